@@ -1,0 +1,45 @@
+# onkel: `make` alone lists the targets. Everything runs in .venv, which is made on first use.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help setup demo test test-compiled test-uncompiled test-full check bench clean
+.DEFAULT_GOAL := help
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
+
+setup: .venv/ready  ## the virtual environment, with everything installed
+
+.venv/ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("onkel needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@echo "setting up .venv (a minute or two, once)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: setup  ## a kernel learner against a linear one on a stream that changes: table, and demo.png
+	$(BIN)/python examples/demo.py
+
+test: test-compiled test-uncompiled  ## all tests, compiled and with the compiler off (minutes)
+
+test-compiled: setup
+	$(BIN)/python -m pytest -m "not long"
+
+test-uncompiled: setup
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not long" --ignore=src
+
+test-full: test  ## the long runs too: fuzz, kills, 10^6 rounds
+	$(BIN)/python -m pytest -m long
+
+check: setup  ## ruff (format and lint), mypy strict, import layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_layers.py
+
+bench: setup  ## speed and start-up, with the stated ratios checked
+	$(BIN)/python bench/speed.py --check
+	$(BIN)/python bench/start_up.py --check
+
+clean:  ## remove the environment and what tools left behind
+	rm -rf .venv .mypy_cache .ruff_cache .hypothesis dist

@@ -1,0 +1,47 @@
+"""onkel: online kernel learning. Nonlinear predictors from a stream, in one pass, with bounded memory and proven regret.
+
+learner = onkel.PKAWV(features=(onkel.Standardize(), onkel.Taylor(degree=2)))     the settings: frozen
+state = learner.init(dim=8)                                                       all of the memory
+scores = learner.learn(state, X, y)                                               the score of each row before it is learnt
+scores = learner.predict(state, X)                                                changes nothing
+"""
+
+from onkel import data
+from onkel.errors import FileError, InputError
+from onkel.features import Basis, Constant, Fourier, Identity, Standardize, Taylor
+from onkel.kernels import CustomKernel, Gaussian, Laplacian, Linear, Polynomial
+from onkel.learners import PKAWV
+from onkel.losses import EpsilonInsensitive, Hinge, Logistic, Square, SquaredEpsilonInsensitive, SquaredHinge
+from onkel.measure import Trace, prequential
+from onkel.persist import load, parse, save
+from onkel.state import nbytes
+
+__all__ = [
+    "PKAWV",
+    "Basis",
+    "Constant",
+    "CustomKernel",
+    "EpsilonInsensitive",
+    "FileError",
+    "Fourier",
+    "Gaussian",
+    "Hinge",
+    "Identity",
+    "InputError",
+    "Laplacian",
+    "Linear",
+    "Logistic",
+    "Polynomial",
+    "Square",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+    "Standardize",
+    "Taylor",
+    "Trace",
+    "data",
+    "load",
+    "nbytes",
+    "parse",
+    "prequential",
+    "save",
+]

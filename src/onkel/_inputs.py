@@ -1,0 +1,94 @@
+"""The checks at the door: arrays as compiled code wants them, or an error that names the place and the remedy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._jit import hot_strict
+from onkel._types import Matrix, Vector
+from onkel.errors import InputError
+
+LARGEST_NUMBER = 1e50  # in X, y and weight; products of three such numbers stay far from overflow
+
+
+def check_block(name: str, values: ArrayLike) -> Matrix:
+    """A block of rows: two dimensions, at least one column, every value finite and not beyond LARGEST_NUMBER."""
+    block = _floats(name, values)
+    if block.ndim != 2:
+        hint = f"; a single row is a block of one: {name}.reshape(1, -1)" if block.ndim == 1 else ""
+        raise InputError(f"{name} must have two dimensions (rows, columns), got shape {block.shape}{hint}")
+    if block.shape[1] == 0:
+        raise InputError(f"{name} has no columns; give it at least one")
+    _refuse_bad(name, block)
+    return block
+
+
+def check_inputs(X: ArrayLike, dim: int) -> Matrix:
+    """X as a C-ordered float64 block of `dim` columns, every value finite."""
+    rows = check_block("X", X)
+    if rows.shape[1] != dim:
+        raise InputError(f"X must have {dim} columns, as given to init, got {rows.shape[1]}")
+    return rows
+
+
+def check_labels(y: ArrayLike, rows: int, outputs: int) -> tuple[Matrix, tuple[int, ...]]:
+    """y as a float64 block (rows, outputs), and the shape it came in."""
+    labels = _floats("y", y)
+    if labels.shape != (rows, outputs) and (outputs > 1 or labels.shape != (rows,)):
+        wanted = f"({rows}, {outputs})" if outputs > 1 else f"({rows},)"
+        raise InputError(f"y must have shape {wanted}, one label a row of X, got {labels.shape}")
+    block = labels.reshape(rows, outputs)
+    _refuse_bad("y", block)
+    return block, labels.shape
+
+
+def check_weight(weight: ArrayLike | None, rows: int) -> Vector:
+    """One weight a row, at least 0; None means 1 everywhere."""
+    if weight is None:
+        return np.ones(rows)
+    weights = _floats("weight", weight)
+    if weights.shape != (rows,):
+        raise InputError(f"weight must have shape ({rows},), one weight a row of X, got {weights.shape}")
+    _refuse_bad("weight", weights.reshape(rows, 1))
+    if rows and weights.min() < 0.0:
+        raise InputError(f"weight[{weights.argmin()}] is {weights.min():g}; weights must be at least 0 (0 leaves the row unlearnt)")
+    return weights
+
+
+def _floats(name: str, values: ArrayLike) -> Matrix:
+    """C-ordered float64 and writeable, as compiled code knows it: a read-only array would be compiled for once more."""
+    try:
+        return np.require(values, np.float64, ["C", "W"])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold numbers only ({error}); encode text and categories as numbers first") from None
+
+
+def _refuse_bad(name: str, block: Matrix) -> None:
+    at = _first_bad(block)
+    if at < 0:
+        return
+    row, column = divmod(at, block.shape[1])
+    value = block[row, column]
+    place = f"row {row}" if name in ("y", "weight") else f"row {row}, column {column}"
+    if np.isnan(value):
+        remedy = "fill or drop missing values first"
+    elif np.isinf(value):
+        remedy = "drop the row, or replace infinity by a number"
+    else:
+        remedy = f"rescale: values beyond {LARGEST_NUMBER:g} would overflow"
+    raise InputError(f"{name} holds {value} at {place}; {remedy}")
+
+
+@hot_strict
+def _first_bad(block: Matrix) -> int:
+    """The flat index of the first value that is NaN, infinite or too large; -1 if all are sound."""
+    flat = block.ravel()
+    sound = True
+    for k in range(flat.size):  # without a way out of the loop it uses vector registers
+        sound &= abs(flat[k]) <= LARGEST_NUMBER
+    if not sound:
+        for k in range(flat.size):
+            if not abs(flat[k]) <= LARGEST_NUMBER:
+                return k
+    return -1

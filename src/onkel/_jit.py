@@ -1,0 +1,154 @@
+"""The only file that knows the compiler: `hot`, the BLAS symbols, and the one place that pins BLAS to one thread.
+
+`hot` compiles a function of arrays and scalars the first time it is called and keeps the machine code on disk. The folder is
+named by a hash of the package's source, because numba itself does not notice an edit in an imported file.
+
+`fortran("dsymv")` makes a BLAS or LAPACK routine callable from compiled code. The address is registered as a named symbol, so
+that the compiled caller can be cached (a ctypes pointer could not be). Where the compiler is off (NUMBA_DISABLE_JIT=1)
+`compiled_or(twin)` puts a NumPy function in its place.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import llvmlite.binding
+import llvmlite.ir
+import numba
+import numba.core.event
+import numba.extending
+from numba.core import cgutils
+from threadpoolctl import ThreadpoolController
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+compiler_off: bool = bool(numba.config.DISABLE_JIT)
+
+SECONDS_UNUSED_CACHE_IS_KEPT = 30 * 24 * 3600
+
+
+def hot(function: F) -> F:
+    """Compile `function` on first use, keep the result on disk, release the GIL while it runs.
+
+    Additions may be reassociated and contracted, which lets sums use vector registers; NaN and infinity keep their meaning.
+    """
+    return _compile(function, {"reassoc", "contract"})
+
+
+def hot_strict(function: F) -> F:
+    """`hot` with every operation exactly as written: for guards, and for sums whose order is the point."""
+    return _compile(function, False)
+
+
+def _compile(function: F, fastmath: set[str] | bool) -> F:
+    theirs = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = theirs or _cache_folder()
+    try:
+        compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)(function)
+    finally:
+        numba.config.CACHE_DIR = theirs
+    return compiled
+
+
+@functools.cache
+def _cache_folder() -> str:
+    """~/.cache/onkel/<hash of our source>, or a temporary folder where the home folder cannot be written."""
+    package = Path(__file__).parent
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        digest.update(file.read_bytes())
+    name = digest.hexdigest()[:16]
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "onkel"
+    for root in (home, Path(tempfile.gettempdir()) / f"onkel-{os.getuid()}"):
+        folder = root / name
+        try:
+            if not folder.exists():
+                folder.mkdir(parents=True)
+                _forget_unused(root)
+            if os.access(folder, os.W_OK):
+                return str(folder)
+        except OSError:
+            continue
+    return ""
+
+
+def _forget_unused(root: Path) -> None:
+    for folder in root.iterdir():
+        if time.time() - folder.stat().st_mtime > SECONDS_UNUSED_CACHE_IS_KEPT:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class _SayOnce(numba.core.event.Listener):
+    """Tells a person at a terminal, once, why the first answer takes a few seconds."""
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def on_start(self, event: Any) -> None:
+        if not self.said and event.data["dispatcher"].py_func.__module__.startswith("onkel."):
+            self.said = True
+            if sys.stderr.isatty():
+                print("onkel: compiling, once ...", file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None: ...
+
+
+numba.core.event.register("numba:compile", _SayOnce())
+
+
+def compiled_or(twin: F) -> Callable[[F], F]:
+    """Decorate a function that calls BLAS: it is compiled, or, with the compiler off, its NumPy `twin` takes its place."""
+    return (lambda function: twin) if compiler_off else hot
+
+
+def fortran(routine: str, module: str = "cython_blas") -> Callable[[Any], None]:
+    """A BLAS or LAPACK routine for use in compiled code, called with one tuple of `np.uint8` characters, integers, floats and
+    arrays. Every argument goes by address, as Fortran wants it."""
+    symbol = f"onkel_{routine}"
+    llvmlite.binding.add_symbol(symbol, numba.extending.get_cython_function_address(f"scipy.linalg.{module}", routine))
+
+    @numba.extending.intrinsic
+    def call(typing: Any, arguments: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            addresses = [
+                builder.bitcast(_address(context, builder, kind, builder.extract_value(values[0], k)), cgutils.voidptr_t)
+                for k, kind in enumerate(signature.args[0].types)
+            ]
+            interface = llvmlite.ir.FunctionType(llvmlite.ir.VoidType(), [cgutils.voidptr_t] * len(addresses))
+            builder.call(cgutils.get_or_insert_function(builder.module, interface, symbol), addresses)
+            return context.get_dummy_value()
+
+        return numba.types.void(arguments), emit
+
+    return call  # type: ignore[no-any-return]
+
+
+def _address(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    if isinstance(kind, numba.types.Array):
+        return context.make_array(kind)(context, builder, value).data
+    if isinstance(kind, numba.types.Integer) and kind.bitwidth > 8:
+        value = builder.trunc(value, llvmlite.ir.IntType(32))  # Fortran's default integer
+    return cgutils.alloca_once_value(builder, value)
+
+
+def _pin_blas() -> None:
+    """One thread for the BLAS that compiled code calls (SciPy's own copy): at our sizes two are 7 to 11 times slower.
+
+    NumPy's copy is left alone where it is a different library: it is the user's.
+    """
+    blas = ThreadpoolController().select(user_api="blas")
+    ours = [lib for lib in blas.lib_controllers if "scipy" in Path(lib.filepath).parent.name]
+    for library in ours or blas.lib_controllers:
+        library.set_num_threads(1)
+
+
+_pin_blas()

@@ -1,0 +1,10 @@
+"""The names we give to arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]  # one dimension, float64
+Matrix = NDArray[np.float64]  # two dimensions, float64, C order
+Counts = NDArray[np.int64]

@@ -1,0 +1,61 @@
+"""How a frozen config checks and tidies its own fields, in one sentence each."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+from onkel.errors import InputError
+
+
+def real(config: Any, name: str, least: float = -math.inf, most: float = math.inf, optional: bool = False) -> None:
+    """Field `name` must be a finite number in [least, most] (or None where optional); it is kept as a float."""
+    value = getattr(config, name)
+    if value is None and optional:
+        return
+    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+        raise InputError(f"{_where(config, name)} must be a number, got {value!r}")
+    number = float(value)
+    if not least <= number <= most:
+        bound = f"at least {least:g}" if number < least else f"at most {most:g}"
+        raise InputError(f"{_where(config, name)} must be {bound}, got {number:g}")
+    object.__setattr__(config, name, number)
+
+
+def whole(config: Any, name: str, least: int, most: int = 2**63 - 1) -> None:
+    """Field `name` must be a whole number in [least, most]; it is kept as an int."""
+    value = getattr(config, name)
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise InputError(f"{_where(config, name)} must be a whole number, got {value!r}")
+    number = int(value)
+    if not least <= number <= most:
+        bound = f"at least {least}" if number < least else f"at most {most}"
+        raise InputError(f"{_where(config, name)} must be {bound}, got {number}")
+    object.__setattr__(config, name, number)
+
+
+def flag(config: Any, name: str) -> None:
+    if not isinstance(getattr(config, name), bool):
+        raise InputError(f"{_where(config, name)} must be True or False, got {getattr(config, name)!r}")
+
+
+def instance(config: Any, name: str, kind: type, example: str) -> None:
+    if not isinstance(getattr(config, name), kind):
+        raise InputError(f"{_where(config, name)} must be a {kind.__name__}, such as {example}, got {getattr(config, name)!r}")
+
+
+SMALLEST_WIDTH, LARGEST_WIDTH = 1e-30, 1e30  # beyond them width² or its inverse could leave the range of a float64
+
+
+def check_width(config: Any) -> None:
+    real(config, "width", SMALLEST_WIDTH, LARGEST_WIDTH, optional=True)
+
+
+def width_or_root(width: float | None, dim: int) -> float:
+    """The width, or √dim, about the distance between standardised rows, where it was left open."""
+    return math.sqrt(dim) if width is None else width
+
+
+def _where(config: Any, name: str) -> str:
+    return f"{type(config).__name__}: {name}"

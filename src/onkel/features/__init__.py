@@ -1,0 +1,11 @@
+"""x -> z of finite width: maps that own their kernel, chained with a tuple and put side by side with +."""
+
+from onkel.features.basis import Basis
+from onkel.features.compose import Chain, Sum
+from onkel.features.feature import Features
+from onkel.features.fourier import Fourier
+from onkel.features.plain import Constant, Identity
+from onkel.features.scale import Standardize
+from onkel.features.taylor import Taylor
+
+__all__ = ["Basis", "Chain", "Constant", "Features", "Fourier", "Identity", "Standardize", "Sum", "Taylor"]

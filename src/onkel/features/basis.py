@@ -1,0 +1,77 @@
+"""Basis: a user's own functions g_1 … g_r with their Gram matrix Q_ij = ⟨g_i, g_j⟩ in the kernel's space.
+
+    z(x) = Q^{-½} (g_1(x), …, g_r(x))
+
+Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, eq. 37.
+
+The function takes a block (n, dim), returns (n, r), and is called one row at a time, so that the cut of the stream changes nothing.
+
+>>> def parabola(X): return np.hstack([np.ones((len(X), 1)), X, X**2])
+>>> Basis(parabola, gram=np.diag([1.0, 1.0, 4.0])).size(1)
+3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._types import Matrix, Vector
+from onkel.errors import InputError
+from onkel.features.feature import Features
+from onkel.state import fixed
+
+SMALLEST_EIGENVALUE = 1e-12  # of gram, relative to its largest: below it the functions depend on each other
+
+
+@dataclass
+class State:
+    whitening: Matrix = fixed()  # (r, r)  Q^{-½}
+
+
+@dataclass(frozen=True, repr=False)
+class Basis(Features):
+    fn: Callable[[Matrix], ArrayLike]
+    gram: Any  # (r, r), kept as a tuple of rows
+    fallible = True
+
+    def __post_init__(self) -> None:
+        if not callable(self.fn):
+            raise InputError(f"Basis: fn must be a function of a block (n, dim), got {self.fn!r}")
+        Q = np.asarray(self.gram, dtype=float)
+        if Q.ndim != 2 or Q.shape[0] != Q.shape[1] or not np.isfinite(Q).all() or not np.allclose(Q, Q.T, rtol=1e-12):
+            raise InputError(f"Basis: gram must be a symmetric (r, r) matrix of finite numbers, got shape {Q.shape}")
+        object.__setattr__(self, "gram", tuple(map(tuple, Q.tolist())))
+        self.init(0)
+
+    def __repr__(self) -> str:
+        return f"Basis(fn={self.fn.__name__}, gram={self.gram!r})"
+
+    def size(self, dim: int) -> int:
+        return len(self.gram)
+
+    def init(self, dim: int) -> State:
+        values, axes = np.linalg.eigh(np.asarray(self.gram))
+        if values[0] <= SMALLEST_EIGENVALUE * values[-1]:
+            raise InputError("Basis: gram must be positive definite; drop the functions that depend on the others")
+        return State((axes / np.sqrt(values)) @ axes.T)
+
+    def footprint(self, dim: int) -> int:
+        return 8 * len(self.gram) ** 2
+
+    def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
+        r = len(self.gram)
+        for t in range(len(X)):
+            row = np.asarray(self.fn(X[t : t + 1].copy()), dtype=float)
+            if row.shape != (1, r):
+                raise InputError(f"Basis: {self.fn.__name__} must return shape (1, {r}) for one row, got {row.shape}")
+            if not np.isfinite(row).all():
+                raise InputError(
+                    f"Basis: {self.fn.__name__} returned {row[~np.isfinite(row)][0]} for row {t}; make it finite there"
+                )
+            Z[t, at : at + r] = state.whitening @ row[0]
+        return state

@@ -1,0 +1,59 @@
+"""Standardize: each input minus its running mean, over its running deviation.
+
+With n rows learnt and this one the (n+1)-th:   μ ← μ + (x − μ)/(n+1),   S ← S + (x − μ_old)(x − μ),   z = (x − μ)/√(S/(n+1))
+
+Mean and deviation are those of the rows up to and including this one, never of its label; a row counts once whatever its
+weight, since a score may not depend on its own row's weight. A column that has not varied yet gives 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel.features.feature import Features
+
+
+@dataclass
+class State:
+    mean: Vector  # (dim,)
+    spread: Vector  # (dim,)  sum of squared deviations from the mean
+    rows: int = 0
+
+
+@dataclass(frozen=True)
+class Standardize(Features):
+    """Mean 0, deviation 1, as far as the stream has shown them."""
+
+    def size(self, dim: int) -> int:
+        return dim
+
+    def init(self, dim: int) -> State:
+        return State(np.zeros(dim), np.zeros(dim))
+
+    def footprint(self, dim: int) -> int:
+        return 8 * (2 * dim + 1)
+
+    def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
+        after = State(state.mean.copy(), state.spread.copy())
+        after.rows = _standardize(after.mean, after.spread, state.rows, X, weight, Z, at)
+        return after
+
+
+@hot
+def _standardize(mean: Vector, spread: Vector, rows: int, X: Matrix, weight: Vector, Z: Matrix, at: int) -> int:
+    for t in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            away = X[t, j] - mean[j]
+            centre = mean[j] + away / (rows + 1)
+            near = X[t, j] - centre
+            total = spread[j] + away * near
+            Z[t, at + j] = near / np.sqrt(total / (rows + 1)) if total > 0.0 else 0.0
+            if weight[t] > 0.0:
+                mean[j], spread[j] = centre, total
+        if weight[t] > 0.0:
+            rows += 1
+    return rows

@@ -1,0 +1,18 @@
+"""Kernels k(x, z): small frozen objects that can be added, multiplied, printed and called on two blocks of rows.
+
+>>> k = Gaussian(width=2.0) + Linear() * Linear()
+>>> k
+Gaussian(width=2.0) + Linear() * Linear()
+>>> k([[0.0, 1.0]], [[0.0, 1.0], [2.0, 1.0]])
+array([[2.        , 1.60653066]])
+"""
+
+from onkel.kernels.combine import Product, Sum
+from onkel.kernels.custom import CustomKernel
+from onkel.kernels.gaussian import Gaussian
+from onkel.kernels.kernel import Kernel
+from onkel.kernels.laplacian import Laplacian
+from onkel.kernels.linear import Linear
+from onkel.kernels.polynomial import Polynomial
+
+__all__ = ["CustomKernel", "Gaussian", "Kernel", "Laplacian", "Linear", "Polynomial", "Product", "Sum"]

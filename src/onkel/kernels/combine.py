@@ -1,0 +1,72 @@
+"""Sums and products of kernels, which are kernels again. Nested ones are flattened: (a + b) + c and a + (b + c) are one object.
+
+>>> from onkel.kernels import Gaussian, Linear
+>>> (Gaussian(width=1.0) + Linear()) * Linear()
+(Gaussian(width=1.0) + Linear()) * Linear()
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from itertools import chain
+from typing import ClassVar, final
+
+import numpy as np
+
+from onkel._types import Matrix
+from onkel.errors import InputError
+from onkel.kernels.kernel import Kernel, Program
+from onkel.kernels.rows import ADD, MULTIPLY
+
+
+@dataclass(frozen=True, repr=False)
+class Combination(Kernel):
+    """Two kernels or more, joined by one operation on their values."""
+
+    parts: tuple[Kernel, ...]
+    code: ClassVar[int]  # the operation in compiled code
+    join: ClassVar[np.ufunc]  # and in Python, where a part may be a CustomKernel
+
+    def __post_init__(self) -> None:
+        parts = tuple(chain.from_iterable(part.parts if isinstance(part, type(self)) else (part,) for part in self.parts))
+        if len(parts) < 2 or not all(isinstance(part, Kernel) for part in parts):
+            raise InputError(f"{type(self).__name__}: parts must be two kernels or more, got {self.parts!r}")
+        object.__setattr__(self, "parts", parts)
+
+    @abstractmethod
+    def __repr__(self) -> str: ...
+
+    def program(self, dim: int) -> Program:
+        programs = [part.program(dim) for part in self.parts]
+        joined = [codes if k == 0 else np.append(codes, self.code) for k, (codes, _) in enumerate(programs)]
+        return np.concatenate(joined), np.concatenate([params for _, params in programs])
+
+    def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:
+        self.parts[0].fill(X, Z, out)
+        values = np.empty_like(out)
+        for part in self.parts[1:]:
+            part.fill(X, Z, values)
+            self.join(out, values, out=out)
+
+
+@final
+class Sum(Combination):
+    """k₁(x, z) + k₂(x, z) + …"""
+
+    code = ADD
+    join = np.add
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.parts))
+
+
+@final
+class Product(Combination):
+    """k₁(x, z) · k₂(x, z) · …"""
+
+    code = MULTIPLY
+    join = np.multiply
+
+    def __repr__(self) -> str:
+        return " * ".join(f"({part!r})" if isinstance(part, Sum) else repr(part) for part in self.parts)

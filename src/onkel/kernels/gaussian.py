@@ -1,0 +1,26 @@
+"""k(x, z) = exp(−‖x − z‖² / (2 width²))"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from onkel._validate import check_width, width_or_root
+from onkel.kernels.kernel import Elementary, Program
+from onkel.kernels.rows import GAUSSIAN
+
+
+@final
+@dataclass(frozen=True)
+class Gaussian(Elementary):
+    """exp(−‖x − z‖² / (2 width²))"""
+
+    width: float | None = None  # None: √dim
+
+    def __post_init__(self) -> None:
+        check_width(self)
+
+    def program(self, dim: int) -> Program:
+        return np.array([GAUSSIAN]), np.array([width_or_root(self.width, dim)])

@@ -1,0 +1,57 @@
+"""What a kernel is: a positive semi-definite k(x, z) that fills a Gram block and, if it can, travels into compiled code.
+
+It travels as a short postfix program, two arrays: `codes`, such as [GAUSSIAN, LINEAR, ADD], and `params`, which the leaves
+consume in order. `onkel.kernels.rows` evaluates it. Classes below are abstract; every other kernel class is final.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_block
+from onkel._types import Counts, Matrix, Vector
+from onkel.errors import InputError
+from onkel.kernels.rows import gram
+
+Program = tuple[Counts, Vector]
+
+
+class Kernel(ABC):
+    """k(X, Z) is the Gram block of two blocks of rows; k1 + k2 and k1 * k2 are kernels again."""
+
+    @abstractmethod
+    def program(self, dim: int) -> Program:
+        """The codes and parameters of this kernel on rows of `dim` columns."""
+
+    @abstractmethod
+    def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:
+        """out ← k(X, Z), for blocks already checked. A row of `out` has the same bits in whatever company it is computed."""
+
+    def __call__(self, X: ArrayLike, Z: ArrayLike) -> Matrix:
+        X, Z = check_block("X", X), check_block("Z", Z)
+        if X.shape[1] != Z.shape[1]:
+            raise InputError(f"X has {X.shape[1]} columns and Z has {Z.shape[1]}; give both the same columns")
+        out = np.empty((X.shape[0], Z.shape[0]))
+        self.fill(X, Z, out)
+        return out
+
+    def __add__(self, other: Kernel) -> Kernel:
+        from onkel.kernels.combine import Sum  # which imports this file
+
+        return Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Kernel) -> Kernel:
+        from onkel.kernels.combine import Product
+
+        return Product((self, other)) if isinstance(other, Kernel) else NotImplemented
+
+
+class Elementary(Kernel):
+    """A kernel with a branch of its own in compiled code."""
+
+    def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:
+        codes, params = self.program(X.shape[1])
+        gram(codes, params, X, Z, out)

@@ -1,0 +1,26 @@
+"""k(x, z) = exp(−‖x − z‖₁ / width)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from onkel._validate import check_width, width_or_root
+from onkel.kernels.kernel import Elementary, Program
+from onkel.kernels.rows import LAPLACIAN
+
+
+@final
+@dataclass(frozen=True)
+class Laplacian(Elementary):
+    """exp(−‖x − z‖₁ / width)"""
+
+    width: float | None = None  # None: √dim
+
+    def __post_init__(self) -> None:
+        check_width(self)
+
+    def program(self, dim: int) -> Program:
+        return np.array([LAPLACIAN]), np.array([width_or_root(self.width, dim)])

@@ -1,0 +1,20 @@
+"""k(x, z) = x·z"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from onkel.kernels.kernel import Elementary, Program
+from onkel.kernels.rows import LINEAR
+
+
+@final
+@dataclass(frozen=True)
+class Linear(Elementary):
+    """x·z"""
+
+    def program(self, dim: int) -> Program:
+        return np.array([LINEAR]), np.empty(0)

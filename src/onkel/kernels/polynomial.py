@@ -1,0 +1,28 @@
+"""k(x, z) = (x·z + offset)^degree"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from onkel._validate import real, whole
+from onkel.kernels.kernel import Elementary, Program
+from onkel.kernels.rows import POLYNOMIAL
+
+
+@final
+@dataclass(frozen=True)
+class Polynomial(Elementary):
+    """(x·z + offset)^degree"""
+
+    degree: int = 2
+    offset: float = 1.0  # a negative one would not be positive semi-definite
+
+    def __post_init__(self) -> None:
+        whole(self, "degree", 1, 64)
+        real(self, "offset", 0.0)
+
+    def program(self, dim: int) -> Program:
+        return np.array([POLYNOMIAL]), np.array([float(self.degree), self.offset])

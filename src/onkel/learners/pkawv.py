@@ -1,0 +1,114 @@
+"""PKAWV: the Azoury-Warmuth-Vovk forecaster on any fixed features, an exact second-order learner for the square loss.
+
+    ŷ_t = f̂_t(x_t),   f̂_t = argmin_f  Σ_{s<t} (y_s − f(x_s))² + λ‖f‖² + f(x_t)²        f(x) = wᵀz(x)
+
+    z = features(x),   A ← A + z zᵀ,   ŷ = zᵀA⁻¹b,   b ← b + y z                         A₀ = λI, b₀ = 0
+
+Regret against every f in the features' span, for any sequence with |y| ≤ B:  λ‖f‖² + B² ln det(I + Σ z zᵀ/λ).
+O(r²) a row and O(r²) memory, for r features.
+
+Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Algorithm 1.
+Departs from the paper: `awv=False` is its Projected-KRR (no f(x_t)² term), which it ran on real data; `forgetting` μ < 1
+discounts the past, A ← μA + z zᵀ + λ(1−μʳ) e_j e_jᵀ with j = t mod r, so that no direction loses its ridge; rows have
+weights; several outputs share one A.
+
+>>> X, y = onkel.data.friedman(2000, seed=0)
+>>> kernel, line = onkel.PKAWV(), onkel.PKAWV(features=onkel.Identity() + onkel.Constant())
+>>> for learner in kernel, line:
+...     scores = learner.learn(learner.init(dim=10), X, y)
+...     print(round(float(np.mean((scores - y)[1000:] ** 2)), 1))
+3.2
+7.1
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_inputs, check_labels, check_weight
+from onkel._types import Vector
+from onkel._validate import flag, real
+from onkel.errors import InputError
+from onkel.features import Constant, Features, Fourier, Identity
+from onkel.features.compose import as_features, check_features
+from onkel.learners.protocol import check_sizes
+from onkel.linalg import ridge
+from onkel.linalg.inverse import BLOCK
+
+ROWS_AT_ONCE = 32 * BLOCK  # features are computed for so many rows at a time, to keep memory flat
+
+
+@dataclass
+class State:
+    features: Any  # the features' own state
+    ridge: ridge.Ridge  # A and b, in the inverse or the factor form
+    dim: int
+    outputs: int
+
+
+@dataclass(frozen=True)
+class PKAWV:
+    features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()
+    lam: float = 1.0  # λ: the ridge
+    awv: bool = True  # False: plain ridge regression (Projected-KRR)
+    forgetting: float = 1.0  # μ: the weight of a row fades by this factor each round; 1 = never
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    multi_output: ClassVar[bool] = True
+    bounded: ClassVar[bool] = True
+    cut_tolerance: ClassVar[float] = 1e-9
+
+    def __post_init__(self) -> None:
+        check_features(self)
+        real(self, "lam", least=1e-30, most=1e30)
+        flag(self, "awv")
+        real(self, "forgetting", least=1e-3, most=1.0)
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        check_sizes(self, dim, outputs)
+        z = as_features(self.features)
+        return State(z.init(dim), ridge.init(z.size(dim), outputs, self.lam, self.forgetting), dim, outputs)
+
+    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
+        rows = check_inputs(X, state.dim)
+        labels, shape = check_labels(y, len(rows), state.outputs)
+        weights = check_weight(weight, len(rows))
+        z = as_features(self.features)
+        scores = np.empty(labels.shape)
+        start = 0
+        while start < len(rows):
+            # a user's own basis may fail on any row: then all rows are transformed before the first is learnt
+            stop = len(rows) if z.fallible else start + ROWS_AT_ONCE - state.ridge.rows % BLOCK
+            Z = np.empty((len(rows[start:stop]), len(state.ridge.matrix)))
+            after = z.write(state.features, rows[start:stop], weights[start:stop], Z, 0)
+            scores[start:stop] = ridge.learn(
+                state.ridge, Z, labels[start:stop], weights[start:stop], self.awv, self.lam, self.forgetting
+            )
+            state.features = after
+            start = stop
+        return scores.reshape(shape)
+
+    def predict(self, state: State, X: ArrayLike) -> Vector:
+        rows = check_inputs(X, state.dim)
+        Z = np.empty((len(rows), len(state.ridge.matrix)))
+        as_features(self.features).write(state.features, rows, np.zeros(len(rows)), Z, 0)
+        scores = ridge.predict(state.ridge, Z, self.awv, self.lam, self.forgetting)
+        return scores if state.outputs > 1 else scores[:, 0]
+
+    def widen(self, state: State, outputs: int) -> None:
+        """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
+        if outputs < state.outputs:
+            raise InputError(f"the state has {state.outputs} outputs already; widen adds outputs, it cannot leave {outputs}")
+        ridge.widen(state.ridge, outputs)
+        state.outputs = outputs
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        z = as_features(self.features)
+        return z.footprint(dim) + ridge.footprint(z.size(dim), outputs) + 8 * 2
+
+    def notes(self, state: State) -> list[str]:
+        return as_features(self.features).notes(state.features) + ridge.notes(state.ridge)

@@ -1,0 +1,1 @@
+"""Exact updates of factors: the arithmetic that learners share."""

@@ -1,0 +1,113 @@
+"""The BLAS calls of compiled code, on C-ordered arrays, each with its NumPy twin.
+
+Fortran reads a C-ordered matrix as its transpose. The wrappers below hide that: their triangles, sides and shapes are those a
+reader of C-ordered NumPy code expects. A symmetric matrix lives in its upper triangle; the lower one is never read or written.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onkel._jit import compiled_or, fortran
+from onkel._types import Matrix, Vector
+
+# Characters as Fortran sees them: our upper triangle, read as the transpose, is its lower one.
+_LOWER, _UPPER, _LEFT, _RIGHT = (np.uint8(ord(c)) for c in "LULR")
+_PLAIN, _TRANSPOSED, _UNIT, _NON_UNIT = (np.uint8(ord(c)) for c in "NTUN")
+
+_dsymv, _dsyr, _dsymm, _dsyrk = fortran("dsymv"), fortran("dsyr"), fortran("dsymm"), fortran("dsyrk")
+_dgemm, _dtrsm = fortran("dgemm"), fortran("dtrsm")
+
+
+def _full(S: Matrix) -> Matrix:
+    return np.triu(S) + np.triu(S, 1).T
+
+
+def symv_twin(S: Matrix, v: Vector, out: Vector) -> None:
+    out[:] = _full(S) @ v
+
+
+@compiled_or(symv_twin)
+def symv(S: Matrix, v: Vector, out: Vector) -> None:
+    """out ← S v, for symmetric S."""
+    _dsymv((_LOWER, v.size, 1.0, S, v.size, v, 1, 0.0, out, 1))
+
+
+def syr_twin(S: Matrix, scale: float, v: Vector) -> None:
+    S += np.triu(scale * np.outer(v, v))
+
+
+@compiled_or(syr_twin)
+def syr(S: Matrix, scale: float, v: Vector) -> None:
+    """S ← S + scale · v vᵀ, for symmetric S."""
+    _dsyr((_LOWER, v.size, scale, v, 1, S, v.size))
+
+
+def symm_twin(V: Matrix, S: Matrix, out: Matrix) -> None:
+    out[:] = V @ _full(S)
+
+
+@compiled_or(symm_twin)
+def symm(V: Matrix, S: Matrix, out: Matrix) -> None:
+    """out ← V S, for symmetric S."""
+    b, r = V.shape
+    _dsymm((_LEFT, _LOWER, r, b, 1.0, S, r, V, r, 0.0, out, r))
+
+
+def syrk_twin(S: Matrix, scale: float, V: Matrix) -> None:
+    S += np.triu(scale * (V.T @ V))
+
+
+@compiled_or(syrk_twin)
+def syrk(S: Matrix, scale: float, V: Matrix) -> None:
+    """S ← S + scale · Vᵀ V, for symmetric S."""
+    b, r = V.shape
+    _dsyrk((_LOWER, _PLAIN, r, b, scale, V, r, 1.0, S, r))
+
+
+def gemm_nt_twin(A: Matrix, B: Matrix, out: Matrix) -> None:
+    out[:] = A @ B.T
+
+
+@compiled_or(gemm_nt_twin)
+def gemm_nt(A: Matrix, B: Matrix, out: Matrix) -> None:
+    """out ← A Bᵀ."""
+    m, k = A.shape
+    n = B.shape[0]
+    _dgemm((_TRANSPOSED, _PLAIN, n, m, k, 1.0, B, k, A, k, 0.0, out, n))
+
+
+def add_gemm_tn_twin(A: Matrix, B: Matrix, out: Matrix) -> None:
+    out += A.T @ B
+
+
+@compiled_or(add_gemm_tn_twin)
+def add_gemm_tn(A: Matrix, B: Matrix, out: Matrix) -> None:
+    """out ← out + Aᵀ B."""
+    k, m = A.shape
+    n = B.shape[1]
+    _dgemm((_PLAIN, _TRANSPOSED, n, m, k, 1.0, B, n, A, m, 1.0, out, n))
+
+
+def solve_unit_lower_twin(L: Matrix, B: Matrix) -> None:
+    for k in range(L.shape[0]):
+        B[k] -= L[k, :k] @ B[:k]
+
+
+@compiled_or(solve_unit_lower_twin)
+def solve_unit_lower(L: Matrix, B: Matrix) -> None:
+    """B ← L⁻¹ B, for unit lower triangular L (its diagonal and upper triangle are not read)."""
+    b, r = B.shape
+    _dtrsm((_RIGHT, _UPPER, _PLAIN, _UNIT, r, b, 1.0, L, b, B, r))
+
+
+def solve_upper_transposed_twin(R: Matrix, V: Matrix) -> None:
+    for i in range(V.shape[1]):
+        V[:, i] = (V[:, i] - V[:, :i] @ R[:i, i]) / R[i, i]
+
+
+@compiled_or(solve_upper_transposed_twin)
+def solve_upper_transposed(R: Matrix, V: Matrix) -> None:
+    """Each row v of V ← R⁻ᵀ v, for upper triangular R (its lower triangle is not read); a narrower V meets R's leading block."""
+    n, r = V.shape
+    _dtrsm((_LEFT, _LOWER, _PLAIN, _NON_UNIT, r, n, 1.0, R, R.shape[1], V, r))

@@ -1,0 +1,162 @@
+"""Ridge regression in the square-root form: an upper triangular R with RᵀR = A, and c = R⁻ᵀb. Only rotations, never a subtraction.
+
+A row [v | y] is rotated into [R | c], one Givens rotation a column:
+
+    column i     h = √(R_ii² + v_i²),  cos = R_ii / h,  sin = v_i / h
+                 (R_i, v) ← (cos R_i + sin v,  cos v − sin R_i),  and the same for (c_i, y)
+
+On the way the i-th entry of z = R⁻ᵀv is v_i / (R_ii · Π cos): the score needs no solve, since m = z·c and s = z·z.
+
+Forgetting μ (DESIGN): A ← μA + v vᵀ + λ(1 − μʳ) e_j e_jᵀ with j = t mod r, b ← μb + y v. The decay is one shared `scale`,
+the ridge's return one more row, √(λ(1−μʳ)) e_j, before v.
+
+The leading N × N block of R, with the first N entries of c, is the factor of the first N features alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Counts, Matrix, Vector
+from onkel.linalg.blas import gemm_nt, solve_upper_transposed
+
+ROUNDS = 8  # learnt in one pass over R, whose rows stay in the nearest cache meanwhile; passes end at absolute multiples
+SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
+
+
+@hot
+def learn(
+    R: Matrix, c: Matrix, scale: float, rows: int, V: Matrix, Y: Matrix, weight: Vector,
+    awv: bool, lam: float, forgetting: float, scores: Matrix,
+) -> tuple[int, float]:  # fmt: skip
+    """Score, then learn, each row of V. Returns the new count of rows learnt and the new scale: A = scale² RᵀR, b = scale² Rᵀc."""
+    n, r = V.shape
+    returning = lam * (1.0 - forgetting**r)
+    rounds, new = np.empty((2 * ROUNDS, r)), np.empty((2 * ROUNDS, Y.shape[1]))
+    start, m, s = np.empty(2 * ROUNDS, np.int64), np.empty((2 * ROUNDS, Y.shape[1])), np.empty(2 * ROUNDS)
+    done = 0
+    while done < n:
+        if weight[done] == 0.0:
+            predict(R, c, scale, rows, V[done : done + 1], awv, lam, forgetting, scores[done : done + 1])
+            done += 1
+            continue
+        if scale < SMALLEST_SCALE and rows % ROUNDS == 0:
+            R *= scale
+            c *= scale
+            scale = 1.0
+        size, first = 0, done
+        while done < n and weight[done] > 0.0 and (size == 0 or rows % ROUNDS > 0):
+            scale *= np.sqrt(forgetting)
+            if forgetting < 1.0:
+                start[size] = rows % r
+                rounds[size, start[size] :] = 0.0
+                rounds[size, start[size]] = np.sqrt(returning) / scale
+                new[size] = 0.0
+                size += 1
+            start[size] = 0
+            rounds[size] = V[done] * (np.sqrt(weight[done]) / scale)
+            new[size] = Y[done] * (np.sqrt(weight[done]) / scale)
+            size += 1
+            rows += 1
+            done += 1
+        rotate(R, c, rounds[:size], new[:size], start[:size], m[:size], s[:size])
+        _write_scores(m[:size], s[:size], weight, forgetting, scale, first, done, awv, scores)
+    return rows, scale
+
+
+@hot
+def _write_scores(
+    m: Matrix, s: Vector, weight: Vector, forgetting: float, scale: float, first: int, done: int, awv: bool, scores: Matrix
+) -> None:
+    stride = s.size // (done - first)  # 2 where every round brought its returning ridge, else 1
+    for i in range(first, done):
+        k = (i - first) * stride + stride - 1
+        shrink = 1.0 + s[k] / weight[i] if awv else 1.0
+        scale_then = scale / np.sqrt(forgetting) ** (done - 1 - i)
+        for o in range(m.shape[1]):
+            scores[i, o] = m[k, o] * scale_then / np.sqrt(weight[i]) / shrink
+
+
+@hot
+def rotate(R: Matrix, c: Matrix, new: Matrix, labels: Matrix, start: Counts, m: Matrix, s: Vector) -> None:
+    """Rotate the rows of [new | labels] into [R | c], in order. Row k is zero before column start[k].
+
+    m and s receive zᵀc and zᵀz with z = R⁻ᵀ new_k, taken just before row k. `new` and `labels` are used up.
+
+    Squares of the diagonal are summed first, so that the roots and divisions of a column do not wait for each other.
+    """
+    size, r = new.shape
+    which, cos, sin, grown = np.empty(size, np.int64), np.empty(size), np.empty(size), np.ones(size)
+    square, inverse = np.empty(size + 1), np.empty(size + 1)
+    m[:] = 0.0
+    s[:] = 0.0
+    for i in range(r):
+        active = 0
+        square[0] = R[i, i] * R[i, i]
+        for k in range(size):
+            if start[k] <= i:
+                which[active] = k
+                square[active + 1] = square[active] + new[k, i] * new[k, i]
+                active += 1
+        for a in range(active + 1):
+            inverse[a] = 1.0 / np.sqrt(square[a])
+        for a in range(active):
+            k = which[a]
+            cos[a] = square[a] * inverse[a] * inverse[a + 1]
+            sin[a] = new[k, i] * inverse[a + 1]
+            z = new[k, i] * inverse[a] * grown[k]
+            s[k] += z * z
+            for o in range(labels.shape[1]):
+                m[k, o] += z * c[o, i]
+                c[o, i], labels[k, o] = cos[a] * c[o, i] + sin[a] * labels[k, o], cos[a] * labels[k, o] - sin[a] * c[o, i]
+            grown[k] *= square[a + 1] * inverse[a + 1] * inverse[a]
+        R[i, i] = square[active] * inverse[active]
+        _rotate_row(R[i, i + 1 :], new, i + 1, which[:active], cos, sin)
+
+
+@hot
+def _rotate_row(R_i: Vector, new: Matrix, first: int, which: Counts, cos: Vector, sin: Vector) -> None:
+    """Apply a column's rotations to the rest of row i; three at a time, to keep R_i in registers (four defeat the vectoriser)."""
+    a = 0
+    while a + 3 <= which.size:
+        n0, n1, n2 = new[which[a], first:], new[which[a + 1], first:], new[which[a + 2], first:]
+        c0, c1, c2 = cos[a], cos[a + 1], cos[a + 2]
+        s0, s1, s2 = sin[a], sin[a + 1], sin[a + 2]
+        for j in range(R_i.size):
+            x = R_i[j]
+            y0, y1, y2 = n0[j], n1[j], n2[j]
+            n0[j] = c0 * y0 - s0 * x
+            x = c0 * x + s0 * y0
+            n1[j] = c1 * y1 - s1 * x
+            x = c1 * x + s1 * y1
+            n2[j] = c2 * y2 - s2 * x
+            R_i[j] = c2 * x + s2 * y2
+        a += 3
+    while a < which.size:
+        n0, c0, s0 = new[which[a], first:], cos[a], sin[a]
+        for j in range(R_i.size):
+            x, y0 = R_i[j], n0[j]
+            n0[j] = c0 * y0 - s0 * x
+            R_i[j] = c0 * x + s0 * y0
+        a += 1
+
+
+@hot
+def predict(
+    R: Matrix, c: Matrix, scale: float, rows: int, V: Matrix, awv: bool, lam: float, forgetting: float, scores: Matrix
+) -> None:
+    """The score each row of V would get if it came next. With fewer columns than R: by the leading features alone."""
+    r, outputs = R.shape[0], c.shape[0]
+    if forgetting < 1.0:
+        R, c, scale = R.copy(), c.copy(), scale * np.sqrt(forgetting)
+        ridge = np.zeros((1, r))
+        ridge[0, rows % r] = np.sqrt(lam * (1.0 - forgetting**r)) / scale
+        start = np.full(1, rows % r)
+        rotate(R, c, ridge, np.zeros((1, outputs)), start, np.empty((1, outputs)), np.empty(1))
+    Z = V.copy()
+    solve_upper_transposed(R, Z)
+    gemm_nt(Z, np.ascontiguousarray(c[:, : V.shape[1]]), scores)
+    if awv:
+        for i in range(V.shape[0]):
+            scores[i] /= 1.0 + np.dot(Z[i], Z[i]) / (scale * scale)

@@ -1,0 +1,150 @@
+"""Ridge regression in the inverse form: P = A⁻¹ in one triangle, θ = A⁻¹b, with A = λI + Σ w v vᵀ and b = Σ w y v.
+
+A row      p = P v,  s = vᵀp,  m = θᵀv
+           score = m / (1 + s) (Azoury-Warmuth-Vovk)  or  m (ridge)
+           g = w / (1 + w s),   θ ← θ + g (y − m) p,   P ← P − g p pᵀ
+
+A block of rows V gives the same numbers from matrix products. H = V P, G = H Vᵀ; eliminating column k of G with the gain g_k
+leaves in row k the values v_kᵀ P_{k-1} v_i, hence s_i, the residuals, and the unit triangle T with p = T⁻¹H. Then
+P ← P − pᵀ diag(g) p.
+
+Subtracting g p pᵀ costs log₁₀(1 + w s) digits along v, and P as a whole keeps about eps · max_i P_ii A_ii of relative error. A row
+beyond LARGEST_LEVERAGE is left unlearnt, and past LARGEST_INFLATION no further row is learnt: the caller then moves to the factor
+form (`onkel.linalg.factor`), which never subtracts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel.linalg.blas import add_gemm_tn, gemm_nt, solve_unit_lower, symm, symv, syr, syrk
+
+BLOCK = 32  # rows; internal blocks end at absolute multiples of it, counted from the first row learnt
+LARGEST_LEVERAGE = 1e5  # w s beyond which one downdate of P would keep fewer than about ten digits
+LARGEST_INFLATION = 1e6  # P_ii A_ii, the variance inflation of feature i, beyond which P itself has fewer than about ten digits
+SHORTEST_BLOCK = 6  # rows; below it matrix products cost more than they save
+
+
+@hot
+def learn(
+    P: Matrix, theta: Matrix, diagonal: Vector, rows: int, V: Matrix, Y: Matrix, weight: Vector, awv: bool, scores: Matrix
+) -> tuple[int, int, int]:
+    """Score, then learn, each row of V; `diagonal` is that of A.
+
+    Returns how many were done (fewer than len(V) asks for the factor form), the new count of rows learnt, and how often
+    rounding had made s negative and it was set to 0.
+    """
+    n, r = V.shape
+    outputs = Y.shape[1]
+    longest = min(n, BLOCK)
+    H, G, T = np.empty((longest, r)), np.empty(longest * longest), np.empty(longest * longest)
+    E, gains, p = np.empty((longest, outputs)), np.empty(longest), np.empty(r)
+    clamped = 0
+    done = 0
+    while done < n:
+        b = min(BLOCK - rows % BLOCK, n - done)
+        if b < SHORTEST_BLOCK:
+            b = 1
+            clamps = _learn_row(P, theta, V[done], Y[done], weight[done], awv, scores[done], p)
+        else:
+            now = slice(done, done + b)
+            square = G[: b * b].reshape(b, b), T[: b * b].reshape(b, b)
+            clamps = _score_block(P, theta, V[now], Y[now], weight[now], awv, scores[now], H[:b], *square, E[:b], gains)
+            if clamps >= 0:
+                _learn_block(P, theta, H[:b], square[1], E[:b], gains)
+        if clamps < 0:
+            return done, rows, clamped
+        clamped += clamps
+        rows += int(np.count_nonzero(weight[done : done + b]))
+        done += b
+        if _inflation(P, diagonal, V[done - b : done], weight[done - b : done]) > LARGEST_INFLATION:
+            break
+    return done, rows, clamped
+
+
+@hot
+def _learn_row(P: Matrix, theta: Matrix, v: Vector, y: Vector, w: float, awv: bool, scores: Vector, p: Vector) -> int:
+    symv(P, v, p)
+    s = np.dot(v, p)
+    if w * s > LARGEST_LEVERAGE:
+        return -1
+    clamps = 1 if s < 0.0 else 0
+    s = max(s, 0.0)
+    gain = w / (1.0 + w * s)
+    for o in range(y.size):
+        m = np.dot(theta[o], v)
+        scores[o] = m / (1.0 + s) if awv else m
+        step = gain * (y[o] - m)
+        for i in range(v.size):
+            theta[o, i] += step * p[i]
+    if gain > 0.0:
+        syr(P, -gain, p)
+    return clamps
+
+
+@hot
+def _score_block(
+    P: Matrix, theta: Matrix, V: Matrix, Y: Matrix, weight: Vector, awv: bool,
+    scores: Matrix, H: Matrix, G: Matrix, T: Matrix, E: Matrix, gains: Vector,
+) -> int:  # fmt: skip
+    """Fill H, T, the residuals E and the gains of a block without touching P and θ; -1 when a row is beyond LARGEST_LEVERAGE."""
+    b = V.shape[0]
+    clamps = 0
+    symm(V, P, H)
+    gemm_nt(H, V, G)
+    gemm_nt(V, theta, E)  # E holds the predictions m until row k's turn comes
+    for k in range(b):
+        s, w = G[k, k], weight[k]
+        if w * s > LARGEST_LEVERAGE:
+            return -1
+        if s < 0.0:
+            clamps += 1
+            s = 0.0
+        gain = w / (1.0 + w * s)
+        gains[k] = gain
+        for o in range(Y.shape[1]):
+            m = E[k, o]
+            scores[k, o] = m / (1.0 + s) if awv else m
+            E[k, o] = Y[k, o] - m
+            for i in range(k + 1, b):
+                E[i, o] += gain * G[k, i] * E[k, o]
+        for i in range(k + 1, b):
+            T[i, k] = gain * G[k, i]
+            for j in range(i, b):
+                G[i, j] -= T[i, k] * G[k, j]
+    return clamps
+
+
+@hot
+def _learn_block(P: Matrix, theta: Matrix, H: Matrix, T: Matrix, E: Matrix, gains: Vector) -> None:
+    solve_unit_lower(T, H)
+    for k in range(H.shape[0]):
+        E[k] *= gains[k]
+    add_gemm_tn(E, H, theta)
+    for k in range(H.shape[0]):
+        H[k] *= np.sqrt(gains[k])
+    syrk(P, -1.0, H)
+
+
+@hot
+def _inflation(P: Matrix, diagonal: Vector, V: Matrix, weight: Vector) -> float:
+    """Bring the diagonal of A up to date; the largest P_ii A_ii."""
+    for k in range(V.shape[0]):
+        for i in range(V.shape[1]):
+            diagonal[i] += weight[k] * V[k, i] * V[k, i]
+    largest = 0.0
+    for i in range(diagonal.size):
+        largest = max(largest, P[i, i] * diagonal[i])
+    return largest
+
+
+@hot
+def predict(P: Matrix, theta: Matrix, V: Matrix, awv: bool, scores: Matrix) -> None:
+    gemm_nt(V, theta, scores)
+    if awv:
+        H = np.empty_like(V)
+        symm(V, P, H)
+        for i in range(V.shape[0]):
+            scores[i] /= 1.0 + max(np.dot(H[i], V[i]), 0.0)

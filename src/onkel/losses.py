@@ -1,0 +1,240 @@
+"""Losses ℓ(f, y) of a score f against a label y: value, derivative in f, Lipschitz constant and curvature.
+
+    square                    (f − y)²
+    hinge                     (1 − yf)₊
+    squared hinge             (1 − yf)₊²
+    logistic                  ln(1 + e^{−yf})
+    ε-insensitive             (|f − y| − ε)₊
+    squared ε-insensitive     (|f − y| − ε)₊²
+
+For scores in [−C, C] (C is `clip`) and |y| ≤ Y (`largest_label`), with g = dℓ/df:
+
+    lipschitz     L     |g| ≤ L
+    curvature     σ     ℓ(b) ≥ ℓ(a) + g(a)(b − a) + (σ/2)(g(a)(b − a))²   for all a, b in [−C, C]
+
+A loss travels into compiled code as its `code` and its one `parameter`; `value` and `slope` are all the arithmetic there is.
+
+>>> Logistic()([2.0, -1e6], [1.0, 1.0])
+array([1.26928011e-01, 1.00000000e+06])
+>>> Square().curvature(clip=1.0)
+0.125
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onkel._jit import hot
+from onkel._types import Vector
+from onkel._validate import real
+from onkel.errors import InputError
+
+__all__ = ["EpsilonInsensitive", "Hinge", "Logistic", "Square", "SquaredEpsilonInsensitive", "SquaredHinge"]
+
+SQUARE, HINGE, SQUARED_HINGE, LOGISTIC, EPSILON_INSENSITIVE, SQUARED_EPSILON_INSENSITIVE = range(6)
+
+# The hinge is active when yf < 1 − KINK. A learner that clips scores to 1 sits exactly on the kink, where rounding would decide.
+KINK = 1e-9
+
+
+class Loss(ABC):
+    """What a wrong score costs. Called with scores and labels of one shape, it gives the loss of each."""
+
+    code: ClassVar[int]
+    tasks: ClassVar[frozenset[str]]
+
+    @property
+    def parameter(self) -> float:
+        """The loss's only field, or 0 where it has none."""
+        return float(next(iter(vars(self).values()), 0.0))
+
+    def __call__(self, scores: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+        f, labels = self._pair(scores, y)
+        out = np.empty_like(f)
+        _values(self.code, self.parameter, f.ravel(), labels.ravel(), out.ravel())
+        return out
+
+    def derivative(self, scores: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+        """dℓ/df of each score."""
+        f, labels = self._pair(scores, y)
+        out = np.empty_like(f)
+        _slopes(self.code, self.parameter, f.ravel(), labels.ravel(), out.ravel())
+        return out
+
+    @abstractmethod
+    def lipschitz(self, clip: float, largest_label: float = 1.0) -> float:
+        """The largest |dℓ/df| over scores in [−clip, clip] and labels up to largest_label in size."""
+
+    @abstractmethod
+    def curvature(self, clip: float, largest_label: float = 1.0) -> float:
+        """The σ of this file's header; 0 for a loss that is flat along its slope."""
+
+    def _pair(self, scores: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        f, labels = np.array(scores, np.float64, order="C", ndmin=1), np.array(y, np.float64, order="C", ndmin=1)
+        if f.shape != labels.shape:
+            raise InputError(f"{self!r}: scores have shape {f.shape} and y has {labels.shape}; give each score its label")
+        if "regression" not in self.tasks and not np.all(np.abs(labels) == 1.0):
+            bad = np.argwhere(np.abs(labels) != 1.0)[0]
+            raise InputError(f"{self!r}: y is {labels[tuple(bad)]:g} in row {bad[0]}; labels must be -1 or +1")
+        return f, labels
+
+
+@final
+@dataclass(frozen=True)
+class Square(Loss):
+    """(f − y)²"""
+
+    code = SQUARE
+    tasks = frozenset({"classification", "regression"})
+
+    def lipschitz(self, clip: float, largest_label: float = 1.0) -> float:
+        return 2.0 * _reach(clip, largest_label)
+
+    def curvature(self, clip: float, largest_label: float = 1.0) -> float:
+        return 0.5 / _reach(clip, largest_label) ** 2
+
+
+@final
+@dataclass(frozen=True)
+class Hinge(Loss):
+    """(1 − yf)₊, for y = ±1"""
+
+    code = HINGE
+    tasks = frozenset({"classification"})
+
+    def lipschitz(self, clip: float, largest_label: float = 1.0) -> float:
+        return 1.0
+
+    def curvature(self, clip: float, largest_label: float = 1.0) -> float:
+        return 0.0
+
+
+@final
+@dataclass(frozen=True)
+class SquaredHinge(Loss):
+    """(1 − yf)₊², for y = ±1"""
+
+    code = SQUARED_HINGE
+    tasks = frozenset({"classification"})
+
+    def lipschitz(self, clip: float, largest_label: float = 1.0) -> float:
+        return 2.0 * _reach(clip, 1.0)
+
+    def curvature(self, clip: float, largest_label: float = 1.0) -> float:
+        return 0.5 / (_reach(clip, 1.0) * max(1.0 + clip, 2.0 * clip))
+
+
+@final
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """ln(1 + e^{−yf}), for y = ±1"""
+
+    code = LOGISTIC
+    tasks = frozenset({"classification"})
+
+    def lipschitz(self, clip: float, largest_label: float = 1.0) -> float:
+        return 1.0
+
+    def curvature(self, clip: float, largest_label: float = 1.0) -> float:
+        _reach(clip, 1.0)
+        return 0.5 * min(1.0 / (8.0 * clip), math.exp(-clip))
+
+
+@final
+@dataclass(frozen=True)
+class EpsilonInsensitive(Loss):
+    """(|f − y| − ε)₊"""
+
+    epsilon: float = 0.1  # ε: half the width of the tube in which nothing is lost
+    code = EPSILON_INSENSITIVE
+    tasks = frozenset({"regression"})
+
+    def __post_init__(self) -> None:
+        real(self, "epsilon", least=0.0)
+
+    def lipschitz(self, clip: float, largest_label: float = 1.0) -> float:
+        return 1.0
+
+    def curvature(self, clip: float, largest_label: float = 1.0) -> float:
+        return 0.0
+
+
+@final
+@dataclass(frozen=True)
+class SquaredEpsilonInsensitive(Loss):
+    """(|f − y| − ε)₊²"""
+
+    epsilon: float = 0.1  # ε: half the width of the tube in which nothing is lost
+    code = SQUARED_EPSILON_INSENSITIVE
+    tasks = frozenset({"regression"})
+
+    def __post_init__(self) -> None:
+        real(self, "epsilon", least=0.0)
+
+    def lipschitz(self, clip: float, largest_label: float = 1.0) -> float:
+        return 2.0 * max(_reach(clip, largest_label) - self.epsilon, 0.0)
+
+    def curvature(self, clip: float, largest_label: float = 1.0) -> float:
+        """1/(2 r (r − ε)) with r = C + Y: the inequality is tightest between a residual and its mirror image."""
+        r = _reach(clip, largest_label)
+        if r <= self.epsilon:
+            raise InputError(f"{self!r}: no residual exceeds clip + largest_label = {r:g}, so nothing is ever lost; lower epsilon")
+        return 0.5 / (r * (r - self.epsilon))
+
+
+def _reach(clip: float, largest_label: float) -> float:
+    """C + Y, the largest residual."""
+    if not 0.0 < clip < math.inf:
+        raise InputError(f"clip must be positive and finite, got {clip:g}")
+    if not 0.0 <= largest_label < math.inf:
+        raise InputError(f"largest_label must be finite and not negative, got {largest_label:g}")
+    return float(clip + largest_label)
+
+
+@hot
+def value(code: int, parameter: float, f: float, y: float) -> float:
+    """ℓ(f, y)."""
+    if code == SQUARE:
+        return (f - y) * (f - y)
+    if code == LOGISTIC:
+        return max(-y * f, 0.0) + math.log1p(math.exp(-abs(y * f)))
+    excess = 1.0 - y * f if code in (HINGE, SQUARED_HINGE) else abs(f - y) - parameter
+    excess = max(excess, 0.0)
+    return excess if code in (HINGE, EPSILON_INSENSITIVE) else excess * excess
+
+
+@hot
+def slope(code: int, parameter: float, f: float, y: float) -> float:
+    """dℓ/df (f, y)."""
+    if code == SQUARE:
+        return 2.0 * (f - y)
+    if code == HINGE:
+        return -y if y * f < 1.0 - KINK else 0.0
+    if code == SQUARED_HINGE:
+        return -2.0 * y * max(1.0 - y * f, 0.0)
+    if code == LOGISTIC:
+        small = math.exp(-abs(y * f))  # never above 1, so nothing overflows
+        return -y * (small if y * f > 0.0 else 1.0) / (1.0 + small)
+    excess = abs(f - y) - parameter
+    if excess <= 0.0:
+        return 0.0
+    size = 1.0 if code == EPSILON_INSENSITIVE else 2.0 * excess
+    return size if f > y else -size
+
+
+@hot
+def _values(code: int, parameter: float, f: Vector, y: Vector, out: Vector) -> None:
+    for i in range(f.size):
+        out[i] = value(code, parameter, f[i], y[i])
+
+
+@hot
+def _slopes(code: int, parameter: float, f: Vector, y: Vector, out: Vector) -> None:
+    for i in range(f.size):
+        out[i] = slope(code, parameter, f[i], y[i])

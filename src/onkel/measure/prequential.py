@@ -1,0 +1,154 @@
+"""Prequential evaluation: every row is first scored, then learnt, and every score counts from the first row on.
+
+>>> X, y = onkel.data.rings(2000, seed=0)
+>>> trace = onkel.prequential(onkel.PKAWV(), (X, y))
+>>> round(trace.mean("mistakes"), 3)
+0.01
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._types import Vector
+from onkel.errors import InputError
+from onkel.measure.metrics import Metric, default_metrics
+from onkel.state import nbytes
+
+ROWS_AT_ONCE = 1024
+
+Block = tuple[Any, ...]  # (X, y) or (X, y, weight)
+Progress = Callable[[int, "Trace"], None]
+
+
+@dataclass
+class Trace:
+    """What happened: one score and one value of each metric a row, and the cost on the way."""
+
+    learner: Any
+    state: Any = None
+    scores: Vector = field(default_factory=lambda: np.empty(0))
+    y: Vector = field(default_factory=lambda: np.empty(0))
+    losses: dict[str, Vector] = field(default_factory=dict)  # metric -> one value a row
+    rows_at: list[int] = field(default_factory=list)  # rows done at the end of each block
+    seconds_at: list[float] = field(default_factory=list)  # time spent in the learner until then
+    bytes_at: list[int] = field(default_factory=list)  # size of the state then
+
+    @property
+    def rows(self) -> int:
+        return len(self.scores)
+
+    @property
+    def seconds(self) -> float:
+        return self.seconds_at[-1] if self.seconds_at else 0.0
+
+    @property
+    def nbytes(self) -> int:
+        return self.bytes_at[-1] if self.bytes_at else 0
+
+    def mean(self, metric: str) -> float:
+        """The average over all rows, the first included."""
+        return float(np.mean(self._of(metric)))
+
+    def cumulative(self, metric: str) -> Vector:
+        """The average over rows 1 … t, for every t."""
+        losses = self._of(metric)
+        return np.asarray(np.cumsum(losses) / np.arange(1, len(losses) + 1))
+
+    def windowed(self, metric: str, window: int = 1000) -> Vector:
+        """The average over the last `window` rows (over all rows so far where there are fewer), for every t."""
+        total = np.concatenate([[0.0], np.cumsum(self._of(metric))])
+        stop = np.arange(1, len(total))
+        start = np.maximum(stop - window, 0)
+        return np.asarray((total[stop] - total[start]) / (stop - start))
+
+    def summary(self) -> dict[str, Any]:
+        """Plain numbers, ready for JSON."""
+        each = 1e6 * self.seconds / self.rows if self.rows else 0.0
+        means = {metric: self.mean(metric) for metric in self.losses} if self.rows else {}
+        return {"learner": repr(self.learner), "rows": self.rows, **means, "microseconds_per_row": each, "bytes": self.nbytes}
+
+    def _of(self, metric: str) -> Vector:
+        if metric not in self.losses:
+            raise InputError(f"the trace has no metric {metric!r}; it has {', '.join(self.losses) or 'none'}")
+        return self.losses[metric]
+
+
+def prequential(
+    learner: Any,
+    stream: Block | Iterable[Block],
+    state: Any = None,
+    delay: int = 0,
+    metrics: Mapping[str, Metric] | None = None,
+    progress: Progress | None = None,
+) -> Trace:
+    """Run a stream of blocks (X, y) or (X, y, weight), or one such tuple, through a learner.
+
+    `state` goes on from an earlier run. With `delay` = k the label of row t arrives after the score of row t + k is made. `metrics`
+    maps names to functions of (scores, y); by default mistakes and square loss for ±1 labels, square and absolute loss otherwise.
+    `progress` is called with (rows done, trace so far) after each block.
+    """
+    if delay < 0:
+        raise InputError(f"delay must be at least 0, got {delay}")
+    trace = Trace(learner, state)
+    scores: list[NDArray[Any]] = []
+    labels: list[NDArray[Any]] = []
+    waiting: list[Block] = []
+    seconds, rows = 0.0, 0
+    for block in _blocks(stream):
+        if trace.state is None:
+            trace.state = _init(learner, block)
+        began = time.perf_counter()
+        scores.append(learner.learn(trace.state, *block) if delay == 0 else _late(learner, trace.state, block, waiting, delay))
+        seconds += time.perf_counter() - began
+        labels.append(np.asarray(block[1], dtype=float))
+        rows += len(labels[-1])
+        trace.rows_at.append(rows)
+        trace.seconds_at.append(seconds)
+        trace.bytes_at.append(nbytes(trace.state))
+        if progress is not None:
+            progress(rows, trace)
+    for row in waiting:
+        learner.learn(trace.state, *row)
+    if scores:
+        trace.scores, trace.y = np.concatenate(scores), np.concatenate(labels)
+        chosen = default_metrics(trace.y) if metrics is None else metrics
+        trace.losses = {name: np.asarray(metric(trace.scores, trace.y), dtype=float) for name, metric in chosen.items()}
+    return trace
+
+
+def _late(learner: Any, state: Any, block: Block, waiting: list[Block], delay: int) -> Vector:
+    """Score each row by what is known, and learn the row whose label arrives now."""
+    scores = []
+    for t in range(len(block[0])):
+        row = tuple(part[t : t + 1] for part in map(np.asarray, block))
+        scores.append(learner.predict(state, row[0]).reshape(row[1].shape))
+        waiting.append(row)
+        if len(waiting) > delay:
+            learner.learn(state, *waiting.pop(0))
+    return np.concatenate(scores)
+
+
+def _init(learner: Any, block: Block) -> Any:
+    X, y = np.asarray(block[0]), np.asarray(block[1])
+    if X.ndim != 2:
+        raise InputError(f"a block's X must have two dimensions (rows, columns), got shape {X.shape}")
+    return learner.init(X.shape[1], y.shape[1] if y.ndim == 2 else 1)
+
+
+def _blocks(stream: Block | Iterable[Block]) -> Iterator[Block]:
+    """Blocks of at most ROWS_AT_ONCE rows, so that progress shows; cut at multiples of it, so that a rerun cuts alike."""
+    for block in [stream] if isinstance(stream, tuple) else stream:
+        if not isinstance(block, tuple) or len(block) not in (2, 3):
+            raise InputError(f"a stream gives tuples (X, y) or (X, y, weight), got {type(block).__name__}")
+        X, y = block[0], block[1]
+        if len(X) != len(y):
+            raise InputError(f"a block has {len(X)} rows in X and {len(y)} labels in y; they must match")
+        for start in range(0, len(X), ROWS_AT_ONCE):
+            yield tuple(part[start : start + ROWS_AT_ONCE] for part in map(np.asarray, block))

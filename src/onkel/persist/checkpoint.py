@@ -1,0 +1,175 @@
+"""One `.onkel` file: a zip of `onkel.json` (format, learner, numbers), one `.npy` per array, and a list of SHA-256 sums.
+
+Written under a temporary name, flushed to the disk, renamed: a reader sees the old file or the new one. Reading trusts nothing:
+sizes are checked before memory is taken, sums before bytes are used, names, types and shapes against a fresh state of the same
+learner; nothing is unpickled or imported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onkel.errors import FileError, InputError
+from onkel.persist.config import from_json, to_json
+from onkel.state import filled, leaves
+
+FORMAT = 1
+HEADER, SUMS = "onkel.json", "SHA256SUMS"
+LARGEST_COUNT = 2**62  # of rows and the like
+LARGEST_JSON = 50_000_000  # bytes
+
+
+def save(path: str | os.PathLike[str], learner: Any, state: Any) -> None:
+    """Write learner and state to one file. The old file, if any, stays whole until the new one is.
+
+    >>> import tempfile, pathlib
+    >>> learner = onkel.PKAWV(features=onkel.Taylor(degree=2))
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.onkel"
+    >>> onkel.save(path, learner, learner.init(dim=3))
+    >>> onkel.load(path)[0] == learner
+    True
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            _write(file, learner, state)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {error.strerror or error}; the old file, if any, is untouched") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync_folder(target.parent)
+
+
+def load(
+    path: str | os.PathLike[str],
+    kernels: dict[str, Callable[..., Any]] | None = None,
+    bases: dict[str, Callable[..., Any]] | None = None,
+) -> tuple[Any, Any]:
+    """(learner, state) from a file that `save` wrote; a user's own kernels and bases are handed in by name."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = _entries(archive)
+            header = _header(entries)
+            learner = from_json(header["learner"], {**(kernels or {}), **(bases or {})})
+            return learner, _state(learner, header, entries)
+    except FileError as error:
+        raise FileError(f"cannot load {path}: {error}") from None
+    except FileNotFoundError:
+        raise FileError(f"cannot load {path}: there is no such file") from None
+    except (InputError, OSError) as error:
+        raise FileError(f"cannot load {path}: {error}") from error
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError) as error:
+        raise FileError(f"cannot load {path}: it is not a whole .onkel file ({error}); it may be truncated or altered") from error
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, MemoryError, OverflowError) as error:
+        raise FileError(f"cannot load {path}: its contents do not describe a learner ({type(error).__name__}: {error})") from error
+
+
+def _write(file: Any, learner: Any, state: Any) -> None:
+    numbers: dict[str, int | float] = {}
+    entries: dict[str, bytes] = {}
+    for name, value, _ in leaves(state):
+        if isinstance(value, np.ndarray):
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, value, allow_pickle=False)
+            entries[f"{name}.npy"] = buffer.getvalue()
+        else:
+            numbers[name] = value
+    header = {"format": FORMAT, "onkel": version("onkel"), "learner": to_json(learner), "numbers": numbers}
+    entries[HEADER] = json.dumps(header, indent=1, allow_nan=False).encode()
+    entries[SUMS] = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in entries.items()).encode()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in entries.items():
+            archive.writestr(zipfile.ZipInfo(name), data)  # a fixed date: same state, same bytes
+
+
+def _entries(archive: zipfile.ZipFile) -> dict[str, bytes]:
+    """Every entry's bytes, none of which was compressed, all of which match their sums."""
+    infos = archive.infolist()
+    names = [info.filename for info in infos]
+    if len(set(names)) < len(names) or any(
+        info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size for info in infos
+    ):
+        raise FileError("its entries are compressed or doubled, which save never does")
+    if HEADER not in names or SUMS not in names:
+        raise FileError(f"it has no {HEADER} and {SUMS}; it is not an .onkel file")
+    if sum(info.file_size for info in infos) > os.path.getsize(archive.filename or ""):
+        raise FileError("its entries claim more bytes than the file has")
+    entries = {name: archive.read(name) for name in names}
+    sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in entries.items() if name != SUMS)
+    if sums.encode() != entries[SUMS]:
+        raise FileError("a checksum does not match; the file was altered or damaged")
+    return entries
+
+
+def _header(entries: dict[str, bytes]) -> dict[str, Any]:
+    if len(entries[HEADER]) > LARGEST_JSON:
+        raise FileError(f"its {HEADER} is too large")
+    header = json.loads(entries[HEADER])
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        found = header.get("format") if isinstance(header, dict) else header
+        raise FileError(
+            f"it has format {found!r}, this onkel reads format {FORMAT}; update onkel, or save again with the version that wrote it"
+        )
+    return header
+
+
+def _state(learner: Any, header: dict[str, Any], entries: dict[str, bytes]) -> Any:
+    numbers = header["numbers"]
+    arrays = {name.removesuffix(".npy"): data for name, data in entries.items() if name not in (HEADER, SUMS)}
+    dim, outputs = _number("dim", numbers["dim"], 1), _number("outputs", numbers["outputs"], 1)
+    if learner.footprint(dim, outputs) > sum(map(len, arrays.values())) + 8 * len(numbers):
+        raise FileError("its learner needs more memory than the file's arrays hold")
+    fresh = learner.init(dim, outputs)
+    values: dict[str, Any] = {}
+    for name, model, fixed in leaves(fresh):
+        if isinstance(model, np.ndarray):
+            values[name] = _array(name, arrays.pop(name), model, fixed)
+        else:
+            values[name] = _number(name, numbers[name], model)
+    if arrays or len(numbers) != sum(not isinstance(value, np.ndarray) for value in values.values()):
+        raise FileError("it holds arrays or numbers that its learner does not have")
+    return filled(fresh, values)
+
+
+def _number(name: str, value: Any, model: int | float) -> Any:
+    if type(value) is not type(model):
+        raise FileError(f"{name} is {value!r}, not {type(model).__name__}")
+    if not (abs(value) < LARGEST_COUNT if isinstance(value, int) else np.isfinite(value)) or value < 0:
+        raise FileError(f"{name} is {value!r}, which no state can have")
+    return value
+
+
+def _array(name: str, data: bytes, model: np.ndarray[Any, Any], fixed: bool) -> np.ndarray[Any, Any]:
+    if len(data) > model.nbytes + 10_000:
+        raise FileError(f"{name} is larger than its learner's")
+    array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False, max_header_size=5_000)
+    if array.dtype != model.dtype or array.shape != model.shape:
+        raise FileError(f"{name} is {array.dtype} {array.shape}, its learner has {model.dtype} {model.shape}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise FileError(f"{name} holds NaN or infinity")
+    if fixed and not (np.allclose(array, model, rtol=1e-9, atol=0.0) if array.dtype.kind == "f" else np.array_equal(array, model)):
+        raise FileError(f"{name} is not what its learner makes")
+    return np.ascontiguousarray(array)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

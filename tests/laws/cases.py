@@ -1,0 +1,86 @@
+"""Every learner of the catalogue, with default arguments and in the small configurations that visit every stage.
+
+A learner's oracle lives in tests/oracle under the name of its file and exports `SMALL` (configurations), `stream(config)`,
+`reached(config, state)` and `scores(learner, X, y, weight)`. Adding a learner adds its laws: nothing here knows a name.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import onkel
+from onkel.state import leaves
+
+Array = NDArray[np.float64]
+
+CLASSES = [kind for name in onkel.__all__ if hasattr(kind := getattr(onkel, name), "learn") and hasattr(kind, "cut_tolerance")]
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    learner: Any
+    oracle: ModuleType
+    small: bool
+
+    def stream(self) -> tuple[Array, Array, Array]:
+        if self.small:
+            X, y, weight = self.oracle.stream(self.learner)
+            return X, y, weight
+        return default_stream(self.learner)
+
+    def run(self) -> tuple[Any, Array]:
+        """The state and scores after the whole stream, in one call."""
+        X, y, weight = self.stream()
+        state = fresh(self.learner, X, y)
+        return state, self.learner.learn(state, X, y, weight)
+
+
+def default_stream(learner: Any, rows: int = 400, dim: int = 3) -> tuple[Array, Array, Array]:
+    """Standardised inputs and a smooth target (its sign, for a pure classifier); some rows of weight 0."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(rows, dim))
+    y = np.sin(1.5 * X[:, 0]) + X[:, 1] * X[:, 2] / 2 + 0.1 * rng.normal(size=rows)
+    if "regression" not in learner.tasks:
+        y = np.where(y >= 0.0, 1.0, -1.0)
+    return X, y, np.where(rng.random(rows) < 0.1, 0.0, 1.0)
+
+
+def fresh(learner: Any, X: Array, y: Array) -> Any:
+    return learner.init(X.shape[1], y.shape[1] if y.ndim == 2 else 1)
+
+
+def _cases() -> list[Case]:
+    cases = []
+    for kind in CLASSES:
+        oracle = importlib.import_module(f"tests.oracle.{kind.__module__.rsplit('.', 1)[-1]}")
+        cases.append(Case(f"{kind.__name__}-default", kind(), oracle, small=False))
+        cases += [Case(f"{kind.__name__}-small{k}", config, oracle, small=True) for k, config in enumerate(oracle.SMALL)]
+    return cases
+
+
+CASES = _cases()
+
+
+def bits(state: Any) -> list[tuple[str, bytes]]:
+    """All of a state, to compare bit for bit."""
+    return [(name, np.asarray(value).tobytes()) for name, value, _ in leaves(state)]
+
+
+def agree(learner: Any, a: Array, b: Array) -> bool:
+    """Equal as far as the learner promises for another cut of the stream: the same bits, or within its tolerance."""
+    if learner.cut_tolerance == 0.0:
+        return bool(np.array_equal(a, b))
+    return near(a, b, learner.cut_tolerance)
+
+
+def near(a: Array, b: Array, tolerance: float) -> bool:
+    return a.shape == b.shape and bool(
+        np.max(np.abs(a - b), initial=0.0) <= tolerance * max(1.0, float(np.max(np.abs(b), initial=0.0)))
+    )

@@ -1,0 +1,81 @@
+"""Law 13: bad input is refused with the place and the remedy, and the state is untouched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import onkel
+from tests.laws.cases import Case, bits, fresh
+
+X, Y = np.ones((4, 3)), np.array([1.0, -1.0, 1.0, 1.0])
+
+
+def _with(value: float, at: tuple[int, ...], array: Any) -> Any:
+    array = array.copy()
+    array[at] = value
+    return array
+
+
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    ("NaN in X", {"X": _with(np.nan, (2, 1), X)}, r"X holds nan at row 2, column 1.*(fill|drop)"),
+    ("infinity in X", {"X": _with(np.inf, (0, 2), X)}, r"X holds inf at row 0, column 2.*(drop|replace)"),
+    ("too large in X", {"X": _with(1e200, (3, 0), X)}, r"X holds 1e\+200 at row 3, column 0.*rescale"),
+    ("NaN in y", {"y": _with(np.nan, (1,), Y)}, r"y holds nan at row 1"),
+    ("infinity in y", {"y": _with(-np.inf, (3,), Y)}, r"y holds -inf at row 3"),
+    ("a column too few", {"X": X[:, :2]}, r"X must have 3 columns.*got 2"),
+    ("a column too many", {"X": np.ones((4, 4))}, r"X must have 3 columns.*got 4"),
+    ("one dimension", {"X": np.ones(3)}, r"two dimensions.*reshape\(1, -1\)"),
+    ("three dimensions", {"X": np.ones((4, 3, 1))}, r"two dimensions"),
+    ("text", {"X": [["a", "b", "c"]] * 4}, r"X must hold numbers only.*encode"),
+    ("ragged", {"X": [[1.0, 2.0, 3.0], [1.0]]}, r"X must hold numbers only"),
+    ("labels too few", {"y": Y[:3]}, r"y must have shape \(4,\).*got \(3,\)"),
+    ("labels too wide", {"y": np.ones((4, 2))}, r"y must have shape \(4,\).*got \(4, 2\)"),
+    ("a scalar label", {"y": 1.0}, r"y must have shape"),
+    ("text labels", {"y": ["a", "b", "c", "d"]}, r"y must hold numbers only"),
+    ("negative weight", {"weight": np.array([1.0, 1.0, -2.0, 1.0])}, r"weight\[2\] is -2.*at least 0"),
+    ("NaN weight", {"weight": _with(np.nan, (0,), Y)}, r"weight holds nan at row 0"),
+    ("weights too few", {"weight": np.ones(3)}, r"weight must have shape \(4,\)"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), [bad[1:] for bad in BAD], ids=[bad[0] for bad in BAD])
+def test_13_bad_input_names_the_place_and_leaves_the_state(case: Case, change: dict[str, Any], message: str) -> None:
+    state = case.learner.init(3)
+    case.learner.learn(state, X, Y)
+    before = bits(state)
+    with pytest.raises(onkel.InputError, match=message):
+        case.learner.learn(state, **{"X": X, "y": Y, **change})
+    assert bits(state) == before
+    if "X" in change:
+        with pytest.raises(onkel.InputError, match=message):
+            case.learner.predict(state, change["X"])
+        assert bits(state) == before
+
+
+def test_13_wrong_labels_for_a_pure_classifier(case: Case) -> None:
+    if "regression" in case.learner.tasks:
+        assert np.isfinite(case.learner.learn(case.learner.init(3), X, 2.5 * Y)).all()
+        return
+    state = case.learner.init(3)
+    before = bits(state)
+    with pytest.raises(onkel.InputError, match=r"label.*row 2"):
+        case.learner.learn(state, X, np.array([1.0, -1.0, 0.5, 1.0]))
+    assert bits(state) == before
+
+
+def test_13_impossible_sizes(case: Case) -> None:
+    with pytest.raises(onkel.InputError, match="dim must be at least 1"):
+        case.learner.init(0)
+    with pytest.raises(onkel.InputError, match="output"):
+        case.learner.init(3, 0)
+
+
+def test_13_a_stream_too_wide_for_the_machine_is_refused_at_once(case: Case) -> None:
+    if case.learner.footprint(10**7) > 2**40:
+        with pytest.raises(onkel.InputError, match=r"GiB.*choose fewer"):
+            case.learner.init(10**7)
+    else:
+        assert fresh(case.learner, np.ones((1, 50)), Y[:1]).dim == 50

@@ -1,0 +1,85 @@
+"""Laws 8, 9, 10, 12: the numbers are finite, right, the same with the compiler off, and they learn."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onkel._jit import compiler_off
+from onkel.persist import to_json
+from onkel.state import leaves
+from tests.laws.cases import CASES, Array, Case, default_stream, fresh, near
+
+
+def test_8_works_before_the_first_row(case: Case) -> None:
+    X, y, _ = case.stream()
+    state = fresh(case.learner, X, y)
+    assert np.isfinite(case.learner.predict(state, X[:5])).all()
+    assert case.learner.predict(state, X[:0]).shape == y[:0].shape
+    assert case.learner.learn(state, X[:0], y[:0]).shape == y[:0].shape
+
+
+def _awkward(kind: str, rows: int = 120) -> Array:
+    X = np.random.default_rng(3).normal(size=(rows, 3))
+    kinds: dict[str, Array] = {
+        "constant": np.ones((rows, 3)),
+        "zero": np.zeros((rows, 3)),
+        "repeated": np.repeat(X[:4], rows // 4, axis=0),
+        "collinear": X[:, :1] * np.array([1.0, -2.0, 3.0]),
+        "tiny": 1e-8 * X,
+        "huge": 1e8 * X,
+        "suddenly huge": X * np.where(np.arange(rows) < 50, 1.0, 1e8)[:, None],
+        "the largest": np.where(X > 0.0, 1e50, -1e50),
+        "the least": 5e-324 * X,
+    }
+    return kinds[kind]
+
+
+@pytest.mark.parametrize(
+    "kind", ["constant", "zero", "repeated", "collinear", "tiny", "huge", "suddenly huge", "the largest", "the least"]
+)
+@pytest.mark.parametrize("size", [1, 120])
+def test_8_finite_on_awkward_inputs(case: Case, kind: str, size: int) -> None:
+    X = _awkward(kind)
+    y = np.where(np.arange(len(X)) % 3 == 0, 1.0, -1.0)
+    state = case.learner.init(3)
+    scores = [case.learner.learn(state, X[t : t + size], y[t : t + size]) for t in range(0, len(X), size)]
+    assert np.isfinite(np.concatenate(scores)).all()
+    assert np.isfinite(case.learner.predict(state, X)).all()
+    assert all(np.isfinite(value).all() for _, value, _ in leaves(state))
+
+
+@pytest.fixture(scope="module")
+def other_mode(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The scores of every case from another process, with the compiler off where it is on here, and the other way round."""
+    folder: Path = tmp_path_factory.mktemp("replay")
+    for case in CASES:
+        X, y, weight = case.stream()
+        np.savez(folder / f"{case.name}.npz", X=X, y=y, weight=weight)
+        (folder / f"{case.name}.json").write_text(json.dumps(to_json(case.learner)))
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "0" if compiler_off else "1"}
+    subprocess.run([sys.executable, Path(__file__).parent / "replay.py", folder], check=True, env=environment)
+    return folder
+
+
+def test_9_compiled_and_uncompiled_agree(case: Case, other_mode: Path) -> None:
+    _, scores = case.run()
+    assert near(np.load(other_mode / f"{case.name}.npy"), scores, 1e-9)
+
+
+def test_10_agrees_with_its_oracle(case: Case) -> None:
+    X, y, weight = case.stream()
+    _, scores = case.run()
+    assert near(scores, case.oracle.scores(case.learner, X, y, weight), 1e-9)
+
+
+def test_12_learns(case: Case) -> None:
+    X, y, _ = default_stream(case.learner, rows=1000)
+    scores = case.learner.learn(fresh(case.learner, X, y), X, y)
+    assert np.mean((scores - y) ** 2) <= 0.8 * np.mean(y**2)

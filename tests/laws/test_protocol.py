@@ -1,0 +1,84 @@
+"""Laws 1, 2, 3, 6, 7, 14: what the three verbs promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.laws.cases import CASES, Case, agree, bits, fresh
+
+
+def test_every_stage_was_visited(case: Case) -> None:
+    if case.small:
+        state, _ = case.run()
+        assert case.oracle.reached(case.learner, state)
+
+
+def test_the_default_and_a_small_configuration_are_there() -> None:
+    learners = {type(case.learner) for case in CASES}
+    assert learners
+    for kind in learners:
+        assert {case.small for case in CASES if type(case.learner) is kind} == {True, False}
+
+
+def test_1_predict_changes_nothing(case: Case) -> None:
+    X, _, _ = case.stream()
+    state, _ = case.run()
+    before = bits(state)
+    case.learner.predict(state, X[:50])
+    assert bits(state) == before
+
+
+def test_2_learn_returns_what_predict_would_have(case: Case) -> None:
+    X, y, weight = case.stream()
+    state = fresh(case.learner, X, y)
+    learnt, predicted = [], []
+    for t in range(len(X)):
+        predicted.append(case.learner.predict(state, X[t : t + 1]))
+        learnt.append(case.learner.learn(state, X[t : t + 1], y[t : t + 1], weight[t : t + 1]))
+    assert agree(case.learner, np.concatenate(learnt), np.concatenate(predicted))
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 31, 32, 33, 100])
+def test_3_the_cut_of_the_stream_changes_nothing(case: Case, size: int) -> None:
+    X, y, weight = case.stream()
+    state, whole = case.run()
+    other = fresh(case.learner, X, y)
+    cuts = range(0, len(X), size)
+    scores = np.concatenate([case.learner.learn(other, X[a : a + size], y[a : a + size], weight[a : a + size]) for a in cuts])
+    assert agree(case.learner, scores, whole)
+    assert agree(case.learner, case.learner.predict(other, X[:50]), case.learner.predict(state, X[:50]))
+
+
+def test_6_the_callers_arrays_are_neither_changed_nor_kept(case: Case) -> None:
+    X, y, weight = case.stream()
+    given = X.copy(), y.copy(), weight.copy()
+    state = fresh(case.learner, X, y)
+    case.learner.learn(state, *given)
+    case.learner.predict(state, given[0])
+    for array, original in zip(given, (X, y, weight), strict=True):
+        assert np.array_equal(array, original)
+    before = bits(state)
+    for array in given:
+        array[...] = 12345.0
+    assert bits(state) == before
+
+
+def test_7_same_seed_same_stream_same_bits(case: Case) -> None:
+    first, scores = case.run()
+    second, again = case.run()
+    assert scores.tobytes() == again.tobytes()
+    assert bits(first) == bits(second)
+
+
+def test_14_rows_of_weight_0_change_nothing(case: Case) -> None:
+    X, y, weight = case.stream()
+    state, scores = case.run()
+    kept = weight > 0.0
+    assert not kept.all()
+    other = fresh(case.learner, X, y)
+    without = case.learner.learn(other, X[kept], y[kept], weight[kept])
+    assert agree(case.learner, scores[kept], without)
+    before = bits(state)
+    case.learner.learn(state, X, y, np.zeros(len(X)))
+    assert bits(state) == before

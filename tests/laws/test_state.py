@@ -1,0 +1,67 @@
+"""Laws 4, 5, 11: memory, files, configs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import onkel
+from onkel.persist import from_json, to_json
+from tests.laws.cases import Case, bits, fresh
+
+
+def test_4_bytes_are_foretold_and_never_grow_for_bounded_learners(case: Case) -> None:
+    X, y, weight = case.stream()
+    state = fresh(case.learner, X, y)
+    start = onkel.nbytes(state)
+    assert case.learner.footprint(X.shape[1], y.shape[1] if y.ndim == 2 else 1) == start
+    largest = start
+    for t in range(0, len(X), 16):
+        case.learner.learn(state, X[t : t + 16], y[t : t + 16], weight[t : t + 16])
+        largest = max(largest, onkel.nbytes(state))
+    if case.learner.bounded:
+        assert largest == start
+
+
+@pytest.mark.parametrize("stop", [0, 1, 32, 133, 399])
+def test_5_save_load_continue_equals_never_stopped(case: Case, stop: int, tmp_path: Path) -> None:
+    X, y, weight = case.stream()
+    state = fresh(case.learner, X, y)
+    case.learner.learn(state, X[:stop], y[:stop], weight[:stop])
+    onkel.save(tmp_path / "a.onkel", case.learner, state)
+    learner, resumed = onkel.load(tmp_path / "a.onkel")
+    assert learner == case.learner
+    assert bits(resumed) == bits(state)
+    on = case.learner.learn(state, X[stop:], y[stop:], weight[stop:])
+    again = learner.learn(resumed, X[stop:], y[stop:], weight[stop:])
+    assert on.tobytes() == again.tobytes()
+    assert bits(resumed) == bits(state)
+
+
+def test_11_config_survives_json_and_repr(case: Case) -> None:
+    assert from_json(json.loads(json.dumps(to_json(case.learner)))) == case.learner
+    assert onkel.parse(repr(case.learner)) == case.learner
+    assert eval(repr(case.learner), vars(onkel)) == case.learner
+    assert hash(case.learner) == hash(onkel.parse(repr(case.learner)))
+
+
+def test_11_config_is_frozen(case: Case) -> None:
+    with pytest.raises(AttributeError):
+        case.learner.lam = 3.0
+
+
+def test_4_widening_is_exact_where_outputs_share_a_matrix(case: Case) -> None:
+    if not case.learner.multi_output:
+        return
+    X, y, weight = case.stream()
+    both = np.column_stack([y, np.where(np.arange(len(y)) < 200, 0.0, y > 0)])
+    start = case.learner.init(X.shape[1], 2)
+    expected = case.learner.learn(start, X, both, weight)
+    state = case.learner.init(X.shape[1], 1)
+    case.learner.learn(state, X[:200], y[:200], weight[:200])
+    case.learner.widen(state, 2)
+    late = case.learner.learn(state, X[200:], both[200:], weight[200:])
+    assert np.allclose(late, expected[200:], rtol=0.0, atol=1e-9 * max(1.0, np.abs(expected).max()))

@@ -1,0 +1,563 @@
+"""Files read back to the bit, in bounded memory; every bad file is one of our two errors, with place and remedy."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import tracemalloc
+import zipfile
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onkel._types import Matrix, Vector
+from onkel.data import Stream, files, read, smooth
+from onkel.errors import FileError, InputError
+
+GOOD = "a,b,y\n1,2,3\n4,5,6\n7,8,9\n"
+INTO_NEXT_PIECE = 60_000  # lines that fill more than one of pyarrow's pieces
+
+
+def written(folder: Path, content: str | bytes, name: str = "t.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def joined(stream: Stream) -> tuple[Matrix, Vector]:
+    blocks = list(stream)
+    return np.concatenate([X for X, _ in blocks]), np.concatenate([y for _, y in blocks])
+
+
+def bits(values: Any) -> bytes:
+    return np.ascontiguousarray(values, np.float64).tobytes()
+
+
+# the cells a person or a program may write for a number; repr() is exact
+finite = st.floats(allow_nan=False, allow_infinity=False)
+numbers = st.one_of(finite.map(repr), finite.map(lambda v: f"{v:+.17e}"), st.integers(-(2**53), 2**53).map(str))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[list[str]]:
+    width = draw(st.integers(2, 5))
+    return draw(st.lists(st.lists(numbers, min_size=width, max_size=width), min_size=1, max_size=30))
+
+
+@settings(max_examples=120, deadline=None, database=None)
+@given(
+    table=tables(),
+    block=st.integers(1, 40),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+    bom=st.booleans(),
+    data=st.data(),
+)
+def test_csv_reads_back_to_the_bit(
+    table: list[list[str]], block: int, quoting: Any, end: str, bom: bool, data: st.DataObject
+) -> None:
+    target = data.draw(st.integers(0, len(table[0]) - 1))
+    names = [f"column {j}, with ümläut" for j in range(len(table[0]))]
+    text = io.StringIO(newline="")
+    csv.writer(text, quoting=quoting, lineterminator=end).writerows([names, *table])
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder), text.getvalue().encode("utf-8-sig" if bom else "utf-8"))
+        stream = read(path, names[target], block=block)
+        blocks = list(stream)
+    values = np.array([[float(cell) for cell in row] for row in table])
+    assert stream.names == tuple(np.delete(names, target))
+    assert [len(y) for _, y in blocks] == [len(table[i : i + block]) for i in range(0, len(table), block)]
+    assert bits(np.concatenate([X for X, _ in blocks])) == bits(np.delete(values, target, axis=1))
+    assert bits(np.concatenate([y for _, y in blocks])) == bits(values[:, target])
+    for X, y in blocks:
+        assert X.dtype == y.dtype == np.float64
+        assert X.flags.c_contiguous
+        assert X.flags.owndata
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 12))
+def test_recut_keeps_every_row_in_order(sizes: list[int], block: int) -> None:
+    rows = np.arange(2.0 * sum(sizes)).reshape(-1, 2)
+    cut = list(files._recut(np.split(rows, np.cumsum(sizes)[:-1]) if sizes else [], block))
+    assert all(len(piece) == block for piece in cut[:-1])
+    assert all(0 < len(piece) <= block for piece in cut)
+    np.testing.assert_array_equal(np.concatenate([np.empty((0, 2)), *cut]), rows)
+
+
+@pytest.mark.parametrize("block", [1, 1000, 4096, 10**6])
+def test_csv_of_many_pieces(tmp_path: Path, block: int) -> None:
+    X, y = smooth(20_000, dim=3)
+    path = tmp_path / "t.csv"
+    np.savetxt(path, np.column_stack([y, X]), fmt="%.17g", delimiter=",", header="y,p,q,r", comments="")
+    assert path.stat().st_size > files.PIECE
+    stream = read(path, "y", block=block)
+    for _ in range(2):  # a stream can be read again
+        read_X, read_y = joined(stream)
+        assert bits(read_X) == bits(X)
+        assert bits(read_y) == bits(y)
+    assert (stream.path, stream.target, stream.names, stream.rows) == (path, "y", ("p", "q", "r"), None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n\r\n" + GOOD,
+        GOOD.replace("\n", "\r\n") + "\r\n\r\n",
+        GOOD.replace("4,5,6\n", "\n\n4,5,6\n"),
+        GOOD.rstrip("\n"),
+        GOOD.replace("5", '"5"').replace("b", '"b"'),
+        GOOD.replace("5", " 5\t"),
+        GOOD.replace("5", '" +5.0"').replace("8", "8e0").replace("9", "09."),
+        GOOD.replace("5", '"\n5"'),  # pyarrow refuses, the csv module does not
+        GOOD.replace("7", "7.0000000000000000000000000000001"),
+    ],
+)
+def test_csv_dialects(tmp_path: Path, text: str) -> None:
+    X, y = joined(read(written(tmp_path, text), "y"))
+    np.testing.assert_array_equal(X, [[1, 2], [4, 5], [7, 8]])
+    np.testing.assert_array_equal(y, [3, 6, 9])
+
+
+def test_numbers_at_the_ends_of_float64(tmp_path: Path) -> None:
+    cells = ["5e-324", "2.2250738585072011e-308", "1.7976931348623157e308", "-0", "1e-999", "9007199254740993", "0.1e1"]
+    X, _ = joined(read(written(tmp_path, "a,y\n" + "".join(f"{cell},1\n" for cell in cells)), "y"))
+    assert bits(X[:, 0]) == bits([float(cell) for cell in cells])
+
+
+def test_suffix_in_capitals_and_path_as_text(tmp_path: Path) -> None:
+    assert read(str(written(tmp_path, GOOD, "T.CSV")), "y").names == ("a", "b")
+
+
+def test_columns_choose_features_and_their_order(tmp_path: Path) -> None:
+    path = written(tmp_path, "name,a,b,y,\nann,1,2,3,\nbob,4,5,6,\n")
+    stream = read(path, "y", columns=["b", "a"])
+    assert stream.names == ("b", "a")
+    np.testing.assert_array_equal(joined(stream)[0], [[2, 1], [5, 4]])
+    np.testing.assert_array_equal(joined(read(path, "b", columns=("y",)))[1], [2, 5])
+
+
+def test_line_longer_than_a_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "PIECE", 64)
+    path = written(tmp_path, GOOD.replace("5", "5." + "0" * 200))
+    np.testing.assert_array_equal(joined(read(path, "y", block=1))[0], [[1, 2], [4, 5], [7, 8]])
+    monkeypatch.setattr(files, "LONGEST_LINE", 100)
+    with pytest.raises(FileError, match=r"a line is longer than 100 characters; is it a csv file\?"):
+        joined(read(path, "y"))
+
+
+LEAVE_OUT = r"; correct it or drop the line, or leave the column out with columns=\[\.\.\.\]$"
+
+
+@pytest.mark.parametrize(
+    ("error", "text", "message"),
+    [
+        (FileError, "", r"t\.csv is empty; write the data again"),
+        (FileError, "\n\r\n\n", r"t\.csv is empty: it has only blank lines"),
+        (FileError, "a,b,y\n\n", r"t\.csv has a header but no rows"),
+        (FileError, "1,2,3\n4,5,6\n", r"t\.csv, line 1: no header, only numbers \('1,2,3'\); put a line of column names first"),
+        (FileError, "\n1,,3\n4,5,6\n", r"line 2: no header"),
+        (FileError, b"a,b\xff,y\n1,2,3\n", r"line 1: the header is not UTF-8 text; save the file as UTF-8"),
+        (FileError, "a,b,y\n1,2,3\n".encode("utf-16"), r"line 1: the header is not UTF-8 text; save the file as UTF-8"),
+        (FileError, b"a,b,y\n1,2,3\n1,\xe92,3\n", r"line 3, column 'b': '\\udce92' is not UTF-8 text; save the file as UTF-8"),
+        (InputError, "a,b,a,y\n1,2,3,4\n", r"two columns are named 'a'; rename one"),
+        (InputError, ",b,y\n1,2,3\n", r"column 1 has no name; name it, or choose the features with columns=\[\.\.\.\]"),
+        (InputError, "y\n1\n", r"there are no feature columns, only 'y'; are its fields separated by commas\?"),
+        (InputError, "a;b;y\n1;2;3\n", r"there are no feature columns, only 'a;b;y'; are its fields separated by commas\?"),
+        (InputError, GOOD.replace("5", "five"), r"t\.csv, line 3, column 'b': 'five' is not a number" + LEAVE_OUT),
+        (InputError, GOOD.replace("5", "x" * 99), r"line 3, column 'b': 'x{40}…' is not a number" + LEAVE_OUT),
+        (InputError, GOOD.replace("5", "1_000"), r"line 3, column 'b': '1_000' is not a number" + LEAVE_OUT),
+        (InputError, GOOD.replace("5", "٥"), r"line 3, column 'b': '٥' is not a number" + LEAVE_OUT),
+        (InputError, GOOD.replace("5", '"5,0"'), r"line 3, column 'b': '5,0' is not a number" + LEAVE_OUT),
+        (InputError, GOOD.replace("5", "0x5"), r"line 3, column 'b': '0x5' is not a number" + LEAVE_OUT),
+        (InputError, GOOD.replace("5", ""), r"line 3, column 'b': the cell is empty" + LEAVE_OUT),
+        (InputError, GOOD.replace("5", " "), r"line 3, column 'b': the cell is empty" + LEAVE_OUT),
+        (InputError, GOOD.replace("5", "nan"), r"line 3, column 'b': 'nan' is not a number" + LEAVE_OUT),
+        (InputError, GOOD.replace("5", "NULL"), r"line 3, column 'b': 'NULL' is not a number" + LEAVE_OUT),
+        (InputError, GOOD.replace("5", "-inf"), r"line 3, column 'b': '-inf' is not finite" + LEAVE_OUT),
+        (InputError, GOOD.replace("5", "1e999"), r"line 3, column 'b': '1e999' is not finite" + LEAVE_OUT),
+        (InputError, GOOD.replace("6", "yes"), r"line 3, column 'y': 'yes' is not a number; correct it or drop the line$"),
+        (InputError, GOOD.replace("4,5,6", "nan,5,six"), r"line 3, column 'a': 'nan' is not a number"),
+        (InputError, GOOD.replace("4,5,6", "4,5"), r"line 3: 2 fields, but the header has 3; complete the line or drop it"),
+        (InputError, GOOD.replace("4,5,6", "4,5,6,6"), r"line 3: 4 fields, but the header has 3; quote the fields"),
+        (InputError, GOOD.replace("4,5,6", " "), r"line 3: 1 field, but the header has 3; complete the line or drop it"),
+        (InputError, GOOD.replace("\n", "\r\n").replace("8", "?"), r"line 4, column 'b': '\?' is not a number"),
+        (InputError, GOOD.replace("\n", "\r").replace("8", "?"), r"line 4, column 'b': '\?' is not a number"),
+        (InputError, GOOD.replace("4,5", "\n\n4,?"), r"line 5, column 'b': '\?' is not a number"),
+        (InputError, GOOD.replace("2", '"\n2\n"').replace("5", "?"), r"line 5, column 'b': '\?' is not a number"),
+        (InputError, '"a\nname",b,y\n1,?,3\n', r"line 3, column 'b': '\?' is not a number"),
+        (InputError, GOOD.replace("5", '"5'), r"line 4: 2 fields \(the record begins on line 3: is a quote left open\?\)"),
+        (InputError, GOOD.replace("6", '"6'), r"line 4, column 'y': '6\\n7,8,9\\n' .*is a quote left open\? .* begins on line 3"),
+        (InputError, GOOD.replace("6", '"6' + "\n" * 140_000), r"field larger .*\(the record begins on line 3\); is a quote"),
+    ],
+)  # fmt: skip
+def test_bad_csv(tmp_path: Path, error: type[Exception], text: str | bytes, message: str) -> None:
+    with pytest.raises(error, match=message) as caught:
+        joined(read(written(tmp_path, text), "y"))
+    assert str(tmp_path / "t.csv") in str(caught.value)
+
+
+@pytest.mark.parametrize("block", [1, 4096, 10**6])
+@pytest.mark.parametrize("bad", [INTO_NEXT_PIECE, 2 * INTO_NEXT_PIECE])
+def test_bad_cell_deep_in_a_file(tmp_path: Path, block: int, bad: int) -> None:
+    lines = [f"{t}.0000,{t}.5000" for t in range(2 * INTO_NEXT_PIECE + 7)]
+    lines[bad] = "none,1"
+    path = written(tmp_path, "a,y\n" + "\n".join(lines))
+    seen: list[float] = []
+
+    def read_all() -> None:
+        for X, _ in read(path, "y", block=block):
+            seen.extend(X[:, 0])
+
+    with pytest.raises(InputError, match=rf"line {bad + 2}, column 'a': 'none' is not a number"):
+        read_all()
+    assert bad - 2 * block < len(seen) <= bad
+    assert seen == list(range(len(seen)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"target": None}, r"t\.csv: choose the target, one of: 'first', 'second', 'price'"),
+        ({"target": "prise"}, r"has no column 'prise'; did you mean 'price'\? choose one of: 'first', 'second', 'price'"),
+        ({"target": "zzz"}, r"has no column 'zzz'; choose one of: 'first', 'second', 'price'"),
+        ({"target": ""}, r"has no column ''; choose one of"),
+        ({"target": 2}, r"target must be a name, got 2"),
+        ({"columns": ["frist"]}, r"has no column 'frist'; did you mean 'first'\?"),
+        ({"columns": "first"}, r"columns must be a list of names, got 'first'"),
+        ({"columns": [0]}, r"columns must be a list of names, got \[0\]"),
+        ({"columns": []}, r"there are no feature columns; give at least one"),
+        ({"columns": ["first", "price"]}, r"columns must name each feature once and not the target"),
+        ({"columns": ["first", "first"]}, r"columns must name each feature once and not the target"),
+        ({"block": 0}, r"block must be a whole number of rows, at least 1, got 0"),
+        ({"block": 1.5}, r"block must be a whole number of rows, at least 1, got 1\.5"),
+        ({"block": True}, r"block must be a whole number of rows"),
+        ({"block": 10**9}, r"a block of 1000000000 rows and 3 columns takes 24\.0 GB; choose block=44739242 or less"),
+        ({"path": 3}, r"path must name a file, got 3"),
+    ],
+)
+def test_bad_arguments(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:
+    path = written(tmp_path, "first,second,price\n1,2,3\n")
+    with pytest.raises(InputError, match=message):
+        read(**{"path": path, "target": "price", **arguments})
+
+
+def test_a_long_list_of_columns_is_cut(tmp_path: Path) -> None:
+    path = written(tmp_path, ",".join(f"c{j}" for j in range(50)) + "\n" + ",".join("1" * 50) + "\n")
+    with pytest.raises(InputError, match=r"one of: 'c0', .*'c19' and 30 more$"):
+        read(path)
+
+
+def test_bad_paths(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"none\.csv does not exist; check the path \(relative ones start at /"):
+        read(tmp_path / "none.csv", "y")
+    with pytest.raises(FileError, match=r"is a folder; name a file in it"):
+        read(tmp_path, "y")
+    with pytest.raises(FileError, match=r"t\.xlsx: cannot tell the format from '\.xlsx'; the name must end in \.csv or \.npz"):
+        read(written(tmp_path, GOOD, "t.xlsx"), "y")
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(FileError, match=r"is not a regular file; copy its contents to one"):
+        read(tmp_path / "pipe.csv", "y")
+    with pytest.raises(FileError, match=r"cannot be read: .*; check the disk and the permissions"):
+        read(tmp_path / ("x" * 300 + ".csv"), "y")
+
+
+def test_a_file_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise PermissionError(13, "Permission denied")
+
+    path = written(tmp_path, GOOD)
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(FileError, match=r"t\.csv cannot be read: Permission denied; check the disk and the permissions"):
+        read(path, "y")
+
+
+def test_a_file_that_changes_after_it_was_opened(tmp_path: Path) -> None:
+    stream = read(written(tmp_path, GOOD), "y")
+    written(tmp_path, GOOD.replace("b", "c"))
+    with pytest.raises(FileError, match=r"the header changed since the file was opened; read it again"):
+        joined(stream)
+    stream.path.unlink()
+    with pytest.raises(FileError, match=r"cannot be read: No such file"):
+        joined(stream)
+    np.savez(tmp_path / "t.npz", X=np.ones((3, 2)), y=np.ones(3))
+    stream = read(tmp_path / "t.npz")
+    np.savez(tmp_path / "t.npz", X=np.ones((3, 1)), y=np.ones(3))
+    with pytest.raises(FileError, match=r"changed since it was opened; read it again"):
+        joined(stream)
+
+
+def test_mutated_csv_reads_as_the_csv_module_reads_it_or_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(0)
+    rows = [f'{rng.gauss(0, 1)!r},"{rng.randint(-9, 9)}",{rng.random() * 10.0 ** rng.randint(-300, 300):.17g}' for _ in range(12)]
+    valid = ("\ufeff" + "\r\n".join(['a,"b",y', *rows, "", ""])).encode()
+    read_well = 0
+    for _ in range(300):
+        content = bytearray(valid)
+        for _ in range(rng.randint(1, 3)):
+            place = rng.randrange(len(content))
+            content[place : place + rng.randint(0, 1)] = bytes(
+                rng.choices(b'",\r\n0123456789.eE+-naif \t_;\x00\xc3\xff', k=rng.randint(0, 1))
+            )
+        path = written(tmp_path, bytes(content))
+        monkeypatch.setattr(files, "PIECE", rng.choice([100, 1 << 20]))
+        try:
+            X, y = joined(read(path, "y", block=rng.choice([1, 5, 100])))
+        except (InputError, FileError):
+            continue
+        header, *records = [row for row in csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")) if row]
+        values = np.array([[float(cell) for cell in row] for row in records])
+        target = header.index("y")
+        assert bits(y) == bits(values[:, target])
+        assert bits(X) == bits(np.delete(values, target, axis=1))
+        read_well += 1
+    assert 30 < read_well < 270  # both ways were taken
+
+
+def sparse(matrix: Any, **more: Any) -> dict[str, Any]:
+    fields = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": np.array(matrix.shape)}
+    return {**fields, "format": np.array(matrix.format.encode()), "y": np.arange(float(matrix.shape[0])), **more}
+
+
+@pytest.mark.parametrize("block", [1, 7, 1000])
+@pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", "<f2", "<i8", "u1", "?"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_dense_npz(tmp_path: Path, block: int, dtype: str, order: Any) -> None:
+    X = np.asarray(np.random.default_rng(0).normal(size=(30, 4)) * 3 % 7, dtype=dtype, order=order)
+    y = np.arange(30).astype(dtype)
+    np.savez_compressed(tmp_path / "t.npz", X=X, y=y, other=np.array(["text"]))
+    stream = read(tmp_path / "t.npz", block=block)
+    assert (stream.rows, stream.names, stream.target) == (30, ("x0", "x1", "x2", "x3"), "y")
+    blocks = list(stream)
+    assert [len(labels) for _, labels in blocks] == [min(block, 30 - i) for i in range(0, 30, block)]
+    assert all(part.dtype == np.float64 and part.flags.c_contiguous and part.flags.writeable for pair in blocks for part in pair)
+    assert bits(np.concatenate([part for part, _ in blocks])) == bits(X.astype(np.float64))
+    assert bits(np.concatenate([part for _, part in blocks])) == bits(y.astype(np.float64))
+
+
+@pytest.mark.parametrize("block", [1, 7, 1000])
+@pytest.mark.parametrize("density", [0.0, 0.02, 0.5])
+def test_sparse_npz(tmp_path: Path, block: int, density: float) -> None:
+    matrix = scipy.sparse.random(50, 9, density, format="csr", rng=0)
+    np.savez(tmp_path / "t.npz", **sparse(matrix, names=np.arange(50) - 3))
+    X, y = joined(read(tmp_path / "t.npz", "names", block=block, columns=["x8", "x0"]))
+    assert bits(X) == bits(matrix.toarray()[:, [8, 0]])
+    np.testing.assert_array_equal(y, np.arange(50) - 3)
+
+
+def test_repeated_entries_of_a_sparse_row_add_up(tmp_path: Path) -> None:
+    matrix = scipy.sparse.csr_matrix((np.array([1.0, 2.0, 4.0]), np.array([1, 1, 0]), np.array([0, 3, 3])), shape=(2, 2))
+    np.savez(tmp_path / "t.npz", **sparse(matrix))
+    np.testing.assert_array_equal(joined(read(tmp_path / "t.npz"))[0], [[4, 3], [0, 0]])
+
+
+def test_feature_names_of_an_npz(tmp_path: Path) -> None:
+    for names in (np.array(["ä", "b"]), np.array([b"a", b"b"])):
+        np.savez(tmp_path / "t.npz", X=np.array([[1.0, 2.0]]), y=np.ones(1), feature_names=names)
+        expected = tuple(names.astype(str))
+        assert read(tmp_path / "t.npz").names == expected
+        np.testing.assert_array_equal(joined(read(tmp_path / "t.npz", columns=[expected[1]]))[0], [[2]])
+
+
+X32, Y3 = np.arange(6.0).reshape(3, 2), np.arange(3.0)
+CSR = scipy.sparse.csr_matrix(X32)
+
+
+@pytest.mark.parametrize(
+    ("error", "arrays", "message"),
+    [
+        (FileError, {"Z": X32, "y": Y3}, r"t\.npz has neither X nor data, indices, indptr, shape; it holds: 'Z', 'y'"),
+        (InputError, {"X": X32, "yy": Y3}, r"has no array of labels 'y'; did you mean 'yy'\? choose one of: 'yy'"),
+        (InputError, {"X": X32}, r"has no array of labels 'y'; choose one of: \(none\)"),
+        (InputError, {"X": Y3, "y": Y3}, r"X must have two dimensions, \(rows, features\), got shape \(3,\)"),
+        (InputError, {"X": X32, "y": Y3[:2]}, r"y must hold one number for each of the 3 rows of X, got shape \(2,\)"),
+        (InputError, {"X": X32, "y": X32}, r"y must hold one number for each of the 3 rows of X, got shape \(3, 2\)"),
+        (FileError, {"X": X32[:0], "y": Y3[:0]}, r"has no rows; write the data again"),
+        (InputError, {"X": X32[:, :0], "y": Y3}, r"there are no feature columns; give at least one"),
+        (InputError, {"X": X32, "y": np.array(["a", "b", "c"])}, r"array y holds <U1, not numbers; convert it before saving"),
+        (InputError, {"X": X32 + 1j, "y": Y3}, r"array X holds complex128, not numbers; convert it before saving"),
+        (InputError, {"X": X32, "y": Y3, "feature_names": np.array(["a"])}, r"feature_names must have shape \(2,\), .* got \(1,\)"),
+        (InputError, {"X": X32, "y": Y3, "feature_names": np.array(["a", "a"])}, r"two columns are named 'a'; rename one"),
+        (InputError, {"X": X32, "y": Y3, "feature_names": Y3[:2]}, r"array feature_names holds float64, not text"),
+        (FileError, {"X": X32, "y": Y3, "feature_names": np.array([b"a", b"\xff"])}, r"feature_names are not ASCII bytes"),
+        (FileError, sparse(CSR, format=np.array(b"csc")), r"the matrix is not stored as csr; save matrix\.tocsr\(\)"),
+        (FileError, sparse(CSR, shape=np.array([3])), r"do not make a csr matrix; save it again with scipy\.sparse\.save_npz"),
+        (FileError, sparse(CSR, shape=np.array([-1, 2])), r"do not make a csr matrix"),
+        (FileError, sparse(CSR, indices=CSR.indices[1:]), r"do not make a csr matrix"),
+        (FileError, sparse(CSR, indptr=CSR.indptr + 1), r"do not make a csr matrix"),
+        (FileError, sparse(CSR, indptr=np.array([0, 4, 2, 5])), r"indptr does not rise from 0 to the number of entries"),
+        (FileError, sparse(CSR, indptr=np.array([0, 2, 4, 2**60])), r"indptr does not rise from 0 to the number of entries"),
+        (FileError, sparse(CSR, indices=CSR.indices + 1), r"indices point outside the 2 columns; save the matrix again"),
+        (FileError, sparse(CSR, indices=CSR.indices - 1), r"indices point outside the 2 columns; save the matrix again"),
+        (InputError, sparse(CSR, indices=CSR.indices * 1.0), r"array indices holds float64, not"),
+        (
+            InputError,
+            sparse(CSR, shape=np.array([3, 2**60])),
+            r"a block of 2 rows and \d+ columns takes .* GB; choose block=1 or less",
+        ),
+        (
+            InputError,
+            sparse(CSR, data=CSR.data * np.nan),
+            r"t\.npz, row 0 \(counted from 0\), column 'x1': nan is not a finite number",
+        ),
+    ],
+)
+def test_bad_npz(tmp_path: Path, error: type[Exception], arrays: dict[str, Any], message: str) -> None:
+    np.savez(tmp_path / "t.npz", **arrays)
+    with pytest.raises(error, match=message) as caught:
+        joined(read(tmp_path / "t.npz", block=2))
+    assert str(tmp_path / "t.npz") in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_number_in_an_npz_that_is_not_finite(tmp_path: Path, value: float) -> None:
+    X, y = np.ones((10, 3)), np.ones(10)
+    X[7, 2] = value
+    np.savez(tmp_path / "t.npz", X=X, y=y)
+    blocks = iter(read(tmp_path / "t.npz", block=3))
+    assert len(next(blocks)[1]) + len(next(blocks)[1]) == 6
+    place = rf"row 7 \(counted from 0\), column 'x2': {value} is not a finite number; correct it or drop the row"
+    with pytest.raises(InputError, match=place):
+        next(blocks)
+    assert len(joined(read(tmp_path / "t.npz", columns=["x0", "x1"]))[1]) == 10
+    y[9] = value
+    np.savez(tmp_path / "t.npz", X=np.ones((10, 3)), y=y)
+    with pytest.raises(InputError, match=rf"row 9 \(counted from 0\), column 'y': {value} is not a finite number"):
+        joined(read(tmp_path / "t.npz"))
+
+
+def test_a_number_beyond_float64(tmp_path: Path) -> None:
+    np.savez(tmp_path / "t.npz", X=np.full((2, 1), np.longdouble("1e4000")), y=np.ones(2))
+    with pytest.raises(InputError, match=r"row 0 \(counted from 0\), column 'x0': inf is not a finite number"):
+        joined(read(tmp_path / "t.npz"))
+
+
+def test_the_features_cannot_be_the_target(tmp_path: Path) -> None:
+    np.savez(tmp_path / "t.npz", X=X32, y=Y3, label=Y3)
+    for name in ("X", "feature_names"):
+        with pytest.raises(InputError, match=rf"has no array of labels '{name}'; .*choose one of: 'y', 'label'"):
+            read(tmp_path / "t.npz", name)
+
+
+class Canary:
+    """Unpickling it makes a folder."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.place),)
+
+
+@pytest.mark.parametrize("name", ["X", "y", "feature_names"])
+def test_nothing_is_unpickled(tmp_path: Path, name: str) -> None:
+    arrays: dict[str, Any] = {"X": X32, "y": Y3, "feature_names": np.array(["a", "b"])}
+    arrays[name] = np.full(arrays[name].shape, Canary(tmp_path / "woken"), dtype=object)
+    np.savez(tmp_path / "t.npz", **arrays)
+    with pytest.raises(FileError, match=rf"array {name} holds Python objects, which are never unpickled; save it as an array of"):
+        joined(read(tmp_path / "t.npz"))
+    assert not (tmp_path / "woken").exists()
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_truncated_npz(tmp_path: Path, save: Any) -> None:
+    path = tmp_path / "t.npz"
+    X, y = smooth(40, dim=3)
+    save(path, X=X, y=y)
+    content = path.read_bytes()
+    for size in range(0, len(content), 50):
+        path.write_bytes(content[:size])
+        with pytest.raises(FileError, match=r"t\.npz is (empty|damaged or not an npz file \(.+\)); write"):
+            joined(read(path))
+
+
+def test_altered_npz_gives_the_same_numbers_or_an_error(tmp_path: Path) -> None:
+    rng, path = random.Random(0), tmp_path / "t.npz"
+    X, y = smooth(40, dim=3)
+    for save in (np.savez, np.savez_compressed):
+        save(path, X=X, y=y)
+        content = path.read_bytes()
+        refused = 0
+        for _ in range(200):
+            altered = bytearray(content)
+            altered[rng.randrange(len(altered))] ^= 1 << rng.randrange(8)
+            path.write_bytes(altered)
+            try:
+                read_X, read_y = joined(read(path))
+            except (InputError, FileError):
+                refused += 1
+                continue
+            assert bits(read_X) == bits(X)
+            assert bits(read_y) == bits(y)
+        assert refused > 150
+
+
+@pytest.mark.parametrize("name", ["X", "y"])
+def test_checksums_are_verified_before_the_first_block(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "t.npz"
+    arrays: dict[str, Any] = dict(zip(("X", "y"), smooth(20_000, dim=3), strict=True))  # more than one gulp
+    np.savez(path, **arrays)
+    content = path.read_bytes()
+    last = arrays[name][-1:].tobytes()  # a whole row, or a label, near the end of its array
+    path.write_bytes(content.replace(last, last[::-1]))
+    with pytest.raises(FileError, match=rf"damaged .*Bad CRC-32 for file '{name}\.npy'.*; write it again with np\.savez"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (1152921504606846976, 4), }", r"claims the shape \(115"),
+        ("{'descr': '<f8', 'fortran_order': True, 'shape': (-1, -6), }", r"claims the shape \(-1, -6\)"),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), 'more': 1, }", r"array X has an unknown format"),
+        ("{'descr': '<q9', 'fortran_order': False, 'shape': (3, 2), }", r"array X has an unknown format"),
+        ("__import__('os').getcwd()", r"array X has an unknown format"),
+    ],
+)  # fmt: skip
+def test_hostile_array_headers(tmp_path: Path, header: str, message: str) -> None:
+    np.savez(tmp_path / "t.npz", y=Y3)
+    line = header.ljust(117) + "\n"
+    content = b"\x93NUMPY\x01\x00" + len(line).to_bytes(2, "little") + line.encode() + X32.tobytes()
+    with zipfile.ZipFile(tmp_path / "t.npz", "a") as archive:
+        archive.writestr("X.npy", content)
+    with pytest.raises(FileError, match=message):
+        read(tmp_path / "t.npz")
+
+
+def test_memory_is_that_of_a_block(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "t.npz", X=np.zeros((300_000, 40), np.uint8), y=np.zeros(300_000))
+    lines = "1.5,2.5,3.5,4.5\n" * 300_000
+    path = written(tmp_path, "a,b,c,y\n" + lines)
+    import pyarrow.csv  # before we count; it keeps books of its own
+
+    for stream in (read(tmp_path / "t.npz"), read(path, "y")):
+        rows = 0
+        tracemalloc.start()
+        for _, y in stream:
+            rows += len(y)
+            assert pyarrow.total_allocated_bytes() < 8e6
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert rows == 300_000
+        assert peak < 8e6, stream  # the whole is 96 MB and 10 MB
+
+
+def test_importing_the_package_does_not_import_pyarrow() -> None:
+    code = "import sys, onkel.data; sys.exit('pyarrow' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+
+
+def test_the_stream_shows_what_it_is(tmp_path: Path) -> None:
+    shown = repr(read(written(tmp_path, GOOD), "y"))
+    assert re.fullmatch(r"Stream\(path=PosixPath\('.*t\.csv'\), target='y', names=\('a', 'b'\), rows=None\)", shown)

@@ -1,0 +1,212 @@
+"""The shared ridge arithmetic: both forms equal the matrices they stand for, whatever comes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from onkel.linalg import blas, factor, inverse, ridge
+
+Array = NDArray[np.float64]
+
+
+def explicit(V: Array, Y: Array, weight: Array, lam: float, forgetting: float) -> tuple[Array, Array]:
+    """A and b by their definition."""
+    r = V.shape[1]
+    A, b, t = lam * np.eye(r), np.zeros((r, Y.shape[1])), 0
+    for v, y, w in zip(V, Y, weight, strict=True):
+        if w > 0.0:
+            A, b = forgetting * A, forgetting * b
+            A[t % r, t % r] += lam * (1.0 - forgetting**r)
+            A += w * np.outer(v, v)
+            b += w * np.outer(v, y)
+            t += 1
+    return A, b
+
+
+def matrix_of(state: ridge.Ridge) -> Array:
+    upper = np.triu(state.matrix)
+    if state.factored:
+        return state.scale**2 * upper.T @ upper
+    return np.asarray(np.linalg.inv(upper + np.triu(upper, 1).T))
+
+
+@st.composite
+def sequences(draw: st.DrawFn) -> tuple[Array, Array, Array, list[int]]:
+    """Rows of any scale, repeated at will, with weights, and a cut into blocks."""
+    r, n = draw(st.integers(1, 9)), draw(st.integers(1, 80))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    V = rng.normal(size=(n, r)) * 10.0 ** draw(st.sampled_from([-3, -1, 0, 1]))
+    if draw(st.booleans()):
+        V = V[rng.integers(0, min(n, 3), size=n)]
+    weight = rng.choice([0.0, 1.0, 1.0, 0.2, 7.0], size=n)
+    cuts = sorted(draw(st.lists(st.integers(0, n), max_size=4)))
+    return V, rng.normal(size=(n, draw(st.integers(1, 3)))), weight, [0, *cuts, n]
+
+
+@settings(max_examples=60, deadline=None)
+@given(sequences(), st.sampled_from([1.0, 0.9, 0.3]), st.sampled_from([1e-7, 0.01, 1.0, 50.0]), st.booleans())
+def test_any_sequence_of_updates_keeps_the_matrices(
+    sequence: tuple[Array, Array, Array, list[int]], forgetting: float, lam: float, awv: bool
+) -> None:
+    V, Y, weight, cuts = sequence
+    state = ridge.init(V.shape[1], Y.shape[1], lam, forgetting)
+    for start, stop in pairwise(cuts):
+        ridge.learn(state, V[start:stop], Y[start:stop], weight[start:stop], awv, lam, forgetting)
+    A, b = explicit(V, Y, weight, lam, forgetting)
+    kept = matrix_of(state)
+    assert np.abs(kept - A).max() <= 1e-9 * np.abs(A).max()
+    theta = np.linalg.solve(kept, b) if not state.factored else None
+    if theta is None:
+        assert np.abs(state.scale**2 * np.triu(state.matrix).T @ state.coef.T - b).max() <= 1e-9 * max(1.0, np.abs(b).max())
+    else:
+        assert np.abs(A @ (state.coef.T - theta)).max() <= 1e-8 * max(1.0, np.abs(b).max())
+    assert state.rows == np.count_nonzero(weight)
+    assert np.all(np.diag(state.matrix) > 0.0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(sequences(), st.sampled_from([1.0, 0.95]), st.data())
+def test_the_leading_block_is_the_factor_of_the_leading_features(
+    sequence: tuple[Array, Array, Array, list[int]], forgetting: float, data: st.DataObject
+) -> None:
+    V, Y, weight, _ = sequence
+    lam, r = 1e-7, V.shape[1]
+    state = ridge.init(r, Y.shape[1], lam, forgetting)
+    ridge.learn(state, V, Y, weight, True, lam, forgetting)
+    N = data.draw(st.integers(1, r))
+    A, b = explicit(V, Y, weight, lam, forgetting)
+    R, c = np.triu(state.matrix)[:N, :N], state.coef[:, :N]
+    assert np.abs(state.scale**2 * R.T @ R - A[:N, :N]).max() <= 1e-9 * np.abs(A).max()
+    assert np.abs(state.scale**2 * R.T @ c.T - b[:N]).max() <= 1e-9 * max(1.0, np.abs(b).max())
+
+
+def test_a_prediction_by_the_leading_features_alone() -> None:
+    rng = np.random.default_rng(0)
+    V, Y, N = rng.normal(size=(60, 6)), rng.normal(size=(60, 2)), 4
+    whole, part = ridge.init(6, 2, 1e-7, 1.0), ridge.init(N, 2, 1e-7, 1.0)
+    ridge.learn(whole, V, Y, np.ones(60), True, 1e-7, 1.0)
+    ridge.learn(part, np.ascontiguousarray(V[:, :N]), Y, np.ones(60), True, 1e-7, 1.0)
+    new = rng.normal(size=(5, N))
+    expected, leading = ridge.predict(part, new, True, 1e-7, 1.0), ridge.predict(whole, new, True, 1e-7, 1.0)
+    assert np.abs(leading - expected).max() <= 1e-12
+
+
+@pytest.mark.parametrize("awv", [True, False])
+def test_the_forms_agree_and_the_move_between_them_is_exact(awv: bool) -> None:
+    rng = np.random.default_rng(1)
+    V, Y, weight = rng.normal(size=(200, 12)), rng.normal(size=(200, 2)), rng.choice([0.0, 1.0, 3.0], size=200)
+    stays, moves = ridge.init(12, 2, 0.3, 1.0), ridge.init(12, 2, 0.3, 1.0)
+    first = ridge.learn(stays, V[:100], Y[:100], weight[:100], awv, 0.3, 1.0)
+    assert np.array_equal(first, ridge.learn(moves, V[:100], Y[:100], weight[:100], awv, 0.3, 1.0))
+    ridge.move_to_factor(moves)
+    on, over = (ridge.learn(s, V[100:], Y[100:], weight[100:], awv, 0.3, 1.0) for s in (stays, moves))
+    assert (stays.factored, moves.factored) == (0, 1)
+    assert np.abs(on - over).max() <= 1e-12
+    assert np.abs(matrix_of(stays) - matrix_of(moves)).max() <= 1e-9
+
+
+@pytest.mark.parametrize("size", [1, 3, 40])
+def test_a_row_beyond_the_largest_leverage_moves_to_the_factor_and_stays_right(size: int) -> None:
+    rng = np.random.default_rng(2)
+    V, Y = rng.normal(size=(120, 5)), rng.normal(size=(120, 1))
+    V[70] *= 1e6
+    state = ridge.init(5, 1, 1.0, 1.0)
+    for t in range(0, 120, size):
+        ridge.learn(state, V[t : t + size], Y[t : t + size], np.ones(120)[t : t + size], True, 1.0, 1.0)
+    assert (state.factored, state.moved) == (1, 1)
+    assert any("factor form" in note for note in ridge.notes(state))
+    A, b = explicit(V, Y, np.ones(120), 1.0, 1.0)
+    assert np.abs(matrix_of(state) - A).max() <= 1e-12 * np.abs(A).max()
+    assert np.abs(np.triu(state.matrix).T @ state.coef.T - b).max() <= 1e-12 * np.abs(b).max()
+
+
+def test_a_heavy_weight_counts_as_leverage() -> None:
+    state = ridge.init(3, 1, 1.0, 1.0)
+    ridge.learn(state, np.ones((1, 3)), np.ones((1, 1)), np.array([1e6]), True, 1.0, 1.0)
+    assert state.moved == 1
+
+
+def test_a_negative_leverage_is_clamped_counted_and_said() -> None:
+    state = ridge.init(2, 1, 1.0, 1.0)
+    state.matrix[:] = [[1.0, 1.0], [0.0, 1.0 - 1e-9]]  # an inverse that rounding has left slightly indefinite
+    score = ridge.learn(state, np.array([[1.0, -1.0]]), np.array([[1.0]]), np.ones(1), True, 1.0, 1.0)
+    assert state.clamped == 1
+    assert score[0, 0] == 0.0
+    assert any("negative 1 times" in note for note in ridge.notes(state))
+
+
+def test_settings_choose_the_form() -> None:
+    assert ridge.init(3, 1, 1.0, 1.0).factored == 0
+    assert ridge.init(3, 1, 1.0, 0.999).factored == 1
+    assert ridge.init(3, 1, ridge.SMALLEST_HONEST_RIDGE / 2, 1.0).factored == 1
+
+
+@pytest.mark.parametrize("r", [1, 2, 7, 40])
+@pytest.mark.parametrize("b", [1, 3, 32])
+def test_blas_equals_its_twin(r: int, b: int) -> None:
+    rng = np.random.default_rng(r * 100 + b)
+    S = np.triu(rng.normal(size=(r, r))) + np.tril(np.full((r, r), np.nan), -1)  # the lower triangle must not be read
+    v, V, L = rng.normal(size=r), rng.normal(size=(b, r)), np.tril(rng.normal(size=(b, b)), -1)
+    R, E = np.triu(rng.normal(size=(r, r))) + 3.0 * np.eye(r), rng.normal(size=(b, 2))
+    calls = [
+        ("symv", lambda f, out: f(S, v, out), np.zeros(r)),
+        ("syr", lambda f, out: f(out, -0.5, v), np.triu(S)),
+        ("symm", lambda f, out: f(V, S, out), np.zeros((b, r))),
+        ("syrk", lambda f, out: f(out, -0.5, V), np.triu(S)),
+        ("gemm_nt", lambda f, out: f(V, V, out), np.zeros((b, b))),
+        ("add_gemm_tn", lambda f, out: f(E, V, out), np.ones((2, r))),
+        ("solve_unit_lower", lambda f, out: f(L, out), V.copy()),
+        ("solve_upper_transposed", lambda f, out: f(R, out), V.copy()),
+    ]
+    full = np.triu(S) + np.triu(S, 1).T
+    assert np.allclose(_applied(calls[0]), full @ v)
+    assert np.allclose(_applied(calls[6]), np.linalg.solve(L + np.eye(b), V))
+    assert np.allclose(_applied(calls[7]), np.linalg.solve(R.T, V.T).T)
+    for name, call, start in calls:
+        ours, theirs = start.copy(), start.copy()
+        call(getattr(blas, name), ours)  # type: ignore[no-untyped-call]
+        call(getattr(blas, f"{name}_twin"), theirs)  # type: ignore[no-untyped-call]
+        assert np.allclose(ours, theirs, rtol=1e-12, atol=1e-12), name
+
+
+def _applied(entry: tuple[str, object, Array]) -> Array:
+    name, call, start = entry
+    out = start.copy()
+    call(getattr(blas, name), out)  # type: ignore[operator]
+    return out
+
+
+def test_blocks_end_at_absolute_multiples() -> None:
+    """Cutting a call exactly where the internal blocks end must not change a bit."""
+    rng = np.random.default_rng(4)
+    V, Y = rng.normal(size=(5 * inverse.BLOCK, 9)), rng.normal(size=(5 * inverse.BLOCK, 1))
+    one, many = ridge.init(9, 1, 1.0, 1.0), ridge.init(9, 1, 1.0, 1.0)
+    whole = ridge.learn(one, V, Y, np.ones(len(V)), True, 1.0, 1.0)
+    step = 2 * inverse.BLOCK
+    parts = [
+        ridge.learn(many, V[a : a + step], Y[a : a + step], np.ones(step)[: len(V[a : a + step])], True, 1.0, 1.0)
+        for a in range(0, len(V), step)
+    ]
+    assert np.concatenate(parts).tobytes() == whole.tobytes()
+    assert one.matrix.tobytes() == many.matrix.tobytes()
+
+
+def test_the_scale_folds_without_a_step() -> None:
+    rng = np.random.default_rng(5)
+    V, Y = rng.normal(size=(300, 4)), rng.normal(size=(300, 1))
+    state = ridge.init(4, 1, 1.0, 0.5)
+    scales = []
+    for t in range(300):
+        ridge.learn(state, V[t : t + 1], Y[t : t + 1], np.ones(1), False, 1.0, 0.5)
+        scales.append(state.scale)
+    folds = int(np.sum(np.diff(scales) > 0.0))
+    assert folds >= 8
+    assert min(scales) >= factor.SMALLEST_SCALE * 0.5 ** (factor.ROUNDS / 2)
+    A, _ = explicit(V, Y, np.ones(300), 1.0, 0.5)
+    assert np.abs(matrix_of(state) - A).max() <= 1e-12 * np.abs(A).max()
