@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onkel._types import Matrix, Vector
-from onkel.data import Stream, files, read, smooth
+from onkel.data import Stream, csv_file, read, smooth
 from onkel.errors import FileError, InputError
 
 GOOD = "a,b,y\n1,2,3\n4,5,6\n7,8,9\n"
@@ -90,7 +90,7 @@ def test_csv_reads_back_to_the_bit(
 @given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 12))
 def test_recut_keeps_every_row_in_order(sizes: list[int], block: int) -> None:
     rows = np.arange(2.0 * sum(sizes)).reshape(-1, 2)
-    cut = list(files._recut(np.split(rows, np.cumsum(sizes)[:-1]) if sizes else [], block))
+    cut = list(csv_file._recut(np.split(rows, np.cumsum(sizes)[:-1]) if sizes else [], block))
     assert all(len(piece) == block for piece in cut[:-1])
     assert all(0 < len(piece) <= block for piece in cut)
     np.testing.assert_array_equal(np.concatenate([np.empty((0, 2)), *cut]), rows)
@@ -101,7 +101,7 @@ def test_csv_of_many_pieces(tmp_path: Path, block: int) -> None:
     X, y = smooth(20_000, dim=3)
     path = tmp_path / "t.csv"
     np.savetxt(path, np.column_stack([y, X]), fmt="%.17g", delimiter=",", header="y,p,q,r", comments="")
-    assert path.stat().st_size > files.PIECE
+    assert path.stat().st_size > csv_file.PIECE
     stream = read(path, "y", block=block)
     for _ in range(2):  # a stream can be read again
         read_X, read_y = joined(stream)
@@ -149,10 +149,10 @@ def test_columns_choose_features_and_their_order(tmp_path: Path) -> None:
 
 
 def test_line_longer_than_a_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "PIECE", 64)
+    monkeypatch.setattr(csv_file, "PIECE", 64)
     path = written(tmp_path, GOOD.replace("5", "5." + "0" * 200))
     np.testing.assert_array_equal(joined(read(path, "y", block=1))[0], [[1, 2], [4, 5], [7, 8]])
-    monkeypatch.setattr(files, "LONGEST_LINE", 100)
+    monkeypatch.setattr(csv_file, "LONGEST_LINE", 100)
     with pytest.raises(FileError, match=r"a line is longer than 100 characters; is it a csv file\?"):
         joined(read(path, "y"))
 
@@ -311,7 +311,7 @@ def test_mutated_csv_reads_as_the_csv_module_reads_it_or_is_refused(tmp_path: Pa
                 rng.choices(b'",\r\n0123456789.eE+-naif \t_;\x00\xc3\xff', k=rng.randint(0, 1))
             )
         path = written(tmp_path, bytes(content))
-        monkeypatch.setattr(files, "PIECE", rng.choice([100, 1 << 20]))
+        monkeypatch.setattr(csv_file, "PIECE", rng.choice([100, 1 << 20]))
         try:
             X, y = joined(read(path, "y", block=rng.choice([1, 5, 100])))
         except (InputError, FileError):

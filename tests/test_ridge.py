@@ -126,6 +126,32 @@ def test_a_row_beyond_the_largest_leverage_moves_to_the_factor_and_stays_right(s
     assert np.abs(np.triu(state.matrix).T @ state.coef.T - b).max() <= 1e-12 * np.abs(b).max()
 
 
+@pytest.mark.parametrize("size", [1, 32])
+@pytest.mark.parametrize("top", [10.0, 1e6, 1e8])
+def test_digits_lost_little_by_little_move_to_the_factor_too(size: int, top: float) -> None:
+    """Rows along one direction that grow slowly: no single one has a large leverage, together they would ruin the inverse."""
+    rng = np.random.default_rng(3)
+    V = rng.normal(size=(400, 4)) + np.geomspace(1.0, top, 400)[:, None]
+    Y = rng.normal(size=(400, 1))
+    state, factored = ridge.init(4, 1, 1.0, 1.0), ridge.init(4, 1, 1.0, 1.0)
+    ridge.move_to_factor(factored)
+    scores, expected = [], []
+    for t in range(0, 400, size):
+        now = slice(t, t + size)
+        scores.append(ridge.learn(state, V[now], Y[now], np.ones(size)[: len(V[now])], False, 1.0, 1.0))
+        expected.append(ridge.learn(factored, V[now], Y[now], np.ones(size)[: len(V[now])], False, 1.0, 1.0))
+    worst = np.abs(np.concatenate(scores) - np.concatenate(expected)).max()
+    assert worst <= 1e-9 * max(1.0, np.abs(np.concatenate(expected)).max())
+    assert state.moved == (top > 10.0)
+
+
+def test_a_row_of_weight_0_never_moves_the_form() -> None:
+    state = ridge.init(3, 1, 1.0, 1.0)
+    ridge.learn(state, np.full((40, 3), 1e9), np.ones((40, 1)), np.zeros(40), True, 1.0, 1.0)
+    assert (state.factored, state.rows) == (0, 0)
+    assert np.array_equal(state.matrix, np.eye(3))
+
+
 def test_a_heavy_weight_counts_as_leverage() -> None:
     state = ridge.init(3, 1, 1.0, 1.0)
     ridge.learn(state, np.ones((1, 3)), np.ones((1, 1)), np.array([1e6]), True, 1.0, 1.0)

@@ -11,6 +11,8 @@ from onkel.errors import InputError
 
 LARGEST_NUMBER = 1e50  # in X, y and weight; products of three such numbers stay far from overflow
 
+_ONES = np.ones(1024)  # never written to
+
 
 def check_block(name: str, values: ArrayLike) -> Matrix:
     """A block of rows: two dimensions, at least one column, every value finite and not beyond LARGEST_NUMBER."""
@@ -46,7 +48,7 @@ def check_labels(y: ArrayLike, rows: int, outputs: int) -> tuple[Matrix, tuple[i
 def check_weight(weight: ArrayLike | None, rows: int) -> Vector:
     """One weight a row, at least 0; None means 1 everywhere."""
     if weight is None:
-        return np.ones(rows)
+        return _ONES[:rows] if rows <= len(_ONES) else np.ones(rows)
     weights = _floats("weight", weight)
     if weights.shape != (rows,):
         raise InputError(f"weight must have shape ({rows},), one weight a row of X, got {weights.shape}")
@@ -59,9 +61,10 @@ def check_weight(weight: ArrayLike | None, rows: int) -> Vector:
 def _floats(name: str, values: ArrayLike) -> Matrix:
     """C-ordered float64 and writeable, as compiled code knows it: a read-only array would be compiled for once more."""
     try:
-        return np.require(values, np.float64, ["C", "W"])
+        array = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must hold numbers only ({error}); encode text and categories as numbers first") from None
+    return array if array.flags.writeable else array.copy()
 
 
 def _refuse_bad(name: str, block: Matrix) -> None:

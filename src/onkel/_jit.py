@@ -87,22 +87,36 @@ def _forget_unused(root: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-class _SayOnce(numba.core.event.Listener):
-    """Tells a person at a terminal, once, why the first answer takes a few seconds."""
+class _Compilation(numba.core.event.Listener):
+    """Tells a person at a terminal, once, why the first answer takes a few seconds; and adds those seconds up."""
 
     def __init__(self) -> None:
         self.said = False
+        self.depth = 0  # a function compiles the ones it calls
+        self.began = self.seconds = 0.0
 
     def on_start(self, event: Any) -> None:
+        if self.depth == 0:
+            self.began = time.perf_counter()
+        self.depth += 1
         if not self.said and event.data["dispatcher"].py_func.__module__.startswith("onkel."):
             self.said = True
             if sys.stderr.isatty():
                 print("onkel: compiling, once ...", file=sys.stderr, flush=True)
 
-    def on_end(self, event: Any) -> None: ...
+    def on_end(self, event: Any) -> None:
+        self.depth -= 1
+        if self.depth == 0:
+            self.seconds += time.perf_counter() - self.began
 
 
-numba.core.event.register("numba:compile", _SayOnce())
+_compilation = _Compilation()
+numba.core.event.register("numba:compile", _compilation)
+
+
+def seconds_compiling() -> float:
+    """The time this process has spent compiling: no part of what a row costs."""
+    return _compilation.seconds
 
 
 def compiled_or(twin: F) -> Callable[[F], F]:
@@ -145,6 +159,8 @@ def _pin_blas() -> None:
 
     NumPy's copy is left alone where it is a different library: it is the user's.
     """
+    import scipy.linalg.cython_blas  # noqa: F401  # a library can be pinned only once it is loaded
+
     blas = ThreadpoolController().select(user_api="blas")
     ours = [lib for lib in blas.lib_controllers if "scipy" in Path(lib.filepath).parent.name]
     for library in ours or blas.lib_controllers:

@@ -20,12 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onkel._inputs import LARGEST_NUMBER, check_block
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.features.feature import Features
 from onkel.state import fixed
 
 SMALLEST_EIGENVALUE = 1e-12  # of gram, relative to its largest: below it the functions depend on each other
+LARGEST_ASYMMETRY = 1e-12  # of gram, relative to its largest entry
 
 
 @dataclass
@@ -42,14 +44,19 @@ class Basis(Features):
     def __post_init__(self) -> None:
         if not callable(self.fn):
             raise InputError(f"Basis: fn must be a function of a block (n, dim), got {self.fn!r}")
-        Q = np.asarray(self.gram, dtype=float)
-        if Q.ndim != 2 or Q.shape[0] != Q.shape[1] or not np.isfinite(Q).all() or not np.allclose(Q, Q.T, rtol=1e-12):
-            raise InputError(f"Basis: gram must be a symmetric (r, r) matrix of finite numbers, got shape {Q.shape}")
+        Q = check_block("Basis: gram", self.gram)
+        if Q.shape[0] != Q.shape[1] or np.abs(Q - Q.T).max() > LARGEST_ASYMMETRY * np.abs(Q).max():
+            raise InputError(f"Basis: gram must be a symmetric (r, r) matrix, got shape {Q.shape}")
         object.__setattr__(self, "gram", tuple(map(tuple, Q.tolist())))
         self.init(0)
 
     def __repr__(self) -> str:
-        return f"Basis(fn={self.fn.__name__}, gram={self.gram!r})"
+        return f"Basis(fn={self.name}, gram={self.gram!r})"
+
+    @property
+    def name(self) -> str:
+        """The name of the function, by which it is printed and saved."""
+        return str(getattr(self.fn, "__name__", type(self.fn).__name__))
 
     def size(self, dim: int) -> int:
         return len(self.gram)
@@ -68,10 +75,10 @@ class Basis(Features):
         for t in range(len(X)):
             row = np.asarray(self.fn(X[t : t + 1].copy()), dtype=float)
             if row.shape != (1, r):
-                raise InputError(f"Basis: {self.fn.__name__} must return shape (1, {r}) for one row, got {row.shape}")
-            if not np.isfinite(row).all():
+                raise InputError(f"Basis: {self.name} must return shape (1, {r}) for one row, got {row.shape}")
+            if not (sound := np.abs(row) <= LARGEST_NUMBER).all():
                 raise InputError(
-                    f"Basis: {self.fn.__name__} returned {row[~np.isfinite(row)][0]} for row {t}; make it finite there"
+                    f"Basis: {self.name} returned {row[~sound][0]} for row {t}; keep it finite, within ±{LARGEST_NUMBER:g}"
                 )
             Z[t, at : at + r] = state.whitening @ row[0]
         return state

@@ -25,6 +25,8 @@ class Sum(Features):
             if not isinstance(part, Features):
                 raise InputError(f"only features can be put side by side, such as Fourier() + Constant(), got {part!r}")
             flat += part.parts if isinstance(part, Sum) else [part]
+        if not flat:
+            raise InputError("a sum of features needs at least one part, such as Fourier() + Constant()")
         object.__setattr__(self, "parts", tuple(flat))
 
     def __repr__(self) -> str:

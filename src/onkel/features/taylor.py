@@ -21,11 +21,12 @@ Departs from the paper: its listing has Σ_j dim^j redundant features; these are
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onkel._inputs import check_block
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import check_width, whole, width_or_root
@@ -34,6 +35,7 @@ from onkel.features.feature import Features
 from onkel.state import fixed
 
 WORTH_SAYING = 0.5  # a captured mass below it is reported to the user
+TOO_MANY = 2**62  # features: counted no further, since in a chain the count of counts would have millions of digits
 
 
 @dataclass
@@ -54,7 +56,7 @@ class Taylor(Features):
         check_width(self)
 
     def size(self, dim: int) -> int:
-        return math.comb(self.degree + dim, dim)
+        return min(math.comb(self.degree + dim, dim), TOO_MANY)
 
     def init(self, dim: int) -> State:
         return State(*_tree(self.degree, dim))
@@ -63,10 +65,9 @@ class Taylor(Features):
         return 8 * (2 * self._parents(dim) + 2)
 
     def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
-        rows, mass = _taylor(
-            state.last, state.power, width_or_root(self.width, X.shape[1]), X, weight, Z, at, self.size(X.shape[1])
-        )
-        return replace(state, rows=state.rows + rows, mass=state.mass + mass)
+        dim = X.shape[1]
+        rows, mass = _taylor(state.last, state.power, width_or_root(self.width, dim), X, weight, Z, at, self.size(dim))
+        return State(state.last, state.power, state.rows + rows, state.mass + mass)
 
     def notes(self, state: State) -> list[str]:
         if state.rows == 0 or state.mass / state.rows >= WORTH_SAYING:
@@ -78,7 +79,7 @@ class Taylor(Features):
         """The share of the kernel's mass at each row that these features capture."""
         from scipy.special import pdtr  # the Poisson distribution function
 
-        rows = np.asarray(X, dtype=float)
+        rows = check_block("X", X)
         share: Vector = pdtr(self.degree, np.sum(rows**2, axis=1) / width_or_root(self.width, rows.shape[1]) ** 2)
         return share
 
@@ -98,7 +99,7 @@ class Taylor(Features):
         )
 
     def _parents(self, dim: int) -> int:
-        return math.comb(self.degree - 1 + dim, dim) if self.degree else 0
+        return min(math.comb(self.degree - 1 + dim, dim), TOO_MANY) if self.degree else 0
 
 
 def _tree(degree: int, dim: int) -> tuple[Counts, Counts]:

@@ -30,11 +30,11 @@ SHORTEST_BLOCK = 6  # rows; below it matrix products cost more than they save
 @hot
 def learn(
     P: Matrix, theta: Matrix, diagonal: Vector, rows: int, V: Matrix, Y: Matrix, weight: Vector, awv: bool, scores: Matrix
-) -> tuple[int, int, int]:
+) -> tuple[int, bool, int, int]:
     """Score, then learn, each row of V; `diagonal` is that of A.
 
-    Returns how many were done (fewer than len(V) asks for the factor form), the new count of rows learnt, and how often
-    rounding had made s negative and it was set to 0.
+    Returns how many rows are done, whether P is still sound (if not, the factor form must go on), the new count of rows learnt, and
+    how often rounding had made s negative and it was set to 0.
     """
     n, r = V.shape
     outputs = Y.shape[1]
@@ -55,13 +55,13 @@ def learn(
             if clamps >= 0:
                 _learn_block(P, theta, H[:b], square[1], E[:b], gains)
         if clamps < 0:
-            return done, rows, clamped
+            return done, False, rows, clamped
         clamped += clamps
         rows += int(np.count_nonzero(weight[done : done + b]))
         done += b
         if _inflation(P, diagonal, V[done - b : done], weight[done - b : done]) > LARGEST_INFLATION:
-            break
-    return done, rows, clamped
+            return done, False, rows, clamped
+    return done, True, rows, clamped
 
 
 @hot

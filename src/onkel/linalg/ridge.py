@@ -50,9 +50,11 @@ def learn(ridge: Ridge, V: Matrix, Y: Matrix, weight: Vector, awv: bool, lam: fl
     scores = np.empty(Y.shape)
     done = 0
     if not ridge.factored:
-        done, ridge.rows, clamped = inverse.learn(ridge.matrix, ridge.coef, ridge.diagonal, ridge.rows, V, Y, weight, awv, scores)
+        done, sound, ridge.rows, clamped = inverse.learn(
+            ridge.matrix, ridge.coef, ridge.diagonal, ridge.rows, V, Y, weight, awv, scores
+        )
         ridge.clamped += clamped
-        if done < len(V):
+        if not sound:
             move_to_factor(ridge)
     if done < len(V):
         ridge.rows, ridge.scale = factor.learn(

@@ -23,9 +23,9 @@ def absolute(scores: Vector, y: Vector) -> Vector:
 
 def mistakes(scores: Vector, y: Vector) -> Vector:
     """1 where the label is wrong: the score's sign (0 counts as +1) against ±1, or the largest output against the largest label."""
-    if y.ndim == 2:
+    if y.ndim == 2 and y.shape[1] > 1:
         return np.asarray(scores.argmax(axis=1) != y.argmax(axis=1), dtype=float)
-    return np.asarray(np.where(scores >= 0.0, 1.0, -1.0) != y, dtype=float)
+    return np.asarray(np.where(scores >= 0.0, 1.0, -1.0) != y, dtype=float).reshape(len(y))
 
 
 def default_metrics(y: Vector) -> dict[str, Metric]:

@@ -3,7 +3,7 @@
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> trace = onkel.prequential(onkel.PKAWV(), (X, y))
 >>> round(trace.mean("mistakes"), 3)
-0.01
+0.003
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel._jit import seconds_compiling
 from onkel._types import Vector
 from onkel.errors import InputError
 from onkel.measure.metrics import Metric, default_metrics
 from onkel.state import nbytes
 
 ROWS_AT_ONCE = 1024
+ROWS_TO_WARM_UP = 64
 
 Block = tuple[Any, ...]  # (X, y) or (X, y, weight)
 Progress = Callable[[int, "Trace"], None]
@@ -37,7 +39,7 @@ class Trace:
     y: Vector = field(default_factory=lambda: np.empty(0))
     losses: dict[str, Vector] = field(default_factory=dict)  # metric -> one value a row
     rows_at: list[int] = field(default_factory=list)  # rows done at the end of each block
-    seconds_at: list[float] = field(default_factory=list)  # time spent in the learner until then
+    seconds_at: list[float] = field(default_factory=list)  # time spent in the learner until then, compilation not counted
     bytes_at: list[int] = field(default_factory=list)  # size of the state then
 
     @property
@@ -62,11 +64,22 @@ class Trace:
         return np.asarray(np.cumsum(losses) / np.arange(1, len(losses) + 1))
 
     def windowed(self, metric: str, window: int = 1000) -> Vector:
-        """The average over the last `window` rows (over all rows so far where there are fewer), for every t."""
-        total = np.concatenate([[0.0], np.cumsum(self._of(metric))])
-        stop = np.arange(1, len(total))
-        start = np.maximum(stop - window, 0)
-        return np.asarray((total[stop] - total[start]) / (stop - start))
+        """The average over the last `window` rows (over all rows so far where there are fewer), for every t.
+
+        The rows are cut into pieces as long as the window, which then is the end of one piece and the start of the next: sums from
+        either side, nothing is subtracted, and a huge loss leaves no trace once it is out of the window.
+        """
+        if window < 1:
+            raise InputError(f"window must be at least 1, got {window}")
+        losses = self._of(metric)
+        n, length = len(losses), max(1, min(window, len(losses)))
+        pieces = np.append(losses, np.zeros(-n % length)).reshape(-1, length)
+        starts = np.cumsum(pieces, axis=1)
+        ends = np.cumsum(pieces[:, ::-1], axis=1)[:, ::-1]
+        ends[:, 0] = 0.0  # the window is the next piece alone
+        sums = starts.ravel()[:n]
+        sums[length:] += ends.ravel()[1 : n - length + 1]
+        return np.asarray(sums / np.minimum(np.arange(1, n + 1), length))
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, ready for JSON."""
@@ -102,11 +115,13 @@ def prequential(
     waiting: list[Block] = []
     seconds, rows = 0.0, 0
     for block in _blocks(stream):
+        if not scores:
+            _warm_up(learner, block)
         if trace.state is None:
             trace.state = _init(learner, block)
-        began = time.perf_counter()
+        began, compiling = time.perf_counter(), seconds_compiling()
         scores.append(learner.learn(trace.state, *block) if delay == 0 else _late(learner, trace.state, block, waiting, delay))
-        seconds += time.perf_counter() - began
+        seconds += time.perf_counter() - began - (seconds_compiling() - compiling)
         labels.append(np.asarray(block[1], dtype=float))
         rows += len(labels[-1])
         trace.rows_at.append(rows)
@@ -135,6 +150,13 @@ def _late(learner: Any, state: Any, block: Block, waiting: list[Block], delay: i
     return np.concatenate(scores)
 
 
+def _warm_up(learner: Any, block: Block) -> None:
+    """Load the compiled code before the clock runs, on a state that is thrown away."""
+    state = _init(learner, block)
+    learner.learn(state, *(part[:ROWS_TO_WARM_UP] for part in block))
+    learner.predict(state, block[0][:1])
+
+
 def _init(learner: Any, block: Block) -> Any:
     X, y = np.asarray(block[0]), np.asarray(block[1])
     if X.ndim != 2:
@@ -147,8 +169,16 @@ def _blocks(stream: Block | Iterable[Block]) -> Iterator[Block]:
     for block in [stream] if isinstance(stream, tuple) else stream:
         if not isinstance(block, tuple) or len(block) not in (2, 3):
             raise InputError(f"a stream gives tuples (X, y) or (X, y, weight), got {type(block).__name__}")
-        X, y = block[0], block[1]
-        if len(X) != len(y):
-            raise InputError(f"a block has {len(X)} rows in X and {len(y)} labels in y; they must match")
-        for start in range(0, len(X), ROWS_AT_ONCE):
-            yield tuple(part[start : start + ROWS_AT_ONCE] for part in map(np.asarray, block))
+        parts = [_array(part) for part in block if part is not None]
+        if len({part.shape[:1] for part in parts} | {()}) != 2:
+            shapes = " and ".join(str(part.shape) for part in parts)
+            raise InputError(f"a block has as many labels and weights as rows, got shapes {shapes}")
+        for start in range(0, len(parts[0]), ROWS_AT_ONCE):
+            yield tuple(part[start : start + ROWS_AT_ONCE] for part in parts)
+
+
+def _array(part: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(part)
+    except ValueError as error:
+        raise InputError(f"a block's X, y and weight must be arrays ({error}); several blocks go in a list") from None

@@ -7,10 +7,12 @@ learner; nothing is unpickled or imported.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
 import os
+import secrets
 import zipfile
 from collections.abc import Callable
 from importlib.metadata import version
@@ -26,7 +28,8 @@ from onkel.state import filled, leaves
 FORMAT = 1
 HEADER, SUMS = "onkel.json", "SHA256SUMS"
 LARGEST_COUNT = 2**62  # of rows and the like
-LARGEST_JSON = 50_000_000  # bytes
+LARGEST_JSON = 1_000_000  # bytes, and ten times those of the arrays: a basis has its Gram matrix there
+LARGEST_ARRAY_HEADER = 5_000  # characters
 
 
 def save(path: str | os.PathLike[str], learner: Any, state: Any) -> None:
@@ -40,18 +43,22 @@ def save(path: str | os.PathLike[str], learner: Any, state: Any) -> None:
     True
     """
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary = target.parent / f".onkel-{secrets.token_hex(8)}.tmp"  # no other save has the same
     try:
         with open(temporary, "xb") as file:
             _write(file, learner, state)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}; the old file, if any, is untouched") from error
+    except (OSError, FileError) as error:
+        raise FileError(f"cannot write {target}: {_reason(error)}; the old file, if any, is untouched") from error
     finally:
-        temporary.unlink(missing_ok=True)
-    _sync_folder(target.parent)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+    try:
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise FileError(f"{target} is written but may not survive a power cut: {_reason(error)}; save again") from error
 
 
 def load(
@@ -74,7 +81,7 @@ def load(
         raise FileError(f"cannot load {path}: {error}") from error
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError) as error:
         raise FileError(f"cannot load {path}: it is not a whole .onkel file ({error}); it may be truncated or altered") from error
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, MemoryError, OverflowError) as error:
+    except Exception as error:  # whatever a hostile file can provoke; no code but ours has run
         raise FileError(f"cannot load {path}: its contents do not describe a learner ({type(error).__name__}: {error})") from error
 
 
@@ -82,6 +89,8 @@ def _write(file: Any, learner: Any, state: Any) -> None:
     numbers: dict[str, int | float] = {}
     entries: dict[str, bytes] = {}
     for name, value, _ in leaves(state):
+        if not np.isfinite(value).all():
+            raise FileError(f"{name} holds NaN or infinity, which load would refuse")
         if isinstance(value, np.ndarray):
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, value, allow_pickle=False)
@@ -116,13 +125,13 @@ def _entries(archive: zipfile.ZipFile) -> dict[str, bytes]:
 
 
 def _header(entries: dict[str, bytes]) -> dict[str, Any]:
-    if len(entries[HEADER]) > LARGEST_JSON:
+    if len(entries[HEADER]) > LARGEST_JSON + 10 * sum(len(data) for name, data in entries.items() if name != HEADER):
         raise FileError(f"its {HEADER} is too large")
     header = json.loads(entries[HEADER])
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         found = header.get("format") if isinstance(header, dict) else header
         raise FileError(
-            f"it has format {found!r}, this onkel reads format {FORMAT}; update onkel, or save again with the version that wrote it"
+            f"it has format {found!r:.60}, this onkel reads format {FORMAT}; update onkel, or save again with the version that wrote it"
         )
     return header
 
@@ -147,23 +156,25 @@ def _state(learner: Any, header: dict[str, Any], entries: dict[str, bytes]) -> A
 
 def _number(name: str, value: Any, model: int | float) -> Any:
     if type(value) is not type(model):
-        raise FileError(f"{name} is {value!r}, not {type(model).__name__}")
+        raise FileError(f"{name} is {value!r:.60}, not {type(model).__name__}")
     if not (abs(value) < LARGEST_COUNT if isinstance(value, int) else np.isfinite(value)) or value < 0:
-        raise FileError(f"{name} is {value!r}, which no state can have")
+        raise FileError(f"{name} is {value!r:.60}, which no state can have")
     return value
 
 
 def _array(name: str, data: bytes, model: np.ndarray[Any, Any], fixed: bool) -> np.ndarray[Any, Any]:
-    if len(data) > model.nbytes + 10_000:
-        raise FileError(f"{name} is larger than its learner's")
-    array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False, max_header_size=5_000)
-    if array.dtype != model.dtype or array.shape != model.shape:
-        raise FileError(f"{name} is {array.dtype} {array.shape}, its learner has {model.dtype} {model.shape}")
+    file = io.BytesIO(data)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise FileError(f"{name} is of another npy version than save writes")
+    shape, by_column, dtype = np.lib.format.read_array_header_1_0(file, max_header_size=LARGEST_ARRAY_HEADER)
+    if dtype != model.dtype or shape != model.shape:
+        raise FileError(f"{name} is {dtype} {shape}, its learner has {model.dtype} {model.shape}")
+    array = np.array(np.frombuffer(data, dtype, offset=file.tell()).reshape(shape, order="F" if by_column else "C"), order="C")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise FileError(f"{name} holds NaN or infinity")
     if fixed and not (np.allclose(array, model, rtol=1e-9, atol=0.0) if array.dtype.kind == "f" else np.array_equal(array, model)):
         raise FileError(f"{name} is not what its learner makes")
-    return np.ascontiguousarray(array)
+    return array
 
 
 def _sync_folder(folder: Path) -> None:
@@ -173,3 +184,7 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _reason(error: OSError | FileError) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)

@@ -12,7 +12,6 @@ import ast
 import dataclasses
 import difflib
 import functools
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,7 +23,10 @@ LONGEST_TEXT = 10_000  # characters; Python's own parser is not safe from deeper
 Functions = Mapping[str, Callable[..., Any]]
 
 _JOINED: dict[type, str] = {features.Sum: "+", kernels.Sum: "+", kernels.Product: "*"}
-_JOIN: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "*": operator.mul}
+_JOIN: dict[str, dict[type, Callable[[tuple[Any, ...]], Any]]] = {
+    "+": {features.Features: lambda parts: features.Sum(*parts), kernels.Kernel: kernels.Sum},
+    "*": {kernels.Kernel: kernels.Product},
+}
 
 
 @functools.cache
@@ -44,7 +46,7 @@ def to_json(value: Any) -> Any:
         return {"type": type(value).__name__, **fields}
     if isinstance(value, tuple):
         return [to_json(part) for part in value]
-    return {"function": value.__name__} if callable(value) else value
+    return {"function": getattr(value, "__name__", type(value).__name__)} if callable(value) else value
 
 
 def from_json(tree: Any, functions: Functions | None = None) -> Any:
@@ -55,9 +57,9 @@ def from_json(tree: Any, functions: Functions | None = None) -> Any:
         return tree
     if "function" in tree:
         return _function(tree["function"], functions or {})
-    for sign, join in _JOIN.items():
+    for sign in _JOIN:
         if sign in tree:
-            return _joined(join, [from_json(part, functions) for part in tree[sign]])
+            return _joined(sign, from_json(tree[sign], functions))
     fields = {name: from_json(part, functions) for name, part in tree.items() if name != "type"}
     return _build(tree.get("type"), fields)
 
@@ -71,28 +73,32 @@ def parse(text: str, functions: Functions | None = None) -> Any:
     if len(text) > LONGEST_TEXT:
         raise InputError(f"a config of {len(text):,} characters is too long to read; the limit is {LONGEST_TEXT:,}")
     try:
-        node = ast.parse(text.strip(), mode="eval").body
+        config = _value(ast.parse(text.strip(), mode="eval").body, functions or {})
+    except InputError:
+        raise
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"cannot read {text[:80]!r}: {error}; write it like PKAWV(lam=0.1)") from None
-    return from_json(_tree(node, functions or {}), functions)
+    if not config or not all(map(dataclasses.is_dataclass, config if isinstance(config, tuple) else [config])):
+        raise InputError(f"{text[:80]!r} is not a config; write it like PKAWV(lam=0.1)")
+    return config
 
 
-def _tree(node: ast.expr, functions: Functions) -> Any:
+def _value(node: ast.expr, functions: Functions) -> Any:
     match node:
         case ast.Call(func=ast.Name(id=name), args=values, keywords=keywords) if all(k.arg for k in keywords):
             names = [field.name for field in dataclasses.fields(_class(name))]
             if len(values) > len(names):
                 raise InputError(f"{name} has {len(names)} fields ({', '.join(names) or 'none'}), got {len(values)} values")
-            given = dict(zip(names, values, strict=False)) | {k.arg: k.value for k in keywords}
-            return {"type": name, **{str(field): _tree(value, functions) for field, value in given.items()}}
+            if twice := [k.arg for k in keywords if k.arg in names[: len(values)]]:
+                raise InputError(f"{name}: {twice[0]} is given twice, by its place and by its name")
+            given = dict(zip(names, values, strict=False)) | {str(k.arg): k.value for k in keywords}
+            return _build(name, {field: _value(value, functions) for field, value in given.items()})
         case ast.Name(id=name):
-            return {"function": name} if name in functions else {"type": name}
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return {"+": [_tree(left, functions), _tree(right, functions)]}
-        case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            return {"*": [_tree(left, functions), _tree(right, functions)]}
+            return functions[name] if name in functions else _build(name, {})
+        case ast.BinOp(left=left, op=ast.Add() | ast.Mult() as sign, right=right):
+            return _joined("+" if isinstance(sign, ast.Add) else "*", (_value(left, functions), _value(right, functions)))
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            return [_tree(part, functions) for part in parts]
+            return tuple(_value(part, functions) for part in parts)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
             return -number
         case ast.Constant(value=None | bool() | int() | float() | str() as value):
@@ -101,10 +107,10 @@ def _tree(node: ast.expr, functions: Functions) -> Any:
 
 
 def _class(name: Any) -> type:
-    if name not in classes():
-        near = difflib.get_close_matches(str(name), classes(), n=1, cutoff=0.5)
+    if not isinstance(name, str) or name not in classes():
+        near = difflib.get_close_matches(str(name)[:60], classes(), n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(learners.__all__))}"
-        raise InputError(f"there is no {name!r} in onkel{hint}")
+        raise InputError(f"there is no {name!r:.60} in onkel{hint}")
     return classes()[name]
 
 
@@ -116,18 +122,22 @@ def _build(name: Any, fields: dict[str, Any]) -> Any:
             raise InputError(f"{name} has no field {field!r}; it has {', '.join(known) or 'none'}")
     try:
         return kind(**fields)
-    except TypeError as error:
+    except (TypeError, OverflowError) as error:
         raise InputError(f"{name}: {error}") from None
 
 
-def _joined(join: Callable[[Any, Any], Any], parts: list[Any]) -> Any:
-    try:
-        return functools.reduce(join, parts)
-    except TypeError as error:
-        raise InputError(f"cannot join {' and '.join(map(repr, parts))}: {error}") from None
+def _joined(sign: str, parts: Any) -> Any:
+    """Kernels or features, all at once; numbers and text are not ours to add and multiply."""
+    for kind, join in _JOIN[sign].items():
+        if isinstance(parts, tuple) and parts and all(isinstance(part, kind) for part in parts):
+            return join(parts)
+    raise InputError(f"cannot join {parts!r:.200} by {sign}; + joins features or kernels, * joins kernels")
 
 
 def _function(name: Any, functions: Functions) -> Callable[..., Any]:
-    if name not in functions:
-        raise InputError(f"the function {name!r} is yours: hand it in by name, as in load(path, kernels={{{str(name)!r}: ...}})")
+    if not isinstance(name, str) or name not in functions:
+        raise InputError(
+            f"the function {name!r:.60} is yours: hand it in by name, as in load(path, bases={{{name!r:.60}: ...}}), "
+            "or kernels={...} if it is a kernel"
+        )
     return functions[name]

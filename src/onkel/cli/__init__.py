@@ -1,0 +1,20 @@
+"""The command line: parses, calls, prints."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """`onkel`; each command imports what it needs when it runs."""
+    from onkel.cli.app import app
+    from onkel.errors import FileError, InputError
+
+    try:
+        app()
+    except (InputError, FileError) as error:
+        print(f"onkel: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("onkel: stopped", file=sys.stderr)
+        sys.exit(130)

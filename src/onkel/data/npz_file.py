@@ -1,0 +1,202 @@
+"""Streams from npz files, dense or sparse, row by row out of the archive.
+
+An npz file has `X` and `y`, or `data, indices, indptr, shape` (SciPy's csr matrix, made dense block by block) and `y`, and perhaps
+`feature_names`. Its checksums are verified first. Only arrays of numbers and of text are read: nothing is ever unpickled. A matrix
+stored by columns is the one thing held in memory whole.
+"""
+
+from __future__ import annotations
+
+import lzma
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._types import Matrix
+from onkel.data.stream import Block, Stream, check_size, features, listed, reading, unknown
+from onkel.errors import FileError, InputError
+
+PIECE = 1 << 20  # bytes read at a time to verify a checksum
+
+_CSR = ("data", "indices", "indptr", "shape")
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OverflowError, UnicodeError,
+    RuntimeError,  # a password, an unknown compression
+)  # fmt: skip
+
+
+def open_npz(path: Path, target: str | None, block: int, columns: Sequence[str] | None) -> Stream:
+    label = "y" if target is None else target
+    with _unpacking(path) as archive:
+        held = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+        if "X" not in held and not set(_CSR) <= set(held):
+            raise FileError(f"{path} has neither X nor {', '.join(_CSR)}; it holds: {listed(held)}")
+        taken = {"X", *_CSR, "format", "feature_names"}
+        if label not in held or label in taken:
+            raise InputError(unknown(path, "array of labels", label, [name for name in held if name not in taken]))
+        for name in taken.union({label}).intersection(held):
+            _check_sum(archive, name)
+        shape = _matrix(path, archive).shape
+        if len(shape) != 2:
+            raise InputError(f"{path}: X must have two dimensions, (rows, features), got shape {shape}")
+        if (labels := _array(path, archive, label).shape) != shape[:1]:
+            raise InputError(f"{path}: {label} must hold one number for each of the {shape[0]} rows of X, got shape {labels}")
+        if shape[0] == 0:
+            raise FileError(f"{path} has no rows; write the data again")
+        check_size(path, block, shape[1])
+        known = _feature_names(path, archive, shape[1]) if "feature_names" in held else [f"x{j}" for j in range(shape[1])]
+    names = features(path, known, None, columns)
+    place = {name: j for j, name in enumerate(known)}
+    keep = [place[name] for name in names]
+    return Stream(path, label, names, shape[0], lambda: _npz_blocks(path, label, shape, names, keep, block))
+
+
+def _npz_blocks(
+    path: Path, target: str, shape: tuple[int, ...], names: tuple[str, ...], keep: list[int], block: int
+) -> Iterator[Block]:
+    with _unpacking(path) as archive:
+        matrix, labels = _matrix(path, archive), _array(path, archive, target)
+        if matrix.shape != shape or labels.shape != shape[:1]:
+            raise FileError(f"{path} changed since it was opened; read it again")
+        for start in range(0, shape[0], block):
+            count = min(block, shape[0] - start)
+            X, y = np.take(_float(matrix.take(count)), keep, axis=1), _float(labels.take(count))
+            for table, columns in ((X, names), (y[:, None], (target,))):
+                _check_finite(path, table, columns, start)
+            yield X, y
+
+
+def _float(values: NDArray[Any]) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):  # of a wider type: becomes infinite, and is then refused
+        return values.astype(np.float64)
+
+
+def _check_finite(path: Path, table: Matrix, columns: Sequence[str], start: int) -> None:
+    if not np.isfinite(table).all():
+        row, j = np.argwhere(~np.isfinite(table))[0]
+        place = f"{path}, row {start + row} (counted from 0), column {columns[j]!r}"
+        raise InputError(f"{place}: {table[row, j]} is not a finite number; correct it or drop the row")
+
+
+@contextmanager
+def _unpacking(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        # a ZipFile given a path would leave it open as long as one of its members is
+        with reading(path), path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            yield archive
+    except _DAMAGE as error:
+        raise FileError(f"{path} is damaged or not an npz file ({error}); write it again with np.savez") from error
+
+
+def _check_sum(archive: zipfile.ZipFile, name: str) -> None:
+    with archive.open(f"{name}.npy") as file:
+        while file.read(PIECE):  # zipfile compares the checksum at the end
+            pass
+
+
+@dataclass
+class _Array:
+    """An array in an npz file, read row by row from its first."""
+
+    file: IO[bytes]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    by_columns: bool
+    whole: NDArray[Any] | None = None  # used where the rows do not lie one after the other
+    done: int = 0
+
+    def take(self, count: int) -> NDArray[Any]:
+        """The next `count` rows."""
+        if self.by_columns:
+            if self.whole is None:
+                self.whole = self._next(math.prod(self.shape)).reshape(self.shape, order="F")
+            self.done += count
+            return self.whole[self.done - count : self.done]
+        return self._next(count * math.prod(self.shape[1:])).reshape(count, *self.shape[1:])
+
+    def _next(self, count: int) -> NDArray[Any]:
+        data = self.file.read(count * self.dtype.itemsize)
+        if len(data) != count * self.dtype.itemsize:
+            raise EOFError("an array ends early")
+        return np.frombuffer(data, self.dtype)
+
+
+def _array(path: Path, archive: zipfile.ZipFile, name: str, kinds: str = "fiub", what: str = "numbers") -> _Array:
+    """Open an array whose dtype is of one of the `kinds`; its size must be that of its file."""
+    file = archive.open(f"{name}.npy")
+    header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    try:
+        shape, by_columns, dtype = header[np.lib.format.read_magic(file)](file)
+    except (ValueError, KeyError, TypeError, SyntaxError) as error:
+        raise FileError(f"{path}: array {name} has an unknown format ({error}); write it again with np.savez") from error
+    if dtype.hasobject:
+        raise FileError(f"{path}: array {name} holds Python objects, which are never unpickled; save it as an array of {what}")
+    if dtype.kind not in kinds or dtype.itemsize == 0:
+        raise InputError(f"{path}: array {name} holds {dtype}, not {what}; convert it before saving")
+    size = archive.getinfo(f"{name}.npy").file_size - file.tell()
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != size:
+        raise FileError(f"{path}: array {name} claims the shape {shape}, which does not fit its {size} bytes; write it again")
+    return _Array(file, shape, dtype, by_columns and len(shape) > 1)
+
+
+def _feature_names(path: Path, archive: zipfile.ZipFile, dim: int) -> list[str]:
+    array = _array(path, archive, "feature_names", "US", "text")
+    if array.shape != (dim,):
+        raise InputError(f"{path}: feature_names must have shape {(dim,)}, one name a column of X, got {array.shape}")
+    try:
+        return [str(name) for name in array.take(dim).astype(np.str_)]
+    except UnicodeError as error:
+        raise FileError(f"{path}: feature_names are not ASCII bytes; save them as an array of str") from error
+
+
+@dataclass
+class _Csr:
+    """A csr matrix in an npz file, made dense some rows at a time."""
+
+    path: Path
+    shape: tuple[int, int]
+    data: _Array
+    indices: _Array
+    indptr: _Array
+    done: int = 0  # entries
+
+    def take(self, count: int) -> Matrix:
+        ends = self.indptr.take(count).astype(np.int64)
+        sizes = np.diff(ends, prepend=self.done)
+        if sizes.min() < 0 or ends[-1] > self.data.shape[0]:
+            raise FileError(f"{self.path}: indptr does not rise from 0 to the number of entries; save the matrix again")
+        entries = int(ends[-1]) - self.done
+        self.done += entries
+        column = self.indices.take(entries).astype(np.int64)
+        if np.any((column < 0) | (column >= self.shape[1])):
+            raise FileError(f"{self.path}: indices point outside the {self.shape[1]} columns; save the matrix again")
+        X = np.zeros((count, self.shape[1]))
+        np.add.at(X, (np.repeat(np.arange(count), sizes), column), _float(self.data.take(entries)))  # repeated entries add up
+        return X
+
+
+def _matrix(path: Path, archive: zipfile.ZipFile) -> _Array | _Csr:
+    if "X.npy" in archive.namelist():
+        return _array(path, archive, "X")
+    if "format.npy" in archive.namelist():
+        kind = _array(path, archive, "format", "US", "text")
+        if kind.shape != () or str(kind.take(1).astype(np.str_)[0]) != "csr":
+            raise FileError(f"{path}: the matrix is not stored as csr; save matrix.tocsr()")
+    size = _array(path, archive, "shape", "iu", "whole numbers")
+    rows, dim = (int(n) for n in size.take(2)) if size.shape == (2,) else (-1, -1)
+    data, indices, indptr = (_array(path, archive, name, kinds) for name, kinds in zip(_CSR, ("fiub", "iu", "iu"), strict=False))
+    fits = indptr.shape == (rows + 1,) and len(data.shape) == 1 and indices.shape == data.shape
+    if min(rows, dim) < 0 or not fits or indptr.take(1)[0] != 0:
+        raise FileError(
+            f"{path}: data, indices, indptr and shape do not make a csr matrix; save it again with scipy.sparse.save_npz"
+        )
+    return _Csr(path, (rows, dim), data, indices, indptr)

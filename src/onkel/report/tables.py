@@ -1,0 +1,33 @@
+"""Results as a table for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.table import Table
+
+from onkel.measure import Trace
+
+
+def results(traces: Mapping[str, Trace], references: Mapping[str, Mapping[str, float]] | None = None) -> Table:
+    """One line a learner: its error by each metric, its time and its memory; then the references, which cost nothing."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    metrics = list(dict.fromkeys(metric for trace in traces.values() for metric in trace.losses))
+    table.add_column("learner")
+    for heading in [*metrics, "µs a row", "memory"]:
+        table.add_column(heading, justify="right")
+    for name, trace in traces.items():
+        summary = trace.summary()
+        errors = [number(metric, trace.mean(metric)) for metric in metrics]
+        table.add_row(name, *errors, f"{summary['microseconds_per_row']:.1f}", memory(trace.nbytes))
+    for name, means in (references or {}).items():
+        table.add_row(name, *[number(metric, means[metric]) for metric in metrics], "", "", style="dim")
+    return table
+
+
+def number(metric: str, value: float) -> str:
+    return f"{value:.2%}" if metric == "mistakes" else f"{value:.4g}"
+
+
+def memory(nbytes: int) -> str:
+    return f"{nbytes / 2**20:.1f} MB" if nbytes >= 2**20 else f"{nbytes / 2**10:.1f} kB"

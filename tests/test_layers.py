@@ -1,0 +1,100 @@
+"""Import layers, lowest first; siblings on one line do not import each other. There is no list of exceptions."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import onkel
+
+PACKAGE = Path(onkel.__file__).parent
+
+LAYERS = [
+    {"errors", "_types"},
+    {"_validate", "_jit", "state"},
+    {"_inputs"},
+    {"random"},
+    {"kernels", "losses", "mixing", "linalg"},
+    {"dictionary", "features", "data"},
+    {"learners"},
+    {"combine"},
+    {"measure"},
+    {"persist"},
+    {"estimators"},
+    {"report"},
+    {"cli"},
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """The parts of onkel that a file imports anywhere, at the top or inside a function."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "onkel" else [str(node.module)]
+        found |= {name.split(".")[1] for name in names if name.startswith("onkel.")}
+    return found
+
+
+def test_every_part_has_its_layer() -> None:
+    parts = {part_of(path) for path in PACKAGE.rglob("*.py")} - {"__init__"}
+    assert parts <= set(LEVEL)
+
+
+def test_imports_point_downwards() -> None:
+    wrong = [
+        f"{path.relative_to(PACKAGE)} imports {other}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if (part := part_of(path)) != "__init__"
+        for other in sorted(imported(path) - {part})
+        if other not in LEVEL or LEVEL[other] >= LEVEL[part]
+    ]
+    assert wrong == []
+
+
+def test_only_the_command_line_imports_the_whole_package() -> None:
+    """`import onkel` inside a lower layer would be a cycle that the rule above cannot see."""
+    for path in PACKAGE.rglob("*.py"):
+        whole = any(
+            isinstance(node, ast.Import) and any(alias.name == "onkel" for alias in node.names)
+            for node in ast.walk(ast.parse(path.read_text()))
+        )
+        assert not whole or part_of(path) == "cli"
+
+
+def test_one_file_knows_the_compiler_and_none_unpickles() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text()
+        assert ("numba" not in imports_of(text) and "llvmlite" not in imports_of(text)) or path.name == "_jit.py"
+        assert "pickle" not in imports_of(text)
+        assert "fastmath=True" not in text
+
+
+def imports_of(text: str) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(str(node.module).split(".")[0])
+    return found
+
+
+def test_the_public_names_are_all_there_and_all_listed() -> None:
+    assert sorted(onkel.__all__) == sorted(set(onkel.__all__))
+    for name in onkel.__all__:
+        assert getattr(onkel, name) is not None
+    for folder in ("learners",):
+        files = {path.stem for path in (PACKAGE / folder).glob("*.py")} - {"__init__", "protocol"}
+        listed = {getattr(onkel, name).__module__.rsplit(".", 1)[-1] for name in onkel.learners.__all__}
+        assert files == listed
+        assert set(onkel.learners.__all__) <= set(onkel.__all__)
