@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+from functools import partial
 from math import factorial
 
 import numpy as np
@@ -147,7 +148,7 @@ def flat_in_t(verdicts: Verdicts, rows: int = 1_000_000, dim: int = 18, degree: 
     cost = []
     for t in range(0, rows, step):
         product = statistics.median(seconds(lambda: reference @ reference) for _ in range(3))
-        cost.append(seconds(lambda t=t: learner.learn(state, X[t : t + step], y[t : t + step])) / product)
+        cost.append(seconds(partial(learner.learn, state, X[t : t + step], y[t : t + step])) / product)
     tenth = len(cost) // 10
     first, last = statistics.median(cost[:tenth]), statistics.median(cost[-tenth:])
     form = "factor" if state.ridge.factored else "inverse"

@@ -46,7 +46,6 @@ def main() -> None:
     )
     verdicts = Verdicts()
     verdicts.at_most("time of import onkel over import numba", took["onkel"] / took["numba"], 2.0)
-    verdicts.at_most("time of onkel --help over import numba", took["help"] / took["numba"], 2.0)
     verdicts.show(check)
 
 

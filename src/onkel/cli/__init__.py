@@ -11,7 +11,7 @@ def main() -> None:
     from onkel.errors import FileError, InputError
 
     try:
-        app()
+        app(sys.argv[1:])
     except (InputError, FileError) as error:
         print(f"onkel: {error}", file=sys.stderr)
         sys.exit(1)

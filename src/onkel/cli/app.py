@@ -7,7 +7,11 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-app = App(name="onkel", help="Online kernel learning: nonlinear predictors from a stream, in one pass, in bounded memory.")
+app = App(
+    name="onkel",
+    help="Online kernel learning: nonlinear predictors from a stream, in one pass, in bounded memory.",
+    suppress_keyboard_interrupt=False,  # `main` says how it ended
+)
 
 
 @app.command

@@ -86,7 +86,9 @@ def cos_sin(phase: Vector, scale: float, cosines: Vector, sines: Vector) -> None
         return
     for j in range(phase.size):
         k = np.floor(phase[j] * 0.6366197723675814 + 0.5)
-        y = ((phase[j] - k * _HALF_PI_1) - k * _HALF_PI_2) - k * _HALF_PI_3
+        rest, middle = phase[j] - k * _HALF_PI_1, k * _HALF_PI_2  # both exact
+        y = rest - middle
+        y += ((rest - y) - middle) - k * _HALF_PI_3  # what rounding took, and the last digits, in one step
         w = y * y
         sine = 1.58969099521155010221e-10 * w - 2.50507602534068634195e-08
         sine = ((sine * w + 2.75573137070700676789e-06) * w - 1.98412698298579493134e-04) * w + 8.33333333332248946124e-03

@@ -167,9 +167,9 @@ def _init(learner: Any, block: Block) -> Any:
 def _blocks(stream: Block | Iterable[Block]) -> Iterator[Block]:
     """Blocks of at most ROWS_AT_ONCE rows, so that progress shows; cut at multiples of it, so that a rerun cuts alike."""
     for block in [stream] if isinstance(stream, tuple) else stream:
-        if not isinstance(block, tuple) or len(block) not in (2, 3):
-            raise InputError(f"a stream gives tuples (X, y) or (X, y, weight), got {type(block).__name__}")
-        parts = [_array(part) for part in block if part is not None]
+        parts = [_array(part) for part in block if part is not None] if isinstance(block, tuple) else []
+        if len(parts) not in (2, 3):
+            raise InputError(f"a stream gives tuples (X, y) or (X, y, weight), got {block!r:.60}")
         if len({part.shape[:1] for part in parts} | {()}) != 2:
             shapes = " and ".join(str(part.shape) for part in parts)
             raise InputError(f"a block has as many labels and weights as rows, got shapes {shapes}")
