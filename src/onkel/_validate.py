@@ -16,11 +16,7 @@ def real(config: Any, name: str, least: float = -math.inf, most: float = math.in
         return
     if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
         raise InputError(f"{_where(config, name)} must be a number, got {value!r}")
-    number = float(value)
-    if not least <= number <= most:
-        bound = f"at least {least:g}" if number < least else f"at most {most:g}"
-        raise InputError(f"{_where(config, name)} must be {bound}, got {number:g}")
-    object.__setattr__(config, name, number)
+    _keep(config, name, float(value), least, most)
 
 
 def whole(config: Any, name: str, least: int, most: int = 2**63 - 1) -> None:
@@ -28,11 +24,7 @@ def whole(config: Any, name: str, least: int, most: int = 2**63 - 1) -> None:
     value = getattr(config, name)
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise InputError(f"{_where(config, name)} must be a whole number, got {value!r}")
-    number = int(value)
-    if not least <= number <= most:
-        bound = f"at least {least}" if number < least else f"at most {most}"
-        raise InputError(f"{_where(config, name)} must be {bound}, got {number}")
-    object.__setattr__(config, name, number)
+    _keep(config, name, int(value), least, most)
 
 
 def flag(config: Any, name: str) -> None:
@@ -55,6 +47,17 @@ def check_width(config: Any) -> None:
 def width_or_root(width: float | None, dim: int) -> float:
     """The width, or √dim, about the distance between standardised rows, where it was left open."""
     return math.sqrt(dim) if width is None else width
+
+
+def _keep(config: Any, name: str, number: float, least: float, most: float) -> None:
+    if not least <= number <= most:
+        bound = f"at least {_plain(least)}" if number < least else f"at most {_plain(most)}"
+        raise InputError(f"{_where(config, name)} must be {bound}, got {_plain(number)}")
+    object.__setattr__(config, name, number)
+
+
+def _plain(number: float) -> str:
+    return str(number) if isinstance(number, int) else f"{number:g}"
 
 
 def _where(config: Any, name: str) -> str:

@@ -75,7 +75,9 @@ class Basis(Features):
         for t in range(len(X)):
             row = np.asarray(self.fn(X[t : t + 1].copy()))
             if row.shape != (1, r) or row.dtype.kind not in "biuf":
-                raise InputError(f"Basis: {self.name} must return numbers of shape (1, {r}) for one row, got {row.dtype} {row.shape}")
+                raise InputError(
+                    f"Basis: {self.name} must return numbers of shape (1, {r}) for one row, got {row.dtype} {row.shape}"
+                )
             if not (sound := np.abs(row) <= LARGEST_NUMBER).all():
                 raise InputError(
                     f"Basis: {self.name} returned {row[~sound][0]} for row {t}; keep it finite, within ±{LARGEST_NUMBER:g}"

@@ -99,9 +99,13 @@ class PKAWV:
 
     def predict(self, state: State, X: ArrayLike) -> Vector:
         rows = check_inputs(X, state.dim)
-        Z = np.empty((len(rows), len(state.ridge.matrix)))
-        as_features(self.features).write(state.features, rows, np.zeros(len(rows)), Z, 0)
-        scores = ridge.predict(state.ridge, Z, self.awv, self.lam, self.forgetting)
+        z = as_features(self.features)
+        scores = np.empty((len(rows), state.outputs))
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            now = slice(start, start + ROWS_AT_ONCE)
+            Z = np.empty((len(rows[now]), len(state.ridge.matrix)))
+            z.write(state.features, rows[now], np.zeros(len(Z)), Z, 0)
+            scores[now] = ridge.predict(state.ridge, Z, self.awv, self.lam, self.forgetting)
         return scores if state.outputs > 1 else scores[:, 0]
 
     def widen(self, state: State, outputs: int) -> None:

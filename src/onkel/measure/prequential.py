@@ -167,10 +167,11 @@ def _init(learner: Any, block: Block) -> Any:
 def _blocks(stream: Block | Iterable[Block]) -> Iterator[Block]:
     """Blocks of at most ROWS_AT_ONCE rows, so that progress shows; cut at multiples of it, so that a rerun cuts alike."""
     for block in [stream] if isinstance(stream, tuple) else stream:
-        parts = [_array(part) for part in block if part is not None] if isinstance(block, tuple) else []
-        if len(parts) not in (2, 3):
+        if not isinstance(block, tuple) or len(block) not in (2, 3):
             raise InputError(f"a stream gives tuples (X, y) or (X, y, weight), got {block!r:.60}")
-        if len({part.shape[:1] for part in parts} | {()}) != 2:
+        parts = [_array(part) for part in (block[:2] if block[-1] is None else block)]
+        lengths = {part.shape[:1] for part in parts}
+        if len(lengths) > 1 or () in lengths:
             shapes = " and ".join(str(part.shape) for part in parts)
             raise InputError(f"a block has as many labels and weights as rows, got shapes {shapes}")
         for start in range(0, len(parts[0]), ROWS_AT_ONCE):

@@ -89,10 +89,11 @@ def _value(node: ast.expr, functions: Functions) -> Any:
             names = [field.name for field in dataclasses.fields(_class(name))]
             if len(values) > len(names):
                 raise InputError(f"{name} has {len(names)} fields ({', '.join(names) or 'none'}), got {len(values)} values")
-            if twice := [k.arg for k in keywords if k.arg in names[: len(values)]]:
-                raise InputError(f"{name}: {twice[0]} is given twice, by its place and by its name")
-            given = dict(zip(names, values, strict=False)) | {str(k.arg): k.value for k in keywords}
-            return _build(name, {field: _value(value, functions) for field, value in given.items()})
+            given = [*names[: len(values)], *(str(k.arg) for k in keywords)]
+            if twice := [field for field in given if given.count(field) > 1]:
+                raise InputError(f"{name}: {twice[0]} is given twice")
+            values = [*values, *(k.value for k in keywords)]
+            return _build(name, {field: _value(value, functions) for field, value in zip(given, values, strict=True)})
         case ast.Name(id=name):
             return functions[name] if name in functions else _build(name, {})
         case ast.BinOp(left=left, op=ast.Add() | ast.Mult() as sign, right=right):
