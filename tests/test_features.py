@@ -294,7 +294,7 @@ def naive_standardized(X: Array, weight: Array) -> Array:
 
 @pytest.mark.parametrize(
     ("offset", "size", "tolerance"),
-    [(0.0, 1.0, 1e-13), (0.0, 1e-8, 1e-13), (0.0, 1e40, 1e-13), (1e8, 1.0, 1e-6), (-1e8, 1e4, 1e-10), (1e15, 1e10, 1e-8)],
+    [(0.0, 1.0, 1e-13), (0.0, 1e-40, 1e-13), (0.0, 1e40, 1e-13), (1e8, 1.0, 1e-6), (-1e8, 1e4, 1e-10), (1e15, 1e10, 1e-8)],
 )
 def test_standardize_equals_the_naive_recomputation(offset: float, size: float, tolerance: float) -> None:
     rng = np.random.default_rng(8)
@@ -377,6 +377,7 @@ def test_basis_takes_any_callable() -> None:
     [
         ([[1.0, 2.0], [3.0, 4.0]], r"symmetric"),
         ([[1e-9, 5e-10], [0.0, 1e-9]], r"symmetric"),
+        ([[1.0, 1e-9], [0.0, 1.0]], r"symmetric"),
         ([[1.0, 2.0]], r"symmetric.*\(1, 2\)"),
         ([1.0], r"gram must have two dimensions"),
         (np.empty((0, 0)), r"gram has no columns"),
@@ -391,7 +392,7 @@ def test_basis_takes_any_callable() -> None:
         (None, r"gram "),
     ],
 )
-def test_basis_refuses_a_gram_that_is_none(gram: Any, message: str) -> None:
+def test_basis_refuses_what_is_no_gram_matrix(gram: Any, message: str) -> None:
     with pytest.raises(InputError, match="Basis: .*" + message):
         Basis(wave, gram)
 

@@ -13,6 +13,7 @@ import io
 import json
 import os
 import secrets
+import stat
 import zipfile
 from collections.abc import Callable
 from importlib.metadata import version
@@ -69,6 +70,8 @@ def load(
 ) -> tuple[Any, Any]:
     """(learner, state) from a file that `save` wrote; a user's own kernels and bases are handed in by name."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise FileError("it is a folder or a device, not a file")
         with zipfile.ZipFile(path) as archive:
             entries = _entries(archive)
             header = _header(entries)
