@@ -208,7 +208,7 @@ def test_settings_are_checked_and_tidied() -> None:
     for kind in (Gaussian, Laplacian):
         with pytest.raises(InputError, match=rf"{kind.__name__}: width must be at least 1e-30, got 0"):
             kind(width=0)
-        with pytest.raises(InputError, match="width must be a number, got nan"):
+        with pytest.raises(InputError, match="width must be a finite number, got nan"):
             kind(width=float("nan"))
         assert repr(kind(width=2)) == f"{kind.__name__}(width=2.0)"
     with pytest.raises(InputError, match="degree must be at least 1, got 0"):

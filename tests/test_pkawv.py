@@ -199,8 +199,8 @@ def test_a_failing_basis_leaves_the_state_whole() -> None:
     ("change", "message"),
     [
         ({"lam": 0.0}, "lam must be at least 1e-30, got 0"),
-        ({"lam": float("nan")}, "lam must be a number"),
-        ({"lam": "big"}, "lam must be a number, got 'big'"),
+        ({"lam": float("nan")}, "lam must be a finite number"),
+        ({"lam": "big"}, "lam must be a finite number, got 'big'"),
         ({"forgetting": 1.1}, "forgetting must be at most 1, got 1.1"),
         ({"forgetting": 0.0}, "forgetting must be at least 0.001"),
         ({"features": 3}, "features must be a Features"),

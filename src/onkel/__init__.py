@@ -8,7 +8,7 @@ scores = learner.predict(state, X)                                              
 
 from onkel import data
 from onkel.errors import FileError, InputError
-from onkel.features import Basis, Constant, Fourier, Identity, Standardize, Taylor
+from onkel.features import Basis, Chain, Constant, Fourier, Identity, Standardize, Taylor
 from onkel.kernels import CustomKernel, Gaussian, Laplacian, Linear, Polynomial
 from onkel.learners import PKAWV
 from onkel.losses import EpsilonInsensitive, Hinge, Logistic, Square, SquaredEpsilonInsensitive, SquaredHinge
@@ -19,6 +19,7 @@ from onkel.state import nbytes
 __all__ = [
     "PKAWV",
     "Basis",
+    "Chain",
     "Constant",
     "CustomKernel",
     "EpsilonInsensitive",

@@ -14,8 +14,8 @@ def real(config: Any, name: str, least: float = -math.inf, most: float = math.in
     value = getattr(config, name)
     if value is None and optional:
         return
-    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
-        raise InputError(f"{_where(config, name)} must be a number, got {value!r}")
+    if not isinstance(value, Real) or isinstance(value, bool) or not _is_finite(value):
+        raise InputError(f"{_where(config, name)} must be a finite number, got {value!r:.60}")
     _keep(config, name, float(value), least, most)
 
 
@@ -54,6 +54,13 @@ def _keep(config: Any, name: str, number: float, least: float, most: float) -> N
         bound = f"at least {_plain(least)}" if number < least else f"at most {_plain(most)}"
         raise InputError(f"{_where(config, name)} must be {bound}, got {_plain(number)}")
     object.__setattr__(config, name, number)
+
+
+def _is_finite(value: Real) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond every float
+        return False
 
 
 def _plain(number: float) -> str:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -112,7 +113,7 @@ def prequential(
     trace = Trace(learner, state)
     scores: list[NDArray[Any]] = []
     labels: list[NDArray[Any]] = []
-    waiting: list[Block] = []
+    waiting: deque[Block] = deque()
     seconds, rows = 0.0, 0
     for block in _blocks(stream):
         if not scores:
@@ -138,7 +139,7 @@ def prequential(
     return trace
 
 
-def _late(learner: Any, state: Any, block: Block, waiting: list[Block], delay: int) -> Vector:
+def _late(learner: Any, state: Any, block: Block, waiting: deque[Block], delay: int) -> Vector:
     """Score each row by what is known, and learn the row whose label arrives now."""
     scores = []
     for t in range(len(block[0])):
@@ -146,7 +147,7 @@ def _late(learner: Any, state: Any, block: Block, waiting: list[Block], delay: i
         scores.append(learner.predict(state, row[0]).reshape(row[1].shape))
         waiting.append(row)
         if len(waiting) > delay:
-            learner.learn(state, *waiting.pop(0))
+            learner.learn(state, *waiting.popleft())
     return np.concatenate(scores)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from onkel.errors import FileError, InputError
 from onkel.persist.config import from_json, to_json
-from onkel.state import filled, leaves
+from onkel.state import filled, leaves, nbytes
 
 FORMAT = 1
 HEADER, SUMS = "onkel.json", "SHA256SUMS"
@@ -44,6 +44,8 @@ def save(path: str | os.PathLike[str], learner: Any, state: Any) -> None:
     >>> onkel.load(path)[0] == learner
     True
     """
+    if learner.bounded and learner.footprint(state.dim, state.outputs) != nbytes(state):
+        raise InputError(f"this state is not one of {learner!r:.200}; save it with the learner that made it")
     target = Path(path)
     temporary = target.parent / f".onkel-{secrets.token_hex(8)}.tmp"  # no other save has the same
     try:
