@@ -120,9 +120,9 @@ def prequential(
             _warm_up(learner, block)
         if trace.state is None:
             trace.state = _init(learner, block)
-        began, compiling = time.perf_counter(), seconds_compiling()
+        began = _clock()
         scores.append(learner.learn(trace.state, *block) if delay == 0 else _late(learner, trace.state, block, waiting, delay))
-        seconds += time.perf_counter() - began - (seconds_compiling() - compiling)
+        seconds += _clock() - began
         labels.append(np.asarray(block[1], dtype=float))
         rows += len(labels[-1])
         trace.rows_at.append(rows)
@@ -130,13 +130,20 @@ def prequential(
         trace.bytes_at.append(nbytes(trace.state))
         if progress is not None:
             progress(rows, trace)
+    began = _clock()
     for row in waiting:
         learner.learn(trace.state, *row)
     if scores:
+        trace.seconds_at[-1] += _clock() - began
         trace.scores, trace.y = np.concatenate(scores), np.concatenate(labels)
         chosen = default_metrics(trace.y) if metrics is None else metrics
         trace.losses = {name: np.asarray(metric(trace.scores, trace.y), dtype=float) for name, metric in chosen.items()}
     return trace
+
+
+def _clock() -> float:
+    """Seconds that pass only while nothing is being compiled."""
+    return time.perf_counter() - seconds_compiling()
 
 
 def _late(learner: Any, state: Any, block: Block, waiting: deque[Block], delay: int) -> Vector:
