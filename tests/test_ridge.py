@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -124,6 +125,54 @@ def test_a_row_beyond_the_largest_leverage_moves_to_the_factor_and_stays_right(s
     A, b = explicit(V, Y, np.ones(120), 1.0, 1.0)
     assert np.abs(matrix_of(state) - A).max() <= 1e-12 * np.abs(A).max()
     assert np.abs(np.triu(state.matrix).T @ state.coef.T - b).max() <= 1e-12 * np.abs(b).max()
+
+
+def exactly(V: Array, Y: Array, lam: float, awv: bool) -> Array:
+    """The scores in rational arithmetic, from the definition; only the result is rounded."""
+    r = V.shape[1]
+    A = [[Fraction(lam) * (i == j) for j in range(r)] for i in range(r)]
+    b, out = [Fraction(0)] * r, []
+    for row, label in zip(V.tolist(), Y[:, 0].tolist(), strict=True):
+        v, y = [Fraction(x) for x in row], Fraction(label)
+        grown = [[A[i][j] + v[i] * v[j] for j in range(r)] for i in range(r)]
+        solution = _eliminated(grown if awv else A, b)
+        out.append(float(sum(x * z for x, z in zip(v, solution, strict=True))))
+        A, b = grown, [bi + y * x for bi, x in zip(b, v, strict=True)]
+    return np.array(out)[:, None]
+
+
+def _eliminated(A: list[list[Fraction]], b: list[Fraction]) -> list[Fraction]:
+    M = [[*row, bi] for row, bi in zip(A, b, strict=True)]
+    for k in range(len(M)):
+        M[k] = [x / M[k][k] for x in M[k]]
+        for i in range(len(M)):
+            if i != k:
+                M[i] = [x - M[i][k] * z for x, z in zip(M[i], M[k], strict=True)]
+    return [row[-1] for row in M]
+
+
+GROWING: dict[str, Array] = {
+    "doubling": np.column_stack([2.0 ** np.arange(30), np.ones(30)]),
+    "tripling": np.column_stack([3.0 ** np.arange(40), np.ones(40)]),
+    "half as much again": np.column_stack([1.5 ** np.arange(60), np.ones(60)]),
+    "three scales": np.repeat([1.0, 100.0, 1e4], 12)[:, None] * np.random.default_rng(0).normal(size=(36, 3)),
+    "a row that overshoots": np.array([(200.0, 200.0), (56e3, 56e3), (56e3, 56001.0), (5e4, 5e4), (3e4, 1.0), (1.0, 2.0)]),
+}
+
+
+@pytest.mark.parametrize("awv", [True, False])
+@pytest.mark.parametrize("size", [1, 7, 64])
+@pytest.mark.parametrize("kind", GROWING)
+def test_rows_that_grow_quickly_are_learnt_exactly(kind: str, size: int, awv: bool) -> None:
+    V = np.ascontiguousarray(GROWING[kind])
+    Y = np.random.default_rng(1).normal(size=(len(V), 1))
+    state = ridge.init(V.shape[1], 1, 1.0, 1.0)
+    scores = [
+        ridge.learn(state, V[t : t + size], Y[t : t + size], np.ones(len(V[t : t + size])), awv, 1.0, 1.0)
+        for t in range(0, len(V), size)
+    ]
+    expected = exactly(V, Y, 1.0, awv)
+    assert np.abs(np.concatenate(scores) - expected).max() <= 1e-9 * max(1.0, np.abs(expected).max())
 
 
 @pytest.mark.parametrize("size", [1, 32])

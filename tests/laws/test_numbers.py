@@ -35,6 +35,7 @@ def _awkward(kind: str, rows: int = 120) -> Array:
         "tiny": 1e-8 * X,
         "huge": 1e8 * X,
         "suddenly huge": X * np.where(np.arange(rows) < 50, 1.0, 1e8)[:, None],
+        "growing": X * 3.0 ** np.arange(rows).clip(max=100)[:, None],
         "the largest": np.where(X > 0.0, 1e50, -1e50),
         "the least": 5e-324 * X,
     }
@@ -42,7 +43,7 @@ def _awkward(kind: str, rows: int = 120) -> Array:
 
 
 @pytest.mark.parametrize(
-    "kind", ["constant", "zero", "repeated", "collinear", "tiny", "huge", "suddenly huge", "the largest", "the least"]
+    "kind", ["constant", "zero", "repeated", "collinear", "tiny", "huge", "suddenly huge", "growing", "the largest", "the least"]
 )
 @pytest.mark.parametrize("size", [1, 120])
 def test_8_finite_on_awkward_inputs(case: Case, kind: str, size: int) -> None:

@@ -8,9 +8,9 @@ A block of rows V gives the same numbers from matrix products. H = V P, G = H V�
 leaves in row k the values v_kᵀ P_{k-1} v_i, hence s_i, the residuals, and the unit triangle T with p = T⁻¹H. Then
 P ← P − pᵀ diag(g) p.
 
-Subtracting g p pᵀ costs log₁₀(1 + w s) digits along v, and P as a whole keeps about eps · max_i P_ii A_ii of relative error. A row
-beyond LARGEST_LEVERAGE is left unlearnt, and past LARGEST_INFLATION no further row is learnt: the caller then moves to the factor
-form (`onkel.linalg.factor`), which never subtracts.
+Subtracting g p pᵀ costs log₁₀(1 + w s) digits along v, and P as a whole has a relative error of about eps · max_i P_ii A_ii, the largest
+variance inflation of a feature. Both are looked at before anything is learnt: a block that would bring the inflation beyond its
+limit is learnt row by row, and a row that would is left to the factor form (`onkel.linalg.factor`), which never subtracts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from onkel.linalg.blas import add_gemm_tn, gemm_nt, solve_unit_lower, symm, symv
 
 BLOCK = 32  # rows; internal blocks end at absolute multiples of it, counted from the first row learnt
 LARGEST_LEVERAGE = 1e5  # w s beyond which one downdate of P would keep fewer than about ten digits
-LARGEST_INFLATION = 1e6  # P_ii A_ii, the variance inflation of feature i, beyond which P itself has fewer than about ten digits
+LARGEST_INFLATION = 1e6  # P_ii A_ii, with A after the rows to come, beyond which P would keep fewer than about ten digits
 SHORTEST_BLOCK = 6  # rows; below it matrix products cost more than they save
 
 
@@ -40,13 +40,15 @@ def learn(
     outputs = Y.shape[1]
     longest = min(n, BLOCK)
     H, G, T = np.empty((longest, r)), np.empty(longest * longest), np.empty(longest * longest)
-    E, gains, p = np.empty((longest, outputs)), np.empty(longest), np.empty(r)
+    E, gains, p, grown = np.empty((longest, outputs)), np.empty(longest), np.empty(r), np.empty(r)
     clamped = 0
     done = 0
     while done < n:
         b = min(BLOCK - rows % BLOCK, n - done)
-        if b < SHORTEST_BLOCK:
+        if b < SHORTEST_BLOCK or _inflation(P, diagonal, V[done : done + b], weight[done : done + b], grown) > LARGEST_INFLATION:
             b = 1
+            if _inflation(P, diagonal, V[done : done + 1], weight[done : done + 1], grown) > LARGEST_INFLATION:
+                return done, False, rows, clamped
             clamps = _learn_row(P, theta, V[done], Y[done], weight[done], awv, scores[done], p)
         else:
             now = slice(done, done + b)
@@ -58,9 +60,8 @@ def learn(
             return done, False, rows, clamped
         clamped += clamps
         rows += int(np.count_nonzero(weight[done : done + b]))
+        diagonal[:] = grown
         done += b
-        if _inflation(P, diagonal, V[done - b : done], weight[done - b : done]) > LARGEST_INFLATION:
-            return done, False, rows, clamped
     return done, True, rows, clamped
 
 
@@ -129,14 +130,16 @@ def _learn_block(P: Matrix, theta: Matrix, H: Matrix, T: Matrix, E: Matrix, gain
 
 
 @hot
-def _inflation(P: Matrix, diagonal: Vector, V: Matrix, weight: Vector) -> float:
-    """Bring the diagonal of A up to date; the largest P_ii A_ii."""
+def _inflation(P: Matrix, diagonal: Vector, V: Matrix, weight: Vector, grown: Vector) -> float:
+    """grown ← the diagonal of A after the rows of V; returns the largest P_ii A_ii, with P as it is before them."""
+    grown[:] = diagonal
     for k in range(V.shape[0]):
-        for i in range(V.shape[1]):
-            diagonal[i] += weight[k] * V[k, i] * V[k, i]
+        v, w = V[k], weight[k]
+        for i in range(v.size):
+            grown[i] += w * v[i] * v[i]
     largest = 0.0
-    for i in range(diagonal.size):
-        largest = max(largest, P[i, i] * diagonal[i])
+    for i in range(grown.size):
+        largest = max(largest, P[i, i] * grown[i])
     return largest
 
 

@@ -6,7 +6,7 @@ Two forms of the same numbers, and no field to choose between them:
     factor    R with RᵀR = A, rotations only                                 forgetting, a tiny ridge, or rows that would cost
                                                                              the inverse form its digits
 
-The move from inverse to factor happens inside `learn`, at most once, at the start of the block that demands it; it is counted.
+The move from inverse to factor happens inside `learn`, at most once, before the rows that demand it; it is counted.
 """
 
 from __future__ import annotations
