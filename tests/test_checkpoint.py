@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+import dataclasses
 import errno
 import hashlib
 import io
@@ -906,4 +907,35 @@ def test_what_stands_before_or_after_changes_nothing(entries: Entries, path: Pat
 def test_a_state_of_another_learner_is_not_saved(path: Path) -> None:
     with pytest.raises(onkel.InputError, match="save it with the learner that made it"):
         onkel.save(path, PKAWV(Taylor(3)), taught(PKAWV(Taylor(2))))
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("lam", [1.0, 1e-9])
+@pytest.mark.parametrize("change", [("scale", 0.0), ("matrix", -np.eye(4)), ("diagonal", np.zeros(4))])
+def test_a_state_that_no_stream_can_make_is_refused(path: Path, lam: float, change: tuple[str, Any]) -> None:
+    learner = PKAWV(Identity() + Constant(), lam=lam)
+    state = taught(learner)
+    setattr(state.ridge, *change)
+    onkel.save(path, learner, state)
+    with pytest.raises(FileError, match=r"cannot load .* positive"):
+        onkel.load(path)
+
+
+def test_two_functions_of_one_name_are_not_saved(path: Path) -> None:
+    learner = PKAWV(Basis(lambda X: X, np.eye(3)) + Basis(lambda X: X**2, np.eye(3)))
+    with pytest.raises(onkel.InputError, match="two of your functions have one name"):
+        onkel.save(path, learner, taught(learner))
+    shared = PKAWV(Basis(slope, [[1.0]]) + Basis(slope, [[2.0]]))
+    onkel.save(path, shared, taught(shared))
+    assert onkel.load(path, bases=BASES)[0] == shared
+
+
+def test_a_class_that_is_not_ours_is_not_saved(path: Path) -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Mine(Identity):
+        pass
+
+    learner = PKAWV(Mine())
+    with pytest.raises(onkel.InputError, match="Mine is not one of onkel's classes"):
+        onkel.save(path, learner, taught(learner))
     assert not path.exists()

@@ -559,3 +559,10 @@ anything: Any = None  # the wrong types below are the point
 def test_errors_are_sentences(make: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_a_tuple_beside_features_is_a_chain() -> None:
+    chain = (Standardize(), Fourier(3))
+    assert chain + Constant() == Sum(Chain(chain), Constant())
+    assert Constant() + chain == Sum(Constant(), Chain(chain))
+    assert onkel.parse(repr(chain + Constant())) == chain + Constant()

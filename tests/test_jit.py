@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+import onkel
 import onkel._jit
 
 FIRST_ANSWER = (
@@ -24,7 +27,6 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_our_blas_has_one_thread() -> None:
-    assert onkel._jit.hot is not None
     ours = [library for library in threadpool_info() if "scipy" in Path(library["filepath"]).parent.name]
     assert [library["num_threads"] for library in ours] == [1] * len(ours)
     assert ours
@@ -34,7 +36,9 @@ def test_compiled_code_is_kept_in_a_folder_named_by_the_source(tmp_path: Path) -
     code = FIRST_ANSWER + "; import onkel._jit; print(onkel._jit._cache_folder()); print(onkel._jit.seconds_compiling() > 0)"
     settings = {"XDG_CACHE_HOME": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
     first, second = (run(code, **settings).stdout.splitlines() for _ in range(2))
-    assert Path(first[1]).parent == tmp_path / "onkel"
+    sources = sorted(Path(onkel.__file__).parent.rglob("*.py"))
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()[:16]
+    assert Path(first[1]) == tmp_path / "onkel" / digest
     assert list(Path(first[1]).rglob("*.nbc"))
     assert first[:2] == second[:2]
     assert (first[2], second[2]) == ("True", "False")
@@ -52,7 +56,28 @@ def test_numbas_own_setting_is_respected_and_left_alone(tmp_path: Path) -> None:
     code = FIRST_ANSWER + "; import numba; print(repr(numba.config.CACHE_DIR))"
     done = run(code, NUMBA_CACHE_DIR=str(tmp_path), NUMBA_DISABLE_JIT="0")
     assert repr(str(tmp_path)) in done.stdout
-    assert list(tmp_path.rglob("*.nbc"))
+    assert list(tmp_path.glob(f"{onkel._jit._source_hash()}/*/*.nbc"))
+
+
+def test_a_folder_that_anybody_can_write_to_is_not_trusted(tmp_path: Path) -> None:
+    (tmp_path / "onkel").mkdir()
+    (tmp_path / "onkel").chmod(0o777)
+    assert not onkel._jit._is_ours(tmp_path / "onkel")
+    (tmp_path / "onkel").chmod(0o755)
+    assert onkel._jit._is_ours(tmp_path / "onkel")
+
+
+def test_compiled_code_sees_nan_and_infinity() -> None:
+    for decorate in (onkel._jit.hot, onkel._jit.hot_strict):
+        assert [decorate(_kind)(value) for value in (1.0, np.nan, np.inf, -0.0)] == [0, 1, 2, 3]
+
+
+def _kind(x: float) -> int:
+    if np.isnan(x):
+        return 1
+    if np.isinf(x):
+        return 2
+    return 3 if 1.0 / x < 0.0 else 0
 
 
 def test_a_person_at_a_terminal_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -377,7 +377,8 @@ X5, Y5 = stream(5)
         ("text", r"tuples \(X, y\).* got 't'"),
         (((X5, Y5), (X5, Y5)), r"several blocks go in a list"),
         ((X5[:, 0], Y5), r"two dimensions"),
-        ((X5.astype(str), ["a"] * 5), r"y must hold numbers"),
+        ((X5, ["a"] * 5), r"y must hold numbers"),
+        ((X5.astype(str), Y5), r"X must hold numbers"),
         ((X5, np.where(np.arange(5) == 3, np.nan, Y5)), r"y holds nan"),
     ],
 )

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from onkel.errors import InputError
 from onkel.linalg import blas, factor, inverse, ridge
 
 Array = NDArray[np.float64]
@@ -214,6 +215,59 @@ def test_a_negative_leverage_is_clamped_counted_and_said() -> None:
     assert state.clamped == 1
     assert score[0, 0] == 0.0
     assert any("negative 1 times" in note for note in ridge.notes(state))
+
+
+@pytest.mark.parametrize("awv", [True, False])
+def test_a_negative_leverage_in_a_block_is_clamped_too(awv: bool) -> None:
+    state = ridge.init(2, 1, 1.0, 1.0)
+    state.matrix[:] = [[1.0, 1.0], [0.0, 1.0 - 1e-9]]
+    state.coef[:] = [[3.0, 1.0]]
+    V = np.tile([[1.0, -1.0]], (8, 1))
+    assert np.array_equal(ridge.predict(state, V, awv, 1.0, 1.0), np.full((8, 1), 2.0))
+    scores = ridge.learn(state, V, np.full((8, 1), 2.0), np.ones(8), awv, 1.0, 1.0)
+    assert state.clamped > 0
+    assert scores[0, 0] == 2.0
+
+
+def test_a_state_begun_without_forgetting_does_not_forget_later() -> None:
+    state = ridge.init(2, 1, 1.0, 1.0)
+    with pytest.raises(InputError, match="begun without forgetting"):
+        ridge.learn(state, np.ones((1, 2)), np.ones((1, 1)), np.ones(1), True, 1.0, 0.9)
+    with pytest.raises(InputError, match="begun without forgetting"):
+        ridge.predict(state, np.ones((1, 2)), True, 1.0, 0.9)
+
+
+@pytest.mark.parametrize("forgetting", [1.0, 0.9])
+def test_a_state_is_checked(forgetting: float) -> None:
+    def made() -> ridge.Ridge:
+        state = ridge.init(2, 1, 1.0, forgetting)
+        ridge.learn(state, np.ones((3, 2)), np.ones((3, 1)), np.ones(3), True, 1.0, forgetting)
+        return state
+
+    ridge.check(made(), 1.0, forgetting)
+    for name, value in (("scale", 0.0), ("matrix", -np.eye(2)), ("matrix", np.zeros((2, 2))), ("diagonal", np.zeros(2))):
+        state = made()
+        setattr(state, name, value)
+        with pytest.raises(InputError, match="positive"):
+            ridge.check(state, 1.0, forgetting)
+    if forgetting == 1.0:
+        state = made()
+        state.matrix[0, 1] = 9.0
+        with pytest.raises(InputError, match="positive definite"):
+            ridge.check(state, 1.0, forgetting)
+        with pytest.raises(InputError, match="never use"):
+            ridge.check(made(), 1e-9, forgetting)
+
+
+@pytest.mark.parametrize("size", [1, 5, 100])
+def test_the_scale_folds_at_the_same_rows_whatever_the_cut(size: int) -> None:
+    rng = np.random.default_rng(5)
+    V, Y = rng.normal(size=(100, 4)), rng.normal(size=(100, 1))
+    state = ridge.init(4, 1, 1.0, 0.5)
+    for t in range(0, 100, size):
+        ridge.learn(state, V[t : t + size], Y[t : t + size], np.ones(len(V[t : t + size])), False, 1.0, 0.5)
+    folds = [t for t in range(0, 100, factor.ROUNDS) if t and 0.5 ** ((t % 32 or 32) / 2) < factor.SMALLEST_SCALE]
+    assert state.scale == pytest.approx(0.5 ** ((100 - folds[-1]) / 2))
 
 
 def test_settings_choose_the_form() -> None:

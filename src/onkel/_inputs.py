@@ -11,6 +11,7 @@ from onkel.errors import InputError
 
 LARGEST_NUMBER = 1e50  # in X, y and weight; products of three such numbers stay far from overflow
 
+SMALLEST_WEIGHT = 1e-100  # but for 0; roots and quotients of smaller ones would lose digits
 _ONES = np.ones(1024)  # never written to
 
 
@@ -18,7 +19,7 @@ def check_block(name: str, values: ArrayLike) -> Matrix:
     """A block of rows: two dimensions, at least one column, every value finite and not beyond LARGEST_NUMBER."""
     block = _floats(name, values)
     if block.ndim != 2:
-        hint = f"; a single row is a block of one: {name}.reshape(1, -1)" if block.ndim == 1 else ""
+        hint = f"; a single row is a block of one: {name}.reshape(1, -1)" if block.ndim == 1 and block.size else ""
         raise InputError(f"{name} must have two dimensions (rows, columns), got shape {block.shape}{hint}")
     if block.shape[1] == 0:
         raise InputError(f"{name} has no columns; give it at least one")
@@ -53,17 +54,26 @@ def check_weight(weight: ArrayLike | None, rows: int) -> Vector:
     if weights.shape != (rows,):
         raise InputError(f"weight must have shape ({rows},), one weight a row of X, got {weights.shape}")
     _refuse_bad("weight", weights.reshape(rows, 1))
-    if rows and weights.min() < 0.0:
-        raise InputError(f"weight[{weights.argmin()}] is {weights.min():g}; weights must be at least 0 (0 leaves the row unlearnt)")
+    wrong = np.flatnonzero((weights < SMALLEST_WEIGHT) & (weights != 0.0))
+    if wrong.size:
+        least = f"at least {SMALLEST_WEIGHT:g}, or 0 to leave the row unlearnt"
+        raise InputError(f"weight[{wrong[0]}] is {weights[wrong[0]]:g}; weights must be {least}")
     return weights
 
 
 def _floats(name: str, values: ArrayLike) -> Matrix:
     """C-ordered float64 and writeable, as compiled code knows it: a read-only array would be compiled for once more."""
+    if hasattr(values, "toarray"):
+        raise InputError(f"{name} is sparse; give a block of it as {name}.toarray()")
+    if isinstance(values, np.ma.MaskedArray):
+        raise InputError(f"{name} is a masked array; fill or drop what is masked first")
     try:
-        array = np.ascontiguousarray(values, dtype=np.float64)
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"its type is {array.dtype}")
+        array = np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} must hold numbers only ({error}); encode text and categories as numbers first") from None
+        raise InputError(f"{name} must hold numbers only ({error}); encode text, dates and categories as numbers first") from None
     return array if array.flags.writeable else array.copy()
 
 

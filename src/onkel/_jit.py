@@ -10,6 +10,7 @@ that the compiled caller can be cached (a ctypes pointer could not be). Where th
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -51,7 +52,7 @@ def hot_strict(function: F) -> F:
 
 def _compile(function: F, fastmath: set[str] | bool) -> F:
     theirs = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = theirs or _cache_folder()
+    numba.config.CACHE_DIR = os.path.join(theirs, _source_hash()) if theirs else _cache_folder()
     try:
         compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)(function)
     finally:
@@ -60,25 +61,41 @@ def _compile(function: F, fastmath: set[str] | bool) -> F:
 
 
 @functools.cache
-def _cache_folder() -> str:
-    """~/.cache/onkel/<hash of our source>, or a temporary folder where the home folder cannot be written."""
-    package = Path(__file__).parent
+def _source_hash() -> str:
     digest = hashlib.sha256()
-    for file in sorted(package.rglob("*.py")):
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(file.read_bytes())
-    name = digest.hexdigest()[:16]
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "onkel"
-    for root in (home, Path(tempfile.gettempdir()) / f"onkel-{os.getuid()}"):
-        folder = root / name
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def _cache_folder() -> str:
+    """~/.cache/onkel/<hash of our source>; a folder of our own among the temporary ones where the home cannot be written."""
+    for root in _roots():
+        folder = root / _source_hash()
         try:
             if not folder.exists():
-                folder.mkdir(parents=True)
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 _forget_unused(root)
-            if os.access(folder, os.W_OK):
+            if _is_ours(root) and os.access(folder, os.W_OK):
                 return str(folder)
         except OSError:
             continue
     return ""
+
+
+def _roots() -> list[Path]:
+    user = os.getuid() if os.name == "posix" else "user"
+    roots = [Path(tempfile.gettempdir()) / f"onkel-{user}"]
+    with contextlib.suppress(RuntimeError):  # there may be no home at all
+        roots.insert(0, Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "onkel")
+    return roots
+
+
+def _is_ours(root: Path) -> bool:
+    """Cached code is run as it is found: a folder that somebody else made, or that anybody can write to, will not do."""
+    about = root.stat()
+    return os.name != "posix" or (about.st_uid == os.getuid() and not about.st_mode & 0o002)
 
 
 def _forget_unused(root: Path) -> None:

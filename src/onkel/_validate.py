@@ -49,6 +49,11 @@ def width_or_root(width: float | None, dim: int) -> float:
     return math.sqrt(dim) if width is None else width
 
 
+def function_name(function: Any) -> str:
+    """The name by which a user's own function is printed and saved."""
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
 def _keep(config: Any, name: str, number: float, least: float, most: float) -> None:
     if not least <= number <= most:
         bound = f"at least {_plain(least)}" if number < least else f"at most {_plain(most)}"

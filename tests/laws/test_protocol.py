@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.laws.cases import CASES, Case, agree, bits, fresh
+from tests.laws.cases import CASES, Case, agree, bits, default_stream, fresh
 
 
 def test_every_stage_was_visited(case: Case) -> None:
@@ -48,6 +48,16 @@ def test_3_the_cut_of_the_stream_changes_nothing(case: Case, size: int) -> None:
     scores = np.concatenate([case.learner.learn(other, X[a : a + size], y[a : a + size], weight[a : a + size]) for a in cuts])
     assert agree(case.learner, scores, whole)
     assert agree(case.learner, case.learner.predict(other, X[:50]), case.learner.predict(state, X[:50]))
+
+
+def test_3_blocks_longer_than_any_internal_one(case: Case) -> None:
+    X, y, weight = default_stream(case.learner, rows=2500)
+    whole, parts = fresh(case.learner, X, y), fresh(case.learner, X, y)
+    scores = case.learner.learn(whole, X, y, weight)
+    pieces = [case.learner.learn(parts, X[a : a + 900], y[a : a + 900], weight[a : a + 900]) for a in range(0, 2500, 900)]
+    assert agree(case.learner, np.concatenate(pieces), scores)
+    single = np.concatenate([case.learner.predict(whole, X[t : t + 1]) for t in range(0, 2500, 97)])
+    assert agree(case.learner, case.learner.predict(whole, X)[::97], single)
 
 
 def test_6_the_callers_arrays_are_neither_changed_nor_kept(case: Case) -> None:

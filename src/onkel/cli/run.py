@@ -23,6 +23,7 @@ from onkel.measure.metrics import Metric
 from onkel.report.plots import draw_curves
 from onkel.report.tables import memory, results
 
+PICTURES = (".png", ".svg", ".pdf")
 SECONDS_BETWEEN_LINES = 5.0  # of progress, where nobody watches a bar
 
 DEFAULT = onkel.PKAWV(features=(onkel.Standardize(), onkel.Fourier(count=100) + onkel.Identity() + onkel.Constant()))
@@ -46,8 +47,10 @@ def run_file(
 ) -> None:
     learner = DEFAULT if learner_text is None else read_learner(learner_text)
     for place in (save, plot):
-        if place is not None and not place.parent.is_dir():
-            raise InputError(f"there is no folder {place.parent} to write {place.name} in")
+        if place is not None and (place.is_dir() or not place.parent.is_dir()):
+            raise InputError(f"cannot write {place}: it is a folder, or there is no folder {place.parent}; name a file")
+    if plot is not None and plot.suffix not in PICTURES:
+        raise InputError(f"cannot draw {plot}: the name must end in {' or '.join(PICTURES)}")
     stream = data.read(path, target, columns=columns)
     task, blocks = labelled(stream, task)
     with Watch(stream.rows) as watch:

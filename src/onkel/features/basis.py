@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from onkel._inputs import LARGEST_NUMBER, check_block
 from onkel._types import Matrix, Vector
+from onkel._validate import function_name
 from onkel.errors import InputError
 from onkel.features.feature import Features
 from onkel.state import fixed
@@ -56,7 +57,7 @@ class Basis(Features):
     @property
     def name(self) -> str:
         """The name of the function, by which it is printed and saved."""
-        return str(getattr(self.fn, "__name__", type(self.fn).__name__))
+        return function_name(self.fn)
 
     def size(self, dim: int) -> int:
         return len(self.gram)

@@ -19,9 +19,9 @@ class Sum(Features):
 
     parts: tuple[Features, ...]
 
-    def __init__(self, *parts: Features) -> None:
+    def __init__(self, *parts: Features | tuple[Features, ...]) -> None:
         flat: list[Features] = []
-        for part in parts:
+        for part in map(as_features, parts):
             if not isinstance(part, Features):
                 raise InputError(f"only features can be put side by side, such as Fourier() + Constant(), got {part!r}")
             flat += part.parts if isinstance(part, Sum) else [part]

@@ -36,7 +36,12 @@ class Features(ABC):
         """What a person should know of this state, one sentence each."""
         return []
 
-    def __add__(self, other: Features) -> Features:
+    def __add__(self, other: Features | tuple[Features, ...]) -> Features:
         from onkel.features.compose import Sum  # the sum is a feature map itself
 
         return Sum(self, other)
+
+    def __radd__(self, other: tuple[Features, ...]) -> Features:
+        from onkel.features.compose import Sum
+
+        return Sum(other, self)

@@ -18,6 +18,7 @@ from typing import final
 import numpy as np
 
 from onkel._types import Matrix, Vector
+from onkel._validate import function_name
 from onkel.errors import InputError
 from onkel.kernels.kernel import Kernel, Program
 
@@ -39,7 +40,7 @@ class CustomKernel(Kernel):
     @property
     def name(self) -> str:
         """The name of the function, by which it is printed and saved."""
-        return str(getattr(self.fn, "__name__", type(self.fn).__name__))
+        return function_name(self.fn)
 
     def program(self, dim: int) -> Program:
         raise InputError(f"{self!r} has no compiled form; use it where kernel values are enough, or call it as k(X, Z)")

@@ -36,6 +36,9 @@ class Kernel(ABC):
             raise InputError(f"X has {X.shape[1]} columns and Z has {Z.shape[1]}; give both the same columns")
         out = np.empty((X.shape[0], Z.shape[0]))
         self.fill(X, Z, out)
+        if not np.isfinite(out).all():
+            i, j = np.argwhere(~np.isfinite(out))[0]
+            raise InputError(f"{self!r} is {out[i, j]} for row {i} of X and row {j} of Z; rescale the rows")
         return out
 
     def __add__(self, other: Kernel) -> Kernel:

@@ -25,6 +25,7 @@ weights; several outputs share one A.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,13 +47,15 @@ ROWS_AT_ONCE = 32 * BLOCK  # features are computed for so many rows at a time, t
 @dataclass
 class State:
     features: Any  # the features' own state
-    ridge: ridge.Ridge  # A and b, in the inverse or the factor form
+    ridge: ridge.Ridge  # A and b, kept as A⁻¹ and A⁻¹b, or as the triangle R with RᵀR = A and R⁻ᵀb
     dim: int
     outputs: int
 
 
 @dataclass(frozen=True)
 class PKAWV:
+    """Second-order online regression (and classification by ±1, or by one 0/1 output a class) on explicit features."""
+
     features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()
     lam: float = 1.0  # λ: the ridge
     awv: bool = True  # False: plain ridge regression (Projected-KRR)
@@ -69,55 +72,65 @@ class PKAWV:
         flag(self, "awv")
         real(self, "forgetting", least=1e-3, most=1.0)
 
+    @cached_property
+    def _map(self) -> Features:
+        return as_features(self.features)
+
     def init(self, dim: int, outputs: int = 1) -> State:
-        check_sizes(self, dim, outputs)
-        z = as_features(self.features)
-        return State(z.init(dim), ridge.init(z.size(dim), outputs, self.lam, self.forgetting), dim, outputs)
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        return State(self._map.init(dim), ridge.init(self._map.size(dim), outputs, self.lam, self.forgetting), dim, outputs)
 
     def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
         rows = check_inputs(X, state.dim)
         labels, shape = check_labels(y, len(rows), state.outputs)
         weights = check_weight(weight, len(rows))
-        z = as_features(self.features)
         # a user's own basis may fail on any row: then all rows are transformed before the first is learnt
-        longest = len(rows) if z.fallible else ROWS_AT_ONCE - state.ridge.rows % BLOCK
-        scores = self._learn(state, z, rows[:longest], labels[:longest], weights[:longest])
+        longest = len(rows) if self._map.fallible else ROWS_AT_ONCE - state.ridge.rows % BLOCK
+        scores = self._learn(state, rows[:longest], labels[:longest], weights[:longest])
         if len(rows) > longest:
             parts = [scores]
             for start in range(longest, len(rows), ROWS_AT_ONCE):
                 now = slice(start, start + ROWS_AT_ONCE)
-                parts.append(self._learn(state, z, rows[now], labels[now], weights[now]))
+                parts.append(self._learn(state, rows[now], labels[now], weights[now]))
             scores = np.concatenate(parts)
         return scores.reshape(shape)
 
-    def _learn(self, state: State, z: Features, rows: Matrix, labels: Matrix, weights: Vector) -> Matrix:
+    def _learn(self, state: State, rows: Matrix, labels: Matrix, weights: Vector) -> Matrix:
         Z = np.empty((len(rows), len(state.ridge.matrix)))
-        after = z.write(state.features, rows, weights, Z, 0)
+        after = self._map.write(state.features, rows, weights, Z, 0)
         scores = ridge.learn(state.ridge, Z, labels, weights, self.awv, self.lam, self.forgetting)
         state.features = after
         return scores
 
     def predict(self, state: State, X: ArrayLike) -> Vector:
+        """The score of each row as if it came next; changes nothing."""
         rows = check_inputs(X, state.dim)
-        z = as_features(self.features)
         scores = np.empty((len(rows), state.outputs))
         for start in range(0, len(rows), ROWS_AT_ONCE):
             now = slice(start, start + ROWS_AT_ONCE)
             Z = np.empty((len(rows[now]), len(state.ridge.matrix)))
-            z.write(state.features, rows[now], np.zeros(len(Z)), Z, 0)
+            self._map.write(state.features, rows[now], np.zeros(len(Z)), Z, 0)  # weights 0: transformed, not learnt
             scores[now] = ridge.predict(state.ridge, Z, self.awv, self.lam, self.forgetting)
         return scores if state.outputs > 1 else scores[:, 0]
 
     def widen(self, state: State, outputs: int) -> None:
         """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
+        _, outputs = check_sizes(self, state.dim, outputs)
         if outputs < state.outputs:
             raise InputError(f"the state has {state.outputs} outputs already; widen adds outputs, it cannot leave {outputs}")
         ridge.widen(state.ridge, outputs)
         state.outputs = outputs
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
-        z = as_features(self.features)
-        return z.footprint(dim) + ridge.footprint(z.size(dim), outputs) + 8 * 2
+        """The bytes that `init` will hold."""
+        return self._map.footprint(dim) + ridge.footprint(self._map.size(dim), outputs) + 8 * 2
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        ridge.check(state.ridge, self.lam, self.forgetting)
 
     def notes(self, state: State) -> list[str]:
-        return as_features(self.features).notes(state.features) + ridge.notes(state.ridge)
+        """What a person should know of this state, one sentence each."""
+        return self._map.notes(state.features) + ridge.notes(state.ridge)

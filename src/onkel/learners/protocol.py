@@ -1,4 +1,4 @@
-"""Three verbs.
+"""Three verbs, and three words about a state: what it will hold, whether it is sound, what to know of it.
 
 state  = learner.init(dim=8, outputs=1)      all of the memory
 scores = learner.learn(state, X, y)          the score of each row *before* it is learnt
@@ -7,6 +7,8 @@ scores = learner.predict(state, X)           each row scored as if it came next;
 
 from __future__ import annotations
 
+import math
+import operator
 import os
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -38,21 +40,37 @@ class Learner(Protocol[S]):
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
 
+    def check(self, state: S) -> None:
+        """Refuse a state that `init` and `learn` cannot have made; `load` asks."""
+
     def notes(self, state: S) -> list[str]:
         """What a person should know of this state: guards that fired, and the like."""
 
 
-def check_sizes(learner: Any, dim: int, outputs: int) -> None:
-    """Refuse impossible sizes before any memory is taken."""
+def check_sizes(learner: Any, dim: int, outputs: int) -> tuple[int, int]:
+    """dim and outputs as plain ints; impossible sizes are refused before any memory is taken."""
+    try:
+        dim, outputs = operator.index(dim), operator.index(outputs)
+    except TypeError:
+        raise InputError(f"dim and outputs must be whole numbers, got {dim!r} and {outputs!r}") from None
     if dim < 1:
         raise InputError(f"dim must be at least 1, got {dim}")
     if outputs < 1 or (outputs > 1 and not learner.multi_output):
         raise InputError(
             f"{type(learner).__name__} learns {'1 or more outputs' if learner.multi_output else '1 output'}, got {outputs}"
         )
-    needed, there = learner.footprint(dim, outputs), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    needed, there = learner.footprint(dim, outputs), _memory()
     if needed > there:
         raise InputError(
             f"{learner} on {dim} inputs would hold {needed / 2**30:,.0f} GiB, more than this machine's {there / 2**30:,.0f}; "
             "choose fewer features (a lower degree, a smaller count)"
         )
+    return dim, outputs
+
+
+def _memory() -> float:
+    """The machine's bytes, where the system tells."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf

@@ -8,9 +8,10 @@ A block of rows V gives the same numbers from matrix products. H = V P, G = H V�
 leaves in row k the values v_kᵀ P_{k-1} v_i, hence s_i, the residuals, and the unit triangle T with p = T⁻¹H. Then
 P ← P − pᵀ diag(g) p.
 
-Subtracting g p pᵀ costs log₁₀(1 + w s) digits along v, and P as a whole has a relative error of about eps · max_i P_ii A_ii, the largest
-variance inflation of a feature. Both are looked at before anything is learnt: a block that would bring the inflation beyond its
-limit is learnt row by row, and a row that would is left to the factor form (`onkel.linalg.factor`), which never subtracts.
+Subtracting g p pᵀ costs log₁₀(1 + w s) digits along v, and P as a whole has a relative error of about eps · max_i P_ii A_ii, the
+largest variance inflation of a feature. Both are looked at before anything is learnt: a block that would bring the inflation
+beyond its limit is learnt row by row, and a row that would is left to the factor form (`onkel.linalg.factor`), which never
+subtracts.
 """
 
 from __future__ import annotations

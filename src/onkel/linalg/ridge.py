@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onkel._types import Matrix, Vector
+from onkel.errors import InputError
 from onkel.linalg import factor, inverse
 
 SMALLEST_HONEST_RIDGE = 1e-6  # a `lam` below it starts in the factor form
@@ -45,8 +46,29 @@ def footprint(r: int, outputs: int) -> int:
     return 8 * (r * r + outputs * r + r + NUMBERS_BESIDE_THE_ARRAYS)
 
 
+def check(ridge: Ridge, lam: float, forgetting: float) -> None:
+    """Refuse numbers that no sequence of rows can have made under these settings."""
+    check_form(ridge, forgetting)
+    if not ridge.factored and (forgetting < 1.0 or lam < SMALLEST_HONEST_RIDGE):
+        raise InputError("its ridge is in the inverse form, which these settings never use")
+    if ridge.scale <= 0.0 or np.diag(ridge.matrix).min() <= 0.0 or ridge.diagonal.min() <= 0.0:
+        raise InputError("its ridge has a diagonal that is not positive")
+    if not ridge.factored:
+        try:
+            np.linalg.cholesky(ridge.matrix, upper=True)
+        except np.linalg.LinAlgError:
+            raise InputError("its ridge is not positive definite") from None
+
+
+def check_form(ridge: Ridge, forgetting: float) -> None:
+    """A state in the inverse form cannot forget."""
+    if forgetting < 1.0 and not ridge.factored:
+        raise InputError("this state was begun without forgetting; begin a new one with init")
+
+
 def learn(ridge: Ridge, V: Matrix, Y: Matrix, weight: Vector, awv: bool, lam: float, forgetting: float) -> Matrix:
     """The score of each row before it is learnt; V is (n, r), Y is (n, outputs)."""
+    check_form(ridge, forgetting)
     scores = np.empty(Y.shape)
     done = 0
     if not ridge.factored:
@@ -75,6 +97,7 @@ def learn(ridge: Ridge, V: Matrix, Y: Matrix, weight: Vector, awv: bool, lam: fl
 
 def predict(ridge: Ridge, V: Matrix, awv: bool, lam: float, forgetting: float) -> Matrix:
     """The score each row would get if it came next; changes nothing."""
+    check_form(ridge, forgetting)
     scores = np.empty((len(V), len(ridge.coef)))
     if ridge.factored:
         factor.predict(ridge.matrix, ridge.coef, ridge.scale, ridge.rows, V, awv, lam, forgetting, scores)

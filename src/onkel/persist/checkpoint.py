@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from onkel._validate import function_name
 from onkel.errors import FileError, InputError
-from onkel.persist.config import from_json, to_json
+from onkel.persist.config import from_json, functions_of, to_json
 from onkel.state import filled, leaves, nbytes
 
 FORMAT = 1
@@ -46,6 +47,9 @@ def save(path: str | os.PathLike[str], learner: Any, state: Any) -> None:
     """
     if learner.bounded and learner.footprint(state.dim, state.outputs) != nbytes(state):
         raise InputError(f"this state is not one of {learner!r:.200}; save it with the learner that made it")
+    functions = {function_name(function): function for function in functions_of(learner)}
+    if any(functions[function_name(function)] is not function for function in functions_of(learner)):
+        raise InputError("two of your functions have one name, by which they are saved; give each its own")
     target = Path(path)
     temporary = target.parent / f".onkel-{secrets.token_hex(8)}.tmp"  # no other save has the same
     try:
@@ -156,7 +160,9 @@ def _state(learner: Any, header: dict[str, Any], entries: dict[str, bytes]) -> A
             values[name] = _number(name, numbers[name], model)
     if arrays or len(numbers) != sum(not isinstance(value, np.ndarray) for value in values.values()):
         raise FileError("it holds arrays or numbers that its learner does not have")
-    return filled(fresh, values)
+    state = filled(fresh, values)
+    learner.check(state)
+    return state
 
 
 def _number(name: str, value: Any, model: int | float) -> Any:
@@ -188,7 +194,9 @@ def _as_good(array: np.ndarray[Any, Any], model: np.ndarray[Any, Any]) -> bool:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the rename itself survive a power cut."""
+    """Make the rename itself survive a power cut, where a folder can be opened."""
+    if os.name != "posix":
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from onkel import features, kernels, learners, losses
+from onkel._validate import function_name
 from onkel.errors import InputError
 
 LONGEST_TEXT = 10_000  # characters; Python's own parser is not safe from deeper nesting than fits here
@@ -42,11 +43,22 @@ def to_json(value: Any) -> Any:
     if type(value) in _JOINED:
         return {_JOINED[type(value)]: [to_json(part) for part in value.parts]}
     if dataclasses.is_dataclass(value):
+        if classes().get(type(value).__name__) is not type(value):
+            raise InputError(f"{type(value).__name__} is not one of onkel's classes, which alone can be written and read again")
         fields = {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
         return {"type": type(value).__name__, **fields}
     if isinstance(value, tuple):
         return [to_json(part) for part in value]
-    return {"function": getattr(value, "__name__", type(value).__name__)} if callable(value) else value
+    return {"function": function_name(value)} if callable(value) else value
+
+
+def functions_of(value: Any) -> list[Callable[..., Any]]:
+    """The user's own functions in a config."""
+    if dataclasses.is_dataclass(value):
+        return [found for field in dataclasses.fields(value) for found in functions_of(getattr(value, field.name))]
+    if isinstance(value, tuple):
+        return [found for part in value for found in functions_of(part)]
+    return [value] if callable(value) else []
 
 
 def from_json(tree: Any, functions: Functions | None = None) -> Any:
