@@ -119,7 +119,7 @@ def compiled_rows(
     """A stream learnt one row at a time without leaving compiled code."""
     Z, weight, scores = np.empty((1, theta.shape[1])), np.ones(1), np.empty((1, 1))
     for t in range(X.shape[0]):
-        _taylor(last, power, width, X[t : t + 1], weight, Z, 0, Z.shape[1])
+        _taylor(last, power, width, X[t : t + 1], weight, Z, 0)
         inverse.learn(P, theta, diagonal, t, Z, Y[t : t + 1], weight, True, scores)
 
 

@@ -13,37 +13,36 @@ LARGEST_NUMBER = 1e50  # in X, y and weight; products of three such numbers stay
 
 SMALLEST_WEIGHT = 1e-100  # but for 0; roots and quotients of smaller ones would lose digits
 _ONES = np.ones(1024)  # never written to
+_FLOAT64 = np.dtype(np.float64)
 
 
 def check_block(name: str, values: ArrayLike) -> Matrix:
     """A block of rows: two dimensions, at least one column, every value finite and not beyond LARGEST_NUMBER."""
-    block = _floats(name, values)
-    if block.ndim != 2:
-        hint = f"; a single row is a block of one: {name}.reshape(1, -1)" if block.ndim == 1 and block.size else ""
-        raise InputError(f"{name} must have two dimensions (rows, columns), got shape {block.shape}{hint}")
-    if block.shape[1] == 0:
-        raise InputError(f"{name} has no columns; give it at least one")
+    block = _rows(name, values)
     _refuse_bad(name, block)
     return block
 
 
 def check_inputs(X: ArrayLike, dim: int) -> Matrix:
-    """X as a C-ordered float64 block of `dim` columns, every value finite."""
+    """X as a block of `dim` columns."""
     rows = check_block("X", X)
-    if rows.shape[1] != dim:
-        raise InputError(f"X must have {dim} columns, as given to init, got {rows.shape[1]}")
+    _refuse_width(rows, dim)
     return rows
 
 
-def check_labels(y: ArrayLike, rows: int, outputs: int) -> tuple[Matrix, tuple[int, ...]]:
-    """y as a float64 block (rows, outputs), and the shape it came in."""
-    labels = _floats("y", y)
-    if labels.shape != (rows, outputs) and (outputs > 1 or labels.shape != (rows,)):
-        wanted = f"({rows}, {outputs})" if outputs > 1 else f"({rows},)"
+def check_labelled(X: ArrayLike, y: ArrayLike, dim: int, outputs: int) -> tuple[Matrix, Matrix, tuple[int, ...]]:
+    """X as a block of `dim` columns, y as a block of `outputs` columns, and the shape y came in."""
+    rows, labels = _rows("X", X), _floats("y", y)
+    _refuse_width(rows, dim)
+    n = len(rows)
+    if labels.shape != (n, outputs) and (outputs > 1 or labels.shape != (n,)):
+        wanted = f"({n}, {outputs})" if outputs > 1 else f"({n},)"
         raise InputError(f"y must have shape {wanted}, one label a row of X, got {labels.shape}")
-    block = labels.reshape(rows, outputs)
-    _refuse_bad("y", block)
-    return block, labels.shape
+    block = labels.reshape(n, outputs)
+    if not _is_sound(rows, block):
+        _refuse_bad("X", rows)
+        _refuse_bad("y", block)
+    return rows, block, labels.shape
 
 
 def check_weight(weight: ArrayLike | None, rows: int) -> Vector:
@@ -63,6 +62,8 @@ def check_weight(weight: ArrayLike | None, rows: int) -> Vector:
 
 def _floats(name: str, values: ArrayLike) -> Matrix:
     """C-ordered float64 and writeable, as compiled code knows it: a read-only array would be compiled for once more."""
+    if type(values) is np.ndarray and values.dtype is _FLOAT64 and values.flags.carray:  # as it should be: quickly through
+        return values
     if hasattr(values, "toarray"):
         raise InputError(f"{name} is sparse; give a block of it as {name}.toarray()")
     if isinstance(values, np.ma.MaskedArray):
@@ -77,11 +78,26 @@ def _floats(name: str, values: ArrayLike) -> Matrix:
     return array if array.flags.writeable else array.copy()
 
 
+def _rows(name: str, values: ArrayLike) -> Matrix:
+    block = _floats(name, values)
+    if block.ndim != 2:
+        hint = f"; a single row is a block of one: {name}.reshape(1, -1)" if block.ndim == 1 and block.size else ""
+        raise InputError(f"{name} must have two dimensions (rows, columns), got shape {block.shape}{hint}")
+    if block.shape[1] == 0:
+        raise InputError(f"{name} has no columns; give it at least one")
+    return block
+
+
+def _refuse_width(rows: Matrix, dim: int) -> None:
+    if rows.shape[1] != dim:
+        raise InputError(f"X must have {dim} columns, as given to init, got {rows.shape[1]}")
+
+
 def _refuse_bad(name: str, block: Matrix) -> None:
-    at = _first_bad(block)
-    if at < 0:
+    """Name the first value that is NaN, infinite or too large."""
+    if _is_sound(block, block):
         return
-    row, column = divmod(at, block.shape[1])
+    row, column = np.argwhere(~(np.abs(block) <= LARGEST_NUMBER))[0]
     value = block[row, column]
     place = f"row {row}" if name in ("y", "weight") else f"row {row}, column {column}"
     if np.isnan(value):
@@ -94,14 +110,11 @@ def _refuse_bad(name: str, block: Matrix) -> None:
 
 
 @hot_strict
-def _first_bad(block: Matrix) -> int:
-    """The flat index of the first value that is NaN, infinite or too large; -1 if all are sound."""
-    flat = block.ravel()
+def _is_sound(one: Matrix, other: Matrix) -> bool:
+    """Whether all values of both are finite and within LARGEST_NUMBER. Without a way out, the loops use vector registers."""
     sound = True
-    for k in range(flat.size):  # without a way out of the loop it uses vector registers
-        sound &= abs(flat[k]) <= LARGEST_NUMBER
-    if not sound:
-        for k in range(flat.size):
-            if not abs(flat[k]) <= LARGEST_NUMBER:
-                return k
-    return -1
+    for value in one.ravel():
+        sound &= bool(abs(value) <= LARGEST_NUMBER)
+    for value in other.ravel():
+        sound &= bool(abs(value) <= LARGEST_NUMBER)
+    return sound

@@ -46,10 +46,10 @@ class Sum(Features):
         return sum(part.footprint(dim) for part in self.parts)
 
     def write(self, state: tuple[Any, ...], X: Matrix, weight: Vector, Z: Matrix, at: int) -> tuple[Any, ...]:
-        after = []
+        after, dim = [], X.shape[1]
         for part, before in zip(self.parts, state, strict=True):
             after.append(part.write(before, X, weight, Z, at))
-            at += part.size(X.shape[1])
+            at += part.size(dim)
         return tuple(after)
 
     def notes(self, state: tuple[Any, ...]) -> list[str]:

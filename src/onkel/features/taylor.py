@@ -65,8 +65,7 @@ class Taylor(Features):
         return 8 * (2 * self._parents(dim) + 2)
 
     def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
-        dim = X.shape[1]
-        rows, mass = _taylor(state.last, state.power, width_or_root(self.width, dim), X, weight, Z, at, self.size(dim))
+        rows, mass = _taylor(state.last, state.power, width_or_root(self.width, X.shape[1]), X, weight, Z, at)
         return State(state.last, state.power, state.rows + rows, state.mass + mass)
 
     def notes(self, state: State) -> list[str]:
@@ -115,12 +114,10 @@ def _tree(degree: int, dim: int) -> tuple[Counts, Counts]:
 
 
 @hot
-def _taylor(
-    last: Counts, power: Counts, width: float, X: Matrix, weight: Vector, Z: Matrix, at: int, size: int
-) -> tuple[int, float]:
+def _taylor(last: Counts, power: Counts, width: float, X: Matrix, weight: Vector, Z: Matrix, at: int) -> tuple[int, float]:
     rows, mass = 0, 0.0
     for t in range(X.shape[0]):
-        z = Z[t, at : at + size]
+        z = Z[t, at:]
         x = X[t] / width
         z[0] = math.exp(-0.5 * np.dot(x, x))
         child = 1
@@ -133,5 +130,5 @@ def _taylor(
             child += raised.size
         if weight[t] > 0.0:
             rows += 1
-            mass += np.dot(z, z)
+            mass += np.dot(z[:child], z[:child])
     return rows, mass

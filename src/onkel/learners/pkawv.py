@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._inputs import check_inputs, check_labels, check_weight
+from onkel._inputs import check_inputs, check_labelled, check_weight
 from onkel._types import Matrix, Vector
 from onkel._validate import flag, real
 from onkel.errors import InputError
@@ -83,19 +83,17 @@ class PKAWV:
 
     def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        rows = check_inputs(X, state.dim)
-        labels, shape = check_labels(y, len(rows), state.outputs)
+        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
         weights = check_weight(weight, len(rows))
         # a user's own basis may fail on any row: then all rows are transformed before the first is learnt
         longest = len(rows) if self._map.fallible else ROWS_AT_ONCE - state.ridge.rows % BLOCK
-        scores = self._learn(state, rows[:longest], labels[:longest], weights[:longest])
-        if len(rows) > longest:
-            parts = [scores]
-            for start in range(longest, len(rows), ROWS_AT_ONCE):
-                now = slice(start, start + ROWS_AT_ONCE)
-                parts.append(self._learn(state, rows[now], labels[now], weights[now]))
-            scores = np.concatenate(parts)
-        return scores.reshape(shape)
+        if len(rows) <= longest:
+            return self._learn(state, rows, labels, weights).reshape(shape)
+        parts = [self._learn(state, rows[:longest], labels[:longest], weights[:longest])]
+        for start in range(longest, len(rows), ROWS_AT_ONCE):
+            now = slice(start, start + ROWS_AT_ONCE)
+            parts.append(self._learn(state, rows[now], labels[now], weights[now]))
+        return np.concatenate(parts).reshape(shape)
 
     def _learn(self, state: State, rows: Matrix, labels: Matrix, weights: Vector) -> Matrix:
         Z = np.empty((len(rows), len(state.ridge.matrix)))
