@@ -27,6 +27,10 @@ def test_the_two_commands_and_the_picture_are_there() -> None:
         assert (ROOT / picture).is_file()
 
 
+def test_nothing_was_left_to_fill_in() -> None:
+    assert not re.findall(r"^[A-Z]{4,}$", README, flags=re.M)
+
+
 def test_links_lead_somewhere() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
