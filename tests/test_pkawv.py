@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import factorial
 
 import numpy as np
@@ -143,6 +144,19 @@ def test_blocked_equals_sequential(awv: bool, size: int) -> None:
     state = learner.init(4, 2)
     scores = np.concatenate([learner.learn(state, X[a : a + size], y[a : a + size]) for a in range(0, 300, size)])
     assert np.abs(scores - expected).max() <= 1e-11
+
+
+def test_internal_blocks_end_at_absolute_multiples() -> None:
+    """A call cut at a multiple of the block, counted from the first row ever learnt, has the same bits as one that is not cut."""
+    rng = np.random.default_rng(8)
+    X, y = rng.normal(size=(2500, 3)), rng.normal(size=2500)
+    learner = PKAWV(Taylor(2))
+    one, two = learner.init(3), learner.init(3)
+    for state, cuts in ((one, (0, 10, 2500)), (two, (0, 10, 1024, 2048, 2500))):
+        for start, stop in pairwise(cuts):
+            learner.learn(state, X[start:stop], y[start:stop])
+    assert one.ridge.matrix.tobytes() == two.ridge.matrix.tobytes()
+    assert one.ridge.coef.tobytes() == two.ridge.coef.tobytes()
 
 
 def test_outputs_share_a_matrix_and_do_not_mix() -> None:
