@@ -939,3 +939,9 @@ def test_a_class_that_is_not_ours_is_not_saved(path: Path) -> None:
     with pytest.raises(onkel.InputError, match="Mine is not one of onkel's classes"):
         onkel.save(path, learner, taught(learner))
     assert not path.exists()
+
+
+def test_arguments_in_the_wrong_order_are_said_to_be(path: Path) -> None:
+    learner = PKAWV(Identity())
+    with pytest.raises(onkel.InputError, match=r"save\(path, learner, state\) was given State and PKAWV"):
+        onkel.save(path, taught(learner), learner)

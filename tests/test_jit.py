@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import subprocess
 import sys
@@ -77,7 +78,7 @@ def _kind(x: float) -> int:
         return 1
     if np.isinf(x):
         return 2
-    return 3 if 1.0 / x < 0.0 else 0
+    return 3 if math.copysign(1.0, x) < 0.0 else 0
 
 
 def test_a_person_at_a_terminal_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,8 +42,9 @@ def run(
     target
         The column to predict (csv), or the array (npz; y if not given).
     learner
-        A learner as Python code: a bare name such as PKAWV, or with its settings. It is read, never executed. Without it:
-        PKAWV on standardised inputs, with 100 random frequencies, a linear part and an intercept.
+        A learner as Python code: a bare name such as PKAWV, or with its settings. It is read, never executed, and learns
+        the inputs as they are unless its features begin with Standardize(). Without this option: PKAWV on standardised inputs,
+        with 100 random frequencies, a linear part and an intercept.
     columns
         The features, separated by commas; without it all columns but the target.
     task

@@ -73,6 +73,8 @@ def run_file(
         console.print(f"note: {note}", style="yellow")
     if save is not None:
         console.print(f"saved {save} ({memory(save.stat().st_size)}); onkel.load reads it")
+        if task == "classification":
+            console.print("its labels are -1 and 1: a score of 0 or more means the class 1")
     if plot is not None:
         console.print(f"drew {plot}")
 
@@ -105,7 +107,7 @@ def _signs(stream: data.Stream, blocks: Iterable[Block], low: float) -> Iterator
         if wrong.size:
             raise InputError(
                 f"{stream.path}: label {y[wrong[0]]:g} in data row {row + wrong[0] + 1}, column {stream.target!r}, is neither "
-                f"{low:g} nor 1; for other targets say --task regression"
+                f"{low:g} nor 1; this command knows two classes, or say --task regression to predict the number"
             )
         row += len(y)
         yield X, np.where(y == 1.0, 1.0, -1.0)

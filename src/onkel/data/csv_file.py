@@ -162,7 +162,7 @@ def _bad_cell(path: Path, record: _Record, at: list[tuple[str, int]]) -> InputEr
     cell, place = record.fields[j], f"{path}, line {record.last}, column {name!r}"
     if not _is_utf8(cell):
         return FileError(f"{place}: {_shown(cell)} is not UTF-8 text; save the file as UTF-8")
-    remedy = "correct it or drop the line" + ("" if j == at[-1][1] else ", or leave the column out with columns=[...]")
+    remedy = "correct it or drop the line" + ("" if j == at[-1][1] else ", or choose the columns without it")
     if "\n" in cell or "\r" in cell:
         remedy = f"is a quote left open? The record begins on line {record.first}"
     what = f"{_shown(cell)} is not " + ("finite" if math.isinf(_number(cell)) else "a number")

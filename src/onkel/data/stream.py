@@ -62,7 +62,7 @@ def features(path: Path, known: Sequence[str], target: str | None, columns: Sequ
         raise InputError(f"{path}: two columns are named {twice!r}; rename one")
     names = tuple(name for name in known if name != target) if columns is None else tuple(columns)
     if "" in names and "" in known:
-        raise InputError(f"{path}: column {known.index('') + 1} has no name; name it, or choose the features with columns=[...]")
+        raise InputError(f"{path}: column {known.index('') + 1} has no name; name it, or choose the columns without it")
     if absent := set(names) - set(known):
         raise InputError(unknown(path, "column", min(absent), known))
     if target in names or _repeated(names):

@@ -1,4 +1,4 @@
-"""One paper's algorithm, one file. This list is the catalogue: laws, command line, docs and benchmarks read it."""
+"""One paper's algorithm, one file. This list is the catalogue; `onkel.__all__` repeats it for users and laws."""
 
 from onkel.learners.pkawv import PKAWV
 

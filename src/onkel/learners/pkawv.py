@@ -1,6 +1,6 @@
 """PKAWV: the Azoury-Warmuth-Vovk forecaster on any fixed features, an exact second-order learner for the square loss.
 
-    ŷ_t = f̂_t(x_t),   f̂_t = argmin_f  Σ_{s<t} (y_s − f(x_s))² + λ‖f‖² + f(x_t)²        f(x) = wᵀz(x)
+    ŷ_t = f̂_t(x_t),   f̂_t = argmin_f  Σ_{s<t} (y_s − f(x_s))² + λ‖f‖² + f(x_t)²        f(x) = θᵀz(x)
 
     z = features(x),   A ← A + z zᵀ,   ŷ = zᵀA⁻¹b,   b ← b + y z                         A₀ = λI, b₀ = 0
 
@@ -9,8 +9,8 @@ O(r²) a row and O(r²) memory, for r features.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Algorithm 1.
 Departs from the paper: `awv=False` is its Projected-KRR (no f(x_t)² term), which it ran on real data; `forgetting` μ < 1
-discounts the past, A ← μA + z zᵀ + λ(1−μʳ) e_j e_jᵀ with j = t mod r, so that no direction loses its ridge; rows have
-weights; several outputs share one A.
+discounts the past, A ← μA + z zᵀ + λ(1−μʳ) e_j e_jᵀ with j = t mod r, so that no direction loses its ridge; a row of weight w
+is learnt as w z zᵀ and w y z (in its own score the f(x_t)² term has weight 1); several outputs share one A.
 
 >>> X, y = onkel.data.friedman(2000, seed=0)
 >>> line, curve = onkel.Identity() + onkel.Constant(), onkel.Taylor(degree=2) + onkel.Identity() + onkel.Constant()
@@ -56,7 +56,7 @@ class State:
 class PKAWV:
     """Second-order online regression (and classification by ±1, or by one 0/1 output a class) on explicit features."""
 
-    features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()
+    features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()  # of X as it is; scale it first
     lam: float = 1.0  # λ: the ridge
     awv: bool = True  # False: plain ridge regression (Projected-KRR)
     forgetting: float = 1.0  # μ: the weight of a row fades by this factor each round; 1 = never

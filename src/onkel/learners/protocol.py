@@ -37,6 +37,8 @@ class Learner(Protocol[S]):
 
     def predict(self, state: S, X: ArrayLike) -> Vector: ...
 
+    # where multi_output: widen(state, outputs) adds outputs whose labels were 0 until now
+
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
 

@@ -45,6 +45,8 @@ def save(path: str | os.PathLike[str], learner: Any, state: Any) -> None:
     >>> onkel.load(path)[0] == learner
     True
     """
+    if not hasattr(learner, "learn") or not hasattr(state, "outputs"):
+        raise InputError(f"save(path, learner, state) was given {type(learner).__name__} and {type(state).__name__} after the path")
     if learner.bounded and learner.footprint(state.dim, state.outputs) != nbytes(state):
         raise InputError(f"this state is not one of {learner!r:.200}; save it with the learner that made it")
     functions = {function_name(function): function for function in functions_of(learner)}
