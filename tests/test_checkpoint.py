@@ -174,7 +174,7 @@ def test_a_large_gram_matrix_can_be_loaded_again(path: Path, monkeypatch: pytest
 def test_a_functions_own_name_is_asked_for(path: Path) -> None:
     learner = PKAWV((Standardize(), Basis(wave, np.eye(2)) + Basis(slope, np.eye(1))))
     onkel.save(path, learner, learner.init(2))
-    refused(path, r"the function 'wave' is yours: hand it in by name.*load\(path, bases={'wave': \.\.\.}\)")
+    expect_refusal(path, r"the function 'wave' is yours: hand it in by name.*load\(path, bases={'wave': \.\.\.}\)")
     with pytest.raises(FileError, match=r"the function 'slope' is yours"):
         onkel.load(path, bases={"wave": wave})
     assert onkel.load(path, bases=BASES)[0] == learner
@@ -343,7 +343,7 @@ def test_saves_at_the_same_time_do_not_disturb_each_other(old: Path) -> None:
 # damage
 
 
-def refused(path: Path, message: str = "", **own: Any) -> str:
+def expect_refusal(path: Path, message: str = "", **own: Any) -> str:
     """The file is refused with a FileError that says which file; what it says."""
     with pytest.raises(FileError) as caught:
         onkel.load(path, **own)
@@ -372,7 +372,7 @@ def small() -> bytes:
 def test_every_truncation_is_refused(small: bytes, path: Path) -> None:
     for length in range(len(small)):
         path.write_bytes(small[:length])
-        refused(path)
+        expect_refusal(path)
     path.write_bytes(small)
     assert bits(onkel.load(path)[1]) == bits(taught(LEARNER, dim=1))
 
@@ -433,23 +433,23 @@ def test_no_random_damage_is_believed(small: bytes, path: Path) -> None:
 )
 def test_what_is_no_file_of_ours_is_refused(content: bytes, path: Path) -> None:
     path.write_bytes(content)
-    refused(path)
+    expect_refusal(path)
 
 
 def test_a_missing_file_a_folder_and_links(path: Path, old: Path) -> None:
     folder = old.parent
-    refused(folder / "nowhere", "there is no such file")
-    refused(folder, "a folder or a device")
-    refused(folder / "nowhere" / "model", "there is no such file")
-    refused(old / "model", "directory")
+    expect_refusal(folder / "nowhere", "there is no such file")
+    expect_refusal(folder, "a folder or a device")
+    expect_refusal(folder / "nowhere" / "model", "there is no such file")
+    expect_refusal(old / "model", "directory")
     (folder / "dangling").symlink_to(folder / "nowhere")
-    refused(folder / "dangling", "there is no such file")
+    expect_refusal(folder / "dangling", "there is no such file")
     (folder / "loop").symlink_to(folder / "loop")
-    refused(folder / "loop", "symbolic links")
+    expect_refusal(folder / "loop", "symbolic links")
     (folder / "zeros").symlink_to("/dev/zero")
-    refused(folder / "zeros", "a folder or a device")
+    expect_refusal(folder / "zeros", "a folder or a device")
     os.mkfifo(folder / "pipe")
-    refused(folder / "pipe", "a folder or a device")
+    expect_refusal(folder / "pipe", "a folder or a device")
     (folder / "link").symlink_to(old)
     assert bits(onkel.load(folder / "link")[1]) == bits(OLD)
 
@@ -591,7 +591,7 @@ def test_a_hostile_array_is_refused(name: str, entries: Entries, path: Path, mon
     data, message = ARRAYS[name]
     packed(path, {**entries, MATRIX: data})
     with small_memory():
-        refused(path, message)
+        expect_refusal(path, message)
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
@@ -604,14 +604,14 @@ def test_a_pickle_is_never_opened(entries: Entries, path: Path, tmp_path: Path) 
     for data in (npy(trap), npy(np.array(Canary(canary), dtype=object)), pickle.dumps(trap)):
         for name in (MATRIX, LAST, HEADER):
             packed(path, {**entries, name: data})
-            refused(path)
+            expect_refusal(path)
     for extra in ("evil.pkl", "data.pkl", "__init__.py", "evil.npy"):
         packed(path, {**entries, extra: pickle.dumps(trap)})
-        refused(path, "does not have")
+        expect_refusal(path, "does not have")
     packed(path, {**entries, MATRIX: npy(trap, descr="<f8")})
-    refused(path)
+    expect_refusal(path)
     path.write_bytes(pickle.dumps(trap))
-    refused(path)
+    expect_refusal(path)
     assert not canary.exists()
 
 
@@ -632,9 +632,9 @@ def test_a_table_that_points_elsewhere_is_refused(bad: list[int], entries: Entri
     """Compiled code would follow it out of the array."""
     assert np.load(io.BytesIO(entries[LAST])).tolist() == [0, 0, 1]
     packed(path, {**entries, LAST: npy(np.array(bad))})
-    refused(path, r"features\.1\.0\.last is not what its learner makes")
+    expect_refusal(path, r"features\.1\.0\.last is not what its learner makes")
     packed(path, {**entries, "features.1.0.power.npy": npy(np.array(bad))})
-    refused(path, r"features\.1\.0\.power is not what its learner makes")
+    expect_refusal(path, r"features\.1\.0\.power is not what its learner makes")
 
 
 def test_other_frequencies_are_refused_but_another_machines_rounding_is_not(entries: Entries, path: Path) -> None:
@@ -642,7 +642,7 @@ def test_other_frequencies_are_refused_but_another_machines_rounding_is_not(entr
     frequencies = np.load(io.BytesIO(entries[name]))
     for factor in (1.0001, -1.0, 0.0):
         packed(path, {**entries, name: npy(frequencies * factor)})
-        refused(path, r"features\.1\.1\.frequencies is not what its learner makes")
+        expect_refusal(path, r"features\.1\.1\.frequencies is not what its learner makes")
     rounded = np.nextafter(frequencies, 0.0)
     packed(path, {**entries, name: npy(rounded)})
     assert onkel.load(path)[1].features[1][1].frequencies.tobytes() == rounded.tobytes()
@@ -656,7 +656,7 @@ def test_another_machines_rounding_of_what_should_be_0(path: Path) -> None:
     packed(path, {**entries, name: npy(whitening + 1e-17 * np.array([[0.0, 1.0], [-1.0, 0.0]]))})
     assert onkel.load(path, bases=BASES)[0] == learner
     packed(path, {**entries, name: npy(whitening + 1e-6 * np.array([[0.0, 1.0], [1.0, 0.0]]))})
-    refused(path, "whitening is not what its learner makes", bases=BASES)
+    expect_refusal(path, "whitening is not what its learner makes", bases=BASES)
 
 
 NUMBERS: dict[str, tuple[str, Any, str]] = {
@@ -695,7 +695,7 @@ def test_a_hostile_number_is_refused(name: str, entries: Entries, path: Path) ->
     where, value, message = NUMBERS[name]
     packed(path, altered(entries, lambda header: header["numbers"].update({where: value})))
     with small_memory():
-        refused(path, message)
+        expect_refusal(path, message)
 
 
 def test_a_missing_number_or_array_is_refused(entries: Entries, path: Path) -> None:
@@ -703,11 +703,11 @@ def test_a_missing_number_or_array_is_refused(entries: Entries, path: Path) -> N
     for name in header["numbers"]:
         numbers = {other: value for other, value in header["numbers"].items() if other != name}
         packed(path, {**entries, HEADER: json.dumps({**header, "numbers": numbers}).encode()})
-        assert name in refused(path)
+        assert name in expect_refusal(path)
     for name in entries:
         if name not in (HEADER, SUMS):
             packed(path, {other: data for other, data in entries.items() if other != name})
-            refused(path)
+            expect_refusal(path)
 
 
 def taylors(depth: int) -> Any:
@@ -761,7 +761,7 @@ def test_a_hostile_config_is_refused(name: str, dim: int, entries: Entries, path
     if name == "degree 1000" and dim == 1:
         message = ""  # 1001 features only
     with small_memory():
-        refused(path, message, bases=BASES)
+        expect_refusal(path, message, bases=BASES)
 
 
 HEADERS: dict[str, tuple[bytes, str]] = {
@@ -793,20 +793,20 @@ def test_a_hostile_header_is_refused(name: str, entries: Entries, path: Path) ->
     data, message = HEADERS[name]
     packed(path, {**entries, HEADER: data})
     with small_memory():
-        refused(path, message)
+        expect_refusal(path, message)
 
 
 @pytest.mark.parametrize("found", [2, 99, 0, -1, "1", None, [1], 1.5])
 def test_another_format_is_refused_with_a_remedy(found: Any, entries: Entries, path: Path) -> None:
     packed(path, altered(entries, lambda header: header.update(format=found)))
-    refused(path, rf"it has format {re.escape(repr(found))}, this onkel reads format 1; update onkel")
+    expect_refusal(path, rf"it has format {re.escape(repr(found))}, this onkel reads format 1; update onkel")
 
 
 def test_a_zip_bomb_is_refused_unopened(entries: Entries, path: Path) -> None:
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         packed(path, {**entries, MATRIX: bytes(120_000_000)} if method == zipfile.ZIP_DEFLATED else entries, method)
         with small_memory():
-            refused(path, "compressed or doubled")
+            expect_refusal(path, "compressed or doubled")
 
 
 def test_entries_that_claim_to_be_larger_than_the_file_are_refused(entries: Entries, path: Path) -> None:
@@ -817,11 +817,11 @@ def test_entries_that_claim_to_be_larger_than_the_file_are_refused(entries: Entr
     for claim in (2**31, 2**32 - 2, len(whole) + 1):
         path.write_bytes(whole[: central + 20] + 2 * claim.to_bytes(4, "little") + whole[central + 28 :])
         with small_memory():
-            refused(path, "claim more bytes than the file has")
+            expect_refusal(path, "claim more bytes than the file has")
     path.write_bytes(whole[: central + 24] + (2**31).to_bytes(4, "little") + whole[central + 28 :])
-    refused(path, "compressed or doubled")
+    expect_refusal(path, "compressed or doubled")
     path.write_bytes(whole[: central + 20] + 2 * (int.from_bytes(size, "little") - 1).to_bytes(4, "little") + whole[central + 28 :])
-    refused(path)
+    expect_refusal(path)
 
 
 def test_doubled_entries_are_refused(entries: Entries, path: Path) -> None:
@@ -831,7 +831,7 @@ def test_doubled_entries_are_refused(entries: Entries, path: Path) -> None:
             for other, data in entries.items():
                 archive.writestr(other, data)
             archive.writestr(name, entries[name])
-        refused(path, "compressed or doubled")
+        expect_refusal(path, "compressed or doubled")
 
 
 @pytest.mark.parametrize(
@@ -852,22 +852,22 @@ def test_doubled_entries_are_refused(entries: Entries, path: Path) -> None:
 def test_extra_entries_are_refused_and_nothing_is_extracted(name: str, entries: Entries, path: Path) -> None:
     matrix = entries[MATRIX]
     packed(path, {**entries, name: b"" if name.endswith("/") else matrix})
-    refused(path, "does not have")
+    expect_refusal(path, "does not have")
     packed(path, {**{other: data for other, data in entries.items() if other != MATRIX}, name: matrix})
-    refused(path)
+    expect_refusal(path)
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_missing_entries_are_refused(entries: Entries, path: Path) -> None:
     packed(path, {name: data for name, data in entries.items() if name != HEADER})
-    refused(path, "it has no onkel.json and SHA256SUMS")
+    expect_refusal(path, "it has no onkel.json and SHA256SUMS")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(HEADER, entries[HEADER])
-    refused(path, "it has no onkel.json and SHA256SUMS")
+    expect_refusal(path, "it has no onkel.json and SHA256SUMS")
     packed(path, {HEADER: entries[HEADER]})
-    refused(path)
+    expect_refusal(path)
     packed(path, {})
-    refused(path, "not an .onkel file")
+    expect_refusal(path, "not an .onkel file")
 
 
 def test_wrong_sums_are_refused(entries: Entries, path: Path) -> None:
@@ -877,7 +877,7 @@ def test_wrong_sums_are_refused(entries: Entries, path: Path) -> None:
         with zipfile.ZipFile(path, "w") as archive:
             for name, data in {**entries, SUMS: wrong}.items():
                 archive.writestr(name, data)
-        refused(path, "checksum does not match")
+        expect_refusal(path, "checksum does not match")
 
 
 def test_entries_that_are_locked_or_of_another_zip_version_are_refused(entries: Entries, path: Path) -> None:
@@ -888,11 +888,11 @@ def test_entries_that_are_locked_or_of_another_zip_version_are_refused(entries: 
     locked[local + 6] |= 1
     locked[central + 8] |= 1
     path.write_bytes(locked)
-    refused(path, "encrypted")
+    expect_refusal(path, "encrypted")
     newer = bytearray(whole)
     newer[central + 6] = 200
     path.write_bytes(newer)
-    refused(path)
+    expect_refusal(path)
 
 
 def test_what_stands_before_or_after_changes_nothing(entries: Entries, path: Path) -> None:
