@@ -18,10 +18,11 @@ import sys, numpy as np, onkel
 learner = onkel.PKAWV(onkel.Fourier(count=60))
 state = learner.init(3)
 X, y = onkel.data.smooth(100_000, dim=3, seed=0)
-print("ready", flush=True)
 for t in range(len(X)):
     learner.learn(state, X[t : t + 1], y[t : t + 1])
     onkel.save(sys.argv[1], learner, state)
+    if t == 0:
+        print("ready", flush=True)
 """
 
 
