@@ -29,7 +29,7 @@ test-uncompiled: setup
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not long" --ignore=src
 
 test-full: test  ## the long runs too: fuzz, kills, 10^6 rounds
-	$(BIN)/python -m pytest -m long
+	$(BIN)/python -m pytest -m long -s
 
 check: setup  ## ruff (format and lint), mypy strict, import layers
 	$(BIN)/ruff format --check .
