@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -20,11 +21,28 @@ def test_the_example_runs_as_it_stands() -> None:
     assert np.mean((scores - y) ** 2) < 0.25 * np.var(y)
 
 
-def test_the_two_commands_and_the_picture_are_there() -> None:
+def test_the_two_commands_are_there() -> None:
     assert "make demo" in README
     assert "make test" in README
-    for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", README):
-        assert (ROOT / picture).is_file()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
+def test_the_page_has_its_picture(page: str) -> None:
+    pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", (ROOT / page).read_text())
+    assert len(pictures) == 1
+    assert ((ROOT / page).parent / pictures[0]).stat().st_size > 1000
+
+
+def test_the_architecture_names_every_folder() -> None:
+    page = (ROOT / "docs/architecture.md").read_text()
+    folders = {path.parent.name for path in (ROOT / "src/onkel").glob("*/__init__.py")}
+    assert folders
+    assert [folder for folder in sorted(folders) if f"`{folder}`" not in page] == []
+
+
+def test_no_page_is_empty() -> None:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        assert len(page.read_text().split()) > 50, page.name
 
 
 def test_nothing_was_left_to_fill_in() -> None:

@@ -48,7 +48,6 @@ def footprint(r: int, outputs: int) -> int:
 
 def check(ridge: Ridge, lam: float, forgetting: float) -> None:
     """Refuse numbers that no sequence of rows can have made under these settings."""
-    check_form(ridge, forgetting)
     if not ridge.factored and (forgetting < 1.0 or lam < SMALLEST_HONEST_RIDGE):
         raise InputError("its ridge is in the inverse form, which these settings never use")
     if ridge.scale <= 0.0 or np.diag(ridge.matrix).min() <= 0.0 or ridge.diagonal.min() <= 0.0:
