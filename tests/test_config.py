@@ -33,6 +33,8 @@ GRAM = ((2.0, 1 / 3), (1 / 3, 1.0))
 REQUIRED: dict[str, Any] = {
     "fn": ruler,
     "gram": GRAM,
+    "kernel": Gaussian(1 / 3) + Linear() * Polynomial(3),
+    "points": ((0.1, 2.0), (1 / 3, -1.0)),
     "stages": (Standardize(), Taylor(1) + Identity()),
 }  # of fields without a default
 
@@ -42,7 +44,7 @@ CLASSES: list[Any] = [
 
 ODD: list[Any] = [
     0, 1, 2, 3, 17, 1000, 2**62, 0.0, 0.1 + 0.2, 1 / 3, 0.999999, 1e-17, 1e22, 5e-324, -0.0, True, False, None,
-    Hinge(), Gaussian(1 / 3) + Linear() * Linear(), Taylor(0, 1e-30), (Standardize(), Taylor(1) + Identity()), (Fourier(1),),
+    Hinge(), onkel.Kors(1 / 3), Gaussian(1 / 3) + Linear() * Linear(), Taylor(0, 1e-30), (Standardize(), Taylor(1) + Identity()), (Fourier(1),),
 ]  # fmt: skip
 
 

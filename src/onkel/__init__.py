@@ -7,10 +7,11 @@ scores = learner.predict(state, X)                                              
 """
 
 from onkel import data
+from onkel.dictionary import Kors, Uniform
 from onkel.errors import FileError, InputError
-from onkel.features import Basis, Chain, Constant, Fourier, Identity, Standardize, Taylor
+from onkel.features import Basis, Chain, Constant, Fourier, Identity, Nystroem, Standardize, Taylor
 from onkel.kernels import CustomKernel, Gaussian, Laplacian, Linear, Polynomial
-from onkel.learners import PKAWV
+from onkel.learners import PKAWV, KernelAWV, KernelRidge, PKAWVNystroem
 from onkel.losses import EpsilonInsensitive, Hinge, Logistic, Square, SquaredEpsilonInsensitive, SquaredHinge
 from onkel.measure import Trace, prequential
 from onkel.persist import load, parse, save
@@ -29,9 +30,14 @@ __all__ = [
     "Hinge",
     "Identity",
     "InputError",
+    "KernelAWV",
+    "KernelRidge",
+    "Kors",
     "Laplacian",
     "Linear",
     "Logistic",
+    "Nystroem",
+    "PKAWVNystroem",
     "Polynomial",
     "Square",
     "SquaredEpsilonInsensitive",
@@ -39,6 +45,7 @@ __all__ = [
     "Standardize",
     "Taylor",
     "Trace",
+    "Uniform",
     "data",
     "load",
     "nbytes",

@@ -19,9 +19,11 @@ def real(config: Any, name: str, least: float = -math.inf, most: float = math.in
     _keep(config, name, float(value), least, most)
 
 
-def whole(config: Any, name: str, least: int, most: int = 2**63 - 1) -> None:
-    """Field `name` must be a whole number in [least, most]; it is kept as an int."""
+def whole(config: Any, name: str, least: int, most: int = 2**63 - 1, optional: bool = False) -> None:
+    """Field `name` must be a whole number in [least, most] (or None where optional); it is kept as an int."""
     value = getattr(config, name)
+    if value is None and optional:
+        return
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise InputError(f"{_where(config, name)} must be a whole number, got {value!r}")
     _keep(config, name, int(value), least, most)

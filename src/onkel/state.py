@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-FIXED = "fixed"
+FIXED, GROWING = "fixed", "growing"
+SMALLEST_CAPACITY = 16  # of an array that grows
+
+Mark = Mapping[str, Any]  # what `fixed` or `growing` said of a field
 
 
 def fixed() -> Any:
@@ -16,18 +21,33 @@ def fixed() -> Any:
     return dataclasses.field(metadata={FIXED: True})
 
 
-def leaves(state: Any, name: str = "") -> Iterator[tuple[str, Any, bool]]:
-    """Every array and number of a state as (dotted name, value, fixed), in a fixed order."""
+def growing(*axes: int) -> Any:
+    """Marks an array that becomes longer along these axes as the stream goes on; its other axes stay as `init` made them."""
+    return dataclasses.field(metadata={GROWING: axes})
+
+
+def grown(array: NDArray[Any], length: int) -> NDArray[Any]:
+    """The array itself where it has room for `length` rows, else a longer one with zeros behind the old rows.
+
+    Lengths are powers of two: a row costs O(1) copies on average, and how the rows were cut into calls leaves no trace.
+    """
+    if length <= len(array):
+        return array
+    longer = np.zeros((max(SMALLEST_CAPACITY, 1 << (length - 1).bit_length()), *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def leaves(state: Any, name: str = "", mark: Mark = MappingProxyType({})) -> Iterator[tuple[str, Any, Mark]]:
+    """Every array and number of a state as (dotted name, value, mark), in a fixed order."""
     if dataclasses.is_dataclass(state):
         for field in dataclasses.fields(state):
-            is_fixed = bool(field.metadata.get(FIXED))
-            for path, value, inner in leaves(getattr(state, field.name), f"{name}.{field.name}" if name else field.name):
-                yield path, value, inner or is_fixed
+            yield from leaves(getattr(state, field.name), f"{name}.{field.name}" if name else field.name, field.metadata or mark)
     elif isinstance(state, tuple):
         for k, part in enumerate(state):
-            yield from leaves(part, f"{name}.{k}")
+            yield from leaves(part, f"{name}.{k}", mark)
     elif state is not None:
-        yield name, state, False
+        yield name, state, mark
 
 
 def nbytes(state: Any) -> int:

@@ -56,12 +56,22 @@ def fresh(learner: Any, X: Array, y: Array) -> Any:
     return learner.init(X.shape[1], y.shape[1] if y.ndim == 2 else 1)
 
 
+def is_finite_or_refused(case: Case, state: Any, verb: Any, *block: Array) -> bool:
+    """A kernel that would overflow on huge inputs may refuse them, which must leave no trace; no default configuration does."""
+    before = bits(state)
+    try:
+        return bool(np.isfinite(verb(state, *block)).all())
+    except onkel.InputError as error:
+        return case.small and "would overflow" in str(error) and bits(state) == before
+
+
 def _cases() -> list[Case]:
     cases = []
     for kind in CLASSES:
         oracle = importlib.import_module(f"tests.oracle.{kind.__module__.rsplit('.', 1)[-1]}")
         cases.append(Case(f"{kind.__name__}-default", kind(), oracle, small=False))
-        cases += [Case(f"{kind.__name__}-small{k}", config, oracle, small=True) for k, config in enumerate(oracle.SMALL)]
+        own = [config for config in oracle.SMALL if type(config) is kind]  # a file may hold two learners
+        cases += [Case(f"{kind.__name__}-small{k}", config, oracle, small=True) for k, config in enumerate(own)]
     return cases
 
 

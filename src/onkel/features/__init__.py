@@ -4,8 +4,9 @@ from onkel.features.basis import Basis
 from onkel.features.compose import Chain, Sum
 from onkel.features.feature import Features
 from onkel.features.fourier import Fourier
+from onkel.features.nystroem import Nystroem
 from onkel.features.plain import Constant, Identity
 from onkel.features.scale import Standardize
 from onkel.features.taylor import Taylor
 
-__all__ = ["Basis", "Chain", "Constant", "Features", "Fourier", "Identity", "Standardize", "Sum", "Taylor"]
+__all__ = ["Basis", "Chain", "Constant", "Features", "Fourier", "Identity", "Nystroem", "Standardize", "Sum", "Taylor"]

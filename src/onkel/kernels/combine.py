@@ -14,7 +14,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from onkel._types import Matrix
+from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels.kernel import Kernel, Program
 from onkel.kernels.rows import ADD, MULTIPLY
@@ -37,6 +37,10 @@ class Combination(Kernel):
     @abstractmethod
     def __repr__(self) -> str: ...
 
+    @property
+    def fallible(self) -> bool:  # type: ignore[override]
+        return any(part.fallible for part in self.parts)
+
     def program(self, dim: int) -> Program:
         programs = [part.program(dim) for part in self.parts]
         joined = [codes if k == 0 else np.append(codes, self.code) for k, (codes, _) in enumerate(programs)]
@@ -47,6 +51,13 @@ class Combination(Kernel):
         values = np.empty_like(out)
         for part in self.parts[1:]:
             part.fill(X, Z, values)
+            self.join(out, values, out=out)
+
+    def fill_diagonal(self, X: Matrix, out: Vector) -> None:
+        self.parts[0].fill_diagonal(X, out)
+        values = np.empty_like(out)
+        for part in self.parts[1:]:
+            part.fill_diagonal(X, values)
             self.join(out, values, out=out)
 
 

@@ -29,6 +29,7 @@ class CustomKernel(Kernel):
     """k(x, z) = fn([x], [z])"""
 
     fn: Callable[[Matrix, Matrix], Matrix]
+    fallible = True
 
     def __post_init__(self) -> None:
         if not callable(self.fn):
@@ -48,6 +49,10 @@ class CustomKernel(Kernel):
     def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:
         for i in range(X.shape[0]):
             out[i] = self._row(X[i : i + 1], Z)
+
+    def fill_diagonal(self, X: Matrix, out: Vector) -> None:
+        for i in range(X.shape[0]):
+            out[i : i + 1] = self._row(X[i : i + 1], X[i : i + 1])
 
     def _row(self, x: Matrix, Z: Matrix) -> Vector:
         values = np.asarray(self.fn(x, Z))

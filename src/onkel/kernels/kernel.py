@@ -14,13 +14,17 @@ from numpy.typing import ArrayLike
 from onkel._inputs import check_block
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
-from onkel.kernels.rows import gram
+from onkel.kernels.rows import diagonal, gram
 
 Program = tuple[Counts, Vector]
+
+LARGEST_VALUE = 1e150  # of k(x, x) that a learner accepts; its power 1.5 times a weight stays far from overflow
 
 
 class Kernel(ABC):
     """k(X, Z) is the Gram block of two blocks of rows; k1 + k2 and k1 * k2 are kernels again."""
+
+    fallible: bool = False  # True where a user's function runs inside: it may fail in the middle of a block
 
     @abstractmethod
     def program(self, dim: int) -> Program:
@@ -29,6 +33,22 @@ class Kernel(ABC):
     @abstractmethod
     def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:
         """out ← k(X, Z), for blocks already checked. A row of `out` has the same bits in whatever company it is computed."""
+
+    @abstractmethod
+    def fill_diagonal(self, X: Matrix, out: Vector) -> None:
+        """out[i] ← k(X[i], X[i]), for a block already checked."""
+
+    def diagonal(self, X: Matrix) -> Vector:
+        """k(x, x) of each row, checked: where it is sound, so is every k(x, z), since k(x, z)² ≤ k(x, x) k(z, z)."""
+        own = np.empty(len(X))
+        self.fill_diagonal(X, own)
+        wrong = np.flatnonzero(~((own >= 0.0) & (own <= LARGEST_VALUE)))
+        if wrong.size:
+            remedy = (
+                "a kernel has k(x, x) ≥ 0" if own[wrong[0]] < 0.0 else f"rescale: values beyond {LARGEST_VALUE:g} would overflow"
+            )
+            raise InputError(f"{self!r} is {own[wrong[0]]:g} for row {wrong[0]} of X with itself; {remedy}")
+        return own
 
     def __call__(self, X: ArrayLike, Z: ArrayLike) -> Matrix:
         X, Z = check_block("X", X), check_block("Z", Z)
@@ -58,3 +78,7 @@ class Elementary(Kernel):
     def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:
         codes, params = self.program(X.shape[1])
         gram(codes, params, X, Z, out)
+
+    def fill_diagonal(self, X: Matrix, out: Vector) -> None:
+        codes, params = self.program(X.shape[1])
+        diagonal(codes, params, X, out)

@@ -64,6 +64,14 @@ def gram(codes: Counts, params: Vector, X: Matrix, Z: Matrix, out: Matrix) -> No
 
 
 @hot
+def diagonal(codes: Counts, params: Vector, X: Matrix, out: Vector) -> None:
+    """out[i] ← k(X[i], X[i])."""
+    nothing = np.empty(0)
+    for i in range(X.shape[0]):
+        out[i] = row(codes, params, X, 0, X[i], nothing)
+
+
+@hot
 def _leaf(code: int, params: Vector, D: Matrix, size: int, x: Vector, out: Vector) -> float:
     if code == GAUSSIAN:
         for i in range(size):

@@ -34,10 +34,9 @@ from numpy.typing import ArrayLike
 from onkel._inputs import check_inputs, check_labelled, check_weight
 from onkel._types import Matrix, Vector
 from onkel._validate import flag, real
-from onkel.errors import InputError
 from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import as_features, check_features
-from onkel.learners.protocol import check_sizes
+from onkel.learners.protocol import check_sizes, check_wider
 from onkel.linalg import ridge
 from onkel.linalg.inverse import BLOCK
 
@@ -115,9 +114,7 @@ class PKAWV:
 
     def widen(self, state: State, outputs: int) -> None:
         """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
-        _, outputs = check_sizes(self, state.dim, outputs)
-        if outputs < state.outputs:
-            raise InputError(f"the state has {state.outputs} outputs already; widen adds outputs, it cannot leave {outputs}")
+        outputs = check_wider(self, state, outputs)
         ridge.widen(state.ridge, outputs)
         state.outputs = outputs
 

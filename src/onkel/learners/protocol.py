@@ -61,13 +61,24 @@ def check_sizes(learner: Any, dim: int, outputs: int) -> tuple[int, int]:
         raise InputError(
             f"{type(learner).__name__} learns {'1 or more outputs' if learner.multi_output else '1 output'}, got {outputs}"
         )
-    needed, there = learner.footprint(dim, outputs), _memory()
-    if needed > there:
-        raise InputError(
-            f"{learner} on {dim} inputs would hold {needed / 2**30:,.0f} GiB, more than this machine's {there / 2**30:,.0f}; "
-            "choose fewer features (a lower degree, a smaller count)"
-        )
+    check_room(learner, max(learner.footprint(dim, outputs), 8 * dim), "choose fewer features (a lower degree, a smaller count)")
     return dim, outputs
+
+
+def check_room(learner: Any, needed: int, remedy: str) -> None:
+    """Refuse to hold more bytes than the machine has."""
+    if needed > (there := _memory()):
+        raise InputError(
+            f"{learner!r:.200} would hold {needed / 2**30:,.0f} GiB, more than this machine's {there / 2**30:,.0f}; {remedy}"
+        )
+
+
+def check_wider(learner: Any, state: State, outputs: int) -> int:
+    """`outputs` as `widen` may use it."""
+    _, outputs = check_sizes(learner, state.dim, outputs)
+    if outputs < state.outputs:
+        raise InputError(f"the state has {state.outputs} outputs already; widen adds outputs, it cannot leave {outputs}")
+    return outputs
 
 
 def _memory() -> float:

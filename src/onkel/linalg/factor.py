@@ -143,6 +143,33 @@ def _rotate_row(R_i: Vector, new: Matrix, first: int, which: Counts, cos: Vector
 
 
 @hot
+def solve_row(R: Matrix, v: Vector) -> None:
+    """v ← R⁻ᵀv."""
+    for i in range(v.size):
+        v[i] /= R[i, i]
+        z, R_i, rest = v[i], R[i, i + 1 :], v[i + 1 :]
+        for j in range(rest.size):
+            rest[j] -= z * R_i[j]
+
+
+def border(R: Matrix, c: Matrix, column: Vector, corner: float, target: Vector, floor: float) -> tuple[Matrix, Matrix, bool]:
+    """R and c after A has become [[A, column], [columnᵀ, corner]] and b has become (b, target); and whether the floor was needed.
+
+    The new pivot² is corner − ‖R⁻ᵀcolumn‖², which is at least the ridge, `floor`, but for rounding.
+    """
+    r = len(R)
+    wider, longer = np.zeros((r + 1, r + 1)), np.empty((len(c), r + 1))
+    wider[:r, :r], longer[:, :r] = R, c
+    v = column.copy()
+    solve_row(R, v)
+    square = corner - float(v @ v)
+    wider[:r, r] = v
+    wider[r, r] = np.sqrt(max(square, floor))
+    longer[:, r] = (target - c @ v) / wider[r, r]
+    return wider, longer, square < floor
+
+
+@hot
 def predict(
     R: Matrix, c: Matrix, scale: float, rows: int, V: Matrix, awv: bool, lam: float, forgetting: float, scores: Matrix
 ) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from onkel._validate import function_name
 from onkel.errors import FileError, InputError
 from onkel.persist.config import from_json, functions_of, to_json
-from onkel.state import filled, leaves, nbytes
+from onkel.state import FIXED, GROWING, Mark, filled, leaves, nbytes
 
 FORMAT = 1
 HEADER, SUMS = "onkel.json", "SHA256SUMS"
@@ -47,7 +47,7 @@ def save(path: str | os.PathLike[str], learner: Any, state: Any) -> None:
     """
     if not hasattr(learner, "learn") or not hasattr(state, "outputs"):
         raise InputError(f"save(path, learner, state) was given {type(learner).__name__} and {type(state).__name__} after the path")
-    if learner.bounded and learner.footprint(state.dim, state.outputs) != nbytes(state):
+    if not _made_by(learner, state):
         raise InputError(f"this state is not one of {learner!r:.200}; save it with the learner that made it")
     functions = {function_name(function): function for function in functions_of(learner)}
     if any(functions[function_name(function)] is not function for function in functions_of(learner)):
@@ -95,6 +95,13 @@ def load(
         raise FileError(f"cannot load {path}: it is not a whole .onkel file ({error}); it may be truncated or altered") from error
     except Exception as error:  # whatever a hostile file can provoke; no code but ours has run
         raise FileError(f"cannot load {path}: its contents do not describe a learner ({type(error).__name__}: {error})") from error
+
+
+def _made_by(learner: Any, state: Any) -> bool:
+    """Whether the state has the learner's make: its bytes, or, where they grow, its arrays and numbers by name."""
+    if learner.bounded:
+        return bool(learner.footprint(state.dim, state.outputs) == nbytes(state))
+    return [name for name, *_ in leaves(learner.init(state.dim, state.outputs))] == [name for name, *_ in leaves(state)]
 
 
 def _write(file: Any, learner: Any, state: Any) -> None:
@@ -155,9 +162,9 @@ def _state(learner: Any, header: dict[str, Any], entries: dict[str, bytes]) -> A
         raise FileError("its learner needs more memory than the file's arrays hold")
     fresh = learner.init(dim, outputs)
     values: dict[str, Any] = {}
-    for name, model, fixed in leaves(fresh):
+    for name, model, mark in leaves(fresh):
         if isinstance(model, np.ndarray):
-            values[name] = _array(name, arrays.pop(f"{name}.npy"), model, fixed)
+            values[name] = _array(name, arrays.pop(f"{name}.npy"), model, mark)
         else:
             values[name] = _number(name, numbers[name], model)
     if arrays or len(numbers) != sum(not isinstance(value, np.ndarray) for value in values.values()):
@@ -175,19 +182,27 @@ def _number(name: str, value: Any, model: int | float) -> Any:
     return value
 
 
-def _array(name: str, data: bytes, model: np.ndarray[Any, Any], fixed: bool) -> np.ndarray[Any, Any]:
+def _array(name: str, data: bytes, model: np.ndarray[Any, Any], mark: Mark) -> np.ndarray[Any, Any]:
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):
         raise FileError(f"{name} is of another npy version than save writes")
     shape, by_column, dtype = np.lib.format.read_array_header_1_0(file, max_header_size=LARGEST_ARRAY_HEADER)
-    if dtype != model.dtype or shape != model.shape:
+    if dtype != model.dtype or not _fits(shape, model.shape, mark.get(GROWING, ())):
         raise FileError(f"{name} is {dtype} {shape}, its learner has {model.dtype} {model.shape}")
     array = np.array(np.frombuffer(data, dtype, offset=file.tell()).reshape(shape, order="F" if by_column else "C"), order="C")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise FileError(f"{name} holds NaN or infinity")
-    if fixed and not (_as_good(array, model) if array.dtype.kind == "f" else np.array_equal(array, model)):
+    if mark.get(FIXED) and not (_as_good(array, model) if array.dtype.kind == "f" else np.array_equal(array, model)):
         raise FileError(f"{name} is not what its learner makes")
     return array
+
+
+def _fits(shape: tuple[int, ...], model: tuple[int, ...], growing: tuple[int, ...]) -> bool:
+    """Equal to the fresh state's shape, but for axes that may have grown."""
+    return len(shape) == len(model) and all(
+        length == fresh or (axis in growing and length > fresh)
+        for axis, (length, fresh) in enumerate(zip(shape, model, strict=True))
+    )
 
 
 def _as_good(array: np.ndarray[Any, Any], model: np.ndarray[Any, Any]) -> bool:

@@ -1,0 +1,117 @@
+"""What a dictionary is: before a round is scored, a coin decides whether its point joins, with a probability that the rule gives.
+
+    KORS      l = L⁻¹(s∘k),   q = (k(x, x) − l·l)/μ,   p = min(β (1 + ε) q/(1 + q), 1)        L Lᵀ = S K S + μI
+    UNIFORM   p = rate
+
+k are the kernel values of the points in the dictionary, s their weights 1/√p. Points never leave.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_block
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel.errors import InputError
+from onkel.kernels import Kernel
+from onkel.linalg.cholesky import is_factor, packed, solve
+from onkel.random import uniform
+from onkel.state import growing
+
+KORS, UNIFORM = range(2)
+ROWS_AT_ONCE = 32
+
+
+@dataclass
+class State:
+    """What the rule remembers of the points; both empty where it remembers nothing."""
+
+    weights: Vector = growing(0)  # (m,)  1/√p
+    factor: Vector = growing(0)  # L, packed
+
+
+class Dictionary(ABC):
+    code: ClassVar[int]
+    remembers: ClassVar[bool]  # whether a point taken counts for the rule even where it adds nothing to the span
+
+    @abstractmethod
+    def params(self) -> Vector:
+        """The rule's numbers, as compiled code reads them."""
+
+    def init(self) -> State:
+        return State(np.empty(0), np.empty(0))
+
+    @abstractmethod
+    def joined(self, state: State, k: Vector, own: float) -> State:
+        """The state after a point joins whose kernel values are k, and k(x, x) = own."""
+
+    def check(self, state: State, kernel: Kernel, points: Matrix) -> None:
+        """Refuse a state that `joined` cannot have made of these points."""
+        m = len(points) if self.remembers else 0
+        if len(state.weights) != m or len(state.factor) != packed(m) or (m and state.weights.min() < 1.0):
+            raise InputError("its dictionary's weights and factor do not belong to its points")
+        if m:
+            K = np.empty((m, m))
+            kernel.fill(points, points, K)
+            K *= np.outer(state.weights, state.weights)
+            if not is_factor(state.factor, K):
+                raise InputError("its dictionary's factor is not one of its points' kernel matrix")
+
+    def choose(self, kernel: Kernel, X: ArrayLike, seed: int = 0, budget: int | None = None) -> Matrix:
+        """The points of X that would be kept, for a learner that knows its inputs beforehand.
+
+        >>> X, y = onkel.data.smooth(1000, seed=0)
+        >>> points = onkel.Kors(mu=0.1).choose(onkel.Gaussian(), X)
+        >>> learner = onkel.PKAWV(features=onkel.Nystroem(onkel.Gaussian(), points))
+        """
+        rows = check_block("X", X)
+        own = kernel.diagonal(rows)
+        taken: list[int] = []
+        state, t = self.init(), 0
+        while t < len(rows) and (budget is None or len(taken) < budget):
+            stop = min(t + ROWS_AT_ONCE, len(rows))
+            K = np.empty((stop - t, len(taken)))
+            kernel.fill(rows[t:stop], rows[taken], K)
+            i = next_taken(self.code, self.params(), state.weights, state.factor, K, own[t:stop], seed, t)
+            t += i
+            if i < len(K):
+                state = self.joined(state, K[i], own[t])
+                taken.append(t)
+                t += 1
+        return rows[taken]
+
+
+@hot
+def chance(code: int, params: Vector, weights: Vector, factor: Vector, k: Vector, own: float, l: Vector) -> float:
+    """The probability that a point joins. Fills l, where the rule has a factor: l ← L⁻¹(s∘k)."""
+    if code == UNIFORM:
+        return float(params[0])
+    mu, accuracy, oversampling = params[0], params[1], params[2]
+    for i in range(weights.size):
+        l[i] = weights[i] * k[i]
+    solve(factor, weights.size, l)
+    q = max(own - np.dot(l[: weights.size], l[: weights.size]), 0.0) / mu
+    return float(min(oversampling * (1.0 + accuracy) * (q / (1.0 + q)), 1.0))
+
+
+@hot
+def is_taken(
+    code: int, params: Vector, weights: Vector, factor: Vector, k: Vector, own: float, seed: int, round: int, l: Vector
+) -> bool:
+    return uniform(seed, round, 0) < chance(code, params, weights, factor, k, own, l)
+
+
+@hot
+def next_taken(code: int, params: Vector, weights: Vector, factor: Vector, K: Matrix, own: Vector, seed: int, round: int) -> int:
+    """The first row of K whose point joins, or the number of rows; row i is of round `round` + i."""
+    l = np.empty(weights.size)
+    for i in range(K.shape[0]):
+        if is_taken(code, params, weights, factor, K[i], own[i], seed, round + i, l):
+            return i
+    return int(K.shape[0])

@@ -1,0 +1,32 @@
+"""Uniform: every point joins with the same probability, whatever it looks like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from onkel._types import Vector
+from onkel._validate import real
+from onkel.dictionary.dictionary import UNIFORM, Dictionary, State
+
+
+@final
+@dataclass(frozen=True)
+class Uniform(Dictionary):
+    """Each point is taken with probability `rate`; one already in the span of the others is not kept."""
+
+    rate: float = 0.1
+
+    code = UNIFORM
+    remembers = False
+
+    def __post_init__(self) -> None:
+        real(self, "rate", least=0.0, most=1.0)
+
+    def params(self) -> Vector:
+        return np.array([self.rate])
+
+    def joined(self, state: State, k: Vector, own: float) -> State:
+        return state

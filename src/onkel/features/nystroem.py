@@ -1,0 +1,90 @@
+"""Nystroem: the features of the span of given points, orthonormal in the kernel's space.
+
+    L Lᵀ = K(points, points),   z(x) = L⁻¹ k(points, x),   z(x)·z(x') = ⟨Pφ(x), Pφ(x')⟩
+
+P projects on the span of the points. A point already in the span of those before it (pivot² ≤ 1e-10 k(x, x)) is left out.
+
+>>> points = np.linspace(-2.0, 2.0, 9)[:, None]
+>>> z = Nystroem(onkel.Gaussian(width=1.0), points)
+>>> z.size(1)
+9
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from onkel._inputs import check_block
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel._validate import instance
+from onkel.errors import InputError
+from onkel.features.feature import Features
+from onkel.kernels import Kernel
+from onkel.linalg.cholesky import independent, solve
+from onkel.state import fixed
+
+ROWS_AT_ONCE = 256
+
+
+@dataclass
+class State:
+    points: Matrix = fixed()  # (r, dim)
+    whitening: Vector = fixed()  # L, packed
+
+
+@dataclass(frozen=True)
+class Nystroem(Features):
+    kernel: Kernel
+    points: Any  # (m, dim), kept as a tuple of rows
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        rows = check_block("Nystroem: points", self.points)
+        object.__setattr__(self, "points", tuple(map(tuple, rows.tolist())))
+        if self.size(rows.shape[1]) == 0:
+            raise InputError("Nystroem: points must hold at least one row x with k(x, x) > 0")
+
+    @cached_property
+    def _span(self) -> State:
+        rows = np.array(self.points)
+        self.kernel.diagonal(rows)
+        kept, whitening = independent(self.kernel(rows, rows))
+        return State(rows[kept], whitening)
+
+    @property
+    def fallible(self) -> bool:  # type: ignore[override]
+        return self.kernel.fallible
+
+    def size(self, dim: int) -> int:
+        return len(self._span.points)
+
+    def init(self, dim: int) -> State:
+        if dim != self._span.points.shape[1]:
+            raise InputError(f"Nystroem: its points have {self._span.points.shape[1]} columns, X has {dim}")
+        return State(self._span.points.copy(), self._span.whitening.copy())
+
+    def footprint(self, dim: int) -> int:
+        return self._span.points.nbytes + self._span.whitening.nbytes
+
+    def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
+        self.kernel.diagonal(X)  # refuses what would overflow
+        for start in range(0, len(X), ROWS_AT_ONCE):
+            now = slice(start, start + ROWS_AT_ONCE)
+            K = np.empty((len(X[now]), len(state.points)))
+            self.kernel.fill(X[now], state.points, K)
+            _whiten(state.whitening, K, Z[now], at)
+        return state
+
+
+@hot
+def _whiten(L: Vector, K: Matrix, Z: Matrix, at: int) -> None:
+    r = K.shape[1]
+    for i in range(K.shape[0]):
+        z = Z[i, at : at + r]
+        z[:] = K[i]
+        solve(L, r, z)

@@ -1,0 +1,215 @@
+"""KernelAWV and KernelRidge: regression in the whole space of a kernel, exactly, one row at a time.
+
+    f̂_t = argmin_f  Σ_{s<t} w_s (y_s − f(x_s))² + λ‖f‖²  [+ f(x_t)²: KernelAWV]           ŷ_t = f̂_t(x_t)
+
+    L Lᵀ = K + λW⁻¹,  v = L⁻¹y        l = L⁻¹k_t,   m = l·v,   s = k(x_t, x_t) − l·l
+    ŷ = λm/(λ + s) (KernelAWV)  or  m, clipped if asked (KernelRidge)
+    append (l, √(λ/w + s)) to L and (y − m)/√(λ/w + s) to v
+
+Regret of KernelAWV against every f, for any sequence with |y| ≤ B:  λ‖f‖² + B² ln det(I + K/λ), without knowing B. KernelRidge
+clipped to [−B, B] has 4B² in the place of B². Every row is kept: O(t²) a row, and t²/2 + t(dim + outputs) numbers, doubling.
+
+Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Eq. (3).
+Zhdanov & Kalnishkan (2013), An identity for kernel ridge regression, Theoretical Computer Science. The clipped ridge.
+Departs from the papers: row weights; several outputs share one L; a pivot below the rounding of k(x, x) is raised and counted.
+
+>>> X, y = onkel.data.smooth(400, seed=0)
+>>> for learner in onkel.PKAWV(onkel.Identity() + onkel.Constant()), onkel.KernelAWV():
+...     scores = learner.learn(learner.init(dim=X.shape[1]), X, y)
+...     print(round(float(np.mean((scores - y)[200:] ** 2)), 2))
+0.59
+0.27
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_inputs, check_labelled, check_weight
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel._validate import instance, real
+from onkel.errors import InputError
+from onkel.kernels import Gaussian, Kernel
+from onkel.learners.protocol import check_room, check_sizes, check_wider
+from onkel.linalg.cholesky import append, is_factor, packed, solve
+from onkel.state import growing, grown
+
+ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
+SMALLEST_PIVOT = 1e-12  # pivot² relative to k(x, x); below it rounding would decide
+
+
+@dataclass
+class State:
+    points: Matrix = growing(0)  # (capacity, dim)
+    factor: Vector = growing(0)  # L, packed
+    targets: Matrix = growing(0)  # (capacity, outputs)  v = L⁻¹y
+    size: int = 0  # rows learnt
+    clamped: int = 0  # times rounding made s negative and it was set to 0
+    raised: int = 0  # times the ridge was below rounding and the pivot was raised
+    dim: int = 1
+    outputs: int = 1
+
+
+@dataclass(frozen=True)
+class Exact(ABC):
+    """What the two have in common: everything but the last step from m and s to the score."""
+
+    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    lam: float = 1.0  # λ: the ridge
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    multi_output: ClassVar[bool] = True
+    bounded: ClassVar[bool] = False
+    cut_tolerance: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        real(self, "lam", least=1e-30, most=1e30)
+
+    @property
+    @abstractmethod
+    def _last_step(self) -> tuple[bool, float]:
+        """Whether the score is shrunk by λ/(λ + s), and the size to which it is clipped."""
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        return State(np.zeros((0, dim)), np.zeros(0), np.zeros((0, outputs)), dim=dim, outputs=outputs)
+
+    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
+        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
+        weights = check_weight(weight, len(rows))
+        return self._rounds(state, rows, labels, weights).reshape(shape)
+
+    def predict(self, state: State, X: ArrayLike) -> Vector:
+        """The score of each row as if it came next; changes nothing."""
+        rows = check_inputs(X, state.dim)
+        scores = self._rounds(
+            state, rows, np.zeros((len(rows), state.outputs)), np.zeros(len(rows))
+        )  # weights 0: nothing is learnt
+        return scores if state.outputs > 1 else scores[:, 0]
+
+    def _rounds(self, state: State, X: Matrix, Y: Matrix, weight: Vector) -> Matrix:
+        """The state only ever gets longer, so nothing is learnt before `size` says so, after the last row."""
+        own = self.kernel.diagonal(X)
+        scores = np.empty(Y.shape)
+        size, clamped, raised = state.size, 0, 0
+        check_room(self, 8 * packed(size + int(np.count_nonzero(weight))), "PKAWVNystroem() keeps few rows, PKAWV() none")
+        try:
+            for start in range(0, len(X), ROWS_AT_ONCE):
+                now = slice(start, start + ROWS_AT_ONCE)
+                new = X[now][weight[now] > 0.0]
+                after = size + len(new)
+                state.points = grown(state.points, after)
+                state.factor = grown(state.factor, packed(after))
+                state.targets = grown(state.targets, after)
+                state.points[size:after] = new
+                K = np.empty((len(X[now]), after))
+                self.kernel.fill(X[now], state.points[:after], K)
+                clamps, raises = _learn(
+                    K, own[now], Y[now], weight[now], self.lam, *self._last_step, state.factor, state.targets, size, scores[now]
+                )
+                size, clamped, raised = after, clamped + clamps, raised + raises
+        except BaseException:
+            state.points[state.size :] = 0.0
+            state.factor[packed(state.size) :] = 0.0
+            state.targets[state.size :] = 0.0
+            raise
+        state.size, state.clamped, state.raised = size, state.clamped + clamped, state.raised + raised
+        return scores
+
+    def widen(self, state: State, outputs: int) -> None:
+        """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
+        outputs = check_wider(self, state, outputs)
+        state.targets = np.pad(state.targets, ((0, 0), (0, outputs - state.outputs)))
+        state.outputs = outputs
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold; t rows hold about 4t² + 8t(dim + outputs), or up to twice that."""
+        return 8 * 5
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        if len(state.points) < state.size or len(state.targets) < state.size or len(state.factor) < packed(state.size):
+            raise InputError("its arrays are shorter than its size says")
+        points = state.points[: state.size]
+        K = np.empty((state.size, state.size))
+        self.kernel.fill(points, points, K)
+        if not is_factor(state.factor, K):
+            raise InputError("its factor is not one of its points' kernel matrix")
+
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        said = []
+        if state.raised:
+            said.append(
+                f"lam is below the rounding of k(x, x) for {state.raised} rows, which were learnt with a larger one; raise lam"
+            )
+        if state.clamped:
+            said.append(f"rounding made a variance negative {state.clamped} times; it was set to 0")
+        return said
+
+
+@final
+@dataclass(frozen=True)
+class KernelAWV(Exact):
+    """The Azoury-Warmuth-Vovk forecaster in the whole space of a kernel: the best regret, at O(t²) a row."""
+
+    _last_step = (True, math.inf)
+
+
+@final
+@dataclass(frozen=True)
+class KernelRidge(Exact):
+    """Kernel ridge regression, refitted after every row; its scores may be clipped to [−clip, clip]."""
+
+    clip: float | None = None  # the largest size of a label, where it is known
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real(self, "clip", least=0.0, optional=True)
+
+    @property
+    def _last_step(self) -> tuple[bool, float]:
+        return False, math.inf if self.clip is None else self.clip
+
+
+@hot
+def _learn(
+    K: Matrix, own: Vector, Y: Matrix, weight: Vector, lam: float, awv: bool, clip: float,
+    L: Vector, targets: Matrix, size: int, scores: Matrix,
+) -> tuple[int, int]:  # fmt: skip
+    """Score each row, then append it if it has a weight. Returns how often s was clamped and a pivot raised."""
+    clamped, raised = 0, 0
+    l = np.empty(K.shape[1])
+    for i in range(K.shape[0]):
+        l[:size] = K[i, :size]
+        solve(L, size, l)
+        s = own[i] - np.dot(l[:size], l[:size])
+        if s < 0.0:
+            clamped += weight[i] > 0.0
+            s = 0.0
+        square = lam / weight[i] + s if weight[i] > 0.0 else 1.0
+        if square < SMALLEST_PIVOT * own[i]:
+            raised += weight[i] > 0.0
+            square = SMALLEST_PIVOT * own[i]
+        pivot = np.sqrt(square)
+        for o in range(Y.shape[1]):
+            m = 0.0
+            for j in range(size):
+                m += l[j] * targets[j, o]
+            scores[i, o] = min(max(m * (lam / (lam + s)) if awv else m, -clip), clip)
+            if weight[i] > 0.0:
+                targets[size, o] = (Y[i, o] - m) / pivot
+        if weight[i] > 0.0:
+            append(L, size, l, pivot)
+            size += 1
+    return clamped, raised
