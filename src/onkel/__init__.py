@@ -6,14 +6,14 @@ scores = learner.learn(state, X, y)                                             
 scores = learner.predict(state, X)                                                changes nothing
 """
 
-from onkel import data
+from onkel import data, measure
 from onkel.dictionary import Kors, Uniform
 from onkel.errors import FileError, InputError
 from onkel.features import Basis, Chain, Constant, Fourier, Identity, Nystroem, Standardize, Taylor
 from onkel.kernels import CustomKernel, Gaussian, Laplacian, Linear, Polynomial
 from onkel.learners import PKAWV, KernelAWV, KernelRidge, PKAWVNystroem
 from onkel.losses import EpsilonInsensitive, Hinge, Logistic, Square, SquaredEpsilonInsensitive, SquaredHinge
-from onkel.measure import Trace, prequential
+from onkel.measure import Regret, Trace, effective_dimension, prequential, regret
 from onkel.persist import load, parse, save
 from onkel.state import nbytes
 
@@ -39,6 +39,7 @@ __all__ = [
     "Nystroem",
     "PKAWVNystroem",
     "Polynomial",
+    "Regret",
     "Square",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
@@ -47,9 +48,12 @@ __all__ = [
     "Trace",
     "Uniform",
     "data",
+    "effective_dimension",
     "load",
+    "measure",
     "nbytes",
     "parse",
     "prequential",
+    "regret",
     "save",
 ]

@@ -1,0 +1,90 @@
+"""Streams that are made against a learner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from onkel._types import Matrix, Vector
+from onkel.errors import InputError
+from onkel.kernels import Kernel
+
+CANDIDATES = 256  # random inputs that the greedy adversary looks at in a round
+CLIMBS = 4  # of the best of them are improved
+STEPS = 12  # of coordinate search a climb
+FIRST_STEP = 0.25
+
+
+def greedy(
+    learner: Any, rounds: int, dim: int, kernel: Kernel, lam: float, largest: float = 1.0, seed: int = 0
+) -> tuple[Matrix, Vector, Vector]:
+    """(X, y, scores): in each round the (x, y) in [−1, 1]^dim × [−B, B] that adds most to the learner's regret.
+
+    With m and s the ridge prediction and variance at x from the rounds so far, a round adds to the regret in the kernel's space
+
+        (y − ŷ(x))² − λ(y − m(x))²/(λ + s(x)),
+
+    which is convex in y: the worst label is −B or B. x is the best of many random candidates, climbed uphill. Only `predict` and
+    `learn` of the learner are used.
+
+    Jézéquel, Gaillard & Rudi (2019), appendix G, where SciPy searches for x and y.
+
+    >>> learner = onkel.KernelAWV(kernel=onkel.Gaussian(width=1.0))
+    >>> X, y, scores = onkel.measure.adversaries.greedy(learner, rounds=20, dim=2, kernel=learner.kernel, lam=1.0)
+    >>> sorted(set(y.tolist()))
+    [-1.0, 1.0]
+    """
+    if rounds < 0 or not largest > 0.0:
+        raise InputError(f"rounds must be at least 0 and largest positive, got {rounds!r} and {largest!r}")
+    rng = np.random.default_rng(seed)
+    state = learner.init(dim)
+    X, y, scores = np.empty((rounds, dim)), np.empty(rounds), np.empty(rounds)
+    for t in range(rounds):
+        past = _Past(kernel, X[:t], y[:t], lam)
+
+        def gain(rows: Matrix, past: _Past = past) -> Vector:
+            return past.gain(rows, learner.predict(state, rows), largest)
+
+        candidates = rng.uniform(-1.0, 1.0, (CANDIDATES, dim))
+        first = np.argsort(-gain(candidates), kind="stable")[:CLIMBS]
+        climbed = np.array([_climb(gain, x) for x in candidates[first]])
+        X[t] = climbed[np.argmax(gain(climbed))]
+        y[t] = past.worst_label(X[t : t + 1], learner.predict(state, X[t : t + 1]), largest)[0]
+        scores[t] = learner.learn(state, X[t : t + 1], y[t : t + 1])[0]
+    return X, y, scores
+
+
+class _Past:
+    """The ridge regression of the rounds so far: what the best function in hindsight will make of one more."""
+
+    def __init__(self, kernel: Kernel, X: Matrix, y: Vector, lam: float) -> None:
+        self.kernel, self.X, self.lam = kernel, X, lam
+        self.L = np.linalg.cholesky((kernel(X, X) if len(X) else np.empty((0, 0))) + lam * np.eye(len(X)))
+        self.v = np.linalg.solve(self.L, y)
+
+    def gains(self, rows: Matrix, scores: Vector, label: float) -> Vector:
+        l = np.linalg.solve(self.L, self.kernel(self.X, rows)) if len(self.X) else np.empty((0, len(rows)))
+        s = np.maximum(self.kernel.diagonal(rows) - np.sum(l * l, axis=0), 0.0)
+        return np.asarray((label - scores) ** 2 - self.lam * (label - self.v @ l) ** 2 / (self.lam + s))
+
+    def gain(self, rows: Matrix, scores: Vector, largest: float) -> Vector:
+        return np.maximum(self.gains(rows, scores, largest), self.gains(rows, scores, -largest))
+
+    def worst_label(self, rows: Matrix, scores: Vector, largest: float) -> Vector:
+        return np.where(self.gains(rows, scores, largest) >= self.gains(rows, scores, -largest), largest, -largest)
+
+
+def _climb(gain: Any, x: Vector) -> Vector:
+    """Uphill along the coordinates, by steps that halve where none helps; all 2·dim neighbours are asked in one call."""
+    dim, step = x.size, FIRST_STEP
+    best = float(gain(x[None, :])[0])
+    for _ in range(STEPS):
+        neighbours = np.clip(x + step * np.vstack([np.eye(dim), -np.eye(dim)]), -1.0, 1.0)
+        values = gain(neighbours)
+        k = int(np.argmax(values))
+        if values[k] > best:
+            x, best = neighbours[k], float(values[k])
+        else:
+            step /= 2.0
+    return x

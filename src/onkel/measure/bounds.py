@@ -1,0 +1,238 @@
+"""What the theorems promise: upper bounds on the regret R = Σ(y − ŷ)² − min_f [Σ(y − f)² + λ‖f‖²], as numbers.
+
+Each function states its theorem and its conditions, and refuses to give a number where they do not hold. `largest` is B, a bound on
+|y|; None takes the largest label of the stream. n is the number of rows, κ² the largest k(x, x).
+
+JGR: Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS.
+Departs from the paper: Theorem 9 is printed with λ in the place of λ², and without λ‖f‖².
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_block
+from onkel._types import Matrix, Vector
+from onkel.dictionary import Kors
+from onkel.errors import InputError
+from onkel.features import Nystroem, Taylor
+from onkel.kernels import Gaussian, Kernel
+from onkel.measure.regret import Space, effective_dimension, embed, log_det, missing
+
+ROUNDING = 1e-9  # by how much, relatively, a condition may be missed
+
+
+def kernel_awv(kernel: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
+    """B² ln det(I + K/λ): `KernelAWV` against every f of the kernel's space; `PKAWV` on features against every f of their span.
+
+    JGR Proposition 1. Conditions: |y| ≤ B. Every input, every order.
+    """
+    return _largest(y, largest) ** 2 * log_det(kernel, X, lam)
+
+
+def kernel_awv_by_dimension(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
+    """B² d_eff(λ) ln(e + enκ²/λ): the same, in terms of the effective dimension.
+
+    JGR Propositions 1 and 2. Conditions: |y| ≤ B.
+    """
+    return _largest(y, largest) ** 2 * _dimension_term(kernel, check_block("X", X), lam)
+
+
+def clipped_ridge(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, clip: float) -> float:
+    """4B² ln det(I + K/λ): `KernelRidge` whose scores are clipped to [−B, B].
+
+    Zhdanov & Kalnishkan (2013), An identity for kernel ridge regression. Conditions: |y| ≤ clip = B.
+    """
+    return 4.0 * _largest(y, clip) ** 2 * log_det(kernel, X, lam)
+
+
+def fixed_span(kernel: Kernel, features: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
+    """B² ln det(I + K/λ) + (μ + λ)nμB²/λ², μ = ‖(I − P)C^½‖²: `PKAWV` on features, against every f of the *kernel's* space.
+
+    JGR Theorem 3. Conditions: |y| ≤ B; the features are orthonormal in the kernel's space.
+    """
+    B, mu = _largest(y, largest), missing(kernel, X, features)
+    return B**2 * (log_det(kernel, X, lam) + (mu + lam) * len(check_block("X", X)) * mu / lam**2)
+
+
+def taylor_degree(n: int, lam: float, radius: float, width: float) -> int:
+    """The degree M = ⌈max(8R²/σ², 2 ln(n/min(λ, 1)))⌉ that JGR Theorem 4 asks for."""
+    return math.ceil(max(8.0 * radius**2 / width**2, 2.0 * math.log(n / min(lam, 1.0))))
+
+
+def taylor(features: Taylor, X: ArrayLike, y: ArrayLike, lam: float, radius: float, largest: float | None = None) -> float:
+    """1.5 B² ln det(I + K/λ): `PKAWV` on Taylor features of a high degree, against every f of the Gaussian kernel's space.
+
+    JGR Theorem 4. Conditions: |y| ≤ B; ‖x‖ ≤ R; degree ≥ `taylor_degree`.
+    """
+    rows = check_block("X", X)
+    width = math.sqrt(rows.shape[1]) if features.width is None else features.width
+    _within(rows, radius)
+    degree = taylor_degree(len(rows), lam, radius, width)
+    if features.degree < degree:
+        raise InputError(f"the theorem asks for degree {degree} or more, got {features.degree}")
+    return 1.5 * _largest(y, largest) ** 2 * log_det(Gaussian(width), rows, lam)
+
+
+def gaussian_dimension(n: int, dim: int, lam: float, radius: float, width: float) -> float:
+    """d_eff(λ) ≤ 3(6 + 41R²/(2dσ²) + 3 ln(n/λ)/d)^d, for the Gaussian kernel.
+
+    Altschuler, Bach, Rudi & Weed (2018), quoted by JGR after Theorem 4. Conditions: ‖x‖ ≤ R, λ ≤ n.
+    """
+    if not 0.0 < lam <= n:
+        raise InputError(f"lam must be positive and at most n = {n}, got {lam:g}")
+    return 3.0 * (6.0 + 41.0 / dim * radius**2 / (2.0 * width**2) + 3.0 / dim * math.log(n / lam)) ** dim
+
+
+def kors(kernel: Kernel, X: ArrayLike, dictionary: Kors, delta: float) -> tuple[float, float]:
+    """μ and 9 d_eff(μ) ln²(2n/δ): with probability 1 − δ, in all rounds, bounds on ‖(I − P)C^½‖² and on the number of points.
+
+    JGR Proposition 5. Conditions: accuracy ½, oversampling ≥ 12 ln(n/δ).
+    """
+    rows = check_block("X", X)
+    _theory(dictionary, len(rows), delta)
+    return dictionary.mu, 9.0 * effective_dimension(kernel, rows, dictionary.mu) * math.log(2.0 * len(rows) / delta) ** 2
+
+
+def nystroem(
+    kernel: Kernel,
+    X: ArrayLike,
+    y: ArrayLike,
+    lam: float,
+    dictionary: Kors,
+    points: int,
+    delta: float,
+    largest: float | None = None,
+) -> float:
+    """B² d_eff(λ) ln(e + enκ²/λ) + 2B²(m + 1)nμ/λ: `PKAWVNystroem` whose KORS has taken m points, with probability 1 − δ.
+
+    JGR Theorem 6. Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ); no budget; the history is kept.
+    """
+    rows = check_block("X", X)
+    _theory(dictionary, len(rows), delta)
+    B = _largest(y, largest)
+    return B**2 * (_dimension_term(kernel, rows, lam) + 2.0 * (points + 1) * _span_term(len(rows), dictionary.mu, lam))
+
+
+def known_inputs(
+    kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, dictionary: Kors, delta: float, largest: float | None = None
+) -> float:
+    """B² d_eff(λ) ln(e + enκ²/λ) + 2B²nμ/λ: `PKAWV` on the points that KORS chose from the inputs, known beforehand.
+
+    JGR Theorem 3 with Proposition 5, as in the proof of Corollary 8; with probability 1 − δ.
+    Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ).
+    """
+    rows = check_block("X", X)
+    _theory(dictionary, len(rows), delta)
+    return _largest(y, largest) ** 2 * (_dimension_term(kernel, rows, lam) + 2.0 * _span_term(len(rows), dictionary.mu, lam))
+
+
+def growing_span(
+    kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, joined: Sequence[int] | Vector, largest: float | None = None
+) -> float:
+    """Σ y_t² z_tᵀA_t⁻¹z_t + Σ_t (μ_t + λ)tμ_tB²/λ²: `PKAWVNystroem`, whatever dictionary it had.
+
+    `joined` are the rows of X that joined the span, in order: `state.joined[state.spanning]` where every row was learnt. μ_t is
+    ‖(P_{t+1} − P_t)C_t^½‖², and P_{n+1} = I. JGR Theorem 9. Conditions: |y| ≤ B; the history is kept.
+    """
+    rows, labels = check_block("X", X), np.asarray(y, dtype=float)
+    n, B = len(rows), _largest(y, largest)
+    joined = np.asarray(joined, dtype=np.int64)
+    if joined.size and not (np.all(np.diff(joined) > 0) and joined[0] >= 0 and joined[-1] < n):
+        raise InputError(f"joined must be increasing row numbers of X, from 0 to {n - 1}")
+    rest = float(np.linalg.eigvalsh(kernel(rows, rows))[-1])
+    total = 0.0
+    if joined.size:
+        span = Nystroem(kernel, rows[joined])
+        Z = embed(span, rows)
+        if Z.shape[1] < joined.size:
+            raise InputError("some of the rows that joined lie in the span of the others; leave them out")
+        rest = missing(kernel, rows, span)
+        changes = [(int(t), float(Z[:t, j] @ Z[:t, j])) for j, t in enumerate(joined)]
+        total = float(labels**2 @ _leverages(Z, joined, lam)) + _moved(changes, lam, B)
+    return total + _moved([(n, rest)], lam, B)
+
+
+def growing_span_rate(n: float, points: float, capacity: float) -> float:
+    """The order of the regret of `PKAWVNystroem` with about m points: n^(γ/(1+γ)) if m ≥ n^(2γ/(1−γ²)), else n m^(½−1/(2γ)).
+
+    JGR Corollary 7, up to logarithms and constants, for the best λ and μ = n m^(−1/γ).
+    Conditions: d_eff(λ) ≤ (n/λ)^γ for all λ, with γ = `capacity` in (0, 1); 1 ≤ m ≤ n.
+    """
+    _rates(n, points, capacity)
+    if points < n ** (2.0 * capacity / (1.0 - capacity**2)):
+        return float(n * points ** (0.5 - 0.5 / capacity))
+    return float(n ** (capacity / (1.0 + capacity)))
+
+
+def known_inputs_rate(n: float, points: float, capacity: float) -> float:
+    """The order of the regret where the inputs are known beforehand: n^(γ/(1+γ)) if m ≥ n^(2γ/(1+γ)), else n m^(−1/(2γ)).
+
+    JGR Corollary 8, up to logarithms and constants, for the best λ and μ = n m^(−1/γ). Conditions: as for `growing_span_rate`.
+    """
+    _rates(n, points, capacity)
+    if points < n ** (2.0 * capacity / (1.0 + capacity)):
+        return float(n * points ** (-0.5 / capacity))
+    return float(n ** (capacity / (1.0 + capacity)))
+
+
+def _dimension_term(kernel: Kernel, X: Matrix, lam: float) -> float:
+    kappa2 = float(np.max(kernel.diagonal(X), initial=0.0))
+    return effective_dimension(kernel, X, lam) * math.log(math.e + math.e * len(X) * kappa2 / lam)
+
+
+def _span_term(n: int, mu: float, lam: float) -> float:
+    if lam < mu:
+        raise InputError(f"the theorem asks for lam ≥ mu, got {lam:g} and {mu:g}")
+    return n * mu / lam
+
+
+def _moved(changes: Sequence[tuple[int, float]], lam: float, B: float) -> float:
+    return sum((mu + lam) * t * mu * B**2 / lam**2 for t, mu in changes)
+
+
+def _leverages(Z: Matrix, joined: Vector, lam: float) -> Vector:
+    """z_tᵀA_t⁻¹z_t in the coordinates that were there in round t."""
+    n, r = Z.shape
+    out, S = np.zeros(n), np.zeros((r, r))
+    for t in range(n):
+        S += np.outer(Z[t], Z[t])
+        now = int(np.searchsorted(joined, t, side="right"))
+        z = Z[t, :now]
+        out[t] = z @ np.linalg.solve(S[:now, :now] + lam * np.eye(now), z) if now else 0.0
+    return out
+
+
+def _largest(y: ArrayLike, largest: float | None) -> float:
+    found = float(np.max(np.abs(np.asarray(y, dtype=float)), initial=0.0))
+    if largest is None:
+        return found
+    if not found <= largest < math.inf:
+        raise InputError(f"the bound is for |y| ≤ {largest:g}, but a label is {found:g}")
+    return float(largest)
+
+
+def _within(X: Matrix, radius: float) -> None:
+    longest = float(np.sqrt(np.max(np.sum(X**2, axis=1), initial=0.0)))
+    if longest > radius * (1.0 + ROUNDING):
+        raise InputError(f"the bound is for ‖x‖ ≤ {radius:g}, but a row has {longest:g}")
+
+
+def _theory(dictionary: Kors, n: int, delta: float) -> None:
+    """The dictionary is one that JGR Proposition 5 speaks of."""
+    if not 0.0 < delta < 1.0:
+        raise InputError(f"delta must lie between 0 and 1, got {delta!r}")
+    needed = 12.0 * math.log(n / delta)
+    if dictionary.accuracy != 0.5 or dictionary.oversampling < needed * (1.0 - ROUNDING):
+        raise InputError(
+            f"the bound is for Kors with accuracy 0.5 and oversampling at least 12 ln(n/δ) = {needed:.4g}, got {dictionary!r}"
+        )
+
+
+def _rates(n: float, points: float, capacity: float) -> None:
+    if not (0.0 < capacity < 1.0 and 1.0 <= points <= n):
+        raise InputError(f"the rates are for capacity in (0, 1) and 1 ≤ points ≤ n, got {capacity:g}, {points:g} and {n:g}")

@@ -1,0 +1,161 @@
+"""Regret: what the scores cost beyond the best function in hindsight, and the quantities that the bounds are made of.
+
+    R_t = Σ_{s≤t} (y_s − ŷ_s)² − min_f [ Σ_{s≤t} (y_s − f(x_s))² + λ‖f‖² ]
+
+f ranges over the whole space of a kernel (in the dual: (K + λI)⁻¹, for up to LARGEST_DUAL rows) or over the span of features (any
+number of rows). Every prefix comes from one factorisation: with L Lᵀ = K + λI the minimum grows by λ(L⁻¹y)_t² in round t, with
+features by (y_t − m_t)²/(1 + z_tᵀA⁻¹z_t), which is what is left of y_t when the row is rotated into the factor.
+
+>>> X, y = onkel.data.smooth(300, seed=0)
+>>> learner = onkel.KernelAWV(kernel=onkel.Gaussian(width=1.0))
+>>> scores = learner.learn(learner.init(dim=X.shape[1]), X, y)
+>>> measured = onkel.regret(scores, X, y, learner.kernel, learner.lam)
+>>> measured.total < onkel.measure.bounds.kernel_awv(learner.kernel, X, y, learner.lam)
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_block, check_labelled
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel.errors import InputError
+from onkel.features import Features
+from onkel.features.compose import as_features
+from onkel.kernels import Kernel
+from onkel.linalg.factor import rotate
+
+LARGEST_DUAL = 10_000  # rows: their kernel matrix takes 800 MB
+
+Space = Kernel | Features | tuple[Features, ...]
+
+
+@dataclass(frozen=True)
+class Regret:
+    """After each row: what the scores cost so far, and what the best function in hindsight would have cost, its norm included."""
+
+    loss: Vector
+    best: Vector
+
+    @property
+    def curve(self) -> Vector:
+        """The regret after each row."""
+        return self.loss - self.best
+
+    @property
+    def total(self) -> float:
+        """The regret after the last row."""
+        return float(self.loss[-1] - self.best[-1]) if len(self.loss) else 0.0
+
+
+def regret(scores: ArrayLike, X: ArrayLike, y: ArrayLike, space: Space, lam: float) -> Regret:
+    """The regret of the scores of a stream, in the square loss, against every f of a kernel's space or of features' span."""
+    rows, labels, shape = _stream(X, y)
+    given = np.asarray(scores, dtype=float)
+    if given.shape != shape:
+        raise InputError(f"scores must have y's shape {shape}, got {given.shape}")
+    loss = np.sum((given.reshape(labels.shape) - labels) ** 2, axis=1)
+    return Regret(np.cumsum(loss), np.cumsum(_growth(rows, labels, space, _positive("lam", lam))))
+
+
+def best_in_hindsight(X: ArrayLike, y: ArrayLike, space: Space, lam: float) -> float:
+    """min_f [ Σ (y − f(x))² + λ‖f‖² ]."""
+    rows, labels, _ = _stream(X, y)
+    return float(np.sum(_growth(rows, labels, space, _positive("lam", lam))))
+
+
+def spectrum(space: Space, X: ArrayLike) -> Vector:
+    """The eigenvalues of the kernel matrix of X, largest first; those that rounding made negative are 0."""
+    rows = check_block("X", X)
+    if isinstance(space, Kernel):
+        values = np.linalg.eigvalsh(gram(space, rows))
+    else:
+        Z = embed(space, rows)
+        values = np.linalg.eigvalsh(Z.T @ Z)
+    return np.asarray(np.maximum(values[::-1], 0.0))
+
+
+def effective_dimension(kernel: Space, X: ArrayLike, lam: float) -> float:
+    """d_eff(λ) = Tr K(K + λI)⁻¹: how many directions the rows of X really use, seen through a ridge λ.
+
+    >>> X = np.random.default_rng(0).uniform(-1.0, 1.0, (500, 2))
+    >>> [round(onkel.effective_dimension(onkel.Gaussian(width=1.0), X, lam), 1) for lam in (10.0, 1.0, 0.1)]
+    [5.0, 8.9, 13.4]
+    """
+    values = spectrum(kernel, X)
+    return float(np.sum(values / (values + _positive("lam", lam))))
+
+
+def log_det(kernel: Space, X: ArrayLike, lam: float) -> float:
+    """ln det(I + K/λ) = Σ ln(1 + λ_k(K)/λ)."""
+    return float(np.sum(np.log1p(spectrum(kernel, X) / _positive("lam", lam))))
+
+
+def missing(kernel: Kernel, X: ArrayLike, features: Space) -> float:
+    """‖(I − P)C^½‖² = λ_max(K − ZZᵀ): what the span of features leaves out of the covariance of X's rows.
+
+    The features must be orthonormal in the kernel's space, as `Nystroem(kernel, points)` always is, and `Taylor(degree, width)` in
+    that of `Gaussian(width)`.
+    """
+    rows = check_block("X", X)
+    Z = embed(features, rows)
+    rest = gram(kernel, rows) - Z @ Z.T
+    values = np.linalg.eigvalsh(rest)
+    if values[0] < -1e-6 * max(values[-1], np.trace(Z @ Z.T) / len(rows)):
+        raise InputError(f"{features!r:.200} is not orthonormal in the space of {kernel!r:.200}; give them the same width")
+    return max(float(values[-1]), 0.0)
+
+
+def gram(kernel: Kernel, X: Matrix) -> Matrix:
+    """The kernel matrix of a block, where it is affordable."""
+    if len(X) > LARGEST_DUAL:
+        raise InputError(f"{len(X):,} rows are too many for a kernel matrix (at most {LARGEST_DUAL:,}); give features in its place")
+    kernel.diagonal(X)
+    return kernel(X, X)
+
+
+def embed(features: Space, X: Matrix) -> Matrix:
+    """The features of each row of X, as if learnt in order."""
+    z = as_features(features)  # type: ignore[arg-type]
+    if not isinstance(z, Features):
+        raise InputError(f"give features, such as Taylor(degree=2), got {features!r:.200}")
+    Z = np.empty((len(X), z.size(X.shape[1])))
+    z.write(z.init(X.shape[1]), X, np.ones(len(X)), Z, 0)
+    return Z
+
+
+def _stream(X: ArrayLike, y: ArrayLike) -> tuple[Matrix, Matrix, tuple[int, ...]]:
+    rows = check_block("X", X)
+    return check_labelled(rows, y, rows.shape[1], np.asarray(y).shape[1] if np.ndim(y) == 2 else 1)
+
+
+def _growth(X: Matrix, Y: Matrix, space: Space, lam: float) -> Vector:
+    """By how much min_f [ Σ (y − f(x))² + λ‖f‖² ] grows in each round."""
+    if isinstance(space, Kernel):
+        L = np.linalg.cholesky(gram(space, X) + lam * np.eye(len(X)))
+        return np.asarray(lam * np.sum(np.linalg.solve(L, Y) ** 2, axis=1)) if len(X) else np.empty(0)
+    growth = np.empty(len(X))
+    _rotate_all(embed(space, X), Y.copy(), lam, growth)
+    return growth
+
+
+@hot
+def _rotate_all(Z: Matrix, Y: Matrix, lam: float, growth: Vector) -> None:
+    n, r = Z.shape
+    outputs = Y.shape[1]
+    R, c = np.eye(r) * np.sqrt(lam), np.zeros((outputs, r))
+    start, m, s = np.zeros(1, np.int64), np.empty((1, outputs)), np.empty(1)
+    for t in range(n):
+        rotate(R, c, Z[t : t + 1], Y[t : t + 1], start, m, s)
+        growth[t] = np.sum(Y[t] ** 2)
+
+
+def _positive(name: str, value: float) -> float:
+    if not 0.0 < value < np.inf:
+        raise InputError(f"{name} must be a positive number, got {value!r}")
+    return float(value)
