@@ -39,8 +39,10 @@ REQUIRED: dict[str, Any] = {
 }  # of fields without a default
 
 CLASSES: list[Any] = [
-    kind for name in onkel.__all__ if dataclasses.is_dataclass(kind := getattr(onkel, name)) and kind is not onkel.Trace
-]  # fmt: skip
+    kind
+    for name in onkel.__all__
+    if dataclasses.is_dataclass(kind := getattr(onkel, name)) and kind not in (onkel.Trace, onkel.Regret)
+]
 
 ODD: list[Any] = [
     0, 1, 2, 3, 17, 1000, 2**62, 0.0, 0.1 + 0.2, 1 / 3, 0.999999, 1e-17, 1e22, 5e-324, -0.0, True, False, None,

@@ -25,6 +25,7 @@ from onkel.random import uniform
 from onkel.state import growing
 
 KORS, UNIFORM = range(2)
+Rule = tuple[int, Vector, Vector, Vector]  # code, params, weights, factor
 ROWS_AT_ONCE = 32
 
 
@@ -43,6 +44,10 @@ class Dictionary(ABC):
     @abstractmethod
     def params(self) -> Vector:
         """The rule's numbers, as compiled code reads them."""
+
+    def rule(self, state: State) -> Rule:
+        """All that compiled code needs to know of the dictionary."""
+        return self.code, self.params(), state.weights, state.factor
 
     def init(self) -> State:
         return State(np.empty(0), np.empty(0))
@@ -78,7 +83,7 @@ class Dictionary(ABC):
             stop = min(t + ROWS_AT_ONCE, len(rows))
             K = np.empty((stop - t, len(taken)))
             kernel.fill(rows[t:stop], rows[taken], K)
-            i = next_taken(self.code, self.params(), state.weights, state.factor, K, own[t:stop], seed, t)
+            i = next_taken(self.rule(state), K, own[t:stop], seed, t)
             t += i
             if i < len(K):
                 state = self.joined(state, K[i], own[t])
@@ -88,8 +93,9 @@ class Dictionary(ABC):
 
 
 @hot
-def chance(code: int, params: Vector, weights: Vector, factor: Vector, k: Vector, own: float, l: Vector) -> float:
+def chance(rule: Rule, k: Vector, own: float, l: Vector) -> float:
     """The probability that a point joins. Fills l, where the rule has a factor: l ← L⁻¹(s∘k)."""
+    code, params, weights, factor = rule
     if code == UNIFORM:
         return float(params[0])
     mu, accuracy, oversampling = params[0], params[1], params[2]
@@ -101,17 +107,16 @@ def chance(code: int, params: Vector, weights: Vector, factor: Vector, k: Vector
 
 
 @hot
-def is_taken(
-    code: int, params: Vector, weights: Vector, factor: Vector, k: Vector, own: float, seed: int, round: int, l: Vector
-) -> bool:
-    return uniform(seed, round, 0) < chance(code, params, weights, factor, k, own, l)
+def is_taken(rule: Rule, k: Vector, own: float, seed: int, round: int, l: Vector) -> bool:
+    """Whether the round's coin lets the point join."""
+    return uniform(seed, round, 0) < chance(rule, k, own, l)
 
 
 @hot
-def next_taken(code: int, params: Vector, weights: Vector, factor: Vector, K: Matrix, own: Vector, seed: int, round: int) -> int:
+def next_taken(rule: Rule, K: Matrix, own: Vector, seed: int, round: int) -> int:
     """The first row of K whose point joins, or the number of rows; row i is of round `round` + i."""
-    l = np.empty(weights.size)
+    l = np.empty(K.shape[1])
     for i in range(K.shape[0]):
-        if is_taken(code, params, weights, factor, K[i], own[i], seed, round + i, l):
+        if is_taken(rule, K[i], own[i], seed, round + i, l):
             return i
     return int(K.shape[0])

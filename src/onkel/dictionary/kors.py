@@ -50,7 +50,7 @@ class Kors(Dictionary):
 
     def joined(self, state: State, k: Vector, own: float) -> State:
         l = np.empty(len(k))
-        p = chance(self.code, self.params(), state.weights, state.factor, k, own, l)
+        p = chance(self.rule(state), k, own, l)
         q = max(own - float(l @ l), 0.0) / self.mu
         pivot = np.sqrt(self.mu * (1.0 + q / p))
         return State(np.append(state.weights, 1.0 / np.sqrt(p)), with_row(state.factor, len(k), l / np.sqrt(p), pivot))

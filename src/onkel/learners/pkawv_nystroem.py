@@ -38,8 +38,8 @@ from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, instance, real, whole
 from onkel.dictionary import Dictionary, Kors
+from onkel.dictionary.dictionary import Rule, is_taken
 from onkel.dictionary.dictionary import State as Sampling
-from onkel.dictionary.dictionary import is_taken
 from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.protocol import check_room, check_sizes, check_wider
@@ -49,6 +49,8 @@ from onkel.state import growing, grown
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 PAST_ROWS_AT_ONCE = 1024
+
+Span = tuple[Counts, Vector, Matrix, Matrix]  # spanning, whitening, R, c
 
 
 @dataclass
@@ -163,11 +165,9 @@ class PKAWVNystroem:
 
     def _learn(self, state: State, K: Matrix, own: Vector, Y: Matrix, weight: Vector, decided: bool, scores: Matrix) -> int:
         """Score and learn rows up to the first whose point joins; how many were done."""
-        full = self.budget is not None and len(state.points) >= self.budget
-        done, state.rows = _learn(
-            self.dictionary.code, self.dictionary.params(), state.sampling.weights, state.sampling.factor, self.seed, state.rows,
-            full, decided, K, own, state.spanning, state.whitening, state.matrix, state.coef, Y, weight, self.awv, scores,
-        )  # fmt: skip
+        asks = self.budget is None or len(state.points) < self.budget
+        rule, span = self.dictionary.rule(state.sampling), (state.spanning, state.whitening, state.matrix, state.coef)
+        done, state.rows = _learn(rule, self.seed, state.rows, asks, decided, K, own, span, Y, weight, self.awv, scores)
         return done
 
     def _keep(self, state: State, X: Matrix, Y: Matrix, weight: Vector) -> None:
@@ -271,17 +271,17 @@ class PKAWVNystroem:
 
 @hot
 def _learn(
-    code: int, params: Vector, weights: Vector, factor: Vector, seed: int, rows: int, full: bool, decided: bool,
-    K: Matrix, own: Vector, spanning: Counts, whitening: Vector, R: Matrix, c: Matrix, Y: Matrix, weight: Vector,
-    awv: bool, scores: Matrix,
+    rule: Rule, seed: int, rows: int, asks: bool, decided: bool, K: Matrix, own: Vector, span: Span,
+    Y: Matrix, weight: Vector, awv: bool, scores: Matrix,
 ) -> tuple[int, int]:  # fmt: skip
     """Rounds up to the first whose point joins: how many were done, and the new count of rows learnt."""
+    spanning, whitening, R, c = span
     r, outputs = spanning.size, Y.shape[1]
-    l, v, z, label = np.empty(weights.size), np.empty(r), np.empty((1, r)), np.empty((1, outputs))
+    l, v, z, label = np.empty(K.shape[1]), np.empty(r), np.empty((1, r)), np.empty((1, outputs))
     start, m, s = np.zeros(1, np.int64), np.empty((1, outputs)), np.empty(1)
     for i in range(K.shape[0]):
         k = K[i]
-        if not full and not (decided and i == 0) and is_taken(code, params, weights, factor, k, own[i], seed, rows, l):
+        if asks and not (decided and i == 0) and is_taken(rule, k, own[i], seed, rows, l):
             return i, rows
         for j in range(r):
             z[0, j] = k[spanning[j]]
