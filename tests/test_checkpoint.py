@@ -910,6 +910,56 @@ def test_a_state_of_another_learner_is_not_saved(path: Path) -> None:
     assert not path.exists()
 
 
+GROWING = [onkel.KernelAWV(lam=0.5), onkel.PKAWVNystroem(lam=0.5), onkel.PKAWVNystroem(keep_history=False)]
+
+
+@pytest.mark.parametrize("learner", GROWING, ids=lambda learner: f"{learner!r:.20}")
+class TestGrowingStates:
+    def test_a_state_of_another_learner_is_not_saved(self, learner: Any, path: Path) -> None:
+        for other in (PKAWV(), *GROWING):
+            if type(other) is not type(learner):
+                with pytest.raises(onkel.InputError, match="save it with the learner that made it"):
+                    onkel.save(path, other, taught(learner))
+
+    def test_an_axis_that_does_not_grow_is_held_to_its_length(self, learner: Any, path: Path) -> None:
+        onkel.save(path, learner, taught(learner))
+        found = unpacked(path)
+        points = np.load(io.BytesIO(found["points.npy"]))
+        packed(path, {**found, "points.npy": npy(points[:, :2])})
+        with pytest.raises(FileError, match=r"points is float64 \(\d+, 2\), its learner has float64 \(0, 3\)"):
+            onkel.load(path)
+        packed(path, {**found, "points.npy": npy(points.ravel())})
+        with pytest.raises(FileError, match="points is float64"):
+            onkel.load(path)
+
+    def test_lengths_that_do_not_belong_together_are_refused(self, learner: Any, path: Path) -> None:
+        """Every array in turn one row shorter, or empty: no such state can be, and nothing breaks."""
+        onkel.save(path, learner, taught(learner))
+        found = unpacked(path)
+        cut = 0
+        for name, data in found.items():
+            array = np.load(io.BytesIO(data)) if name.endswith(".npy") else np.empty(0)
+            for shorter in (array[:-1], array[:0], array[..., :-1]) if array.size else ():
+                if shorter.shape == array.shape:
+                    continue
+                packed(path, {**found, name: npy(shorter)})
+                try:
+                    _, state = onkel.load(path)
+                except FileError:
+                    cut += 1
+                else:  # spare room is nobody's
+                    assert np.array_equal(learner.predict(state, np.eye(3)), learner.predict(taught(learner), np.eye(3)))
+        assert cut >= 4
+
+    def test_a_shape_beyond_memory_is_refused(self, learner: Any, path: Path) -> None:
+        onkel.save(path, learner, taught(learner))
+        found = unpacked(path)
+        for shape in ((2**60, 3), (2**40, 3), (-1, 3), (10**30, 3)):
+            packed(path, {**found, "points.npy": npy(np.zeros((1, 3)), shape=shape)})
+            with small_memory(), pytest.raises(FileError, match="cannot load"):
+                onkel.load(path)
+
+
 @pytest.mark.parametrize("lam", [1.0, 1e-9])
 @pytest.mark.parametrize("change", [("scale", 0.0), ("matrix", -np.eye(4)), ("diagonal", np.zeros(4))])
 def test_a_state_that_no_stream_can_make_is_refused(path: Path, lam: float, change: tuple[str, Any]) -> None:

@@ -13,13 +13,13 @@ from onkel.kernels import Kernel
 CANDIDATES = 256  # random inputs that the greedy adversary looks at in a round
 CLIMBS = 4  # of the best of them are improved
 STEPS = 12  # of coordinate search a climb
-FIRST_STEP = 0.25
+FIRST_STEP = 0.25  # of the side
 
 
 def greedy(
-    learner: Any, rounds: int, dim: int, kernel: Kernel, lam: float, largest: float = 1.0, seed: int = 0
+    learner: Any, rounds: int, dim: int, kernel: Kernel, lam: float, largest: float = 1.0, side: float = 1.0, seed: int = 0
 ) -> tuple[Matrix, Vector, Vector]:
-    """(X, y, scores): in each round the (x, y) in [−1, 1]^dim × [−B, B] that adds most to the learner's regret.
+    """(X, y, scores): in each round the (x, y) in [−side, side]^dim × [−B, B] that adds most to the learner's regret.
 
     With m and s the ridge prediction and variance at x from the rounds so far, a round adds to the regret in the kernel's space
 
@@ -35,8 +35,8 @@ def greedy(
     >>> sorted(set(y.tolist()))
     [-1.0, 1.0]
     """
-    if rounds < 0 or not largest > 0.0:
-        raise InputError(f"rounds must be at least 0 and largest positive, got {rounds!r} and {largest!r}")
+    if rounds < 0 or not (largest > 0.0 and side > 0.0):
+        raise InputError(f"rounds must be at least 0, largest and side positive, got {rounds!r}, {largest!r} and {side!r}")
     rng = np.random.default_rng(seed)
     state = learner.init(dim)
     X, y, scores = np.empty((rounds, dim)), np.empty(rounds), np.empty(rounds)
@@ -46,9 +46,9 @@ def greedy(
         def gain(rows: Matrix, past: _Past = past) -> Vector:
             return past.gain(rows, learner.predict(state, rows), largest)
 
-        candidates = rng.uniform(-1.0, 1.0, (CANDIDATES, dim))
+        candidates = rng.uniform(-side, side, (CANDIDATES, dim))
         first = np.argsort(-gain(candidates), kind="stable")[:CLIMBS]
-        climbed = np.array([_climb(gain, x) for x in candidates[first]])
+        climbed = np.array([_climb(gain, x, side) for x in candidates[first]])
         X[t] = climbed[np.argmax(gain(climbed))]
         y[t] = past.worst_label(X[t : t + 1], learner.predict(state, X[t : t + 1]), largest)[0]
         scores[t] = learner.learn(state, X[t : t + 1], y[t : t + 1])[0]
@@ -75,12 +75,12 @@ class _Past:
         return np.where(self.gains(rows, scores, largest) >= self.gains(rows, scores, -largest), largest, -largest)
 
 
-def _climb(gain: Any, x: Vector) -> Vector:
+def _climb(gain: Any, x: Vector, side: float) -> Vector:
     """Uphill along the coordinates, by steps that halve where none helps; all 2·dim neighbours are asked in one call."""
-    dim, step = x.size, FIRST_STEP
+    dim, step = x.size, FIRST_STEP * side
     best = float(gain(x[None, :])[0])
     for _ in range(STEPS):
-        neighbours = np.clip(x + step * np.vstack([np.eye(dim), -np.eye(dim)]), -1.0, 1.0)
+        neighbours = np.clip(x + step * np.vstack([np.eye(dim), -np.eye(dim)]), -side, side)
         values = gain(neighbours)
         k = int(np.argmax(values))
         if values[k] > best:

@@ -1,0 +1,312 @@
+"""What is special to PKAWVNystroem: complete and given dictionaries, points that are alike, and the printed scheme it replaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import onkel
+from onkel import Gaussian, KernelAWV, KernelRidge, Kors, Nystroem, PKAWVNystroem, Polynomial, Uniform
+from tests.laws.cases import bits
+from tests.oracle import pkawv_nystroem as oracle
+
+Array = NDArray[np.float64]
+
+EVERY = Kors(oversampling=1e30)  # takes every point
+
+
+def plane(n: int, seed: int) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, (n, 2))
+    return X, np.sin(3.0 * X[:, 0]) * X[:, 1] + 0.1 * rng.normal(size=n)
+
+
+def run(learner: Any, X: Array, y: Array) -> tuple[Array, Any]:
+    state = learner.init(X.shape[1])
+    return learner.learn(state, X, y), state
+
+
+@pytest.mark.parametrize("keep_history", [True, False])
+@pytest.mark.parametrize(("awv", "exact"), [(True, KernelAWV), (False, KernelRidge)])
+@pytest.mark.parametrize("dictionary", [EVERY, Uniform(1.0)])
+def test_a_complete_dictionary_is_the_exact_learner(keep_history: bool, awv: bool, exact: Any, dictionary: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=80)
+    kernel = Gaussian(width=1.0)
+    scores, state = run(PKAWVNystroem(kernel, 0.5, dictionary, awv, keep_history), X, y)
+    assert len(state.spanning) == 80
+    assert np.abs(scores - run(exact(kernel, 0.5), X, y)[0]).max() <= 1e-10
+
+
+@pytest.mark.parametrize("awv", [True, False])
+@pytest.mark.parametrize("dictionary", [Uniform(0.15), Kors(mu=1.0)])
+def test_any_dictionary_solves_the_normal_equations(awv: bool, dictionary: Any) -> None:
+    """(K_tmᵀK_tm + λK_mm)α = K_tmᵀ(Y, 0), the scheme of the paper before any update of factors."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 5))
+    y = np.cos(X[:, 1]) * X[:, 0]
+    kernel, lam = Gaussian(width=1.5), 0.7
+    scores, state = run(PKAWVNystroem(kernel, lam, dictionary, awv), X, y)
+    assert 5 < len(state.points) < 90
+    for t in range(120):
+        points = X[state.joined[state.joined <= t]]
+        now = t + 1 if awv else t
+        if not len(points):
+            assert scores[t] == 0.0
+            continue
+        K, targets = kernel(X[:now], points) if now else np.empty((0, len(points))), np.append(y[:t], 0.0)[:now]
+        alpha = np.linalg.solve(K.T @ K + lam * kernel(points, points), K.T @ targets)
+        assert scores[t] == pytest.approx(float(kernel(X[t : t + 1], points)[0] @ alpha), abs=1e-8)
+
+
+def test_a_dictionary_that_is_there_from_the_start_is_a_fixed_embedding() -> None:
+    """The first m rows are taken, and no more: it is PKAWV on their features."""
+    X, y = plane(300, 2)
+    kernel = Gaussian(width=0.7)
+    scores, state = run(PKAWVNystroem(kernel, dictionary=EVERY, budget=15), X, y)
+    assert np.array_equal(state.points, X[:15])
+    fixed, _ = run(onkel.PKAWV(Nystroem(kernel, X[:15])), X, y)
+    assert np.abs(scores - fixed).max() <= 1e-9
+
+
+def test_frozen_past_is_not_the_definition_and_costs_little() -> None:
+    """algorithms differ as soon as a point joins late; both learn."""
+    X, y = plane(600, 3)
+    whole, _ = run(PKAWVNystroem(Gaussian(width=0.5), dictionary=Uniform(0.05)), X, y)
+    frozen, _ = run(PKAWVNystroem(Gaussian(width=0.5), dictionary=Uniform(0.05), keep_history=False), X, y)
+    assert np.abs(whole - frozen).max() > 1e-3
+    exact, late = float(np.sum((whole - y) ** 2)), float(np.sum((frozen - y) ** 2))
+    assert exact < late < 1.5 * exact
+
+
+class Printed:
+    """Algorithm 2 as printed (its indentation and weights put right): R of K_tmᵀK_tm + λK_mm by update and downdate."""
+
+    def __init__(self, kernel: Any, lam: float) -> None:
+        self.kernel, self.lam = kernel, lam
+        self.R = np.empty((0, 0))
+
+    def add_row(self, k: Array) -> None:
+        cholup(self.R, k, 1.0)
+
+    def add_point(self, K: Array, a: Array, b: Array, own: float) -> None:
+        """K: past values of the old points; a: of the new one; b: the old points' values at the new one."""
+        d, c = a @ a + self.lam * own, K.T @ a + self.lam * b
+        g = np.sqrt(1.0 + d)
+        self.R = np.block([[self.R, np.zeros((len(b), 1))], [np.zeros((1, len(b) + 1))]])
+        cholup(self.R, np.append(c / (1.0 + g), g), 1.0)
+        cholup(self.R, np.append(c / (1.0 + g), -1.0), -1.0)
+
+
+def cholup(R: Array, x: Array, sign: float) -> None:
+    """RᵀR ± xxᵀ, in place; a square that is not positive ends it."""
+    x = x.copy()
+    for i in range(len(x)):
+        square = R[i, i] ** 2 + sign * x[i] ** 2
+        if square <= 0.0:
+            raise np.linalg.LinAlgError("downdate failed")
+        r = np.sqrt(square)
+        c, s = (r / R[i, i], x[i] / R[i, i]) if R[i, i] else (1.0, 1.0)
+        if R[i, i]:
+            R[i, i + 1 :] = (R[i, i + 1 :] + sign * s * x[i + 1 :]) / c
+            x[i + 1 :] = c * x[i + 1 :] - s * R[i, i + 1 :]
+        else:
+            R[i, i + 1 :] = x[i + 1 :] * x[i] / r
+            x[i + 1 :] = 0.0
+        R[i, i] = r
+
+
+def printed_reaches(learner: PKAWVNystroem, X: Array, state: Any) -> int:
+    """After how many points the printed scheme breaks, on the dictionary that KORS took; their number where it never does."""
+    scheme, taken = Printed(learner.kernel, learner.lam), list[int]()
+    for t in range(len(X)):
+        k = learner.kernel(X[t : t + 1], X[taken])[0] if taken else np.empty(0)
+        scheme.add_row(k)
+        if t in state.joined:
+            past = learner.kernel(X[: t + 1], X[taken]) if taken else np.empty((t + 1, 0))
+            try:
+                scheme.add_point(past, learner.kernel(X[: t + 1], X[t : t + 1])[:, 0], k, 1.0)
+            except np.linalg.LinAlgError:
+                return len(taken)
+            taken.append(t)
+    return len(taken)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_goes_on_where_the_printed_downdate_fails(seed: int) -> None:
+    """2-D data, μ = 1e-3: the printed scheme breaks; ours stays within 1e-6 of the definition in extended precision."""
+    X, y = plane(400, 10 + seed)
+    learner = PKAWVNystroem(Gaussian(width=1.0), dictionary=Kors(mu=1e-3), seed=seed)
+    scores, state = run(learner, X, y)
+    assert len(state.points) > len(state.spanning) > 40
+    assert printed_reaches(learner, X, state) < len(state.points)
+    reference, dictionary = oracle.run(learner, X, y)
+    error = float(np.abs(scores - reference).max())
+    print(f"\nμ = 1e-3: {len(state.points)} points taken, {len(state.spanning)} in the span, error {error:.1e}")
+    assert len(dictionary.points) == len(state.points)
+    assert error <= 1e-6
+
+
+def test_the_printed_scheme_is_right_while_it_lasts() -> None:
+    """So that its failure above is its own, not our transcription's: R is the factor of K_tmᵀK_tm + λK_mm."""
+    X, _ = plane(40, 5)
+    kernel, lam = Gaussian(width=0.3), 1.0
+    scheme, taken = Printed(kernel, lam), list[int]()
+    for t in range(40):
+        k = kernel(X[t : t + 1], X[taken])[0] if taken else np.empty(0)
+        scheme.add_row(k)
+        if t % 7 == 0:
+            past = kernel(X[: t + 1], X[taken]) if taken else np.empty((t + 1, 0))
+            scheme.add_point(past, kernel(X[: t + 1], X[t : t + 1])[:, 0], k, 1.0)
+            taken.append(t)
+    K = kernel(X, X[taken])
+    assert np.abs(scheme.R.T @ scheme.R - K.T @ K - lam * kernel(X[taken], X[taken])).max() <= 1e-9
+
+
+def test_copies_join_once() -> None:
+    """Forty copies of five points: KORS may take a copy, but the span has five directions, and all scores stay finite."""
+    rng = np.random.default_rng(4)
+    X = np.repeat(rng.normal(size=(5, 2)), 40, axis=0)[rng.permutation(200)]
+    y = rng.choice([-1.0, 1.0], 200)
+    for dictionary, points in ((EVERY, 200), (Uniform(1.0), 5)):
+        scores, state = run(PKAWVNystroem(dictionary=dictionary), X, y)
+        assert np.isfinite(scores).all()
+        assert (len(state.points), len(state.spanning)) == (points, 5)
+        assert np.abs(scores - run(KernelAWV(), X, y)[0]).max() <= 1e-9
+
+
+def test_with_a_budget_and_no_history_memory_stops_growing() -> None:
+    X, y = plane(2000, 6)
+    learner = PKAWVNystroem(Gaussian(width=0.3), dictionary=Kors(mu=0.1), keep_history=False, budget=20)
+    state = learner.init(2)
+    learner.learn(state, X[:500], y[:500])
+    size = onkel.nbytes(state)
+    learner.learn(state, X[500:], y[500:])
+    assert onkel.nbytes(state) == size
+    assert len(state.points) == 20
+    assert learner.notes(state)[0].startswith("the dictionary is full: 20 points")
+    assert learner.notes(learner.init(2)) == []
+
+
+def test_with_history_memory_is_a_row_a_row() -> None:
+    X, y = plane(4096, 7)
+    learner = PKAWVNystroem(Gaussian(width=1.0), dictionary=Kors(mu=10.0), budget=10)
+    _, state = run(learner, X, y)
+    assert onkel.nbytes(state) - 8 * 4096 * (2 + 1 + 1) < 8 * 10 * 50
+
+
+def test_an_empty_dictionary_scores_0() -> None:
+    X, y = plane(50, 8)
+    scores, state = run(PKAWVNystroem(dictionary=Uniform(0.0)), X, y)
+    assert np.array_equal(scores, np.zeros(50))
+    assert state.rows == 50
+
+
+def test_the_seed_matters_and_labels_do_not_move_the_dictionary() -> None:
+    X, y = plane(300, 9)
+    dictionaries = [run(PKAWVNystroem(seed=seed), X, y)[1].joined.tolist() for seed in (0, 1)]
+    assert dictionaries[0] != dictionaries[1]
+    assert run(PKAWVNystroem(seed=0), X, -y)[1].joined.tolist() == dictionaries[0]
+
+
+def test_outputs_share_a_span_and_do_not_mix() -> None:
+    X, y = plane(200, 10)
+    both = np.column_stack([y, X[:, 0] ** 2])
+    learner = PKAWVNystroem(Gaussian(width=0.7))
+    state = learner.init(2, 2)
+    scores = learner.learn(state, X, both)
+    for o in range(2):
+        assert np.abs(scores[:, o] - run(learner, X, both[:, o])[0]).max() <= 1e-12
+
+
+def test_whole_weights_are_repeated_rows() -> None:
+    X, y = plane(60, 11)
+    weight = np.random.default_rng(0).integers(1, 4, 60)
+    learner = PKAWVNystroem(Gaussian(width=0.7), dictionary=EVERY, budget=12)
+    weighted, repeated = learner.init(2), learner.init(2)
+    learner.learn(weighted, X, y, weight)
+    learner.learn(repeated, np.vstack([X[:12], np.repeat(X, weight - (np.arange(60) < 12), axis=0)]),
+                  np.concatenate([y[:12], np.repeat(y, weight - (np.arange(60) < 12))]))  # fmt: skip
+    assert np.abs(learner.predict(weighted, X) - learner.predict(repeated, X)).max() <= 1e-9
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dictionary": "Kors"}, r"dictionary must be a Dictionary, such as Kors\(mu=0.1\)"),
+        ({"budget": 0}, "budget must be at least 1, got 0"),
+        ({"budget": 1.5}, "budget must be a whole number"),
+        ({"seed": -1}, "seed must be at least 0"),
+        ({"keep_history": 1}, "keep_history must be True or False"),
+        ({"lam": -1.0}, "lam must be at least"),
+    ],
+)
+def test_a_config_validates_itself(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(onkel.InputError, match=message):
+        PKAWVNystroem(**change)
+
+
+def shorter(name: str) -> Any:
+    return lambda state: setattr(state, name, getattr(state, name)[:-1])
+
+
+CHANGES: dict[str, tuple[Any, str]] = {
+    "a point less": (shorter("points"), "do not belong to its points"),
+    "a point moved": (lambda state: state.points.__setitem__((0, 0), 3.0), "is not one of its points"),
+    "a weight below 1": (lambda state: state.sampling.weights.__setitem__(0, 0.5), "do not belong"),
+    "a factor of nothing": (lambda state: state.sampling.factor.__setitem__(slice(None), 1.0), "is not one of its points"),
+    "a round less": (shorter("joined"), "did not join in the rounds"),
+    "a round twice": (lambda state: state.joined.__setitem__(1, state.joined[0]), "did not join in the rounds"),
+    "a round to come": (lambda state: state.joined.__setitem__(-1, 10**6), "did not join in the rounds"),
+    "points out of range": (lambda state: state.spanning.__setitem__(-1, 10**6), "are not points of its dictionary"),
+    "a negative index": (lambda state: state.spanning.__setitem__(0, -1), "are not points of its dictionary"),
+    "a span point less": (shorter("spanning"), "whitening is not the factor"),
+    "a whitening of nothing": (lambda state: state.whitening.__setitem__(0, 2.0), "whitening is not the factor"),
+    "a matrix too small": (shorter("matrix"), "its matrix does not belong"),
+    "a singular matrix": (lambda state: state.matrix.__setitem__((0, 0), 0.0), "its matrix does not belong"),
+    "coefficients too few": (lambda state: setattr(state, "coef", state.coef[:, :-1]), "its matrix does not belong"),
+    "history too short": (lambda state: setattr(state, "rows", 10**6), "one entry a row"),
+    "histories of two lengths": (shorter("past_weights"), "one entry a row"),
+    "a past row without weight": (lambda state: state.past_weights.__setitem__(0, 0.0), "without weight"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_state_is_checked(name: str) -> None:
+    X, y = plane(100, 12)
+    learner = PKAWVNystroem()
+    _, state = run(learner, X, y)
+    learner.check(state)
+    change, message = CHANGES[name]
+    change(state)
+    with pytest.raises(onkel.InputError, match=message):
+        learner.check(state)
+
+
+def test_a_state_of_other_settings_is_refused() -> None:
+    X, y = plane(100, 13)
+    _, state = run(PKAWVNystroem(), X, y)
+    with pytest.raises(onkel.InputError, match="one entry a row"):
+        PKAWVNystroem(keep_history=False).check(state)
+    with pytest.raises(onkel.InputError, match="its budget is 3"):
+        PKAWVNystroem(budget=3).check(state)
+    with pytest.raises(onkel.InputError, match="do not belong"):
+        PKAWVNystroem(dictionary=Uniform()).check(state)
+    with pytest.raises(onkel.InputError, match="factor"):
+        PKAWVNystroem(Polynomial()).check(state)
+
+
+def test_more_history_than_the_machine_holds_is_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onkel.learners.protocol._memory", lambda: 1e4)
+    learner = PKAWVNystroem()
+    X, y = plane(400, 14)
+    state = learner.init(2)
+    learner.learn(state, X[:50], y[:50])
+    before = bits(state)
+    with pytest.raises(onkel.InputError, match="keep_history=False keeps no rows"):
+        learner.learn(state, X, y)
+    assert bits(state) == before
