@@ -192,6 +192,16 @@ def test_with_a_budget_and_no_history_memory_stops_growing() -> None:
     assert learner.notes(learner.init(2)) == []
 
 
+def test_a_ridge_lost_beside_the_kernel_is_counted_and_said() -> None:
+    X, y = plane(50, 15)
+    learner = PKAWVNystroem(Polynomial(degree=2), lam=1e-10)
+    scores, state = run(learner, 1e3 * X, y)
+    assert np.isfinite(scores).all()
+    assert state.strained > 0
+    assert "rescale X, or raise lam" in learner.notes(state)[-1]
+    assert run(PKAWVNystroem(Polynomial(degree=2)), X, y)[1].strained == 0
+
+
 def test_with_history_memory_is_a_row_a_row() -> None:
     X, y = plane(4096, 7)
     learner = PKAWVNystroem(Gaussian(width=1.0), dictionary=Kors(mu=10.0), budget=10)

@@ -72,6 +72,41 @@ def test_any_sequence_of_updates_keeps_the_matrices(
     assert np.all(np.diag(state.matrix) > 0.0)
 
 
+@settings(max_examples=60, deadline=None)
+@given(sequences(), st.sampled_from([0.01, 1.0, 50.0]))
+def test_rows_that_are_solved_already_and_features_that_join_late(
+    sequence: tuple[Array, Array, Array, list[int]], lam: float
+) -> None:
+    """`learn_solved` row by row, and `border` for features that were 0 or were not there: R and c stay those of A and b."""
+    V, Y, weight, cuts = sequence
+    n, r = V.shape
+    late = r // 2  # features that join in the middle, with their past
+    R, c = np.sqrt(lam) * np.eye(r - late), np.zeros((Y.shape[1], r - late))
+    seen = np.zeros(n, dtype=bool)
+    for t in range(n):
+        while t >= cuts[1] and len(R) < r:
+            j, w = len(R), weight * seen
+            column, target = V[:, :j].T @ (w * V[:, j]), Y.T @ (w * V[:, j])
+            R, c, _ = factor.border(R, c, column, lam + float(w @ V[:, j] ** 2), target, lam)
+        z = V[t, : len(R)] * np.sqrt(weight[t])
+        factor.solve_row(R, z)
+        factor.learn_solved(R, c, z, np.sqrt(weight[t]) * Y[t])
+        seen[t] = True
+    A, b = explicit(V[:, : len(R)], Y, weight, lam, 1.0)
+    assert np.abs(R.T @ R - A).max() <= 1e-9 * np.abs(A).max()
+    assert np.abs(R.T @ c.T - b).max() <= 1e-9 * max(1.0, np.abs(b).max())
+    assert np.all(np.diag(R) > 0.0)
+    assert np.array_equal(R, np.triu(R))
+
+
+def test_a_new_pivot_below_the_ridge_is_raised_and_said() -> None:
+    R, c = np.eye(1), np.zeros((1, 1))
+    wider, _, raised = factor.border(R, c, np.array([1.0]), 1.0 + 1e-20, np.zeros(1), 1e-3)
+    assert raised
+    assert wider[1, 1] == np.sqrt(1e-3)
+    assert not factor.border(R, c, np.array([1.0]), 1.1, np.zeros(1), 1e-3)[2]
+
+
 @settings(max_examples=30, deadline=None)
 @given(sequences(), st.sampled_from([1.0, 0.95]), st.data())
 def test_the_leading_block_is_the_factor_of_the_leading_features(

@@ -44,11 +44,12 @@ from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.protocol import check_room, check_sizes, check_wider
 from onkel.linalg.cholesky import SMALLEST_RESIDUAL, is_factor, packed, solve, solve_transposed, with_row
-from onkel.linalg.factor import border, rotate, solve_row
+from onkel.linalg.factor import border, learn_solved, solve_row
 from onkel.state import growing, grown
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 PAST_ROWS_AT_ONCE = 1024
+LARGEST_LEVERAGE = 1e12  # zᵀA⁻¹z beyond which a row is learnt with fewer than about six digits
 
 Span = tuple[Counts, Vector, Matrix, Matrix]  # spanning, whitening, R, c
 
@@ -67,6 +68,7 @@ class State:
     past_weights: Vector = growing(0)  # (capacity,)
     rows: int = 0  # learnt so far
     raised: int = 0  # times rounding brought a new pivot of R below √λ and it was raised
+    strained: int = 0  # rows whose zᵀA⁻¹z was beyond LARGEST_LEVERAGE
     dim: int = 1
     outputs: int = 1
 
@@ -167,7 +169,8 @@ class PKAWVNystroem:
         """Score and learn rows up to the first whose point joins; how many were done."""
         asks = self.budget is None or len(state.points) < self.budget
         rule, span = self.dictionary.rule(state.sampling), (state.spanning, state.whitening, state.matrix, state.coef)
-        done, state.rows = _learn(rule, self.seed, state.rows, asks, decided, K, own, span, Y, weight, self.awv, scores)
+        done, learnt, strained = _learn(rule, self.seed, state.rows, asks, decided, K, own, span, Y, weight, self.awv, scores)
+        state.rows, state.strained = learnt, state.strained + strained
         return done
 
     def _keep(self, state: State, X: Matrix, Y: Matrix, weight: Vector) -> None:
@@ -236,7 +239,7 @@ class PKAWVNystroem:
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold: next to nothing. The header says how they grow."""
-        return 8 * 4
+        return 8 * 5
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
@@ -266,6 +269,8 @@ class PKAWVNystroem:
             said.append(f"the dictionary is full: {self.budget} points; it learns on with them (raise budget, or mu)")
         if state.raised:
             said.append(f"rounding brought a pivot below the ridge {state.raised} times; it was raised (raise lam)")
+        if state.strained:
+            said.append(f"lam is too small beside k(x, x) for {state.strained} rows: digits were lost (rescale X, or raise lam)")
         return said
 
 
@@ -273,31 +278,30 @@ class PKAWVNystroem:
 def _learn(
     rule: Rule, seed: int, rows: int, asks: bool, decided: bool, K: Matrix, own: Vector, span: Span,
     Y: Matrix, weight: Vector, awv: bool, scores: Matrix,
-) -> tuple[int, int]:  # fmt: skip
-    """Rounds up to the first whose point joins: how many were done, and the new count of rows learnt."""
+) -> tuple[int, int, int]:  # fmt: skip
+    """Rounds up to the first whose point joins: how many were done, the new count of rows learnt, and how many were strained."""
     spanning, whitening, R, c = span
     r, outputs = spanning.size, Y.shape[1]
-    l, v, z, label = np.empty(K.shape[1]), np.empty(r), np.empty((1, r)), np.empty((1, outputs))
-    start, m, s = np.zeros(1, np.int64), np.empty((1, outputs)), np.empty(1)
+    l, z = np.empty(K.shape[1]), np.empty(r)
+    strained = 0
     for i in range(K.shape[0]):
         k = K[i]
         if asks and not (decided and i == 0) and is_taken(rule, k, own[i], seed, rows, l):
-            return i, rows
+            return i, rows, strained
         for j in range(r):
-            z[0, j] = k[spanning[j]]
-        solve(whitening, r, z[0])
-        v[:] = z[0]
-        solve_row(R, v)
-        shrink = 1.0 + np.dot(v, v) if awv else 1.0
+            z[j] = k[spanning[j]]
+        solve(whitening, r, z)
+        solve_row(R, z)
+        s = np.dot(z, z)
+        shrink = 1.0 + s if awv else 1.0
         for o in range(outputs):
-            scores[i, o] = np.dot(c[o], v) / shrink
+            scores[i, o] = np.dot(c[o], z) / shrink
         if weight[i] > 0.0:
             root = np.sqrt(weight[i])
-            z *= root
-            label[0] = Y[i] * root
-            rotate(R, c, z, label, start, m, s)
+            learn_solved(R, c, root * z, root * Y[i])
             rows += 1
-    return K.shape[0], rows
+            strained += s > LARGEST_LEVERAGE
+    return K.shape[0], rows, strained
 
 
 @hot

@@ -152,6 +152,35 @@ def solve_row(R: Matrix, v: Vector) -> None:
             rest[j] -= z * R_i[j]
 
 
+@hot
+def learn_solved(R: Matrix, c: Matrix, z: Vector, y: Vector) -> None:
+    """R and c after the row v = Rᵀz with label y, for a caller that has z = R⁻ᵀv already, from scoring.
+
+    A + v vᵀ = Rᵀ(I + z zᵀ)R, and I + z zᵀ = TᵀT with T_ii = √(σ_i/σ_{i-1}), T_ij = z_i z_j/√(σ_i σ_{i-1}) for j > i, where
+    σ_i = 1 + z_0² + … + z_i². So R ← T R row by row, with w = Σ_{k>i} z_k R_k summed from below; and c ← T⁻ᵀ(c + y z).
+    """
+    r = z.size
+    stretch, share, w = np.empty(r), np.empty(r), np.zeros(r)
+    before = 1.0
+    for i in range(r):
+        after = before + z[i] * z[i]
+        stretch[i] = np.sqrt(after / before)
+        share[i] = z[i] / np.sqrt(after * before)
+        before = after
+    for o in range(y.size):
+        carried = 0.0
+        for i in range(r):
+            c[o, i] = (c[o, i] + z[i] * (y[o] - carried)) / stretch[i]
+            carried += share[i] * c[o, i]
+    for k in range(r):
+        i = r - 1 - k
+        R_i, w_i, t, u, z_i = R[i, i:], w[i:], stretch[i], share[i], z[i]
+        for j in range(R_i.size):
+            x = R_i[j]
+            R_i[j] = t * x + u * w_i[j]
+            w_i[j] += z_i * x
+
+
 def border(R: Matrix, c: Matrix, column: Vector, corner: float, target: Vector, floor: float) -> tuple[Matrix, Matrix, bool]:
     """R and c after A has become [[A, column], [columnᵀ, corner]] and b has become (b, target); and whether the floor was needed.
 
