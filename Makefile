@@ -39,6 +39,7 @@ check: setup  ## ruff (format and lint), mypy strict, import layers
 
 bench: setup  ## speed and start-up, with the stated ratios checked
 	$(BIN)/python bench/speed.py --check
+	$(BIN)/python bench/nystroem.py --check
 	$(BIN)/python bench/start_up.py --check
 
 clean:  ## remove the environment and what tools left behind

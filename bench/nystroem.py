@@ -1,0 +1,159 @@
+"""How the cost of PKAWVNystroem grows: python bench/nystroem.py [--check]
+
+Exponents fitted to seconds a round and bytes, against the round t at a fixed dictionary of m points, and against m. In the exact
+mode the m points join all along the stream, so that a round's share of the joining is in its cost. Beside it Algorithm 2 of its
+paper (Jézéquel et al. 2019), which multiplies with all past rows in every round and keeps their m kernel values, in NumPy, and the
+exact learner, which keeps everything. One thread for everybody.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from threadpoolctl import threadpool_limits
+from timing import Verdicts, seconds
+
+import onkel
+
+Array = NDArray[np.float64]
+console = Console(highlight=False, width=132)
+
+DIM, POINTS, TURNS = 8, 50, 3
+ROUNDS = tuple(2**k for k in range(12, 18))
+SIZES = (50, 100, 200, 400)
+EXACT_ROUNDS = (500, 1000, 2000, 4000)
+KERNEL = onkel.Gaussian(width=2.0)
+
+
+def stream(rows: int) -> tuple[Array, Array]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, DIM))
+    return X, np.sin(X[:, 0]) + 0.1 * rng.normal(size=rows)
+
+
+def exponent(sizes: tuple[int, ...], values: list[float]) -> float:
+    """The slope of ln value against ln size."""
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+
+
+class Nystroem:
+    """Seconds a round, and bytes, of a run of so many rounds in which all points join at even distances."""
+
+    def __init__(self, keep_history: bool) -> None:
+        self.keep_history = keep_history
+
+    def measure(self, rounds: int, points: int = POINTS) -> tuple[float, int]:
+        X, y = stream(rounds)
+        dictionary = onkel.Uniform(min(1.0, 1.3 * points / rounds))
+        learner = onkel.PKAWVNystroem(KERNEL, dictionary=dictionary, keep_history=self.keep_history, budget=points)
+        learner.learn(learner.init(DIM), X[:100], y[:100])  # compiled
+        taken = []
+        for _ in range(TURNS):
+            state = learner.init(DIM)
+            taken.append(seconds(lambda state=state: learner.learn(state, X, y)))  # type: ignore[misc]
+        return statistics.median(taken) / rounds, onkel.nbytes(state)
+
+
+class Printed:
+    """Algorithm 2 after t rounds with m points: one round more, 20 times. Its factor is updated by a QR, which lasts."""
+
+    def measure(self, rounds: int) -> tuple[float, int]:
+        X, y = stream(rounds + 20)
+        points = X[:POINTS]
+        K = np.empty((rounds + 20, POINTS))
+        K[:rounds] = KERNEL(X[:rounds], points)
+        R = np.linalg.qr(np.vstack([K[:rounds], np.linalg.cholesky(KERNEL(points, points)).T]), mode="r")
+
+        def more() -> None:
+            factor = R
+            for t in range(rounds, rounds + 20):
+                K[t] = KERNEL(X[t : t + 1], points)[0]
+                factor = np.linalg.qr(np.vstack([factor, K[t]]), mode="r")
+                targets = K[: t + 1].T @ np.append(y[:t], 0.0)
+                alpha = scipy.linalg.solve_triangular(factor, scipy.linalg.solve_triangular(factor, targets, trans="T"))
+                K[t] @ alpha
+
+        return statistics.median(seconds(more) for _ in range(TURNS)) / 20, K[:rounds].nbytes
+
+
+class Exact:
+    """KernelAWV: 20 rounds after t."""
+
+    def measure(self, rounds: int) -> tuple[float, int]:
+        X, y = stream(rounds + 20 * TURNS)
+        learner = onkel.KernelAWV(KERNEL)
+        state = learner.init(DIM)
+        learner.learn(state, X[:rounds], y[:rounds])
+        held = onkel.nbytes(state)
+        taken = []
+        for turn in range(TURNS):
+            now = slice(rounds + 20 * turn, rounds + 20 * (turn + 1))
+            taken.append(seconds(lambda now=now: learner.learn(state, X[now], y[now])))  # type: ignore[misc]
+        return statistics.median(taken) / 20, held
+
+
+def table(title: str, symbol: str, sizes: tuple[int, ...], rows: dict[str, list[float]]) -> None:
+    """One line a quantity, one column a size, and the fitted exponent."""
+    shown = Table(title=title, box=None, title_justify="left", header_style="bold")
+    shown.add_column("")
+    for heading in (*(f"{symbol} = {size:,}" for size in sizes), "exponent"):
+        shown.add_column(heading, justify="right")
+    for name, values in rows.items():
+        shown.add_row(name, *(f"{value:,.4g}" for value in values), f"{exponent(sizes, values):.2f}")
+    console.print(shown, "")
+
+
+def against_t(verdicts: Verdicts) -> None:
+    contenders: dict[str, Nystroem | Printed] = {
+        "with history": Nystroem(True),
+        "frozen past": Nystroem(False),
+        "Algorithm 2 as printed": Printed(),
+    }
+    rows = {}
+    for name, contender in contenders.items():
+        measured = [contender.measure(t) for t in ROUNDS]
+        rows[f"{name}: µs"] = [1e6 * taken for taken, _ in measured]
+        rows[f"{name}: kB"] = [held / 1e3 for _, held in measured]
+    table(f"against the round t, m = {POINTS} points", "t", ROUNDS, rows)
+    for name, growth in (("with history", 1.0), ("frozen past", 0.0)):
+        verdicts.at_most(f"{name}: exponent of time in t", exponent(ROUNDS, rows[f"{name}: µs"]), 0.15)
+        off = abs(exponent(ROUNDS, rows[f"{name}: kB"]) - growth)
+        verdicts.at_most(f"{name}: |exponent of bytes in t − {growth:g}|", off, 0.1)
+    late = rows["Algorithm 2 as printed: µs"][2:]
+    verdicts.at_least("Algorithm 2 as printed: exponent of time in t, from 16,384 on", exponent(ROUNDS[2:], late), 0.5)
+
+
+def against_m(verdicts: Verdicts) -> None:
+    rows = {}
+    for name, keep in (("with history", True), ("frozen past", False)):
+        rows[f"{name}: µs"] = [1e6 * Nystroem(keep).measure(2**14, m)[0] for m in SIZES]
+        verdicts.at_most(f"{name}: exponent of time in m", exponent(SIZES, rows[f"{name}: µs"]), 2.1)
+    table("against the points m, 16,384 rounds", "m", SIZES, rows)
+
+
+def exact(verdicts: Verdicts) -> None:
+    measured = [Exact().measure(t) for t in EXACT_ROUNDS]
+    rows = {"µs": [1e6 * taken for taken, _ in measured], "kB": [held / 1e3 for _, held in measured]}
+    table("KernelAWV, against the round t", "t", EXACT_ROUNDS, rows)
+    verdicts.at_most("KernelAWV: |exponent of bytes in t − 2|", abs(exponent(EXACT_ROUNDS, rows["kB"]) - 2.0), 0.1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="exit non-zero when a stated exponent is missed")
+    check = parser.parse_args().check
+    verdicts = Verdicts()
+    with threadpool_limits(1):
+        for part in (against_t, against_m, exact):
+            part(verdicts)
+    verdicts.show(check)
+
+
+if __name__ == "__main__":
+    main()
