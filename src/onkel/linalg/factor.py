@@ -153,32 +153,45 @@ def solve_row(R: Matrix, v: Vector) -> None:
 
 
 @hot
-def learn_solved(R: Matrix, c: Matrix, z: Vector, y: Vector) -> None:
-    """R and c after the row v = Rᵀz with label y, for a caller that has z = R⁻ᵀv already, from scoring.
+def stretch(R: Matrix, c: Matrix, z: Vector) -> None:
+    """A ← A + v vᵀ for v = Rᵀz, while θ = R⁻¹c stays as it is: R ← T R and c ← T c, where TᵀT = I + z zᵀ.
 
-    A + v vᵀ = Rᵀ(I + z zᵀ)R, and I + z zᵀ = TᵀT with T_ii = √(σ_i/σ_{i-1}), T_ij = z_i z_j/√(σ_i σ_{i-1}) for j > i, where
-    σ_i = 1 + z_0² + … + z_i². So R ← T R row by row, with w = Σ_{k>i} z_k R_k summed from below; and c ← T⁻ᵀ(c + y z).
+    T_ii = √(σ_i/σ_{i-1}) and T_ij = z_i z_j/√(σ_i σ_{i-1}) for j > i, with σ_i = 1 + z_0² + … + z_i². So row i of T R needs,
+    besides row i of R, only Σ_{k>i} z_k R_k, which is summed from below. Nothing is subtracted.
     """
     r = z.size
-    stretch, share, w = np.empty(r), np.empty(r), np.zeros(r)
+    stretched, share, below = np.empty(r), np.empty(r), np.zeros(r)
     before = 1.0
     for i in range(r):
         after = before + z[i] * z[i]
-        stretch[i] = np.sqrt(after / before)
+        stretched[i] = np.sqrt(after / before)
         share[i] = z[i] / np.sqrt(after * before)
         before = after
-    for o in range(y.size):
-        carried = 0.0
-        for i in range(r):
-            c[o, i] = (c[o, i] + z[i] * (y[o] - carried)) / stretch[i]
-            carried += share[i] * c[o, i]
+    for o in range(c.shape[0]):
+        total = 0.0
+        for k in range(r):
+            i = r - 1 - k
+            x = c[o, i]
+            c[o, i] = stretched[i] * x + share[i] * total
+            total += z[i] * x
     for k in range(r):
         i = r - 1 - k
-        R_i, w_i, t, u, z_i = R[i, i:], w[i:], stretch[i], share[i], z[i]
+        R_i, sums, t, u, z_i = R[i, i:], below[i:], stretched[i], share[i], z[i]
         for j in range(R_i.size):
             x = R_i[j]
-            R_i[j] = t * x + u * w_i[j]
-            w_i[j] += z_i * x
+            R_i[j] = t * x + u * sums[j]
+            sums[j] += z_i * x
+
+
+@hot
+def learn_solved(R: Matrix, c: Matrix, z: Vector, y: Vector) -> None:
+    """Learn the row v = Rᵀz with labels y, for a caller that has z = R⁻ᵀv already, from scoring: θ ← θ + A⁻¹v (y − m)/(1 + s)."""
+    s = np.dot(z, z)
+    for o in range(y.size):
+        step = (y[o] - np.dot(c[o], z)) / (1.0 + s)
+        for i in range(z.size):
+            c[o, i] += step * z[i]
+    stretch(R, c, z)
 
 
 def border(R: Matrix, c: Matrix, column: Vector, corner: float, target: Vector, floor: float) -> tuple[Matrix, Matrix, bool]:
