@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo test test-compiled test-uncompiled test-full check bench clean
+.PHONY: help setup demo test test-compiled test-uncompiled test-full check bench papers clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -41,6 +41,13 @@ bench: setup  ## speed and start-up, with the stated ratios checked
 	$(BIN)/python bench/speed.py --check
 	$(BIN)/python bench/nystroem.py --check
 	$(BIN)/python bench/start_up.py --check
+
+papers: setup  ## re-make the papers' tables and figures (half an hour; ONKEL_DATA names the folder with the data sets)
+	$(BIN)/python -m papers.jezequel2019.table1
+	$(BIN)/python -m papers.jezequel2019.figure1
+	$(BIN)/python -m papers.jezequel2019.figure2
+	$(BIN)/python -m papers.jezequel2019.figure3
+	$(BIN)/python -m papers.jezequel2019.bounds
 
 clean:  ## remove the environment and what tools left behind
 	rm -rf .venv .mypy_cache .ruff_cache .hypothesis dist

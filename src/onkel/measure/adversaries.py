@@ -14,6 +14,7 @@ CANDIDATES = 256  # random inputs that the greedy adversary looks at in a round
 CLIMBS = 4  # of the best of them are improved
 STEPS = 12  # of coordinate search a climb
 FIRST_STEP = 0.25  # of the side
+TIE = 1e-9  # a difference that rounding can make, relative to B²
 
 
 def greedy(
@@ -25,8 +26,9 @@ def greedy(
 
         (y − ŷ(x))² − λ(y − m(x))²/(λ + s(x)),
 
-    which is convex in y: the worst label is −B or B. x is the best of many random candidates, climbed uphill. Only `predict` and
-    `learn` of the learner are used.
+    which is convex in y: the worst label is −B or B, and where both add the same (as they do for `KernelAWV`), the one against the
+    score. x is the best of many random candidates, climbed uphill. Only `predict` and `learn` of the learner are used; where a coin
+    precedes the score, as in KORS, the adversary sees it.
 
     Jézéquel, Gaillard & Rudi (2019), appendix G, where SciPy searches for x and y.
 
@@ -72,7 +74,9 @@ class _Past:
         return np.maximum(self.gains(rows, scores, largest), self.gains(rows, scores, -largest))
 
     def worst_label(self, rows: Matrix, scores: Vector, largest: float) -> Vector:
-        return np.where(self.gains(rows, scores, largest) >= self.gains(rows, scores, -largest), largest, -largest)
+        preference = self.gains(rows, scores, largest) - self.gains(rows, scores, -largest)
+        against = np.where(np.abs(preference) <= TIE * largest**2, -scores, preference)
+        return np.where(against > 0.0, largest, -largest)
 
 
 def _climb(gain: Any, x: Vector, side: float) -> Vector:
