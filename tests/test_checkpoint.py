@@ -924,11 +924,12 @@ class TestGrowingStates:
     def test_an_axis_that_does_not_grow_is_held_to_its_length(self, learner: Any, path: Path) -> None:
         onkel.save(path, learner, taught(learner))
         found = unpacked(path)
-        points = np.load(io.BytesIO(found["points.npy"]))
-        packed(path, {**found, "points.npy": npy(points[:, :2])})
+        name = next(name for name in found if name.endswith("points.npy"))
+        points = np.load(io.BytesIO(found[name]))
+        packed(path, {**found, name: npy(points[:, :2])})
         with pytest.raises(FileError, match=r"points is float64 \(\d+, 2\), its learner has float64 \(0, 3\)"):
             onkel.load(path)
-        packed(path, {**found, "points.npy": npy(points.ravel())})
+        packed(path, {**found, name: npy(points.ravel())})
         with pytest.raises(FileError, match="points is float64"):
             onkel.load(path)
 
@@ -954,8 +955,9 @@ class TestGrowingStates:
     def test_a_shape_beyond_memory_is_refused(self, learner: Any, path: Path) -> None:
         onkel.save(path, learner, taught(learner))
         found = unpacked(path)
+        name = next(name for name in found if name.endswith("points.npy"))
         for shape in ((2**60, 3), (2**40, 3), (-1, 3), (10**30, 3)):
-            packed(path, {**found, "points.npy": npy(np.zeros((1, 3)), shape=shape)})
+            packed(path, {**found, name: npy(np.zeros((1, 3)), shape=shape)})
             with small_memory(), pytest.raises(FileError, match="cannot load"):
                 onkel.load(path)
 

@@ -114,8 +114,8 @@ class TestKors:
         learner = PKAWVNystroem(dictionary=Kors(oversampling=1e30))
         state = learner.init(3)
         learner.learn(state, X, X[:, 0])
-        assert np.array_equal(state.points, X)
-        assert np.array_equal(state.sampling.weights, np.ones(60))
+        assert np.array_equal(state.span.points, X)
+        assert np.array_equal(state.span.sampling.weights, np.ones(60))
 
     def test_a_smaller_mu_keeps_more(self) -> None:
         X = np.random.default_rng(1).uniform(-1.0, 1.0, (2000, 2))
@@ -197,7 +197,7 @@ class TestChoose:
         learner = PKAWVNystroem(Gaussian(width=1.0), dictionary=dictionary, seed=4)
         state = learner.init(2)
         learner.learn(state, X, X[:, 0])
-        assert np.array_equal(dictionary.choose(Gaussian(width=1.0), X, seed=4), state.points)
+        assert np.array_equal(dictionary.choose(Gaussian(width=1.0), X, seed=4), state.span.points)
 
     def test_budget_seed_and_rate(self) -> None:
         X = np.random.default_rng(3).normal(size=(4000, 2))

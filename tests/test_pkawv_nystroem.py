@@ -38,7 +38,7 @@ def test_a_complete_dictionary_is_the_exact_learner(keep_history: bool, awv: boo
     y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=80)
     kernel = Gaussian(width=1.0)
     scores, state = run(PKAWVNystroem(kernel, 0.5, dictionary, awv, keep_history), X, y)
-    assert len(state.spanning) == 80
+    assert len(state.span.spanning) == 80
     assert np.abs(scores - run(exact(kernel, 0.5), X, y)[0]).max() <= 1e-10
 
 
@@ -51,9 +51,9 @@ def test_any_dictionary_solves_the_normal_equations(awv: bool, dictionary: Any) 
     y = np.cos(X[:, 1]) * X[:, 0]
     kernel, lam = Gaussian(width=1.5), 0.7
     scores, state = run(PKAWVNystroem(kernel, lam, dictionary, awv), X, y)
-    assert 5 < len(state.points) < 90
+    assert 5 < len(state.span.points) < 90
     for t in range(120):
-        points = X[state.joined[state.joined <= t]]
+        points = X[state.span.joined[state.span.joined <= t]]
         now = t + 1 if awv else t
         if not len(points):
             assert scores[t] == 0.0
@@ -68,7 +68,7 @@ def test_a_dictionary_that_is_there_from_the_start_is_a_fixed_embedding() -> Non
     X, y = plane(300, 2)
     kernel = Gaussian(width=0.7)
     scores, state = run(PKAWVNystroem(kernel, dictionary=EVERY, budget=15), X, y)
-    assert np.array_equal(state.points, X[:15])
+    assert np.array_equal(state.span.points, X[:15])
     fixed, _ = run(onkel.PKAWV(Nystroem(kernel, X[:15])), X, y)
     assert np.abs(scores - fixed).max() <= 1e-9
 
@@ -126,7 +126,7 @@ def printed_reaches(learner: PKAWVNystroem, X: Array, state: Any) -> int:
     for t in range(len(X)):
         k = learner.kernel(X[t : t + 1], X[taken])[0] if taken else np.empty(0)
         scheme.add_row(k)
-        if t in state.joined:
+        if t in state.span.joined:
             past = learner.kernel(X[: t + 1], X[taken]) if taken else np.empty((t + 1, 0))
             try:
                 scheme.add_point(past, learner.kernel(X[: t + 1], X[t : t + 1])[:, 0], k, 1.0)
@@ -142,12 +142,12 @@ def test_it_goes_on_where_the_printed_downdate_fails(seed: int) -> None:
     X, y = plane(400, 10 + seed)
     learner = PKAWVNystroem(Gaussian(width=1.0), dictionary=Kors(mu=1e-3), seed=seed)
     scores, state = run(learner, X, y)
-    assert len(state.points) > len(state.spanning) > 40
-    assert printed_reaches(learner, X, state) < len(state.points)
+    assert len(state.span.points) > len(state.span.spanning) > 40
+    assert printed_reaches(learner, X, state) < len(state.span.points)
     reference, dictionary = oracle.run(learner, X, y)
     error = float(np.abs(scores - reference).max())
-    print(f"\nμ = 1e-3: {len(state.points)} points taken, {len(state.spanning)} in the span, error {error:.1e}")
-    assert len(dictionary.points) == len(state.points)
+    print(f"\nμ = 1e-3: {len(state.span.points)} points taken, {len(state.span.spanning)} in the span, error {error:.1e}")
+    assert len(dictionary.points) == len(state.span.points)
     assert error <= 1e-6
 
 
@@ -175,7 +175,7 @@ def test_copies_join_once() -> None:
     for dictionary, points in ((EVERY, 200), (Uniform(1.0), 5)):
         scores, state = run(PKAWVNystroem(dictionary=dictionary), X, y)
         assert np.isfinite(scores).all()
-        assert (len(state.points), len(state.spanning)) == (points, 5)
+        assert (len(state.span.points), len(state.span.spanning)) == (points, 5)
         assert np.abs(scores - run(KernelAWV(), X, y)[0]).max() <= 1e-9
 
 
@@ -187,7 +187,7 @@ def test_with_a_budget_and_no_history_memory_stops_growing() -> None:
     size = onkel.nbytes(state)
     learner.learn(state, X[500:], y[500:])
     assert onkel.nbytes(state) == size
-    assert len(state.points) == 20
+    assert len(state.span.points) == 20
     assert learner.notes(state)[0].startswith("the dictionary is full: 20 points")
     assert learner.notes(learner.init(2)) == []
 
@@ -218,9 +218,9 @@ def test_an_empty_dictionary_scores_0() -> None:
 
 def test_the_seed_matters_and_labels_do_not_move_the_dictionary() -> None:
     X, y = plane(300, 9)
-    dictionaries = [run(PKAWVNystroem(seed=seed), X, y)[1].joined.tolist() for seed in (0, 1)]
+    dictionaries = [run(PKAWVNystroem(seed=seed), X, y)[1].span.joined.tolist() for seed in (0, 1)]
     assert dictionaries[0] != dictionaries[1]
-    assert run(PKAWVNystroem(seed=0), X, -y)[1].joined.tolist() == dictionaries[0]
+    assert run(PKAWVNystroem(seed=0), X, -y)[1].span.joined.tolist() == dictionaries[0]
 
 
 def test_outputs_share_a_span_and_do_not_mix() -> None:
@@ -260,22 +260,26 @@ def test_a_config_validates_itself(change: dict[str, Any], message: str) -> None
         PKAWVNystroem(**change)
 
 
-def shorter(name: str) -> Any:
-    return lambda state: setattr(state, name, getattr(state, name)[:-1])
+def shorter(name: str, part: str = "") -> Any:
+    def change(state: Any) -> None:
+        owner = getattr(state, part) if part else state
+        setattr(owner, name, getattr(owner, name)[:-1])
+
+    return change
 
 
 CHANGES: dict[str, tuple[Any, str]] = {
-    "a point less": (shorter("points"), "do not belong to its points"),
-    "a point moved": (lambda state: state.points.__setitem__((0, 0), 3.0), "is not one of its points"),
-    "a weight below 1": (lambda state: state.sampling.weights.__setitem__(0, 0.5), "do not belong"),
-    "a factor of nothing": (lambda state: state.sampling.factor.__setitem__(slice(None), 1.0), "is not one of its points"),
-    "a round less": (shorter("joined"), "did not join in the rounds"),
-    "a round twice": (lambda state: state.joined.__setitem__(1, state.joined[0]), "did not join in the rounds"),
-    "a round to come": (lambda state: state.joined.__setitem__(-1, 10**6), "did not join in the rounds"),
-    "points out of range": (lambda state: state.spanning.__setitem__(-1, 10**6), "are not points of its dictionary"),
-    "a negative index": (lambda state: state.spanning.__setitem__(0, -1), "are not points of its dictionary"),
-    "a span point less": (shorter("spanning"), "whitening is not the factor"),
-    "a whitening of nothing": (lambda state: state.whitening.__setitem__(0, 2.0), "whitening is not the factor"),
+    "a point less": (shorter("points", "span"), "do not belong to its points"),
+    "a point moved": (lambda state: state.span.points.__setitem__((0, 0), 3.0), "is not one of its points"),
+    "a weight below 1": (lambda state: state.span.sampling.weights.__setitem__(0, 0.5), "do not belong"),
+    "a factor of nothing": (lambda state: state.span.sampling.factor.__setitem__(slice(None), 1.0), "is not one of its points"),
+    "a round less": (shorter("joined", "span"), "did not join in the rounds"),
+    "a round twice": (lambda state: state.span.joined.__setitem__(1, state.span.joined[0]), "did not join in the rounds"),
+    "a round to come": (lambda state: state.span.joined.__setitem__(-1, 10**6), "did not join in the rounds"),
+    "points out of range": (lambda state: state.span.spanning.__setitem__(-1, 10**6), "are not points of its dictionary"),
+    "a negative index": (lambda state: state.span.spanning.__setitem__(0, -1), "are not points of its dictionary"),
+    "a span point less": (shorter("spanning", "span"), "whitening is not the factor"),
+    "a whitening of nothing": (lambda state: state.span.whitening.__setitem__(0, 2.0), "whitening is not the factor"),
     "a matrix too small": (shorter("matrix"), "its matrix does not belong"),
     "a singular matrix": (lambda state: state.matrix.__setitem__((0, 0), 0.0), "its matrix does not belong"),
     "coefficients too few": (lambda state: setattr(state, "coef", state.coef[:, :-1]), "its matrix does not belong"),

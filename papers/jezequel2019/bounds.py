@@ -103,12 +103,12 @@ def checks(stream: Stream) -> Iterator[Check]:
 
     for name, dictionary in (("KORS, β = 1", onkel.Kors(mu=lam)), ("uniform, a fifth", onkel.Uniform(0.2))):
         found, state = run(onkel.PKAWVNystroem(KERNEL, lam, dictionary, seed=stream.seed))
-        joined = state.joined[state.spanning]
+        joined = state.span.joined[state.span.spanning]
         yield Check("Theorem 9", f"PKAWVNystroem, {name}", found, bounds.growing_span(KERNEL, X, y, lam, joined, 1.0))
 
     theory = onkel.Kors(mu=0.1 * lam, oversampling=12.0 * math.log(n / DELTA))
     found, state = run(onkel.PKAWVNystroem(KERNEL, lam, theory, seed=stream.seed))
-    allowed = bounds.nystroem(KERNEL, X, y, lam, theory, len(state.points), DELTA, 1.0)
+    allowed = bounds.nystroem(KERNEL, X, y, lam, theory, len(state.span.points), DELTA, 1.0)
     yield Check("Theorem 6", "PKAWVNystroem, theory's β", found, allowed)
 
     points = theory.choose(KERNEL, X, seed=stream.seed)

@@ -135,7 +135,7 @@ def size(learner: Any, state: Any) -> int:
     """The number of features, or of points kept."""
     if isinstance(learner, onkel.PKAWV):
         return int(learner.features.size(state.dim))  # type: ignore[union-attr]
-    return len(state.points) if isinstance(learner, onkel.PKAWVNystroem) else int(state.size)
+    return len(state.span.points) if isinstance(learner, onkel.PKAWVNystroem) else int(state.size)
 
 
 def measure(task: Task, seconds: float, progress: Progress) -> Result:

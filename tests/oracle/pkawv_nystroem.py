@@ -154,7 +154,7 @@ def reached(config: onkel.PKAWVNystroem, state: Any) -> bool:
     dictionary = run(config, X, y, weight)[1]
     points, spanning = len(dictionary.points), len(dictionary.spanning)
     filled = int(np.count_nonzero(weight[: dictionary.points[-1] + 1]))  # rounds until the last point was in
-    same = len(state.points) == points and len(state.spanning) == spanning and state.rows == np.count_nonzero(weight)
+    same = len(state.span.points) == points and len(state.span.spanning) == spanning and state.rows == np.count_nonzero(weight)
     full = config.budget is None or points == config.budget
     surplus = config not in (RANK, COPIES) or spanning < points
     refused = config != REFUSED or sum(random.uniform(config.seed, t, 0) < _OFTEN.rate for t in range(filled)) > points

@@ -20,7 +20,7 @@ weights; several outputs; `awv=False` is its Projected-KRR; `budget`: a dictiona
 >>> learner = onkel.PKAWVNystroem(kernel=onkel.Gaussian(width=1.0))
 >>> state = learner.init(dim=2)
 >>> scores = learner.learn(state, X, y)
->>> print(len(state.points), "points,", int(np.sum(np.sign(scores) != y)), "mistakes")
+>>> print(len(state.span.points), "points,", int(np.sum(np.sign(scores) != y)), "mistakes")
 166 points, 9 mistakes
 """
 
@@ -39,11 +39,11 @@ from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, instance, real, whole
 from onkel.dictionary import Dictionary, Kors
 from onkel.dictionary.dictionary import Rule, is_taken
-from onkel.dictionary.dictionary import State as Sampling
+from onkel.dictionary.span import Span, check, empty, values, widened
 from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.protocol import check_room, check_sizes, check_wider
-from onkel.linalg.cholesky import SMALLEST_RESIDUAL, is_factor, packed, solve, solve_transposed, with_row
+from onkel.linalg.cholesky import solve, solve_transposed
 from onkel.linalg.factor import border, learn_solved, solve_row
 from onkel.state import growing, grown
 
@@ -51,16 +51,12 @@ ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 PAST_ROWS_AT_ONCE = 1024
 LARGEST_LEVERAGE = 1e12  # zᵀA⁻¹z beyond which a row is learnt with fewer than about six digits
 
-Span = tuple[Counts, Vector, Matrix, Matrix]  # spanning, whitening, R, c
+Form = tuple[Counts, Vector, Matrix, Matrix]  # spanning, whitening, R, c
 
 
 @dataclass
 class State:
-    sampling: Sampling
-    points: Matrix = growing(0)  # (m, dim)  the dictionary
-    joined: Counts = growing(0)  # (m,)  the round in which each came
-    spanning: Counts = growing(0)  # (r,)  those of the points that widened the span
-    whitening: Vector = growing(0)  # L of the spanning points, packed
+    span: Span
     matrix: Matrix = growing(0, 1)  # (r, r)  R, upper triangular
     coef: Matrix = growing(1)  # (outputs, r)  R⁻ᵀb
     past_inputs: Matrix = growing(0)  # (capacity, dim)  empty where no history is kept
@@ -103,11 +99,7 @@ class PKAWVNystroem:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
         return State(
-            sampling=self.dictionary.init(),
-            points=np.empty((0, dim)),
-            joined=np.empty(0, np.int64),
-            spanning=np.empty(0, np.int64),
-            whitening=np.empty(0),
+            span=empty(self.dictionary, dim),
             matrix=np.empty((0, 0)),
             coef=np.empty((outputs, 0)),
             past_inputs=np.empty((0, dim)),
@@ -145,7 +137,7 @@ class PKAWVNystroem:
         done, decided = 0, False  # the row at `done` has had its coin
         while done < len(X):
             now = slice(done, done + ROWS_AT_ONCE)
-            K = self._values(X[now], state.points)
+            K = values(self.kernel, X[now], state.span.points)
             size = self._learn(state, K, own[now], Y[now], weight[now], decided, scores[now])
             self._keep(state, X[now][:size], Y[now][:size], weight[now][:size])
             done, decided = done + size, False
@@ -156,20 +148,17 @@ class PKAWVNystroem:
                     vars(state).update(vars(wider))
                 else:
                     row = slice(done, done + 1)
-                    self._learn(wider, self._values(X[row], wider.points), own[row], Y[row], weight[row], decided, scores[row])
+                    K = values(self.kernel, X[row], wider.span.points)
+                    self._learn(wider, K, own[row], Y[row], weight[row], decided, scores[row])
                     done, decided = done + 1, False
         return scores
 
-    def _values(self, X: Matrix, points: Matrix) -> Matrix:
-        K = np.empty((len(X), len(points)))
-        self.kernel.fill(X, points, K)
-        return K
-
     def _learn(self, state: State, K: Matrix, own: Vector, Y: Matrix, weight: Vector, decided: bool, scores: Matrix) -> int:
         """Score and learn rows up to the first whose point joins; how many were done."""
-        asks = self.budget is None or len(state.points) < self.budget
-        rule, span = self.dictionary.rule(state.sampling), (state.spanning, state.whitening, state.matrix, state.coef)
-        done, learnt, strained = _learn(rule, self.seed, state.rows, asks, decided, K, own, span, Y, weight, self.awv, scores)
+        asks = self.budget is None or len(state.span.points) < self.budget
+        span = state.span
+        rule, form = self.dictionary.rule(span.sampling), (span.spanning, span.whitening, state.matrix, state.coef)
+        done, learnt, strained = _learn(rule, self.seed, state.rows, asks, decided, K, own, form, Y, weight, self.awv, scores)
         state.rows, state.strained = learnt, state.strained + strained
         return done
 
@@ -185,48 +174,29 @@ class PKAWVNystroem:
 
     def _joined(self, state: State, x: Vector, k: Vector, own: float) -> State:
         """A state like this one whose dictionary has one more point."""
-        l = k[state.spanning]
-        r = len(l)
-        solve(state.whitening, r, l)
-        residual = own - float(l @ l)
-        in_span = residual <= SMALLEST_RESIDUAL * own
-        if in_span and not self.dictionary.remembers:
-            return state
-        sampling = self.dictionary.joined(state.sampling, k, own)
-        points, joined = np.vstack([state.points, x]), np.append(state.joined, state.rows)
-        if in_span:
-            return replace(state, sampling=sampling, points=points, joined=joined)
-        pivot = np.sqrt(residual)
+        span, l, pivot = widened(state.span, self.dictionary, x, k, own, state.rows)
+        if pivot == 0.0:
+            return replace(state, span=span)
         column, corner, target = self._past_coordinate(state, x, l, pivot)
         matrix, coef, raised = border(state.matrix, state.coef, column, self.lam + corner, target, self.lam)
-        return replace(
-            state,
-            sampling=sampling,
-            points=points,
-            joined=joined,
-            spanning=np.append(state.spanning, len(state.points)),
-            whitening=with_row(state.whitening, r, l, pivot),
-            matrix=matrix,
-            coef=coef,
-            raised=state.raised + raised,
-        )
+        return replace(state, span=span, matrix=matrix, coef=coef, raised=state.raised + raised)
 
     def _past_coordinate(self, state: State, x: Vector, l: Vector, pivot: float) -> tuple[Vector, float, Vector]:
         """Σ w z g, Σ w g² and Σ w y g over the past rows, where g(x_s) = (k(x, x_s) − l·z_s)/pivot is the new coordinate.
 
         With a = L⁻ᵀl it is (k(x, x_s) − a·k_s)/pivot: z_s is never formed, and Σ w z g = L⁻¹ Σ w k_s g.
         """
-        r = len(l)
+        r, span = len(l), state.span
         column, totals = np.zeros(r), np.zeros(1 + state.outputs)
         if self.keep_history:
-            points = np.vstack([state.points[state.spanning], x])
+            points = np.vstack([span.points[span.spanning], x])
             a = l.copy()
-            solve_transposed(state.whitening, r, a)
+            solve_transposed(span.whitening, r, a)
             for start in range(0, state.rows, PAST_ROWS_AT_ONCE):
                 now = slice(start, min(start + PAST_ROWS_AT_ONCE, state.rows))
-                K = self._values(state.past_inputs[now], points)
+                K = values(self.kernel, state.past_inputs[now], points)
                 _add_past(K, a, pivot, state.past_labels[now], state.past_weights[now], column, totals)
-            solve(state.whitening, r, column)
+            solve(span.whitening, r, column)
         return column, float(totals[0]), totals[1:]
 
     def widen(self, state: State, outputs: int) -> None:
@@ -243,19 +213,10 @@ class PKAWVNystroem:
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
-        m, r = len(state.points), len(state.spanning)
-        self.dictionary.check(state.sampling, self.kernel, state.points)
-        if len(state.joined) != m or np.any(np.diff(state.joined, prepend=-1, append=state.rows) <= 0):
-            raise InputError("its points did not join in the rounds it has learnt")
-        if np.any(np.diff(state.spanning, prepend=-1, append=m) <= 0) or (r < m and not self.dictionary.remembers):
-            raise InputError("its spanning points are not points of its dictionary")
-        spanning = state.points[state.spanning]
-        if len(state.whitening) != packed(r) or not is_factor(state.whitening, self._values(spanning, spanning)):
-            raise InputError("its whitening is not the factor of its points' kernel matrix")
+        check(state.span, self.dictionary, self.kernel, state.rows, self.budget)
+        r = len(state.span.spanning)
         if state.matrix.shape != (r, r) or state.coef.shape[1] != r or (r and np.diag(state.matrix).min() <= 0.0):
             raise InputError("its matrix does not belong to its spanning points")
-        if self.budget is not None and m > self.budget:
-            raise InputError(f"its dictionary has {m} points, its budget is {self.budget}")
         lengths = {len(state.past_inputs), len(state.past_labels), len(state.past_weights)}
         if len(lengths) > 1 or (max(lengths) < state.rows if self.keep_history else max(lengths) > 0):
             raise InputError("its history does not have one entry a row learnt")
@@ -265,7 +226,7 @@ class PKAWVNystroem:
     def notes(self, state: State) -> list[str]:
         """What a person should know of this state, one sentence each."""
         said = []
-        if self.budget is not None and len(state.points) >= self.budget:
+        if self.budget is not None and len(state.span.points) >= self.budget:
             said.append(f"the dictionary is full: {self.budget} points; it learns on with them (raise budget, or mu)")
         if state.raised:
             said.append(f"rounding brought a pivot below the ridge {state.raised} times; it was raised (raise lam)")
@@ -276,11 +237,11 @@ class PKAWVNystroem:
 
 @hot
 def _learn(
-    rule: Rule, seed: int, rows: int, asks: bool, decided: bool, K: Matrix, own: Vector, span: Span,
+    rule: Rule, seed: int, rows: int, asks: bool, decided: bool, K: Matrix, own: Vector, form: Form,
     Y: Matrix, weight: Vector, awv: bool, scores: Matrix,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Rounds up to the first whose point joins: how many were done, the new count of rows learnt, and how many were strained."""
-    spanning, whitening, R, c = span
+    spanning, whitening, R, c = form
     r, outputs = spanning.size, Y.shape[1]
     l, z = np.empty(K.shape[1]), np.empty(r)
     strained = 0

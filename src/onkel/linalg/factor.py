@@ -161,12 +161,13 @@ def stretch(R: Matrix, c: Matrix, z: Vector) -> None:
     """
     r = z.size
     stretched, share, below = np.empty(r), np.empty(r), np.zeros(r)
-    before = 1.0
+    square = root = 1.0  # σ_{i-1} and its root
     for i in range(r):
-        after = before + z[i] * z[i]
-        stretched[i] = np.sqrt(after / before)
-        share[i] = z[i] / np.sqrt(after * before)
-        before = after
+        square += z[i] * z[i]
+        longer = np.sqrt(square)
+        stretched[i] = longer / root
+        share[i] = z[i] / longer / root
+        root = longer
     for o in range(c.shape[0]):
         total = 0.0
         for k in range(r):

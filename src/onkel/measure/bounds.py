@@ -136,8 +136,8 @@ def growing_span(
 ) -> float:
     """Σ y_t² z_tᵀA_t⁻¹z_t + Σ_t (μ_t + λ)tμ_tB²/λ²: `PKAWVNystroem`, whatever dictionary it had.
 
-    `joined` are the rows of X that joined the span, in order: `state.joined[state.spanning]` where every row was learnt. μ_t is
-    ‖(P_{t+1} − P_t)C_t^½‖², and P_{n+1} = I. JGR Theorem 9. Conditions: |y| ≤ B; the history is kept.
+    `joined` are the rows of X that joined the span, in order: `state.span.joined[state.span.spanning]` where every row was learnt.
+    μ_t is ‖(P_{t+1} − P_t)C_t^½‖², and P_{n+1} = I. JGR Theorem 9. Conditions: |y| ≤ B; the history is kept.
     """
     rows, labels = check_block("X", X), np.asarray(y, dtype=float)
     n, B = len(rows), _largest(y, largest)

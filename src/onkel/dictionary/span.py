@@ -1,0 +1,80 @@
+"""The span of a dictionary's points, in orthonormal coordinates: a new point adds one and leaves the others as they are.
+
+    z(x) = L⁻¹k(x),   L Lᵀ = K(spanning points)        a new point: l = z(x),  pivot² = k(x, x) − l·l,  L ← [[L, 0], [lᵀ, pivot]]
+
+A point whose pivot² is at most 1e-10 k(x, x) is in the span already; it counts for a rule that remembers it, and adds nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onkel._types import Counts, Matrix, Vector
+from onkel.dictionary.dictionary import Dictionary, State
+from onkel.errors import InputError
+from onkel.kernels import Kernel
+from onkel.linalg.cholesky import SMALLEST_RESIDUAL, is_factor, packed, solve, with_row
+from onkel.state import growing
+
+
+@dataclass
+class Span:
+    sampling: State
+    points: Matrix = growing(0)  # (m, dim)  the dictionary
+    joined: Counts = growing(0)  # (m,)  the round in which each came
+    spanning: Counts = growing(0)  # (r,)  those of the points that widened the span
+    whitening: Vector = growing(0)  # L of the spanning points, packed
+
+
+def empty(dictionary: Dictionary, dim: int) -> Span:
+    return Span(dictionary.init(), np.empty((0, dim)), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+
+
+def widened(span: Span, dictionary: Dictionary, x: Vector, k: Vector, own: float, round: int) -> tuple[Span, Vector, float]:
+    """The span after the point x joins in this round, with kernel values k and k(x, x) = own; l, and the pivot: 0 if x was in it.
+
+    The given span is not changed.
+    """
+    l = k[span.spanning]
+    r = len(l)
+    solve(span.whitening, r, l)
+    residual = own - float(l @ l)
+    is_new = residual > SMALLEST_RESIDUAL * own
+    if not (is_new or dictionary.remembers):
+        return span, l, 0.0
+    after = replace(
+        span,
+        sampling=dictionary.joined(span.sampling, k, own),
+        points=np.vstack([span.points, x]),
+        joined=np.append(span.joined, round),
+    )
+    if not is_new:
+        return after, l, 0.0
+    pivot = float(np.sqrt(residual))
+    after.spanning = np.append(span.spanning, len(span.points))
+    after.whitening = with_row(span.whitening, r, l, pivot)
+    return after, l, pivot
+
+
+def values(kernel: Kernel, X: Matrix, points: Matrix) -> Matrix:
+    """k(X, points)."""
+    K = np.empty((len(X), len(points)))
+    kernel.fill(X, points, K)
+    return K
+
+
+def check(span: Span, dictionary: Dictionary, kernel: Kernel, rows: int, budget: int | None) -> None:
+    """Refuse a span that `widened` cannot have made in so many rounds."""
+    m, r = len(span.points), len(span.spanning)
+    dictionary.check(span.sampling, kernel, span.points)
+    if len(span.joined) != m or np.any(np.diff(span.joined, prepend=-1, append=rows) <= 0):
+        raise InputError("its points did not join in the rounds it has learnt")
+    if np.any(np.diff(span.spanning, prepend=-1, append=m) <= 0) or (r < m and not dictionary.remembers):
+        raise InputError("its spanning points are not points of its dictionary")
+    spanning = span.points[span.spanning]
+    if len(span.whitening) != packed(r) or not is_factor(span.whitening, values(kernel, spanning, spanning)):
+        raise InputError("its whitening is not the factor of its points' kernel matrix")
+    if budget is not None and m > budget:
+        raise InputError(f"its dictionary has {m} points, its budget is {budget}")
