@@ -921,6 +921,13 @@ class TestGrowingStates:
                 with pytest.raises(onkel.InputError, match="save it with the learner that made it"):
                     onkel.save(path, other, taught(learner))
 
+    def test_a_state_that_load_would_refuse_is_not_saved(self, learner: Any, path: Path) -> None:
+        onkel.save(path, learner, taught(learner))
+        before = path.read_bytes()
+        with pytest.raises(onkel.InputError, match="factor|whitening|dictionary"):
+            onkel.save(path, dataclasses.replace(learner, kernel=onkel.Gaussian(width=0.1)), taught(learner))
+        assert path.read_bytes() == before
+
     def test_an_axis_that_does_not_grow_is_held_to_its_length(self, learner: Any, path: Path) -> None:
         onkel.save(path, learner, taught(learner))
         found = unpacked(path)

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel import Gaussian, KernelAWV, KernelRidge, Linear, Polynomial
-from onkel.linalg.cholesky import packed
+from onkel._jit import compiler_off
+from onkel.linalg.cholesky import SMALLEST_RIDGE, packed
+from onkel.state import leaves
 from tests.laws.cases import bits
 from tests.test_pkawv import STREAMS
 
@@ -128,7 +130,7 @@ def test_a_ridge_below_rounding_is_raised_counted_and_said() -> None:
     state = learner.init(2)
     scores = learner.learn(state, X, y)
     assert np.isfinite(scores).all()
-    assert state.raised > 0
+    assert state.raised == 100
     assert "raise lam" in learner.notes(state)[0]
     assert KernelRidge().notes(KernelRidge().init(2)) == []
 
@@ -153,15 +155,86 @@ def test_a_failing_kernel_leaves_the_state_whole(learner: Any) -> None:
     config = learner(onkel.CustomKernel(brittle))
     state = config.init(X.shape[1])
     config.learn(state, X[:40], y[:40])
-    before, size = bits(state), onkel.nbytes(state)
-    X[90] = 1000.0
+    config.learn(state, X[:0], y[:0])
+    X[50] = 1000.0
     with pytest.raises(RuntimeError, match="far away"):
-        config.learn(state, X, y)
-    X[90] = 1.0
-    assert size == onkel.nbytes(state) or bits(state) != before  # spare room may have been added, nothing else
+        config.learn(state, X[40:60], y[40:60])
     twin = config.init(X.shape[1])
     config.learn(twin, X[:40], y[:40])
+    for (name, value, _), (_, other, _) in zip(leaves(state), leaves(twin), strict=True):
+        used = np.atleast_1d(other)  # spare room may have been added behind it
+        found = np.atleast_1d(value)
+        assert np.array_equal(found[: len(used)], used), name
+        assert not np.any(found[len(used) :]), name
+    X[50] = 1.0
     assert np.array_equal(config.learn(state, X, y), config.learn(twin, X, y))
+
+
+@pytest.mark.parametrize("scale", [100.0, 1e3, 1e8])
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(degree=2), Polynomial(degree=3)], ids=repr)
+def test_a_thousand_unscaled_rows_of_a_small_space_stay_finite(kernel: Any, scale: float) -> None:
+    """Far more rows than the kernel has dimensions, and a ridge that is nothing beside k(x, x)."""
+    X = scale * np.random.default_rng(0).normal(size=(200 if compiler_off else 1000, 3))
+    y = np.sin(X[:, 0] / scale)
+    for kind in LEARNERS:
+        learner = kind(kernel)
+        state = learner.init(3)
+        scores = learner.learn(state, X, y)
+        assert np.abs(scores).max() < 1e3
+        lost = int(np.sum(SMALLEST_RIDGE * kernel.diagonal(X) > learner.lam))
+        assert state.raised == lost
+        assert any("rescale X" in note for note in learner.notes(state)) == (lost > 0)
+        learner.check(state)
+
+
+def test_a_raised_ridge_also_shrinks() -> None:
+    """One repeated point and the label 1: AWV scores 0, 1/2, 2/3, … whatever the ridge, also where it is lost."""
+    X, y = np.ones((6, 1)), np.ones(6)
+    for lam in (1e-5, 1e-13, 1e-20):
+        assert run(KernelAWV(lam=lam), X, y) == pytest.approx([0.0, 1 / 2, 2 / 3, 3 / 4, 4 / 5, 5 / 6], abs=1e-4)
+
+
+def test_what_a_users_kernel_sees_does_not_depend_on_the_cut() -> None:
+    def product(X: Array, Z: Array) -> Array:
+        return np.asarray(X @ Z.T + 1.0)
+
+    X = np.random.default_rng(1).normal(size=(120, 16))
+    for kind in (KernelAWV, KernelRidge):
+        learner = kind(onkel.CustomKernel(product))
+        one, whole = learner.init(16), learner.init(16)
+        parts = [learner.learn(one, X[t : t + 1], X[t : t + 1, 0]) for t in range(120)]
+        assert np.array_equal(np.concatenate(parts), learner.learn(whole, X, X[:, 0]))
+
+
+def test_a_users_kernel_cannot_change_the_callers_rows() -> None:
+    def greedy(X: Array, Z: Array) -> Array:
+        X -= 0.5
+        return np.asarray(X @ Z.T)
+
+    X = np.ones((3, 2))
+    with pytest.raises(ValueError, match="read-only"):
+        run(KernelAWV(onkel.CustomKernel(greedy)), X, np.ones(3))
+    assert np.array_equal(X, np.ones((3, 2)))
+
+
+def test_a_kernel_that_is_not_positive_is_refused_and_leaves_no_trace() -> None:
+    def distance(X: Array, Z: Array) -> Array:
+        return np.asarray(np.sqrt(np.sum((X[:, None, :] - Z[None]) ** 2, axis=2)))
+
+    X, y = onkel.data.smooth(60, seed=6)
+    kinds: list[Any] = [KernelAWV, KernelRidge, onkel.PKAWVNystroem]
+    for kind in kinds:
+        learner = kind(onkel.CustomKernel(distance))
+        state = learner.init(X.shape[1])
+        before = bits(learner.init(X.shape[1]))
+        if kind is onkel.PKAWVNystroem:  # a point of norm 0 never joins
+            assert np.array_equal(learner.learn(state, X, y), np.zeros(60))
+            continue
+        with pytest.raises(onkel.InputError, match="not positive semi-definite"):
+            learner.learn(state, X, y)
+        assert [np.asarray(value).any() for _, value, _ in leaves(state)][:3] == [False] * 3
+        assert state.size == 0
+        assert len(before) == len(bits(state))
 
 
 def test_a_kernel_that_is_none_is_refused() -> None:
@@ -196,6 +269,7 @@ def test_a_config_validates_itself(change: dict[str, Any], message: str) -> None
         ({"size": 200}, "shorter than its size"),
         ({"factor": np.zeros(8192)}, "factor"),
         ({"points": np.zeros((128, 3))}, "factor"),
+        ({"targets": np.full((128, 1), 1e200)}, "targets"),
     ],
 )
 def test_a_state_is_checked(change: dict[str, Any], message: str) -> None:
@@ -205,13 +279,13 @@ def test_a_state_is_checked(change: dict[str, Any], message: str) -> None:
     learner.learn(state, X, y)
     learner.check(state)
     for name, value in change.items():
-        setattr(state, name, value if np.ndim(value) != 2 else value[:, : X.shape[1]])
+        setattr(state, name, value if name != "points" else value[:, : X.shape[1]])
     with pytest.raises(onkel.InputError, match=message):
         learner.check(state)
 
 
 def test_more_rows_than_the_machine_holds_are_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onkel.learners.protocol._memory", lambda: 1e5)
+    monkeypatch.setattr("onkel.learners.protocol._memory", lambda: 2e5)
     learner = KernelAWV()
     X, y = onkel.data.smooth(400, seed=8)
     state = learner.init(X.shape[1])

@@ -179,6 +179,55 @@ def test_copies_join_once() -> None:
         assert np.abs(scores - run(KernelAWV(), X, y)[0]).max() <= 1e-9
 
 
+def test_a_long_history_is_all_used() -> None:
+    """3,000 rows, past any internal block: the last point joins late, and the scores are those of a fixed span with its past."""
+    X, y = plane(3000, 16)
+    learner = PKAWVNystroem(Gaussian(width=0.5), dictionary=Uniform(0.004), seed=3)
+    scores, state = run(learner, X, y)
+    last = int(state.span.joined[-1])
+    assert last > 1500
+    fixed, _ = run(onkel.PKAWV(Nystroem(Gaussian(width=0.5), state.span.points)), X, y)
+    assert np.abs(scores - fixed)[last:].max() <= 1e-9
+
+
+@pytest.mark.parametrize("heavy", [1e10, 1e16, 1e20])
+def test_digits_survive_a_heavy_row_before_points_join(heavy: float) -> None:
+    """Bordering would lose them: R is then made anew from the history, which is counted and said."""
+    X, y = plane(150, 17)
+    weight = np.ones(150)
+    weight[3] = heavy
+    learner = PKAWVNystroem(Gaussian(width=0.7), dictionary=Uniform(0.1), budget=11, seed=1)
+    state = learner.init(2)
+    scores = learner.learn(state, X, y, weight)
+    fixed = onkel.PKAWV(Nystroem(Gaussian(width=0.7), state.span.points))
+    exact = fixed.learn(fixed.init(2), X, y, weight)
+    last = int(state.span.joined[-1])
+    assert 3 < last < 140
+    assert np.abs(scores - exact)[last:].max() <= 1e-7
+    assert state.rebuilt > 0
+    assert any("rebuilt" in note for note in learner.notes(state))
+
+
+def test_predict_of_many_rows_that_would_join_is_that_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A low coin: nearly every row would join. One call asks for the past's kernel values once, and gives the same bits."""
+    X, y = plane(200, 18)
+    learner = PKAWVNystroem(Gaussian(width=0.2), dictionary=Kors(mu=0.01))
+    state = learner.init(2)
+    learner.learn(state, X[:150], y[:150])
+    one_by_one = np.concatenate([learner.predict(state, X[t : t + 1]) for t in range(150, 200)])
+    asked: list[int] = []
+    values = Gaussian.values
+
+    def counted(kernel: Gaussian, A: Array, B: Array) -> Array:
+        asked.append(len(A))
+        return values(kernel, A, B)
+
+    monkeypatch.setattr(Gaussian, "values", counted)
+    together = learner.predict(state, X[150:])
+    assert np.array_equal(together, one_by_one)
+    assert asked.count(150) <= 2
+
+
 def test_with_a_budget_and_no_history_memory_stops_growing() -> None:
     X, y = plane(2000, 6)
     learner = PKAWVNystroem(Gaussian(width=0.3), dictionary=Kors(mu=0.1), keep_history=False, budget=20)
@@ -282,6 +331,10 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "a whitening of nothing": (lambda state: state.span.whitening.__setitem__(0, 2.0), "whitening is not the factor"),
     "a matrix too small": (shorter("matrix"), "its matrix does not belong"),
     "a singular matrix": (lambda state: state.matrix.__setitem__((0, 0), 0.0), "its matrix does not belong"),
+    "a matrix below the ridge": (lambda state: state.matrix.__setitem__((1, 1), 1e-3), "its matrix does not belong"),
+    "junk below the diagonal": (lambda state: state.matrix.__setitem__((2, 0), 1.0), "not a triangle"),
+    "a matrix of huge numbers": (lambda state: state.matrix.__setitem__((0, 1), 1e200), "not a triangle"),
+    "a past of huge numbers": (lambda state: state.past_labels.__setitem__((0, 0), 1e300), "never learnt"),
     "coefficients too few": (lambda state: setattr(state, "coef", state.coef[:, :-1]), "its matrix does not belong"),
     "history too short": (lambda state: setattr(state, "rows", 10**6), "one entry a row"),
     "histories of two lengths": (shorter("past_weights"), "one entry a row"),
@@ -312,6 +365,8 @@ def test_a_state_of_other_settings_is_refused() -> None:
         PKAWVNystroem(dictionary=Uniform()).check(state)
     with pytest.raises(onkel.InputError, match="factor"):
         PKAWVNystroem(Polynomial()).check(state)
+    with pytest.raises(onkel.InputError, match="another dictionary than Uniform"):
+        PKAWVNystroem(dictionary=Uniform()).learn(state, X, y)
 
 
 def test_more_history_than_the_machine_holds_is_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,12 +99,23 @@ def test_rows_that_are_solved_already_and_features_that_join_late(
     assert np.array_equal(R, np.triu(R))
 
 
-def test_a_new_pivot_below_the_ridge_is_raised_and_said() -> None:
+def test_a_border_that_loses_its_digits_is_raised_and_said() -> None:
     R, c = np.eye(1), np.zeros((1, 1))
-    wider, _, raised = factor.border(R, c, np.array([1.0]), 1.0 + 1e-20, np.zeros(1), 1e-3)
-    assert raised
+    wider, _, sound = factor.border(R, c, np.array([1.0]), 1.0 + 1e-20, np.zeros(1), 1e-3)
+    assert not sound
     assert wider[1, 1] == np.sqrt(1e-3)
-    assert not factor.border(R, c, np.array([1.0]), 1.1, np.zeros(1), 1e-3)[2]
+    assert factor.border(R, c, np.array([1.0]), 1.1, np.zeros(1), 1e-3)[2]
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.eye(3), 0.5 * np.eye(2), -np.eye(2), np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[1.0, 1e200], [0.0, 1.0]])]
+)
+def test_a_triangle_that_rows_cannot_have_made(wrong: Array) -> None:
+    factor.check_factor(np.array([[1.0, 5.0], [0.0, 2.0]]), np.zeros((1, 2)), 2, 1.0)
+    with pytest.raises(InputError, match="its matrix"):
+        factor.check_factor(wrong, np.zeros((1, 2)), 2, 1.0)
+    with pytest.raises(InputError, match="its matrix"):
+        factor.check_factor(np.eye(2), np.full((1, 2), 1e200), 2, 1.0)
 
 
 @settings(max_examples=30, deadline=None)

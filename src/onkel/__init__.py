@@ -11,13 +11,14 @@ from onkel.dictionary import Kors, Uniform
 from onkel.errors import FileError, InputError
 from onkel.features import Basis, Chain, Constant, Fourier, Identity, Nystroem, Standardize, Taylor
 from onkel.kernels import CustomKernel, Gaussian, Laplacian, Linear, Polynomial
-from onkel.learners import PKAWV, KernelAWV, KernelRidge, PKAWVNystroem
+from onkel.learners import KONS, PKAWV, KernelAWV, KernelRidge, NewtonFeatures, PKAWVNystroem, ProsNKONS, SketchedKONS
 from onkel.losses import EpsilonInsensitive, Hinge, Logistic, Square, SquaredEpsilonInsensitive, SquaredHinge
 from onkel.measure import Regret, Trace, effective_dimension, prequential, regret
 from onkel.persist import load, parse, save
 from onkel.state import nbytes
 
 __all__ = [
+    "KONS",
     "PKAWV",
     "Basis",
     "Chain",
@@ -36,10 +37,13 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Logistic",
+    "NewtonFeatures",
     "Nystroem",
     "PKAWVNystroem",
     "Polynomial",
+    "ProsNKONS",
     "Regret",
+    "SketchedKONS",
     "Square",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",

@@ -60,6 +60,25 @@ def check_weight(weight: ArrayLike | None, rows: int) -> Vector:
     return weights
 
 
+def check_on_or_off(learner: object, weight: ArrayLike | None, rows: int) -> Vector:
+    """Weights for a learner whose mathematics has none: 1, or 0 to leave a row unlearnt."""
+    weights = check_weight(weight, rows)
+    wrong = np.flatnonzero((weights != 0.0) & (weights != 1.0))
+    if wrong.size:
+        raise InputError(
+            f"{type(learner).__name__} has no row weights, but weight[{wrong[0]}] is {weights[wrong[0]]:g}; "
+            "give 1, or 0 to leave the row unlearnt"
+        )
+    return weights
+
+
+def check_signs(labels: Matrix) -> None:
+    """Labels of two classes: -1 or +1."""
+    wrong = np.flatnonzero(np.abs(labels[:, 0]) != 1.0)
+    if wrong.size:
+        raise InputError(f"the label of row {wrong[0]} is {labels[wrong[0], 0]:g}; for this loss, labels must be -1 or +1")
+
+
 def _floats(name: str, values: ArrayLike) -> Matrix:
     """C-ordered float64 and writeable, as compiled code knows it: a read-only array would be compiled for once more."""
     if type(values) is np.ndarray and values.dtype is _FLOAT64 and values.flags.carray:  # as it should be: quickly through

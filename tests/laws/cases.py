@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
+from onkel.learners.protocol import tasks_of
 from onkel.state import leaves
 
 Array = NDArray[np.float64]
@@ -47,7 +48,7 @@ def default_stream(learner: Any, rows: int = 400, dim: int = 3) -> tuple[Array, 
     rng = np.random.default_rng(7)
     X = rng.normal(size=(rows, dim))
     y = np.sin(1.5 * X[:, 0]) + X[:, 1] * X[:, 2] / 2 + 0.1 * rng.normal(size=rows)
-    if "regression" not in learner.tasks:
+    if "regression" not in tasks_of(learner):
         y = np.where(y >= 0.0, 1.0, -1.0)
     return X, y, np.where(rng.random(rows) < 0.1, 0.0, 1.0)
 

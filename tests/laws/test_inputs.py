@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse
 
 import onkel
+from onkel.learners.protocol import tasks_of
 from tests.laws.cases import Case, bits, is_finite_or_refused
 
 X, Y = np.ones((4, 3)), np.array([1.0, -1.0, 1.0, 1.0])
@@ -66,7 +67,7 @@ def test_13_bad_input_names_the_place_and_leaves_the_state(case: Case, change: d
 
 
 def test_13_wrong_labels_for_a_pure_classifier(case: Case) -> None:
-    if "regression" in case.learner.tasks:
+    if "regression" in tasks_of(case.learner):
         assert np.isfinite(case.learner.learn(case.learner.init(3), X, 2.5 * Y)).all()
         return
     state = case.learner.init(3)

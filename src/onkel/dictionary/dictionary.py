@@ -20,7 +20,7 @@ from onkel._jit import hot
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels import Kernel
-from onkel.linalg.cholesky import is_factor, packed, solve
+from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve
 from onkel.random import uniform
 from onkel.state import growing
 
@@ -45,8 +45,10 @@ class Dictionary(ABC):
     def params(self) -> Vector:
         """The rule's numbers, as compiled code reads them."""
 
-    def rule(self, state: State) -> Rule:
-        """All that compiled code needs to know of the dictionary."""
+    def rule(self, state: State, points: int) -> Rule:
+        """All that compiled code needs to know of a dictionary of so many points."""
+        if len(state.weights) != (points if self.remembers else 0):
+            raise InputError(f"this state has another dictionary than {self!r}; use it with the learner that made it")
         return self.code, self.params(), state.weights, state.factor
 
     def init(self) -> State:
@@ -58,15 +60,12 @@ class Dictionary(ABC):
 
     def check(self, state: State, kernel: Kernel, points: Matrix) -> None:
         """Refuse a state that `joined` cannot have made of these points."""
-        m = len(points) if self.remembers else 0
-        if len(state.weights) != m or len(state.factor) != packed(m) or (m and state.weights.min() < 1.0):
+        m, s = len(points) if self.remembers else 0, state.weights
+        if len(s) != m or len(state.factor) != packed(m) or (m and s.min() < 1.0):
             raise InputError("its dictionary's weights and factor do not belong to its points")
-        if m:
-            K = np.empty((m, m))
-            kernel.fill(points, points, K)
-            K *= np.outer(state.weights, state.weights)
-            if not is_factor(state.factor, K):
-                raise InputError("its dictionary's factor is not one of its points' kernel matrix")
+        own = s * s * kernel.diagonal(points[:m])
+        if not is_factor(state.factor, m, own, lambda a, b: s[a:b, None] * kernel.values(points[a:b], points) * s):
+            raise InputError("its dictionary's factor is not one of its points' kernel matrix")
 
     def choose(self, kernel: Kernel, X: ArrayLike, seed: int = 0, budget: int | None = None) -> Matrix:
         """The points of X that would be kept, for a learner that knows its inputs beforehand.
@@ -75,21 +74,22 @@ class Dictionary(ABC):
         >>> points = onkel.Kors(mu=0.1).choose(onkel.Gaussian(), X)
         >>> learner = onkel.PKAWV(features=onkel.Nystroem(onkel.Gaussian(), points))
         """
+        from onkel.dictionary.span import empty, widened  # which imports this file
+
+        if not (isinstance(seed, int) and seed >= 0) or not (budget is None or (isinstance(budget, int) and budget >= 1)):
+            raise InputError(f"seed must be a whole number from 0, budget None or from 1, got {seed!r} and {budget!r}")
         rows = check_block("X", X)
         own = kernel.diagonal(rows)
-        taken: list[int] = []
-        state, t = self.init(), 0
-        while t < len(rows) and (budget is None or len(taken) < budget):
+        span, t = empty(self, rows.shape[1]), 0
+        while t < len(rows) and (budget is None or len(span.points) < budget):
             stop = min(t + ROWS_AT_ONCE, len(rows))
-            K = np.empty((stop - t, len(taken)))
-            kernel.fill(rows[t:stop], rows[taken], K)
-            i = next_taken(self.rule(state), K, own[t:stop], seed, t)
+            K = kernel.values(rows[t:stop], span.points)
+            i = next_taken(self.rule(span.sampling, len(span.points)), K, own[t:stop], seed, t)
             t += i
             if i < len(K):
-                state = self.joined(state, K[i], own[t])
-                taken.append(t)
+                span, _, _ = widened(span, self, rows[t], K[i], float(own[t]), t)
                 t += 1
-        return rows[taken]
+        return span.points
 
 
 @hot
@@ -104,6 +104,17 @@ def chance(rule: Rule, k: Vector, own: float, l: Vector) -> float:
     solve(factor, weights.size, l)
     q = max(own - np.dot(l[: weights.size], l[: weights.size]), 0.0) / mu
     return float(min(oversampling * (1.0 + accuracy) * (q / (1.0 + q)), 1.0))
+
+
+@hot
+def remember(weights: Vector, factor: Vector, size: int, l: Vector, own: float, mu: float, p: float) -> None:
+    """Write what KORS keeps of a point taken with probability p behind what it keeps of `size` others; there is room.
+
+    The pivot is √(μ + (k(x, x) − l·l)/p) ≥ √μ: it cannot fail. A μ that is lost beside k(x, x)/p is raised.
+    """
+    weights[size] = 1.0 / np.sqrt(p)
+    rest = max(own - np.dot(l[:size], l[:size]), 0.0)
+    append(factor, size, l[:size] / np.sqrt(p), np.sqrt(max(mu, SMALLEST_RIDGE * own / p) + rest / p))
 
 
 @hot

@@ -24,8 +24,8 @@ import numpy as np
 
 from onkel._types import Vector
 from onkel._validate import real
-from onkel.dictionary.dictionary import KORS, Dictionary, State, chance
-from onkel.linalg.cholesky import with_row
+from onkel.dictionary.dictionary import KORS, Dictionary, State, chance, remember
+from onkel.linalg.cholesky import packed
 
 
 @final
@@ -49,8 +49,8 @@ class Kors(Dictionary):
         return np.array([self.mu, self.accuracy, self.oversampling])
 
     def joined(self, state: State, k: Vector, own: float) -> State:
-        l = np.empty(len(k))
-        p = chance(self.rule(state), k, own, l)
-        q = max(own - float(l @ l), 0.0) / self.mu
-        pivot = np.sqrt(self.mu * (1.0 + q / p))
-        return State(np.append(state.weights, 1.0 / np.sqrt(p)), with_row(state.factor, len(k), l / np.sqrt(p), pivot))
+        m = len(k)
+        l, after = np.empty(m), State(np.empty(m + 1), np.empty(packed(m + 1)))
+        after.weights[:m], after.factor[: packed(m)] = state.weights, state.factor
+        remember(after.weights, after.factor, m, l, own, self.mu, chance(self.rule(state, m), k, own, l))
+        return after

@@ -15,7 +15,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.dictionary.dictionary import Dictionary, State
 from onkel.errors import InputError
 from onkel.kernels import Kernel
-from onkel.linalg.cholesky import SMALLEST_RESIDUAL, is_factor, packed, solve, with_row
+from onkel.linalg.cholesky import LARGEST_DEFICIT, SMALLEST_RESIDUAL, is_factor, packed, solve, with_row
 from onkel.state import growing
 
 
@@ -41,6 +41,8 @@ def widened(span: Span, dictionary: Dictionary, x: Vector, k: Vector, own: float
     r = len(l)
     solve(span.whitening, r, l)
     residual = own - float(l @ l)
+    if residual < -LARGEST_DEFICIT * own:
+        raise InputError(f"the kernel is not positive semi-definite: a row's distance from the span, squared, is {residual:g}")
     is_new = residual > SMALLEST_RESIDUAL * own
     if not (is_new or dictionary.remembers):
         return span, l, 0.0
@@ -58,13 +60,6 @@ def widened(span: Span, dictionary: Dictionary, x: Vector, k: Vector, own: float
     return after, l, pivot
 
 
-def values(kernel: Kernel, X: Matrix, points: Matrix) -> Matrix:
-    """k(X, points)."""
-    K = np.empty((len(X), len(points)))
-    kernel.fill(X, points, K)
-    return K
-
-
 def check(span: Span, dictionary: Dictionary, kernel: Kernel, rows: int, budget: int | None) -> None:
     """Refuse a span that `widened` cannot have made in so many rounds."""
     m, r = len(span.points), len(span.spanning)
@@ -74,7 +69,10 @@ def check(span: Span, dictionary: Dictionary, kernel: Kernel, rows: int, budget:
     if np.any(np.diff(span.spanning, prepend=-1, append=m) <= 0) or (r < m and not dictionary.remembers):
         raise InputError("its spanning points are not points of its dictionary")
     spanning = span.points[span.spanning]
-    if len(span.whitening) != packed(r) or not is_factor(span.whitening, values(kernel, spanning, spanning)):
+    own = kernel.diagonal(spanning)
+    if len(span.whitening) != packed(r) or not is_factor(
+        span.whitening, r, own, lambda a, b: kernel.values(spanning[a:b], spanning)
+    ):
         raise InputError("its whitening is not the factor of its points' kernel matrix")
     if budget is not None and m > budget:
         raise InputError(f"its dictionary has {m} points, its budget is {budget}")

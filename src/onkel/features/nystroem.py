@@ -46,7 +46,7 @@ class Nystroem(Features):
         instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
         rows = check_block("Nystroem: points", self.points)
         object.__setattr__(self, "points", tuple(map(tuple, rows.tolist())))
-        if self.size(rows.shape[1]) == 0:
+        if len(rows) == 0 or self.size(rows.shape[1]) == 0:
             raise InputError("Nystroem: points must hold at least one row x with k(x, x) > 0")
 
     @cached_property
@@ -75,9 +75,7 @@ class Nystroem(Features):
         self.kernel.diagonal(X)  # refuses what would overflow
         for start in range(0, len(X), ROWS_AT_ONCE):
             now = slice(start, start + ROWS_AT_ONCE)
-            K = np.empty((len(X[now]), len(state.points)))
-            self.kernel.fill(X[now], state.points, K)
-            _whiten(state.whitening, K, Z[now], at)
+            _whiten(state.whitening, self.kernel.values(X[now], state.points), Z[now], at)
         return state
 
 

@@ -55,7 +55,7 @@ class CustomKernel(Kernel):
             out[i : i + 1] = self._row(X[i : i + 1], X[i : i + 1])
 
     def _row(self, x: Matrix, Z: Matrix) -> Vector:
-        values = np.asarray(self.fn(x, Z))
+        values = np.asarray(self.fn(_guarded(x), _guarded(Z)))
         if values.shape != (1, Z.shape[0]) or values.dtype.kind not in "biuf":
             raise InputError(
                 f"{self.name} gave {values.dtype} of shape {values.shape} for blocks of shape {x.shape} and {Z.shape}; "
@@ -65,3 +65,10 @@ class CustomKernel(Kernel):
             j = int(np.argmin(np.isfinite(values[0])))
             raise InputError(f"{self.name} gave {values[0, j]} for rows {x[0]} and {Z[j]}; it must be finite on all rows")
         return np.asarray(values[0], np.float64)
+
+
+def _guarded(rows: Matrix) -> Matrix:
+    """The rows, which a user's function can read but not change."""
+    view = rows.view()
+    view.flags.writeable = False
+    return view

@@ -50,12 +50,17 @@ class Kernel(ABC):
             raise InputError(f"{self!r} is {own[wrong[0]]:g} for row {wrong[0]} of X with itself; {remedy}")
         return own
 
+    def values(self, X: Matrix, Z: Matrix) -> Matrix:
+        """k(X, Z), for blocks already checked."""
+        out = np.empty((len(X), len(Z)))
+        self.fill(X, Z, out)
+        return out
+
     def __call__(self, X: ArrayLike, Z: ArrayLike) -> Matrix:
         X, Z = check_block("X", X), check_block("Z", Z)
         if X.shape[1] != Z.shape[1]:
             raise InputError(f"X has {X.shape[1]} columns and Z has {Z.shape[1]}; give both the same columns")
-        out = np.empty((X.shape[0], Z.shape[0]))
-        self.fill(X, Z, out)
+        out = self.values(X, Z)
         if not np.isfinite(out).all():
             i, j = np.argwhere(~np.isfinite(out))[0]
             raise InputError(f"{self!r} is {out[i, j]} for row {i} of X and row {j} of Z; rescale the rows")

@@ -11,7 +11,7 @@ clipped to [−B, B] has 4B² in the place of B². Every row is kept: O(t²) a r
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Eq. (3).
 Zhdanov & Kalnishkan (2013), An identity for kernel ridge regression, Theoretical Computer Science. The clipped ridge.
-Departs from the papers: row weights; several outputs share one L; a pivot below the rounding of k(x, x) is raised and counted.
+Departs from the papers: row weights; several outputs share one L; a ridge below 1e-8 k(x, x) is raised to it, and counted.
 
 >>> X, y = onkel.data.smooth(400, seed=0)
 >>> for learner in onkel.PKAWV(onkel.Identity() + onkel.Constant()), onkel.KernelAWV():
@@ -38,11 +38,14 @@ from onkel._validate import instance, real
 from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.protocol import check_room, check_sizes, check_wider
-from onkel.linalg.cholesky import append, is_factor, packed, solve
+from onkel.linalg.cholesky import LARGEST_DEFICIT, SMALLEST_RIDGE, append, is_factor, packed, solve
 from onkel.state import growing, grown
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
-SMALLEST_PIVOT = 1e-12  # pivot² relative to k(x, x); below it rounding would decide
+LARGEST_TARGET = 1e150  # in size; labels and pivots cannot make more
+
+Block = tuple[Matrix, Matrix, Vector, Matrix, Vector]  # kernel values with older rows and with this block's; own, labels, weights
+Counts = tuple[int, int, int]  # size, clamped, raised
 
 
 @dataclass
@@ -52,7 +55,7 @@ class State:
     targets: Matrix = growing(0)  # (capacity, outputs)  v = L⁻¹y
     size: int = 0  # rows learnt
     clamped: int = 0  # times rounding made s negative and it was set to 0
-    raised: int = 0  # times the ridge was below rounding and the pivot was raised
+    raised: int = 0  # rows whose ridge was lost beside k(x, x) and was raised to SMALLEST_RIDGE of it
     dim: int = 1
     outputs: int = 1
 
@@ -100,35 +103,35 @@ class Exact(ABC):
     def _rounds(self, state: State, X: Matrix, Y: Matrix, weight: Vector) -> Matrix:
         """The state only ever gets longer, so nothing is learnt before `size` says so, after the last row."""
         own = self.kernel.diagonal(X)
+        new = int(np.count_nonzero(weight))
+        check_room(self, 16 * packed(state.size + new), "PKAWVNystroem() keeps few rows, PKAWV() none")
         scores = np.empty(Y.shape)
-        size, clamped, raised = state.size, 0, 0
-        check_room(self, 8 * packed(size + int(np.count_nonzero(weight))), "PKAWVNystroem() keeps few rows, PKAWV() none")
+        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # what a user's kernel sees must not depend on the cut
+        counts = (state.size, state.clamped, state.raised)
         try:
-            for start in range(0, len(X), ROWS_AT_ONCE):
-                now = slice(start, start + ROWS_AT_ONCE)
-                new = X[now][weight[now] > 0.0]
-                after = size + len(new)
-                state.points = grown(state.points, after)
-                state.factor = grown(state.factor, packed(after))
-                state.targets = grown(state.targets, after)
-                state.points[size:after] = new
-                K = np.empty((len(X[now]), after))
-                self.kernel.fill(X[now], state.points[:after], K)
-                clamps, raises = _learn(
-                    K, own[now], Y[now], weight[now], self.lam, *self._last_step, state.factor, state.targets, size, scores[now]
-                )
-                size, clamped, raised = after, clamped + clamps, raised + raises
+            state.points, state.targets = grown(state.points, state.size + new), grown(state.targets, state.size + new)
+            state.factor = grown(state.factor, packed(state.size + new))
+            for start in range(0, len(X), at_once):
+                now = slice(start, start + at_once)
+                size, fresh = counts[0], X[now][weight[now] > 0.0]
+                K, F = self.kernel.values(X[now], state.points[:size]), self.kernel.values(X[now], fresh)
+                block = (K, F, own[now], Y[now], weight[now])
+                wrong, counts = _learn(block, self.lam, *self._last_step, state.factor, state.targets, counts, scores[now])
+                if wrong >= 0:
+                    raise InputError(f"{self.kernel!r} is not positive semi-definite: the rows up to {start + wrong} of X show it")
+                state.points[size : counts[0]] = fresh
         except BaseException:
             state.points[state.size :] = 0.0
             state.factor[packed(state.size) :] = 0.0
             state.targets[state.size :] = 0.0
             raise
-        state.size, state.clamped, state.raised = size, state.clamped + clamped, state.raised + raised
+        state.size, state.clamped, state.raised = counts
         return scores
 
     def widen(self, state: State, outputs: int) -> None:
         """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
         outputs = check_wider(self, state, outputs)
+        check_room(self, 8 * len(state.targets) * outputs, "add fewer outputs")
         state.targets = np.pad(state.targets, ((0, 0), (0, outputs - state.outputs)))
         state.outputs = outputs
 
@@ -141,18 +144,17 @@ class Exact(ABC):
         if len(state.points) < state.size or len(state.targets) < state.size or len(state.factor) < packed(state.size):
             raise InputError("its arrays are shorter than its size says")
         points = state.points[: state.size]
-        K = np.empty((state.size, state.size))
-        self.kernel.fill(points, points, K)
-        if not is_factor(state.factor, K):
+        own = self.kernel.diagonal(points)
+        if not is_factor(state.factor, state.size, own, lambda a, b: self.kernel.values(points[a:b], points)):
             raise InputError("its factor is not one of its points' kernel matrix")
+        if np.abs(state.targets).max(initial=0.0) > LARGEST_TARGET:
+            raise InputError("its targets are beyond what labels can make")
 
     def notes(self, state: State) -> list[str]:
         """What a person should know of this state, one sentence each."""
         said = []
         if state.raised:
-            said.append(
-                f"lam is below the rounding of k(x, x) for {state.raised} rows, which were learnt with a larger one; raise lam"
-            )
+            said.append(f"lam is lost beside k(x, x) in {state.raised} rows, which had a larger one (rescale X, or raise lam)")
         if state.clamped:
             said.append(f"rounding made a variance negative {state.clamped} times; it was set to 0")
         return said
@@ -184,32 +186,39 @@ class KernelRidge(Exact):
 
 @hot
 def _learn(
-    K: Matrix, own: Vector, Y: Matrix, weight: Vector, lam: float, awv: bool, clip: float,
-    L: Vector, targets: Matrix, size: int, scores: Matrix,
-) -> tuple[int, int]:  # fmt: skip
-    """Score each row, then append it if it has a weight. Returns how often s was clamped and a pivot raised."""
-    clamped, raised = 0, 0
-    l = np.empty(K.shape[1])
+    block: Block, lam: float, awv: bool, clip: float, L: Vector, targets: Matrix, counts: Counts, scores: Matrix
+) -> tuple[int, Counts]:
+    """Score each row, then append it if it has a weight. Returns the row where the kernel is not one, or -1, and the new counts."""
+    K, F, own, Y, weight = block
+    size, clamped, raised = counts
+    old, column = size, 0
+    l = np.empty(old + F.shape[1])
     for i in range(K.shape[0]):
-        l[:size] = K[i, :size]
+        l[:old] = K[i]
+        l[old:size] = F[i, :column]
         solve(L, size, l)
         s = own[i] - np.dot(l[:size], l[:size])
+        if s < -LARGEST_DEFICIT * own[i]:
+            return i, counts
+        learn = weight[i] > 0.0
         if s < 0.0:
-            clamped += weight[i] > 0.0
+            clamped += 1 if learn else 0
             s = 0.0
-        square = lam / weight[i] + s if weight[i] > 0.0 else 1.0
-        if square < SMALLEST_PIVOT * own[i]:
-            raised += weight[i] > 0.0
-            square = SMALLEST_PIVOT * own[i]
-        pivot = np.sqrt(square)
+        least = SMALLEST_RIDGE * own[i]
+        ridge = max(lam, least)
+        pivot = 1.0
+        if learn:
+            raised += 1 if lam / weight[i] < least else 0
+            pivot = np.sqrt(max(lam / weight[i], least) + s)
         for o in range(Y.shape[1]):
             m = 0.0
             for j in range(size):
                 m += l[j] * targets[j, o]
-            scores[i, o] = min(max(m * (lam / (lam + s)) if awv else m, -clip), clip)
-            if weight[i] > 0.0:
+            scores[i, o] = min(max(m * (ridge / (ridge + s)) if awv else m, -clip), clip)
+            if learn:
                 targets[size, o] = (Y[i, o] - m) / pivot
-        if weight[i] > 0.0:
+        if learn:
             append(L, size, l, pivot)
             size += 1
-    return clamped, raised
+            column += 1
+    return -1, (size, clamped, raised)

@@ -49,6 +49,11 @@ class Learner(Protocol[S]):
         """What a person should know of this state: guards that fired, and the like."""
 
 
+def tasks_of(learner: Any) -> frozenset[str]:
+    """What a learner can do as it is set: its own tasks, narrowed by its loss."""
+    return frozenset(learner.tasks & getattr(learner, "loss", learner).tasks)
+
+
 def check_sizes(learner: Any, dim: int, outputs: int) -> tuple[int, int]:
     """dim and outputs as plain ints; impossible sizes are refused before any memory is taken."""
     try:

@@ -8,13 +8,18 @@ array can be preallocated and doubled (`onkel.state.grown`). A row costs one tri
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 
 SMALLEST_RESIDUAL = 1e-10  # pivot² relative to d: below it the new row is already in the span of the old ones
+SMALLEST_RIDGE = 1e-8  # what is added to a diagonal, relative to it: with less, thousands of rows in a small space would blow up
+LARGEST_DEFICIT = 1e-2  # −(d − l·l)/d beyond which it cannot be rounding: the matrix is not positive semi-definite
 LARGEST_MISMATCH = 1e-6  # of L Lᵀ against the matrix it is said to factor, relative to the two diagonal entries
+ROWS_AT_ONCE = 256
 
 
 def packed(size: int) -> int:
@@ -86,15 +91,60 @@ def dense(L: Vector, size: int) -> Matrix:
     return square
 
 
-def is_factor(L: Vector, M: Matrix) -> bool:
-    """Whether L Lᵀ is M, but for rounding, and for a diagonal that may be larger than M's."""
-    size = len(M)
+def is_factor(L: Vector, size: int, own: Vector, rows: Callable[[int, int], Matrix]) -> bool:
+    """Whether L Lᵀ is a matrix M, but for rounding, and for a diagonal that may be larger than M's, `own`.
+
+    rows(a, b) gives rows a to b of M, which is never held as a whole: both sides are multiplied with random signs.
+    """
     if len(L) < packed(size):
         return False
-    square = dense(L, size)
-    if size and np.diag(square).min() <= 0.0:
+    if size == 0:
+        return True
+    ends = np.cumsum(np.arange(1, size + 1)) - 1
+    diagonal = np.empty(size)
+    _row_norms(L, size, diagonal)
+    if L[ends].min() <= 0.0 or np.any(own > diagonal * (1.0 + LARGEST_MISMATCH)) or not np.isfinite(diagonal).all():
         return False
-    gap = square @ square.T - M
-    scale = np.sqrt(np.sum(square**2, axis=1))  # ≥ √M_ii where L is sound
-    allowed = LARGEST_MISMATCH * np.outer(scale, scale)
-    return bool(np.all(gap >= -allowed) and np.all(np.abs(gap - np.diag(np.diag(gap))) <= allowed))
+    signs = np.random.default_rng().choice([-1.0, 1.0], size) / np.sqrt(diagonal)
+    product = signs.copy()
+    _times_transposed(L, size, product)
+    _times(L, size, product)
+    product -= (diagonal - own) * signs
+    for start in range(0, size, ROWS_AT_ONCE):
+        stop = min(start + ROWS_AT_ONCE, size)
+        gap = (product[start:stop] - rows(start, stop) @ signs) / np.sqrt(diagonal[start:stop])
+        if not np.all(np.abs(gap) <= LARGEST_MISMATCH * np.sqrt(size)):
+            return False
+    return True
+
+
+@hot
+def _row_norms(L: Vector, size: int, out: Vector) -> None:
+    """out[i] ← (L Lᵀ)_ii."""
+    start = 0
+    for i in range(size):
+        row = L[start : start + i + 1]
+        out[i] = np.dot(row, row)
+        start += i + 1
+
+
+@hot
+def _times(L: Vector, size: int, v: Vector) -> None:
+    """v ← L v."""
+    start = size * (size + 1) // 2
+    for k in range(size):
+        i = size - 1 - k
+        start -= i + 1
+        v[i] = np.dot(L[start : start + i + 1], v[: i + 1])
+
+
+@hot
+def _times_transposed(L: Vector, size: int, v: Vector) -> None:
+    """v ← Lᵀ v."""
+    start = 0
+    for i in range(size):
+        row, value = L[start : start + i], v[i]
+        for j in range(row.size):
+            v[j] += value * row[j]
+        v[i] = value * L[start + i]
+        start += i + 1

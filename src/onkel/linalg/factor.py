@@ -19,10 +19,13 @@ import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
+from onkel.errors import InputError
 from onkel.linalg.blas import gemm_nt, solve_upper_transposed
 
 ROUNDS = 8  # learnt in one pass over R, whose rows stay in the nearest cache meanwhile; passes end at absolute multiples
 SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
+SMALLEST_REMAINDER = 1e-7  # pivot² relative to its corner, below which a bordered R keeps fewer than about nine digits
+LARGEST_ENTRY = 1e150  # of R and c; rows and labels cannot make larger ones
 
 
 @hot
@@ -185,6 +188,17 @@ def stretch(R: Matrix, c: Matrix, z: Vector) -> None:
 
 
 @hot
+def newton(R: Matrix, c: Matrix, z: Vector, shift: float, slope: float, eta: float) -> None:
+    """One Newton step in the direction v = Rᵀz: θ ← θ − shift A⁻¹v, then A ← A + η g² v vᵀ, then θ ← θ − g A⁻¹v, g the slope."""
+    gain = eta * slope * slope
+    step = shift + slope / (1.0 + gain * np.dot(z, z))
+    for i in range(z.size):
+        c[0, i] -= step * z[i]
+    if gain > 0.0:
+        stretch(R, c, np.sqrt(gain) * z)
+
+
+@hot
 def learn_solved(R: Matrix, c: Matrix, z: Vector, y: Vector) -> None:
     """Learn the row v = Rᵀz with labels y, for a caller that has z = R⁻ᵀv already, from scoring: θ ← θ + A⁻¹v (y − m)/(1 + s)."""
     s = np.dot(z, z)
@@ -196,9 +210,10 @@ def learn_solved(R: Matrix, c: Matrix, z: Vector, y: Vector) -> None:
 
 
 def border(R: Matrix, c: Matrix, column: Vector, corner: float, target: Vector, floor: float) -> tuple[Matrix, Matrix, bool]:
-    """R and c after A has become [[A, column], [columnᵀ, corner]] and b has become (b, target); and whether the floor was needed.
+    """R and c after A has become [[A, column], [columnᵀ, corner]] and b has become (b, target); and whether they kept their digits.
 
-    The new pivot² is corner − ‖R⁻ᵀcolumn‖², which is at least the ridge, `floor`, but for rounding.
+    The new pivot² is corner − ‖R⁻ᵀcolumn‖², which is at least the ridge, `floor`, but for rounding. Where little is left of the
+    corner, little is left of its digits.
     """
     r = len(R)
     wider, longer = np.zeros((r + 1, r + 1)), np.empty((len(c), r + 1))
@@ -209,7 +224,15 @@ def border(R: Matrix, c: Matrix, column: Vector, corner: float, target: Vector, 
     wider[:r, r] = v
     wider[r, r] = np.sqrt(max(square, floor))
     longer[:, r] = (target - c @ v) / wider[r, r]
-    return wider, longer, square < floor
+    return wider, longer, square >= SMALLEST_REMAINDER * corner
+
+
+def check_factor(R: Matrix, c: Matrix, size: int, ridge: float) -> None:
+    """Refuse an R and c that no rows can have made: A = RᵀR is at least the ridge."""
+    if R.shape != (size, size) or c.shape[1] != size or np.any(np.diag(R) < np.sqrt(ridge) * (1.0 - 1e-6)):
+        raise InputError("its matrix does not belong to its features and its ridge")
+    if np.any(np.tril(R, -1)) or max(np.abs(R).max(initial=0.0), np.abs(c).max(initial=0.0)) > LARGEST_ENTRY:
+        raise InputError("its matrix is not a triangle that rows can have made")
 
 
 @hot

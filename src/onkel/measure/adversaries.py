@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
@@ -37,8 +38,8 @@ def greedy(
     >>> sorted(set(y.tolist()))
     [-1.0, 1.0]
     """
-    if rounds < 0 or not (largest > 0.0 and side > 0.0):
-        raise InputError(f"rounds must be at least 0, largest and side positive, got {rounds!r}, {largest!r} and {side!r}")
+    if rounds < 0 or not (largest > 0.0 and side > 0.0 and lam > 0.0):
+        raise InputError(f"rounds must be at least 0, lam, largest and side positive, got {rounds}, {lam}, {largest} and {side}")
     rng = np.random.default_rng(seed)
     state = learner.init(dim)
     X, y, scores = np.empty((rounds, dim)), np.empty(rounds), np.empty(rounds)
@@ -63,18 +64,20 @@ class _Past:
     def __init__(self, kernel: Kernel, X: Matrix, y: Vector, lam: float) -> None:
         self.kernel, self.X, self.lam = kernel, X, lam
         self.L = np.linalg.cholesky((kernel(X, X) if len(X) else np.empty((0, 0))) + lam * np.eye(len(X)))
-        self.v = np.linalg.solve(self.L, y)
+        self.v = solve_triangular(self.L, y, lower=True) if len(y) else y
 
-    def gains(self, rows: Matrix, scores: Vector, label: float) -> Vector:
-        l = np.linalg.solve(self.L, self.kernel(self.X, rows)) if len(self.X) else np.empty((0, len(rows)))
-        s = np.maximum(self.kernel.diagonal(rows) - np.sum(l * l, axis=0), 0.0)
-        return np.asarray((label - scores) ** 2 - self.lam * (label - self.v @ l) ** 2 / (self.lam + s))
+    def gains(self, rows: Matrix, scores: Vector, largest: float) -> tuple[Vector, Vector]:
+        """What each row adds to the regret with the label `largest`, and with −`largest`."""
+        l = solve_triangular(self.L, self.kernel(self.X, rows), lower=True) if len(self.X) else np.empty((0, len(rows)))
+        m, s = self.v @ l, np.maximum(self.kernel.diagonal(rows) - np.sum(l * l, axis=0), 0.0)
+        up, down = ((label - scores) ** 2 - self.lam * (label - m) ** 2 / (self.lam + s) for label in (largest, -largest))
+        return up, down
 
     def gain(self, rows: Matrix, scores: Vector, largest: float) -> Vector:
-        return np.maximum(self.gains(rows, scores, largest), self.gains(rows, scores, -largest))
+        return np.maximum(*self.gains(rows, scores, largest))
 
     def worst_label(self, rows: Matrix, scores: Vector, largest: float) -> Vector:
-        preference = self.gains(rows, scores, largest) - self.gains(rows, scores, -largest)
+        preference = np.subtract(*self.gains(rows, scores, largest))
         against = np.where(np.abs(preference) <= TIE * largest**2, -scores, preference)
         return np.where(against > 0.0, largest, -largest)
 

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._inputs import check_block
+from onkel._inputs import check_block, check_labelled
 from onkel._types import Matrix, Vector
 from onkel.dictionary import Kors
 from onkel.errors import InputError
 from onkel.features import Nystroem, Taylor
 from onkel.kernels import Gaussian, Kernel
-from onkel.measure.regret import Space, effective_dimension, embed, log_det, missing
+from onkel.measure.regret import Space, effective_dimension, embed, log_det, missing, positive, spectrum
 
 ROUNDING = 1e-9  # by how much, relatively, a condition may be missed
 
@@ -31,7 +31,7 @@ def kernel_awv(kernel: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: f
 
     JGR Proposition 1. Conditions: |y| ≤ B. Every input, every order.
     """
-    return _largest(y, largest) ** 2 * log_det(kernel, X, lam)
+    return _largest(X, y, largest) ** 2 * log_det(kernel, X, lam)
 
 
 def kernel_awv_by_dimension(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
@@ -39,7 +39,7 @@ def kernel_awv_by_dimension(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: flo
 
     JGR Propositions 1 and 2. Conditions: |y| ≤ B.
     """
-    return _largest(y, largest) ** 2 * _dimension_term(kernel, check_block("X", X), lam)
+    return _largest(X, y, largest) ** 2 * _dimension_term(kernel, check_block("X", X), lam)
 
 
 def clipped_ridge(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, clip: float) -> float:
@@ -47,7 +47,7 @@ def clipped_ridge(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, clip: 
 
     Zhdanov & Kalnishkan (2013), An identity for kernel ridge regression. Conditions: |y| ≤ clip = B.
     """
-    return 4.0 * _largest(y, clip) ** 2 * log_det(kernel, X, lam)
+    return 4.0 * _largest(X, y, clip) ** 2 * log_det(kernel, X, lam)
 
 
 def fixed_span(kernel: Kernel, features: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
@@ -55,12 +55,15 @@ def fixed_span(kernel: Kernel, features: Space, X: ArrayLike, y: ArrayLike, lam:
 
     JGR Theorem 3. Conditions: |y| ≤ B; the features are orthonormal in the kernel's space.
     """
-    B, mu = _largest(y, largest), missing(kernel, X, features)
+    B, mu = _largest(X, y, largest), missing(kernel, X, features)
     return B**2 * (log_det(kernel, X, lam) + (mu + lam) * len(check_block("X", X)) * mu / lam**2)
 
 
 def taylor_degree(n: int, lam: float, radius: float, width: float) -> int:
     """The degree M = ⌈max(8R²/σ², 2 ln(n/min(λ, 1)))⌉ that JGR Theorem 4 asks for."""
+    if n < 1:
+        raise InputError(f"n must be at least 1, got {n}")
+    radius, width, lam = positive("radius", radius), positive("width", width), positive("lam", lam)
     return math.ceil(max(8.0 * radius**2 / width**2, 2.0 * math.log(n / min(lam, 1.0))))
 
 
@@ -75,7 +78,7 @@ def taylor(features: Taylor, X: ArrayLike, y: ArrayLike, lam: float, radius: flo
     degree = taylor_degree(len(rows), lam, radius, width)
     if features.degree < degree:
         raise InputError(f"the theorem asks for degree {degree} or more, got {features.degree}")
-    return 1.5 * _largest(y, largest) ** 2 * log_det(Gaussian(width), rows, lam)
+    return 1.5 * _largest(X, y, largest) ** 2 * log_det(Gaussian(width), rows, lam)
 
 
 def gaussian_dimension(n: int, dim: int, lam: float, radius: float, width: float) -> float:
@@ -85,6 +88,7 @@ def gaussian_dimension(n: int, dim: int, lam: float, radius: float, width: float
     """
     if not 0.0 < lam <= n:
         raise InputError(f"lam must be positive and at most n = {n}, got {lam:g}")
+    radius, width, dim = positive("radius", radius), positive("width", width), int(positive("dim", dim))
     return 3.0 * (6.0 + 41.0 / dim * radius**2 / (2.0 * width**2) + 3.0 / dim * math.log(n / lam)) ** dim
 
 
@@ -110,11 +114,14 @@ def nystroem(
 ) -> float:
     """B² d_eff(λ) ln(e + enκ²/λ) + 2B²(m + 1)nμ/λ: `PKAWVNystroem` whose KORS has taken m points, with probability 1 − δ.
 
-    JGR Theorem 6. Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ); no budget; the history is kept.
+    JGR Theorem 6. Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ). It speaks of the learner as it is by default:
+    AWV, no budget, the history kept; `points` is how many it has taken.
     """
     rows = check_block("X", X)
+    if not 0 <= points <= len(rows):
+        raise InputError(f"points must lie between 0 and the {len(rows)} rows, got {points}")
     _theory(dictionary, len(rows), delta)
-    B = _largest(y, largest)
+    B = _largest(X, y, largest)
     return B**2 * (_dimension_term(kernel, rows, lam) + 2.0 * (points + 1) * _span_term(len(rows), dictionary.mu, lam))
 
 
@@ -128,7 +135,7 @@ def known_inputs(
     """
     rows = check_block("X", X)
     _theory(dictionary, len(rows), delta)
-    return _largest(y, largest) ** 2 * (_dimension_term(kernel, rows, lam) + 2.0 * _span_term(len(rows), dictionary.mu, lam))
+    return _largest(X, y, largest) ** 2 * (_dimension_term(kernel, rows, lam) + 2.0 * _span_term(len(rows), dictionary.mu, lam))
 
 
 def growing_span(
@@ -139,12 +146,13 @@ def growing_span(
     `joined` are the rows of X that joined the span, in order: `state.span.joined[state.span.spanning]` where every row was learnt.
     μ_t is ‖(P_{t+1} − P_t)C_t^½‖², and P_{n+1} = I. JGR Theorem 9. Conditions: |y| ≤ B; the history is kept.
     """
-    rows, labels = check_block("X", X), np.asarray(y, dtype=float)
-    n, B = len(rows), _largest(y, largest)
-    joined = np.asarray(joined, dtype=np.int64)
-    if joined.size and not (np.all(np.diff(joined) > 0) and joined[0] >= 0 and joined[-1] < n):
+    B = _largest(X, y, largest)
+    rows, labels, lam = check_block("X", X), np.asarray(y, dtype=float).reshape(-1), positive("lam", lam)
+    n, joined = len(rows), np.asarray(joined)
+    whole = joined.size == 0 or joined.dtype.kind in "iu"
+    if not whole or (joined.size and not (np.all(np.diff(joined) > 0) and joined[0] >= 0 and joined[-1] < n)):
         raise InputError(f"joined must be increasing row numbers of X, from 0 to {n - 1}")
-    rest = float(np.linalg.eigvalsh(kernel(rows, rows))[-1])
+    rest = float(spectrum(kernel, rows)[0]) if n else 0.0
     total = 0.0
     if joined.size:
         span = Nystroem(kernel, rows[joined])
@@ -207,8 +215,11 @@ def _leverages(Z: Matrix, joined: Vector, lam: float) -> Vector:
     return out
 
 
-def _largest(y: ArrayLike, largest: float | None) -> float:
-    found = float(np.max(np.abs(np.asarray(y, dtype=float)), initial=0.0))
+def _largest(X: ArrayLike, y: ArrayLike, largest: float | None) -> float:
+    """B. The labels are one for each row; with several outputs, each has a bound of its own."""
+    rows = check_block("X", X)
+    _, labels, _ = check_labelled(rows, y, rows.shape[1], 1)
+    found = float(np.max(np.abs(labels), initial=0.0))
     if largest is None:
         return found
     if not found <= largest < math.inf:
@@ -224,6 +235,8 @@ def _within(X: Matrix, radius: float) -> None:
 
 def _theory(dictionary: Kors, n: int, delta: float) -> None:
     """The dictionary is one that JGR Proposition 5 speaks of."""
+    if n < 1:
+        raise InputError("X has no rows; the bound is for one or more")
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta must lie between 0 and 1, got {delta!r}")
     needed = 12.0 * math.log(n / delta)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import solve_triangular
 
 from onkel._inputs import check_block, check_labelled
 from onkel._jit import hot
@@ -57,16 +58,16 @@ def regret(scores: ArrayLike, X: ArrayLike, y: ArrayLike, space: Space, lam: flo
     """The regret of the scores of a stream, in the square loss, against every f of a kernel's space or of features' span."""
     rows, labels, shape = _stream(X, y)
     given = np.asarray(scores, dtype=float)
-    if given.shape != shape:
-        raise InputError(f"scores must have y's shape {shape}, got {given.shape}")
+    if given.shape != shape or not np.isfinite(given).all():
+        raise InputError(f"scores must be finite and have y's shape {shape}, got shape {given.shape}")
     loss = np.sum((given.reshape(labels.shape) - labels) ** 2, axis=1)
-    return Regret(np.cumsum(loss), np.cumsum(_growth(rows, labels, space, _positive("lam", lam))))
+    return Regret(np.cumsum(loss), np.cumsum(_growth(rows, labels, space, positive("lam", lam))))
 
 
 def best_in_hindsight(X: ArrayLike, y: ArrayLike, space: Space, lam: float) -> float:
     """min_f [ Σ (y − f(x))² + λ‖f‖² ]."""
     rows, labels, _ = _stream(X, y)
-    return float(np.sum(_growth(rows, labels, space, _positive("lam", lam))))
+    return float(np.sum(_growth(rows, labels, space, positive("lam", lam))))
 
 
 def spectrum(space: Space, X: ArrayLike) -> Vector:
@@ -88,12 +89,12 @@ def effective_dimension(kernel: Space, X: ArrayLike, lam: float) -> float:
     [5.0, 8.9, 13.4]
     """
     values = spectrum(kernel, X)
-    return float(np.sum(values / (values + _positive("lam", lam))))
+    return float(np.sum(values / (values + positive("lam", lam))))
 
 
 def log_det(kernel: Space, X: ArrayLike, lam: float) -> float:
     """ln det(I + K/λ) = Σ ln(1 + λ_k(K)/λ)."""
-    return float(np.sum(np.log1p(spectrum(kernel, X) / _positive("lam", lam))))
+    return float(np.sum(np.log1p(spectrum(kernel, X) / positive("lam", lam))))
 
 
 def missing(kernel: Kernel, X: ArrayLike, features: Space) -> float:
@@ -103,6 +104,8 @@ def missing(kernel: Kernel, X: ArrayLike, features: Space) -> float:
     that of `Gaussian(width)`.
     """
     rows = check_block("X", X)
+    if not len(rows):
+        return 0.0
     Z = embed(features, rows)
     rest = gram(kernel, rows) - Z @ Z.T
     values = np.linalg.eigvalsh(rest)
@@ -137,8 +140,11 @@ def _stream(X: ArrayLike, y: ArrayLike) -> tuple[Matrix, Matrix, tuple[int, ...]
 def _growth(X: Matrix, Y: Matrix, space: Space, lam: float) -> Vector:
     """By how much min_f [ Σ (y − f(x))² + λ‖f‖² ] grows in each round."""
     if isinstance(space, Kernel):
-        L = np.linalg.cholesky(gram(space, X) + lam * np.eye(len(X)))
-        return np.asarray(lam * np.sum(np.linalg.solve(L, Y) ** 2, axis=1)) if len(X) else np.empty(0)
+        try:
+            L = np.linalg.cholesky(gram(space, X) + lam * np.eye(len(X)))
+        except np.linalg.LinAlgError:
+            raise InputError(f"lam = {lam:g} is lost beside the kernel's values; raise it, or rescale X") from None
+        return np.asarray(lam * np.sum(solve_triangular(L, Y, lower=True) ** 2, axis=1)) if len(X) else np.empty(0)
     growth = np.empty(len(X))
     _rotate_all(embed(space, X), Y.copy(), lam, growth)
     return growth
@@ -155,7 +161,7 @@ def _rotate_all(Z: Matrix, Y: Matrix, lam: float, growth: Vector) -> None:
         growth[t] = np.sum(Y[t] ** 2)
 
 
-def _positive(name: str, value: float) -> float:
+def positive(name: str, value: float) -> float:
     if not 0.0 < value < np.inf:
         raise InputError(f"{name} must be a positive number, got {value!r}")
     return float(value)

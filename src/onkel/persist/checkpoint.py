@@ -49,6 +49,8 @@ def save(path: str | os.PathLike[str], learner: Any, state: Any) -> None:
         raise InputError(f"save(path, learner, state) was given {type(learner).__name__} and {type(state).__name__} after the path")
     if not _made_by(learner, state):
         raise InputError(f"this state is not one of {learner!r:.200}; save it with the learner that made it")
+    if not learner.bounded:
+        learner.check(state)  # what `load` would refuse must not replace a good file
     functions = {function_name(function): function for function in functions_of(learner)}
     if any(functions[function_name(function)] is not function for function in functions_of(learner)):
         raise InputError("two of your functions have one name, by which they are saved; give each its own")

@@ -1,0 +1,315 @@
+"""KONS and SketchedKONS: the online Newton step in the whole space of a kernel; logarithmic regret for every curved loss.
+
+    ȳ = φ·u,   h = sign(ȳ)(|ȳ| − C)₊,   ŷ = ȳ − h,   g = ℓ'(ŷ, y)                       A₀ = αI, u₀ = 0
+    u ← u − (h/q) A⁻¹φ,   A ← A + z η g² φφᵀ,   u ← u − g A⁻¹φ,      q = φᵀA⁻¹φ          KONS: z = 1
+
+by coefficients, u = Σ ω_i φ_i, with the points in A scaled by D_i = g_i √η_i:
+
+    L Lᵀ = D K D + αI,   l = L⁻¹(D∘k),   q = (k(x, x) − l·l)/α,   a = (e_t − D∘L⁻ᵀl)/α = the coefficients of A⁻¹φ
+    ω ← ω − [h/q + g/(1 + z η g² q)] a;      if z: append (s l, √(α + s²(k(x, x) − l·l))), s = g√η, to L
+
+SketchedKONS takes a point into A with probability p̃ = max(min(β τ̃, 1), γ), τ̃ the leverage score of KORS on the scaled points.
+
+Regret against every f with |f(x_t)| ≤ C, for losses of curvature σ:  α‖f‖² + 2 d_eff(α/(σL²)) ln(2σL²T)/σ; the second term over
+max(γ, β τ_min) for the sketch, with high probability. Points whose loss has no slope are not kept. KONS: O(t²) a row and in memory.
+SketchedKONS: O(m² + t·dim), m points in A.
+
+Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Algorithms 1, 3.
+Departs from the paper: its Lemmas 2 and 4 are misprinted (the scaled k̄_ii, and −1/√η outside the bracket) and divide by g; the
+coefficients above do not. `weighted=True` is the unbiased z/p̃ of its section 6.
+
+>>> X, y = onkel.data.rings(1000, seed=0)
+>>> for learner in onkel.KONS(loss=onkel.Logistic()), onkel.SketchedKONS(loss=onkel.Logistic()):
+...     state = learner.init(dim=2)
+...     scores = learner.learn(state, X, y)
+...     print(state.taken, "points in A,", int(np.sum(np.sign(scores) != y)), "mistakes")
+1000 points in A, 12 mistakes
+119 points in A, 13 mistakes
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onkel._inputs import check_inputs, check_labelled, check_on_or_off
+from onkel._jit import hot
+from onkel._types import Counts, Matrix, Vector
+from onkel._validate import flag, instance, real, whole
+from onkel.dictionary.dictionary import KORS, chance, remember
+from onkel.errors import InputError
+from onkel.kernels import Gaussian, Kernel
+from onkel.learners.newton import (
+    SMALLEST_VARIANCE,
+    Slope,
+    Steps,
+    beyond,
+    check_labels,
+    check_newton,
+    slope_of,
+    steps,
+    weight_of_gradient,
+)  # fmt: skip
+from onkel.learners.protocol import check_room, check_sizes
+from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
+from onkel.losses import Loss, Square, slope
+from onkel.random import uniform
+from onkel.state import growing, grown
+
+ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
+
+Sketch = tuple[float, float, float, bool, int]  # floor, accuracy, oversampling, weighted, seed
+Arrays = tuple[Vector, Counts, Vector, Vector, Vector, Vector]  # ω, active, D, L, weights and factor of KORS
+Counters = tuple[int, int, int, int, int]  # size, taken, rows, unprojected, raised
+Flags = NDArray[np.bool_]
+
+
+@dataclass
+class State:
+    points: Matrix = growing(0)  # (capacity, dim)  those with a coefficient
+    omega: Vector = growing(0)  # (capacity,)  ω
+    active: Counts = growing(0)  # (capacity,)  the points in A
+    scale: Vector = growing(0)  # (capacity,)  D of those
+    factor: Vector = growing(0)  # L, packed
+    weights: Vector = growing(0)  # (capacity,)  1/√p̃ of those, for KORS; empty for KONS
+    sampling: Vector = growing(0)  # the factor of KORS, packed; empty for KONS
+    size: int = 0  # points with a coefficient
+    taken: int = 0  # points in A
+    rows: int = 0  # learnt so far
+    unprojected: int = 0  # times rounding left no direction to project along
+    raised: int = 0  # points for which α was lost beside their scaled k(x, x) and was raised to SMALLEST_RIDGE of it
+    dim: int = 1
+    outputs: int = 1
+
+
+@dataclass(frozen=True)
+class Newton(ABC):
+    """What the two have in common: everything but which points are taken into A."""
+
+    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    loss: Loss = Square()
+    alpha: float = 1.0  # α: A starts at αI
+    clip: float = 1.0  # C: scores stay within [−C, C]
+    curvature: float | None = None  # η; None: the loss's own, or 1/√t where it has none
+    dimension: float = 1.0  # d: a larger one takes larger steps, where the loss has no curvature
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    multi_output: ClassVar[bool] = False
+    bounded: ClassVar[bool] = False
+    cut_tolerance: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        check_newton(self)
+
+    @property
+    @abstractmethod
+    def _sketch(self) -> Sketch:
+        """Which points are taken into A."""
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        none = np.empty(0)
+        return State(np.empty((0, dim)), none, np.empty(0, np.int64), none, none, none, none, dim=dim)
+
+    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
+        rows, labels, shape = check_labelled(X, y, state.dim, 1)
+        weights = check_on_or_off(self, weight, len(rows))
+        check_labels(self.loss, labels)
+        scores, after = self._rounds(state, rows, labels[:, 0], weights)
+        vars(state).update(vars(after))
+        return scores.reshape(shape)
+
+    def predict(self, state: State, X: ArrayLike) -> Vector:
+        """The score of each row as if it came next; changes nothing."""
+        rows = check_inputs(X, state.dim)
+        return self._rounds(state, rows, np.zeros(len(rows)), np.zeros(len(rows)))[0]  # weights 0: nothing is learnt
+
+    def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector) -> tuple[Vector, State]:
+        """The scores, and the state after the rows. The given one is not changed: a user's kernel may fail in the middle."""
+        own = self.kernel.diagonal(X)
+        new = int(np.count_nonzero(weight))
+        check_room(self, 8 * packed(state.taken + new), "SketchedKONS() with a smaller floor or ProsNKONS() keep fewer points")
+        work = replace(state, omega=state.omega.copy()) if new else state  # everything else only gets longer
+        scores = np.empty(len(X))
+        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # what a user's kernel sees must not depend on the cut
+        for start in range(0, len(X), at_once):
+            now = slice(start, start + at_once)
+            fresh = X[now][weight[now] > 0.0]
+            old = work.size
+            _make_room(work, len(fresh), self._sketch[0] < 1.0)
+            K, F = self.kernel.values(X[now], work.points[:old]), self.kernel.values(X[now], fresh)
+            kept = np.zeros(len(fresh), np.bool_)
+            counts = _learn(
+                K, F, own[now], y[now], weight[now], slope_of(self.loss), steps(self), (self.alpha, self.clip), self._sketch,
+                (work.omega, work.active, work.scale, work.factor, work.weights, work.sampling),
+                (work.size, work.taken, work.rows, work.unprojected, work.raised), (kept, scores[now]),
+            )  # fmt: skip
+            work.size, work.taken, work.rows, work.unprojected, work.raised = counts
+            work.points[old : work.size] = fresh[kept]
+        return scores, work
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold: next to nothing. The header says how they grow."""
+        return 8 * 7
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        size, taken = state.size, state.taken
+        sketched, weighted = self._sketch[0] < 1.0, self._sketch[3]
+        lengths = [(state.points, size), (state.omega, size), (state.active, taken), (state.scale, taken)]
+        lengths += [(state.factor, packed(taken))]
+        lengths += [(state.weights, taken), (state.sampling, packed(taken))] if sketched else []
+        if any(len(array) < length for array, length in lengths) or not taken <= size <= state.rows:
+            raise InputError("its arrays are shorter than its sizes say")
+        if not sketched and len(state.weights) + len(state.sampling) > 0:
+            raise InputError("it has sampling weights, which its learner has not")
+        active, scale = state.active[:taken], state.scale[:taken]
+        if np.any(np.diff(active, prepend=-1, append=size) <= 0):
+            raise InputError("the points in its matrix are not points it keeps")
+        weights = state.weights[:taken] if sketched else np.ones(taken)
+        if np.any(weights < 1.0):
+            raise InputError("its sampling weights are not those of probabilities")
+        points = state.points[active]
+        own = self.kernel.diagonal(points)
+
+        def is_factor_with(factor: Vector, d: Vector) -> bool:
+            rows = lambda a, b: d[a:b, None] * self.kernel.values(points[a:b], points) * d  # noqa: E731
+            return is_factor(factor, taken, d * d * own, rows)
+
+        if not is_factor_with(state.factor, scale):
+            raise InputError("its factor is not one of its points' kernel matrix")
+        if sketched and not is_factor_with(state.sampling, scale if weighted else scale * weights):
+            raise InputError("its sampling factor is not one of its points' kernel matrix")
+
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        if state.unprojected:
+            return [
+                f"rounding left no direction to project along {state.unprojected} times; the score was clipped, the function not"
+            ]
+        return []
+
+
+@final
+@dataclass(frozen=True)
+class KONS(Newton):
+    """The online Newton step in the whole space of a kernel: logarithmic regret, at O(t²) a row."""
+
+    _sketch = (1.0, 0.5, 1.0, False, 0)
+
+
+@final
+@dataclass(frozen=True)
+class SketchedKONS(Newton):
+    """KONS whose matrix takes only some of the points: those of high leverage, and a share `floor` of all."""
+
+    floor: float = 0.1  # γ: the least probability with which a point is taken; 1 = KONS
+    accuracy: float = 0.5  # ε of KORS
+    oversampling: float = 1.0  # β of KORS; the theory asks for 3 ln(T/δ)/ε²
+    weighted: bool = False  # True: a point taken with probability p counts 1/p: unbiased, but with a large variance
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real(self, "floor", least=1e-12, most=1.0)
+        real(self, "accuracy", least=0.0, most=1.0)
+        real(self, "oversampling", least=0.0, most=1e30)
+        flag(self, "weighted")
+        whole(self, "seed", 0)
+
+    @property
+    def _sketch(self) -> Sketch:
+        return self.floor, self.accuracy, self.oversampling, self.weighted, self.seed
+
+
+def _make_room(state: State, rows: int, sketched: bool) -> None:
+    """Longer arrays where so many rows would not fit."""
+    size, taken = state.size + rows, state.taken + rows
+    state.points, state.omega = grown(state.points, size), grown(state.omega, size)
+    state.active, state.scale, state.factor = (
+        grown(state.active, taken),
+        grown(state.scale, taken),
+        grown(state.factor, packed(taken)),
+    )
+    if sketched:
+        state.weights, state.sampling = grown(state.weights, taken), grown(state.sampling, packed(taken))
+
+
+@hot
+def _learn(
+    K: Matrix, F: Matrix, own: Vector, y: Vector, weight: Vector, loss: Slope, steps: Steps, limits: tuple[float, float],
+    sketch: Sketch, arrays: Arrays, counts: Counters, out: tuple[Flags, Vector],
+) -> Counters:  # fmt: skip
+    """Score, then learn, each row. K: kernel values with the points kept before; F: with those rows of this block that have weight.
+
+    Returns the new counts.
+    """
+    omega, active, scale, L, weights, sampling = arrays
+    size, taken, rows, unprojected, raised = counts
+    (alpha, clip), (kept, scores) = limits, out
+    floor, accuracy, oversampling, weighted, seed = sketch
+    params = np.array([alpha, accuracy, oversampling])
+    old, column = K.shape[1], 0  # column of F that belongs to this row
+    k, l, scaled, l_sampling = np.empty(omega.size), np.empty(active.size), np.empty(active.size), np.empty(active.size)
+    k_of = np.empty(F.shape[1], np.int64)  # columns of F that were kept
+    for i in range(K.shape[0]):
+        k[:old] = K[i]
+        for j in range(size - old):
+            k[old + j] = F[i, k_of[j]]
+        score = np.dot(k[:size], omega[:size])
+        h = beyond(score, clip)
+        scores[i] = score - h
+        if weight[i] == 0.0:
+            continue
+        rows += 1
+        column += 1
+        g = slope(loss[0], loss[1], score - h, y[i])
+        if g == 0.0 and h == 0.0:
+            continue
+        eta = weight_of_gradient(steps, rows)
+        for a in range(taken):
+            l[a] = scale[a] * k[active[a]]
+        solve(L, taken, l)
+        rest = max(own[i] - np.dot(l[:taken], l[:taken]), 0.0)
+        q = rest / alpha
+        p, takes = 1.0, g != 0.0
+        s = g * np.sqrt(eta)
+        if takes and floor < 1.0:
+            for a in range(taken):
+                scaled[a] = s * scale[a] * k[active[a]] / (weights[a] if weighted else 1.0)
+            rule = (KORS, params, weights[:taken], sampling)
+            p = max(chance(rule, scaled, s * s * own[i], l_sampling), floor)
+            takes = uniform(seed, rows - 1, 0) < p
+        share = 1.0 / np.sqrt(p) if weighted else 1.0
+        gain = eta * share * share * g * g if takes else 0.0
+        step = g / (1.0 + gain * q)
+        if rest > SMALLEST_VARIANCE * own[i]:
+            step += h / q
+        elif h != 0.0:
+            unprojected += 1
+        if takes:
+            square = s * s * share * share
+            least = SMALLEST_RIDGE * square * own[i]
+            if alpha < least:
+                raised += 1
+            append(L, taken, s * share * l, np.sqrt(max(alpha, least) + square * rest))
+            if floor < 1.0:
+                remember(weights, sampling, taken, l_sampling, s * s * own[i], alpha, p)
+        solve_transposed(L, taken, l)
+        for a in range(taken):
+            omega[active[a]] += step / alpha * scale[a] * l[a]
+        omega[size] = -step / alpha
+        if takes:
+            active[taken], scale[taken] = size, s * share
+            taken += 1
+        kept[column - 1] = True
+        k_of[size - old] = column - 1
+        size += 1
+    return size, taken, rows, unprojected, raised

@@ -1,0 +1,93 @@
+"""What the Newton family shares: the weight of a gradient in its matrix, and the online Newton step in explicit coordinates.
+
+    ȳ = φ·u,   h = sign(ȳ)(|ȳ| − C)₊,   ŷ = ȳ − h,   g = ℓ'(ŷ, y)                       A₀ = αI, u₀ = 0
+    u ← u − (h/q) A⁻¹φ   (the projection on |f(x)| ≤ C),    A ← A + η g² φφᵀ,   u ← u − g A⁻¹φ,        q = φᵀA⁻¹φ
+
+With A = RᵀR, c = R u and z = R⁻ᵀφ:  ȳ = z·c,  q = z·z,  and all of it costs one triangular solve and one update of R.
+
+η is the curvature σ of the loss (a share of it where the learner says so), or, for a loss without curvature, √d/(L C √t), with L
+its Lipschitz constant on [−C, C] and d the `dimension`: 1, or an estimate of the effective dimension.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from onkel._inputs import check_signs
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel._validate import instance, real
+from onkel.linalg.factor import newton, solve_row
+from onkel.losses import Loss, slope
+
+SMALLEST_VARIANCE = 1e-12  # α q relative to k(x, x); below it rounding would decide how far to project, and nothing is projected
+
+Steps = tuple[float, bool]  # η, and whether it falls like 1/√t
+Slope = tuple[int, float]  # a loss in compiled code
+Rule = tuple[Slope, Steps, float, float]  # loss, η, α and C
+
+
+def check_newton(config: Any) -> None:
+    """The fields that all learners of the family have."""
+    instance(config, "loss", Loss, "Square()")
+    real(config, "alpha", least=1e-12, most=1e30)
+    real(config, "clip", least=1e-30, most=1e30)
+    real(config, "curvature", least=0.0, most=1e30, optional=True)
+    real(config, "dimension", least=1e-30, most=1e30)
+    steps(config)
+
+
+def steps(config: Any, share: float = 1.0) -> Steps:
+    """The weight η of a gradient: the field `curvature`, or what the loss says."""
+    if config.curvature is not None:
+        return config.curvature, False
+    sigma = config.loss.curvature(config.clip, config.clip)
+    if sigma > 0.0:
+        return share * sigma, False
+    return math.sqrt(config.dimension) / (config.loss.lipschitz(config.clip, config.clip) * config.clip), True
+
+
+def slope_of(loss: Loss) -> Slope:
+    return loss.code, loss.parameter
+
+
+def rule(config: Any, share: float = 1.0) -> Rule:
+    """All that compiled code needs to know of the settings."""
+    return slope_of(config.loss), steps(config, share), config.alpha, config.clip
+
+
+def check_labels(loss: Loss, labels: Matrix) -> None:
+    """Losses of a margin have labels ±1."""
+    if "regression" not in loss.tasks:
+        check_signs(labels)
+
+
+@hot
+def weight_of_gradient(steps: Steps, round: int) -> float:
+    """η in this round; rounds count from 1."""
+    eta, falls = steps
+    return eta / math.sqrt(round) if falls else eta
+
+
+@hot
+def beyond(score: float, clip: float) -> float:
+    """By how much a score exceeds [−clip, clip], with its sign."""
+    return score - min(max(score, -clip), clip)
+
+
+@hot
+def newton_round(R: Matrix, c: Matrix, z: Vector, own: float, y: float, learn: bool, rule: Rule, round: int) -> float:
+    """Score the row with coordinates z and squared norm `own`, then learn it; z becomes R⁻ᵀz."""
+    loss, steps, alpha, clip = rule
+    solve_row(R, z)
+    score = float(np.dot(c[0], z))
+    h = beyond(score, clip)
+    if learn:
+        g = slope(loss[0], loss[1], score - h, y)
+        q = np.dot(z, z)
+        shift = h / q if alpha * q > SMALLEST_VARIANCE * own else 0.0
+        newton(R, c, z, shift, g, weight_of_gradient(steps, round))
+    return score - h

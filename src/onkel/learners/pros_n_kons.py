@@ -1,0 +1,183 @@
+"""ProsNKONS: the online Newton step in the span of a dictionary that KORS lets grow; O(m²) a row for any loss and any kernel.
+
+    z = L⁻¹k(x),  L Lᵀ = K(points, points)          orthonormal coordinates of the span (`onkel.dictionary.span`)
+    the Newton step in them, with A₀ = αI and |f(x)| ≤ clip                           (`onkel.learners.newton`)
+    then the round's coin: where it lets x join, the span has one more coordinate from the next round on, and
+        restart=True    u = 0, A = αI            PROS-N-KONS: each span starts anew, as its proof needs
+        restart=False   u ← (u, 0), A ← [[A, 0], [0, α]]            CON-KONS: the function goes on as it was
+
+Regret against every f with |f(x_t)| ≤ C, with high probability and up to logarithms:  m(α + d_eff(α)) + nμ/α, m points.
+O(m² + m·dim) a row and in memory.
+
+Calandriello, Lazaric & Valko (2017), Efficient second-order online kernel learning with adaptive embedding, NeurIPS.
+Departs from the paper: the coordinates of an incremental Cholesky factor in the place of an SVD at each change (a rotation of
+them); η is half of the loss's curvature, as in public code; a point already in the span (pivot² ≤ 1e-10 k(x, x)) does not widen it
+and causes no restart; `budget`: a dictionary of so many points takes no more.
+
+>>> X, y = onkel.data.rings(4000, seed=0)
+>>> for restart in True, False:
+...     learner = onkel.ProsNKONS(onkel.Gaussian(width=1.0), onkel.Logistic(), restart=restart)
+...     state = learner.init(dim=2)
+...     scores = learner.learn(state, X, y)
+...     print(state.restarts, "changes,", int(np.sum(np.sign(scores) != y)), "mistakes")
+98 changes, 344 mistakes
+98 changes, 21 mistakes
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_inputs, check_labelled, check_on_or_off
+from onkel._jit import hot
+from onkel._types import Counts, Matrix, Vector
+from onkel._validate import flag, instance, whole
+from onkel.dictionary import Dictionary, Kors
+from onkel.dictionary.dictionary import Rule as Sampling
+from onkel.dictionary.dictionary import is_taken
+from onkel.dictionary.span import Span, check, empty, widened
+from onkel.kernels import Gaussian, Kernel
+from onkel.learners.newton import Rule, check_labels, check_newton, newton_round, rule
+from onkel.learners.protocol import check_sizes
+from onkel.linalg.cholesky import solve
+from onkel.linalg.factor import border, check_factor
+from onkel.losses import Loss, Square
+from onkel.state import growing
+
+ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
+
+Form = tuple[Counts, Vector, Matrix, Matrix]  # spanning, whitening, R, c
+
+
+@dataclass
+class State:
+    span: Span
+    matrix: Matrix = growing(0, 1)  # (r, r)  R, upper triangular
+    coef: Matrix = growing(1)  # (1, r)  R u
+    rows: int = 0  # learnt so far
+    restarts: int = 0  # times the span widened
+    dim: int = 1
+    outputs: int = 1
+
+
+@dataclass(frozen=True)
+class ProsNKONS:
+    """Second-order online learning in the span of points that the stream chooses, for any loss and kernel."""
+
+    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    loss: Loss = Square()
+    alpha: float = 1.0  # α: A starts at αI
+    clip: float = 1.0  # C: scores stay within [−C, C]
+    curvature: float | None = None  # η; None: half of the loss's own, or 1/√t where it has none
+    dimension: float = 1.0  # d: a larger one takes larger steps, where the loss has no curvature
+    dictionary: Dictionary = Kors()
+    restart: bool = True  # False: CON-KONS
+    budget: int | None = 100  # the most points the dictionary takes; None: no limit
+    seed: int = 0
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    multi_output: ClassVar[bool] = False
+    bounded: ClassVar[bool] = False
+    cut_tolerance: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        check_newton(self)
+        instance(self, "dictionary", Dictionary, "Kors(mu=0.1)")
+        flag(self, "restart")
+        whole(self, "budget", 1, optional=True)
+        whole(self, "seed", 0)
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        return State(empty(self.dictionary, dim), np.empty((0, 0)), np.empty((1, 0)), dim=dim)
+
+    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
+        rows, labels, shape = check_labelled(X, y, state.dim, 1)
+        weights = check_on_or_off(self, weight, len(rows))
+        check_labels(self.loss, labels)
+        work = state
+        if self.kernel.fallible:  # it may fail in the middle; all else is replaced, never written to
+            work = replace(state, matrix=state.matrix.copy(), coef=state.coef.copy())
+        scores = self._rounds(work, rows, labels[:, 0], weights)
+        vars(state).update(vars(work))
+        return scores.reshape(shape)
+
+    def predict(self, state: State, X: ArrayLike) -> Vector:
+        """The score of each row as if it came next; changes nothing."""
+        rows = check_inputs(X, state.dim)
+        return self._rounds(state, rows, np.zeros(len(rows)), np.zeros(len(rows)))  # weights 0: nothing is learnt
+
+    def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector) -> Vector:
+        own = self.kernel.diagonal(X)
+        scores = np.empty(len(X))
+        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE
+        done = 0
+        while done < len(X):
+            now = slice(done, done + at_once)
+            span = state.span
+            K = self.kernel.values(X[now], span.points)
+            asks = self.budget is None or len(span.points) < self.budget
+            form = (span.spanning, span.whitening, state.matrix, state.coef)
+            size, joins, state.rows = _learn(
+                self.dictionary.rule(span.sampling, len(span.points)), self.seed, asks, K, own[now], form,
+                y[now], weight[now], rule(self, share=0.5), state.rows, scores[now],
+            )  # fmt: skip
+            done += size
+            if joins:
+                self._join(state, X[done - 1], K[size - 1], float(own[done - 1]))
+        return scores
+
+    def _join(self, state: State, x: Vector, k: Vector, own: float) -> None:
+        """From the next round on, the last row's point is in the dictionary."""
+        state.span, _, pivot = widened(state.span, self.dictionary, x, k, own, state.rows - 1)
+        if pivot == 0.0:
+            return
+        r = len(state.matrix)
+        if self.restart:
+            state.matrix, state.coef = np.sqrt(self.alpha) * np.eye(r + 1), np.zeros((1, r + 1))
+        else:
+            state.matrix, state.coef, _ = border(state.matrix, state.coef, np.zeros(r), self.alpha, np.zeros(1), self.alpha)
+        state.restarts += 1
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold: next to nothing. The header says how they grow."""
+        return 8 * 4
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        check(state.span, self.dictionary, self.kernel, state.rows, self.budget)
+        check_factor(state.matrix, state.coef, len(state.span.spanning), self.alpha)
+
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        if self.budget is not None and len(state.span.points) >= self.budget:
+            return [f"the dictionary is full: {self.budget} points; it learns on with them (raise budget, or mu)"]
+        return []
+
+
+@hot
+def _learn(
+    sampling: Sampling, seed: int, asks: bool, K: Matrix, own: Vector, form: Form,
+    y: Vector, weight: Vector, rule: Rule, rows: int, scores: Vector,
+) -> tuple[int, bool, int]:  # fmt: skip
+    """Rounds up to the first whose point joins: how many were done, whether the last one's joins, the new count of rows learnt."""
+    spanning, whitening, R, c = form
+    l, z = np.empty(K.shape[1]), np.empty(spanning.size)
+    for i in range(K.shape[0]):
+        k, learn = K[i], weight[i] > 0.0
+        for j in range(z.size):
+            z[j] = k[spanning[j]]
+        solve(whitening, z.size, z)
+        scores[i] = newton_round(R, c, z, own[i], y[i], learn, rule, rows + 1)
+        if learn:
+            rows += 1
+        if learn and asks and is_taken(sampling, k, own[i], seed, rows - 1, l):
+            return i + 1, True, rows
+    return K.shape[0], False, rows
