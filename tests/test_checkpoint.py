@@ -924,7 +924,7 @@ class TestGrowingStates:
     def test_a_state_that_load_would_refuse_is_not_saved(self, learner: Any, path: Path) -> None:
         onkel.save(path, learner, taught(learner))
         before = path.read_bytes()
-        with pytest.raises(onkel.InputError, match="factor|whitening|dictionary"):
+        with pytest.raises(onkel.InputError, match=r"factor|whitening|dictionary"):
             onkel.save(path, dataclasses.replace(learner, kernel=onkel.Gaussian(width=0.1)), taught(learner))
         assert path.read_bytes() == before
 

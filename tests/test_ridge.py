@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from onkel.errors import InputError
-from onkel.linalg import blas, factor, inverse, ridge
+from onkel.linalg import blas, cholesky, factor, inverse, ridge
 
 Array = NDArray[np.float64]
 
@@ -320,6 +321,30 @@ def test_settings_choose_the_form() -> None:
     assert ridge.init(3, 1, 1.0, 1.0).factored == 0
     assert ridge.init(3, 1, 1.0, 0.999).factored == 1
     assert ridge.init(3, 1, ridge.SMALLEST_HONEST_RIDGE / 2, 1.0).factored == 1
+
+
+@pytest.mark.parametrize("r", [1, 2, 7, 40])
+def test_solves_equal_their_twins(r: int) -> None:
+    rng = np.random.default_rng(r)
+    R = np.triu(rng.normal(size=(r, r)), 1) / r + np.diag(rng.uniform(1.0, 2.0, r))
+    L, v = R.T[np.tril_indices(r)].copy(), rng.normal(size=r)
+    pairs: list[tuple[Any, Any]] = [
+        (cholesky.solve, cholesky.solve_twin),
+        (cholesky.solve_transposed, cholesky.solve_transposed_twin),
+    ]
+    for fast, twin in pairs:
+        one, other = v.copy(), v.copy()
+        fast(L, r, one)
+        twin(L, r, other)
+        assert np.abs(one - other).max() <= 1e-13 * np.abs(other).max()
+    one, other = v.copy(), v.copy()
+    factor.solve_row(R, one)
+    factor.solve_row_twin(R, other)
+    assert np.abs(one - other).max() <= 1e-13 * np.abs(other).max()
+    rows = [v.copy(), R[0].copy(), v.copy(), R[0].copy()]
+    factor._stretch_row(rows[0], rows[1], 1.1, 0.3, 0.7)
+    factor.stretch_row_twin(rows[2], rows[3], 1.1, 0.3, 0.7)
+    assert np.abs(np.array(rows[:2]) - np.array(rows[2:])).max() <= 1e-14
 
 
 @pytest.mark.parametrize("r", [1, 2, 7, 40])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from onkel._jit import compiler_off
 from tests.laws.cases import CASES, Case, agree, bits, default_stream, fresh
 
 
@@ -51,12 +52,13 @@ def test_3_the_cut_of_the_stream_changes_nothing(case: Case, size: int) -> None:
 
 
 def test_3_blocks_longer_than_any_internal_one(case: Case) -> None:
-    X, y, weight = default_stream(case.learner, rows=2500)
+    rows, size = (1200, 500) if compiler_off else (2500, 900)  # beyond 1024 in any case
+    X, y, weight = default_stream(case.learner, rows=rows)
     whole, parts = fresh(case.learner, X, y), fresh(case.learner, X, y)
     scores = case.learner.learn(whole, X, y, weight)
-    pieces = [case.learner.learn(parts, X[a : a + 900], y[a : a + 900], weight[a : a + 900]) for a in range(0, 2500, 900)]
+    pieces = [case.learner.learn(parts, X[a : a + size], y[a : a + size], weight[a : a + size]) for a in range(0, rows, size)]
     assert agree(case.learner, np.concatenate(pieces), scores)
-    single = np.concatenate([case.learner.predict(whole, X[t : t + 1]) for t in range(0, 2500, 97)])
+    single = np.concatenate([case.learner.predict(whole, X[t : t + 1]) for t in range(0, rows, 97)])
     assert agree(case.learner, case.learner.predict(whole, X)[::97], single)
 
 

@@ -211,9 +211,7 @@ def _learn(
             raised += 1 if lam / weight[i] < least else 0
             pivot = np.sqrt(max(lam / weight[i], least) + s)
         for o in range(Y.shape[1]):
-            m = 0.0
-            for j in range(size):
-                m += l[j] * targets[j, o]
+            m = np.sum(l[:size] * targets[:size, o])
             scores[i, o] = min(max(m * (ridge / (ridge + s)) if awv else m, -clip), clip)
             if learn:
                 targets[size, o] = (Y[i, o] - m) / pivot

@@ -257,7 +257,7 @@ def _learn(
     floor, accuracy, oversampling, weighted, seed = sketch
     params = np.array([alpha, accuracy, oversampling])
     old, column = K.shape[1], 0  # column of F that belongs to this row
-    k, l, scaled, l_sampling = np.empty(omega.size), np.empty(active.size), np.empty(active.size), np.empty(active.size)
+    k, l, l_sampling = np.empty(omega.size), np.empty(active.size), np.empty(active.size)
     k_of = np.empty(F.shape[1], np.int64)  # columns of F that were kept
     for i in range(K.shape[0]):
         k[:old] = K[i]
@@ -274,16 +274,15 @@ def _learn(
         if g == 0.0 and h == 0.0:
             continue
         eta = weight_of_gradient(steps, rows)
-        for a in range(taken):
-            l[a] = scale[a] * k[active[a]]
+        near = scale[:taken] * k[active[:taken]]
+        l[:taken] = near
         solve(L, taken, l)
         rest = max(own[i] - np.dot(l[:taken], l[:taken]), 0.0)
         q = rest / alpha
         p, takes = 1.0, g != 0.0
         s = g * np.sqrt(eta)
         if takes and floor < 1.0:
-            for a in range(taken):
-                scaled[a] = s * scale[a] * k[active[a]] / (weights[a] if weighted else 1.0)
+            scaled = s * near / weights[:taken] if weighted else s * near
             rule = (KORS, params, weights[:taken], sampling)
             p = max(chance(rule, scaled, s * s * own[i], l_sampling), floor)
             takes = uniform(seed, rows - 1, 0) < p
@@ -303,8 +302,7 @@ def _learn(
             if floor < 1.0:
                 remember(weights, sampling, taken, l_sampling, s * s * own[i], alpha, p)
         solve_transposed(L, taken, l)
-        for a in range(taken):
-            omega[active[a]] += step / alpha * scale[a] * l[a]
+        omega[active[:taken]] += step / alpha * scale[:taken] * l[:taken]
         omega[size] = -step / alpha
         if takes:
             active[taken], scale[taken] = size, s * share

@@ -3,7 +3,8 @@
     M' = [[M, c], [cᵀ, d]]      l = L⁻¹c,   pivot = √(d − l·l),   L' = [[L, 0], [lᵀ, pivot]]
 
 L is packed: row i takes the i + 1 numbers from i(i+1)/2 on, so a new row is simply written behind the last one, and the flat
-array can be preallocated and doubled (`onkel.state.grown`). A row costs one triangular solve, O(size²/2).
+array can be preallocated and doubled (`onkel.state.grown`). A row costs one triangular solve, O(size²/2). Where the compiler is
+off, NumPy twins take the place of the two solves.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from onkel._jit import hot
+from onkel._jit import compiled_or, hot
 from onkel._types import Counts, Matrix, Vector
 
 SMALLEST_RESIDUAL = 1e-10  # pivot² relative to d: below it the new row is already in the span of the old ones
@@ -27,7 +28,13 @@ def packed(size: int) -> int:
     return size * (size + 1) // 2
 
 
-@hot
+def solve_twin(L: Vector, size: int, v: Vector) -> None:
+    for i in range(size):
+        start = packed(i)
+        v[i] = (v[i] - L[start : start + i] @ v[:i]) / L[start + i]
+
+
+@compiled_or(solve_twin)
 def solve(L: Vector, size: int, v: Vector) -> None:
     """v ← L⁻¹v, for the first `size` rows of L and entries of v."""
     start = 0
@@ -40,7 +47,14 @@ def solve(L: Vector, size: int, v: Vector) -> None:
         start += i + 1
 
 
-@hot
+def solve_transposed_twin(L: Vector, size: int, v: Vector) -> None:
+    for i in reversed(range(size)):
+        start = packed(i)
+        v[i] /= L[start + i]
+        v[:i] -= v[i] * L[start : start + i]
+
+
+@compiled_or(solve_transposed_twin)
 def solve_transposed(L: Vector, size: int, v: Vector) -> None:
     """v ← L⁻ᵀv, for the first `size` rows of L and entries of v."""
     start = size * (size + 1) // 2

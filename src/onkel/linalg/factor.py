@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onkel._jit import hot
+from onkel._jit import compiled_or, hot
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.linalg.blas import gemm_nt, solve_upper_transposed
@@ -145,7 +145,13 @@ def _rotate_row(R_i: Vector, new: Matrix, first: int, which: Counts, cos: Vector
         a += 1
 
 
-@hot
+def solve_row_twin(R: Matrix, v: Vector) -> None:
+    for i in range(v.size):
+        v[i] /= R[i, i]
+        v[i + 1 :] -= v[i] * R[i, i + 1 :]
+
+
+@compiled_or(solve_row_twin)
 def solve_row(R: Matrix, v: Vector) -> None:
     """v ← R⁻ᵀv."""
     for i in range(v.size):
@@ -153,6 +159,20 @@ def solve_row(R: Matrix, v: Vector) -> None:
         z, R_i, rest = v[i], R[i, i + 1 :], v[i + 1 :]
         for j in range(rest.size):
             rest[j] -= z * R_i[j]
+
+
+def stretch_row_twin(R_i: Vector, sums: Vector, t: float, u: float, z: float) -> None:
+    old = R_i.copy()
+    R_i[:] = t * old + u * sums
+    sums += z * old
+
+
+@compiled_or(stretch_row_twin)
+def _stretch_row(R_i: Vector, sums: Vector, t: float, u: float, z: float) -> None:
+    for j in range(R_i.size):
+        x = R_i[j]
+        R_i[j] = t * x + u * sums[j]
+        sums[j] += z * x
 
 
 @hot
@@ -180,11 +200,7 @@ def stretch(R: Matrix, c: Matrix, z: Vector) -> None:
             total += z[i] * x
     for k in range(r):
         i = r - 1 - k
-        R_i, sums, t, u, z_i = R[i, i:], below[i:], stretched[i], share[i], z[i]
-        for j in range(R_i.size):
-            x = R_i[j]
-            R_i[j] = t * x + u * sums[j]
-            sums[j] += z_i * x
+        _stretch_row(R[i, i:], below[i:], stretched[i], share[i], z[i])
 
 
 @hot
