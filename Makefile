@@ -23,10 +23,10 @@ demo: setup  ## a kernel learner against a linear one on a stream that changes: 
 test: test-compiled test-uncompiled  ## all tests, compiled and with the compiler off (minutes)
 
 test-compiled: setup
-	$(BIN)/python -m pytest -m "not long"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
 
 test-uncompiled: setup
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not long" --ignore=src
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not long" --ignore=src
 
 test-full: test  ## the long runs too: fuzz, kills, 10^6 rounds
 	$(BIN)/python -m pytest -m long -s

@@ -266,3 +266,16 @@ def test_every_kernel_class_has_its_own_code() -> None:
     leaves = [Gaussian(), Laplacian(), Polynomial(), Linear()]
     assert sorted(int(k.program(2)[0][0]) for k in leaves) == [rows.GAUSSIAN, rows.LAPLACIAN, rows.POLYNOMIAL, rows.LINEAR]
     assert [k.program(2)[1].size for k in sorted(leaves, key=lambda k: int(k.program(2)[0][0]))] == list(rows._PARAMETERS)
+
+
+def test_the_row_without_the_compiler_equals_the_compiled_one() -> None:
+    from onkel.kernels.rows import row, row_twin
+
+    rng = np.random.default_rng(0)
+    D, x = rng.normal(size=(30, 4)), rng.normal(size=4)
+    for kernel in (Gaussian(0.7), Laplacian(2.0), Polynomial(3, 0.5), Linear(), Gaussian(1.0) * Linear() + Polynomial(2)):
+        one, other = np.empty(30), np.empty(30)
+        codes, params = kernel.program(4)
+        own = row(codes, params, D, 30, x, one), row_twin(codes, params, D, 30, x, other)
+        assert own[0] == pytest.approx(own[1], rel=1e-14)
+        assert np.abs(one - other).max() <= 1e-13 * np.abs(other).max()

@@ -10,9 +10,15 @@ import numpy as np
 
 from onkel.persist import from_json
 
-for config in sorted(Path(sys.argv[1]).glob("*.json")):
-    learner = from_json(json.loads(config.read_text()))
-    with np.load(config.with_suffix(".npz")) as stream:
-        X, y, weight = stream["X"], stream["y"], stream["weight"]
-    state = learner.init(X.shape[1], y.shape[1] if y.ndim == 2 else 1)
-    np.save(config.with_suffix(".npy"), learner.learn(state, X, y, weight))
+
+def replay(folder: Path) -> None:
+    for config in sorted(folder.glob("*.json")):
+        learner = from_json(json.loads(config.read_text()))
+        with np.load(config.with_suffix(".npz")) as stream:
+            X, y, weight = stream["X"], stream["y"], stream["weight"]
+        state = learner.init(X.shape[1], y.shape[1] if y.ndim == 2 else 1)
+        np.save(config.with_suffix(".npy"), learner.learn(state, X, y, weight))
+
+
+if __name__ == "__main__":
+    replay(Path(sys.argv[1]))
