@@ -144,10 +144,10 @@ def test_a_users_own_kernel_is_learnt_as_the_compiled_one() -> None:
         assert np.abs(run(kind(onkel.CustomKernel(bell)), X, y) - run(kind(Gaussian(width=1.0)), X, y)).max() <= 1e-12
 
 
-@pytest.mark.parametrize("learner", [KernelAWV, KernelRidge, onkel.PKAWVNystroem])
+@pytest.mark.parametrize("learner", [KernelAWV, KernelRidge, onkel.PKAWVNystroem, onkel.KONS, onkel.SketchedKONS, onkel.ProsNKONS])
 def test_a_failing_kernel_leaves_the_state_whole(learner: Any) -> None:
     def brittle(X: Array, Z: Array) -> Array:
-        if np.any(np.abs(X) > 100.0):
+        if np.any(np.abs(X) > 100.0) and len(Z) > 1:  # k(x, x) itself is fine: it fails in the middle of the block
             raise RuntimeError("far away")
         return np.asarray(X @ Z.T + 1.0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -36,6 +37,17 @@ def grown(array: NDArray[Any], length: int) -> NDArray[Any]:
     longer = np.zeros((max(SMALLEST_CAPACITY, 1 << (length - 1).bit_length()), *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
+
+
+@contextlib.contextmanager
+def written_behind(*parts: tuple[NDArray[Any], int]) -> Iterator[None]:
+    """For work that writes into arrays only behind so many rows; where it fails, the zeros are put back."""
+    try:
+        yield
+    except BaseException:
+        for array, size in parts:
+            array[size:] = 0
+        raise
 
 
 def leaves(state: Any, name: str = "", mark: Mark = MappingProxyType({})) -> Iterator[tuple[str, Any, Mark]]:

@@ -39,7 +39,7 @@ from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.protocol import check_room, check_sizes, check_wider
 from onkel.linalg.cholesky import LARGEST_DEFICIT, SMALLEST_RIDGE, append, is_factor, packed, solve
-from onkel.state import growing, grown
+from onkel.state import growing, grown, written_behind
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 LARGEST_TARGET = 1e150  # in size; labels and pivots cannot make more
@@ -108,9 +108,9 @@ class Exact(ABC):
         scores = np.empty(Y.shape)
         at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # what a user's kernel sees must not depend on the cut
         counts = (state.size, state.clamped, state.raised)
-        try:
-            state.points, state.targets = grown(state.points, state.size + new), grown(state.targets, state.size + new)
-            state.factor = grown(state.factor, packed(state.size + new))
+        state.points, state.targets = grown(state.points, state.size + new), grown(state.targets, state.size + new)
+        state.factor = grown(state.factor, packed(state.size + new))
+        with written_behind((state.points, state.size), (state.targets, state.size), (state.factor, packed(state.size))):
             for start in range(0, len(X), at_once):
                 now = slice(start, start + at_once)
                 size, fresh = counts[0], X[now][weight[now] > 0.0]
@@ -120,11 +120,6 @@ class Exact(ABC):
                 if wrong >= 0:
                     raise InputError(f"{self.kernel!r} is not positive semi-definite: the rows up to {start + wrong} of X show it")
                 state.points[size : counts[0]] = fresh
-        except BaseException:
-            state.points[state.size :] = 0.0
-            state.factor[packed(state.size) :] = 0.0
-            state.targets[state.size :] = 0.0
-            raise
         state.size, state.clamped, state.raised = counts
         return scores
 

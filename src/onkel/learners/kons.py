@@ -58,7 +58,7 @@ from onkel.learners.protocol import check_room, check_sizes
 from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
 from onkel.losses import Loss, Square, slope
 from onkel.random import uniform
-from onkel.state import growing, grown
+from onkel.state import growing, grown, written_behind
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 
@@ -132,27 +132,32 @@ class Newton(ABC):
         return self._rounds(state, rows, np.zeros(len(rows)), np.zeros(len(rows)))[0]  # weights 0: nothing is learnt
 
     def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector) -> tuple[Vector, State]:
-        """The scores, and the state after the rows. The given one is not changed: a user's kernel may fail in the middle."""
+        """The scores, and the state after the rows, which may share arrays with the given one: those that only get longer."""
         own = self.kernel.diagonal(X)
         new = int(np.count_nonzero(weight))
         check_room(self, 8 * packed(state.taken + new), "SketchedKONS() with a smaller floor or ProsNKONS() keep fewer points")
-        work = replace(state, omega=state.omega.copy()) if new else state  # everything else only gets longer
+        work = replace(state, omega=state.omega.copy())  # everything else only gets longer
+        _make_room(work, new, self._sketch[0] < 1.0)
         scores = np.empty(len(X))
         at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # what a user's kernel sees must not depend on the cut
-        for start in range(0, len(X), at_once):
-            now = slice(start, start + at_once)
-            fresh = X[now][weight[now] > 0.0]
-            old = work.size
-            _make_room(work, len(fresh), self._sketch[0] < 1.0)
-            K, F = self.kernel.values(X[now], work.points[:old]), self.kernel.values(X[now], fresh)
-            kept = np.zeros(len(fresh), np.bool_)
-            counts = _learn(
-                K, F, own[now], y[now], weight[now], slope_of(self.loss), steps(self), (self.alpha, self.clip), self._sketch,
-                (work.omega, work.active, work.scale, work.factor, work.weights, work.sampling),
-                (work.size, work.taken, work.rows, work.unprojected, work.raised), (kept, scores[now]),
-            )  # fmt: skip
-            work.size, work.taken, work.rows, work.unprojected, work.raised = counts
-            work.points[old : work.size] = fresh[kept]
+        triangle = packed(state.taken)
+        with written_behind(
+            (work.points, state.size), (work.active, state.taken), (work.scale, state.taken), (work.factor, triangle),
+            (work.weights, state.taken), (work.sampling, triangle),
+        ):  # fmt: skip
+            for start in range(0, len(X), at_once):
+                now = slice(start, start + at_once)
+                fresh = X[now][weight[now] > 0.0]
+                old = work.size
+                K, F = self.kernel.values(X[now], work.points[:old]), self.kernel.values(X[now], fresh)
+                kept = np.zeros(len(fresh), np.bool_)
+                counts = _learn(
+                    K, F, own[now], y[now], weight[now], slope_of(self.loss), steps(self), (self.alpha, self.clip), self._sketch,
+                    (work.omega, work.active, work.scale, work.factor, work.weights, work.sampling),
+                    (work.size, work.taken, work.rows, work.unprojected, work.raised), (kept, scores[now]),
+                )  # fmt: skip
+                work.size, work.taken, work.rows, work.unprojected, work.raised = counts
+                work.points[old : work.size] = fresh[kept]
         return scores, work
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
@@ -190,11 +195,14 @@ class Newton(ABC):
 
     def notes(self, state: State) -> list[str]:
         """What a person should know of this state, one sentence each."""
+        said = []
         if state.unprojected:
-            return [
-                f"rounding left no direction to project along {state.unprojected} times; the score was clipped, the function not"
-            ]
-        return []
+            said.append(f"rounding left no direction to project along {state.unprojected} times; only the score was clipped")
+        if state.raised:
+            said.append(
+                f"alpha is lost beside k(x, x) for {state.raised} points, which had a larger one (rescale X, or raise alpha)"
+            )
+        return said
 
 
 @final

@@ -44,7 +44,7 @@ from onkel.kernels import Gaussian, Kernel
 from onkel.learners.protocol import check_room, check_sizes, check_wider
 from onkel.linalg.cholesky import solve, solve_transposed
 from onkel.linalg.factor import border, check_factor, learn_solved, rotate, solve_row
-from onkel.state import growing, grown
+from onkel.state import growing, grown, written_behind
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 PAST_ROWS_AT_ONCE = 1024
@@ -119,7 +119,9 @@ class PKAWVNystroem:
         if self.kernel.fallible:  # it may fail in the middle; the history is written behind `rows`, all else is replaced
             work = replace(state, matrix=state.matrix.copy(), coef=state.coef.copy())
         self._make_room(state, work, int(np.count_nonzero(weights)))
-        scores = self._rounds(work, rows, own, labels, weights)
+        past = (state.past_inputs, state.past_labels, state.past_weights)
+        with written_behind(*((array, state.rows) for array in past)):
+            scores = self._rounds(work, rows, own, labels, weights)
         vars(state).update(vars(work))
         return scores.reshape(shape)
 
