@@ -1,23 +1,34 @@
 """How well it went, what it cost, and what theory promises."""
 
 from onkel.measure import adversaries, bounds
+from onkel.measure.hindsight import Best, best_within
+from onkel.measure.leverage import between, leverage_scores, online_dimension, online_leverage_scores
 from onkel.measure.metrics import absolute, mistakes, square
+from onkel.measure.newton import NewtonRegret, newton_regret
 from onkel.measure.prequential import Trace, prequential
 from onkel.measure.references import last_label, running_mean
 from onkel.measure.regret import Regret, best_in_hindsight, effective_dimension, log_det, missing, regret, spectrum
 
 __all__ = [
+    "Best",
+    "NewtonRegret",
     "Regret",
     "Trace",
     "absolute",
     "adversaries",
     "best_in_hindsight",
+    "best_within",
+    "between",
     "bounds",
     "effective_dimension",
     "last_label",
+    "leverage_scores",
     "log_det",
     "missing",
     "mistakes",
+    "newton_regret",
+    "online_dimension",
+    "online_leverage_scores",
     "prequential",
     "regret",
     "running_mean",

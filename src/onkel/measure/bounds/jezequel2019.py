@@ -1,7 +1,6 @@
-"""What the theorems promise: upper bounds on the regret R = Σ(y − ŷ)² − min_f [Σ(y − f)² + λ‖f‖²], as numbers.
+"""Upper bounds on the regret R = Σ(y − ŷ)² − min_f [Σ(y − f)² + λ‖f‖²] of the ridge family.
 
-Each function states its theorem and its conditions, and refuses to give a number where they do not hold. `largest` is B, a bound on
-|y|; None takes the largest label of the stream. n is the number of rows, κ² the largest k(x, x).
+`largest` is B, a bound on |y|; None takes the largest label of the stream. n is the number of rows, κ² the largest k(x, x).
 
 JGR: Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS.
 Departs from the paper: Theorem 9 is printed with λ in the place of λ², and without λ‖f‖².
@@ -21,9 +20,8 @@ from onkel.dictionary import Kors
 from onkel.errors import InputError
 from onkel.features import Nystroem, Taylor
 from onkel.kernels import Gaussian, Kernel
+from onkel.measure.bounds.conditions import ROUNDING, check_sampling
 from onkel.measure.regret import Space, effective_dimension, embed, log_det, missing, positive, spectrum
-
-ROUNDING = 1e-9  # by how much, relatively, a condition may be missed
 
 
 def kernel_awv(kernel: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
@@ -235,15 +233,9 @@ def _within(X: Matrix, radius: float) -> None:
 
 def _theory(dictionary: Kors, n: int, delta: float) -> None:
     """The dictionary is one that JGR Proposition 5 speaks of."""
-    if n < 1:
-        raise InputError("X has no rows; the bound is for one or more")
-    if not 0.0 < delta < 1.0:
-        raise InputError(f"delta must lie between 0 and 1, got {delta!r}")
-    needed = 12.0 * math.log(n / delta)
-    if dictionary.accuracy != 0.5 or dictionary.oversampling < needed * (1.0 - ROUNDING):
-        raise InputError(
-            f"the bound is for Kors with accuracy 0.5 and oversampling at least 12 ln(n/δ) = {needed:.4g}, got {dictionary!r}"
-        )
+    check_sampling(dictionary, n, delta)
+    if dictionary.accuracy != 0.5:
+        raise InputError(f"the bound is for Kors with accuracy 0.5, got {dictionary!r}")
 
 
 def _rates(n: float, points: float, capacity: float) -> None:

@@ -1,0 +1,42 @@
+"""What the theorems promise, as numbers: one file for each paper.
+
+Each function states its theorem and its conditions, and refuses to give a number where they do not hold.
+"""
+
+from onkel.measure.bounds.calandriello2017 import kons, kons_by_dimension, online_effective_dimension, row_sampling, sketched_kons
+from onkel.measure.bounds.jezequel2019 import (
+    clipped_ridge,
+    fixed_span,
+    gaussian_dimension,
+    growing_span,
+    growing_span_rate,
+    kernel_awv,
+    kernel_awv_by_dimension,
+    known_inputs,
+    known_inputs_rate,
+    kors,
+    nystroem,
+    taylor,
+    taylor_degree,
+)
+
+__all__ = [
+    "clipped_ridge",
+    "fixed_span",
+    "gaussian_dimension",
+    "growing_span",
+    "growing_span_rate",
+    "kernel_awv",
+    "kernel_awv_by_dimension",
+    "known_inputs",
+    "known_inputs_rate",
+    "kons",
+    "kons_by_dimension",
+    "kors",
+    "nystroem",
+    "online_effective_dimension",
+    "row_sampling",
+    "sketched_kons",
+    "taylor",
+    "taylor_degree",
+]
