@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -58,16 +59,30 @@ def test_8_finite_on_awkward_inputs(case: Case, kind: str, size: int) -> None:
     assert all(np.isfinite(value).all() for _, value, _ in leaves(state))
 
 
-@pytest.fixture(scope="module")
-def other_mode(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The scores of every case from another process, with the compiler off where it is on here, and the other way round."""
-    folder: Path = tmp_path_factory.mktemp("replay")
-    for case in CASES:
-        X, y, weight = case.stream()
-        np.savez(folder / f"{case.name}.npz", X=X, y=y, weight=weight)
-        (folder / f"{case.name}.json").write_text(json.dumps(to_json(case.learner)))
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "0" if compiler_off else "1"}
-    subprocess.run([sys.executable, Path(__file__).parent / "replay.py", folder], check=True, env=environment)
+@pytest.fixture(scope="session")
+def other_mode(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The scores of every case from another process, with the compiler off where it is on here, and the other way round.
+
+    Where several workers share the tests, the first to ask computes for all.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "replay"
+    done = folder / "done"
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        while not done.exists():
+            time.sleep(0.2)
+        return folder
+    try:
+        for case in CASES:
+            X, y, weight = case.stream()
+            np.savez(folder / f"{case.name}.npz", X=X, y=y, weight=weight)
+            (folder / f"{case.name}.json").write_text(json.dumps(to_json(case.learner)))
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": "0" if compiler_off else "1"}
+        subprocess.run([sys.executable, Path(__file__).parent / "replay.py", folder], check=True, env=environment)
+    finally:
+        done.touch()  # where it failed, every test that asks fails for want of its file
     return folder
 
 
