@@ -13,16 +13,14 @@ import statistics
 
 import numpy as np
 import scipy.linalg
+from growth import exponent, table
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 from threadpoolctl import threadpool_limits
 from timing import Verdicts, seconds
 
 import onkel
 
 Array = NDArray[np.float64]
-console = Console(highlight=False, width=132)
 
 DIM, POINTS, TURNS = 8, 50, 3
 ROUNDS = tuple(2**k for k in range(12, 18))
@@ -35,11 +33,6 @@ def stream(rows: int) -> tuple[Array, Array]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, DIM))
     return X, np.sin(X[:, 0]) + 0.1 * rng.normal(size=rows)
-
-
-def exponent(sizes: tuple[int, ...], values: list[float]) -> float:
-    """The slope of ln value against ln size."""
-    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
 class Nystroem:
@@ -96,17 +89,6 @@ class Exact:
             now = slice(rounds + 20 * turn, rounds + 20 * (turn + 1))
             taken.append(seconds(lambda now=now: learner.learn(state, X[now], y[now])))  # type: ignore[misc]
         return statistics.median(taken) / 20, held
-
-
-def table(title: str, symbol: str, sizes: tuple[int, ...], rows: dict[str, list[float]]) -> None:
-    """One line a quantity, one column a size, and the fitted exponent."""
-    shown = Table(title=title, box=None, title_justify="left", header_style="bold")
-    shown.add_column("")
-    for heading in (*(f"{symbol} = {size:,}" for size in sizes), "exponent"):
-        shown.add_column(heading, justify="right")
-    for name, values in rows.items():
-        shown.add_row(name, *(f"{value:,.4g}" for value in values), f"{exponent(sizes, values):.2f}")
-    console.print(shown, "")
 
 
 def against_t(verdicts: Verdicts) -> None:
