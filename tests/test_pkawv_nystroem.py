@@ -334,11 +334,12 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "a matrix below the ridge": (lambda state: state.matrix.__setitem__((1, 1), 1e-3), "its matrix does not belong"),
     "junk below the diagonal": (lambda state: state.matrix.__setitem__((2, 0), 1.0), "not a triangle"),
     "a matrix of huge numbers": (lambda state: state.matrix.__setitem__((0, 1), 1e200), "not a triangle"),
-    "a past of huge numbers": (lambda state: state.past_labels.__setitem__((0, 0), 1e300), "never learnt"),
+    "a past of huge numbers": (lambda state: state.history.labels.__setitem__((0, 0), 1e300), "never learnt"),
     "coefficients too few": (lambda state: setattr(state, "coef", state.coef[:, :-1]), "its matrix does not belong"),
     "history too short": (lambda state: setattr(state, "rows", 10**6), "one entry a row"),
-    "histories of two lengths": (shorter("past_weights"), "one entry a row"),
-    "a past row without weight": (lambda state: state.past_weights.__setitem__(0, 0.0), "without weight"),
+    "a history of other rows": (lambda state: setattr(state.history, "rows", 7), "one entry a row"),
+    "histories of two lengths": (shorter("weights", "history"), "one entry a row"),
+    "a past row without weight": (lambda state: state.history.weights.__setitem__(0, 0.0), "without weight"),
 }
 
 

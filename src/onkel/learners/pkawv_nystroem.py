@@ -32,22 +32,19 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onkel._inputs import LARGEST_NUMBER, check_inputs, check_labelled, check_weight
+from onkel._inputs import check_inputs, check_labelled, check_weight
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, instance, real, whole
-from onkel.dictionary import Dictionary, Kors
+from onkel.dictionary import Dictionary, Kors, history, span
 from onkel.dictionary.dictionary import Rule, is_taken
-from onkel.dictionary.span import Span, check, empty, widened
-from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.protocol import check_room, check_sizes, check_wider
-from onkel.linalg.cholesky import solve, solve_transposed
-from onkel.linalg.factor import border, check_factor, learn_solved, rotate, solve_row
-from onkel.state import growing, grown, written_behind
+from onkel.linalg.cholesky import solve
+from onkel.linalg.factor import border, check_factor, learn_solved, solve_row
+from onkel.state import growing
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
-PAST_ROWS_AT_ONCE = 1024
 LARGEST_LEVERAGE = 1e12  # zᵀA⁻¹z beyond which a row is learnt with fewer than about six digits
 
 Form = tuple[Counts, Vector, Matrix, Matrix]  # spanning, whitening, R, c
@@ -57,12 +54,10 @@ Flags = NDArray[np.bool_]
 
 @dataclass
 class State:
-    span: Span
+    span: span.Span
+    history: history.History  # empty where none is kept
     matrix: Matrix = growing(0, 1)  # (r, r)  R, upper triangular
     coef: Matrix = growing(1)  # (outputs, r)  R⁻ᵀb
-    past_inputs: Matrix = growing(0)  # (capacity, dim)  empty where no history is kept
-    past_labels: Matrix = growing(0)  # (capacity, outputs)
-    past_weights: Vector = growing(0)  # (capacity,)
     rows: int = 0  # learnt so far
     rebuilt: int = 0  # times R was made anew from the history, where bordering it would have lost digits
     strained: int = 0  # rows whose zᵀA⁻¹z was beyond LARGEST_LEVERAGE
@@ -99,28 +94,22 @@ class PKAWVNystroem:
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        return State(
-            span=empty(self.dictionary, dim),
-            matrix=np.empty((0, 0)),
-            coef=np.empty((outputs, 0)),
-            past_inputs=np.empty((0, dim)),
-            past_labels=np.empty((0, outputs)),
-            past_weights=np.empty(0),
-            dim=dim,
-            outputs=outputs,
-        )
+        parts = span.empty(self.dictionary, dim), history.empty(dim, outputs)
+        return State(*parts, np.empty((0, 0)), np.empty((outputs, 0)), dim=dim, outputs=outputs)
 
     def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
         rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
         weights = check_weight(weight, len(rows))
         own = self.kernel.diagonal(rows)
+        if self.keep_history:
+            new = int(np.count_nonzero(weights))
+            check_room(self, 16 * (state.rows + new) * (state.dim + state.outputs + 1), "keep_history=False keeps no rows")
+            state.history = history.with_room(state.history, new)
         work = state
-        if self.kernel.fallible:  # it may fail in the middle; the history is written behind `rows`, all else is replaced
+        if self.kernel.fallible:  # it may fail in the middle; the history is written behind its rows, all else is replaced
             work = replace(state, matrix=state.matrix.copy(), coef=state.coef.copy())
-        self._make_room(state, work, int(np.count_nonzero(weights)))
-        past = (state.past_inputs, state.past_labels, state.past_weights)
-        with written_behind(*((array, state.rows) for array in past)):
+        with history.appending(state.history):
             scores = self._rounds(work, rows, own, labels, weights)
         vars(state).update(vars(work))
         return scores.reshape(shape)
@@ -132,136 +121,74 @@ class PKAWVNystroem:
         scores = self._rounds(state, rows, own, labels, np.zeros(len(rows)))  # weights 0: nothing is learnt
         return scores if state.outputs > 1 else scores[:, 0]
 
-    def _make_room(self, state: State, work: State, new: int) -> None:
-        """Room in the history for so many rows, before anything is learnt."""
-        if not self.keep_history:
-            return
-        rows = state.rows + new
-        check_room(self, 16 * rows * (state.dim + state.outputs + 1), "keep_history=False keeps no rows")
-        longer = [grown(array, rows) for array in (state.past_inputs, state.past_labels, state.past_weights)]
-        for one in (state, work):
-            one.past_inputs, one.past_labels, one.past_weights = longer
-
     def _rounds(self, state: State, X: Matrix, own: Vector, Y: Matrix, weight: Vector) -> Matrix:
+        """Score and learn the rows, in blocks that end where a point joins."""
         scores = np.empty(Y.shape)
         at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE
-        done, decided = 0, False  # the row at `done` has had its coin
+        done, decided = 0, 0  # so many rows are done; so many of the next have had their coin
         while done < len(X):
             now = slice(done, done + at_once)
             K = self.kernel.values(X[now], state.span.points)
-            joins = np.zeros(len(K), np.bool_)
-            size, next_joins = self._learn(state, K, own[now], Y[now], weight[now], decided, joins, scores[now])
-            self._keep(state, X[now][:size], Y[now][:size], weight[now][:size])
-            self._score_as_if_joined(state, X[now], K, own[now], joins, scores[now])
-            done, decided = done + size, False
-            if next_joins:
-                span, l, pivot = widened(state.span, self.dictionary, X[done], K[size], float(own[done]), state.rows)
-                vars(state).update(vars(self._wider(state, [(span, l, pivot)], X[done : done + 1])[0]))
-                decided = True
+            size, joining = self._learn(state, (K, own[now], Y[now], weight[now]), decided, scores[now])
+            if self.keep_history:
+                learnt = slice(done, done + size)
+                state.history = history.with_rows(state.history, X[learnt], Y[learnt], weight[learnt])
+            decided = 0
+            for i, wider in zip(joining, self._joined(state, X[now][joining], K[joining], own[now][joining]), strict=True):
+                if i == size:  # the next row to learn: its point joins for good
+                    vars(state).update(vars(wider))
+                    decided = 1
+                else:  # a row that is not learnt: its point joins for its own score only
+                    one = slice(done + i, done + i + 1)
+                    values = self.kernel.values(X[one], wider.span.points)
+                    self._learn(wider, (values, own[one], Y[one], weight[one]), 1, scores[one])
+            done += size
         return scores
 
-    def _score_as_if_joined(self, state: State, X: Matrix, K: Matrix, own: Vector, joins: Flags, scores: Matrix) -> None:
-        """Score rows that are not learnt, but whose point would join if they came next."""
-        rows = np.flatnonzero(joins)
-        spans = [widened(state.span, self.dictionary, X[i], K[i], float(own[i]), state.rows) for i in rows]
-        for i, wider in zip(rows, self._wider(state, spans, X[rows]), strict=True):
-            one, nothing = slice(i, i + 1), np.zeros(1)
-            values = self.kernel.values(X[one], wider.span.points)
-            self._learn(wider, values, own[one], np.zeros((1, state.outputs)), nothing, True, np.zeros(1, np.bool_), scores[one])
-
-    def _learn(
-        self, state: State, K: Matrix, own: Vector, Y: Matrix, weight: Vector, decided: bool, joins: Flags, scores: Matrix
-    ) -> tuple[int, bool]:
-        """Score and learn rows up to the first that is learnt and whose point joins: how many were done, and whether one is next.
-
-        Rows of a block without weights may join one by one, each for itself: they are marked in `joins`.
-        """
-        span = state.span
-        asks = self.budget is None or len(span.points) < self.budget
-        rule, form = (
-            self.dictionary.rule(span.sampling, len(span.points)),
-            (span.spanning, span.whitening, state.matrix, state.coef),
-        )
-        done, next_joins, state.rows, strained = _learn(
-            rule, self.seed, state.rows, asks, decided, (K, own, Y, weight), form, self.awv, joins, scores
-        )
+    def _learn(self, state: State, block: Block, decided: int, scores: Matrix) -> tuple[int, Counts]:
+        """Score and learn rows, up to the first that is learnt and whose point joins: how many, and the rows whose points join."""
+        points, joins = len(state.span.points), np.zeros(len(scores), np.bool_)
+        if self.budget is not None and points >= self.budget:
+            decided = len(scores)  # nothing joins
+        rule = self.dictionary.rule(state.span.sampling, points)
+        form = (state.span.spanning, state.span.whitening, state.matrix, state.coef)
+        size, state.rows, strained = _learn(rule, self.seed, state.rows, decided, block, form, self.awv, joins, scores)
         state.strained += strained
-        return done, next_joins
+        return size, np.flatnonzero(joins)
 
-    def _keep(self, state: State, X: Matrix, Y: Matrix, weight: Vector) -> None:
-        learnt = weight > 0.0
-        if self.keep_history and learnt.any():
-            now = slice(state.rows - np.count_nonzero(learnt), state.rows)
-            state.past_inputs[now], state.past_labels[now], state.past_weights[now] = X[learnt], Y[learnt], weight[learnt]
-
-    def _wider(self, state: State, spans: list[tuple[Span, Vector, float]], X: Matrix) -> list[State]:
-        """For each wider span: a state like this one in it."""
-        found = []
-        past = self._past_coordinates(state, [(l, pivot) for _, l, pivot in spans], X)
-        for (span, _, pivot), (column, corner, target) in zip(spans, past, strict=True):
-            if pivot == 0.0:
-                found.append(replace(state, span=span))
+    def _joined(self, state: State, X: Matrix, K: Matrix, own: Vector) -> list[State]:
+        """For each row, by its kernel values with the points: the state after its point has joined them."""
+        if not len(X):
+            return []
+        wider = [span.widened(state.span, self.dictionary, *row, state.rows) for row in zip(X, K, own, strict=True)]
+        past = history.new_coordinates(state.history, self.kernel, state.span, X, [(l, pivot) for _, l, pivot in wider])
+        states = []
+        for (after, _, pivot), (column, corner, target) in zip(wider, past, strict=True):
+            if pivot == 0.0:  # it was in the span already
+                states.append(replace(state, span=after))
                 continue
-            matrix, coef, sound = border(state.matrix, state.coef, column, self.lam + corner, target, self.lam)
-            wider = replace(state, span=span, matrix=matrix, coef=coef)
-            found.append(wider if sound else self._rebuilt(wider))
-        return found
-
-    def _past_coordinates(self, state: State, points: list[tuple[Vector, float]], X: Matrix) -> list[tuple[Vector, float, Vector]]:
-        """Σ w z g, Σ w g² and Σ w y g over the past rows, for each new point x with l and pivot.
-
-        g(x_s) = (k(x, x_s) − l·z_s)/pivot is the new coordinate. With a = L⁻ᵀl it is (k(x, x_s) − a·k_s)/pivot: z_s is never
-        formed, and Σ w z g = L⁻¹ Σ w k_s g.
-        """
-        r, span = len(state.span.spanning), state.span
-        columns, totals = np.zeros((len(points), r)), np.zeros((len(points), 1 + state.outputs))
-        if self.keep_history and len(points):
-            A, pivots = np.array([l for l, _ in points]).reshape(len(points), r), np.array([pivot for _, pivot in points])
-            for a in A:
-                solve_transposed(span.whitening, r, a)
-            for start in range(0, state.rows, PAST_ROWS_AT_ONCE):
-                now = slice(start, min(start + PAST_ROWS_AT_ONCE, state.rows))
-                K = self.kernel.values(state.past_inputs[now], span.points[span.spanning])
-                new = self.kernel.values(X, state.past_inputs[now])
-                _add_past(K, new, A, pivots, state.past_labels[now], state.past_weights[now], columns, totals)
-            for column in columns:
-                solve(span.whitening, r, column)
-        return [(column, float(total[0]), total[1:]) for column, total in zip(columns, totals, strict=True)]
-
-    def _rebuilt(self, state: State) -> State:
-        """R and c from the history, row by row: where bordering would lose digits, heavy rows or a small λ."""
-        r, span = len(state.span.spanning), state.span
-        R, c = np.sqrt(self.lam) * np.eye(r), np.zeros((state.outputs, r))
-        for start in range(0, state.rows, PAST_ROWS_AT_ONCE):
-            now = slice(start, min(start + PAST_ROWS_AT_ONCE, state.rows))
-            K = self.kernel.values(state.past_inputs[now], span.points[span.spanning])
-            _relearn(K, span.whitening, R, c, state.past_labels[now], state.past_weights[now])
-        return replace(state, matrix=R, coef=c, rebuilt=state.rebuilt + 1)
+            R, c, sound = border(state.matrix, state.coef, column, self.lam + corner, target, self.lam)
+            if not sound:  # heavy rows or a small λ
+                R, c = history.relearnt(state.history, self.kernel, after, self.lam)
+            states.append(replace(state, span=after, matrix=R, coef=c, rebuilt=state.rebuilt + (not sound)))
+        return states
 
     def widen(self, state: State, outputs: int) -> None:
         """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
         outputs = check_wider(self, state, outputs)
-        check_room(self, 8 * outputs * (len(state.past_labels) + state.coef.shape[1]), "add fewer outputs")
-        more = outputs - state.outputs
-        coef, labels = np.pad(state.coef, ((0, more), (0, 0))), np.pad(state.past_labels, ((0, 0), (0, more)))
-        state.coef, state.past_labels, state.outputs = coef, labels, outputs
+        check_room(self, 8 * outputs * (len(state.history.labels) + state.coef.shape[1]), "add fewer outputs")
+        coef = np.pad(state.coef, ((0, outputs - state.outputs), (0, 0)))
+        state.history, state.coef, state.outputs = history.with_outputs(state.history, outputs), coef, outputs
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold: next to nothing. The header says how they grow."""
-        return 8 * 5
+        return 8 * 6
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
-        check(state.span, self.dictionary, self.kernel, state.rows, self.budget)
+        span.check(state.span, self.dictionary, self.kernel, state.rows, self.budget)
         check_factor(state.matrix, state.coef, len(state.span.spanning), self.lam)
-        past = (state.past_inputs, state.past_labels, state.past_weights)
-        lengths = {len(array) for array in past}
-        if len(lengths) > 1 or (max(lengths) < state.rows if self.keep_history else max(lengths) > 0):
-            raise InputError("its history does not have one entry a row learnt")
-        if any(np.abs(array).max(initial=0.0) > LARGEST_NUMBER for array in past):
-            raise InputError("its history holds numbers that were never learnt")
-        if np.any(state.past_weights[: len(state.past_weights) and state.rows] <= 0.0):
-            raise InputError("its history has a row without weight")
+        history.check(state.history, state.rows, self.keep_history)
 
     def notes(self, state: State) -> list[str]:
         """What a person should know of this state, one sentence each."""
@@ -279,75 +206,37 @@ class PKAWVNystroem:
 
 @hot
 def _learn(
-    rule: Rule, seed: int, rows: int, asks: bool, decided: bool, block: Block, form: Form, awv: bool, joins: Flags, scores: Matrix
-) -> tuple[int, bool, int, int]:
-    """Rounds up to the first that is learnt and whose point joins.
+    rule: Rule, seed: int, rows: int, decided: int, block: Block, form: Form, awv: bool, joins: Flags, scores: Matrix
+) -> tuple[int, int, int]:
+    """Score and learn rows, up to the first that is learnt and whose point joins. Marks all rows whose points join.
 
-    Returns how many were done, whether the next is such a round, the new count of rows learnt, and how many were strained.
+    One that joins and is not learnt is left to the caller to score, before the next row is learnt. The first `decided` rows have
+    had their coin. Returns how many rows were done, the new count of rows learnt, and how many of them were strained.
     """
     K, own, Y, weight = block
     spanning, whitening, R, c = form
-    r, outputs = spanning.size, Y.shape[1]
-    l, z = np.empty(K.shape[1]), np.empty(r)
-    strained, nothing_learnt = 0, not np.any(weight)
+    l, z = np.empty(K.shape[1]), np.empty(spanning.size)
+    strained, left = 0, False
     for i in range(K.shape[0]):
-        k = K[i]
-        if asks and not (decided and i == 0) and is_taken(rule, k, own[i], seed, rows, l):
-            if nothing_learnt:
-                joins[i] = True
-                continue
-            if weight[i] == 0.0 and i == 0:
-                joins[0] = True
-                return 1, False, rows, strained
-            # a row that is not learnt among rows that are begins a block of its own, to see the state of its own round
-            return i, weight[i] > 0.0, rows, strained
-        for j in range(r):
+        k, learns = K[i], weight[i] > 0.0
+        joins[i] = i >= decided and is_taken(rule, k, own[i], seed, rows, l)
+        if learns and (joins[i] or left):
+            return i, rows, strained
+        if joins[i]:
+            left = True
+            continue
+        for j in range(z.size):
             z[j] = k[spanning[j]]
-        solve(whitening, r, z)
+        solve(whitening, z.size, z)
         solve_row(R, z)
         s = np.dot(z, z)
         shrink = 1.0 + s if awv else 1.0
-        for o in range(outputs):
+        for o in range(Y.shape[1]):
             scores[i, o] = np.dot(c[o], z) / shrink
-        if weight[i] > 0.0:
+        if learns:
             root = np.sqrt(weight[i])
             learn_solved(R, c, root * z, root * Y[i])
             rows += 1
             if weight[i] * s > LARGEST_LEVERAGE:
                 strained += 1
-    return K.shape[0], False, rows, strained
-
-
-@hot
-def _add_past(
-    K: Matrix, new: Matrix, A: Matrix, pivots: Vector, Y: Matrix, weight: Vector, columns: Matrix, totals: Matrix
-) -> None:
-    """columns += Σ w g k,  totals += Σ w g (g, y), with g = (k_new − a·k)/pivot, for each new point."""
-    for p in range(A.shape[0]):
-        if pivots[p] == 0.0:
-            continue
-        a, column = A[p], columns[p]
-        for t in range(K.shape[0]):
-            k = K[t]
-            g = (new[p, t] - np.dot(a, k)) / pivots[p]
-            step = weight[t] * g
-            for j in range(k.size):
-                column[j] += step * k[j]
-            totals[p, 0] += step * g
-            for o in range(Y.shape[1]):
-                totals[p, 1 + o] += step * Y[t, o]
-
-
-@hot
-def _relearn(K: Matrix, whitening: Vector, R: Matrix, c: Matrix, Y: Matrix, weight: Vector) -> None:
-    """Rotate the rows with kernel values K into R and c."""
-    r, outputs = K.shape[1], Y.shape[1]
-    z, label = np.empty((1, r)), np.empty((1, outputs))
-    start, m, s = np.zeros(1, np.int64), np.empty((1, outputs)), np.empty(1)
-    for t in range(K.shape[0]):
-        z[0] = K[t]
-        solve(whitening, r, z[0])
-        root = np.sqrt(weight[t])
-        z *= root
-        label[0] = root * Y[t]
-        rotate(R, c, z, label, start, m, s)
+    return K.shape[0], rows, strained

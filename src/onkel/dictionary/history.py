@@ -1,0 +1,148 @@
+"""The rows of the past, kept so that the coordinate that a new point adds to the span can be computed for them too.
+
+    g(x_s) = (k(x, x_s) − l·z_s)/pivot        of row s, for a new point x with its l and pivot (`onkel.dictionary.span`)
+
+With a = L⁻ᵀl it is (k(x, x_s) − a·k_s)/pivot: z_s is never formed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onkel._inputs import LARGEST_NUMBER
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel.dictionary.span import Span
+from onkel.errors import InputError
+from onkel.kernels import Kernel
+from onkel.linalg.cholesky import solve, solve_transposed
+from onkel.linalg.factor import rotate
+from onkel.state import growing, grown, written_behind
+
+ROWS_AT_ONCE = 1024  # kernel values are computed for so many rows at a time
+
+Block = tuple[Matrix, Matrix, Matrix, Vector]  # kernel values with the spanning points, inputs, labels, weights
+Sums = tuple[Vector, float, Vector]  # Σ w z g, Σ w g² and Σ w y g
+
+
+@dataclass
+class History:
+    inputs: Matrix = growing(0)  # (capacity, dim)
+    labels: Matrix = growing(0)  # (capacity, outputs)
+    weights: Vector = growing(0)  # (capacity,)
+    rows: int = 0  # kept so far; zeros behind them
+
+
+def empty(dim: int, outputs: int) -> History:
+    return History(np.empty((0, dim)), np.empty((0, outputs)), np.empty(0))
+
+
+def with_room(history: History, new: int) -> History:
+    """The history with room for so many more rows."""
+    inputs, labels, weights = (grown(array, history.rows + new) for array in _arrays(history))
+    return History(inputs, labels, weights, history.rows)
+
+
+def with_rows(history: History, X: Matrix, Y: Matrix, weight: Vector) -> History:
+    """The history with those of the rows that have a weight; there is room. They are written behind the rows of the given one."""
+    learnt = np.flatnonzero(weight)
+    rows = history.rows + len(learnt)
+    now = slice(history.rows, rows)
+    history.inputs[now], history.labels[now], history.weights[now] = X[learnt], Y[learnt], weight[learnt]
+    return replace(history, rows=rows)
+
+
+def with_outputs(history: History, outputs: int) -> History:
+    """The history with so many outputs in all; the labels of the new ones are 0."""
+    return replace(history, labels=np.pad(history.labels, ((0, 0), (0, outputs - history.labels.shape[1]))))
+
+
+def appending(history: History) -> AbstractContextManager[None]:
+    """For work that only writes behind the rows of the history; where it fails, the zeros are put back."""
+    return written_behind(*((array, history.rows) for array in _arrays(history)))
+
+
+def new_coordinates(history: History, kernel: Kernel, span: Span, X: Matrix, found: list[tuple[Vector, float]]) -> list[Sums]:
+    """What the past is to a wider span, for each new point x with its l and pivot; zeros where the pivot is 0.
+
+    All points share one pass over the past. Σ w z g = L⁻¹ Σ w k_s g.
+    """
+    r, A, pivots = len(span.spanning), np.array([l for l, _ in found]), np.array([pivot for _, pivot in found])
+    columns, totals = np.zeros(A.shape), np.zeros((len(A), 1 + history.labels.shape[1]))
+    for a in A:
+        solve_transposed(span.whitening, r, a)
+    for K, inputs, labels, weights in _blocks(history, kernel, span):
+        _add(K, kernel.values(X, inputs), A, pivots, labels, weights, columns, totals)
+    for column in columns:
+        solve(span.whitening, r, column)
+    return [(column, float(total[0]), total[1:]) for column, total in zip(columns, totals, strict=True)]
+
+
+def relearnt(history: History, kernel: Kernel, span: Span, lam: float) -> tuple[Matrix, Matrix]:
+    """R with RᵀR = λI + Σ w z zᵀ, and R⁻ᵀ Σ w y z, by rotations of one row after the other."""
+    r = len(span.spanning)
+    R, c = np.sqrt(lam) * np.eye(r), np.zeros((history.labels.shape[1], r))
+    for K, _, labels, weights in _blocks(history, kernel, span):
+        _relearn(K, span.whitening, R, c, labels, weights)
+    return R, c
+
+
+def check(history: History, rows: int, kept: bool) -> None:
+    """Refuse a history that is not one of so many rows, or not empty where none is kept."""
+    lengths = {len(array) for array in _arrays(history)}
+    enough = min(lengths) >= rows == history.rows if kept else max(lengths) == history.rows == 0
+    if len(lengths) > 1 or not enough:
+        raise InputError("its history does not have one entry a row learnt")
+    if any(np.abs(array).max(initial=0.0) > LARGEST_NUMBER for array in _arrays(history)):
+        raise InputError("its history holds numbers that were never learnt")
+    if np.any(history.weights[: history.rows] <= 0.0):
+        raise InputError("its history has a row without weight")
+
+
+def _arrays(history: History) -> tuple[Matrix, Matrix, Vector]:
+    return history.inputs, history.labels, history.weights
+
+
+def _blocks(history: History, kernel: Kernel, span: Span) -> Iterator[Block]:
+    """The past, so many rows at a time that memory stays flat."""
+    for start in range(0, history.rows, ROWS_AT_ONCE):
+        now = slice(start, min(start + ROWS_AT_ONCE, history.rows))
+        inputs = history.inputs[now]
+        yield kernel.values(inputs, span.points[span.spanning]), inputs, history.labels[now], history.weights[now]
+
+
+@hot
+def _add(K: Matrix, new: Matrix, A: Matrix, pivots: Vector, Y: Matrix, weight: Vector, columns: Matrix, totals: Matrix) -> None:
+    """columns += Σ w g k,  totals += Σ w g (g, y), with g = (k_new − a·k)/pivot, for each new point."""
+    for p in range(A.shape[0]):
+        if pivots[p] == 0.0:
+            continue
+        a, column = A[p], columns[p]
+        for t in range(K.shape[0]):
+            k = K[t]
+            g = (new[p, t] - np.dot(a, k)) / pivots[p]
+            step = weight[t] * g
+            for j in range(k.size):
+                column[j] += step * k[j]
+            totals[p, 0] += step * g
+            for o in range(Y.shape[1]):
+                totals[p, 1 + o] += step * Y[t, o]
+
+
+@hot
+def _relearn(K: Matrix, whitening: Vector, R: Matrix, c: Matrix, Y: Matrix, weight: Vector) -> None:
+    """Rotate the rows with kernel values K into R and c."""
+    r, outputs = K.shape[1], Y.shape[1]
+    z, label = np.empty((1, r)), np.empty((1, outputs))
+    start, m, s = np.zeros(1, np.int64), np.empty((1, outputs)), np.empty(1)
+    for t in range(K.shape[0]):
+        z[0] = K[t]
+        solve(whitening, r, z[0])
+        root = np.sqrt(weight[t])
+        z *= root
+        label[0] = root * Y[t]
+        rotate(R, c, z, label, start, m, s)
