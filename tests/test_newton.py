@@ -276,6 +276,20 @@ class TestLimits:
         assert np.abs(scores[-50:]).max() < 0.2
         kind().check(state)
 
+    def test_memory_is_that_of_the_points_taken(self) -> None:
+        """However the stream is cut: 3,000 rows in one call reserve nothing for those that are not taken."""
+        X, y = onkel.data.rings(3000, seed=0)
+        learner, sizes = SketchedKONS(loss=onkel.Logistic(), floor=1e-12), set()
+        for cut in (1, 100, 3000):
+            state = learner.init(2)
+            for t in range(0, 3000, cut):
+                learner.learn(state, X[t : t + cut], y[t : t + cut])
+            sizes.add(onkel.nbytes(state))
+        points, triangle = 8 * 2 * 3 * 3000, 8 * 2 * 2 * state.taken * (state.taken + 1) // 2
+        assert len(sizes) == 1
+        assert state.taken < 200
+        assert sizes.pop() <= points + triangle + 2000
+
     def test_alpha_lost_beside_the_kernel_is_raised_and_told(self) -> None:
         X, y = stream(onkel.Square(), rows=40)
         learner = KONS(onkel.Polynomial(degree=6), alpha=1e-9, clip=1.0)

@@ -39,7 +39,8 @@ __all__ = ["EpsilonInsensitive", "Hinge", "Logistic", "Square", "SquaredEpsilonI
 
 SQUARE, HINGE, SQUARED_HINGE, LOGISTIC, EPSILON_INSENSITIVE, SQUARED_EPSILON_INSENSITIVE = range(6)
 
-# The hinge is active when yf < 1 − KINK. A learner that clips scores to 1 sits exactly on the kink, where rounding would decide.
+# The hinge is active when yf < 1 − KINK, the tube where |f − y| > ε + KINK. A learner that clips scores to 1 sits exactly on the
+# kink of the hinge, where rounding would decide.
 KINK = 1e-9
 
 
@@ -222,7 +223,7 @@ def slope(code: int, parameter: float, f: float, y: float) -> float:
         small = math.exp(-abs(y * f))  # never above 1, so nothing overflows
         return -y * (small if y * f > 0.0 else 1.0) / (1.0 + small)
     excess = abs(f - y) - parameter
-    if excess <= 0.0:
+    if excess <= (KINK if code == EPSILON_INSENSITIVE else 0.0):
         return 0.0
     size = 1.0 if code == EPSILON_INSENSITIVE else 2.0 * excess
     return size if f > y else -size

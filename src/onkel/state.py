@@ -34,9 +34,19 @@ def grown(array: NDArray[Any], length: int) -> NDArray[Any]:
     """
     if length <= len(array):
         return array
-    longer = np.zeros((max(SMALLEST_CAPACITY, 1 << (length - 1).bit_length()), *array.shape[1:]), array.dtype)
+    longer = np.zeros((capacity(length), *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
+
+
+def fitted(array: NDArray[Any], length: int) -> NDArray[Any]:
+    """The array as long as `grown` makes one for so many rows, where it was given room for more."""
+    return array if len(array) == capacity(length) else array[: capacity(length)].copy()
+
+
+def capacity(length: int) -> int:
+    """The rows that an array of so many has room for."""
+    return max(SMALLEST_CAPACITY, 1 << (length - 1).bit_length()) if length else 0
 
 
 @contextlib.contextmanager

@@ -72,10 +72,6 @@ class Exact(ABC):
     bounded: ClassVar[bool] = False
     cut_tolerance: ClassVar[float] = 0.0
 
-    def __post_init__(self) -> None:
-        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
-        real(self, "lam", least=1e-30, most=1e30)
-
     @property
     @abstractmethod
     def _last_step(self) -> tuple[bool, float]:
@@ -162,6 +158,10 @@ class KernelAWV(Exact):
 
     _last_step = (True, math.inf)
 
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        real(self, "lam", least=1e-30, most=1e30)
+
 
 @final
 @dataclass(frozen=True)
@@ -171,7 +171,8 @@ class KernelRidge(Exact):
     clip: float | None = None  # the largest size of a label, where it is known
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        real(self, "lam", least=1e-30, most=1e30)
         real(self, "clip", least=0.0, optional=True)
 
     @property

@@ -30,8 +30,9 @@ coefficients above do not. `weighted=True` is the unbiased z/p̃ of its section 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,29 +44,19 @@ from onkel._validate import flag, instance, real, whole
 from onkel.dictionary.dictionary import KORS, chance, remember
 from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.newton import (
-    SMALLEST_VARIANCE,
-    Slope,
-    Steps,
-    beyond,
-    check_labels,
-    check_newton,
-    slope_of,
-    steps,
-    weight_of_gradient,
-)  # fmt: skip
+from onkel.learners.newton import SMALLEST_VARIANCE, Rule, check_labels, check_newton, rule, weight_of_gradient, within
 from onkel.learners.protocol import check_room, check_sizes
 from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
 from onkel.losses import Loss, Square, slope
 from onkel.random import uniform
-from onkel.state import growing, grown, written_behind
+from onkel.state import capacity, fitted, growing, grown, written_behind
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 
+Block = tuple[Matrix, Matrix, Vector, Vector, Vector]  # kernel values with older points and with this block's; own, labels, weights
 Sketch = tuple[float, float, float, bool, int]  # floor, accuracy, oversampling, weighted, seed
 Arrays = tuple[Vector, Counts, Vector, Vector, Vector, Vector]  # ω, active, D, L, weights and factor of KORS
 Counters = tuple[int, int, int, int, int]  # size, taken, rows, unprojected, raised
-Flags = NDArray[np.bool_]
 
 
 @dataclass
@@ -102,10 +93,6 @@ class Newton(ABC):
     bounded: ClassVar[bool] = False
     cut_tolerance: ClassVar[float] = 0.0
 
-    def __post_init__(self) -> None:
-        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
-        check_newton(self)
-
     @property
     @abstractmethod
     def _sketch(self) -> Sketch:
@@ -133,32 +120,35 @@ class Newton(ABC):
 
     def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector) -> tuple[Vector, State]:
         """The scores, and the state after the rows, which may share arrays with the given one: those that only get longer."""
-        own = self.kernel.diagonal(X)
-        new = int(np.count_nonzero(weight))
-        check_room(self, 8 * packed(state.taken + new), "SketchedKONS() with a smaller floor or ProsNKONS() keep fewer points")
+        own, scores = self.kernel.diagonal(X), np.empty(len(X))
         work = replace(state, omega=state.omega.copy())  # everything else only gets longer
-        _make_room(work, new, self._sketch[0] < 1.0)
-        scores = np.empty(len(X))
         at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # what a user's kernel sees must not depend on the cut
         triangle = packed(state.taken)
         with written_behind(
-            (work.points, state.size), (work.active, state.taken), (work.scale, state.taken), (work.factor, triangle),
-            (work.weights, state.taken), (work.sampling, triangle),
+            (state.points, state.size), (state.active, state.taken), (state.scale, state.taken), (state.factor, triangle),
+            (state.weights, state.taken), (state.sampling, triangle),
         ):  # fmt: skip
             for start in range(0, len(X), at_once):
                 now = slice(start, start + at_once)
-                fresh = X[now][weight[now] > 0.0]
-                old = work.size
+                old, fresh = work.size, X[now][weight[now] > 0.0]
+                self._make_room(work, len(fresh))
                 K, F = self.kernel.values(X[now], work.points[:old]), self.kernel.values(X[now], fresh)
-                kept = np.zeros(len(fresh), np.bool_)
-                counts = _learn(
-                    K, F, own[now], y[now], weight[now], slope_of(self.loss), steps(self), (self.alpha, self.clip), self._sketch,
-                    (work.omega, work.active, work.scale, work.factor, work.weights, work.sampling),
-                    (work.size, work.taken, work.rows, work.unprojected, work.raised), (kept, scores[now]),
-                )  # fmt: skip
+                block, kept = (K, F, own[now], y[now], weight[now]), np.empty(len(fresh), np.int64)
+                arrays = (work.omega, work.active, work.scale, work.factor, work.weights, work.sampling)
+                counts = (work.size, work.taken, work.rows, work.unprojected, work.raised)
+                counts = _learn(block, rule(self), self._sketch, arrays, counts, kept, scores[now])
                 work.size, work.taken, work.rows, work.unprojected, work.raised = counts
-                work.points[old : work.size] = fresh[kept]
+                work.points[old : work.size] = fresh[kept[: work.size - old]]
+        _resize(work, fitted, work.size, work.taken, self._sketch[0] < 1.0)  # not every row was kept, or taken
         return scores, work
+
+    def _make_room(self, state: State, rows: int) -> None:
+        """Longer arrays where so many rows might not fit."""
+        sketched, taken = self._sketch[0] < 1.0, state.taken + rows
+        if packed(taken) > len(state.factor):
+            remedy = "SketchedKONS() with a smaller floor or ProsNKONS() keep fewer points"
+            check_room(self, 8 * capacity(packed(taken)) * (2 if sketched else 1), remedy)
+        _resize(state, grown, state.size + rows, taken, sketched)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold: next to nothing. The header says how they grow."""
@@ -212,6 +202,10 @@ class KONS(Newton):
 
     _sketch = (1.0, 0.5, 1.0, False, 0)
 
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        check_newton(self)
+
 
 @final
 @dataclass(frozen=True)
@@ -225,7 +219,8 @@ class SketchedKONS(Newton):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        check_newton(self)
         real(self, "floor", least=1e-12, most=1.0)
         real(self, "accuracy", least=0.0, most=1.0)
         real(self, "oversampling", least=0.0, most=1e30)
@@ -237,85 +232,87 @@ class SketchedKONS(Newton):
         return self.floor, self.accuracy, self.oversampling, self.weighted, self.seed
 
 
-def _make_room(state: State, rows: int, sketched: bool) -> None:
-    """Longer arrays where so many rows would not fit."""
-    size, taken = state.size + rows, state.taken + rows
-    state.points, state.omega = grown(state.points, size), grown(state.omega, size)
-    state.active, state.scale, state.factor = (
-        grown(state.active, taken),
-        grown(state.scale, taken),
-        grown(state.factor, packed(taken)),
-    )
+def _resize(state: State, to: Callable[[NDArray[Any], int], NDArray[Any]], size: int, taken: int, sketched: bool) -> None:
+    """Arrays of other lengths, for so many points with a coefficient and so many in A."""
+    state.points, state.omega = to(state.points, size), to(state.omega, size)
+    state.active, state.scale, state.factor = to(state.active, taken), to(state.scale, taken), to(state.factor, packed(taken))
     if sketched:
-        state.weights, state.sampling = grown(state.weights, taken), grown(state.sampling, packed(taken))
+        state.weights, state.sampling = to(state.weights, taken), to(state.sampling, packed(taken))
 
 
 @hot
-def _learn(
-    K: Matrix, F: Matrix, own: Vector, y: Vector, weight: Vector, loss: Slope, steps: Steps, limits: tuple[float, float],
-    sketch: Sketch, arrays: Arrays, counts: Counters, out: tuple[Flags, Vector],
-) -> Counters:  # fmt: skip
-    """Score, then learn, each row. K: kernel values with the points kept before; F: with those rows of this block that have weight.
-
-    Returns the new counts.
-    """
-    omega, active, scale, L, weights, sampling = arrays
+def _learn(block: Block, rule: Rule, sketch: Sketch, arrays: Arrays, counts: Counters, kept: Counts, scores: Vector) -> Counters:
+    """Score, then learn, each row; the new counts. Fills `kept` with those of the rows with a weight that got a coefficient."""
+    K, F, own, y, weight = block
     size, taken, rows, unprojected, raised = counts
-    (alpha, clip), (kept, scores) = limits, out
-    floor, accuracy, oversampling, weighted, seed = sketch
-    params = np.array([alpha, accuracy, oversampling])
-    old, column = K.shape[1], 0  # column of F that belongs to this row
-    k, l, l_sampling = np.empty(omega.size), np.empty(active.size), np.empty(active.size)
-    k_of = np.empty(F.shape[1], np.int64)  # columns of F that were kept
+    omega, (loss, _, _, clip) = arrays[0], rule
+    k, old, first = np.empty(omega.size), size, rows
     for i in range(K.shape[0]):
         k[:old] = K[i]
         for j in range(size - old):
-            k[old + j] = F[i, k_of[j]]
+            k[old + j] = F[i, kept[j]]
         score = np.dot(k[:size], omega[:size])
-        h = beyond(score, clip)
-        scores[i] = score - h
+        scores[i] = within(score, clip)
+        h = score - scores[i]
         if weight[i] == 0.0:
             continue
         rows += 1
-        column += 1
-        g = slope(loss[0], loss[1], score - h, y[i])
+        g = slope(loss[0], loss[1], scores[i], y[i])
         if g == 0.0 and h == 0.0:
             continue
-        eta = weight_of_gradient(steps, rows)
-        near = scale[:taken] * k[active[:taken]]
-        l[:taken] = near
-        solve(L, taken, l)
-        rest = max(own[i] - np.dot(l[:taken], l[:taken]), 0.0)
-        q = rest / alpha
-        p, takes = 1.0, g != 0.0
-        s = g * np.sqrt(eta)
-        if takes and floor < 1.0:
-            scaled = s * near / weights[:taken] if weighted else s * near
-            rule = (KORS, params, weights[:taken], sampling)
-            p = max(chance(rule, scaled, s * s * own[i], l_sampling), floor)
-            takes = uniform(seed, rows - 1, 0) < p
-        share = 1.0 / np.sqrt(p) if weighted else 1.0
-        gain = eta * share * share * g * g if takes else 0.0
-        step = g / (1.0 + gain * q)
-        if rest > SMALLEST_VARIANCE * own[i]:
-            step += h / q
-        elif h != 0.0:
-            unprojected += 1
-        if takes:
-            square = s * s * share * share
-            least = SMALLEST_RIDGE * square * own[i]
-            if alpha < least:
-                raised += 1
-            append(L, taken, s * share * l, np.sqrt(max(alpha, least) + square * rest))
-            if floor < 1.0:
-                remember(weights, sampling, taken, l_sampling, s * s * own[i], alpha, p)
-        solve_transposed(L, taken, l)
-        omega[active[:taken]] += step / alpha * scale[:taken] * l[:taken]
-        omega[size] = -step / alpha
-        if takes:
-            active[taken], scale[taken] = size, s * share
-            taken += 1
-        kept[column - 1] = True
-        k_of[size - old] = column - 1
+        takes, lost, rises = _step(k[:size], own[i], h, g, rule, sketch, rows, arrays, taken)
+        taken += 1 if takes else 0
+        unprojected += 1 if lost else 0
+        raised += 1 if rises else 0
+        kept[size - old] = rows - 1 - first
         size += 1
     return size, taken, rows, unprojected, raised
+
+
+@hot
+def _step(
+    k: Vector, own: float, h: float, g: float, rule: Rule, sketch: Sketch, round: int, arrays: Arrays, taken: int
+) -> tuple[bool, bool, bool]:
+    """One Newton step, for a point with kernel values k and slope g, whose score is h beyond C.
+
+    Returns whether it is taken into A, whether rounding left no direction to project along, and whether α was raised for it.
+    """
+    omega, active, D, L, weights, sampling = arrays
+    _, steps, alpha, _ = rule
+    eta = weight_of_gradient(steps, round)
+    s = g * np.sqrt(eta)  # times √z it is the point's D
+    Dk = D[:taken] * k[active[:taken]]
+    l = Dk.copy()
+    solve(L, taken, l)
+    rest = max(own - np.dot(l, l), 0.0)  # k(x, x) − l·l
+    q = rest / alpha
+    root_z = _coin(Dk, s, own, alpha, sketch, weights, sampling, round) if g != 0.0 else 0.0
+    step = g / (1.0 + eta * root_z * root_z * g * g * q)
+    projects = rest > SMALLEST_VARIANCE * own
+    if projects:
+        step += h / q
+    square = s * s * root_z * root_z
+    least = SMALLEST_RIDGE * square * own
+    if root_z > 0.0:
+        append(L, taken, s * root_z * l, np.sqrt(max(alpha, least) + square * rest))
+        active[taken], D[taken] = k.size, s * root_z
+    solve_transposed(L, taken, l)
+    omega[active[:taken]] += step / alpha * D[:taken] * l
+    omega[k.size] = -step / alpha
+    return root_z > 0.0, h != 0.0 and not projects, alpha < least
+
+
+@hot
+def _coin(Dk: Vector, s: float, own: float, alpha: float, sketch: Sketch, weights: Vector, sampling: Vector, round: int) -> float:
+    """√z, which is 0 for a point that is not taken into A, and 1, or 1/√p̃ if weighted, for one that is; KORS remembers that one."""
+    floor, accuracy, oversampling, weighted, seed = sketch
+    if floor == 1.0:
+        return 1.0
+    taken = Dk.size
+    scaled = s * Dk / weights[:taken] if weighted else s * Dk
+    rule, l = (KORS, np.array([alpha, accuracy, oversampling]), weights[:taken], sampling), np.empty(taken)
+    p = max(chance(rule, scaled, s * s * own, l), floor)
+    if uniform(seed, round - 1, 0) >= p:
+        return 0.0
+    remember(weights, sampling, taken, l, s * s * own, alpha, p)
+    return 1.0 / np.sqrt(p) if weighted else 1.0

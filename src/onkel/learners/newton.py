@@ -73,9 +73,9 @@ def weight_of_gradient(steps: Steps, round: int) -> float:
 
 
 @hot
-def beyond(score: float, clip: float) -> float:
-    """By how much a score exceeds [−clip, clip], with its sign."""
-    return score - min(max(score, -clip), clip)
+def within(score: float, clip: float) -> float:
+    """The score, or the end of [−clip, clip] that it is beyond."""
+    return min(max(score, -clip), clip)
 
 
 @hot
@@ -83,11 +83,11 @@ def newton_round(R: Matrix, c: Matrix, z: Vector, own: float, y: float, learn: b
     """Score the row with coordinates z and squared norm `own`, then learn it; z becomes R⁻ᵀz."""
     loss, steps, alpha, clip = rule
     solve_row(R, z)
-    score = float(np.dot(c[0], z))
-    h = beyond(score, clip)
+    full = float(np.dot(c[0], z))
+    score = within(full, clip)
     if learn:
-        g = slope(loss[0], loss[1], score - h, y)
+        h, g = full - score, slope(loss[0], loss[1], score, y)
         q = np.dot(z, z)
         shift = h / q if alpha * q > SMALLEST_VARIANCE * own else 0.0
         newton(R, c, z, shift, g, weight_of_gradient(steps, round))
-    return score - h
+    return score

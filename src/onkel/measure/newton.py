@@ -85,7 +85,7 @@ def play(learner: Learner, X: ArrayLike, y: ArrayLike) -> Rounds:
         if isinstance(learner, SketchedKONS):
             taken = int(np.sum(coins[:t] > 0.0))
             counted_up = learner.weighted and learner.floor < 1.0  # by 1/p
-            coins[t] = (state.taken - taken) * (state.weights[taken] ** 2 if counted_up else 1.0)
+            coins[t] = np.sum(state.weights[taken : state.taken] ** 2) if counted_up else state.taken - taken
     slopes = learner.loss.derivative(scores, labels[:, 0])
     return Rounds(scores, slopes, coins * etas(learner, len(rows)) * slopes**2)
 
