@@ -22,6 +22,9 @@ demo: setup  ## a kernel learner against a linear one on a stream that changes: 
 
 test: test-compiled test-uncompiled  ## all tests, compiled and with the compiler off (minutes)
 
+# every worker has one core; NumPy's own threads would fight over it
+test-compiled test-uncompiled test-full: export OPENBLAS_NUM_THREADS := 1
+
 test-compiled: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -393,3 +394,12 @@ def test_weights_too_many_are_refused_even_at_the_end_of_a_block() -> None:
     X, y = stream(ROWS_AT_ONCE)
     with pytest.raises(InputError, match="as many labels and weights as rows"):
         prequential(LINE, (X, y, np.ones(ROWS_AT_ONCE + 1)))
+
+
+def test_a_trace_prints_on_one_line() -> None:
+    X, y = onkel.data.smooth(200, seed=0)
+    shown = repr(onkel.prequential(onkel.PKAWV(), (X, y)))
+    assert shown.startswith("<Trace of PKAWV(features=")
+    assert re.search(r": 200 rows, .*square 0\.\d+, .* s, [\d,]+ bytes>$", shown)
+    assert "array" not in shown
+    assert repr(onkel.prequential(onkel.PKAWV(), (X[:0], y[:0]))).count(": 0 rows, 0 s") == 1

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import onkel
+from onkel.measure import mistakes
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 
@@ -43,6 +46,14 @@ def test_the_architecture_names_every_folder() -> None:
 def test_no_page_is_empty() -> None:
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
         assert len(page.read_text().split()) > 50, page.name
+
+
+def test_the_examples_of_the_pages_run() -> None:
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        for code in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.S):
+            names: dict[str, Any] = {"onkel": onkel}
+            exec(code, names)
+            assert np.mean(mistakes(names["trace"].scores, onkel.data.rings(5000)[1])) < 0.2
 
 
 def test_nothing_was_left_to_fill_in() -> None:

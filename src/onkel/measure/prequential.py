@@ -30,7 +30,7 @@ Block = tuple[Any, ...]  # (X, y) or (X, y, weight)
 Progress = Callable[[int, "Trace"], None]
 
 
-@dataclass
+@dataclass(repr=False)
 class Trace:
     """What happened: one score and one value of each metric a row, and the cost on the way."""
 
@@ -42,6 +42,10 @@ class Trace:
     rows_at: list[int] = field(default_factory=list)  # rows done at the end of each block
     seconds_at: list[float] = field(default_factory=list)  # time spent in the learner until then, compilation not counted
     bytes_at: list[int] = field(default_factory=list)  # size of the state then
+
+    def __repr__(self) -> str:
+        means = "".join(f", {metric} {self.mean(metric):.4g}" for metric in self.losses if self.rows)
+        return f"<Trace of {self.learner!r}: {self.rows:,} rows{means}, {self.seconds:.3g} s, {self.nbytes:,} bytes>"
 
     @property
     def rows(self) -> int:
