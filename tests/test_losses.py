@@ -27,7 +27,7 @@ NAIVE: dict[type[Loss], tuple[Callable[[Array, Array, float], Array], Callable[[
     Logistic: (lambda f, y, e: np.log(1 + np.exp(-y * f)), lambda f, y, e: -y / (1 + np.exp(y * f))),
     EpsilonInsensitive: (
         lambda f, y, e: np.maximum(0, np.abs(f - y) - e),
-        lambda f, y, e: np.where(np.abs(f - y) > e, np.sign(f - y), 0.0),
+        lambda f, y, e: np.where(np.abs(f - y) > e + 1e-9, np.sign(f - y), 0.0),  # the grid has points on the kink
     ),
     SquaredEpsilonInsensitive: (
         lambda f, y, e: np.maximum(0, np.abs(f - y) - e) ** 2,

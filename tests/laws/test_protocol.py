@@ -51,6 +51,7 @@ def test_3_the_cut_of_the_stream_changes_nothing(case: Case, size: int) -> None:
     assert agree(case.learner, case.learner.predict(other, X[:50]), case.learner.predict(state, X[:50]))
 
 
+@pytest.mark.parametrize("case", [case for case in CASES if not (compiler_off and case.small)], ids=lambda case: case.name)
 def test_3_blocks_longer_than_any_internal_one(case: Case) -> None:
     rows, size = (1200, 500) if compiler_off else (2500, 900)  # beyond 1024 in any case
     X, y, weight = default_stream(case.learner, rows=rows)
