@@ -46,12 +46,18 @@ bench: setup  ## speed and start-up, with the stated ratios checked
 	$(BIN)/python bench/newton.py --check
 	$(BIN)/python bench/start_up.py --check
 
-papers: setup  ## re-make the papers' tables and figures (half an hour; ONKEL_DATA names the folder with the data sets)
+papers: setup  ## re-make the papers' tables and figures (three quarters of an hour; ONKEL_DATA names the folder with the data sets)
 	$(BIN)/python -m papers.jezequel2019.table1
 	$(BIN)/python -m papers.jezequel2019.figure1
 	$(BIN)/python -m papers.jezequel2019.figure2
 	$(BIN)/python -m papers.jezequel2019.figure3
 	$(BIN)/python -m papers.jezequel2019.bounds
+	$(BIN)/python -m papers.calandriello2017.regret
+	$(BIN)/python -m papers.calandriello2017.time
+	$(BIN)/python -m papers.calandriello2017.counterexample
+	$(BIN)/python -m papers.calandriello2017.dictionary
+	$(BIN)/python -m papers.calandriello2017.restarts
+	$(BIN)/python -m papers.calandriello2017.bounds
 
 clean:  ## remove the environment and what tools left behind
 	rm -rf .venv .mypy_cache .ruff_cache .hypothesis dist

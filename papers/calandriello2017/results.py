@@ -1,0 +1,46 @@
+"""What a script found: kept as json beside it, to be drawn again, and told in a table that goes to the screen and to a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DIGITS = 7  # of the numbers kept
+
+
+def keep(script: Path, found: Any) -> None:
+    script.with_suffix(".json").write_text(json.dumps(_short(found), ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def kept(script: Path) -> Any:
+    return json.loads(script.with_suffix(".json").read_text(encoding="utf-8"))
+
+
+def publish(script: Path, lines: Iterable[str]) -> None:
+    """Print the lines, and write them to a page beside the script."""
+    text = "\n".join(lines).rstrip() + "\n"
+    script.with_suffix(".md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+def spread(values: Any, form: str = ",.0f") -> str:
+    """The mean, and the smallest and largest where they differ as printed."""
+    mean, low, high = (_unsigned(f"{f(values):{form}}") for f in (np.mean, np.min, np.max))
+    return mean if low == high else f"{mean} ({low} to {high})"
+
+
+def _unsigned(text: str) -> str:
+    """-0 is 0."""
+    return text.lstrip("-") if not text.strip("-0.%") else text
+
+
+def _short(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {str(name): _short(value) for name, value in found.items()}
+    if isinstance(found, list):
+        return [_short(value) for value in found]
+    return float(f"{found:.{DIGITS}g}") if isinstance(found, float) else found
