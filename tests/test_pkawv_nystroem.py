@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel import Gaussian, KernelAWV, KernelRidge, Kors, Nystroem, PKAWVNystroem, Polynomial, Uniform
+from onkel.measure.regret import embed
 from tests.laws.cases import bits
 from tests.oracle import pkawv_nystroem as oracle
 
@@ -380,3 +381,19 @@ def test_more_history_than_the_machine_holds_is_refused_with_a_remedy(monkeypatc
     with pytest.raises(onkel.InputError, match="keep_history=False keeps no rows"):
         learner.learn(state, X, y)
     assert bits(state) == before
+
+
+@pytest.mark.parametrize("kind", [PKAWVNystroem, onkel.ProsNKONS])
+@pytest.mark.parametrize("width", [0.2, 0.3])
+def test_a_crowd_of_points_does_not_spoil_the_rows_far_from_it(kind: Any, width: float) -> None:
+    """Points close together, then rows elsewhere: ‖z(x)‖² ≤ k(x, x) for all, where tiny pivots would have lost every digit."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = np.concatenate([rng.uniform(-0.3, 0.3, (600, 1)), rng.uniform(-1.0, 1.0, (400, 1))])
+        learner = kind(kernel=Gaussian(width), dictionary=Kors(mu=1.0), budget=None)
+        state = learner.init(1)
+        assert np.isfinite(learner.learn(state, X, np.sin(5.0 * X[:, 0]))).all()
+        span = Nystroem(Gaussian(width), state.span.points[state.span.spanning])
+        Z = embed(span, np.linspace(-1.0, 1.0, 300)[:, None])
+        assert Z.shape[1] == len(state.span.spanning)
+        assert np.max(np.sum(Z**2, axis=1)) <= 1.0 + 1e-6

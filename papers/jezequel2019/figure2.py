@@ -2,7 +2,7 @@
 
     ONKEL_DATA=folder python -m papers.jezequel2019.figure2
 
-λ = α = 1; σ = 1, for SUSY 4; KORS with μ = 1, β = 1, ε = 0.5. Solid: plain ridge regression (Projected-KRR), which the paper ran on
+λ = 1; σ = 1, for SUSY 4; KORS with μ = 1, β = 1, ε = 0.5. Solid: plain ridge regression (Projected-KRR), which the paper ran on
 real data. Dashed: the same features or points with the AWV forecaster. Each learner stops when it has used up its seconds (a cross
 ends its curve). One whose state would take more than MOST_BYTES at the start is left out. SUSY is a sample of 30,000 rows.
 ijcnn1 comes twice, scaled in two ways, because the way matters.
@@ -29,7 +29,7 @@ from scipy.stats import poisson
 import onkel
 from onkel.measure import mistakes, square
 from papers.data import by_largest, by_range, load
-from papers.plots import BLACK, BLUE, GREEN, ORANGE, PINK, RED, key, panels, save
+from papers.plots import BLACK, BLUE, GREEN, ORANGE, RED, key, panels, save
 
 Array = NDArray[np.float64]
 Result = dict[str, Any]
@@ -83,12 +83,6 @@ def nystroem(awv: bool) -> Callable[[Task, int], Any]:
     return lambda task, rows: onkel.PKAWVNystroem(onkel.Gaussian(task.width), LAM, KORS, awv)
 
 
-def pros_n_kons(restart: bool) -> Callable[[Task, int], Any]:
-    return lambda task, rows: onkel.ProsNKONS(
-        onkel.Gaussian(task.width), onkel.Square(), LAM, dictionary=KORS, restart=restart, budget=None
-    )
-
-
 CONTENDERS = [
     Contender("exact kernel ridge", BLACK, "-", ridge),
     Contender("Taylor M = 2, ridge", RED, "-", taylor(2, False)),
@@ -99,8 +93,6 @@ CONTENDERS = [
     Contender("Taylor M = 4, AWV", GREEN, "--", taylor(4, True)),
     Contender("Nyström (KORS), ridge", BLUE, "-", nystroem(False)),
     Contender("Nyström (KORS), AWV", BLUE, "--", nystroem(True)),
-    Contender("PROS-N-KONS", PINK, "-", pros_n_kons(True)),
-    Contender("the same without restarts", PINK, "--", pros_n_kons(False)),
 ]
 
 

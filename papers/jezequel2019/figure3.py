@@ -38,14 +38,9 @@ CONTENDERS: dict[str, tuple[str, Callable[[int], Any]]] = {
     "PKAWV, Taylor M = 4": (GREEN, lambda seed: onkel.PKAWV(onkel.Taylor(degree=4, width=1.0), LAM)),
     "PKAWV, Taylor M = 8": (SKY, lambda seed: onkel.PKAWV(onkel.Taylor(degree=8, width=1.0), LAM)),
     "PKAWV, Nyström (KORS)": (BLUE, lambda seed: onkel.PKAWVNystroem(KERNEL, LAM, KORS, seed=seed)),
-    "PROS-N-KONS": (RED, lambda seed: onkel.ProsNKONS(KERNEL, onkel.Square(), LAM, dictionary=KORS, seed=seed)),
-    "PROS-N-KONS without restarts": (
-        ORANGE,
-        lambda seed: onkel.ProsNKONS(KERNEL, onkel.Square(), LAM, dictionary=KORS, restart=False, seed=seed),
-    ),
 }
 
-STYLES = {name: (colour, "--" if "KONS" in name else "-") for name, (colour, _) in CONTENDERS.items()} | {BOUND: (BLACK, ":")}
+STYLES = {name: (colour, "-") for name, (colour, _) in CONTENDERS.items()} | {BOUND: (BLACK, ":")}
 Stream = tuple[Array, Array, Array]  # X, y, scores
 Curves = dict[str, list[list[float]]]  # learner -> one regret curve a seed
 

@@ -48,7 +48,7 @@ def decided(learner: onkel.PKAWVNystroem, K: Wide, before: Dictionary, t: int, i
     if random.uniform(learner.seed, t, 0) >= p:
         return before
     spanning = before.spanning
-    if height(K, spanning, i) > 1e-10 * K[i, i]:
+    if is_new(K, spanning, i):
         spanning = (*spanning, i)
     elif isinstance(learner.dictionary, onkel.Uniform):
         return before  # Kors keeps it, for its leverages
@@ -68,10 +68,11 @@ def probability(rule: object, K: Wide, before: Dictionary, i: int) -> float:
     return min(rule.oversampling * float(tau.item()), 1.0)
 
 
-def height(K: Wide, spanning: tuple[int, ...], i: int) -> float:
-    """ρ² = k(x, x) − k_Iᵀ K_II⁻¹ k_I, the squared distance of k(x_i, ·) from the span."""
+def is_new(K: Wide, spanning: tuple[int, ...], i: int) -> bool:
+    """Whether ρ² = k(x, x) − k_Iᵀa, the squared distance of k(x_i, ·) from the span, stands out: a = K_II⁻¹k_I."""
     k = K[np.ix_(spanning, [i])]
-    return float((K[i, i] - k.T @ solve(K[np.ix_(spanning, spanning)], k)).item())
+    a = solve(K[np.ix_(spanning, spanning)], k)
+    return bool((K[i, i] - k.T @ a).item() > 1e-12 * K[i, i] * (1 + (a.T @ a).item()))
 
 
 def coordinates(K: Wide, spanning: tuple[int, ...]) -> Array:

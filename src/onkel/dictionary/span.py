@@ -2,7 +2,8 @@
 
     z(x) = L⁻¹k(x),   L Lᵀ = K(spanning points)        a new point: l = z(x),  pivot² = k(x, x) − l·l,  L ← [[L, 0], [lᵀ, pivot]]
 
-A point whose pivot² is at most 1e-10 k(x, x) is in the span already; it counts for a rule that remembers it, and adds nothing else.
+A point whose pivot² is at most 1e-12 k(x, x)(1 + a·a), a = L⁻ᵀl, is in the span as far as float64 can tell; it counts for a rule
+that remembers it, and adds nothing else.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.dictionary.dictionary import Dictionary, State
 from onkel.errors import InputError
 from onkel.kernels import Kernel
-from onkel.linalg.cholesky import LARGEST_DEFICIT, SMALLEST_RESIDUAL, is_factor, packed, solve, with_row
+from onkel.linalg.cholesky import LARGEST_DEFICIT, is_factor, packed, solve, stands_out, with_row
 from onkel.state import growing
 
 
@@ -43,7 +44,7 @@ def widened(span: Span, dictionary: Dictionary, x: Vector, k: Vector, own: float
     residual = own - float(l @ l)
     if residual < -LARGEST_DEFICIT * own:
         raise InputError(f"the kernel is not positive semi-definite: a row's distance from the span, squared, is {residual:g}")
-    is_new = residual > SMALLEST_RESIDUAL * own
+    is_new = stands_out(span.whitening, l, residual, own)
     if not (is_new or dictionary.remembers):
         return span, l, 0.0
     after = replace(

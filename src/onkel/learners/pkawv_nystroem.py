@@ -13,7 +13,7 @@ n(dim + outputs + 1) + O(m²) numbers. `keep_history=False` gives past rows a 0 
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Algorithm 2.
 Departs from the paper: orthonormal coordinates in the place of its update and downdate of K_nmᵀK_nm + λK_mm, which fail when points
-are alike; KORS with its own μ and weights 1/√p; a point already in the span (pivot² ≤ 1e-10 k(x, x)) does not widen it; row
+are alike; KORS with its own μ and weights 1/√p; a point already in the span (`onkel.dictionary.span`) does not widen it; row
 weights; several outputs; `awv=False` is its Projected-KRR; `budget`: a dictionary of so many points takes no more.
 
 >>> X, y = onkel.data.rings(4000, seed=0)

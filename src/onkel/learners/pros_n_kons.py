@@ -11,7 +11,7 @@ O(m² + m·dim) a row and in memory.
 
 Calandriello, Lazaric & Valko (2017), Efficient second-order online kernel learning with adaptive embedding, NeurIPS.
 Departs from the paper: the coordinates of an incremental Cholesky factor in the place of an SVD at each change (a rotation of
-them); η is half of the loss's curvature, as in public code; a point already in the span (pivot² ≤ 1e-10 k(x, x)) does not widen it
+them); η is half of the loss's curvature, as in public code; a point already in the span (`onkel.dictionary.span`) does not widen it
 and causes no restart; `budget`: a dictionary of so many points takes no more.
 
 >>> X, y = onkel.data.rings(4000, seed=0)
@@ -20,8 +20,8 @@ and causes no restart; `budget`: a dictionary of so many points takes no more.
 ...     state = learner.init(dim=2)
 ...     scores = learner.learn(state, X, y)
 ...     print(state.restarts, "changes,", int(np.sum(np.sign(scores) != y)), "mistakes")
-98 changes, 344 mistakes
-98 changes, 21 mistakes
+100 changes, 354 mistakes
+100 changes, 21 mistakes
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import numpy as np
 from onkel._jit import compiled_or, hot
 from onkel._types import Counts, Matrix, Vector
 
-SMALLEST_RESIDUAL = 1e-10  # pivot² relative to d: below it the new row is already in the span of the old ones
+SMALLEST_RESIDUAL = 1e-12  # pivot² relative to d(1 + a·a): below it the new row is already in the span of the old ones
 SMALLEST_RIDGE = 1e-8  # what is added to a diagonal, relative to it: with less, thousands of rows in a small space would blow up
 LARGEST_DEFICIT = 1e-2  # −(d − l·l)/d beyond which it cannot be rounding: the matrix is not positive semi-definite
 LARGEST_MISMATCH = 1e-6  # of L Lᵀ against the matrix it is said to factor, relative to the two diagonal entries
@@ -83,6 +83,17 @@ def with_row(factor: Vector, size: int, l: Vector, pivot: float) -> Vector:
     return longer
 
 
+def stands_out(L: Vector, l: Vector, residual: float, own: float) -> bool:
+    """Whether a new row, of this l, pivot² and diagonal entry, is not in the span of the old ones as far as float64 can tell.
+
+    Rounding in a row's entries enters its pivot², and z = L⁻¹k of every later row, by ‖L⁻¹‖². The new row of L⁻¹ is (−a, 1)/pivot
+    with a = L⁻ᵀl, so that it is the pivot beside this row which must not be small.
+    """
+    a = l.copy()
+    solve_transposed(L, len(a), a)
+    return bool(residual > SMALLEST_RESIDUAL * own * (1.0 + float(a @ a)))
+
+
 def independent(K: Matrix) -> tuple[Counts, Vector]:
     """The rows of a Gram matrix that are not in the span of the rows before them, and the factor of those rows and columns."""
     kept: list[int] = []
@@ -92,7 +103,7 @@ def independent(K: Matrix) -> tuple[Counts, Vector]:
         l[:size] = K[i, kept]
         solve(L, size, l)
         residual = K[i, i] - l[:size] @ l[:size]
-        if residual > SMALLEST_RESIDUAL * K[i, i]:
+        if stands_out(L, l[:size], residual, K[i, i]):
             append(L, size, l, np.sqrt(residual))
             kept.append(i)
     return np.array(kept, np.int64), L[: packed(len(kept))].copy()
