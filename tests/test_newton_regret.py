@@ -29,7 +29,7 @@ from onkel.measure import (
 )
 from onkel.measure.newton import play
 from papers.calandriello2017.bounds import CURVED, FLAT, checks, labelled
-from papers.jezequel2019.bounds import stream, streams
+from papers.jezequel2019.bounds import Check, stream, streams
 
 Array = NDArray[np.float64]
 
@@ -37,23 +37,21 @@ ALL = streams()
 KERNEL = Gaussian(width=1.0)
 
 
-def every_bound_holds(kind: str, seed: int) -> None:
+def broken(kind: str, seed: int) -> list[Check]:
     found = list(checks(stream(kind, seed)))
     assert len(found) == 6 * 6 + 4 + 2 * 4
-    for check in found:
-        assert check.measured <= check.allowed * (1.0 + 1e-9) + 1e-9, check
+    return [check for check in found if check.measured > check.allowed * (1.0 + 1e-9) + 1e-9]
 
 
 @pytest.mark.parametrize(("kind", "seed"), ALL[3::100] if compiler_off else ALL[::5])
 def test_every_bound_holds(kind: str, seed: int) -> None:
-    every_bound_holds(kind, seed)
+    assert broken(kind, seed) == []
 
 
 @pytest.mark.long
 def test_every_bound_holds_on_every_stream() -> None:
     assert len(set(ALL)) == 200
-    for kind, seed in ALL:
-        every_bound_holds(kind, seed)
+    assert [each for kind, seed in ALL for each in broken(kind, seed)] == []
 
 
 @pytest.mark.parametrize("loss", CURVED, ids=repr)
