@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
+from onkel.learners.protocol import tasks_of
 from tests.oracle.pkawv import features
 
 Array = NDArray[np.float64]
@@ -99,7 +100,7 @@ SMALL = (SQUARE, LOGISTIC, HINGE, TUBE, STEEP)
 def stream(config: Any) -> tuple[Array, Array, Array]:
     """400 rows of 3 columns, a tenth of them of weight 0; every tenth row repeats an earlier one, exactly or 1e-7 beside it.
 
-    The labels are real, mostly in [−1, 1], or, for a loss of classification, their signs, a tenth of them flipped.
+    The labels are real, mostly in [−1, 1], or, for a pure classifier, their signs, a tenth of them flipped.
     """
     rng = np.random.default_rng(20170806)
     X = rng.normal([0.0, 0.5, -1.0], 1.0, size=(400, 3))
@@ -107,7 +108,7 @@ def stream(config: Any) -> tuple[Array, Array, Array]:
     X[40::20] = X[20:380:20] + 1e-7 * np.array([0.6, 0.0, -0.8])
     y = np.sin(2 * X[:, 0]) / 2 + X[:, 1] * X[:, 2] / 4 + 0.1 * rng.normal(size=400)
     weight, flips = rng.choice([0.0, 1.0], p=[0.1, 0.9], size=400), rng.choice([-1.0, 1.0], p=[0.1, 0.9], size=400)
-    if "regression" not in config.loss.tasks:
+    if "regression" not in tasks_of(config):
         y = np.where(y >= 0, flips, -flips)
     return X, y, weight
 
