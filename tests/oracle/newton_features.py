@@ -31,7 +31,7 @@ def excess(free: float, clip: float) -> float:
     return copysign(max(abs(free) - clip, 0.0), free)
 
 
-def slope(learner: Learner, score: float, label: float) -> float:
+def slope(learner: Any, score: float, label: float) -> float:
     """g = dℓ/df."""
     return float(learner.loss.derivative([score], [label])[0])
 
@@ -113,7 +113,7 @@ def stream(config: Any) -> tuple[Array, Array, Array]:
     return X, y, weight
 
 
-def visited(config: Learner, rounds: Array) -> bool:
+def visited(config: Any, rounds: Array) -> bool:
     """Whether the projection was active on either side, with a slope, and, for a loss that is flat somewhere, without one too."""
     h, g = rounds.T
     flat = isinstance(config.loss, onkel.Hinge | onkel.SquaredHinge | onkel.EpsilonInsensitive | onkel.SquaredEpsilonInsensitive)
