@@ -348,3 +348,76 @@ class TestAdversary:
         assert len(y) == len(scores) == 0
         with pytest.raises(onkel.InputError, match="rounds must be at least 0"):
             adversaries.greedy(KernelAWV(), -1, 3, Polynomial(), 1.0)
+
+
+class TestBlocks:
+    def data(self, n: int = 50, share: float = 0.3) -> tuple[Array, Array]:
+        rng = np.random.default_rng(0)
+        return rng.normal(size=(n, 3)), np.where(np.arange(n) < share * n, 1.0, -1.0)
+
+    def test_each_block_is_one_row_again_and_again_and_every_second_is_flipped(self) -> None:
+        X, y = self.data()
+        stream, labels = adversaries.blocks(X, y, blocks=41, repeats=7, seed=3)
+        assert stream.shape == (41 * 7, 3)
+        assert labels.shape == (41 * 7,)
+        for b in range(41):
+            part = slice(7 * b, 7 * b + 7)
+            (row,) = np.flatnonzero(np.all(stream[part][0] == X, axis=1))
+            assert np.all(stream[part] == X[row])
+            assert np.all(labels[part] == (y[row] if b % 2 == 0 else -y[row]))
+
+    def test_rows_are_drawn_evenly_and_by_the_seed(self) -> None:
+        X, y = np.arange(10.0).reshape(10, 1), np.ones(10)
+        stream, _ = adversaries.blocks(X, y, blocks=10_000, repeats=1)
+        share = np.bincount(stream[:, 0].astype(int), minlength=10) / 10_000
+        assert np.abs(share - 0.1).max() < 5.0 * np.sqrt(0.1 * 0.9 / 10_000)
+        again, other = (adversaries.blocks(X, y, blocks=10_000, repeats=1, seed=seed)[0] for seed in (0, 1))
+        assert np.array_equal(stream, again)
+        assert not np.array_equal(stream, other)
+
+    def test_the_last_label_errs_where_a_block_begins(self) -> None:
+        """Where neighbouring blocks differ, which they do with chance p² + (1 − p)²; and at first, as 0 counts as +1, on −1."""
+        X, y = self.data()
+        number, repeats, p = 500, 10, 0.3
+        rates = []
+        for seed in range(40):
+            _, labels = adversaries.blocks(X, y, number, repeats, seed)
+            wrong = onkel.measure.mistakes(onkel.measure.last_label(labels), labels)
+            assert np.all(wrong.reshape(number, repeats)[:, 1:] == 0.0)
+            assert wrong.sum() == (labels[0] < 0) + np.sum(labels[::repeats][1:] != labels[::repeats][:-1])
+            rates.append(wrong.mean())
+        differ = p**2 + (1.0 - p) ** 2
+        expected = ((1.0 - p) + (number - 1) * differ) / (number * repeats)
+        spread = np.sqrt(differ * (1.0 - differ) / number) / repeats  # of one stream, but for the correlation of neighbours
+        assert abs(np.mean(rates) - expected) < 5.0 * spread / np.sqrt(len(rates))
+
+    def test_a_running_majority_is_the_sign_of_the_running_mean(self) -> None:
+        """On this stream it is no better than a coin, since every second block turns the majority around."""
+        X, y = self.data()
+        _, labels = adversaries.blocks(X, y)
+        wrong = onkel.measure.mistakes(onkel.measure.running_mean(labels), labels)
+        votes = [1.0 if labels[:t].sum() >= 0.0 else -1.0 for t in range(len(labels))]
+        assert np.array_equal(wrong, (np.array(votes) != labels).astype(float))
+        assert abs(wrong.mean() - 0.5) < 0.06
+
+    def test_a_column_of_labels_stays_a_column_and_no_blocks_are_no_rows(self) -> None:
+        X, y = self.data()
+        assert adversaries.blocks(X, y[:, None], blocks=2, repeats=3)[1].shape == (6, 1)
+        stream, labels = adversaries.blocks(X, y, blocks=0)
+        assert stream.shape == (0, 3)
+        assert labels.shape == (0,)
+
+    @pytest.mark.parametrize(
+        ("change", "says"),
+        [
+            ({"blocks": -1}, "blocks must be at least 0 and repeats at least 1, got -1 and 10"),
+            ({"repeats": 0}, "blocks must be at least 0 and repeats at least 1, got 500 and 0"),
+            ({"X": np.empty((0, 3)), "y": np.empty(0)}, "X has no rows to draw from; give it at least one"),
+            ({"y": np.ones(3)}, r"y must have shape \(50,\), one label a row of X, got \(3,\)"),
+            ({"X": np.full((50, 1), np.nan)}, "X holds nan at row 0, column 0; fill or drop missing values first"),
+        ],
+    )
+    def test_it_says_what_it_cannot_use(self, change: dict[str, Any], says: str) -> None:
+        X, y = self.data()
+        with pytest.raises(onkel.InputError, match=says):
+            adversaries.blocks(**{"X": X, "y": y, **change})

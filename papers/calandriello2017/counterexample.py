@@ -34,8 +34,8 @@ import onkel
 from onkel.measure import newton_regret
 from onkel.random import uniform
 from papers.calandriello2017.contenders import Array
-from papers.calandriello2017.results import keep, kept, publish, spread
 from papers.plots import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY, key, panels, save
+from papers.results import keep, kept, publish, spread
 
 C, ALPHA, ACCURACY, OVERSAMPLING = 1.0, 1.0, 0.5, 1.0
 SIGMA = 1.0 / (8.0 * C**2)

@@ -31,8 +31,8 @@ from onkel.measure import between, bounds, leverage_scores
 from onkel.measure.regret import embed
 from onkel.random import uniform
 from papers.calandriello2017.contenders import DELTA, Array
-from papers.calandriello2017.results import keep, kept, publish, spread
 from papers.plots import BLUE, RED, key, panels, save
+from papers.results import keep, kept, publish, spread
 
 ROWS, SEEDS = 3000, 5
 WIDTHS, RIDGES = (0.3, 0.6, 1.2, 2.4), (1.0, 10.0)

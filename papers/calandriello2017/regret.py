@@ -38,8 +38,8 @@ from papers.calandriello2017.contenders import (
     points,
     regression,
 )
-from papers.calandriello2017.results import keep, kept, publish, spread
 from papers.plots import key, panels, save
+from papers.results import keep, kept, publish, spread
 
 ROWS, SEEDS = 2000, 5
 SHOWN = [20, 30, 45, 65, 100, 150, 200, 300, 450, 650, 1000, 1400, 2000]

@@ -27,9 +27,9 @@ from rich.progress import track
 import onkel
 from onkel.losses import Loss
 from papers.calandriello2017.contenders import Array, classification, regression
-from papers.calandriello2017.results import keep, kept, publish
 from papers.data import by_largest, load
 from papers.plots import BLUE, GREEN, ORANGE, RED, key, panels, save
+from papers.results import keep, kept, publish
 
 ROWS, REAL_ROWS, SEEDS, REAL_SEEDS = 8000, 20_000, 5, 3
 BUDGET = 20

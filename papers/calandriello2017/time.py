@@ -21,8 +21,8 @@ from rich.progress import track
 
 import onkel
 from papers.calandriello2017.contenders import CONTENDERS, Array, Contender, Setting, points, regression, spanned
-from papers.calandriello2017.results import keep, kept, publish
 from papers.plots import ORANGE, key, panels, save
+from papers.results import keep, kept, publish
 
 ROWS, SECONDS, BLOCK, REPEATS = 20_000, 20.0, 32, 3
 BUDGET = 50

@@ -1,12 +1,14 @@
-"""Streams that are made against a learner."""
+"""Streams that are made against learners: `greedy` against a given one, `blocks` against all that are slow to change their mind."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
+from onkel._inputs import check_block, check_labelled
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels import Kernel
@@ -56,6 +58,31 @@ def greedy(
         y[t] = past.worst_label(X[t : t + 1], learner.predict(state, X[t : t + 1]), largest)[0]
         scores[t] = learner.learn(state, X[t : t + 1], y[t : t + 1])[0]
     return X, y, scores
+
+
+def blocks(X: ArrayLike, y: ArrayLike, blocks: int = 500, repeats: int = 10, seed: int = 0) -> tuple[Matrix, Vector]:
+    """(X, y) of blocks · repeats rounds: in each block one row, drawn from those given, comes `repeats` times.
+
+    Labels change sign in every second block, the second, the fourth and so on. A learner that generalises is misled, while one that
+    says the last label again errs only where a block begins: `onkel.measure.last_label` belongs beside every result on this stream.
+    Where a share p of the labels is +1, neighbouring blocks differ with chance q = p² + (1 − p)², and its error is about q/repeats.
+
+    FORKS: Fast Second-Order Online Kernel Learning using Incremental Sketching, section 5.2.
+
+    >>> X, y = onkel.measure.adversaries.blocks(np.arange(3.0).reshape(3, 1), np.ones(3), blocks=3, repeats=2, seed=1)
+    >>> X[:, 0].tolist(), y.tolist()
+    ([1.0, 1.0, 1.0, 1.0, 2.0, 2.0], [1.0, 1.0, -1.0, -1.0, 1.0, 1.0])
+    """
+    if blocks < 0 or repeats < 1:
+        raise InputError(f"blocks must be at least 0 and repeats at least 1, got {blocks} and {repeats}")
+    rows = check_block("X", X)
+    rows, labels, shape = check_labelled(rows, y, rows.shape[1], 1)
+    if len(rows) == 0:
+        raise InputError("X has no rows to draw from; give it at least one")
+    drawn = np.random.default_rng(seed).integers(len(rows), size=blocks)
+    sign = np.where(np.arange(blocks) % 2 == 0, 1.0, -1.0)
+    played = labels[drawn] * sign[:, None]
+    return np.repeat(rows[drawn], repeats, axis=0), np.repeat(played, repeats, axis=0).reshape(-1, *shape[1:])
 
 
 class _Past:
