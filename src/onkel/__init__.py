@@ -11,21 +11,51 @@ from onkel.dictionary import Kors, Uniform
 from onkel.errors import FileError, InputError
 from onkel.features import Basis, Chain, Constant, Fourier, Identity, Nystroem, Standardize, Taylor
 from onkel.kernels import CustomKernel, Gaussian, Laplacian, Linear, Polynomial
-from onkel.learners import KONS, PKAWV, KernelAWV, KernelRidge, NewtonFeatures, PKAWVNystroem, ProsNKONS, SketchedKONS
+from onkel.learners import (
+    BOGD,
+    BPAS,
+    FOGD,
+    FORKS,
+    KONS,
+    NOGD,
+    NORMA,
+    PKAWV,
+    RBP,
+    Forgetron,
+    KernelAWV,
+    KernelRidge,
+    NewtonFeatures,
+    PassiveAggressive,
+    Perceptron,
+    PKAWVNystroem,
+    Projectron,
+    ProjectronPP,
+    ProsNKONS,
+    SkeGD,
+    SketchedKONS,
+)
 from onkel.losses import EpsilonInsensitive, Hinge, Logistic, Square, SquaredEpsilonInsensitive, SquaredHinge
 from onkel.measure import Regret, Trace, effective_dimension, prequential, regret
 from onkel.persist import load, parse, save
 from onkel.state import nbytes
 
 __all__ = [
+    "BOGD",
+    "BPAS",
+    "FOGD",
+    "FORKS",
     "KONS",
+    "NOGD",
+    "NORMA",
     "PKAWV",
+    "RBP",
     "Basis",
     "Chain",
     "Constant",
     "CustomKernel",
     "EpsilonInsensitive",
     "FileError",
+    "Forgetron",
     "Fourier",
     "Gaussian",
     "Hinge",
@@ -40,9 +70,14 @@ __all__ = [
     "NewtonFeatures",
     "Nystroem",
     "PKAWVNystroem",
+    "PassiveAggressive",
+    "Perceptron",
     "Polynomial",
+    "Projectron",
+    "ProjectronPP",
     "ProsNKONS",
     "Regret",
+    "SkeGD",
     "SketchedKONS",
     "Square",
     "SquaredEpsilonInsensitive",

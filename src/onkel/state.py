@@ -77,6 +77,11 @@ def nbytes(state: Any) -> int:
     return sum(value.nbytes if isinstance(value, np.ndarray) else 8 for _, value, _ in leaves(state))
 
 
+def copied(state: Any) -> Any:
+    """A state of the same numbers that shares no memory."""
+    return filled(state, {name: value.copy() if isinstance(value, np.ndarray) else value for name, value, _ in leaves(state)})
+
+
 def filled(state: Any, values: dict[str, Any], name: str = "") -> Any:
     """A state of the same make whose arrays and numbers are those of `values`, by dotted name."""
     if dataclasses.is_dataclass(state) and not isinstance(state, type):

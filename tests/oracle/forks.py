@@ -103,12 +103,13 @@ def scores(learner: onkel.FORKS, X: Array, y: Array, weight: Array | None = None
 _GAUSSIAN = onkel.Gaussian(width=2.0)
 _BASE = onkel.FORKS(kernel=_GAUSSIAN, buffer=24, sketch=20, landmarks=10, rank=7, alpha=0.1, clip=1.2, curvature=None)
 HINGE = onkel.FORKS(kernel=_GAUSSIAN, budget=15, landmarks=10, rank=8, period=25)
-FALLING = replace(_BASE, period=20, blocks=2, max_updates=8, growing_landmarks=True, seed=1)
+FALLING = replace(_BASE, landmarks=7, period=20, blocks=2, max_updates=8, growing_landmarks=True, seed=1)
 LOGISTIC = replace(_BASE, loss=onkel.Logistic(), period=60, blocks=4, step=0.4, lam=0.01, step_uses_old_matrix=True, seed=2)
 SQUARE = replace(_BASE, loss=onkel.Square(), period=50, alpha=0.5, clip=0.6, project_on_current=True, seed=3)
 BOTH = replace(
     SQUARE,
     loss=onkel.SquaredHinge(),
+    landmarks=8,
     period=40,
     clip=1.3,
     lam=0.05,

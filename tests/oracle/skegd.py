@@ -66,7 +66,7 @@ def scores(learner: onkel.SkeGD, X: Array, y: Array, weight: Array | None = None
 
 _BASE = onkel.SkeGD(kernel=onkel.Gaussian(width=2.0), buffer=24, sketch=20, landmarks=10, rank=7, period=20)
 HINGE = replace(_BASE, budget=15, buffer=None, sketch=30, landmarks=15, seed=35)
-GROWING = replace(_BASE, loss=onkel.SquaredHinge(), blocks=2, step=0.1, max_updates=8, growing_landmarks=True, seed=1)
+GROWING = replace(_BASE, loss=onkel.SquaredHinge(), landmarks=7, blocks=2, step=0.1, max_updates=8, growing_landmarks=True, seed=1)
 OFTEN = replace(
     _BASE, kernel=onkel.Gaussian(width=1.0), loss=onkel.Square(), period=4, blocks=4, step=0.1, lam=0.0, max_updates=60, seed=2
 )

@@ -5,12 +5,13 @@ numbered 0, 1, … as they join; the rows that join by an update of stage 2 coun
 
 Row i of S: in each of `blocks` blocks of columns one entry ±1/√blocks, its column and sign drawn for the number i. The landmarks L
 are the `landmarks` points of the buffer with the smallest coins, in the order of joining; with growing_landmarks, behind them,
-each later point whose coin is below landmarks/buffer. Then, K being the kernel matrix of all points that have joined,
+each later point whose coin is below landmarks/buffer, while they are fewer than half of the columns of S. Then, K being the kernel
+matrix of all points that have joined,
 
     Φ_pp = SᵀKS,    Φ_pm = SᵀK[:, L],    Φ_pp or what stands for it = VΣVᵀ + …,    Z = Φ_pm⁺ V Σ^½,    φ(x) = Zᵀ k(L, x)
 
 with the `rank` leading eigenpairs in V and Σ. Eigenvalues below 1e-12 of the largest count as 0, as do singular values of Φ_pm
-and of any least squares problem below 1e-8 of the largest. A round t (rows learnt before) of stage 2 is one of update where
+and of any least squares problem below 1e-6 of the largest. A round t (rows learnt before) of stage 2 is one of update where
 `period` divides t and fewer than `max_updates` were made: its row is scored, then joins; the new map is made, and learns the row.
 """
 
@@ -77,11 +78,11 @@ def sparse(learner: Learner, n: int) -> Array:
 
 def landmarks(learner: Learner, n: int) -> list[int]:
     """The numbers of the landmarks among n points."""
-    buffer, _, count, _ = sizes(learner)
+    buffer, columns, count, _ = sizes(learner)
     coins = [random.uniform(learner.seed, i, 0) for i in range(n)]
     chosen = sorted(sorted(range(buffer), key=coins.__getitem__)[:count])
     late = [i for i in range(buffer, n) if coins[i] < count / buffer]
-    return chosen + late if learner.growing_landmarks else chosen
+    return chosen + late[: max(columns // 2 - count, 0)] if learner.growing_landmarks else chosen
 
 
 def sketch(learner: Learner, K: Array, points: list[int]) -> Array:
@@ -98,13 +99,13 @@ def mapped(learner: Learner, K: Array, points: list[int], M: Array) -> Map:
     Sigma = np.where(Sigma < 1e-12 * Sigma[0], 0.0, Sigma)
     chosen = [points[i] for i in landmarks(learner, len(points))]
     Phi_pm = sparse(learner, len(points)).T @ K[np.ix_(points, chosen)]
-    Z = np.linalg.pinv(Phi_pm, rcond=1e-8) @ V @ np.diag(np.sqrt(Sigma))
+    Z = np.linalg.pinv(Phi_pm, rcond=1e-6) @ V @ np.diag(np.sqrt(Sigma))
     return Map(points, chosen, Z, V @ np.diag(Sigma) @ V.T)
 
 
 def fitted(M: Array, b: Array) -> Array:
     """argmin ‖M w − b‖, the shortest."""
-    return np.linalg.lstsq(M, b, rcond=1e-8)[0].astype(np.float64)
+    return np.linalg.lstsq(M, b, rcond=1e-6)[0].astype(np.float64)
 
 
 def built(learner: Learner, K: Array, points: list[int], a: list[float]) -> tuple[Map, Array]:

@@ -16,7 +16,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.dictionary.dictionary import Dictionary, State
 from onkel.errors import InputError
 from onkel.kernels import Kernel
-from onkel.linalg.cholesky import LARGEST_DEFICIT, is_factor, packed, solve, stands_out, with_row
+from onkel.linalg.cholesky import LARGEST_DEFICIT, coefficients, is_factor, packed, solve, stands_out, with_row
 from onkel.state import growing
 
 
@@ -44,7 +44,7 @@ def widened(span: Span, dictionary: Dictionary, x: Vector, k: Vector, own: float
     residual = own - float(l @ l)
     if residual < -LARGEST_DEFICIT * own:
         raise InputError(f"the kernel is not positive semi-definite: a row's distance from the span, squared, is {residual:g}")
-    is_new = stands_out(span.whitening, l, residual, own)
+    is_new = stands_out(coefficients(span.whitening, l), residual, own)
     if not (is_new or dictionary.remembers):
         return span, l, 0.0
     after = replace(

@@ -31,12 +31,17 @@ Rule = tuple[Slope, Steps, float, float]  # loss, η, α and C
 
 
 def check_newton(config: Any) -> None:
-    """The fields that all learners of the family have."""
+    """The fields that all learners of the family have, in any space."""
+    real(config, "dimension", least=1e-30, most=1e30)
+    check_steps(config)
+
+
+def check_steps(config: Any) -> None:
+    """Those of a learner that knows the dimension of its space."""
     instance(config, "loss", Loss, "Square()")
     real(config, "alpha", least=1e-12, most=1e30)
     real(config, "clip", least=1e-30, most=1e30)
     real(config, "curvature", least=0.0, most=1e30, optional=True)
-    real(config, "dimension", least=1e-30, most=1e30)
     steps(config)
 
 

@@ -20,23 +20,19 @@ Luo, Agarwal, Cesa-Bianchi & Langford (2016), Efficient second order online lear
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from onkel._inputs import check_inputs, check_labelled, check_on_or_off
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
 from onkel.features import Constant, Features, Fourier, Identity
-from onkel.features.compose import as_features, check_features
-from onkel.learners.newton import Rule, check_labels, check_newton, newton_round, rule
+from onkel.features.compose import check_features
+from onkel.learners.featured import Featured
+from onkel.learners.newton import Rule, check_newton, newton_round, rule
 from onkel.learners.protocol import check_sizes
 from onkel.linalg.factor import check_factor
 from onkel.losses import Loss, Square
-
-ROWS_AT_ONCE = 1024  # features are computed for so many rows at a time, to keep memory flat
 
 
 @dataclass
@@ -50,7 +46,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class NewtonFeatures:
+class NewtonFeatures(Featured):
     """The online Newton step on explicit features, for any loss."""
 
     features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()  # of X as it is; scale it first
@@ -60,18 +56,9 @@ class NewtonFeatures:
     curvature: float | None = None  # η; None: the loss's own, or 1/√t where it has none
     dimension: float = 1.0  # d: a larger one takes larger steps, where the loss has no curvature
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
-    multi_output: ClassVar[bool] = False
-    bounded: ClassVar[bool] = True
-    cut_tolerance: ClassVar[float] = 0.0
-
     def __post_init__(self) -> None:
         check_features(self)
         check_newton(self)
-
-    @cached_property
-    def _map(self) -> Features:
-        return as_features(self.features)
 
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
@@ -79,29 +66,8 @@ class NewtonFeatures:
         r = self._map.size(dim)
         return State(self._map.init(dim), np.sqrt(self.alpha) * np.eye(r), np.zeros((1, r)), dim=dim)
 
-    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        rows, labels, shape = check_labelled(X, y, state.dim, 1)
-        weights = check_on_or_off(self, weight, len(rows))
-        check_labels(self.loss, labels)
-        return self._rounds(state, rows, labels[:, 0], weights).reshape(shape)
-
-    def predict(self, state: State, X: ArrayLike) -> Vector:
-        """The score of each row as if it came next; changes nothing."""
-        rows = check_inputs(X, state.dim)
-        return self._rounds(state, rows, np.zeros(len(rows)), np.zeros(len(rows)))  # weights 0: nothing is learnt
-
-    def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector) -> Vector:
-        # a user's own basis may fail on any row: then all rows are transformed before the first is learnt
-        longest = max(1, len(X)) if self._map.fallible else ROWS_AT_ONCE
-        scores = np.empty(len(X))
-        for start in range(0, len(X), longest):
-            now = slice(start, start + longest)
-            Z = np.empty((len(X[now]), len(state.matrix)))
-            after = self._map.write(state.features, X[now], weight[now], Z, 0)
-            state.rows = _learn(Z, y[now], weight[now], state.matrix, state.coef, state.rows, rule(self), scores[now])
-            state.features = after
-        return scores
+    def _learn(self, state: Any, Z: Matrix, y: Vector, weight: Vector, scores: Vector) -> None:
+        _learn(Z, y, weight, state.matrix, state.coef, state.rows, rule(self), scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
@@ -112,17 +78,12 @@ class NewtonFeatures:
         """Refuse a state that `init` and `learn` cannot have made."""
         check_factor(state.matrix, state.coef, self._map.size(state.dim), self.alpha)
 
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
-        return self._map.notes(state.features)
-
 
 @hot
-def _learn(Z: Matrix, y: Vector, weight: Vector, R: Matrix, c: Matrix, rows: int, rule: Rule, scores: Vector) -> int:
-    """Score, then learn, each row of Z; the new count of rows learnt."""
+def _learn(Z: Matrix, y: Vector, weight: Vector, R: Matrix, c: Matrix, rows: int, rule: Rule, scores: Vector) -> None:
+    """Score, then learn, each row of Z."""
     for i in range(Z.shape[0]):
         learn = weight[i] > 0.0
         scores[i] = newton_round(R, c, Z[i], np.dot(Z[i], Z[i]), y[i], learn, rule, rows + 1)
         if learn:
             rows += 1
-    return rows

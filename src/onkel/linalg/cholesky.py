@@ -83,15 +83,21 @@ def with_row(factor: Vector, size: int, l: Vector, pivot: float) -> Vector:
     return longer
 
 
-def stands_out(L: Vector, l: Vector, residual: float, own: float) -> bool:
-    """Whether a new row, of this l, pivot² and diagonal entry, is not in the span of the old ones as far as float64 can tell.
+@hot
+def stands_out(a: Vector, residual: float, own: float) -> bool:
+    """Whether a new row, of this pivot² and diagonal entry, is not in the span of the old ones as far as float64 can tell.
 
     Rounding in a row's entries enters its pivot², and z = L⁻¹k of every later row, by ‖L⁻¹‖². The new row of L⁻¹ is (−a, 1)/pivot
-    with a = L⁻ᵀl, so that it is the pivot beside this row which must not be small.
+    with a = L⁻ᵀl, the row's coefficients on the old ones, so that it is the pivot beside this row which must not be small.
     """
+    return bool(residual > SMALLEST_RESIDUAL * own * (1.0 + np.dot(a, a)))
+
+
+def coefficients(L: Vector, l: Vector) -> Vector:
+    """L⁻ᵀl."""
     a = l.copy()
     solve_transposed(L, len(a), a)
-    return bool(residual > SMALLEST_RESIDUAL * own * (1.0 + float(a @ a)))
+    return a
 
 
 def independent(K: Matrix) -> tuple[Counts, Vector]:
@@ -103,7 +109,7 @@ def independent(K: Matrix) -> tuple[Counts, Vector]:
         l[:size] = K[i, kept]
         solve(L, size, l)
         residual = K[i, i] - l[:size] @ l[:size]
-        if stands_out(L, l[:size], residual, K[i, i]):
+        if stands_out(coefficients(L, l[:size]), residual, K[i, i]):
             append(L, size, l, np.sqrt(residual))
             kept.append(i)
     return np.array(kept, np.int64), L[: packed(len(kept))].copy()

@@ -1,0 +1,181 @@
+"""Features of a kernel matrix that is known by two small sketches, which a new point changes by a few numbers.
+
+    Φ_pp = SᵀKS,   Φ_pm = SᵀK[:, landmarks]          K the kernel matrix of all sketched points, S one sparse random row for each
+    Φ_pp ≈ VΣVᵀ, rank k,   Z = Φ_pm⁺ V Σ^½,   φ(x) = Zᵀ k(landmarks, x)                 so that φ(x)·φ(x') approximates k(x, x')
+    a new point x, s its row of S, u = Sᵀ k(points, x):
+        Φ_pm += s k(landmarks, x)ᵀ,   Φ_pp += s uᵀ + u sᵀ + k(x, x) s sᵀ,   V and Σ follow           (`onkel.linalg.eigen`)
+
+S is the sparse Johnson-Lindenstrauss transform: in each of d blocks of columns one entry ±1/√d, at a column and of a sign that the
+counter-based generator draws for the point's number. So S is never stored.
+
+>>> rng = np.random.default_rng(0)
+>>> X = rng.normal(size=(200, 2))
+>>> sketch = Sketching(size=100, landmarks=40, rank=25, blocks=1, growing=False, room=0, seed=0)
+>>> state = sketch.init(dim=2)
+>>> K = sketch.build(state, onkel.Gaussian(), X)
+>>> Phi = K[:, state.numbers] @ state.map
+>>> bool(np.linalg.norm(Phi @ Phi.T - K) < 0.1 * np.linalg.norm(K))
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from onkel._jit import hot
+from onkel._types import Counts, Matrix, Vector
+from onkel.errors import InputError
+from onkel.kernels import Kernel
+from onkel.linalg.eigen import leading, updated
+from onkel.random import below, uniform
+
+CUT = 1e-6  # of singular values, relative to the largest; where landmarks nearly coincide, rounding enters φ·φ by 1e-16/CUT²
+UPDATES_TO_REBUILD = 50  # a truncated update loses what grows slowly; so often Φ_pp itself is decomposed
+LARGEST_MISMATCH = 1e-6  # between a sketch and what its points say it should be, relative to its size
+
+
+@dataclass
+class Sketch:
+    landmarks: Matrix  # (m, dim)  their points
+    numbers: Counts  # (m,)  which of the sketched points they are, from 0
+    pm: Matrix  # (p, m)  Φ_pm
+    pp: Matrix  # (p, p)  Φ_pp
+    vectors: Matrix  # (p, k)  V
+    values: Vector  # (k,)  Σ, descending
+    map: Matrix  # (m, k)  Z
+    width: int = 0  # landmarks in use; zeros behind them
+    updates: int = 0  # points that joined after the start
+
+
+@dataclass(frozen=True)
+class Sketching:
+    """How a sketch is made."""
+
+    size: int  # p: columns of S
+    landmarks: int  # those chosen at the start
+    rank: int  # k
+    blocks: int  # d
+    growing: bool  # whether a point that joins may become a landmark, with the same chance as one at the start
+    room: int  # points that may join
+    seed: int
+
+    def init(self, dim: int) -> Sketch:
+        """A sketch of nothing."""
+        m, p, k = self._most, self.size, self.rank
+        return Sketch(
+            np.zeros((m, dim)), np.zeros(m, np.int64), np.zeros((p, m)), np.zeros((p, p)),
+            np.zeros((p, k)), np.zeros(k), np.zeros((m, k)),
+        )  # fmt: skip
+
+    def footprint(self, dim: int) -> int:
+        """The bytes that `init` will hold."""
+        m, p, k = self._most, self.size, self.rank
+        return 8 * (m * (dim + 1 + p + k) + p * (p + k) + k + 2)
+
+    @property
+    def _most(self) -> int:
+        """Landmarks: beyond half of the sketch's columns, Φ_pm⁺ would blow φ up."""
+        return min(self.landmarks + self.room, max(self.landmarks, self.size // 2)) if self.growing else self.landmarks
+
+    def build(self, state: Sketch, kernel: Kernel, points: Matrix) -> Matrix:
+        """Sketch the first points; returns their kernel matrix."""
+        K = kernel.values(points, points)
+        coins = np.array([uniform(self.seed, i, 0) for i in range(len(points))])
+        chosen = np.sort(np.argsort(coins, kind="stable")[: self.landmarks])
+        m = state.width = self.landmarks
+        state.numbers[:m], state.landmarks[:m] = chosen, points[chosen]
+        state.pm[:, :m] = self._sketched(K[:, chosen])
+        state.pp[:] = self._sketched(np.ascontiguousarray(self._sketched(K).T))
+        state.vectors, state.values = leading(state.pp, self.rank)
+        self._map(state)
+        return K
+
+    def join(self, state: Sketch, kernel: Kernel, points: Matrix, x: Vector, own: float, truncated: bool) -> None:
+        """One more sketched point, x, after `points`; where not `truncated`, Φ_pp is decomposed anew."""
+        number, m = len(points), state.width
+        k = kernel.values(x[None, :], points)[0]
+        s, u = self._sketched(np.ones((1, 1)), number)[:, 0], self._sketched(k[:, None])[:, 0]
+        state.pm[:, :m] += np.outer(s, k[state.numbers[:m]])
+        state.pp += np.outer(s, u) + np.outer(u, s) + own * np.outer(s, s)
+        state.updates += 1
+        if m < self._most and uniform(self.seed, number, 0) < self.landmarks / self._at_first(state, number):
+            state.numbers[m], state.landmarks[m], state.pm[:, m] = number, x, u + own * s
+            state.width += 1
+        if truncated and state.updates % UPDATES_TO_REBUILD:
+            state.vectors, state.values = updated(state.vectors, state.values, s, u, own)
+        else:
+            state.vectors, state.values = leading(state.pp, self.rank)
+        self._map(state)
+
+    @staticmethod
+    def _at_first(state: Sketch, number: int) -> int:
+        """Points at the start."""
+        return number - state.updates + 1
+
+    def _sketched(self, A: Matrix, first: int = 0) -> Matrix:
+        """SᵀA, for the rows of S from `first` on."""
+        out = np.zeros((self.size, A.shape[1]))
+        _sketch(self.seed, self.blocks, first, A, out)
+        return out
+
+    def _map(self, state: Sketch) -> None:
+        m = state.width
+        state.map[:m] = scipy.linalg.pinv(state.pm[:, :m], rtol=CUT) @ (state.vectors * np.sqrt(state.values))
+
+    def check(self, state: Sketch, kernel: Kernel, points: Matrix) -> None:
+        """Refuse a sketch that `build` and `join` cannot have made of these points; of none, before there is one."""
+        m = state.width
+        if len(points) == 0:
+            if m or state.updates or any(np.any(array != 0) for array in (state.pm, state.pp, state.map, state.landmarks)):
+                raise InputError("it has a sketch before it has points for one")
+            return
+        numbers = state.numbers[:m]
+        if not self.landmarks <= m <= self._most or not 0 <= state.updates <= self.room:
+            raise InputError("its sketch has other sizes than its settings say")
+        if np.any(np.diff(numbers, prepend=-1, append=len(points)) <= 0) or not np.array_equal(
+            state.landmarks[:m], points[numbers]
+        ):
+            raise InputError("its landmarks are not points of its sketch")
+        K = kernel.values(points, points)
+        wanted = self._sketched(np.ascontiguousarray(self._sketched(K).T))
+        scale = np.max(np.abs(wanted))
+        if not np.max(np.abs(state.pp - wanted)) <= LARGEST_MISMATCH * scale:
+            raise InputError("its sketch is not that of its points' kernel matrix")
+        if not np.max(np.abs(state.pm[:, :m] - self._sketched(K[:, numbers]))) <= LARGEST_MISMATCH * scale:
+            raise InputError("its sketch is not that of its landmarks' kernel values")
+        if not np.allclose(state.vectors.T @ state.vectors, np.eye(self.rank), rtol=0.0, atol=LARGEST_MISMATCH):
+            raise InputError("the directions of its sketch are not orthonormal")
+        if np.any(np.diff(state.values, append=0.0) > 0.0) or not state.values[0] <= (1.0 + LARGEST_MISMATCH) * np.linalg.norm(
+            wanted
+        ):
+            raise InputError("the values of its sketch are not eigenvalues of it")
+        roots = state.vectors * np.sqrt(state.values)
+        gap = state.pm[:, :m].T @ (state.pm[:, :m] @ state.map[:m] - roots)  # 0 at a least squares solution
+        if not np.max(np.abs(gap)) <= 10.0 * CUT * float(np.linalg.norm(state.pm) * np.linalg.norm(roots)):
+            raise InputError("its map is not that of its sketch")
+
+
+@hot
+def _sketch(seed: int, blocks: int, first: int, A: Matrix, out: Matrix) -> None:
+    """out ← out + SᵀA."""
+    width = out.shape[0] // blocks
+    entry = 1.0 / np.sqrt(blocks)
+    for i in range(A.shape[0]):
+        for b in range(blocks):
+            column = b * width + below(seed, first + i, 1 + 2 * b, width)
+            sign = entry if uniform(seed, first + i, 2 + 2 * b) < 0.5 else -entry
+            for j in range(A.shape[1]):
+                out[column, j] += sign * A[i, j]
+
+
+@hot
+def embed(k: Vector, width: int, Z: Matrix, phi: Vector) -> None:
+    """φ ← Zᵀk, for the first `width` kernel values."""
+    phi[:] = 0.0
+    for j in range(width):
+        kj, Zj = k[j], Z[j]
+        for c in range(phi.size):
+            phi[c] += kj * Zj[c]

@@ -1,0 +1,103 @@
+"""BOGD: gradient descent on the hinge with a budget; a full set gives up a point at random, and the others make up for it.
+
+    f ← (1 − ηλ) f;   where y f(x) < 1:  fewer than B points:  f ← f + η y k(x, ·)
+    else  draw i with probability p_i, leave it out, divide the others by 1 − p_i (so that E f is unchanged), add the new point,
+    and shrink f until no coefficient exceeds η·cap
+
+p_i = 1/B, or, `weighted`, (1 − s_i)/(B − 1) with s_i ∝ |a_i| √k(x_i, x_i) (BOGD++). Regret O(√T) in expectation. O(B) a row.
+
+Zhao, Wang, Wu, Jin & Hoi (2012), Fast bounded online gradient descent algorithms for scalable kernel-based online learning, ICML.
+
+>>> X, y = onkel.data.rings(2000, seed=0)
+>>> for weighted in (False, True):
+...     learner = onkel.BOGD(weighted=weighted)
+...     print(int(np.sum(np.sign(learner.learn(learner.init(dim=2), X, y)) != y)))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Vector
+from onkel._validate import flag, instance, real, whole
+from onkel.dictionary.support import Sum, add, evaluate, is_full, put, shrink
+from onkel.kernels import Gaussian, Kernel
+from onkel.learners.descent import check_step
+from onkel.learners.supported import Block, State, Supported
+from onkel.losses import HINGE, slope
+from onkel.random import uniform
+
+Rule = tuple[float, float, float, bool, int]  # η, 1 − ηλ, η·cap, weighted, seed
+
+
+@final
+@dataclass(frozen=True)
+class BOGD(Supported):
+    """Bounded online gradient descent."""
+
+    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    budget: int = 100  # B: the most points
+    step: float = 0.2  # η
+    lam: float = 1e-6  # λ
+    cap: float = 10.0  # γ: no coefficient exceeds step · cap once the set is full
+    weighted: bool = False  # True: BOGD++, which rather forgets small coefficients
+    seed: int = 0
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        whole(self, "budget", 2)
+        check_step(self)
+        real(self, "cap", least=1e-30, most=1e30)
+        flag(self, "weighted")
+        whole(self, "seed", 0)
+
+    def _learn(self, state: State, block: Block, scores: Vector) -> int:
+        rule = (self.step, 1.0 - self.step * self.lam, self.step * self.cap, self.weighted, self.seed)
+        return _learn(block, state.support.sum, state.rows, rule, scores)
+
+
+@hot
+def _learn(block: Block, f: Sum, round: int, rule: Rule, scores: Vector) -> int:
+    """Score, then learn, each row."""
+    kernel, X, own, y, weight = block
+    step, fade, largest, weighted, seed = rule
+    k = np.empty(f.coef.size)
+    for i in range(X.shape[0]):
+        scores[i] = evaluate(kernel, f, X[i], k)
+        if weight[i] > 0.0:
+            g = slope(HINGE, 0.0, scores[i], y[i])
+            shrink(f, fade)
+            if g != 0.0 and is_full(f):
+                forgotten, p = _drawn(f, weighted, uniform(seed, round, 0))
+                shrink(f, 1.0 / (1.0 - p))
+                put(f, forgotten, X[i], own[i], -step * g, round)
+                now = f.scale[0] * np.max(np.abs(f.coef))
+                if now > largest:
+                    shrink(f, largest / now)
+            elif g != 0.0:
+                add(f, X[i], own[i], -step * g, round)
+            round += 1
+    return int(X.shape[0])
+
+
+@hot
+def _drawn(f: Sum, weighted: bool, coin: float) -> tuple[int, float]:
+    """A point, and the probability with which it was drawn."""
+    count = f.coef.size
+    if not weighted:
+        return int(coin * count), 1.0 / count
+    sizes = np.abs(f.coef) * np.sqrt(f.own)
+    total, so_far, p = np.sum(sizes), 0.0, 0.0
+    for i in range(count):
+        p = (1.0 - sizes[i] / total) / (count - 1.0) if total > 0.0 else 1.0 / count
+        so_far += p
+        if coin < so_far:
+            return i, p
+    return count - 1, p

@@ -1,0 +1,79 @@
+"""BPAS: passive-aggressive with a budget; a full set replaces the point whose loss changes the function least.
+
+    ℓ = (1 − y f(x))₊,   τ = min(C, ℓ/k(x, x));   fewer than B points:  f ← f + τ y k(x, ·)
+    else  r = argmin_r a_r² (k(x_r, x_r) − k(x_r, x)²/k(x, x)),   and x takes its place with a = a_r k(x_r, x)/k(x, x) + τ y
+
+O(B) a row. The change is the best that keeps all other coefficients: ½‖f − f_t‖² + C · hinge over those f.
+
+Wang & Vucetic (2010), Online passive-aggressive algorithms on a budget, AISTATS. BPA-S.
+
+>>> X, y = onkel.data.rings(2000, seed=0)
+>>> learner = onkel.BPAS(budget=30)
+>>> int(np.sum(np.sign(learner.learn(learner.init(dim=2), X, y)) != y))
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Vector
+from onkel._validate import instance, real, whole
+from onkel.dictionary.support import Sum, add, evaluate, is_full, put
+from onkel.kernels import Gaussian, Kernel
+from onkel.learners.passive_aggressive import passive_aggressive
+from onkel.learners.supported import Block, State, Supported
+
+
+@final
+@dataclass(frozen=True)
+class BPAS(Supported):
+    """PA-I on a budget, by replacement."""
+
+    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    budget: int = 100  # B: the most points
+    aggressiveness: float = 1.0  # C: the largest step
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        whole(self, "budget", 1)
+        real(self, "aggressiveness", least=1e-30, most=math.inf)
+
+    def _learn(self, state: State, block: Block, scores: Vector) -> int:
+        return _learn(block, state.support.sum, state.rows, self.aggressiveness, scores)
+
+
+@hot
+def _learn(block: Block, f: Sum, round: int, aggressiveness: float, scores: Vector) -> int:
+    """Score, then learn, each row."""
+    kernel, X, own, y, weight = block
+    k = np.empty(f.coef.size)
+    for i in range(X.shape[0]):
+        scores[i] = evaluate(kernel, f, X[i], k)
+        if weight[i] > 0.0:
+            step = passive_aggressive(scores[i], y[i], own[i], aggressiveness)
+            if step != 0.0 and is_full(f):
+                r = _least_missed(f, k, own[i])
+                put(f, r, X[i], own[i], f.scale[0] * f.coef[r] * k[r] / own[i] + step, round)
+            elif step != 0.0:
+                add(f, X[i], own[i], step, round)
+            round += 1
+    return int(X.shape[0])
+
+
+@hot
+def _least_missed(f: Sum, k: Vector, own: float) -> int:
+    """The point that x can best stand in for."""
+    least, found = np.inf, 0
+    for r in range(f.coef.size):
+        missed = f.coef[r] * f.coef[r] * max(f.own[r] - k[r] * k[r] / own, 0.0)
+        if missed < least:
+            least, found = missed, r
+    return found

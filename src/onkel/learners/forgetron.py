@@ -1,0 +1,125 @@
+"""Forgetron: the perceptron with a budget; before the oldest point is forgotten, all of f shrinks until that does no harm.
+
+    where sign(f(x)) ≠ y:  M ← M + 1,  f ← f + y k(x, ·);   if there are now B + 1 points, r the oldest:
+    δ = |a_r|,   μ = y_r f(x_r),   φ ∈ (0, 1] the largest with  Ψ(φ) = (δφ)² + 2δφ(1 − φμ) ≤ (15/32)M − Q
+    f ← φ f − φ a_r k(x_r, ·),   Q ← Q + Ψ(φ)
+
+M ≤ 2‖u‖² + 4 Σ hinge(u) where k(x, x) ≤ 1, B ≥ 83 and ‖u‖ ≤ ¼√((B+1)/ln(B+1)). O(B) a row beside the kernel values, O(B²) memory.
+
+Dekel, Shalev-Shwartz & Singer (2008), The Forgetron: a kernel-based perceptron on a budget, SIAM Journal on Computing. Self-tuned.
+Departs from the paper: φ in closed form, −2c/(b + √(b² − 4Ac)) with A = δ² − 2δμ, b = 2δ, c = Q − (15/32)M, for every sign of A.
+The kernel values of the points with each other are kept, which f(x_r) needs.
+
+>>> X, y = onkel.data.rings(2000, seed=0)
+>>> learner = onkel.Forgetron(budget=50)
+>>> int(np.sum(np.where(learner.learn(learner.init(dim=2), X, y) >= 0, 1, -1) != y))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel._validate import instance, whole
+from onkel.dictionary import support
+from onkel.dictionary.support import Sum, Support, add, evaluate, is_full, is_mistake, oldest, put, shrink
+from onkel.errors import InputError
+from onkel.kernels import Gaussian, Kernel
+from onkel.learners.protocol import check_sizes
+from onkel.learners.supported import Block, Supported
+
+ALLOWANCE = 15.0 / 32.0  # of Q, for each mistake
+
+
+@dataclass
+class State:
+    support: Support
+    gram: Matrix  # (B, B)  k(x_i, x_j) of the points
+    spent: Vector  # (2,)  M and Q
+    rows: int = 0  # learnt so far
+    dim: int = 1
+    outputs: int = 1
+
+
+@final
+@dataclass(frozen=True)
+class Forgetron(Supported):
+    """The self-tuned Forgetron."""
+
+    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    budget: int = 100  # B: the most points
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        whole(self, "budget", 1)
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        return State(support.empty(dim, self.budget), np.zeros((self.budget, self.budget)), np.zeros(2), dim=dim)
+
+    def _learn(self, state: Any, block: Block, scores: Vector) -> int:
+        return _learn(block, state.support.sum, state.gram, state.spent, state.rows, scores)
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold."""
+        return support.footprint(dim, self.budget) + 8 * (self.budget**2 + 2 + 3)
+
+    def check(self, state: Any) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        support.check(state.support, self.kernel, state.rows, self.budget)
+        size = int(state.support.size[0])
+        points = state.support.points[:size]
+        gram = np.zeros_like(state.gram)
+        gram[:size, :size] = self.kernel.values(points, points)
+        if not np.allclose(gram, state.gram, rtol=1e-12, atol=0.0):
+            raise InputError("its kernel values are not those of its points")
+        mistakes, spent = state.spent
+        if not (size <= mistakes <= state.rows and 0.0 <= spent <= ALLOWANCE * mistakes):
+            raise InputError("it has spent more than its mistakes allow")
+
+
+@hot
+def _learn(block: Block, f: Sum, gram: Matrix, spent: Vector, round: int, scores: Vector) -> int:
+    """Score, then learn, each row."""
+    kernel, X, own, y, weight = block
+    k = np.empty(f.coef.size)
+    for i in range(X.shape[0]):
+        scores[i] = evaluate(kernel, f, X[i], k)
+        if weight[i] > 0.0:
+            if is_mistake(scores[i], y[i]):
+                spent[0] += 1.0
+                slot = f.size[0]
+                if is_full(f):
+                    slot = oldest(f)
+                    phi = _shrinking(f, gram[slot], spent, slot, y[i] * k[slot])
+                    shrink(f, phi)
+                    put(f, slot, X[i], own[i], phi * y[i], round)
+                else:
+                    add(f, X[i], own[i], y[i], round)
+                k[slot] = own[i]
+                n = f.size[0]
+                gram[slot, :n] = k[:n]
+                gram[:n, slot] = k[:n]
+            round += 1
+    return int(X.shape[0])
+
+
+@hot
+def _shrinking(f: Sum, values: Vector, spent: Vector, oldest: int, added: float) -> float:
+    """φ, and Q ← Q + Ψ(φ). `values` are k(x_r, ·) of all points, `added` what the new point adds to f(x_r)."""
+    delta = f.scale[0] * abs(f.coef[oldest])
+    mu = f.scale[0] * np.dot(f.coef, values) + added
+    if f.coef[oldest] < 0.0:
+        mu = -mu
+    a, b, c = delta * delta - 2.0 * delta * mu, 2.0 * delta, spent[1] - ALLOWANCE * spent[0]
+    phi = 1.0 if a + b + c <= 0.0 else -2.0 * c / (b + np.sqrt(b * b - 4.0 * a * c))
+    spent[1] = min(spent[1] + phi * (a * phi + b), ALLOWANCE * spent[0])  # rounding must not overspend
+    return phi

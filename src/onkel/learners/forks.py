@@ -1,0 +1,194 @@
+"""FORKS: the online Newton step in the coordinates of a kernel matrix that is sketched incrementally; for streams that change.
+
+    φ(x) = Zᵀ k(landmarks, x),   |w·φ| ≤ C by projection,   G = ℓ'(w·φ, y) φ + λw,   A ← A + η GGᵀ,   w ← w − A⁻¹G
+    an update:  Z of the truncated eigen-update of the sketch,  A = αI,  w = 0                  (stages: `onkel.learners.sketched`)
+
+Regret O(log T) for curved losses and O(√T) for the hinge, if the sketch is large enough (`onkel.measure.bounds.forks2023`).
+O(m·dim + mk + k²) a row, m landmarks and k coordinates; an update costs O(μ·dim + s m² + k³), μ points and s columns of the sketch.
+Memory O(μ·dim + s² + sm).
+
+Anonymous (2023), FORKS: fast second-order online kernel learning using incremental sketching.
+Departs from the paper: Φ_pp is updated over all sketched points, its decomposition symmetrically (rank 2 a point) and, every 50
+updates, exactly; stage 2 starts from the least squares fit of stage 1; A contains the round's own gradient in its step, and scores
+are projected in the round of their input, as the proof has it. `step_uses_old_matrix` and `project_on_current` do as Algorithm 1
+and the authors' code do. The period is counted in rounds: the length of the stream need not be known.
+
+>>> X, y = onkel.data.rings(4000, seed=0)
+>>> for loss in onkel.Hinge(), onkel.SquaredHinge():
+...     learner = onkel.FORKS(loss=loss)
+...     state = learner.init(dim=2)
+...     print(int(np.sum(onkel.measure.mistakes(learner.learn(state, X, y), y))), "mistakes,", state.sketch.updates, "updates")
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel._validate import flag, real
+from onkel.dictionary import support
+from onkel.dictionary.support import Support, values
+from onkel.features.sketch import Sketch, embed
+from onkel.learners.newton import SMALLEST_VARIANCE, Steps, check_steps, slope_of, steps, weight_of_gradient, within
+from onkel.learners.newton import Slope as Loss
+from onkel.learners.protocol import check_sizes
+from onkel.learners.sketched import Sketched
+from onkel.learners.supported import Block
+from onkel.linalg.factor import check_factor, solve_row, solve_upper, stretch
+from onkel.losses import slope
+
+
+class Rule(NamedTuple):
+    """The settings, as compiled code sees them."""
+
+    loss: Loss
+    steps: Steps
+    alpha: float
+    clip: float
+    lam: float
+    old_matrix: bool
+    on_current: bool
+
+
+@dataclass
+class State:
+    support: Support  # the sketched points; coefficients of stage 1
+    sketch: Sketch
+    matrix: Matrix  # (k, k)  R, upper triangular, RᵀR = A
+    coef: Matrix  # (1, k)  R w
+    rows: int = 0  # learnt so far
+    dim: int = 1
+    outputs: int = 1
+
+
+@final
+@dataclass(frozen=True)
+class FORKS(Sketched):
+    """Second-order learning on incremental sketches, linear in the budget."""
+
+    alpha: float = 0.01  # α: A starts at αI
+    clip: float = 1.0  # C: scores of stage 2 stay within [−C, C]
+    curvature: float | None = 0.5  # η; None: the loss's own, or √k/(LC√t) where it has none
+    lam: float = 0.0  # λ: adds λw to each gradient
+    project_on_current: bool = False  # True: w is projected after its step, on the row just learnt
+    step_uses_old_matrix: bool = False  # True: the step is taken before A gets the gradient
+
+    truncated: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_steps(self)
+        real(self, "lam", least=0.0, most=1e30)
+        flag(self, "project_on_current")
+        flag(self, "step_uses_old_matrix")
+
+    @property
+    def dimension(self) -> float:
+        """Of the space in which it steps."""
+        return float(self._sketching.rank)
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        state = State(support.empty(dim, self._room or 0), self._sketching.init(dim), np.empty(0), np.empty(0), dim=dim)
+        self._start(state, np.zeros(self._sketching.rank))
+        return state
+
+    def _start(self, state: Any, weights: Vector) -> None:
+        root = np.sqrt(self.alpha)
+        state.matrix, state.coef = root * np.eye(len(weights)), root * weights[None, :]
+
+    def _go_on(self, state: Any, Z: Matrix) -> None:
+        self._start(state, np.zeros(self._sketching.rank))
+
+    def _steps(self, state: Any, block: Block, round: int, due: int, scores: Vector) -> int:
+        sketch = state.sketch
+        rule = Rule(
+            slope_of(self.loss), steps(self), self.alpha, self.clip, self.lam, self.step_uses_old_matrix, self.project_on_current
+        )
+        return _learn(block, sketch.landmarks, sketch.width, sketch.map, state.matrix, state.coef, rule, due, round, scores)
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold."""
+        k = self._sketching.rank
+        return super().footprint(dim) + 8 * k * (k + 1)
+
+    def check(self, state: Any) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        super().check(state)
+        check_factor(state.matrix, state.coef, self._sketching.rank, self.alpha)
+
+
+@hot
+def _learn(
+    block: Block, landmarks: Matrix, width: int, Z: Matrix, R: Matrix, c: Matrix, rule: Rule, due: int, round: int, scores: Vector
+) -> int:
+    """Score, then learn, rows, up to that of the round that is `due`, which is scored alone: how many."""
+    k, phi, z, g = np.empty(width), np.empty(c.size), np.empty(c.size), np.empty(c.size)
+    for i in range(block.X.shape[0]):
+        learn = block.weight[i] > 0.0
+        values(block.kernel, landmarks, width, block.X[i], k)
+        embed(k, width, Z, phi)
+        is_due = learn and round == due
+        scores[i] = _round(R, c, phi, z, g, block.own[i], block.y[i], learn and not is_due, rule, round + 1)
+        if is_due:
+            return i + 1
+        if learn:
+            round += 1
+    return int(block.X.shape[0])
+
+
+@hot
+def _round(
+    R: Matrix, c: Matrix, phi: Vector, z: Vector, g: Vector, own: float, y: float, learn: bool, rule: Rule, round: int
+) -> float:
+    """Score the row of coordinates φ, then learn it: with z = R⁻ᵀφ and c = Rw, w·φ = c·z and φᵀA⁻¹φ = z·z."""
+    z[:] = phi
+    solve_row(R, z)
+    full = float(np.dot(c[0], z))
+    score = full if rule.on_current else within(full, rule.clip)
+    if not learn:
+        return score
+    if not rule.on_current:
+        _project(c, z, full - score, own, rule.alpha)
+    slope_now = slope(rule.loss[0], rule.loss[1], score, y)
+    if slope_now != 0.0:
+        for j in range(z.size):
+            g[j] = slope_now * z[j]  # R⁻ᵀG
+        if rule.lam > 0.0:
+            _add_regulariser(R, c, rule.lam, g)
+        eta = weight_of_gradient(rule.steps, round)
+        length = 1.0 if rule.old_matrix else 1.0 / (1.0 + eta * np.dot(g, g))
+        for j in range(z.size):
+            c[0, j] -= length * g[j]
+        if eta > 0.0:
+            stretch(R, c, np.sqrt(eta) * g)
+    if rule.on_current:
+        z[:] = phi
+        solve_row(R, z)
+        now = float(np.dot(c[0], z))
+        _project(c, z, now - within(now, rule.clip), own, rule.alpha)
+    return score
+
+
+@hot
+def _project(c: Matrix, z: Vector, excess: float, own: float, alpha: float) -> None:
+    """w ← w − (h/q) A⁻¹φ, with h the excess and q = φᵀA⁻¹φ, unless q is rounding."""
+    q = np.dot(z, z)
+    if excess != 0.0 and alpha * q > SMALLEST_VARIANCE * own:
+        for j in range(z.size):
+            c[0, j] -= excess / q * z[j]
+
+
+@hot
+def _add_regulariser(R: Matrix, c: Matrix, lam: float, g: Vector) -> None:
+    """g ← g + λ R⁻ᵀw."""
+    w = c[0].copy()
+    solve_upper(R, w)
+    solve_row(R, w)
+    for j in range(g.size):
+        g[j] += lam * w[j]

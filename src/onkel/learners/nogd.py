@@ -1,0 +1,129 @@
+"""NOGD: gradient descent with kernels until there are B points, then in the leading coordinates of their span.
+
+    stage 1     f ← f − η g k(x, ·),   g = ℓ'(f(x), y)           where g ≠ 0, until B points are there         (KOGD)
+    switch      K = VΛVᵀ, the k leading eigenpairs:   M = Λ^{−½}Vᵀ,   w = Λ^{½}Vᵀa         f goes on as a function on the span
+    stage 2     z = M k(x),   w ← w − η g z
+
+Regret ‖f‖²/(2η) + ηL²T/2, and a term that grows with ‖K − K̂‖₂, K̂ what the k coordinates see of the kernel matrix. O(B·dim + Bk) a
+row and in memory.
+
+Lu, Hoi, Wang, Zhao & Liu (2016), Large scale online kernel learning, JMLR.
+
+>>> X, y = onkel.data.rings(2000, seed=0)
+>>> for rank in 5, 20:
+...     learner = onkel.NOGD(rank=rank)
+...     print(int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y))))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel._validate import instance, real, whole
+from onkel.dictionary import support
+from onkel.dictionary.support import Support, values
+from onkel.errors import InputError
+from onkel.features.sketch import embed
+from onkel.kernels import Gaussian, Kernel
+from onkel.learners.descent import Descending, Rule, check_loss, descend, descent_round, rule
+from onkel.learners.protocol import check_sizes
+from onkel.learners.supported import Block
+from onkel.linalg.eigen import leading
+from onkel.losses import Hinge, Loss
+
+SMALLEST_EIGENVALUE = 1e-10  # relative to the largest; a coordinate below it would be rounding
+LARGEST_MISMATCH = 1e-6  # of ZᵀKZ against the identity
+
+
+@dataclass
+class State:
+    support: Support
+    map: Matrix  # (B, k)  Mᵀ; zeros in stage 1
+    weights: Vector  # (k,)  w; zeros in stage 1
+    rows: int = 0  # learnt so far
+    dim: int = 1
+    outputs: int = 1
+
+
+@final
+@dataclass(frozen=True)
+class NOGD(Descending):
+    """Gradient descent on Nyström features of the first points that lost something."""
+
+    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    loss: Loss = Hinge()
+    budget: int = 100  # B: points
+    rank: int = 20  # k: coordinates, in stage 2
+    step: float = 0.2  # η
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        check_loss(self)
+        whole(self, "budget", 1)
+        whole(self, "rank", 1)
+        real(self, "step", least=1e-30, most=1e30)
+        if self.rank > self.budget:
+            raise InputError(f"NOGD: rank must be at most budget, {self.budget}, got {self.rank}")
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        return State(support.empty(dim, self.budget), np.zeros((self.budget, self.rank)), np.zeros(self.rank), dim=dim)
+
+    def _learn(self, state: Any, block: Block, scores: Vector) -> int:
+        descent = rule(self.loss, self.step)
+        if state.support.size[0] == self.budget:
+            return follow(block, state.support.points, self.budget, state.map, state.weights, descent, -1, 0, scores)
+        used = descend(block, state.support.sum, state.rows, descent, self.budget, True, scores)
+        if state.support.size[0] == self.budget:
+            self._switch(state)
+        return used
+
+    def _switch(self, state: Any) -> None:
+        points = state.support.points
+        V, eigenvalues = leading(self.kernel.values(points, points), self.rank)
+        roots = np.sqrt(np.where(eigenvalues > SMALLEST_EIGENVALUE * eigenvalues[0], eigenvalues, 0.0))
+        state.map[:] = V * np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0.0)
+        state.weights[:] = roots * (V.T @ state.support.coef)
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold."""
+        return super().footprint(dim) + 8 * self.rank * (self.budget + 1)
+
+    def check(self, state: Any) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        super().check(state)
+        points, seen = state.support.known, np.zeros((self.rank, self.rank))
+        if len(points) == self.budget:
+            seen = state.map.T @ self.kernel.values(points, points) @ state.map
+        present = np.diag(np.where(np.diag(seen) > 0.5, 1.0, 0.0))
+        if not np.max(np.abs(seen - present)) <= LARGEST_MISMATCH or (len(points) < self.budget and np.any(state.map)):
+            raise InputError("its coordinates are not those of its points")
+        if not np.isfinite(state.weights).all():
+            raise InputError("its weights are beyond what can be learnt")
+
+
+@hot
+def follow(block: Block, points: Matrix, width: int, Z: Matrix, w: Vector, rule: Rule, due: int, round: int, scores: Vector) -> int:
+    """Score, then learn, rows in the coordinates φ = Zᵀk of the first `width` points, up to that of the round that is `due`, which
+    is scored alone: how many."""
+    k, phi = np.empty(width), np.empty(w.size)
+    for i in range(block.X.shape[0]):
+        learn = block.weight[i] > 0.0
+        values(block.kernel, points, width, block.X[i], k)
+        embed(k, width, Z, phi)
+        is_due = learn and round == due
+        scores[i] = descent_round(w, phi, block.y[i], learn and not is_due, rule)
+        if is_due:
+            return i + 1
+        if learn:
+            round += 1
+    return int(block.X.shape[0])

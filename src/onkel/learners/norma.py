@@ -1,0 +1,55 @@
+"""NORMA: a gradient step on the loss plus ½λ‖f‖², in the whole space of a kernel.
+
+    g = ℓ'(f(x), y),   f ← (1 − ηλ) f − η g k(x, ·)                                              η = `step`, λ = `lam`
+
+Regret O(√T) for η ∝ 1/√T. With λ = 0 it is KOGD. A `budget` keeps the latest terms: what is left out has shrunk to at most
+(1 − ηλ)^budget Lκ/λ in norm, with L the largest slope and κ² the largest k(x, x). O(m) a row and in memory, m rows with a slope.
+
+Kivinen, Smola & Williamson (2004), Online learning with kernels, IEEE Transactions on Signal Processing.
+
+>>> X, y = onkel.data.rings(2000, seed=0)
+>>> for loss in onkel.Hinge(), onkel.Logistic(), onkel.Square():
+...     learner = onkel.NORMA(loss=loss)
+...     print(int(np.sum(np.sign(learner.learn(learner.init(dim=2), X, y)) != y)))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+from onkel._types import Vector
+from onkel._validate import instance, whole
+from onkel.kernels import Gaussian, Kernel
+from onkel.learners.descent import UNLIMITED, Descending, check_loss, check_step, descend, rule
+from onkel.learners.supported import Block
+from onkel.losses import Hinge, Loss
+
+
+@final
+@dataclass(frozen=True)
+class NORMA(Descending):
+    """Online gradient descent in the whole space of a kernel."""
+
+    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    loss: Loss = Hinge()
+    step: float = 0.2  # η
+    lam: float = 0.01  # λ; 0 = KOGD
+    budget: int | None = None  # the latest terms that are kept; None: all of them
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    bounded: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        check_loss(self)
+        check_step(self)
+        whole(self, "budget", 1, optional=True)
+
+    @property
+    def _room(self) -> int | None:
+        return self.budget
+
+    def _learn(self, state: Any, block: Block, scores: Vector) -> int:
+        most = UNLIMITED if self.budget is None else self.budget
+        return descend(block, state.support.sum, state.rows, rule(self.loss, self.step, self.lam), most, False, scores)

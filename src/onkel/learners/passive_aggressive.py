@@ -1,0 +1,70 @@
+"""PassiveAggressive: the smallest change of f that meets the margin of the row, if it costs no more than C.
+
+    ℓ = (1 − y f(x))₊,   τ = min(C, ℓ/k(x, x)),   f ← f + τ y k(x, ·)                           (PA-I)
+
+Σ ℓ_t² ≤ ‖u‖² κ² for every u that meets all margins, with C = ∞ and κ² the largest k(x, x). O(m) a row and in memory, m rows that
+missed their margin: all of those are kept.
+
+Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Online passive-aggressive algorithms, JMLR.
+
+>>> X, y = onkel.data.rings(2000, seed=0)
+>>> learner = onkel.PassiveAggressive()
+>>> int(np.sum(np.sign(learner.learn(learner.init(dim=2), X, y)) != y))
+27
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Vector
+from onkel._validate import instance, real
+from onkel.dictionary.support import Sum, add, evaluate
+from onkel.kernels import Gaussian, Kernel
+from onkel.learners.supported import Block, State, Supported
+
+
+@final
+@dataclass(frozen=True)
+class PassiveAggressive(Supported):
+    """PA-I with kernels, without a budget."""
+
+    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    aggressiveness: float = 1.0  # C: the largest coefficient; inf = every margin is met at once
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    bounded: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        real(self, "aggressiveness", least=1e-30, most=math.inf)
+
+    def _learn(self, state: State, block: Block, scores: Vector) -> int:
+        return _learn(block, state.support.sum, state.rows, self.aggressiveness, scores)
+
+
+@hot
+def _learn(block: Block, f: Sum, round: int, aggressiveness: float, scores: Vector) -> int:
+    """Score, then learn, each row."""
+    kernel, X, own, y, weight = block
+    k = np.empty(f.coef.size)
+    for i in range(X.shape[0]):
+        scores[i] = evaluate(kernel, f, X[i], k)
+        if weight[i] > 0.0:
+            step = passive_aggressive(scores[i], y[i], own[i], aggressiveness)
+            if step != 0.0:
+                add(f, X[i], own[i], step, round)
+            round += 1
+    return int(X.shape[0])
+
+
+@hot
+def passive_aggressive(score: float, y: float, own: float, aggressiveness: float) -> float:
+    """τ y."""
+    loss = max(1.0 - y * score, 0.0)
+    return y * min(aggressiveness, loss / own) if own > 0.0 else 0.0

@@ -1,0 +1,61 @@
+"""Perceptron: a wrongly classified row joins the sum with its label.
+
+    f(x) = Σ y_i k(x_i, x),   ŷ = f(x);   where sign(ŷ) ≠ y:  f ← f + y k(x, ·)
+
+Mistakes M ≤ L + κ²U² + κU√L against every u with ‖u‖ ≤ U and hinge loss L, κ² the largest k(x, x). O(M) a row and in memory: it
+keeps every row that it got wrong.
+
+Rosenblatt (1958), The perceptron, Psychological Review; with kernels: Freund & Schapire (1999), Machine Learning.
+
+>>> X, y = onkel.data.rings(2000, seed=0)
+>>> learner = onkel.Perceptron()
+>>> state = learner.init(dim=2)
+>>> scores = learner.learn(state, X, y)
+>>> int(state.support.size[0]) == int(np.sum(np.where(scores >= 0, 1, -1) != y))
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Vector
+from onkel._validate import instance
+from onkel.dictionary.support import Sum, add, evaluate, is_mistake
+from onkel.kernels import Gaussian, Kernel
+from onkel.learners.supported import Block, State, Supported
+
+
+@final
+@dataclass(frozen=True)
+class Perceptron(Supported):
+    """The kernel perceptron, without a budget."""
+
+    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    bounded: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+
+    def _learn(self, state: State, block: Block, scores: Vector) -> int:
+        return _learn(block, state.support.sum, state.rows, scores)
+
+
+@hot
+def _learn(block: Block, f: Sum, round: int, scores: Vector) -> int:
+    """Score, then learn, each row."""
+    kernel, X, own, y, weight = block
+    k = np.empty(f.coef.size)
+    for i in range(X.shape[0]):
+        scores[i] = evaluate(kernel, f, X[i], k)
+        if weight[i] > 0.0:
+            if is_mistake(scores[i], y[i]):
+                add(f, X[i], own[i], y[i], round)
+            round += 1
+    return int(X.shape[0])

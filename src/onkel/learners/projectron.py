@@ -1,0 +1,141 @@
+"""Projectron: the perceptron that adds a wrong row's projection on the points it has, where that says nearly the same.
+
+    where sign(f(x)) ≠ y:   d = K⁻¹k(x),   Δ² = k(x, x) − k(x)·d        the distance of k(x, ·) from the span of the points, squared
+        Δ ≤ η, or B points:  a ← a + y d         else:  x joins with a = y                        η = `threshold`, B = `budget`
+    Projectron++, also where 0 < y f(x) < 1:   ℓ = 1 − y f(x),   p = k(x)·d,   τ = min(ℓ/p, 1)
+        τ(2ℓ − τp − 2UΔ) ≥ 0:  a ← a + τ y d                                                     U = ¼√((B + 1)/ln(B + 1))
+
+With k(x, x) ≤ 1 and without the budget the Projectron's mistakes are at most (‖u‖² + 2 Σ hinge(u))/(1 − 2η‖u‖) for every u with
+η‖u‖ < ½. O(B² + B·dim) a wrong row, O(B·dim) any other; O(B² + B·dim) memory.
+
+Orabona, Keshet & Caputo (2008), The Projectron: a bounded kernel-based perceptron, ICML; (2009), JMLR.
+Departs from the papers: a budget (as in public toolboxes), the Cholesky factor of K in the place of its inverse; a point that is
+in the span as far as float64 can tell (`onkel.linalg.cholesky`) is projected whatever the threshold.
+
+>>> X, y = onkel.data.rings(2000, seed=0)
+>>> for kind in onkel.Projectron, onkel.ProjectronPP:
+...     learner = kind(budget=30)
+...     print(int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y))))
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Vector
+from onkel._validate import instance, real, whole
+from onkel.dictionary import support
+from onkel.dictionary.support import Sum, Support, add, evaluate, is_full, is_mistake
+from onkel.errors import InputError
+from onkel.kernels import Gaussian, Kernel
+from onkel.learners.protocol import check_sizes
+from onkel.learners.supported import Block, Supported
+from onkel.linalg.cholesky import append, is_factor, packed, solve, solve_transposed, stands_out
+
+
+@dataclass
+class State:
+    support: Support
+    factor: Vector  # (B(B + 1)/2,)  L Lᵀ = K of the points, packed
+    rows: int = 0  # learnt so far
+    dim: int = 1
+    outputs: int = 1
+
+
+@dataclass(frozen=True)
+class _Projecting(Supported):
+    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    budget: int = 100  # B: the most points
+    threshold: float = 0.0  # η: a row no farther than this from the span of the points is projected
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    bounded: ClassVar[bool] = True
+    margins: ClassVar[bool]  # whether a right row within the margin counts too
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        whole(self, "budget", 1)
+        real(self, "threshold", least=0.0, most=1e30)
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        return State(support.empty(dim, self.budget), np.zeros(packed(self.budget)), dim=dim)
+
+    def _learn(self, state: Any, block: Block, scores: Vector) -> int:
+        largest = 0.25 * math.sqrt((self.budget + 1.0) / math.log(self.budget + 1.0))
+        return _learn(block, state.support.sum, state.factor, state.rows, self.threshold, self.margins, largest, scores)
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold."""
+        return super().footprint(dim) + 8 * packed(self.budget)
+
+    def check(self, state: Any) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        super().check(state)
+        points, size = state.support.known, int(state.support.size[0])
+        own = state.support.own[:size]
+        if np.any(state.factor[packed(size) :]) or not is_factor(
+            state.factor, size, own, lambda a, b: self.kernel.values(points[a:b], points)
+        ):
+            raise InputError("its factor is not that of its points' kernel matrix")
+
+
+@final
+@dataclass(frozen=True)
+class Projectron(_Projecting):
+    """The perceptron with projections, on mistakes alone."""
+
+    margins = False
+
+
+@final
+@dataclass(frozen=True)
+class ProjectronPP(_Projecting):
+    """Projectron++: rows within the margin are projected too, where it helps."""
+
+    margins = True
+
+
+@hot
+def _learn(
+    block: Block, f: Sum, L: Vector, round: int, threshold: float, margins: bool, largest: float, scores: Vector
+) -> int:  # fmt: skip
+    """Score, then learn, each row. The scale of f stays 1."""
+    kernel, X, own, y, weight = block
+    k, l, d = np.empty(f.coef.size), np.empty(f.coef.size), np.empty(f.coef.size)
+    for i in range(X.shape[0]):
+        scores[i] = evaluate(kernel, f, X[i], k)
+        if weight[i] > 0.0:
+            n = f.size[0]
+            wrong = is_mistake(scores[i], y[i])
+            if wrong or (margins and 0.0 < y[i] * scores[i] < 1.0):
+                l[:n] = k[:n]
+                solve(L, n, l)
+                d[:n] = l[:n]
+                solve_transposed(L, n, d)
+                within = np.dot(l[:n], l[:n])  # ‖Pk‖² = k·d
+                apart = max(own[i] - within, 0.0)  # Δ²
+                if not wrong:
+                    f.coef[:n] += _gainful(1.0 - y[i] * scores[i], within, largest * np.sqrt(apart)) * y[i] * d[:n]
+                elif is_full(f) or np.sqrt(apart) <= threshold or not stands_out(d[:n], apart, own[i]):
+                    f.coef[:n] += y[i] * d[:n]
+                else:
+                    append(L, n, l, np.sqrt(apart))
+                    add(f, X[i], own[i], y[i], round)
+            round += 1
+    return int(X.shape[0])
+
+
+@hot
+def _gainful(loss: float, within: float, lost: float) -> float:
+    """τ, where the projection gains more than it loses, and else 0."""
+    if within == 0.0:
+        return 0.0
+    tau = min(loss / within, 1.0)
+    return tau if tau * (2.0 * loss - tau * within - 2.0 * lost) >= 0.0 else 0.0

@@ -1,0 +1,66 @@
+"""RBP: the perceptron with a budget; a full set gives up a point drawn at random.
+
+    where sign(f(x)) ≠ y:  if there are B points, forget one of them, each with probability 1/B;  f ← f + y k(x, ·)
+
+Expected mistakes within a constant factor of the hinge loss of any function, shifting ones too, of norm O(√B). O(B) a row.
+
+Cavallanti, Cesa-Bianchi & Gentile (2007), Tracking the best hyperplane with a simple budget perceptron, Machine Learning.
+
+>>> X, y = onkel.data.rings(2000, seed=0)
+>>> for budget in (10, 50):
+...     learner = onkel.RBP(budget=budget)
+...     print(int(np.sum(np.where(learner.learn(learner.init(dim=2), X, y) >= 0, 1, -1) != y)))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Vector
+from onkel._validate import instance, whole
+from onkel.dictionary.support import Sum, add, evaluate, is_full, is_mistake, put
+from onkel.kernels import Gaussian, Kernel
+from onkel.learners.supported import Block, State, Supported
+from onkel.random import uniform
+
+
+@final
+@dataclass(frozen=True)
+class RBP(Supported):
+    """The randomized budget perceptron."""
+
+    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    budget: int = 100  # B: the most points
+    seed: int = 0
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        whole(self, "budget", 1)
+        whole(self, "seed", 0)
+
+    def _learn(self, state: State, block: Block, scores: Vector) -> int:
+        return _learn(block, state.support.sum, state.rows, self.seed, scores)
+
+
+@hot
+def _learn(block: Block, f: Sum, round: int, seed: int, scores: Vector) -> int:
+    """Score, then learn, each row."""
+    kernel, X, own, y, weight = block
+    k = np.empty(f.coef.size)
+    for i in range(X.shape[0]):
+        scores[i] = evaluate(kernel, f, X[i], k)
+        if weight[i] > 0.0:
+            if is_mistake(scores[i], y[i]):
+                if is_full(f):
+                    put(f, int(uniform(seed, round, 0) * k.size), X[i], own[i], y[i], round)
+                else:
+                    add(f, X[i], own[i], y[i], round)
+            round += 1
+    return int(X.shape[0])

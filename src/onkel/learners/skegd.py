@@ -1,0 +1,87 @@
+"""SkeGD: gradient descent in the coordinates of a kernel matrix that is sketched, and sketched anew as points join.
+
+    φ(x) = Zᵀ k(landmarks, x),   g = ℓ'(w·φ, y),   where g ≠ 0:  w ← (1 − ηλ) w − η g φ        (stages: `onkel.learners.sketched`)
+    an update:  Z of the exact leading eigenpairs of the sketch; w such that the function on the landmarks is as it was
+
+Regret O(√T). O(m·dim + mk) a row, m landmarks and k coordinates; an update costs O(μ·dim + s³), μ points, s columns of the sketch.
+Memory O(μ·dim + s² + sm).
+
+Zhang & Liao (2019), Incremental randomized sketching for online kernel learning, ICML; as Anonymous (2023), FORKS, describes it.
+Departs from it: w is carried to the new coordinates by least squares on the landmarks, since eigenvectors have no sign; every
+kernel value between sketched points enters the sketch (public code leaves out those between points that joined).
+
+>>> X, y = onkel.data.rings(4000, seed=0)
+>>> learner = onkel.SkeGD(period=500)
+>>> state = learner.init(dim=2)
+>>> print(int(np.sum(onkel.measure.mistakes(learner.learn(state, X, y), y))), "mistakes,", state.sketch.updates, "updates")
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from onkel._types import Matrix, Vector
+from onkel.dictionary import support
+from onkel.dictionary.support import Support
+from onkel.errors import InputError
+from onkel.features.sketch import Sketch
+from onkel.learners.descent import check_step, rule
+from onkel.learners.nogd import follow
+from onkel.learners.protocol import check_sizes
+from onkel.learners.sketched import Sketched, least_squares
+from onkel.learners.supported import Block
+
+
+@dataclass
+class State:
+    support: Support  # the sketched points; coefficients of stage 1
+    sketch: Sketch
+    weights: Vector  # (k,)  w
+    rows: int = 0  # learnt so far
+    dim: int = 1
+    outputs: int = 1
+
+
+@final
+@dataclass(frozen=True)
+class SkeGD(Sketched):
+    """First-order learning on incremental sketches."""
+
+    lam: float = 0.01  # λ
+
+    truncated: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_step(self)
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        return State(support.empty(dim, self._room or 0), self._sketching.init(dim), np.zeros(self._sketching.rank), dim=dim)
+
+    def _steps(self, state: Any, block: Block, round: int, due: int, scores: Vector) -> int:
+        sketch, descent = state.sketch, rule(self.loss, self.step, self.lam)
+        return follow(block, sketch.landmarks, sketch.width, sketch.map, state.weights, descent, due, round, scores)
+
+    def _start(self, state: Any, weights: Vector) -> None:
+        state.weights[:] = weights
+
+    def _go_on(self, state: Any, Z: Matrix) -> None:
+        width = state.sketch.width
+        landmarks = state.sketch.landmarks[:width]
+        K = self.kernel.values(landmarks, landmarks)
+        state.weights[:] = least_squares(K @ state.sketch.map[:width], K @ (Z[:width] @ state.weights))
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold."""
+        return super().footprint(dim) + 8 * self._sketching.rank
+
+    def check(self, state: Any) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        super().check(state)
+        if not np.isfinite(state.weights).all():
+            raise InputError("its weights are beyond what can be learnt")

@@ -1,0 +1,167 @@
+"""What FORKS and SkeGD share: gradient descent with kernels until a buffer is full, then a sketched map that new points change.
+
+    stage 1     f ← f − η g k(x, ·)                       where the loss has a slope, until the buffer is full          (KOGD)
+    stage 2     a step in the coordinates φ(x) of a sketch of the buffer's kernel matrix                 (`onkel.features.sketch`);
+                every `period` rounds the round's row is scored, then joins the sketch, and is learnt in the new coordinates
+
+Each row that joins is kept, because the sketch of the next one needs its kernel values: at most `max_updates` do, and then the map
+stays as it is.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg
+
+from onkel._types import Matrix, Vector
+from onkel._validate import flag, instance, real, whole
+from onkel.dictionary import support
+from onkel.dictionary.support import add
+from onkel.errors import InputError
+from onkel.features.sketch import CUT, Sketching
+from onkel.kernels import Gaussian, Kernel
+from onkel.learners.descent import Descending, check_loss, descend, rule
+from onkel.learners.supported import Block
+from onkel.losses import Hinge, Loss
+
+NEVER = -1  # the round in which no update is due
+
+
+@dataclass(frozen=True)
+class Sketched(Descending):
+    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    loss: Loss = Hinge()
+    budget: int = 100  # B: what the sizes below are made of, where they are left open
+    buffer: int | None = None  # B̃: points of stage 1; None: 2B
+    sketch: int | None = None  # s_p: columns of the sketch; None: B
+    landmarks: int | None = None  # s_m: points whose kernel values a row needs; None: a fifth of the sketch
+    rank: int | None = None  # k: coordinates; None: a tenth of B
+    period: int = 1000  # ρ: rounds from one update to the next
+    blocks: int = 1  # d: entries of the sketch for each point
+    step: float = 0.2  # η, in stage 1 (and of SkeGD)
+    max_updates: int = 100  # then the map stays as it is
+    growing_landmarks: bool = False  # True: a point that joins may become a landmark too, so a row's cost grows
+    seed: int = 0
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    bounded: ClassVar[bool] = True
+    truncated: ClassVar[bool]  # whether the decomposition of the sketch is updated, and not made anew
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        check_loss(self)
+        whole(self, "budget", 1)
+        for name in ("buffer", "sketch", "landmarks", "rank"):
+            whole(self, name, 1, optional=True)
+        whole(self, "period", 1)
+        whole(self, "blocks", 1)
+        real(self, "step", least=1e-30, most=1e30)
+        whole(self, "max_updates", 0)
+        flag(self, "growing_landmarks")
+        whole(self, "seed", 0)
+        s = self._sketching
+        if s.size % s.blocks:
+            raise InputError(f"{type(self).__name__}: sketch must be a multiple of blocks, {s.blocks}, got {s.size}")
+        if s.landmarks > self._buffer:
+            raise InputError(f"{type(self).__name__}: landmarks must be at most buffer, {self._buffer}, got {s.landmarks}")
+        if s.rank > s.size:
+            raise InputError(f"{type(self).__name__}: rank must be at most sketch, {s.size}, got {s.rank}")
+
+    @property
+    def _buffer(self) -> int:
+        return 2 * self.budget if self.buffer is None else self.buffer
+
+    @cached_property
+    def _sketching(self) -> Sketching:
+        size = self.budget if self.sketch is None else self.sketch
+        return Sketching(
+            size,
+            max(1, size // 5) if self.landmarks is None else self.landmarks,
+            max(1, self.budget // 10) if self.rank is None else self.rank,
+            self.blocks,
+            self.growing_landmarks,
+            self.max_updates,
+            self.seed,
+        )
+
+    @property
+    def _room(self) -> int | None:
+        return self._buffer + self.max_updates
+
+    def _is_built(self, state: Any) -> bool:
+        return bool(state.support.size[0] >= self._buffer)
+
+    def _points(self, state: Any) -> Matrix:
+        landmarks: Matrix = state.sketch.landmarks[: state.sketch.width]
+        return landmarks if self._is_built(state) else super()._points(state)
+
+    @abstractmethod
+    def _steps(self, state: Any, block: Block, round: int, due: int, scores: Vector) -> int:
+        """Score, then learn, rows of stage 2 from this round on, up to the one of the round due, scored alone: how many."""
+
+    @abstractmethod
+    def _start(self, state: Any, weights: Vector) -> None:
+        """Begin stage 2 with the function of these weights."""
+
+    @abstractmethod
+    def _go_on(self, state: Any, Z: Matrix) -> None:
+        """After an update: Z was the map before."""
+
+    def _learn(self, state: Any, block: Block, scores: Vector) -> int:
+        if not self._is_built(state):
+            used = descend(block, state.support.sum, state.rows, rule(self.loss, self.step), self._buffer, True, scores)
+            if self._is_built(state):
+                self._build(state)
+            return used
+        due = -(-state.rows // self.period) * self.period if state.sketch.updates < self.max_updates else NEVER
+        used = self._steps(state, block, state.rows, due, scores)
+        if state.rows + np.count_nonzero(block.weight[:used]) > due != NEVER:
+            self._join(state, block, used - 1, due)
+        return used
+
+    def _build(self, state: Any) -> None:
+        """The map, and in it the function of stage 1 as well as its points can tell."""
+        points, coef = state.support.known, state.support.scale[0] * state.support.coef[: self._buffer]
+        K = self._sketching.build(state.sketch, self.kernel, points)
+        width = state.sketch.width
+        Phi = K[:, state.sketch.numbers[:width]] @ state.sketch.map[:width]
+        self._start(state, least_squares(Phi, K @ coef))
+
+    def _join(self, state: Any, block: Block, i: int, round: int) -> None:
+        """Row i, already scored, joins the sketch in this round and is learnt."""
+        row, x, own = slice(i, i + 1), block.X[i], float(block.own[i])
+        before = state.sketch.map.copy()
+        self._sketching.join(state.sketch, self.kernel, state.support.known, x, own, self.truncated)
+        add(state.support.sum, x, own, 0.0, round)
+        self._go_on(state, before)
+        kernel = support.source(self.kernel, block.X[row], self._points(state))
+        self._steps(state, Block(kernel, block.X[row], block.own[row], block.y[row], block.weight[row]), round, NEVER, np.empty(1))
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold."""
+        return super().footprint(dim) + self._sketching.footprint(dim)
+
+    def check(self, state: Any) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        super().check(state)
+        size = int(state.support.size[0])
+        if state.sketch.updates != max(size - self._buffer, 0):
+            raise InputError("it has made another number of updates than its points say")
+        self._sketching.check(state.sketch, self.kernel, state.support.known if self._is_built(state) else state.support.points[:0])
+
+    def notes(self, state: Any) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        if state.sketch.updates == self.max_updates > 0:
+            return [f"the map has had its {self.max_updates} updates and stays as it is (raise max_updates, or period)"]
+        return []
+
+
+def least_squares(Phi: Matrix, target: Vector) -> Vector:
+    """The shortest w with the least ‖Φw − target‖; directions that are rounding are left out."""
+    w: Vector = scipy.linalg.pinv(Phi, rtol=CUT) @ target
+    return w
