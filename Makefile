@@ -58,6 +58,7 @@ papers: setup  ## re-make the papers' tables and figures (three quarters of an h
 	$(BIN)/python -m papers.calandriello2017.dictionary
 	$(BIN)/python -m papers.calandriello2017.restarts
 	$(BIN)/python -m papers.calandriello2017.bounds
+	$(BIN)/python -m papers.forks.figure3
 
 clean:  ## remove the environment and what tools left behind
 	rm -rf .venv .mypy_cache .ruff_cache .hypothesis dist
