@@ -35,7 +35,7 @@ from onkel.learners import (
     SketchedKONS,
 )
 from onkel.losses import EpsilonInsensitive, Hinge, Logistic, Square, SquaredEpsilonInsensitive, SquaredHinge
-from onkel.measure import Regret, Trace, effective_dimension, prequential, regret
+from onkel.measure import Regret, Trace, budget_for, effective_dimension, prequential, regret
 from onkel.persist import load, parse, save
 from onkel.state import nbytes
 
@@ -86,6 +86,7 @@ __all__ = [
     "Taylor",
     "Trace",
     "Uniform",
+    "budget_for",
     "data",
     "effective_dimension",
     "load",

@@ -11,7 +11,9 @@ Zhao, Wang, Wu, Jin & Hoi (2012), Fast bounded online gradient descent algorithm
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for weighted in (False, True):
 ...     learner = onkel.BOGD(weighted=weighted)
-...     print(int(np.sum(np.sign(learner.learn(learner.init(dim=2), X, y)) != y)))
+...     print(int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y))))
+30
+30
 """
 
 from __future__ import annotations

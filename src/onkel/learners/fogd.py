@@ -12,6 +12,8 @@ Departs from the paper: features of unit length, z·z = 1. Public toolboxes leav
 >>> for step in 0.2, 2.0:
 ...     learner = onkel.FOGD(step=step)
 ...     print(int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y))))
+31
+12
 """
 
 from __future__ import annotations

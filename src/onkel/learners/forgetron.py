@@ -12,7 +12,8 @@ The kernel values of the points with each other are kept, which f(x_r) needs.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> learner = onkel.Forgetron(budget=50)
->>> int(np.sum(np.where(learner.learn(learner.init(dim=2), X, y) >= 0, 1, -1) != y))
+>>> int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y)))
+17
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ and the authors' code do. The period is counted in rounds: the length of the str
 ...     learner = onkel.FORKS(loss=loss)
 ...     state = learner.init(dim=2)
 ...     print(int(np.sum(onkel.measure.mistakes(learner.learn(state, X, y), y))), "mistakes,", state.sketch.updates, "updates")
+51 mistakes, 3 updates
+77 mistakes, 3 updates
 """
 
 from __future__ import annotations

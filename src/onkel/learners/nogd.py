@@ -13,6 +13,8 @@ Lu, Hoi, Wang, Zhao & Liu (2016), Large scale online kernel learning, JMLR.
 >>> for rank in 5, 20:
 ...     learner = onkel.NOGD(rank=rank)
 ...     print(int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y))))
+623
+29
 """
 
 from __future__ import annotations

@@ -10,7 +10,10 @@ Kivinen, Smola & Williamson (2004), Online learning with kernels, IEEE Transacti
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for loss in onkel.Hinge(), onkel.Logistic(), onkel.Square():
 ...     learner = onkel.NORMA(loss=loss)
-...     print(int(np.sum(np.sign(learner.learn(learner.init(dim=2), X, y)) != y)))
+...     print(int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y))))
+30
+60
+12
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Online passive-aggressiv
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> learner = onkel.PassiveAggressive()
->>> int(np.sum(np.sign(learner.learn(learner.init(dim=2), X, y)) != y))
-27
+>>> int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y)))
+11
 """
 
 from __future__ import annotations

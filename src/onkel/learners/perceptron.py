@@ -11,7 +11,7 @@ Rosenblatt (1958), The perceptron, Psychological Review; with kernels: Freund & 
 >>> learner = onkel.Perceptron()
 >>> state = learner.init(dim=2)
 >>> scores = learner.learn(state, X, y)
->>> int(state.support.size[0]) == int(np.sum(np.where(scores >= 0, 1, -1) != y))
+>>> int(state.support.size[0]) == int(np.sum(onkel.measure.mistakes(scores, y)))
 True
 """
 

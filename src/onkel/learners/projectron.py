@@ -16,6 +16,8 @@ in the span as far as float64 can tell (`onkel.linalg.cholesky`) is projected wh
 >>> for kind in onkel.Projectron, onkel.ProjectronPP:
 ...     learner = kind(budget=30)
 ...     print(int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y))))
+17
+12
 """
 
 from __future__ import annotations

@@ -9,7 +9,9 @@ Cavallanti, Cesa-Bianchi & Gentile (2007), Tracking the best hyperplane with a s
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for budget in (10, 50):
 ...     learner = onkel.RBP(budget=budget)
-...     print(int(np.sum(np.where(learner.learn(learner.init(dim=2), X, y) >= 0, 1, -1) != y)))
+...     print(int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y))))
+150
+17
 """
 
 from __future__ import annotations

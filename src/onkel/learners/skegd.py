@@ -14,6 +14,7 @@ kernel value between sketched points enters the sketch (public code leaves out t
 >>> learner = onkel.SkeGD(period=500)
 >>> state = learner.init(dim=2)
 >>> print(int(np.sum(onkel.measure.mistakes(learner.learn(state, X, y), y))), "mistakes,", state.sketch.updates, "updates")
+29 mistakes, 7 updates
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """How well it went, what it cost, and what theory promises."""
 
 from onkel.measure import adversaries, bounds
+from onkel.measure.bytes import budget_for
 from onkel.measure.hindsight import Best, best_within
 from onkel.measure.leverage import between, leverage_scores, online_dimension, online_leverage_scores
 from onkel.measure.metrics import absolute, mistakes, square
@@ -20,6 +21,7 @@ __all__ = [
     "best_within",
     "between",
     "bounds",
+    "budget_for",
     "effective_dimension",
     "last_label",
     "leverage_scores",

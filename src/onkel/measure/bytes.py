@@ -1,0 +1,42 @@
+"""How much a learner may keep, when it is memory that is given."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from onkel.errors import InputError
+
+LARGEST_BUDGET = 2**40
+
+
+def budget_for(make: Callable[[int], Any], nbytes: int, dim: int) -> int:
+    """The largest budget with which `make(budget)` holds at most `nbytes` from the start, on rows of `dim` inputs.
+
+    `make` says what the budget means, so that learners of different make can be given the same memory. A learner that is not
+    `bounded` grows later; its header says how.
+
+    >>> onkel.budget_for(lambda budget: onkel.RBP(budget=budget), nbytes=100_000, dim=8)
+    1135
+    >>> onkel.budget_for(lambda count: onkel.FOGD(features=onkel.Fourier(count=count)), nbytes=100_000, dim=8)
+    1249
+    """
+    nbytes, dim = operator.index(nbytes), operator.index(dim)
+
+    def fits(budget: int) -> bool:
+        return bool(make(budget).footprint(dim) <= nbytes)
+
+    if not fits(1):
+        raise InputError(
+            f"{make(1)!r:.200} takes {make(1).footprint(dim):,} bytes on {dim} inputs, more than {nbytes:,}; allow more"
+        )
+    low, high = 1, 2
+    while fits(high):
+        low, high = high, 2 * high
+        if high > LARGEST_BUDGET:
+            raise InputError(f"{make(1)!r:.200} takes no more bytes with a larger budget; make must use its argument")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
