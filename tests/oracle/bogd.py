@@ -4,7 +4,7 @@ In every round f ← (1 − ηλ) f, after the slope was taken (η = step, λ = 
 there are `budget` terms B, with u = uniform(seed, t, 0):
 
     removed     slot i, the first with u < p_0 + … + p_i
-    the others  a_j ← a_j / (1 − p_i)
+    the others  a_j ← a_j / (1 − p_j): 1 − p_j is the probability with which they are not removed
     the new     takes slot i
     all         a ← a · min(1, η cap / max_j |a_j|)
 
@@ -44,7 +44,7 @@ def rule(learner: onkel.BOGD) -> Rule:
         p = chances(learner, now)
         u = random.uniform(learner.seed, now.t, 0)
         i = next((i for i in range(len(p)) if u < p[: i + 1].sum()), len(p) - 1)
-        terms = exchanged(moved(now.terms, a / (1 - p[i])), i, new)
+        terms = exchanged(moved(now.terms, a / (1 - np.where(np.arange(len(p)) == i, 0.0, p))), i, new)
         a, cap = np.array([term.a for term in terms]), learner.step * learner.cap
         largest = np.abs(a).max()
         return (moved(terms, a * cap / largest), "capped") if largest > cap else (terms, "exchanged")

@@ -1,8 +1,8 @@
 """BOGD: gradient descent on the hinge with a budget; a full set gives up a point at random, and the others make up for it.
 
     f ← (1 − ηλ) f;   where y f(x) < 1:  fewer than B points:  f ← f + η y k(x, ·)
-    else  draw i with probability p_i, leave it out, divide the others by 1 − p_i (so that E f is unchanged), add the new point,
-    and shrink f until no coefficient exceeds η·cap
+    else  draw one with probabilities p_i, leave it out, divide each other a_i by 1 − p_i (so that E f is unchanged), add the new
+    point, and shrink f until no coefficient exceeds η·cap
 
 p_i = 1/B, or, `weighted`, (1 − s_i)/(B − 1) with s_i ∝ |a_i| √k(x_i, x_i) (BOGD++). Regret O(√T) in expectation. O(B) a row.
 
@@ -12,8 +12,8 @@ Zhao, Wang, Wu, Jin & Hoi (2012), Fast bounded online gradient descent algorithm
 >>> for weighted in (False, True):
 ...     learner = onkel.BOGD(weighted=weighted)
 ...     print(int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y))))
-30
-30
+29
+29
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ def _learn(block: Block, f: Sum, round: int, rule: Rule, scores: Vector) -> int:
             g = slope(HINGE, 0.0, scores[i], y[i])
             shrink(f, fade)
             if g != 0.0 and is_full(f):
-                forgotten, p = _drawn(f, weighted, uniform(seed, round, 0))
-                shrink(f, 1.0 / (1.0 - p))
-                put(f, forgotten, X[i], own[i], -step * g, round)
+                coin = uniform(seed, round, 0)
+                slot = _leave_out_weighted(f, coin) if weighted else _leave_out(f, coin)
+                put(f, slot, X[i], own[i], -step * g, round)
                 now = f.scale[0] * np.max(np.abs(f.coef))
                 if now > largest:
                     shrink(f, largest / now)
@@ -90,16 +90,27 @@ def _learn(block: Block, f: Sum, round: int, rule: Rule, scores: Vector) -> int:
 
 
 @hot
-def _drawn(f: Sum, weighted: bool, coin: float) -> tuple[int, float]:
-    """A point, and the probability with which it was drawn."""
+def _leave_out(f: Sum, coin: float) -> int:
+    """Which point gives way, each with the same chance; the others make up for it."""
     count = f.coef.size
-    if not weighted:
-        return int(coin * count), 1.0 / count
-    sizes = np.abs(f.coef) * np.sqrt(f.own)
-    total, so_far, p = np.sum(sizes), 0.0, 0.0
+    shrink(f, count / (count - 1.0))
+    return int(coin * count)
+
+
+@hot
+def _leave_out_weighted(f: Sum, coin: float) -> int:
+    """The same, a point with a large part in f more rarely."""
+    count = f.coef.size
+    parts = np.abs(f.coef) * np.sqrt(f.own)
+    total = np.sum(parts)
+    chances = (1.0 - parts / total) / (count - 1.0) if total > 0.0 else np.full(count, 1.0 / count)
+    slot, so_far = count - 1, 0.0
     for i in range(count):
-        p = (1.0 - sizes[i] / total) / (count - 1.0) if total > 0.0 else 1.0 / count
-        so_far += p
+        so_far += chances[i]
         if coin < so_far:
-            return i, p
-    return count - 1, p
+            slot = i
+            break
+    for i in range(count):
+        if i != slot:
+            f.coef[i] /= 1.0 - chances[i]
+    return slot

@@ -10,7 +10,7 @@ Wang & Vucetic (2010), Online passive-aggressive algorithms on a budget, AISTATS
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> learner = onkel.BPAS(budget=30)
 >>> int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y)))
-11
+10
 """
 
 from __future__ import annotations

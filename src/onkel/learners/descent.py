@@ -75,7 +75,8 @@ class Descending(Supported):
         return self.kernel.fallible or may_diverge(self.loss)
 
     def _rounds(self, state: Any, X: Matrix, y: Vector, weight: Vector) -> Vector:
-        scores = super()._rounds(state, X, y, weight)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+            scores = super()._rounds(state, X, y, weight)
         if may_diverge(self.loss):
             check_scores(self, scores)
         return scores

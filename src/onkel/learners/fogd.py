@@ -67,7 +67,8 @@ class FOGD(Featured):
     def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
         work = replace(state, weights=state.weights.copy())
-        scores = super().learn(work, X, y, weight)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+            scores = super().learn(work, X, y, weight)
         check_scores(self, scores.reshape(-1))
         vars(state).update(vars(work))
         return scores

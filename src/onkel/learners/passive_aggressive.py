@@ -10,7 +10,7 @@ Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Online passive-aggressiv
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> learner = onkel.PassiveAggressive()
 >>> int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y)))
-11
+10
 """
 
 from __future__ import annotations
