@@ -91,7 +91,7 @@ def test_rows_that_are_solved_already_and_features_that_join_late(
             R, c, _ = factor.border(R, c, column, lam + float(w @ V[:, j] ** 2), target, lam)
         z = V[t, : len(R)] * np.sqrt(weight[t])
         factor.solve_row(R, z)
-        factor.learn_solved(R, c, z, np.sqrt(weight[t]) * Y[t])
+        factor.learn_solved(R, c, z, np.sqrt(weight[t]) * Y[t], factor.workspace(len(R)))
         seen[t] = True
     A, b = explicit(V[:, : len(R)], Y, weight, lam, 1.0)
     assert np.abs(R.T @ R - A).max() <= 1e-9 * np.abs(A).max()

@@ -58,7 +58,7 @@ def test_after_many_updates_the_sketch_is_that_of_all_points(blocks: int, growin
     assert np.abs(state.pm[:, :m] - S.T @ K[:, state.numbers[:m]]).max() <= 1e-10 * scale
     assert np.abs(state.vectors.T @ state.vectors - np.eye(8)).max() <= 1e-9
     assert np.linalg.eigvalsh(state.pp)[0] >= -1e-9 * scale
-    assert np.array_equal(state.landmarks[:m], X[state.numbers[:m]])
+    assert np.array_equal(state.landmarks[:, :m].T, X[state.numbers[:m]])
     assert 8 < m <= 20 if growing else m == 8  # half of the columns, and no more
     assert m == 20 or not growing or UPDATES < 1000
     sketching.check(state, KERNEL, X)
@@ -82,7 +82,7 @@ def test_a_map_of_everything_is_the_kernel() -> None:
         sketching = Sketching(60, landmarks=6, rank=6, blocks=1, growing=False, room=0, seed=seed)
         if np.all(np.abs(matrix(sketching, 6)).sum(axis=0) <= 1.0):
             state = sketched(sketching, X, 6)
-            Phi = KERNEL(X, X[state.numbers]) @ state.map
+            Phi = KERNEL(X, X[state.numbers]) @ state.map[: state.width]
             assert np.allclose(Phi @ Phi.T, KERNEL(X, X), rtol=0.0, atol=1e-10)
             return
     raise AssertionError("no seed without a collision")
@@ -116,7 +116,8 @@ def _labelled(rows: int, seed: int = 1) -> tuple[Array, Array]:
 
 def _basis(state: Any) -> onkel.Basis:
     """The features of a sketch, by themselves."""
-    landmarks, Z = state.sketch.landmarks.copy(), state.sketch.map.copy()
+    width = state.sketch.width
+    landmarks, Z = state.sketch.landmarks[:, :width].T.copy(), state.sketch.map[:width].copy()
     return onkel.Basis(lambda X: KERNEL(X, landmarks) @ Z, gram=np.eye(Z.shape[1]))
 
 
@@ -155,7 +156,7 @@ def test_a_reset_forgets_and_a_refit_does_not() -> None:
         assert state.sketch.updates == 1
         after = learner.predict(state, X)
         if forgets:
-            Phi = KERNEL(X, state.sketch.landmarks) @ state.sketch.map
+            Phi = KERNEL(X, state.sketch.landmarks.T) @ state.sketch.map
             direction = Phi @ Phi[500]  # w is along φ of the row
             assert abs(np.corrcoef(after, direction)[0, 1]) > 1.0 - 1e-9
         else:
@@ -225,7 +226,7 @@ def test_a_larger_sketch_sees_more_of_the_kernel() -> None:
     for size in (20, 80, 320):
         sketching = Sketching(size, landmarks=size // 5, rank=size // 10, blocks=1, growing=False, room=0, seed=0)
         state = sketched(sketching, X, 300)
-        Phi = K[:, state.numbers] @ state.map
+        Phi = K[:, state.numbers] @ state.map[: state.width]
         gaps.append(np.linalg.norm(Phi @ Phi.T - K) / np.linalg.norm(K))
     assert gaps[0] > gaps[1] > gaps[2]
     assert gaps[2] < 0.1

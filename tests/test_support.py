@@ -232,7 +232,7 @@ def test_bpas_replaces_the_point_that_brute_force_would() -> None:
     state = learner.init(3)
     replaced = 0
     for t in range(len(X)):
-        points, coef = state.support.points.copy(), state.support.coef.copy()
+        points, coef = state.support.points.T.copy(), state.support.coef.copy()
         full = state.support.size[0] == 6
         score = learner.learn(state, X[t : t + 1], y[t : t + 1])[0]
         slot = int(np.argmax(state.support.born)) if state.support.size[0] else -1
@@ -277,7 +277,7 @@ def test_nogd_starts_its_second_stage_from_the_function_of_the_first() -> None:
         while state.support.size[0] < 20:
             learner.learn(state, X[t : t + 1], y[t : t + 1])
             t += 1
-        points, a = state.support.points, state.support.coef
+        points, a = state.support.known, state.support.coef
         eigenvalues, V = np.linalg.eigh(KERNEL(points, points))
         V = V[:, np.argsort(-eigenvalues)[:rank]]
         expected = KERNEL(X, points) @ V @ V.T @ a

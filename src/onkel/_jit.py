@@ -42,19 +42,25 @@ def hot(function: F) -> F:
 
     Additions may be reassociated and contracted, which lets sums use vector registers; NaN and infinity keep their meaning.
     """
-    return _compile(function, {"reassoc", "contract"})
+    return _compile(function, {"reassoc", "contract"}, inline=False)
+
+
+def hot_inline(function: F) -> F:
+    """`hot`, and its code becomes part of every caller: for what is called in each row, where a call that passes a few arrays costs
+    as much as a hundred multiplications."""
+    return _compile(function, {"reassoc", "contract"}, inline=True)
 
 
 def hot_strict(function: F) -> F:
-    """`hot` with every operation exactly as written: for guards, and for sums whose order is the point."""
-    return _compile(function, False)
+    """`hot_inline` with every operation exactly as written: for guards, and for sums whose order is the point."""
+    return _compile(function, False, inline=True)
 
 
-def _compile(function: F, fastmath: set[str] | bool) -> F:
+def _compile(function: F, fastmath: set[str] | bool, inline: bool) -> F:
     theirs = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = os.path.join(theirs, _source_hash()) if theirs else _cache_folder()
     try:
-        compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)(function)
+        compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath, forceinline=inline)(function)
     finally:
         numba.config.CACHE_DIR = theirs
     return compiled
@@ -138,7 +144,7 @@ def seconds_compiling() -> float:
 
 def compiled_or(twin: F) -> Callable[[F], F]:
     """Decorate a function that calls BLAS: it is compiled, or, with the compiler off, its NumPy `twin` takes its place."""
-    return (lambda function: twin) if compiler_off else hot
+    return (lambda function: twin) if compiler_off else hot_inline
 
 
 def fortran(routine: str, module: str = "cython_blas") -> Callable[[Any], None]:

@@ -30,7 +30,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onkel._jit import hot
+from onkel._jit import hot, hot_inline
 from onkel._types import Vector
 from onkel._validate import real
 from onkel.errors import InputError
@@ -210,7 +210,7 @@ def value(code: int, parameter: float, f: float, y: float) -> float:
     return excess if code in (HINGE, EPSILON_INSENSITIVE) else excess * excess
 
 
-@hot
+@hot_inline
 def slope(code: int, parameter: float, f: float, y: float) -> float:
     """dℓ/df (f, y)."""
     if code == SQUARE:

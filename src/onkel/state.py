@@ -27,21 +27,23 @@ def growing(*axes: int) -> Any:
     return dataclasses.field(metadata={GROWING: axes})
 
 
-def grown(array: NDArray[Any], length: int) -> NDArray[Any]:
-    """The array itself where it has room for `length` rows, else a longer one with zeros behind the old rows.
+def grown(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:
+    """The array itself where it has room for `length` rows (along the axis), else a longer one with zeros behind the old ones.
 
     Lengths are powers of two: a row costs O(1) copies on average, and how the rows were cut into calls leaves no trace.
     """
-    if length <= len(array):
+    if length <= array.shape[axis]:
         return array
-    longer = np.zeros((capacity(length), *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer
+    behind = [(0, 0)] * array.ndim
+    behind[axis] = (0, capacity(length) - array.shape[axis])
+    return np.pad(array, behind)
 
 
-def fitted(array: NDArray[Any], length: int) -> NDArray[Any]:
+def fitted(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:
     """The array as long as `grown` makes one for so many rows, where it was given room for more."""
-    return array if len(array) == capacity(length) else array[: capacity(length)].copy()
+    if array.shape[axis] == capacity(length):
+        return array
+    return np.ascontiguousarray(np.take(array, range(capacity(length)), axis))
 
 
 def capacity(length: int) -> int:

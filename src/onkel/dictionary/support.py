@@ -5,7 +5,7 @@
     put         a point in the place of another
     shrink      f ← c f, by the scale ρ alone; it is folded into the coefficients before it becomes too small or too large
 
-The points lie in the first `size` rows, in no order that matters: `born` tells their age. Kernel values are computed row by row,
+The points lie in the first `size` columns, in no order that matters: `born` tells their age. Kernel values are computed row by row,
 in a fixed order, so that the cut of the stream into blocks changes no bit. A kernel travels into compiled code as its program;
 where it has none (a user's own function) its values come from outside, one row at a time.
 """
@@ -18,28 +18,32 @@ from typing import NamedTuple
 import numpy as np
 
 from onkel._inputs import LARGEST_NUMBER
-from onkel._jit import hot
+from onkel._jit import hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels import Kernel
-from onkel.kernels.rows import row
+from onkel.kernels.rows import leaf, row
 from onkel.state import fitted, growing, grown
 
 SMALLEST_SCALE, LARGEST_SCALE = 1e-8, 1e8  # of ρ
+COMPOSED, GIVEN = -1, -2  # kernels that are not known by one code
 
 
 class Source(NamedTuple):
-    """Where compiled code gets kernel values from."""
+    """Where compiled code gets kernel values from. Arrays in every call would cost as much as a few values: hence the numbers."""
 
-    codes: Counts  # the kernel's program; none where it is a user's own function
+    code: int  # of a kernel by itself; or COMPOSED, or GIVEN
+    first: float  # its parameters
+    second: float
+    codes: Counts  # the program of a composed kernel
     params: Vector
-    given: Matrix  # the values of a single row, where there is no program
+    given: Matrix  # the values of a single row, of a user's own kernel
 
 
 class Sum(NamedTuple):
     """What compiled code sees of a `Support`."""
 
-    points: Matrix
+    points: Matrix  # in columns
     coef: Vector
     own: Vector
     born: Counts
@@ -51,7 +55,7 @@ class Sum(NamedTuple):
 class Support:
     scale: Vector  # (1,)  ρ
     size: Counts  # (1,)  points in use; zeros behind them
-    points: Matrix = growing(0)  # (room, dim)
+    points: Matrix = growing(1)  # (dim, room)  in columns, as compiled kernels want them
     coef: Vector = growing(0)  # (room,)  a
     own: Vector = growing(0)  # (room,)  k(x_i, x_i)
     born: Counts = growing(0)  # (room,)  the round in which the point came, from 0
@@ -62,13 +66,13 @@ class Support:
 
     @property
     def known(self) -> Matrix:
-        """The points in use."""
-        return self.points[: self.size[0]]
+        """The points in use, one a row."""
+        return np.ascontiguousarray(self.points[:, : self.size[0]].T)
 
 
 def empty(dim: int, room: int) -> Support:
     """No points, and room for some."""
-    arrays = np.zeros((room, dim)), np.zeros(room), np.zeros(room), np.zeros(room, np.int64)
+    arrays = np.zeros((dim, room)), np.zeros(room), np.zeros(room), np.zeros(room, np.int64)
     return Support(np.ones(1), np.zeros(1, np.int64), *arrays)
 
 
@@ -79,30 +83,33 @@ def footprint(dim: int, room: int) -> int:
 
 def make_room(support: Support, size: int) -> None:
     """Longer arrays, where so many points would not fit."""
-    support.points, support.coef = grown(support.points, size), grown(support.coef, size)
+    support.points, support.coef = grown(support.points, size, axis=1), grown(support.coef, size)
     support.own, support.born = grown(support.own, size), grown(support.born, size)
 
 
 def fit(support: Support) -> None:
     """Arrays as long as the points need, where there was room for more."""
     size = int(support.size[0])
-    support.points, support.coef = fitted(support.points, size), fitted(support.coef, size)
+    support.points, support.coef = fitted(support.points, size, axis=1), fitted(support.coef, size)
     support.own, support.born = fitted(support.own, size), fitted(support.born, size)
 
 
 def source(kernel: Kernel, X: Matrix, points: Matrix) -> Source:
-    """The kernel as compiled code can use it for rows X and these points; a single row, where it is a user's own function."""
+    """The kernel as compiled code can use it for rows X and these points, in columns; a single row, where it is a user's own."""
     if kernel.fallible:
-        return Source(np.empty(0, np.int64), np.empty(0), kernel.values(X, points))
-    return Source(*kernel.program(X.shape[1]), np.empty((1, 0)))
+        return Source(GIVEN, 0.0, 0.0, np.empty(0, np.int64), np.empty(0), kernel.values(X, np.ascontiguousarray(points.T)))
+    codes, params = kernel.program(X.shape[1])
+    code = int(codes[0]) if len(codes) == 1 else COMPOSED
+    first, second = np.append(params, (0.0, 0.0))[:2]
+    return Source(code, float(first), float(second), codes, params, np.empty((1, 0)))
 
 
 def check(support: Support, kernel: Kernel, rows: int, room: int | None) -> None:
     """Refuse a sum that the verbs below cannot have made in so many rounds."""
-    size, lengths = int(support.size[0]), {len(array) for array in (support.points, support.coef, support.own, support.born)}
+    size, lengths = int(support.size[0]), {len(array) for array in (support.points.T, support.coef, support.own, support.born)}
     if len(lengths) > 1 or not 0 <= size <= min(max(lengths), rows) or (room is not None and max(lengths) != room):
         raise InputError("its arrays are not as long as its sizes say")
-    behind = (support.points[size:], support.coef[size:], support.own[size:], support.born[size:])
+    behind = (support.points[:, size:], support.coef[size:], support.own[size:], support.born[size:])
     if any(np.any(array != 0) for array in behind):
         raise InputError("it has numbers where no point is")
     if not SMALLEST_SCALE <= support.scale[0] <= LARGEST_SCALE or not np.isfinite(support.coef).all():
@@ -114,16 +121,18 @@ def check(support: Support, kernel: Kernel, rows: int, room: int | None) -> None
         raise InputError("its points are not those that its kernel has seen")
 
 
-@hot
+@hot_inline
 def values(source: Source, points: Matrix, size: int, x: Vector, k: Vector) -> None:
-    """k[i] ← k(x_i, x) for the first `size` points."""
-    if source.codes.size == 0:
-        k[:size] = source.given[0]
-    else:
+    """k[i] ← k(x_i, x) for the first `size` points, in columns."""
+    if source.code >= 0:
+        leaf(source.code, source.first, source.second, points, size, x, k)
+    elif source.code == COMPOSED:
         row(source.codes, source.params, points, size, x, k)
+    else:
+        k[: source.given.shape[1]] = source.given[0]
 
 
-@hot
+@hot_inline
 def evaluate(source: Source, f: Sum, x: Vector, k: Vector) -> float:
     """f(x); k[i] ← k(x_i, x)."""
     n = f.size[0]
@@ -131,23 +140,23 @@ def evaluate(source: Source, f: Sum, x: Vector, k: Vector) -> float:
     return float(f.scale[0] * np.dot(f.coef[:n], k[:n]))
 
 
-@hot
+@hot_inline
 def add(f: Sum, x: Vector, own: float, a: float, round: int) -> None:
     """f ← f + a k(x, ·); there is room."""
     put(f, f.size[0], x, own, a, round)
     f.size[0] += 1
 
 
-@hot
+@hot_inline
 def put(f: Sum, slot: int, x: Vector, own: float, a: float, round: int) -> None:
     """The point x with coefficient a takes the place of another."""
-    f.points[slot] = x
+    f.points[:, slot] = x
     f.coef[slot] = a / f.scale[0]
     f.own[slot] = own
     f.born[slot] = round
 
 
-@hot
+@hot_inline
 def shrink(f: Sum, factor: float) -> None:
     """f ← factor · f."""
     f.scale[0] *= factor
@@ -156,18 +165,18 @@ def shrink(f: Sum, factor: float) -> None:
         f.scale[0] = 1.0
 
 
-@hot
+@hot_inline
 def oldest(f: Sum) -> int:
     """The slot of the point that came first."""
     return int(np.argmin(f.born[: f.size[0]]))
 
 
-@hot
+@hot_inline
 def is_full(f: Sum) -> bool:
     return bool(f.size[0] == f.coef.size)
 
 
-@hot
+@hot_inline
 def is_mistake(score: float, y: float) -> bool:
     """sign(0) = +1."""
     return (score >= 0.0) != (y > 0.0)

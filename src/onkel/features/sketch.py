@@ -13,7 +13,7 @@ counter-based generator draws for the point's number. So S is never stored.
 >>> sketch = Sketching(size=100, landmarks=40, rank=25, blocks=1, growing=False, room=0, seed=0)
 >>> state = sketch.init(dim=2)
 >>> K = sketch.build(state, onkel.Gaussian(), X)
->>> Phi = K[:, state.numbers] @ state.map
+>>> Phi = K[:, state.numbers] @ state.map[: state.width]
 >>> bool(np.linalg.norm(Phi @ Phi.T - K) < 0.1 * np.linalg.norm(K))
 True
 """
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from onkel._jit import hot
+from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels import Kernel
@@ -37,15 +37,22 @@ UPDATES_TO_REBUILD = 50  # a truncated update loses what grows slowly; so often 
 LARGEST_MISMATCH = 1e-6  # between a sketch and what its points say it should be, relative to its size
 
 
+LANES = 8  # compiled code treats so many landmarks at once, and the last few, if they are fewer, slowly: Z has zeros for the rest
+
+
+def in_lanes(count: int) -> int:
+    return -(-count // LANES) * LANES
+
+
 @dataclass
 class Sketch:
-    landmarks: Matrix  # (m, dim)  their points
+    landmarks: Matrix  # (dim, m₈)  their points, in columns; m₈ is m, or the next multiple of LANES
     numbers: Counts  # (m,)  which of the sketched points they are, from 0
     pm: Matrix  # (p, m)  Φ_pm
     pp: Matrix  # (p, p)  Φ_pp
     vectors: Matrix  # (p, k)  V
     values: Vector  # (k,)  Σ, descending
-    map: Matrix  # (m, k)  Z
+    map: Matrix  # (m₈, k)  Z
     width: int = 0  # landmarks in use; zeros behind them
     updates: int = 0  # points that joined after the start
 
@@ -66,14 +73,14 @@ class Sketching:
         """A sketch of nothing."""
         m, p, k = self._most, self.size, self.rank
         return Sketch(
-            np.zeros((m, dim)), np.zeros(m, np.int64), np.zeros((p, m)), np.zeros((p, p)),
-            np.zeros((p, k)), np.zeros(k), np.zeros((m, k)),
+            np.zeros((dim, in_lanes(m))), np.zeros(m, np.int64), np.zeros((p, m)), np.zeros((p, p)),
+            np.zeros((p, k)), np.zeros(k), np.zeros((in_lanes(m), k)),
         )  # fmt: skip
 
     def footprint(self, dim: int) -> int:
         """The bytes that `init` will hold."""
         m, p, k = self._most, self.size, self.rank
-        return 8 * (m * (dim + 1 + p + k) + p * (p + k) + k + 2)
+        return 8 * (in_lanes(m) * (dim + k) + m * (1 + p) + p * (p + k) + k + 2)
 
     @property
     def _most(self) -> int:
@@ -86,7 +93,7 @@ class Sketching:
         coins = np.array([uniform(self.seed, i, 0) for i in range(len(points))])
         chosen = np.sort(np.argsort(coins, kind="stable")[: self.landmarks])
         m = state.width = self.landmarks
-        state.numbers[:m], state.landmarks[:m] = chosen, points[chosen]
+        state.numbers[:m], state.landmarks[:, :m] = chosen, points[chosen].T
         state.pm[:, :m] = self._sketched(K[:, chosen])
         state.pp[:] = self._sketched(np.ascontiguousarray(self._sketched(K).T))
         state.vectors, state.values = leading(state.pp, self.rank)
@@ -102,7 +109,7 @@ class Sketching:
         state.pp += np.outer(s, u) + np.outer(u, s) + own * np.outer(s, s)
         state.updates += 1
         if m < self._most and uniform(self.seed, number, 0) < self.landmarks / self._at_first(state, number):
-            state.numbers[m], state.landmarks[m], state.pm[:, m] = number, x, u + own * s
+            state.numbers[m], state.landmarks[:, m], state.pm[:, m] = number, x, u + own * s
             state.width += 1
         if truncated and state.updates % UPDATES_TO_REBUILD:
             state.vectors, state.values = updated(state.vectors, state.values, s, u, own)
@@ -136,7 +143,7 @@ class Sketching:
         if not self.landmarks <= m <= self._most or not 0 <= state.updates <= self.room:
             raise InputError("its sketch has other sizes than its settings say")
         if np.any(np.diff(numbers, prepend=-1, append=len(points)) <= 0) or not np.array_equal(
-            state.landmarks[:m], points[numbers]
+            state.landmarks[:, :m].T, points[numbers]
         ):
             raise InputError("its landmarks are not points of its sketch")
         K = kernel.values(points, points)
@@ -171,11 +178,19 @@ def _sketch(seed: int, blocks: int, first: int, A: Matrix, out: Matrix) -> None:
                 out[column, j] += sign * A[i, j]
 
 
-@hot
+@hot_inline
 def embed(k: Vector, width: int, Z: Matrix, phi: Vector) -> None:
     """φ ← Zᵀk, for the first `width` kernel values."""
     phi[:] = 0.0
-    for j in range(width):
-        kj, Zj = k[j], Z[j]
+    j = 0
+    while j + 4 <= width:  # four rows a pass: φ is read and written a quarter as often
+        k0, k1, k2, k3 = k[j], k[j + 1], k[j + 2], k[j + 3]
+        Z0, Z1, Z2, Z3 = Z[j], Z[j + 1], Z[j + 2], Z[j + 3]
         for c in range(phi.size):
-            phi[c] += kj * Zj[c]
+            phi[c] += k0 * Z0[c] + k1 * Z1[c] + k2 * Z2[c] + k3 * Z3[c]
+        j += 4
+    while j < width:
+        k0, Z0 = k[j], Z[j]
+        for c in range(phi.size):
+            phi[c] += k0 * Z0[c]
+        j += 1

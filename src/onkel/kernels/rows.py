@@ -9,6 +9,9 @@ the front of what is left of `params`:
     LINEAR                        x·z
     ADD, MULTIPLY                 the two rows on top of the stack become one
 
+The points of D lie in columns, (dim, room): then one pass over a coordinate serves all points at once, in vector registers, which
+makes a row of a hundred points in eight dimensions three times as fast as with a point in each row.
+
 The exponential is our own, for two reasons. A loop over it uses vector registers, which makes a Gaussian row twice as fast as with
 the C library's. And its bits depend neither on that library nor on the place of a value in the row.
 """
@@ -19,7 +22,7 @@ import math
 
 import numpy as np
 
-from onkel._jit import compiled_or, hot, hot_strict
+from onkel._jit import compiled_or, hot, hot_inline, hot_strict
 from onkel._types import Counts, Matrix, Vector
 
 GAUSSIAN, LAPLACIAN, POLYNOMIAL, LINEAR, ADD, MULTIPLY = range(6)
@@ -28,41 +31,32 @@ _PARAMETERS = (1, 1, 2, 0)  # how many each leaf takes
 _LEAST_EXPONENT = -708.0  # e⁻⁷⁰⁸ is about the smallest normal float64; below it we give 0
 _LOG2_E = math.log2(math.e)
 _LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")  # the high part times n is exact
-_TAYLOR = tuple(1.0 / math.factorial(k) for k in range(13, -1, -1))  # on |r| ≤ ln 2 / 2 the next term is below 5e-18
+_TAYLOR = tuple(1.0 / math.factorial(k) for k in range(14))  # on |r| ≤ ln 2 / 2 the next term is below 5e-18
 
 
-def row_twin(codes: Counts, params: Vector, D: Matrix, size: int, x: Vector, out: Vector) -> float:
-    """`row` in NumPy, for runs with the compiler off."""
-    rows, stack, at = np.vstack([D[:size], x]), list[Vector](), 0
-    for code in codes:
-        if code in (ADD, MULTIPLY):
-            other = stack.pop()
-            stack[-1] = stack[-1] + other if code == ADD else stack[-1] * other
-        else:
-            stack.append(_leaf_twin(code, params[at:], rows, x))
-            at += _PARAMETERS[code]
-    out[:size] = stack[0][:size]
-    return float(stack[0][size])
-
-
-def _leaf_twin(code: int, params: Vector, rows: Matrix, x: Vector) -> Vector:
+def leaf_twin(code: int, first: float, second: float, D: Matrix, size: int, x: Vector, out: Vector) -> float:
+    """`leaf` in NumPy, for runs with the compiler off."""
+    rows = np.vstack([D[:, :size].T, x])
     if code == GAUSSIAN:
-        return _exponentials_twin(np.sum((rows - x) ** 2, axis=1) * (-0.5 / params[0] ** 2))
-    if code == LAPLACIAN:
-        return _exponentials_twin(np.sum(np.abs(rows - x), axis=1) * (-1.0 / params[0]))
-    products = np.sum(rows * x, axis=1)
-    return np.asarray((products + params[1]) ** int(params[0])) if code == POLYNOMIAL else products
+        values = _exponentials_twin(np.sum((rows - x) ** 2, axis=1) * (-0.5 / first**2))
+    elif code == LAPLACIAN:
+        values = _exponentials_twin(np.sum(np.abs(rows - x), axis=1) * (-1.0 / first))
+    else:
+        products = np.sum(rows * x, axis=1)
+        values = (products + second) ** int(first) if code == POLYNOMIAL else products
+    out[:size] = values[:size]
+    return float(values[size])
 
 
 def _exponentials_twin(a: Vector) -> Vector:
     return np.where(a >= _LEAST_EXPONENT, np.exp(np.maximum(a, _LEAST_EXPONENT)), 0.0)
 
 
-@compiled_or(row_twin)
+@hot
 def row(codes: Counts, params: Vector, D: Matrix, size: int, x: Vector, out: Vector) -> float:
-    """out[i] ← k(D[i], x) for i < size. Returns k(x, x)."""
+    """out[i] ← k(D[:, i], x) for i < size. Returns k(x, x)."""
     if codes.size == 1:
-        return _leaf(codes[0], params, D, size, x, out)
+        return leaf(codes[0], *_numbers(params), D, size, x, out)
     leaves = (codes.size + 1) // 2
     stack, own = np.empty((leaves, size)), np.empty(leaves)
     top = 0  # rows on the stack
@@ -76,7 +70,7 @@ def row(codes: Counts, params: Vector, D: Matrix, size: int, x: Vector, out: Vec
             stack[top - 1] *= stack[top]
             own[top - 1] *= own[top]
         else:
-            own[top] = _leaf(code, params, D, size, x, stack[top])
+            own[top] = leaf(code, *_numbers(params), D, size, x, stack[top])
             params = params[_PARAMETERS[code] :]
             top += 1
     out[:size] = stack[0]
@@ -86,64 +80,85 @@ def row(codes: Counts, params: Vector, D: Matrix, size: int, x: Vector, out: Vec
 @hot
 def gram(codes: Counts, params: Vector, X: Matrix, Z: Matrix, out: Matrix) -> None:
     """out ← k(X, Z)."""
+    D = Z.T.copy()
     for i in range(X.shape[0]):
-        row(codes, params, Z, Z.shape[0], X[i], out[i])
+        row(codes, params, D, Z.shape[0], X[i], out[i])
 
 
 @hot
 def diagonal(codes: Counts, params: Vector, X: Matrix, out: Vector) -> None:
     """out[i] ← k(X[i], X[i])."""
-    nothing = np.empty(0)
+    if codes.size == 1 and codes[0] in (GAUSSIAN, LAPLACIAN):
+        out[:] = 1.0
+        return
+    nobody, nothing = np.empty((X.shape[1], 0)), np.empty(0)
     for i in range(X.shape[0]):
-        out[i] = row(codes, params, X, 0, X[i], nothing)
+        out[i] = row(codes, params, nobody, 0, X[i], nothing)
 
 
 @hot
-def _leaf(code: int, params: Vector, D: Matrix, size: int, x: Vector, out: Vector) -> float:
+def _numbers(params: Vector) -> tuple[float, float]:
+    """The first two parameters, as far as there are so many."""
+    return params[0] if params.size > 0 else 0.0, params[1] if params.size > 1 else 0.0
+
+
+@compiled_or(leaf_twin)
+def leaf(code: int, first: float, second: float, D: Matrix, size: int, x: Vector, out: Vector) -> float:
+    """`row` for a kernel that is neither a sum nor a product, with its parameters as numbers."""
     if code == GAUSSIAN:
-        for i in range(size):
-            out[i] = _squared_distance(D[i], x)
-        _exponentials(out, size, -0.5 / (params[0] * params[0]))
+        _squared_distances(D, size, x, out)
+        _exponentials(out, size, -0.5 / (first * first))
         return 1.0
     if code == LAPLACIAN:
-        for i in range(size):
-            out[i] = _absolute_distance(D[i], x)
-        _exponentials(out, size, -1.0 / params[0])
+        _absolute_distances(D, size, x, out)
+        _exponentials(out, size, -1.0 / first)
         return 1.0
-    for i in range(size):
-        out[i] = _product(D[i], x)
-    own = _product(x, x)
+    _products(D, size, x, out)
+    own = 0.0
+    for j in range(x.size):
+        own += x[j] * x[j]
     if code == POLYNOMIAL:
-        degree, offset = int(params[0]), params[1]
+        degree, offset = int(first), second
         for i in range(size):
             out[i] = _power(out[i] + offset, degree)
         own = _power(own + offset, degree)
     return own
 
 
-@hot
-def _squared_distance(z: Vector, x: Vector) -> float:
-    total = 0.0
+@hot_inline
+def _squared_distances(D: Matrix, size: int, x: Vector, out: Vector) -> None:
+    for i in range(size):
+        out[i] = 0.0
+    whole = x.size // 4 * 4
+    for j in range(0, whole, 4):  # four coordinates a pass: out is read and written a quarter as often
+        x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]
+        for i in range(size):
+            a, b, c, d = D[j, i] - x0, D[j + 1, i] - x1, D[j + 2, i] - x2, D[j + 3, i] - x3
+            out[i] += (a * a + b * b) + (c * c + d * d)
+    for j in range(whole, x.size):
+        for i in range(size):
+            a = D[j, i] - x[j]
+            out[i] += a * a
+
+
+@hot_inline
+def _absolute_distances(D: Matrix, size: int, x: Vector, out: Vector) -> None:
+    for i in range(size):
+        out[i] = 0.0
     for j in range(x.size):
-        difference = z[j] - x[j]
-        total += difference * difference
-    return total
+        xj = x[j]
+        for i in range(size):
+            out[i] += abs(D[j, i] - xj)
 
 
-@hot
-def _absolute_distance(z: Vector, x: Vector) -> float:
-    total = 0.0
+@hot_inline
+def _products(D: Matrix, size: int, x: Vector, out: Vector) -> None:
+    for i in range(size):
+        out[i] = 0.0
     for j in range(x.size):
-        total += abs(z[j] - x[j])
-    return total
-
-
-@hot
-def _product(z: Vector, x: Vector) -> float:
-    total = 0.0
-    for j in range(x.size):
-        total += z[j] * x[j]
-    return total
+        xj = x[j]
+        for i in range(size):
+            out[i] += D[j, i] * xj
 
 
 @hot
@@ -165,13 +180,17 @@ def _exponentials(v: Vector, size: int, factor: float) -> None:
 def _exponential(a: float) -> float:
     """eᵃ for a ≤ 0, to 1.2 units in the last place: a = n ln 2 + r, then 2ⁿ times the Taylor polynomial of eʳ.
 
+    The polynomial is summed in pairs, so that no step waits for all before it, but for 1 + (r + …), where the digits are decided.
     Strict arithmetic: were a − n·high − n·low reassociated, r would lose its last digits.
     """
     clamped = max(a, _LEAST_EXPONENT)
     n = np.rint(clamped * _LOG2_E)
     r = (clamped - n * _LN2_HIGH) - n * _LN2_LOW
-    polynomial = 0.0
-    for coefficient in _TAYLOR:
-        polynomial = polynomial * r + coefficient
+    square, t = r * r, _TAYLOR
+    fourth = square * square
+    low = (t[2] + t[3] * r) + (t[4] + t[5] * r) * square
+    middle = (t[6] + t[7] * r) + (t[8] + t[9] * r) * square
+    high = (t[10] + t[11] * r) + (t[12] + t[13] * r) * square
+    polynomial = 1.0 + (r + square * (low + fourth * (middle + fourth * high)))
     biased = np.int64(np.int32(n)) + np.int64(1023)  # through int32, which every vector unit converts
     return polynomial * np.int64(biased << np.int64(52)).view(np.float64) if a >= _LEAST_EXPONENT else 0.0  # the bits of 2ⁿ

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel._jit import hot
+from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel._validate import instance, real
 from onkel.dictionary.support import Sum, add, evaluate, oldest, put, shrink
@@ -101,7 +101,7 @@ def descend(block: Block, f: Sum, round: int, rule: Rule, most: int, stops: bool
     return int(block.X.shape[0])
 
 
-@hot
+@hot_inline
 def descent_round(w: Vector, z: Vector, y: float, learn: bool, rule: Rule) -> float:
     """Score the row of coordinates z, then learn it where it lost something."""
     score = float(np.dot(w, z))

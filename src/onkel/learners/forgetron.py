@@ -77,7 +77,7 @@ class Forgetron(Supported):
         """Refuse a state that `init` and `learn` cannot have made."""
         support.check(state.support, self.kernel, state.rows, self.budget)
         size = int(state.support.size[0])
-        points = state.support.points[:size]
+        points = state.support.known
         gram = np.zeros_like(state.gram)
         gram[:size, :size] = self.kernel.values(points, points)
         if not np.allclose(gram, state.gram, rtol=1e-12, atol=0.0):

@@ -29,18 +29,18 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from onkel._jit import hot
+from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel._validate import flag, real
 from onkel.dictionary import support
 from onkel.dictionary.support import Support, values
-from onkel.features.sketch import Sketch, embed
+from onkel.features.sketch import Sketch, embed, in_lanes
 from onkel.learners.newton import SMALLEST_VARIANCE, Steps, check_steps, slope_of, steps, weight_of_gradient, within
 from onkel.learners.newton import Slope as Loss
 from onkel.learners.protocol import check_sizes
 from onkel.learners.sketched import Sketched
 from onkel.learners.supported import Block
-from onkel.linalg.factor import check_factor, solve_row, solve_upper, stretch
+from onkel.linalg.factor import check_factor, solve_row, solve_upper, stretch, workspace
 from onkel.losses import slope
 
 
@@ -112,7 +112,8 @@ class FORKS(Sketched):
         rule = Rule(
             slope_of(self.loss), steps(self), self.alpha, self.clip, self.lam, self.step_uses_old_matrix, self.project_on_current
         )
-        return _learn(block, sketch.landmarks, sketch.width, sketch.map, state.matrix, state.coef, rule, due, round, scores)
+        width = in_lanes(sketch.width)
+        return _learn(block, sketch.landmarks, width, sketch.map, state.matrix, state.coef, rule, due, round, scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
@@ -130,60 +131,67 @@ def _learn(
     block: Block, landmarks: Matrix, width: int, Z: Matrix, R: Matrix, c: Matrix, rule: Rule, due: int, round: int, scores: Vector
 ) -> int:
     """Score, then learn, rows, up to that of the round that is `due`, which is scored alone: how many."""
-    k, phi, z, g = np.empty(width), np.empty(c.size), np.empty(c.size), np.empty(c.size)
+    rank = Z.shape[1]
+    k, phi, z, g, work = np.zeros(width), np.empty(rank), np.empty(rank), np.empty(rank), workspace(rank)
     for i in range(block.X.shape[0]):
         learn = block.weight[i] > 0.0
         values(block.kernel, landmarks, width, block.X[i], k)
         embed(k, width, Z, phi)
-        is_due = learn and round == due
-        scores[i] = _round(R, c, phi, z, g, block.own[i], block.y[i], learn and not is_due, rule, round + 1)
-        if is_due:
+        z[:] = phi
+        full, q = _score(R, c, z)
+        scores[i] = full if rule.on_current else within(full, rule.clip)
+        if learn and round == due:
             return i + 1
         if learn:
+            if not rule.on_current:
+                _project(c, z, q, full - scores[i], block.own[i], rule.alpha)
+            slope_now = slope(rule.loss[0], rule.loss[1], scores[i], block.y[i])
+            if slope_now != 0.0:
+                _step(R, c, z, slope_now, rule, round + 1, g, work)
+            if rule.on_current:
+                full, q = _score(R, c, phi)
+                _project(c, phi, q, full - within(full, rule.clip), block.own[i], rule.alpha)
             round += 1
     return int(block.X.shape[0])
 
 
-@hot
-def _round(
-    R: Matrix, c: Matrix, phi: Vector, z: Vector, g: Vector, own: float, y: float, learn: bool, rule: Rule, round: int
-) -> float:
-    """Score the row of coordinates φ, then learn it: with z = R⁻ᵀφ and c = Rw, w·φ = c·z and φᵀA⁻¹φ = z·z."""
-    z[:] = phi
+@hot_inline
+def _score(R: Matrix, c: Matrix, z: Vector) -> tuple[float, float]:
+    """w·φ = z·c and φᵀA⁻¹φ = z·z, for z ← R⁻ᵀφ and c = Rw."""
     solve_row(R, z)
-    full = float(np.dot(c[0], z))
-    score = full if rule.on_current else within(full, rule.clip)
-    if not learn:
-        return score
-    if not rule.on_current:
-        _project(c, z, full - score, own, rule.alpha)
-    slope_now = slope(rule.loss[0], rule.loss[1], score, y)
-    if slope_now != 0.0:
-        for j in range(z.size):
-            g[j] = slope_now * z[j]  # R⁻ᵀG
-        if rule.lam > 0.0:
-            _add_regulariser(R, c, rule.lam, g)
-        eta = weight_of_gradient(rule.steps, round)
-        length = 1.0 if rule.old_matrix else 1.0 / (1.0 + eta * np.dot(g, g))
-        for j in range(z.size):
-            c[0, j] -= length * g[j]
-        if eta > 0.0:
-            stretch(R, c, np.sqrt(eta) * g)
-    if rule.on_current:
-        z[:] = phi
-        solve_row(R, z)
-        now = float(np.dot(c[0], z))
-        _project(c, z, now - within(now, rule.clip), own, rule.alpha)
-    return score
+    full, q = 0.0, 0.0
+    for j in range(z.size):
+        full += c[0, j] * z[j]
+        q += z[j] * z[j]
+    return full, q
 
 
-@hot
-def _project(c: Matrix, z: Vector, excess: float, own: float, alpha: float) -> None:
-    """w ← w − (h/q) A⁻¹φ, with h the excess and q = φᵀA⁻¹φ, unless q is rounding."""
-    q = np.dot(z, z)
+@hot_inline
+def _project(c: Matrix, z: Vector, q: float, excess: float, own: float, alpha: float) -> None:
+    """w ← w − (h/q) A⁻¹φ, h the excess, unless q is rounding."""
     if excess != 0.0 and alpha * q > SMALLEST_VARIANCE * own:
         for j in range(z.size):
             c[0, j] -= excess / q * z[j]
+
+
+@hot_inline
+def _step(R: Matrix, c: Matrix, z: Vector, slope: float, rule: Rule, round: int, g: Vector, work: Matrix) -> None:
+    """A ← A + η GGᵀ, w ← w − A⁻¹G, where g ← R⁻ᵀG."""
+    for j in range(z.size):
+        g[j] = slope * z[j]
+    if rule.lam > 0.0:
+        _add_regulariser(R, c, rule.lam, g)
+    eta = weight_of_gradient(rule.steps, round)
+    square = 0.0
+    for j in range(g.size):
+        square += g[j] * g[j]
+    length = 1.0 if rule.old_matrix else 1.0 / (1.0 + eta * square)
+    root = np.sqrt(eta)
+    for j in range(g.size):
+        c[0, j] -= length * g[j]
+        g[j] *= root
+    if eta > 0.0:
+        stretch(R, c, g, work)
 
 
 @hot

@@ -84,8 +84,10 @@ def within(score: float, clip: float) -> float:
 
 
 @hot
-def newton_round(R: Matrix, c: Matrix, z: Vector, own: float, y: float, learn: bool, rule: Rule, round: int) -> float:
-    """Score the row with coordinates z and squared norm `own`, then learn it; z becomes R⁻ᵀz."""
+def newton_round(
+    R: Matrix, c: Matrix, z: Vector, own: float, y: float, learn: bool, rule: Rule, round: int, work: Matrix
+) -> float:  # fmt: skip
+    """Score the row with coordinates z and squared norm `own`, then learn it; z is used up."""
     loss, steps, alpha, clip = rule
     solve_row(R, z)
     full = float(np.dot(c[0], z))
@@ -94,5 +96,5 @@ def newton_round(R: Matrix, c: Matrix, z: Vector, own: float, y: float, learn: b
         h, g = full - score, slope(loss[0], loss[1], score, y)
         q = np.dot(z, z)
         shift = h / q if alpha * q > SMALLEST_VARIANCE * own else 0.0
-        newton(R, c, z, shift, g, weight_of_gradient(steps, round))
+        newton(R, c, z, shift, g, weight_of_gradient(steps, round), work)
     return score

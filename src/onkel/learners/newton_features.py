@@ -31,7 +31,7 @@ from onkel.features.compose import check_features
 from onkel.learners.featured import Featured
 from onkel.learners.newton import Rule, check_newton, newton_round, rule
 from onkel.learners.protocol import check_sizes
-from onkel.linalg.factor import check_factor
+from onkel.linalg.factor import check_factor, workspace
 from onkel.losses import Loss, Square
 
 
@@ -82,8 +82,9 @@ class NewtonFeatures(Featured):
 @hot
 def _learn(Z: Matrix, y: Vector, weight: Vector, R: Matrix, c: Matrix, rows: int, rule: Rule, scores: Vector) -> None:
     """Score, then learn, each row of Z."""
+    work = workspace(Z.shape[1])
     for i in range(Z.shape[0]):
         learn = weight[i] > 0.0
-        scores[i] = newton_round(R, c, Z[i], np.dot(Z[i], Z[i]), y[i], learn, rule, rows + 1)
+        scores[i] = newton_round(R, c, Z[i], np.dot(Z[i], Z[i]), y[i], learn, rule, rows + 1, work)
         if learn:
             rows += 1

@@ -90,7 +90,7 @@ class NOGD(Descending):
         return used
 
     def _switch(self, state: Any) -> None:
-        points = state.support.points
+        points = state.support.known
         V, eigenvalues = leading(self.kernel.values(points, points), self.rank)
         roots = np.sqrt(np.where(eigenvalues > SMALLEST_EIGENVALUE * eigenvalues[0], eigenvalues, 0.0))
         state.map[:] = V * np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0.0)
@@ -115,9 +115,9 @@ class NOGD(Descending):
 
 @hot
 def follow(block: Block, points: Matrix, width: int, Z: Matrix, w: Vector, rule: Rule, due: int, round: int, scores: Vector) -> int:
-    """Score, then learn, rows in the coordinates φ = Zᵀk of the first `width` points, up to that of the round that is `due`, which
-    is scored alone: how many."""
-    k, phi = np.empty(width), np.empty(w.size)
+    """Score, then learn, rows in the coordinates φ = Zᵀk of the first `width` points, in columns, up to the row of the round
+    that is `due`, which is scored alone: how many."""
+    k, phi = np.zeros(width), np.empty(w.size)
     for i in range(block.X.shape[0]):
         learn = block.weight[i] > 0.0
         values(block.kernel, points, width, block.X[i], k)

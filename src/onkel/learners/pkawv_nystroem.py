@@ -41,7 +41,7 @@ from onkel.dictionary.dictionary import Rule, is_taken
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.protocol import check_room, check_sizes, check_wider
 from onkel.linalg.cholesky import solve
-from onkel.linalg.factor import border, check_factor, learn_solved, solve_row
+from onkel.linalg.factor import border, check_factor, learn_solved, solve_row, workspace
 from onkel.state import growing
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
@@ -215,7 +215,7 @@ def _learn(
     """
     K, own, Y, weight = block
     spanning, whitening, R, c = form
-    l, z = np.empty(K.shape[1]), np.empty(spanning.size)
+    l, z, work = np.empty(K.shape[1]), np.empty(spanning.size), workspace(spanning.size)
     strained, left = 0, False
     for i in range(K.shape[0]):
         k, learns = K[i], weight[i] > 0.0
@@ -235,7 +235,7 @@ def _learn(
             scores[i, o] = np.dot(c[o], z) / shrink
         if learns:
             root = np.sqrt(weight[i])
-            learn_solved(R, c, root * z, root * Y[i])
+            learn_solved(R, c, root * z, root * Y[i], work)
             rows += 1
             if weight[i] * s > LARGEST_LEVERAGE:
                 strained += 1

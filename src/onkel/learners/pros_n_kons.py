@@ -44,7 +44,7 @@ from onkel.kernels import Gaussian, Kernel
 from onkel.learners.newton import Rule, check_labels, check_newton, newton_round, rule
 from onkel.learners.protocol import check_sizes
 from onkel.linalg.cholesky import solve
-from onkel.linalg.factor import border, check_factor
+from onkel.linalg.factor import border, check_factor, workspace
 from onkel.losses import Loss, Square
 from onkel.state import growing
 
@@ -169,13 +169,13 @@ def _learn(
 ) -> tuple[int, bool, int]:  # fmt: skip
     """Rounds up to the first whose point joins: how many were done, whether the last one's joins, the new count of rows learnt."""
     spanning, whitening, R, c = form
-    l, z = np.empty(K.shape[1]), np.empty(spanning.size)
+    l, z, work = np.empty(K.shape[1]), np.empty(spanning.size), workspace(spanning.size)
     for i in range(K.shape[0]):
         k, learn = K[i], weight[i] > 0.0
         for j in range(z.size):
             z[j] = k[spanning[j]]
         solve(whitening, z.size, z)
-        scores[i] = newton_round(R, c, z, own[i], y[i], learn, rule, rows + 1)
+        scores[i] = newton_round(R, c, z, own[i], y[i], learn, rule, rows + 1, work)
         if learn:
             rows += 1
         if learn and asks and is_taken(sampling, k, own[i], seed, rows - 1, l):

@@ -28,7 +28,7 @@ from onkel._types import Matrix, Vector
 from onkel.dictionary import support
 from onkel.dictionary.support import Support
 from onkel.errors import InputError
-from onkel.features.sketch import Sketch
+from onkel.features.sketch import Sketch, in_lanes
 from onkel.learners.descent import check_step, rule
 from onkel.learners.nogd import follow
 from onkel.learners.protocol import check_sizes
@@ -66,14 +66,14 @@ class SkeGD(Sketched):
 
     def _steps(self, state: Any, block: Block, round: int, due: int, scores: Vector) -> int:
         sketch, descent = state.sketch, rule(self.loss, self.step, self.lam)
-        return follow(block, sketch.landmarks, sketch.width, sketch.map, state.weights, descent, due, round, scores)
+        return follow(block, sketch.landmarks, in_lanes(sketch.width), sketch.map, state.weights, descent, due, round, scores)
 
     def _start(self, state: Any, weights: Vector) -> None:
         state.weights[:] = weights
 
     def _go_on(self, state: Any, Z: Matrix) -> None:
         width = state.sketch.width
-        landmarks = state.sketch.landmarks[:width]
+        landmarks = np.ascontiguousarray(state.sketch.landmarks[:, :width].T)
         K = self.kernel.values(landmarks, landmarks)
         state.weights[:] = least_squares(K @ state.sketch.map[:width], K @ (Z[:width] @ state.weights))
 

@@ -97,7 +97,7 @@ class Sketched(Descending):
         return bool(state.support.size[0] >= self._buffer)
 
     def _points(self, state: Any) -> Matrix:
-        landmarks: Matrix = state.sketch.landmarks[: state.sketch.width]
+        landmarks: Matrix = state.sketch.landmarks[:, : state.sketch.width]
         return landmarks if self._is_built(state) else super()._points(state)
 
     @abstractmethod
@@ -152,7 +152,7 @@ class Sketched(Descending):
         size = int(state.support.size[0])
         if state.sketch.updates != max(size - self._buffer, 0):
             raise InputError("it has made another number of updates than its points say")
-        self._sketching.check(state.sketch, self.kernel, state.support.known if self._is_built(state) else state.support.points[:0])
+        self._sketching.check(state.sketch, self.kernel, state.support.known[: size if self._is_built(state) else 0])
 
     def notes(self, state: Any) -> list[str]:
         """What a person should know of this state, one sentence each."""

@@ -17,7 +17,7 @@ from onkel.kernels import Kernel
 from onkel.learners.protocol import check_room, check_sizes, tasks_of
 from onkel.state import copied
 
-ROWS_AT_ONCE = 256  # room is made for so many rows at a time
+ROWS_AT_ONCE = 256  # where the set grows, room is made for so many rows at a time
 
 
 class Block(NamedTuple):
@@ -54,9 +54,9 @@ class Supported(ABC):
         """Score, then learn, the first rows of a block, one at least: how many. There is room for all of them."""
 
     def _points(self, state: Any) -> Matrix:
-        """The points whose kernel values a row needs."""
-        known: Matrix = state.support.known
-        return known
+        """The points whose kernel values a row needs, in columns."""
+        points: Matrix = state.support.points[:, : state.support.size[0]]
+        return points
 
     @property
     def _may_fail(self) -> bool:
@@ -86,7 +86,7 @@ class Supported(ABC):
 
     def _rounds(self, state: Any, X: Matrix, y: Vector, weight: Vector) -> Vector:
         own, scores = self.kernel.diagonal(X), np.empty(len(X))
-        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE
+        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE if self._room is None else len(X)
         done = 0
         while done < len(X):
             now = slice(done, done + at_once)
@@ -101,7 +101,7 @@ class Supported(ABC):
         return scores
 
     def _make_room(self, f: Support, rows: int) -> None:
-        size, dim = int(f.size[0]) + rows, f.points.shape[1]
+        size, dim = int(f.size[0]) + rows, len(f.points)
         if size > len(f.coef):
             check_room(self, 2 * support.footprint(dim, size), "give it a budget, or take a learner that has one")
             support.make_room(f, size)

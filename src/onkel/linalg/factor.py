@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from onkel._jit import compiled_or, hot
+from onkel._jit import compiled_or, hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.linalg.blas import gemm_nt, solve_upper_transposed
 
+FEW = 16  # coordinates: with so few, rows of R are stretched one by one in plain loops
 ROUNDS = 8  # learnt in one pass over R, whose rows stay in the nearest cache meanwhile; passes end at absolute multiples
 SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
 SMALLEST_REMAINDER = 1e-7  # pivot² relative to its corner, below which a bordered R keeps fewer than about nine digits
@@ -215,15 +216,22 @@ def _stretch_rows(R_i: Vector, R_j: Vector, sums: Vector, T_i: Terms, T_j: Terms
 
 
 @hot
-def stretch(R: Matrix, c: Matrix, z: Vector) -> None:
+def workspace(r: int) -> Matrix:
+    """What `stretch` needs besides: taken once for many rows, since for a few coordinates it would cost as much as the work."""
+    return np.empty((4, r + 1))
+
+
+@hot_inline
+def stretch(R: Matrix, c: Matrix, z: Vector, work: Matrix) -> None:
     """A ← A + v vᵀ for v = Rᵀz, while θ = R⁻¹c stays as it is: R ← T R and c ← T c, where TᵀT = I + z zᵀ.
 
     T_ii = √(σ_i/σ_{i-1}) and T_ij = z_i z_j/√(σ_i σ_{i-1}) for j > i, with σ_i = 1 + z_0² + … + z_i². So row i of T R needs,
-    besides row i of R, only Σ_{k>i} z_k R_k, which is summed from below. Nothing is subtracted.
+    besides row i of R, only Σ_{k>i} z_k R_k, which is summed from below. Nothing is subtracted. `work` is of `workspace(r)`.
     """
     r = z.size
-    root, stretched, share, below = np.empty(r + 1), np.empty(r), np.empty(r), np.zeros(r)
+    root, stretched, share, below = work[0], work[1], work[2], work[3]
     root[0] = 1.0
+    below[:] = 0.0
     for i in range(r):
         root[i + 1] = root[i] + z[i] * z[i]
     for i in range(r + 1):  # apart from the sum, so that roots and divisions use vector registers
@@ -238,35 +246,50 @@ def stretch(R: Matrix, c: Matrix, z: Vector) -> None:
             x = c[o, i]
             c[o, i] = stretched[i] * x + share[i] * total
             total += z[i] * x
+    if r <= FEW:
+        for k in range(r):
+            i = r - 1 - k
+            t, u, zi = stretched[i], share[i], z[i]
+            for j in range(i, r):
+                x = R[i, j]
+                R[i, j] = t * x + u * below[j]
+                below[j] += zi * x
+        return
     i = r - 1
     while i > 0:
         above = (stretched[i - 1], share[i - 1], z[i - 1])
-        _stretch_rows(R[i, i - 1 :], R[i - 1, i - 1 :], below[i - 1 :], (stretched[i], share[i], z[i]), above)
+        _stretch_rows(R[i, i - 1 :], R[i - 1, i - 1 :], below[i - 1 : r], (stretched[i], share[i], z[i]), above)
         i -= 2
     if i == 0:
-        _stretch_row(R[0], below, stretched[0], share[0], z[0])
+        _stretch_row(R[0], below[:r], stretched[0], share[0], z[0])
 
 
 @hot
-def newton(R: Matrix, c: Matrix, z: Vector, shift: float, slope: float, eta: float) -> None:
-    """One Newton step in the direction v = Rᵀz: θ ← θ − shift A⁻¹v, then A ← A + η g² v vᵀ, then θ ← θ − g A⁻¹v, g the slope."""
+def newton(R: Matrix, c: Matrix, z: Vector, shift: float, slope: float, eta: float, work: Matrix) -> None:
+    """One Newton step in the direction v = Rᵀz: θ ← θ − shift A⁻¹v, then A ← A + η g² v vᵀ, then θ ← θ − g A⁻¹v, g the slope.
+
+    z is used up.
+    """
     gain = eta * slope * slope
     step = shift + slope / (1.0 + gain * np.dot(z, z))
     for i in range(z.size):
         c[0, i] -= step * z[i]
     if gain > 0.0:
-        stretch(R, c, np.sqrt(gain) * z)
+        root = np.sqrt(gain)
+        for i in range(z.size):
+            z[i] *= root
+        stretch(R, c, z, work)
 
 
 @hot
-def learn_solved(R: Matrix, c: Matrix, z: Vector, y: Vector) -> None:
+def learn_solved(R: Matrix, c: Matrix, z: Vector, y: Vector, work: Matrix) -> None:
     """Learn the row v = Rᵀz with labels y, for a caller that has z = R⁻ᵀv already, from scoring: θ ← θ + A⁻¹v (y − m)/(1 + s)."""
     s = np.dot(z, z)
     for o in range(y.size):
         step = (y[o] - np.dot(c[o], z)) / (1.0 + s)
         for i in range(z.size):
             c[o, i] += step * z[i]
-    stretch(R, c, z)
+    stretch(R, c, z, work)
 
 
 def border(R: Matrix, c: Matrix, column: Vector, corner: float, target: Vector, floor: float) -> tuple[Matrix, Matrix, bool]:
