@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import argparse
 import copy
-import os
 from functools import partial
 from math import exp
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +23,7 @@ import scipy.optimize
 from growth import console, exponent, table
 from numpy.typing import NDArray
 from rich.table import Table
+from streams import NARROW, cod_rna, stream
 from threadpoolctl import threadpool_limits
 from timing import Verdicts, in_turns, seconds
 
@@ -34,7 +33,7 @@ Array = NDArray[np.float64]
 Learner = Any
 
 LOSS = onkel.Logistic()  # its slope is never 0: every round is a whole one
-NARROW, WIDE, TURNS = 8, 64, 15  # columns of the generated streams; times a measurement is repeated
+WIDE, TURNS = 64, 15  # columns of a wide stream; times a measurement is repeated
 KONS_ROUNDS = (250, 500, 1000, 2000, 4000)
 FLOORS, SKETCHED_ROUNDS = (1e-12, 0.05, 0.2), (1000, 2000, 4000)
 LONG_ROUNDS = (2000, 4000, 8000, 16_000)
@@ -42,26 +41,6 @@ DENSE_ROUNDS = (300, 600, 1200, 2400)
 FULL_ROUNDS = tuple(2**k for k in range(11, 18))
 BUDGETS = (50, 100, 200, 400, 800)
 BUDGET, NUMPY_ROWS, KONS_ROWS = 100, 2000, 2000
-
-
-def stream(rows: int, dim: int = NARROW) -> tuple[Array, Array]:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(rows, dim))
-    return X, np.where(np.sin(X[:, 0]) + 0.1 * rng.normal(size=rows) < 0.0, -1.0, 1.0)
-
-
-def cod_rna() -> tuple[str, Array, Array]:
-    """The stream and its name."""
-    file = Path(os.environ.get("ONKEL_DATA", "")) / "cod-rna.npz"
-    if not file.is_file():
-        console.print("cod-rna.npz is not there (ONKEL_DATA=folder): a generated stream of its shape takes its place\n")
-        return "the stand-in for cod-rna", *stream(59_535)
-    with np.load(file) as arrays:
-        X, y = arrays["X"].astype(float), arrays["y"].astype(float)
-    order = np.random.default_rng(0).permutation(len(y))  # the file is sorted by class
-    scale, scaled = onkel.Standardize(), np.empty_like(X)
-    scale.write(scale.init(X.shape[1]), X[order], np.ones(len(X)), scaled, 0)
-    return "cod-rna", scaled, y[order]
 
 
 def states_at(learner: Learner, rounds: tuple[int, ...], X: Array, y: Array) -> dict[int, Any]:

@@ -127,7 +127,7 @@ def test_forks_is_the_newton_step_on_its_features() -> None:
     state, t = _stage_two(learner, X, y)
     newton = onkel.NewtonFeatures(_basis(state), onkel.SquaredHinge(), alpha=0.1, clip=1.0, curvature=0.5)
     other = newton.init(3)
-    other.coef[:] = state.coef
+    other.coef[:] = np.sqrt(0.1) * state.weights
     assert np.allclose(learner.learn(state, X[t:], y[t:]), newton.learn(other, X[t:], y[t:]), rtol=0.0, atol=1e-9)
 
 

@@ -178,19 +178,27 @@ def _sketch(seed: int, blocks: int, first: int, A: Matrix, out: Matrix) -> None:
                 out[column, j] += sign * A[i, j]
 
 
+@hot
+def padded(Z: Matrix, width: int) -> Matrix:
+    """The first rows of Z with zeros behind their columns, up to a multiple of LANES."""
+    wider = np.zeros((width, -(-Z.shape[1] // LANES) * LANES))
+    wider[:, : Z.shape[1]] = Z[:width]
+    return wider
+
+
 @hot_inline
 def embed(k: Vector, width: int, Z: Matrix, phi: Vector) -> None:
     """φ ← Zᵀk, for the first `width` kernel values."""
     phi[:] = 0.0
     j = 0
-    while j + 4 <= width:  # four rows a pass: φ is read and written a quarter as often
-        k0, k1, k2, k3 = k[j], k[j + 1], k[j + 2], k[j + 3]
-        Z0, Z1, Z2, Z3 = Z[j], Z[j + 1], Z[j + 2], Z[j + 3]
+    while j + 8 <= width:  # eight rows a pass: φ is read and written an eighth as often
+        k0, k1, k2, k3, k4, k5, k6, k7 = k[j], k[j + 1], k[j + 2], k[j + 3], k[j + 4], k[j + 5], k[j + 6], k[j + 7]
         for c in range(phi.size):
-            phi[c] += k0 * Z0[c] + k1 * Z1[c] + k2 * Z2[c] + k3 * Z3[c]
-        j += 4
+            first = (k0 * Z[j, c] + k1 * Z[j + 1, c]) + (k2 * Z[j + 2, c] + k3 * Z[j + 3, c])
+            second = (k4 * Z[j + 4, c] + k5 * Z[j + 5, c]) + (k6 * Z[j + 6, c] + k7 * Z[j + 7, c])
+            phi[c] += first + second
+        j += 8
     while j < width:
-        k0, Z0 = k[j], Z[j]
         for c in range(phi.size):
-            phi[c] += k0 * Z0[c]
+            phi[c] += k[j] * Z[j, c]
         j += 1

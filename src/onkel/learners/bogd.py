@@ -78,9 +78,9 @@ def _learn(block: Block, f: Sum, round: int, rule: Rule, scores: Vector) -> int:
             shrink(f, fade)
             if g != 0.0 and is_full(f):
                 coin = uniform(seed, round, 0)
-                slot = _leave_out_weighted(f, coin) if weighted else _leave_out(f, coin)
+                slot = _leave_out_weighted(f, coin, k) if weighted else _leave_out(f, coin)
                 put(f, slot, X[i], own[i], -step * g, round)
-                now = f.scale[0] * np.max(np.abs(f.coef))
+                now = f.scale[0] * _largest(f.coef)
                 if now > largest:
                     shrink(f, largest / now)
             elif g != 0.0:
@@ -98,19 +98,35 @@ def _leave_out(f: Sum, coin: float) -> int:
 
 
 @hot
-def _leave_out_weighted(f: Sum, coin: float) -> int:
-    """The same, a point with a large part in f more rarely."""
-    count = f.coef.size
-    parts = np.abs(f.coef) * np.sqrt(f.own)
-    total = np.sum(parts)
-    chances = (1.0 - parts / total) / (count - 1.0) if total > 0.0 else np.full(count, 1.0 / count)
+def _leave_out_weighted(f: Sum, coin: float, parts: Vector) -> int:
+    """The same, a point with a large part in f more rarely. `parts` is room for as many numbers as there are points."""
+    count, total = f.coef.size, 0.0
+    for i in range(count):
+        parts[i] = abs(f.coef[i]) * np.sqrt(f.own[i])
+        total += parts[i]
+    scale = 1.0 / total if total > 0.0 else 0.0
+    rest = count - 1.0 if total > 0.0 else float(count)
     slot, so_far = count - 1, 0.0
     for i in range(count):
-        so_far += chances[i]
+        so_far += (1.0 - scale * parts[i]) / rest
         if coin < so_far:
             slot = i
             break
+    kept = f.coef[slot]
     for i in range(count):
-        if i != slot:
-            f.coef[i] /= 1.0 - chances[i]
+        f.coef[i] /= 1.0 - (1.0 - scale * parts[i]) / rest
+    f.coef[slot] = kept
     return slot
+
+
+@hot
+def _largest(coef: Vector) -> float:
+    """In size; four at a time, so that a comparison need not wait for the one before."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = coef.size // 4 * 4
+    for i in range(0, whole, 4):
+        a, b = max(a, abs(coef[i])), max(b, abs(coef[i + 1]))
+        c, d = max(c, abs(coef[i + 2])), max(d, abs(coef[i + 3]))
+    for i in range(whole, coef.size):
+        a = max(a, abs(coef[i]))
+    return max(max(a, b), max(c, d))

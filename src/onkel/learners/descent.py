@@ -103,8 +103,10 @@ def descend(block: Block, f: Sum, round: int, rule: Rule, most: int, stops: bool
 
 @hot_inline
 def descent_round(w: Vector, z: Vector, y: float, learn: bool, rule: Rule) -> float:
-    """Score the row of coordinates z, then learn it where it lost something."""
-    score = float(np.dot(w, z))
+    """Score the row of coordinates z (there may be more behind them), then learn it where it lost something."""
+    score = 0.0
+    for j in range(w.size):
+        score += w[j] * z[j]
     if learn:
         g = slope(rule.loss, rule.parameter, score, y)
         if g != 0.0:

@@ -30,7 +30,7 @@ from onkel._validate import instance, real, whole
 from onkel.dictionary import support
 from onkel.dictionary.support import Support, values
 from onkel.errors import InputError
-from onkel.features.sketch import embed
+from onkel.features.sketch import embed, padded
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.descent import Descending, Rule, check_loss, descend, descent_round, rule
 from onkel.learners.protocol import check_sizes
@@ -117,7 +117,8 @@ class NOGD(Descending):
 def follow(block: Block, points: Matrix, width: int, Z: Matrix, w: Vector, rule: Rule, due: int, round: int, scores: Vector) -> int:
     """Score, then learn, rows in the coordinates φ = Zᵀk of the first `width` points, in columns, up to the row of the round
     that is `due`, which is scored alone: how many."""
-    k, phi = np.zeros(width), np.empty(w.size)
+    Z = padded(Z, width)
+    k, phi = np.zeros(width), np.empty(Z.shape[1])
     for i in range(block.X.shape[0]):
         learn = block.weight[i] > 0.0
         values(block.kernel, points, width, block.X[i], k)
