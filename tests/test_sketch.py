@@ -240,3 +240,19 @@ def test_the_scale_of_the_sketch() -> None:
         S = matrix(sketching, 30)
         assert np.allclose(np.sum(S * S, axis=1), 1.0)
         assert np.allclose(sketched(sketching, X, 30).pp, S.T @ KERNEL(X, X) @ S, rtol=0.0, atol=1e-12)
+
+
+def test_the_sizes_that_the_theorem_asks_for() -> None:
+    """Settings that FORKS accepts; γ falls like ln T/√T, and with it the error stays bounded by a power of ln T."""
+    errors = []
+    for rows in (10**3, 10**5, 10**7):
+        sizes: dict[str, Any] = onkel.measure.bounds.forks_sizes(rows, rank=8, budget=100)
+        learner = onkel.FORKS(**sizes)
+        assert (learner.landmarks, learner.period) == (17, int(0.3 * (rows - 100)))
+        ratio = sizes["landmarks"] / sizes["sketch"]
+        assert ratio <= np.log(rows) / np.sqrt(rows)
+        errors.append(onkel.measure.bounds.forks_error(ratio, rows) / np.log(rows) ** 2)
+    assert max(errors) < 500.0
+    assert onkel.measure.bounds.forks_sizes(10**4, rank=1, budget=50)["landmarks"] == 1
+    with pytest.raises(onkel.InputError, match="coherence"):
+        onkel.measure.bounds.forks_sizes(10**4, rank=5, budget=50, coherence=-1.0)

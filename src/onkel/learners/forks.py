@@ -3,7 +3,7 @@
     φ(x) = Zᵀ k(landmarks, x),   |w·φ| ≤ C by projection,   G = ℓ'(w·φ, y) φ + λw,   A ← A + η GGᵀ,   w ← w − A⁻¹G
     an update:  Z of the truncated eigen-update of the sketch,  A = αI,  w = 0                  (stages: `onkel.learners.sketched`)
 
-Regret O(log T) for curved losses and O(√T) for the hinge, if the sketch is large enough (`onkel.measure.bounds.forks2023`).
+Regret O(log T) for curved losses and O(√T) for the hinge, if the sketch is large enough (`onkel.measure.bounds.forks_sizes`).
 O(m·dim + mk + k²) a row, m landmarks and k coordinates; an update costs O(μ·dim + s m² + k³), μ points and s columns of the sketch.
 Memory O(μ·dim + s² + sm).
 

@@ -4,6 +4,7 @@ Each function states its theorem and its conditions, and refuses to give a numbe
 """
 
 from onkel.measure.bounds.calandriello2017 import kons, kons_by_dimension, online_effective_dimension, row_sampling, sketched_kons
+from onkel.measure.bounds.forks2023 import forks_error, forks_sizes
 from onkel.measure.bounds.jezequel2019 import (
     clipped_ridge,
     fixed_span,
@@ -23,6 +24,8 @@ from onkel.measure.bounds.jezequel2019 import (
 __all__ = [
     "clipped_ridge",
     "fixed_span",
+    "forks_error",
+    "forks_sizes",
     "gaussian_dimension",
     "growing_span",
     "growing_span_rate",
