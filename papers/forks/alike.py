@@ -21,7 +21,6 @@ import numpy as np
 import onkel
 from papers.forks.contenders import Array, Setting, bogd, forks, play, rbp, skegd
 
-MOST_ROWS = 2000  # for the choice
 WIDTHS = (0, 1, -1, 2, -2, 3, 4)  # powers of 2, those nearest to 1 first
 PACES = (1.0, 0.1, 10.0)
 FEWEST = 2  # points: BOGD cannot do with one

@@ -44,6 +44,7 @@ from papers.results import keep, kept, publish
 SETS = {"german": None, "svmguide3": 1243, "spambase": None, "cod-rna": None, "w7a": None, "ijcnn1": None}  # rows taken; None: all
 SMALL = 10_000  # so many rows have half the budget
 THETA = 0.3  # ρ/N
+MOST_ROWS = 2000  # for the choice of width and pace
 NEAR = 1 / 20  # of a published figure
 PUBLISHED = {
     "RBP": [(38.830, 0.152), (29.698, 1.644), (35.461, 0.842), (22.644, 0.262), (5.963, 0.722), (21.024, 0.578)],
@@ -122,7 +123,7 @@ def measured() -> dict[str, Any]:
             "columns": X.shape[1],
             "budget": at.budget,
             "paper": as_published(f"{name}, the paper's settings", ROWS, at, stream),
-            "alike": with_equal_bytes(f"{name}, equal bytes", alike.LEARNERS, at, stream),
+            "alike": with_equal_bytes(f"{name}, equal bytes", alike.LEARNERS, at, stream, min(len(y) // 2, MOST_ROWS)),
         }
     return found
 

@@ -51,9 +51,10 @@ def as_published(title: str, rows: dict[str, Row], at: Setting, stream: Stream) 
     return {name: _kept(runs) for name, runs in played.items()}
 
 
-def with_equal_bytes(title: str, learners: dict[str, alike.Learner], at: Setting, stream: Stream) -> dict[str, Any]:
+def with_equal_bytes(title: str, learners: dict[str, alike.Learner], at: Setting, stream: Stream, rows: int) -> dict[str, Any]:
+    """Width and pace are chosen on so many rows."""
     X, y = stream(UNCOUNTED)
-    nbytes, rows = alike.allowance(at, X.shape[1]), min(len(y) // 2, alike.MOST_ROWS)
+    nbytes = alike.allowance(at, X.shape[1])
     X, y = alike.standardised(X[:rows]), y[:rows]
     chosen = {
         name: alike.choose(learner, at, X, y, nbytes)
