@@ -112,10 +112,10 @@ def paper_table(found: dict[str, Any], published: dict[str, Publication]) -> Ite
 
 def alike_table(found: dict[str, Any]) -> Iterator[str]:
     """Equal bytes, widths and paces chosen alike."""
-    yield "| | all rounds | after stage 1 | budget | width/√dim | pace | µs a row |"
-    yield "|---|--:|--:|--:|--:|--:|--:|"
+    yield "| | all rounds | budget | width/√dim | pace | µs a row |"
+    yield "|---|--:|--:|--:|--:|--:|"
     for name, of in found.items():
-        cells = [percent(of["all"]), percent(of["late"])]
+        cells = [percent(of["all"])]
         if "budget" in of:
             cells += [
                 f"{of['budget']:,}",

@@ -9,7 +9,7 @@ are stored. Widths and paces are chosen on a whole stream: with its first 2,000 
 first stage. A mistake is counted in every round; "after stage 1" is how the authors' code counts for NOGD, SkeGD and FORKS.
 
 To repeat the last label is hard to beat here, and looks at no input: it stands below every table. PKAWV with forgetting is onkel's
-learner for streams that change. Writes table3.json, table3.md, table4.json and table4.md; takes four minutes.
+learner for streams that change. Writes table3.json, table3.md, table4.json and table4.md; takes seven minutes.
 """
 
 from __future__ import annotations
