@@ -1,9 +1,11 @@
 """The data sets of the papers, from the folder that the environment variable ONKEL_DATA names: one NAME.npz each, with X and y.
+Where most of X is 0, data, indices, indptr and shape of a compressed sparse row matrix may stand in its place.
 
-Every set is permuted with a fixed seed, because the papers treat their sets as independent draws and some files are sorted by
+`load` permutes a set with a fixed seed, because the papers treat their sets as independent draws and some files are sorted by
 class. Inputs and labels are then scaled to [-1, 1] by the smallest and largest value of the *whole* set, as the papers did. That
 looks ahead: a stream does not know its own range. It is right for repeating a paper, and wrong for measuring what a learner would
-do in the field. Papers do not say how they reach [-1, 1]; `by_largest` is another way, which keeps zeros zero.
+do in the field. Papers do not say how they reach [-1, 1]; `by_largest` is another way, which keeps zeros zero. `raw` is the set as
+it is stored, neither permuted nor scaled.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 Array = NDArray[np.float64]
 
@@ -36,10 +39,20 @@ def by_largest(values: Array) -> Array:
 
 def load(name: str, scale: Callable[[Array], Array] = by_range, seed: int = SEED) -> tuple[Array, Array]:
     """X in [-1, 1]^(n, d) and y in [-1, 1]^n, permuted."""
-    with np.load(_file(name)) as file:
-        X, y = file["X"].astype(float), file["y"].astype(float)
+    X, y = raw(name)
     order = np.random.default_rng(seed).permutation(len(y))
     return scale(X)[order], by_range(y)[order]
+
+
+def raw(name: str) -> tuple[Array, Array]:
+    """X (n, d) and y (n,), as they are stored."""
+    with np.load(_file(name)) as file:
+        X = (
+            file["X"]
+            if "X" in file
+            else csr_matrix((file["data"], file["indices"], file["indptr"]), tuple(file["shape"])).toarray()
+        )
+        return X.astype(float), file["y"].astype(float)
 
 
 def _file(name: str) -> Path:
