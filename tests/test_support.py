@@ -327,12 +327,15 @@ def test_memory_becomes_a_budget() -> None:
         lambda b: onkel.RBP(budget=b),
         lambda b: onkel.Forgetron(budget=b),
         lambda b: onkel.FORKS(budget=b),
+        lambda b: onkel.BOGD(budget=b),
         lambda b: onkel.FOGD(onkel.Fourier(count=b)),
     ):
         budget = onkel.budget_for(make, nbytes=300_000, dim=5)
         assert onkel.nbytes(make(budget).init(5)) <= 300_000 < onkel.nbytes(make(budget + 1).init(5))
     with pytest.raises(onkel.InputError, match="allow more"):
         onkel.budget_for(lambda b: onkel.RBP(budget=b), nbytes=10, dim=5)
+    with pytest.raises(onkel.InputError, match="budget must be at least 2"):
+        onkel.budget_for(lambda b: onkel.BOGD(budget=b), nbytes=20, dim=5)
     with pytest.raises(onkel.InputError, match="use its argument"):
         onkel.budget_for(lambda b: onkel.RBP(), nbytes=10**6, dim=5)
 

@@ -25,18 +25,22 @@ def budget_for(make: Callable[[int], Any], nbytes: int, dim: int) -> int:
     nbytes, dim = operator.index(nbytes), operator.index(dim)
 
     def fits(budget: int) -> bool:
-        return bool(make(budget).footprint(dim) <= nbytes)
+        try:
+            return bool(make(budget).footprint(dim) <= nbytes)
+        except InputError:  # a learner may need more than one point, and say so below if it gets no more
+            return True
 
-    if not fits(1):
-        raise InputError(
-            f"{make(1)!r:.200} takes {make(1).footprint(dim):,} bytes on {dim} inputs, more than {nbytes:,}; allow more"
-        )
-    low, high = 1, 2
+    low, high = 0, 1
     while fits(high):
         low, high = high, 2 * high
         if high > LARGEST_BUDGET:
-            raise InputError(f"{make(1)!r:.200} takes no more bytes with a larger budget; make must use its argument")
+            raise InputError(f"{make(high)!r:.200} takes no more bytes with a larger budget; make must use its argument")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
+    if low == 0:
+        raise InputError(
+            f"{make(1)!r:.200} takes {make(1).footprint(dim):,} bytes on {dim} inputs, more than {nbytes:,}; allow more"
+        )
+    make(low)
     return low
