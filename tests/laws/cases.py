@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
+from onkel._jit import compiler_off
 from onkel.learners.protocol import tasks_of
 from onkel.state import leaves
 
@@ -77,6 +78,9 @@ def _cases() -> list[Case]:
 
 
 CASES = _cases()
+
+# What does not depend on the compiler is asked of every configuration while it is on, and of the defaults while it is off.
+FEWER = [case for case in CASES if not (compiler_off and case.small)]
 
 
 def bits(state: Any) -> list[tuple[str, bytes]]:
