@@ -127,7 +127,7 @@ def test_forks_is_the_newton_step_on_its_features() -> None:
     state, t = _stage_two(learner, X, y)
     newton = onkel.NewtonFeatures(_basis(state), onkel.SquaredHinge(), alpha=0.1, clip=1.0, curvature=0.5)
     other = newton.init(3)
-    other.coef[:] = np.sqrt(0.1) * state.weights
+    other.coef[:] = state.coef
     assert np.allclose(learner.learn(state, X[t:], y[t:]), newton.learn(other, X[t:], y[t:]), rtol=0.0, atol=1e-9)
 
 
@@ -254,5 +254,7 @@ def test_the_sizes_that_the_theorem_asks_for() -> None:
         errors.append(onkel.measure.bounds.forks_error(ratio, rows) / np.log(rows) ** 2)
     assert max(errors) < 500.0
     assert onkel.measure.bounds.forks_sizes(10**4, rank=1, budget=50)["landmarks"] == 1
+    large: dict[str, Any] = onkel.measure.bounds.forks_sizes(10**4, rank=50, budget=50)
+    assert onkel.FORKS(**large).buffer == large["landmarks"] == 196
     with pytest.raises(onkel.InputError, match="coherence"):
         onkel.measure.bounds.forks_sizes(10**4, rank=5, budget=50, coherence=-1.0)

@@ -26,6 +26,7 @@ from onkel.kernels.rows import leaf, row
 from onkel.state import fitted, growing, grown
 
 SMALLEST_SCALE, LARGEST_SCALE = 1e-8, 1e8  # of ρ
+LARGEST_MISMATCH = 1e-9  # of k(x, x) computed anew: another machine may sum in another order
 COMPOSED, GIVEN = -1, -2  # kernels that are not known by one code
 
 
@@ -117,7 +118,8 @@ def check(support: Support, kernel: Kernel, rows: int, room: int | None) -> None
     born, points = support.born[:size], support.known
     if np.any(born < 0) or np.any(born >= rows) or len(np.unique(born)) < size:
         raise InputError("its points were not met in its rounds")
-    if not np.max(np.abs(points), initial=0.0) <= LARGEST_NUMBER or not np.array_equal(kernel.diagonal(points), support.own[:size]):
+    seen = np.max(np.abs(points), initial=0.0) <= LARGEST_NUMBER
+    if not seen or not np.allclose(kernel.diagonal(points), support.own[:size], rtol=LARGEST_MISMATCH, atol=0.0):
         raise InputError("its points are not those that its kernel has seen")
 
 

@@ -148,15 +148,16 @@ class Sketching:
             raise InputError("its landmarks are not points of its sketch")
         K = kernel.values(points, points)
         wanted = self._sketched(np.ascontiguousarray(self._sketched(K).T))
-        scale = np.max(np.abs(wanted))
+        scale = len(points) * float(np.max(np.diag(K)))  # of what was summed: signs may cancel
         if not np.max(np.abs(state.pp - wanted)) <= LARGEST_MISMATCH * scale:
             raise InputError("its sketch is not that of its points' kernel matrix")
         if not np.max(np.abs(state.pm[:, :m] - self._sketched(K[:, numbers]))) <= LARGEST_MISMATCH * scale:
             raise InputError("its sketch is not that of its landmarks' kernel values")
         if not np.allclose(state.vectors.T @ state.vectors, np.eye(self.rank), rtol=0.0, atol=LARGEST_MISMATCH):
             raise InputError("the directions of its sketch are not orthonormal")
-        if np.any(np.diff(state.values, append=0.0) > 0.0) or not state.values[0] <= (1.0 + LARGEST_MISMATCH) * np.linalg.norm(
-            wanted
+        if (
+            np.any(np.diff(state.values, append=0.0) > 0.0)
+            or not state.values[0] <= np.linalg.norm(wanted) + LARGEST_MISMATCH * scale
         ):
             raise InputError("the values of its sketch are not eigenvalues of it")
         roots = state.vectors * np.sqrt(state.values)

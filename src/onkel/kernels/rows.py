@@ -36,7 +36,7 @@ _TAYLOR = tuple(1.0 / math.factorial(k) for k in range(14))  # on |r| ≤ ln 2 /
 
 def leaf_twin(code: int, first: float, second: float, D: Matrix, size: int, x: Vector, out: Vector) -> float:
     """`leaf` in NumPy, for runs with the compiler off."""
-    rows = np.vstack([D[:, :size].T, x])
+    rows = np.ascontiguousarray(np.vstack([D[:, :size].T, x]))  # one order of summation, whatever the size
     if code == GAUSSIAN:
         values = _exponentials_twin(np.sum((rows - x) ** 2, axis=1) * (-0.5 / first**2))
     elif code == LAPLACIAN:

@@ -15,7 +15,6 @@ Wang & Vucetic (2010), Online passive-aggressive algorithms on a budget, AISTATS
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -45,7 +44,7 @@ class BPAS(Supported):
     def __post_init__(self) -> None:
         instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
         whole(self, "budget", 1)
-        real(self, "aggressiveness", least=1e-30, most=math.inf)
+        real(self, "aggressiveness", least=1e-30, most=1e30)
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
         return _learn(block, state.support.sum, state.rows, self.aggressiveness, scores)

@@ -77,7 +77,7 @@ class Descending(Supported):
     def _rounds(self, state: Any, X: Matrix, y: Vector, weight: Vector) -> Vector:
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
             scores = super()._rounds(state, X, y, weight)
-        if may_diverge(self.loss):
+        if may_diverge(self.loss) and weight.any():
             check_scores(self, scores)
         return scores
 

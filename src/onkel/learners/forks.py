@@ -30,19 +30,17 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from onkel._jit import hot, hot_inline
-from onkel._types import Counts, Matrix, Vector
+from onkel._types import Matrix, Vector
 from onkel._validate import flag, real
 from onkel.dictionary import support
 from onkel.dictionary.support import Support, values
-from onkel.errors import InputError
 from onkel.features.sketch import Sketch, embed, in_lanes, padded
 from onkel.learners.newton import SMALLEST_VARIANCE, Steps, check_steps, slope_of, steps, weight_of_gradient, within
 from onkel.learners.newton import Slope as Loss
 from onkel.learners.protocol import check_sizes
 from onkel.learners.sketched import Sketched
 from onkel.learners.supported import Block
-from onkel.linalg import covariance
-from onkel.linalg.covariance import inner, narrow, times
+from onkel.linalg.factor import check_factor, solve_row, solve_upper, stretch, workspace
 from onkel.losses import slope
 
 
@@ -58,21 +56,12 @@ class Rule(NamedTuple):
     on_current: bool
 
 
-class _Coordinates(NamedTuple):
-    """The map, A⁻¹ and w while rows are learnt, with zeros behind their columns."""
-
-    Z: Matrix
-    P: Matrix
-    w: Vector
-
-
 @dataclass
 class State:
     support: Support  # the sketched points; coefficients of stage 1
     sketch: Sketch
-    inverse: Matrix  # (k, k)  A⁻¹
-    weights: Vector  # (k,)  w
-    skipped: Counts  # (1,)  rows not learnt, because rounding would have decided their step
+    matrix: Matrix  # (k, k)  R, upper triangular, RᵀR = A
+    coef: Matrix  # (1, k)  R w
     rows: int = 0  # learnt so far
     dim: int = 1
     outputs: int = 1
@@ -107,14 +96,13 @@ class FORKS(Sketched):
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        state = State(
-            support.empty(dim, self._room or 0), self._sketching.init(dim), np.empty(0), np.empty(0), np.zeros(1, np.int64), dim=dim
-        )
+        state = State(support.empty(dim, self._room or 0), self._sketching.init(dim), np.empty(0), np.empty(0), dim=dim)
         self._start(state, np.zeros(self._sketching.rank))
         return state
 
     def _start(self, state: Any, weights: Vector) -> None:
-        state.inverse, state.weights = np.eye(len(weights)) / self.alpha, weights
+        root = np.sqrt(self.alpha)
+        state.matrix, state.coef = root * np.eye(len(weights)), root * weights[None, :]
 
     def _go_on(self, state: Any, Z: Matrix) -> None:
         self._start(state, np.zeros(self._sketching.rank))
@@ -125,91 +113,93 @@ class FORKS(Sketched):
             slope_of(self.loss), steps(self), self.alpha, self.clip, self.lam, self.step_uses_old_matrix, self.project_on_current
         )
         width = in_lanes(sketch.width)
-        return _learn(
-            block, sketch.landmarks, width, sketch.map, state.inverse, state.weights, state.skipped, rule, due, round, scores
-        )
+        return _learn(block, sketch.landmarks, width, sketch.map, state.matrix, state.coef, rule, due, round, scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         k = self._sketching.rank
-        return super().footprint(dim) + 8 * (k * (k + 1) + 1)
+        return super().footprint(dim) + 8 * k * (k + 1)
 
     def check(self, state: Any) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
         super().check(state)
-        covariance.check(state.inverse, self.alpha)
-        if not np.isfinite(state.weights).all():
-            raise InputError("its weights are beyond what can be learnt")
-        if not 0 <= state.skipped[0] <= state.rows:
-            raise InputError("it has skipped more rows than it has learnt")
-
-    def notes(self, state: Any) -> list[str]:
-        """What a person should know of this state, one sentence each."""
-        if state.skipped[0] == 0:
-            return super().notes(state)
-        lost = (
-            f"{state.skipped[0]:,} rows were not learnt: beside others, float64 cannot tell how far to step (scale X, raise alpha)"
-        )
-        return [lost, *super().notes(state)]
+        check_factor(state.matrix, state.coef, self._sketching.rank, self.alpha)
 
 
 @hot
 def _learn(
-    block: Block, landmarks: Matrix, width: int, Z: Matrix, P: Matrix, w: Vector, skipped: Counts,
-    rule: Rule, due: int, round: int, scores: Vector,
-) -> int:  # fmt: skip
+    block: Block, landmarks: Matrix, width: int, Z: Matrix, R: Matrix, c: Matrix, rule: Rule, due: int, round: int, scores: Vector
+) -> int:
     """Score, then learn, rows, up to that of the round that is `due`, which is scored alone: how many."""
-    rank = w.size
-    f = _Coordinates(padded(Z, width), padded(P, rank), padded(w.reshape(1, rank), 1)[0])
-    k, phi, p, G = np.zeros(width), np.empty(f.w.size), np.empty(f.w.size), np.empty(f.w.size)
-    done = block.X.shape[0]
-    for i in range(done):
+    rank, Z = Z.shape[1], padded(Z, width)
+    k, phi, z, g, work = np.zeros(width), np.empty(Z.shape[1]), np.empty(rank), np.empty(rank), workspace(rank)
+    for i in range(block.X.shape[0]):
         learn = block.weight[i] > 0.0
         values(block.kernel, landmarks, width, block.X[i], k)
-        embed(k, width, f.Z, phi)
-        full = inner(f.w, phi)
+        embed(k, width, Z, phi)
+        z[:] = phi[:rank]
+        full, q = _score(R, c, z)
         scores[i] = full if rule.on_current else within(full, rule.clip)
         if learn and round == due:
-            done = i + 1
-            break
+            return i + 1
         if learn:
             if not rule.on_current:
-                _project(f, phi, p, full - scores[i], block.own[i], rule.alpha)
+                _project(c, z, q, full - scores[i], block.own[i], rule.alpha)
             slope_now = slope(rule.loss[0], rule.loss[1], scores[i], block.y[i])
-            if slope_now != 0.0 and not _step(f, phi, slope_now, rule, round + 1, p, G):
-                skipped[0] += 1
+            if slope_now != 0.0:
+                _step(R, c, z, slope_now, rule, round + 1, g, work)
             if rule.on_current:
-                full = inner(f.w, phi)
-                _project(f, phi, p, full - within(full, rule.clip), block.own[i], rule.alpha)
+                z[:] = phi[:rank]
+                full, q = _score(R, c, z)
+                _project(c, z, q, full - within(full, rule.clip), block.own[i], rule.alpha)
             round += 1
-    P[:, :] = f.P[:, :rank]
-    w[:] = f.w[:rank]
-    return int(done)
+    return int(block.X.shape[0])
 
 
 @hot_inline
-def _project(f: _Coordinates, phi: Vector, p: Vector, excess: float, own: float, alpha: float) -> None:
-    """w ← w − (h/q) A⁻¹φ, with h the excess and q = φᵀA⁻¹φ, unless q is rounding."""
-    if excess != 0.0:
-        times(f.P, phi, p)
-        q = inner(phi, p)
-        if alpha * q > SMALLEST_VARIANCE * own:
-            for j in range(p.size):
-                f.w[j] -= excess / q * p[j]
+def _score(R: Matrix, c: Matrix, z: Vector) -> tuple[float, float]:
+    """w·φ = z·c and φᵀA⁻¹φ = z·z, for z ← R⁻ᵀφ and c = Rw."""
+    solve_row(R, z)
+    full, q = 0.0, 0.0
+    for j in range(z.size):
+        full += c[0, j] * z[j]
+        q += z[j] * z[j]
+    return full, q
 
 
 @hot_inline
-def _step(f: _Coordinates, phi: Vector, slope: float, rule: Rule, round: int, p: Vector, G: Vector) -> bool:
-    """G = ℓ'φ + λw,   A ← A + η GGᵀ,   w ← w − A⁻¹G; False, and nothing done, where GᵀA⁻¹G is rounding."""
-    for j in range(G.size):
-        G[j] = slope * phi[j] + rule.lam * f.w[j]
-    times(f.P, G, p)
-    s = inner(G, p)
-    if not rule.alpha * s > SMALLEST_VARIANCE * inner(G, G):
-        return False
+def _project(c: Matrix, z: Vector, q: float, excess: float, own: float, alpha: float) -> None:
+    """w ← w − (h/q) A⁻¹φ, h the excess, unless q is rounding."""
+    if excess != 0.0 and alpha * q > SMALLEST_VARIANCE * own:
+        for j in range(z.size):
+            c[0, j] -= excess / q * z[j]
+
+
+@hot_inline
+def _step(R: Matrix, c: Matrix, z: Vector, slope: float, rule: Rule, round: int, g: Vector, work: Matrix) -> None:
+    """A ← A + η GGᵀ, w ← w − A⁻¹G, where g ← R⁻ᵀG."""
+    for j in range(z.size):
+        g[j] = slope * z[j]
+    if rule.lam > 0.0:
+        _add_regulariser(R, c, rule.lam, g)
     eta = weight_of_gradient(rule.steps, round)
-    length = 1.0 if rule.old_matrix else 1.0 / (1.0 + eta * s)
-    for j in range(p.size):
-        f.w[j] -= length * p[j]
-    narrow(f.P, G, p, s, eta)
-    return True
+    square = 0.0
+    for j in range(g.size):
+        square += g[j] * g[j]
+    length = 1.0 if rule.old_matrix else 1.0 / (1.0 + eta * square)
+    root = np.sqrt(eta)
+    for j in range(g.size):
+        c[0, j] -= length * g[j]
+        g[j] *= root
+    if eta > 0.0:
+        stretch(R, c, g, work)
+
+
+@hot
+def _add_regulariser(R: Matrix, c: Matrix, lam: float, g: Vector) -> None:
+    """g ← g + λ R⁻ᵀw."""
+    w = c[0].copy()
+    solve_upper(R, w)
+    solve_row(R, w)
+    for j in range(g.size):
+        g[j] += lam * w[j]

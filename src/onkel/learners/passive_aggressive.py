@@ -15,7 +15,6 @@ Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Online passive-aggressiv
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -35,14 +34,14 @@ class PassiveAggressive(Supported):
     """PA-I with kernels, without a budget."""
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
-    aggressiveness: float = 1.0  # C: the largest coefficient; inf = every margin is met at once
+    aggressiveness: float = 1.0  # C: the largest coefficient; 1e30 = every margin is met at once
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     bounded: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
-        real(self, "aggressiveness", least=1e-30, most=math.inf)
+        real(self, "aggressiveness", least=1e-30, most=1e30)
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
         return _learn(block, state.support.sum, state.rows, self.aggressiveness, scores)

@@ -86,12 +86,14 @@ class Supported(ABC):
 
     def _rounds(self, state: Any, X: Matrix, y: Vector, weight: Vector) -> Vector:
         own, scores = self.kernel.diagonal(X), np.empty(len(X))
+        if self._room is None:
+            self._check_room(state.support, int(np.count_nonzero(weight)))
         at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE if self._room is None else len(X)
         done = 0
         while done < len(X):
             now = slice(done, done + at_once)
             if self._room is None:
-                self._make_room(state.support, int(np.count_nonzero(weight[now])))
+                support.make_room(state.support, int(state.support.size[0]) + int(np.count_nonzero(weight[now])))
             kernel = support.source(self.kernel, X[now], self._points(state))
             used = self._learn(state, Block(kernel, X[now], own[now], y[now], weight[now]), scores[now])
             state.rows += int(np.count_nonzero(weight[done : done + used]))
@@ -100,11 +102,10 @@ class Supported(ABC):
             support.fit(state.support)
         return scores
 
-    def _make_room(self, f: Support, rows: int) -> None:
-        size, dim = int(f.size[0]) + rows, len(f.points)
-        if size > len(f.coef):
-            check_room(self, 2 * support.footprint(dim, size), "give it a budget, or take a learner that has one")
-            support.make_room(f, size)
+    def _check_room(self, f: Support, rows: int) -> None:
+        """Before the first row is learnt: each of them may join."""
+        needed = 2 * support.footprint(len(f.points), int(f.size[0]) + rows)
+        check_room(self, needed, "learn shorter blocks, or take a learner with a budget")
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold; where there is no budget they grow with the points, as the header says."""

@@ -175,6 +175,14 @@ def solve_row(R: Matrix, v: Vector) -> None:
         v[k] /= R[k, k]
 
 
+@hot
+def solve_upper(R: Matrix, v: Vector) -> None:
+    """v ← R⁻¹v."""
+    for k in range(v.size):
+        i = v.size - 1 - k
+        v[i] = (v[i] - np.dot(R[i, i + 1 :], v[i + 1 :])) / R[i, i]
+
+
 def stretch_row_twin(R_i: Vector, sums: Vector, t: float, u: float, z: float) -> None:
     old = R_i.copy()
     R_i[:] = t * old + u * sums

@@ -25,10 +25,7 @@ def budget_for(make: Callable[[int], Any], nbytes: int, dim: int) -> int:
     nbytes, dim = operator.index(nbytes), operator.index(dim)
 
     def fits(budget: int) -> bool:
-        try:
-            return bool(make(budget).footprint(dim) <= nbytes)
-        except InputError:  # a learner may need more than one point, and say so below if it gets no more
-            return True
+        return _is_refused(make, budget) or bool(make(budget).footprint(dim) <= nbytes)
 
     low, high = 0, 1
     while fits(high):
@@ -42,5 +39,16 @@ def budget_for(make: Callable[[int], Any], nbytes: int, dim: int) -> int:
         raise InputError(
             f"{make(1)!r:.200} takes {make(1).footprint(dim):,} bytes on {dim} inputs, more than {nbytes:,}; allow more"
         )
+    while low > 1 and _is_refused(make, low):
+        low -= 1
     make(low)
     return low
+
+
+def _is_refused(make: Callable[[int], Any], budget: int) -> bool:
+    """A learner may need more than one point, or a multiple of some."""
+    try:
+        make(budget)
+    except InputError:
+        return True
+    return False

@@ -16,23 +16,32 @@ from onkel.measure.regret import positive
 def forks_sizes(
     rows: int, rank: int, budget: int, coherence: float = 1.0, accuracy: float = 0.5, failure: float = 0.1, share: float = 0.3
 ) -> dict[str, int]:
-    """The sizes of FORKS for a stream of T rows: the fields `budget`, `rank`, `landmarks`, `sketch`, `blocks` and `period`.
+    """The sizes of FORKS for a stream of T rows: its fields `budget`, `buffer`, `rank`, `landmarks`, `sketch`, `blocks`, `period`.
 
     `coherence` is C, that of the buffer's kernel matrix, from 1 on; `accuracy` and `failure` are ε₀ and δ₀; `share` is θ.
 
     >>> sizes = onkel.measure.bounds.forks_sizes(rows=10_000, rank=10, budget=100)
     >>> sizes
-    {'budget': 100, 'rank': 10, 'landmarks': 24, 'sketch': 2912, 'blocks': 32, 'period': 2970}
+    {'budget': 100, 'buffer': 200, 'rank': 10, 'landmarks': 24, 'sketch': 2912, 'blocks': 32, 'period': 2970}
     >>> learner = onkel.FORKS(**sizes)
     """
-    T = positive("rows", rows)
+    T, rank, budget = positive("rows", rows), int(positive("rank", rank)), int(positive("budget", budget))
     landmarks = max(rank, math.ceil(positive("coherence", coherence) * rank * math.log(rank))) if rank > 1 else 1
     blocks = max(1, round(math.log(landmarks) ** 3))
     preserving = landmarks * math.log(max(landmarks, 2) / positive("failure", failure)) ** 2 / positive("accuracy", accuracy) ** 2
     small_ratio = landmarks * math.sqrt(T) / math.log(max(T, 2.0))
     sketch = math.ceil(max(preserving, small_ratio, landmarks, rank) / blocks) * blocks
     period = max(1, math.floor(positive("share", share) * max(T - budget, 1.0)))
-    return {"budget": budget, "rank": rank, "landmarks": landmarks, "sketch": sketch, "blocks": blocks, "period": period}
+    buffer = max(2 * budget, landmarks)
+    return {
+        "budget": budget,
+        "buffer": buffer,
+        "rank": rank,
+        "landmarks": landmarks,
+        "sketch": sketch,
+        "blocks": blocks,
+        "period": period,
+    }
 
 
 def forks_error(ratio: float, rows: int, accuracy: float = 0.5, failures: tuple[float, float] = (0.1, 0.1)) -> float:
