@@ -29,7 +29,7 @@ from onkel.linalg.eigen import leading, updated
 from onkel.measure import last_label, mistakes, running_mean
 from papers.data import raw
 from papers.forks.contenders import Array, Setting, forks, play
-from papers.plots import BLUE, GREEN, RED, key, panels, save
+from papers.plots import BLUE, GREEN, RED, key, panels, save, ticks
 from papers.results import keep, kept, publish, spread
 
 THETAS = [0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005]
@@ -168,8 +168,7 @@ def draw(found: dict[str, Any], path: Path) -> None:
             row[0].axhline(100.0 * np.mean(found["references"][name]), color=colour, linestyle=dashes, linewidth=1.8)
         for panel in row:
             panel.set(xscale="log", xlabel="θ (an update every θN rounds)")
-            panel.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS], minor=False)
-            panel.set_xticks([], minor=True)
+            ticks(panel.xaxis, TICKS, "g")
         row[0].set(ylim=(0.0, 47.0), ylabel="mistakes, % of all rounds")
         row[1].set(yscale="log", ylabel="seconds, all in all")
         row[2].set(yscale="log", ylabel="seconds in updates")
