@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,12 @@ def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure
 def key(name: str, colour: str, dashes: Any = "-", width: float = 1.8) -> Line2D:
     """A line's entry in the legend."""
     return Line2D([], [], color=colour, linestyle=dashes, linewidth=width, label=name)
+
+
+def ticks(axis: Any, at: Sequence[float], form: str = ",") -> None:
+    """An axis with these ticks and no others."""
+    axis.set_ticks(at, [f"{tick:{form}}" for tick in at])
+    axis.set_ticks([], minor=True)
 
 
 def save(figure: Figure, path: Path, handles: list[Line2D], columns: int) -> None:

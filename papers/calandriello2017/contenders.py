@@ -69,11 +69,11 @@ def spanned(restart: bool, share: float = 1.0, budget: int | None = None) -> Cal
 
 
 def gradient_descent(at: Setting, seed: int) -> Any:
-    """η = 0 leaves A = αI: the step is 1/α, here 1/√T. No point is ever taken into A."""
-    at_root = at.common | {"alpha": math.sqrt(at.rows), "curvature": 0.0}
-    return onkel.SketchedKONS(**at_root, floor=1e-12, oversampling=0.0)
+    """The only one whose scores are not held within [−C, C]."""
+    return onkel.NORMA(KERNEL, at.loss, step=1.0 / math.sqrt(at.rows), lam=0.0)
 
 
+FIRST_ORDER = "gradient descent (NORMA, λ = 0), step 1/√T"
 CONTENDERS = [
     Contender("KONS", lambda at, seed: onkel.KONS(**at.common), BLACK),
     Contender("SketchedKONS, γ = 1", sketched(1.0), BLACK, "o"),
@@ -84,13 +84,13 @@ CONTENDERS = [
     Contender("ProsNKONS, restarts", spanned(restart=True), RED),
     Contender("ProsNKONS, no restarts", spanned(restart=False), ORANGE),
     Contender("ProsNKONS, no restarts, η = σ/2", spanned(restart=False, share=0.5)),
-    Contender("gradient descent, step 1/√T", gradient_descent, PINK, "--"),
+    Contender(FIRST_ORDER, gradient_descent, PINK, "--"),
 ]
 
 
 def points(state: Any) -> int:
-    """In the learner's matrix."""
-    return len(state.span.points) if hasattr(state, "span") else int(state.taken)
+    """In the learner's matrix; gradient descent has none."""
+    return len(state.span.points) if hasattr(state, "span") else int(getattr(state, "taken", 0))
 
 
 def regression(rows: int, seed: int) -> tuple[Array, Array]:

@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 import onkel
 from onkel.linalg.eigen import leading, tisvd, updated
-from papers.plots import BLACK, BLUE, GREEN, ORANGE, PINK, RED, key, panels, save
+from papers.plots import BLACK, BLUE, GREEN, ORANGE, PINK, RED, key, panels, save, ticks
 from papers.results import keep, kept, publish
 
 Array = NDArray[np.float64]
@@ -221,23 +221,18 @@ def draw(found: dict[str, Any], path: Path) -> None:
     larger.set(xscale="log", yscale="log", xlabel="n, for n × n matrices", ylabel="milliseconds, one update")
     gaussian.set(xscale="log", ylim=(0.0, None), xlabel="updates", ylabel="‖M − its rank 30‖ / ‖M‖")
     sketched.set(xscale="log", ylim=(0.0, None), xlabel="updates", ylabel="‖M − its rank 30‖ / ‖M‖")
-    _ticks(paper.xaxis, [500, 2000, 10_000, 50_000])
-    _ticks(paper.yaxis, [0.3, 1, 3, 10, 30])
-    _ticks(larger.xaxis, SIZES)
-    _ticks(larger.yaxis, [0.3, 1, 3, 10, 30, 100])
+    ticks(paper.xaxis, [500, 2000, 10_000, 50_000])
+    ticks(paper.yaxis, [0.3, 1, 3, 10, 30])
+    ticks(larger.xaxis, SIZES)
+    ticks(larger.yaxis, [0.3, 1, 3, 10, 30, 100])
     for one in (gaussian, sketched):
-        _ticks(one.xaxis, [1, 10, 100, 1000, *([10_000] if one is gaussian else [])])
+        ticks(one.xaxis, [1, 10, 100, 1000, *([10_000] if one is gaussian else [])])
     titles = ("time, as in the paper", "time, larger matrices", "error, Gaussian updates", "error, sketch of a kernel matrix")
     for one, title in zip(axes.flat, titles, strict=True):
         one.set_title(title, loc="left")
     keys = [key(name, colour, dashes) for name, (_, _, colour, dashes) in METHODS.items()]
     keys += [key(BEST, "0.6", "-", 4.0), *(key(name, colour, dashes) for name, (_, colour, dashes) in SKETCHES.items())]
     save(figure, path, keys, 2)
-
-
-def _ticks(axis: Any, at: list[Any]) -> None:
-    axis.set_ticks(at, [f"{tick:,}" for tick in at])
-    axis.set_ticks([], minor=True)
 
 
 def main() -> None:

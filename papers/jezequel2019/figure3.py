@@ -2,14 +2,16 @@
 
 Left: in each round the adversary looks for the (x, y) that adds most to this learner's regret. Right, not in the paper: x is drawn
 at random, and only y is the worst. Every learner meets a stream of its own. The regret is Σ(y - ŷ)² - min_f [Σ(y - f(x))² + λ‖f‖²],
-f in the whole space of the Gaussian kernel. One thin line a seed (of the adversary, and of the coins of KORS), the mean thick;
-dotted, what Proposition 1 allows KernelAWV on its streams. Writes figure3.png and figure3.json.
+f in the whole space of the Gaussian kernel. One thin line a seed (of the adversary, of KORS's coins and of FOGD's frequencies), the
+mean thick; dotted, what Proposition 1 allows KernelAWV on its streams. ProsNKONS has the square loss, α = 1, C = 1, η half of the
+curvature; FOGD has the square loss, 1,000 features and the step 1/√n. Writes figure3.png and figure3.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,19 +30,34 @@ Array = NDArray[np.float64]
 ROUNDS, DIM, LAM, SEEDS = 80, 5, 1.0, 5
 KERNEL = onkel.Gaussian(width=1.0)
 KORS = onkel.Kors(mu=1.0, accuracy=0.5, oversampling=1.0)
+FREQUENCIES = 500  # of FOGD: two features each
 BOUND = "Proposition 1, for KernelAWV"
 
-CONTENDERS: dict[str, tuple[str, Callable[[int], Any]]] = {
-    "KernelAWV": (BLACK, lambda seed: onkel.KernelAWV(KERNEL, LAM)),
-    "KernelRidge": (PINK, lambda seed: onkel.KernelRidge(KERNEL, LAM)),
-    "PKAWV, Taylor M = 2": (RED, lambda seed: onkel.PKAWV(onkel.Taylor(degree=2, width=1.0), LAM)),
-    "PKAWV, Taylor M = 3": (ORANGE, lambda seed: onkel.PKAWV(onkel.Taylor(degree=3, width=1.0), LAM)),
-    "PKAWV, Taylor M = 4": (GREEN, lambda seed: onkel.PKAWV(onkel.Taylor(degree=4, width=1.0), LAM)),
-    "PKAWV, Taylor M = 8": (SKY, lambda seed: onkel.PKAWV(onkel.Taylor(degree=8, width=1.0), LAM)),
-    "PKAWV, Nyström (KORS)": (BLUE, lambda seed: onkel.PKAWVNystroem(KERNEL, LAM, KORS, seed=seed)),
+
+def pros_n_kons(seed: int, restart: bool = True) -> Any:
+    return onkel.ProsNKONS(
+        KERNEL, onkel.Square(), alpha=LAM, clip=1.0, dictionary=KORS, restart=restart, budget=None, seed=seed
+    )  # fmt: skip
+
+
+def fogd(seed: int) -> Any:
+    return onkel.FOGD(onkel.Fourier(FREQUENCIES, width=1.0, seed=seed), onkel.Square(), step=1.0 / math.sqrt(ROUNDS))
+
+
+CONTENDERS: dict[str, tuple[str, str, Callable[[int], Any]]] = {  # name -> colour, dashes, learner for a seed
+    "KernelAWV": (BLACK, "-", lambda seed: onkel.KernelAWV(KERNEL, LAM)),
+    "KernelRidge": (PINK, "-", lambda seed: onkel.KernelRidge(KERNEL, LAM)),
+    "PKAWV, Taylor M = 2": (RED, "-", lambda seed: onkel.PKAWV(onkel.Taylor(degree=2, width=1.0), LAM)),
+    "PKAWV, Taylor M = 3": (ORANGE, "-", lambda seed: onkel.PKAWV(onkel.Taylor(degree=3, width=1.0), LAM)),
+    "PKAWV, Taylor M = 4": (GREEN, "-", lambda seed: onkel.PKAWV(onkel.Taylor(degree=4, width=1.0), LAM)),
+    "PKAWV, Taylor M = 8": (SKY, "-", lambda seed: onkel.PKAWV(onkel.Taylor(degree=8, width=1.0), LAM)),
+    "PKAWV, Nyström (KORS)": (BLUE, "-", lambda seed: onkel.PKAWVNystroem(KERNEL, LAM, KORS, seed=seed)),
+    "ProsNKONS": (BLUE, "--", pros_n_kons),
+    "ProsNKONS, no restarts": (SKY, "--", lambda seed: pros_n_kons(seed, restart=False)),
+    "FOGD": (PINK, "--", fogd),
 }
 
-STYLES = {name: (colour, "-") for name, (colour, _) in CONTENDERS.items()} | {BOUND: (BLACK, ":")}
+STYLES = {name: (colour, dashes) for name, (colour, dashes, _) in CONTENDERS.items()} | {BOUND: (BLACK, ":")}
 Stream = tuple[Array, Array, Array]  # X, y, scores
 Curves = dict[str, list[list[float]]]  # learner -> one regret curve a seed
 
@@ -76,7 +93,7 @@ def curves(adversary: str, seeds: int) -> Curves:
     found: Curves = {name: [] for name in (*CONTENDERS, BOUND)}
     jobs = [(name, seed) for seed in range(seeds) for name in CONTENDERS]
     for name, seed in track(jobs, description=adversary, console=Console(stderr=True)):
-        learner = CONTENDERS[name][1](seed)
+        learner = CONTENDERS[name][2](seed)
         X, y, scores = ADVERSARIES[adversary](learner, seed)
         found[name].append(regret(scores, X, y, KERNEL, LAM).curve.round(6).tolist())
         if isinstance(learner, onkel.KernelAWV):
