@@ -61,6 +61,8 @@ papers: setup  ## re-make the papers' tables and figures (more than an hour; ONK
 	$(BIN)/python -m papers.calandriello2017.bounds
 	$(BIN)/python -m papers.forks.table2
 	$(BIN)/python -m papers.forks.tables34
+	$(BIN)/python -m papers.forks.figure1
+	$(BIN)/python -m papers.forks.figure2
 	$(BIN)/python -m papers.forks.figure3
 
 clean:  ## remove the environment and what tools left behind

@@ -83,7 +83,7 @@ def run(X: Array, y: Array, budget: int, theta: float, updates_to_rebuild: int, 
         played = play(forks(setting(len(y), budget, theta), seed), X, y)
     return {
         "error": played.rate,
-        "seconds": played.seconds,
+        "seconds": played.seconds or 0.0,
         "updates": updates.seconds,
         "decompositions": decompositions.seconds,
     }
