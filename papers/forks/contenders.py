@@ -127,9 +127,9 @@ PAPER: dict[str, Callable[[Setting, int], Any]] = {
 @dataclass(frozen=True)
 class Played:
     mistakes: Array  # 1 where a row's label was wrong
-    stage_1: int | None  # rows of the first stage, where there are two
-    seconds: float
-    nbytes: int
+    stage_1: int | None = None  # rows of the first stage, where there are two
+    seconds: float | None = None
+    nbytes: int = 0
 
     @property
     def rate(self) -> float:
@@ -148,6 +148,16 @@ def play(learner: Any, X: Array, y: Array) -> Played:
     scores = learner.learn(state, X, y)
     seconds = time.thread_time() - before
     return Played(onkel.measure.mistakes(scores, y), _first_stage(learner, state, len(y)), seconds, onkel.nbytes(state))
+
+
+def last_label(X: Array, y: Array) -> Played:
+    """What repeating the last label gives."""
+    return Played(onkel.measure.mistakes(onkel.measure.last_label(y), y))
+
+
+def majority(X: Array, y: Array) -> Played:
+    """What the more frequent label so far gives."""
+    return Played(onkel.measure.mistakes(onkel.measure.running_mean(y), y))
 
 
 def _first_stage(learner: Any, state: Any, rows: int) -> int | None:
