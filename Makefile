@@ -47,7 +47,7 @@ bench: setup  ## speed and start-up, with the stated ratios checked
 	$(BIN)/python bench/budget.py --check
 	$(BIN)/python bench/start_up.py --check
 
-papers: setup  ## re-make the papers' tables and figures (more than an hour; ONKEL_DATA names the folder with the data sets)
+papers: setup  ## re-make the papers' tables and figures (two hours; ONKEL_DATA names the folder with the data sets)
 	$(BIN)/python -m papers.jezequel2019.table1
 	$(BIN)/python -m papers.jezequel2019.figure1
 	$(BIN)/python -m papers.jezequel2019.figure2
@@ -59,6 +59,7 @@ papers: setup  ## re-make the papers' tables and figures (more than an hour; ONK
 	$(BIN)/python -m papers.calandriello2017.dictionary
 	$(BIN)/python -m papers.calandriello2017.restarts
 	$(BIN)/python -m papers.calandriello2017.bounds
+	$(BIN)/python -m papers.forks.table1
 	$(BIN)/python -m papers.forks.table2
 	$(BIN)/python -m papers.forks.tables34
 	$(BIN)/python -m papers.forks.figure1
