@@ -139,7 +139,10 @@ def evaluate(source: Source, f: Sum, x: Vector, k: Vector) -> float:
     """f(x); k[i] ← k(x_i, x)."""
     n = f.size[0]
     values(source, f.points, n, x, k)
-    return float(f.scale[0] * np.dot(f.coef[:n], k[:n]))
+    total = 0.0
+    for i in range(n):
+        total += f.coef[i] * k[i]
+    return float(f.scale[0] * total)
 
 
 @hot_inline

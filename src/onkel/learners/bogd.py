@@ -108,13 +108,13 @@ def _leave_out_weighted(f: Sum, coin: float, parts: Vector) -> int:
     rest = count - 1.0 if total > 0.0 else float(count)
     slot, so_far = count - 1, 0.0
     for i in range(count):
-        so_far += (1.0 - scale * parts[i]) / rest
-        if coin < so_far:
+        so_far += 1.0 - scale * parts[i]  # p_i · rest
+        if coin * rest < so_far:
             slot = i
             break
     kept = f.coef[slot]
     for i in range(count):
-        f.coef[i] /= 1.0 - (1.0 - scale * parts[i]) / rest
+        f.coef[i] *= rest / (rest - 1.0 + scale * parts[i])  # 1/(1 − p_i)
     f.coef[slot] = kept
     return slot
 
