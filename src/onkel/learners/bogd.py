@@ -106,12 +106,19 @@ def _leave_out_weighted(f: Sum, coin: float, parts: Vector) -> int:
         total += parts[i]
     scale = 1.0 / total if total > 0.0 else 0.0
     rest = count - 1.0 if total > 0.0 else float(count)
-    slot, so_far = count - 1, 0.0
-    for i in range(count):
-        so_far += 1.0 - scale * parts[i]  # p_i · rest
-        if coin * rest < so_far:
-            slot = i
+    slot, so_far = 0, 0.0  # Σ p_i · rest over the points before the slot; eight of them are passed at a time
+    while slot + 8 < count:
+        a, b = (parts[slot] + parts[slot + 1]) + (parts[slot + 2] + parts[slot + 3]), parts[slot + 4] + parts[slot + 5]
+        eight = 8.0 - scale * ((a + b) + (parts[slot + 6] + parts[slot + 7]))
+        if coin * rest < so_far + eight:
             break
+        so_far += eight
+        slot += 8
+    while slot < count - 1:
+        so_far += 1.0 - scale * parts[slot]
+        if coin * rest < so_far:
+            break
+        slot += 1
     kept = f.coef[slot]
     for i in range(count):
         f.coef[i] *= rest / (rest - 1.0 + scale * parts[i])  # 1/(1 − p_i)
