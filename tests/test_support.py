@@ -196,7 +196,7 @@ def test_every_state_on_the_way_is_one_that_load_accepts(learner: Any, kernel: A
 
 
 def test_a_stream_too_long_for_the_machine_is_refused_before_its_first_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "_memory", lambda: 2.0 * support.footprint(3, 300))
+    monkeypatch.setattr(protocol, "_memory", lambda: 2.0 * support.bytes_of(3, 300))
     X, y = stream(600)
     state = PERCEPTRON.init(3)
     with pytest.raises(onkel.InputError, match="shorter blocks"):
@@ -233,7 +233,7 @@ def test_bogd_leaves_its_expectation_as_it_was(weighted: bool, sizes: list[float
     a = np.array(sizes) * np.where(np.arange(len(sizes)) % 2, 1.0, -1.0)
     total, coins = np.zeros(len(a)), (np.arange(2000) + 0.5) / 2000
     for coin in coins:
-        f = support.empty(1, len(a))
+        f = support.with_room(1, len(a))
         f.coef[:], f.own[:], f.size[0] = a, 1.0, len(a)
         slot = _leave_out_weighted(f.sum, coin, np.empty(len(a))) if weighted else _leave_out(f.sum, coin)
         f.coef[slot] = 0.0

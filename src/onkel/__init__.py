@@ -7,10 +7,23 @@ scores = learner.predict(state, X)                                              
 """
 
 from onkel import data, measure
-from onkel.dictionary import Kors, Uniform
+from onkel.dictionary import Kors, Start, Uniform
 from onkel.errors import FileError, InputError
 from onkel.features import Basis, Chain, Constant, Fourier, Identity, Nystroem, Standardize, Taylor
-from onkel.kernels import CustomKernel, Gaussian, Laplacian, Linear, Polynomial
+from onkel.kernels import (
+    Additive,
+    Bases,
+    Brownian,
+    CustomKernel,
+    Delta,
+    Exponential,
+    Gaussian,
+    Laplacian,
+    Linear,
+    PeriodicSpline,
+    Polynomial,
+    Spline,
+)
 from onkel.learners import (
     BOGD,
     BPAS,
@@ -21,9 +34,12 @@ from onkel.learners import (
     NORMA,
     PKAWV,
     RBP,
+    ROMMA,
     Forgetron,
+    KernelAdatron,
     KernelAWV,
     KernelRidge,
+    MarginProjection,
     NewtonFeatures,
     PassiveAggressive,
     Perceptron,
@@ -33,6 +49,7 @@ from onkel.learners import (
     ProsNKONS,
     SkeGD,
     SketchedKONS,
+    TubeProjection,
 )
 from onkel.losses import EpsilonInsensitive, Hinge, Logistic, Square, SquaredEpsilonInsensitive, SquaredHinge
 from onkel.measure import Regret, Trace, budget_for, effective_dimension, prequential, regret
@@ -49,11 +66,17 @@ __all__ = [
     "NORMA",
     "PKAWV",
     "RBP",
+    "ROMMA",
+    "Additive",
+    "Bases",
     "Basis",
+    "Brownian",
     "Chain",
     "Constant",
     "CustomKernel",
+    "Delta",
     "EpsilonInsensitive",
+    "Exponential",
     "FileError",
     "Forgetron",
     "Fourier",
@@ -62,16 +85,19 @@ __all__ = [
     "Identity",
     "InputError",
     "KernelAWV",
+    "KernelAdatron",
     "KernelRidge",
     "Kors",
     "Laplacian",
     "Linear",
     "Logistic",
+    "MarginProjection",
     "NewtonFeatures",
     "Nystroem",
     "PKAWVNystroem",
     "PassiveAggressive",
     "Perceptron",
+    "PeriodicSpline",
     "Polynomial",
     "Projectron",
     "ProjectronPP",
@@ -79,12 +105,15 @@ __all__ = [
     "Regret",
     "SkeGD",
     "SketchedKONS",
+    "Spline",
     "Square",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "Standardize",
+    "Start",
     "Taylor",
     "Trace",
+    "TubeProjection",
     "Uniform",
     "budget_for",
     "data",

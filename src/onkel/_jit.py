@@ -18,7 +18,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -145,6 +145,24 @@ def seconds_compiling() -> float:
 def compiled_or(twin: F) -> Callable[[F], F]:
     """Decorate a function that calls BLAS: it is compiled, or, with the compiler off, its NumPy `twin` takes its place."""
     return (lambda function: twin) if compiler_off else hot_inline
+
+
+def by_type(position: int, table: Mapping[type, Any]) -> Callable[..., Any]:
+    """One name for several compiled functions, told apart by the named tuple that they get as this argument.
+
+    The choice is made while the caller is compiled: it costs a row nothing, and a caller holds only the code that it uses.
+    """
+
+    def choose(*arguments: Any) -> Any:
+        return table[type(arguments[position])](*arguments)
+
+    options = {"forceinline": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
+
+    @numba.extending.overload(choose, jit_options=options, strict=False)
+    def _(*kinds: Any) -> Any:
+        return table[kinds[position].instance_class].py_func
+
+    return choose
 
 
 def fortran(routine: str, module: str = "cython_blas") -> Callable[[Any], None]:

@@ -2,11 +2,14 @@
 
 Each row is scored by the terms so far; unless its weight is 0, the learner's rule then gives the next list of terms, and says in
 one word what it did. A row of weight 0 leaves no trace. Rounds t = 0, 1, … count the rows learnt.
+
+A kernel with an open domain takes it from the first hundred rows learnt. Until they are there every score is 0; then they are
+learnt in order: as if the domain had been known, but for the scores.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import exp
+from math import exp, isclose
 from typing import Any
 
 import numpy as np
@@ -15,22 +18,25 @@ from numpy.typing import NDArray
 import onkel
 from onkel.kernels.kernel import Kernel
 from onkel.losses import KINK, Loss
+from tests.oracle.additive import gram, is_open, resolved
 
 Array = NDArray[np.float64]
+
+OPENING = 100  # rows
 
 
 @dataclass(frozen=True)
 class Term:
-    row: int  # of the stream
+    row: int  # of the stream, which the points of a start come before
     a: float
-    born: int  # the round that stored it
+    born: int  # the round that stored it; −1: a start
 
 
 @dataclass(frozen=True)
 class Round:
     """All that a rule may look at."""
 
-    K: Array  # of all rows of the stream
+    K: Array  # of all rows
     terms: list[Term]  # in the order of their slots
     row: int
     t: int
@@ -81,18 +87,32 @@ class Run:
     scores: Array  # of each row before it is learnt
     terms: list[Term]  # in the end
     did: list[str]  # in each round
+    norm2: float  # ‖f‖² in the end
 
 
-def run(kernel: Kernel, rule: Rule, X: Array, y: Array, weight: Array | None = None) -> Run:
-    w = np.ones(len(X)) if weight is None else weight
-    K, terms, out, did = kernel(X, X), list[Term](), np.zeros(len(X)), list[str]()
+def run(kernel: Kernel, rule: Rule, X: Array, y: Array, weight: Array | None = None, start: Any = None) -> Run:
+    w, silent = np.ones(len(X)) if weight is None else weight, 0
+    if is_open(kernel):
+        first = np.flatnonzero(w)[:OPENING]
+        if len(first) < OPENING:
+            return Run(np.zeros(len(X)), [], ["kept"] * len(first), 0.0)
+        kernel, silent = resolved(kernel, X[first]), first[-1] + 1
+    points, coef = (X[:0], []) if start is None else (np.array(start.points), start.coef)
+    rows, terms = np.vstack([points, X]), [Term(j, float(a), -1) for j, a in enumerate(coef)]
+    K, out, did = gram(kernel, rows, rows), np.zeros(len(X)), list[str]()
     for i in range(len(X)):
-        now = Round(K, terms, i, len(did), float(y[i]))
-        out[i] = now.f
+        now = Round(K, terms, len(points) + i, len(did), float(y[i]))
+        out[i] = now.f if i >= silent else 0.0
         if w[i] != 0:
             terms, word = rule(now)
             did.append(word)
-    return Run(out, terms, did)
+    return Run(out, terms, did, norm2(K, terms))
+
+
+def norm2(K: Array, terms: list[Term]) -> float:
+    """‖f‖² = Σ_ij a_i a_j k(x_i, x_j)"""
+    a, rows = np.array([term.a for term in terms]), [term.row for term in terms]
+    return float(a @ K[np.ix_(rows, rows)] @ a)
 
 
 def moved(terms: list[Term], a: Array) -> list[Term]:
@@ -124,8 +144,23 @@ def slope(loss: Loss, f: float, y: float) -> float:
     raise TypeError(f"the oracle has no definition of {loss!r}")
 
 
+def counted(state: Any, ran: Run, stages: set[str]) -> bool:
+    """Whether these and no other words were said, and the state has counted the rounds."""
+    return set(ran.did) == stages and bool(state.rows == len(ran.did))
+
+
+def measured(state: Any, ran: Run) -> bool:
+    """Whether the state has kept track of ‖f‖²."""
+    return isclose(inner(state).norm2[0], ran.norm2, rel_tol=1e-9)
+
+
+def inner(state: Any) -> Any:
+    """The learner's own state, also where its kernel has domains."""
+    return getattr(state, "inner", state)
+
+
 def visited(state: Any, ran: Run, stages: set[str]) -> bool:
-    """Whether these and no other words were said, and the state has counted the rounds and stored the points that it should."""
+    """The same, and whether it has stored the points that it should."""
     size = int(state.support.size[0])
     points = sorted(state.support.born[:size]) == sorted(term.born for term in ran.terms)
-    return bool(set(ran.did) == stages and state.rows == len(ran.did) and points)
+    return counted(state, ran, stages) and points

@@ -20,12 +20,12 @@ import numpy as np
 from onkel._inputs import LARGEST_NUMBER
 from onkel._jit import hot_inline
 from onkel._types import Counts, Matrix, Vector
+from onkel.dictionary.function import LARGEST_SCALE, SMALLEST_SCALE, Function
 from onkel.errors import InputError
 from onkel.kernels import Kernel
 from onkel.kernels.rows import leaf, row
-from onkel.state import fitted, growing, grown
+from onkel.state import growing, grown
 
-SMALLEST_SCALE, LARGEST_SCALE = 1e-8, 1e8  # of ρ
 LARGEST_MISMATCH = 1e-9  # of k(x, x) computed anew: another machine may sum in another order
 COMPOSED, GIVEN = -1, -2  # kernels that are not known by one code
 
@@ -53,7 +53,7 @@ class Sum(NamedTuple):
 
 
 @dataclass
-class Support:
+class Support(Function):
     scale: Vector  # (1,)  ρ
     size: Counts  # (1,)  points in use; zeros behind them
     points: Matrix = growing(1)  # (dim, room)  in columns, as compiled kernels want them
@@ -70,29 +70,55 @@ class Support:
         """The points in use, one a row."""
         return np.ascontiguousarray(self.points[:, : self.size[0]].T)
 
+    def make_room(self) -> None:
+        """Longer arrays, where another point would not fit."""
+        size = int(self.size[0]) + 1
+        self.points, self.coef = grown(self.points, size, axis=1), grown(self.coef, size)
+        self.own, self.born = grown(self.own, size), grown(self.born, size)
 
-def empty(dim: int, room: int) -> Support:
+    def bytes_with(self, rows: int) -> int:
+        return 2 * bytes_of(len(self.points), int(self.size[0]) + rows)
+
+    def source(self, kernel: Kernel, rows: Matrix) -> Source:
+        return source(kernel, rows, self.points[:, : self.size[0]])
+
+    def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
+        """Refuse a sum that the verbs below cannot have made in so many rounds."""
+        size, lengths = int(self.size[0]), {len(array) for array in (self.points.T, self.coef, self.own, self.born)}
+        if len(lengths) > 1 or not 0 <= size <= min(max(lengths), rows) or (room is not None and max(lengths) != room):
+            raise InputError("its arrays are not as long as its sizes say")
+        behind = (self.points[:, size:], self.coef[size:], self.own[size:], self.born[size:])
+        if any(np.any(array != 0) for array in behind):
+            raise InputError("it has numbers where no point is")
+        if not SMALLEST_SCALE <= self.scale[0] <= LARGEST_SCALE or not np.isfinite(self.coef).all():
+            raise InputError("its coefficients are beyond what can be learnt")
+        born, points = self.born[:size], self.known
+        if np.any(born < 0) or np.any(born >= rows) or len(np.unique(born)) < size:
+            raise InputError("its points were not met in its rounds")
+        seen = np.max(np.abs(points), initial=0.0) <= LARGEST_NUMBER
+        if not seen or not np.allclose(kernel.diagonal(points), self.own[:size], rtol=LARGEST_MISMATCH, atol=0.0):
+            raise InputError("its points are not those that its kernel has seen")
+
+
+def empty(kernel: Kernel, dim: int) -> Support:
+    """No points yet, on rows of `dim` columns."""
+    return with_room(dim, 0)
+
+
+def footprint(kernel: Kernel, dim: int) -> int:
+    """The bytes that `empty` will hold."""
+    return bytes_of(dim, 0)
+
+
+def with_room(dim: int, room: int) -> Support:
     """No points, and room for some."""
     arrays = np.zeros((dim, room)), np.zeros(room), np.zeros(room), np.zeros(room, np.int64)
     return Support(np.ones(1), np.zeros(1, np.int64), *arrays)
 
 
-def footprint(dim: int, room: int) -> int:
-    """The bytes that `empty` will hold."""
+def bytes_of(dim: int, room: int) -> int:
+    """The bytes that `with_room` will hold."""
     return 8 * (room * (dim + 3) + 2)
-
-
-def make_room(support: Support, size: int) -> None:
-    """Longer arrays, where so many points would not fit."""
-    support.points, support.coef = grown(support.points, size, axis=1), grown(support.coef, size)
-    support.own, support.born = grown(support.own, size), grown(support.born, size)
-
-
-def fit(support: Support) -> None:
-    """Arrays as long as the points need, where there was room for more."""
-    size = int(support.size[0])
-    support.points, support.coef = fitted(support.points, size, axis=1), fitted(support.coef, size)
-    support.own, support.born = fitted(support.own, size), fitted(support.born, size)
 
 
 def source(kernel: Kernel, X: Matrix, points: Matrix) -> Source:
@@ -105,24 +131,6 @@ def source(kernel: Kernel, X: Matrix, points: Matrix) -> Source:
     return Source(code, float(first), float(second), codes, params, np.empty((1, 0)))
 
 
-def check(support: Support, kernel: Kernel, rows: int, room: int | None) -> None:
-    """Refuse a sum that the verbs below cannot have made in so many rounds."""
-    size, lengths = int(support.size[0]), {len(array) for array in (support.points.T, support.coef, support.own, support.born)}
-    if len(lengths) > 1 or not 0 <= size <= min(max(lengths), rows) or (room is not None and max(lengths) != room):
-        raise InputError("its arrays are not as long as its sizes say")
-    behind = (support.points[:, size:], support.coef[size:], support.own[size:], support.born[size:])
-    if any(np.any(array != 0) for array in behind):
-        raise InputError("it has numbers where no point is")
-    if not SMALLEST_SCALE <= support.scale[0] <= LARGEST_SCALE or not np.isfinite(support.coef).all():
-        raise InputError("its coefficients are beyond what can be learnt")
-    born, points = support.born[:size], support.known
-    if np.any(born < 0) or np.any(born >= rows) or len(np.unique(born)) < size:
-        raise InputError("its points were not met in its rounds")
-    seen = np.max(np.abs(points), initial=0.0) <= LARGEST_NUMBER
-    if not seen or not np.allclose(kernel.diagonal(points), support.own[:size], rtol=LARGEST_MISMATCH, atol=0.0):
-        raise InputError("its points are not those that its kernel has seen")
-
-
 @hot_inline
 def values(source: Source, points: Matrix, size: int, x: Vector, k: Vector) -> None:
     """k[i] ← k(x_i, x) for the first `size` points, in columns."""
@@ -131,7 +139,8 @@ def values(source: Source, points: Matrix, size: int, x: Vector, k: Vector) -> N
     elif source.code == COMPOSED:
         row(source.codes, source.params, points, size, x, k)
     else:
-        k[: source.given.shape[1]] = source.given[0]
+        for i in range(source.given.shape[1]):
+            k[i] = source.given[0, i]
 
 
 @hot_inline
@@ -153,9 +162,16 @@ def add(f: Sum, x: Vector, own: float, a: float, round: int) -> None:
 
 
 @hot_inline
+def join(kernel: Source, f: Sum, x: Vector, own: float, a: float, round: int) -> None:
+    """`add`, by the name that it has for all kinds of functions."""
+    add(f, x, own, a, round)
+
+
+@hot_inline
 def put(f: Sum, slot: int, x: Vector, own: float, a: float, round: int) -> None:
     """The point x with coefficient a takes the place of another."""
-    f.points[:, slot] = x
+    for j in range(x.size):
+        f.points[j, slot] = x[j]
     f.coef[slot] = a / f.scale[0]
     f.own[slot] = own
     f.born[slot] = round
@@ -174,6 +190,46 @@ def shrink(f: Sum, factor: float) -> None:
 def oldest(f: Sum) -> int:
     """The slot of the point that came first."""
     return int(np.argmin(f.born[: f.size[0]]))
+
+
+@hot_inline
+def keep(kernel: Source, f: Sum, x: Vector, own: float, a: float, round: int, most: int) -> None:
+    """`join`, but with `most` points the oldest gives way."""
+    if f.size[0] < most:
+        add(f, x, own, a, round)
+    else:
+        put(f, oldest(f), x, own, a, round)
+
+
+@hot_inline
+def amend(kernel: Source, f: Sum, slot: int, x: Vector, own: float, a: float, round: int) -> None:
+    """f ← f + a k(x, ·) for the point in this slot, or for a new one behind all of them."""
+    if slot < f.size[0]:
+        f.coef[slot] += a / f.scale[0]
+    else:
+        add(f, x, own, a, round)
+
+
+@hot_inline
+def count(f: Sum) -> int:
+    """The points that are known by their slot."""
+    return int(f.size[0])
+
+
+@hot_inline
+def holds(f: Sum, most: int) -> bool:
+    """Whether it has so many points."""
+    return bool(f.size[0] == most)
+
+
+@hot_inline
+def has_room(f: Sum) -> bool:
+    return not is_full(f)
+
+
+@hot_inline
+def workspace(f: Sum) -> Vector:
+    return np.empty(f.coef.size)
 
 
 @hot_inline

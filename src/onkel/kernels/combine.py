@@ -14,7 +14,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels.kernel import Kernel, Program
 from onkel.kernels.rows import ADD, MULTIPLY
@@ -40,6 +40,27 @@ class Combination(Kernel):
     @property
     def fallible(self) -> bool:  # type: ignore[override]
         return any(part.fallible for part in self.parts)
+
+    @property
+    def has_domains(self) -> bool:
+        return any(part.has_domains for part in self.parts)
+
+    @property
+    def is_open(self) -> bool:
+        return any(part.is_open for part in self.parts)
+
+    def domains(self, X: Matrix) -> Matrix:
+        return np.vstack([part.domains(X) for part in self.parts])
+
+    def on(self, dim: int, domains: Matrix) -> tuple[Kernel, Matrix]:
+        parts = []
+        for part in self.parts:
+            closed, domains = part.on(dim, domains)
+            parts.append(closed)
+        return type(self)(tuple(parts)), domains
+
+    def outside(self, X: Matrix) -> Counts:
+        return np.asarray(sum(part.outside(X) for part in self.parts))
 
     def program(self, dim: int) -> Program:
         programs = [part.program(dim) for part in self.parts]

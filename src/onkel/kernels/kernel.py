@@ -38,6 +38,28 @@ class Kernel(ABC):
     def fill_diagonal(self, X: Matrix, out: Vector) -> None:
         """out[i] ← k(X[i], X[i]), for a block already checked."""
 
+    @property
+    def has_domains(self) -> bool:
+        """Whether an input lives on an interval."""
+        return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an input's domain is still to be taken from the data."""
+        return False
+
+    def domains(self, X: Matrix) -> Matrix:
+        """(low, high) of each input in these rows, for kernels whose inputs may have domains."""
+        return np.empty((0, 2))
+
+    def on(self, dim: int, domains: Matrix) -> tuple[Kernel, Matrix]:
+        """The same kernel with the first of these domains where they were open, and the domains left for others."""
+        return self, domains
+
+    def outside(self, X: Matrix) -> Counts:
+        """In each row, the values beyond their domain, which are taken as lying on its edge."""
+        return np.zeros(len(X), np.int64)
+
     def diagonal(self, X: Matrix) -> Vector:
         """k(x, x) of each row, checked: where it is sound, so is every k(x, z), since k(x, z)² ≤ k(x, x) k(z, z)."""
         own = np.empty(len(X))

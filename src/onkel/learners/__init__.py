@@ -6,6 +6,7 @@ from onkel.learners.exact import KernelAWV, KernelRidge
 from onkel.learners.fogd import FOGD
 from onkel.learners.forgetron import Forgetron
 from onkel.learners.forks import FORKS
+from onkel.learners.kernel_adatron import KernelAdatron
 from onkel.learners.kons import KONS, SketchedKONS
 from onkel.learners.newton_features import NewtonFeatures
 from onkel.learners.nogd import NOGD
@@ -14,9 +15,11 @@ from onkel.learners.passive_aggressive import PassiveAggressive
 from onkel.learners.perceptron import Perceptron
 from onkel.learners.pkawv import PKAWV
 from onkel.learners.pkawv_nystroem import PKAWVNystroem
+from onkel.learners.projection import MarginProjection, TubeProjection
 from onkel.learners.projectron import Projectron, ProjectronPP
 from onkel.learners.pros_n_kons import ProsNKONS
 from onkel.learners.rbp import RBP
+from onkel.learners.romma import ROMMA
 from onkel.learners.skegd import SkeGD
 
 __all__ = [
@@ -29,9 +32,12 @@ __all__ = [
     "NORMA",
     "PKAWV",
     "RBP",
+    "ROMMA",
     "Forgetron",
     "KernelAWV",
+    "KernelAdatron",
     "KernelRidge",
+    "MarginProjection",
     "NewtonFeatures",
     "PKAWVNystroem",
     "PassiveAggressive",
@@ -41,4 +47,5 @@ __all__ = [
     "ProsNKONS",
     "SkeGD",
     "SketchedKONS",
+    "TubeProjection",
 ]

@@ -29,6 +29,7 @@ from onkel._validate import flag, instance, real, whole
 from onkel.dictionary.support import Sum, add, evaluate, is_full, put, shrink
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.descent import check_step
+from onkel.learners.domains import on_domains
 from onkel.learners.supported import Block, State, Supported
 from onkel.losses import HINGE, slope
 from onkel.random import uniform
@@ -37,6 +38,7 @@ Rule = tuple[float, float, float, bool, int]  # η, 1 − ηλ, η·cap, weighte
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class BOGD(Supported):
     """Bounded online gradient descent."""

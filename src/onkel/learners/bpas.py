@@ -25,11 +25,13 @@ from onkel._types import Vector
 from onkel._validate import instance, real, whole
 from onkel.dictionary.support import Sum, add, evaluate, is_full, put
 from onkel.kernels import Gaussian, Kernel
+from onkel.learners.domains import on_domains
 from onkel.learners.passive_aggressive import passive_aggressive
 from onkel.learners.supported import Block, State, Supported
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class BPAS(Supported):
     """PA-I on a budget, by replacement."""

@@ -15,7 +15,7 @@ import numpy as np
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel._validate import instance, real
-from onkel.dictionary.support import Sum, add, evaluate, oldest, put, shrink
+from onkel.dictionary.representations import evaluate, has_room, holds, keep, shrink, workspace
 from onkel.errors import InputError
 from onkel.learners.supported import Block, Supported
 from onkel.losses import SQUARE, SQUARED_EPSILON_INSENSITIVE, SQUARED_HINGE, Loss, slope
@@ -70,33 +70,38 @@ class Descending(Supported):
     loss: Loss
     step: float
 
-    @property
-    def _may_fail(self) -> bool:
-        return self.kernel.fallible or may_diverge(self.loss)
+    def _may_fail(self, state: Any, own: Vector) -> bool:
+        return super()._may_fail(state, own) or (may_diverge(self.loss) and not self._is_tame(own))
 
-    def _rounds(self, state: Any, X: Matrix, y: Vector, weight: Vector) -> Vector:
+    def _is_tame(self, own: Vector) -> bool:
+        """Whether the steps on these rows are so short that ‖f‖² grows by 2ηy² at most: 2ηk(x, x) ≤ 1 − ηλ. Then no copy is needed,
+        which would cost more than the rows where f is large."""
+        fade = 1.0 - self.step * getattr(self, "lam", 0.0)
+        return self._room is None and bool(2.0 * self.step * np.max(own, initial=0.0) <= fade)
+
+    def _rounds(self, state: Any, X: Matrix, own: Vector, y: Vector, weight: Vector) -> Vector:
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-            scores = super()._rounds(state, X, y, weight)
+            scores = super()._rounds(state, X, own, y, weight)
         if may_diverge(self.loss) and weight.any():
             check_scores(self, scores)
         return scores
 
 
 @hot
-def descend(block: Block, f: Sum, round: int, rule: Rule, most: int, stops: bool, scores: Vector) -> int:
+def descend(block: Block, f: Any, round: int, rule: Rule, most: int, stops: bool, scores: Vector) -> int:
     """Score, then learn, each row: how many. With `most` points the oldest gives way to a new one, or, if it `stops`, it does."""
-    k = np.empty(f.coef.size)
+    work = workspace(f)
     for i in range(block.X.shape[0]):
-        scores[i] = evaluate(block.kernel, f, block.X[i], k)
+        if block.weight[i] > 0.0 and not (has_room(f) or holds(f, most)):
+            return i
+        scores[i] = evaluate(block.kernel, f, block.X[i], work)
         if block.weight[i] > 0.0:
             g = slope(rule.loss, rule.parameter, scores[i], block.y[i])
             shrink(f, rule.fade)
-            if g != 0.0 and f.size[0] < most:
-                add(f, block.X[i], block.own[i], -rule.step * g, round)
-            elif g != 0.0:
-                put(f, oldest(f), block.X[i], block.own[i], -rule.step * g, round)
+            if g != 0.0:
+                keep(block.kernel, f, block.X[i], block.own[i], -rule.step * g, round, most)
             round += 1
-            if stops and f.size[0] == most:
+            if stops and holds(f, most):
                 return i + 1
     return int(block.X.shape[0])
 

@@ -37,6 +37,7 @@ from onkel._types import Matrix, Vector
 from onkel._validate import instance, real
 from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
+from onkel.learners.domains import on_domains
 from onkel.learners.protocol import check_room, check_sizes, check_wider
 from onkel.linalg.cholesky import LARGEST_DEFICIT, SMALLEST_RIDGE, append, is_factor, packed, solve
 from onkel.state import growing, grown, written_behind
@@ -152,6 +153,7 @@ class Exact(ABC):
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class KernelAWV(Exact):
     """The Azoury-Warmuth-Vovk forecaster in the whole space of a kernel: the best regret, at O(t²) a row."""
@@ -164,6 +166,7 @@ class KernelAWV(Exact):
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class KernelRidge(Exact):
     """Kernel ridge regression, refitted after every row; its scores may be clipped to [−clip, clip]."""

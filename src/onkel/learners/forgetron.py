@@ -30,6 +30,7 @@ from onkel.dictionary import support
 from onkel.dictionary.support import Sum, Support, add, evaluate, is_full, is_mistake, oldest, put, shrink
 from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
+from onkel.learners.domains import on_domains
 from onkel.learners.protocol import check_sizes
 from onkel.learners.supported import Block, Supported
 
@@ -48,6 +49,7 @@ class State:
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class Forgetron(Supported):
     """The self-tuned Forgetron."""
@@ -65,18 +67,18 @@ class Forgetron(Supported):
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        return State(support.empty(dim, self.budget), np.zeros((self.budget, self.budget)), np.zeros(2), dim=dim)
+        return State(support.with_room(dim, self.budget), np.zeros((self.budget, self.budget)), np.zeros(2), dim=dim)
 
     def _learn(self, state: Any, block: Block, scores: Vector) -> int:
         return _learn(block, state.support.sum, state.gram, state.spent, state.rows, scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
-        return support.footprint(dim, self.budget) + 8 * (self.budget**2 + 2 + 3)
+        return support.bytes_of(dim, self.budget) + 8 * (self.budget**2 + 2 + 3)
 
     def check(self, state: Any) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
-        support.check(state.support, self.kernel, state.rows, self.budget)
+        state.support.check(self.kernel, state.rows, self.budget)
         size = int(state.support.size[0])
         points = state.support.known
         gram = np.zeros_like(state.gram)

@@ -35,6 +35,7 @@ from onkel._validate import flag, real
 from onkel.dictionary import support
 from onkel.dictionary.support import Support, values
 from onkel.features.sketch import Sketch, embed, in_lanes, padded
+from onkel.learners.domains import on_domains
 from onkel.learners.newton import SMALLEST_VARIANCE, Steps, check_steps, slope_of, steps, weight_of_gradient, within
 from onkel.learners.newton import Slope as Loss
 from onkel.learners.protocol import check_sizes
@@ -68,6 +69,7 @@ class State:
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class FORKS(Sketched):
     """Second-order learning on incremental sketches, linear in the budget."""
@@ -96,7 +98,7 @@ class FORKS(Sketched):
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        state = State(support.empty(dim, self._room or 0), self._sketching.init(dim), np.empty(0), np.empty(0), dim=dim)
+        state = State(support.with_room(dim, self._room or 0), self._sketching.init(dim), np.empty(0), np.empty(0), dim=dim)
         self._start(state, np.zeros(self._sketching.rank))
         return state
 

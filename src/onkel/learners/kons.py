@@ -44,6 +44,7 @@ from onkel._validate import flag, instance, real, whole
 from onkel.dictionary.dictionary import KORS, chance, remember
 from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
+from onkel.learners.domains import on_domains
 from onkel.learners.newton import SMALLEST_VARIANCE, Rule, check_labels, check_newton, rule, weight_of_gradient, within
 from onkel.learners.protocol import check_room, check_sizes
 from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
@@ -196,6 +197,7 @@ class Newton(ABC):
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class KONS(Newton):
     """The online Newton step in the whole space of a kernel: logarithmic regret, at O(t²) a row."""
@@ -208,6 +210,7 @@ class KONS(Newton):
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class SketchedKONS(Newton):
     """KONS whose matrix takes only some of the points: those of high leverage, and a share `floor` of all."""

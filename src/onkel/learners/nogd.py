@@ -33,6 +33,7 @@ from onkel.errors import InputError
 from onkel.features.sketch import embed, padded
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.descent import Descending, Rule, check_loss, descend, descent_round, rule
+from onkel.learners.domains import on_domains
 from onkel.learners.protocol import check_sizes
 from onkel.learners.supported import Block
 from onkel.linalg.eigen import leading
@@ -53,6 +54,7 @@ class State:
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class NOGD(Descending):
     """Gradient descent on Nyström features of the first points that lost something."""
@@ -78,7 +80,7 @@ class NOGD(Descending):
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        return State(support.empty(dim, self.budget), np.zeros((self.budget, self.rank)), np.zeros(self.rank), dim=dim)
+        return State(support.with_room(dim, self.budget), np.zeros((self.budget, self.rank)), np.zeros(self.rank), dim=dim)
 
     def _learn(self, state: Any, block: Block, scores: Vector) -> int:
         descent = rule(self.loss, self.step)

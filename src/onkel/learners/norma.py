@@ -25,11 +25,13 @@ from onkel._types import Vector
 from onkel._validate import instance, whole
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.descent import UNLIMITED, Descending, check_loss, check_step, descend, rule
+from onkel.learners.domains import on_domains
 from onkel.learners.supported import Block
 from onkel.losses import Hinge, Loss
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class NORMA(Descending):
     """Online gradient descent in the whole space of a kernel."""

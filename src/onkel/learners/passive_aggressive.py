@@ -16,19 +16,19 @@ Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Online passive-aggressiv
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, final
-
-import numpy as np
+from typing import Any, ClassVar, final
 
 from onkel._jit import hot
 from onkel._types import Vector
 from onkel._validate import instance, real
-from onkel.dictionary.support import Sum, add, evaluate
+from onkel.dictionary.representations import add, evaluate, has_room, workspace
 from onkel.kernels import Gaussian, Kernel
+from onkel.learners.domains import on_domains
 from onkel.learners.supported import Block, State, Supported
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class PassiveAggressive(Supported):
     """PA-I with kernels, without a budget."""
@@ -48,16 +48,18 @@ class PassiveAggressive(Supported):
 
 
 @hot
-def _learn(block: Block, f: Sum, round: int, aggressiveness: float, scores: Vector) -> int:
+def _learn(block: Block, f: Any, round: int, aggressiveness: float, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight = block
-    k = np.empty(f.coef.size)
+    work = workspace(f)
     for i in range(X.shape[0]):
-        scores[i] = evaluate(kernel, f, X[i], k)
+        if weight[i] > 0.0 and not has_room(f):
+            return i
+        scores[i] = evaluate(kernel, f, X[i], work)
         if weight[i] > 0.0:
             step = passive_aggressive(scores[i], y[i], own[i], aggressiveness)
             if step != 0.0:
-                add(f, X[i], own[i], step, round)
+                add(kernel, f, X[i], own[i], step, round)
             round += 1
     return int(X.shape[0])
 

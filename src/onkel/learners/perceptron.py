@@ -18,19 +18,20 @@ True
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, final
-
-import numpy as np
+from typing import Any, ClassVar, final
 
 from onkel._jit import hot
 from onkel._types import Vector
 from onkel._validate import instance
-from onkel.dictionary.support import Sum, add, evaluate, is_mistake
+from onkel.dictionary.representations import add, evaluate, has_room, workspace
+from onkel.dictionary.support import is_mistake
 from onkel.kernels import Gaussian, Kernel
+from onkel.learners.domains import on_domains
 from onkel.learners.supported import Block, State, Supported
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class Perceptron(Supported):
     """The kernel perceptron, without a budget."""
@@ -48,14 +49,16 @@ class Perceptron(Supported):
 
 
 @hot
-def _learn(block: Block, f: Sum, round: int, scores: Vector) -> int:
+def _learn(block: Block, f: Any, round: int, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight = block
-    k = np.empty(f.coef.size)
+    work = workspace(f)
     for i in range(X.shape[0]):
-        scores[i] = evaluate(kernel, f, X[i], k)
+        if weight[i] > 0.0 and not has_room(f):
+            return i
+        scores[i] = evaluate(kernel, f, X[i], work)
         if weight[i] > 0.0:
             if is_mistake(scores[i], y[i]):
-                add(f, X[i], own[i], y[i], round)
+                add(kernel, f, X[i], own[i], y[i], round)
             round += 1
     return int(X.shape[0])

@@ -39,6 +39,7 @@ from onkel._validate import flag, instance, real, whole
 from onkel.dictionary import Dictionary, Kors, history, span
 from onkel.dictionary.dictionary import Rule, is_taken
 from onkel.kernels import Gaussian, Kernel
+from onkel.learners.domains import on_domains
 from onkel.learners.protocol import check_room, check_sizes, check_wider
 from onkel.linalg.cholesky import solve
 from onkel.linalg.factor import border, check_factor, learn_solved, solve_row, workspace
@@ -65,6 +66,7 @@ class State:
     outputs: int = 1
 
 
+@on_domains
 @dataclass(frozen=True)
 class PKAWVNystroem:
     """Second-order online regression in the span of points that the stream chooses, for any kernel."""

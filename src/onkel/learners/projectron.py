@@ -35,6 +35,7 @@ from onkel.dictionary import support
 from onkel.dictionary.support import Sum, Support, add, evaluate, is_full, is_mistake
 from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
+from onkel.learners.domains import on_domains
 from onkel.learners.protocol import check_sizes
 from onkel.learners.supported import Block, Supported
 from onkel.linalg.cholesky import append, is_factor, packed, solve, solve_transposed, stands_out
@@ -67,7 +68,7 @@ class _Projecting(Supported):
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        return State(support.empty(dim, self.budget), np.zeros(packed(self.budget)), dim=dim)
+        return State(support.with_room(dim, self.budget), np.zeros(packed(self.budget)), dim=dim)
 
     def _learn(self, state: Any, block: Block, scores: Vector) -> int:
         largest = 0.25 * math.sqrt((self.budget + 1.0) / math.log(self.budget + 1.0))
@@ -89,6 +90,7 @@ class _Projecting(Supported):
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class Projectron(_Projecting):
     """The perceptron with projections, on mistakes alone."""
@@ -97,6 +99,7 @@ class Projectron(_Projecting):
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class ProjectronPP(_Projecting):
     """Projectron++: rows within the margin are projected too, where it helps."""

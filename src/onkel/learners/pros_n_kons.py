@@ -41,6 +41,7 @@ from onkel.dictionary.dictionary import Rule as Sampling
 from onkel.dictionary.dictionary import is_taken
 from onkel.dictionary.span import Span, check, empty, widened
 from onkel.kernels import Gaussian, Kernel
+from onkel.learners.domains import on_domains
 from onkel.learners.newton import Rule, check_labels, check_newton, newton_round, rule
 from onkel.learners.protocol import check_sizes
 from onkel.linalg.cholesky import solve
@@ -64,6 +65,7 @@ class State:
     outputs: int = 1
 
 
+@on_domains
 @dataclass(frozen=True)
 class ProsNKONS:
     """Second-order online learning in the span of points that the stream chooses, for any loss and kernel."""

@@ -26,11 +26,13 @@ from onkel._types import Vector
 from onkel._validate import instance, whole
 from onkel.dictionary.support import Sum, add, evaluate, is_full, is_mistake, put
 from onkel.kernels import Gaussian, Kernel
+from onkel.learners.domains import on_domains
 from onkel.learners.supported import Block, State, Supported
 from onkel.random import uniform
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class RBP(Supported):
     """The randomized budget perceptron."""

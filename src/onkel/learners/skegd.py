@@ -30,6 +30,7 @@ from onkel.dictionary.support import Support
 from onkel.errors import InputError
 from onkel.features.sketch import Sketch, in_lanes
 from onkel.learners.descent import check_step, rule
+from onkel.learners.domains import on_domains
 from onkel.learners.nogd import follow
 from onkel.learners.protocol import check_sizes
 from onkel.learners.sketched import Sketched, least_squares
@@ -47,6 +48,7 @@ class State:
 
 
 @final
+@on_domains
 @dataclass(frozen=True)
 class SkeGD(Sketched):
     """First-order learning on incremental sketches."""
@@ -62,7 +64,7 @@ class SkeGD(Sketched):
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        return State(support.empty(dim, self._room or 0), self._sketching.init(dim), np.zeros(self._sketching.rank), dim=dim)
+        return State(support.with_room(dim, self._room or 0), self._sketching.init(dim), np.zeros(self._sketching.rank), dim=dim)
 
     def _steps(self, state: Any, block: Block, round: int, due: int, scores: Vector) -> int:
         sketch, descent = state.sketch, rule(self.loss, self.step, self.lam)

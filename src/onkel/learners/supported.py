@@ -11,20 +11,21 @@ from numpy.typing import ArrayLike
 
 from onkel._inputs import check_inputs, check_labelled, check_on_or_off, check_signs
 from onkel._types import Matrix, Vector
-from onkel.dictionary import support
-from onkel.dictionary.support import Source, Support
+from onkel.dictionary import representations, support
+from onkel.dictionary.function import Function
+from onkel.dictionary.support import Support
 from onkel.kernels import Kernel
 from onkel.learners.protocol import check_room, check_sizes, tasks_of
 from onkel.state import copied
 
-ROWS_AT_ONCE = 256  # where the set grows, room is made for so many rows at a time
+ROWS_AT_ONCE = 256  # where compiled code wants rows in another form, so many are written in it at a time
 
 
 class Block(NamedTuple):
     """Rows, as compiled code sees them."""
 
-    kernel: Source
-    X: Matrix
+    kernel: Any  # a named tuple, as `Function.source` makes it
+    X: Matrix  # as `Function.rows` makes them
     own: Vector  # k(x, x)
     y: Vector
     weight: Vector  # 1, or 0 to score a row and leave it unlearnt
@@ -32,7 +33,7 @@ class Block(NamedTuple):
 
 @dataclass
 class State:
-    support: Support
+    support: Function
     rows: int = 0  # learnt so far
     dim: int = 1
     outputs: int = 1
@@ -51,22 +52,29 @@ class Supported(ABC):
 
     @abstractmethod
     def _learn(self, state: Any, block: Block, scores: Vector) -> int:
-        """Score, then learn, the first rows of a block, one at least: how many. There is room for all of them."""
+        """Score, then learn, the first rows of a block: how many. Where there is no budget, those before a row to be learnt for
+        which there is no room; else one at least."""
 
     def _points(self, state: Any) -> Matrix:
         """The points whose kernel values a row needs, in columns."""
         points: Matrix = state.support.points[:, : state.support.size[0]]
         return points
 
-    @property
-    def _may_fail(self) -> bool:
-        """Whether `_learn` may fail in the middle: then it works on a copy."""
-        return self.kernel.fallible
+    def _source(self, state: Any, rows: Matrix) -> Any:
+        """The kernel as compiled code wants it, for these rows and the points of this moment."""
+        if self._room is None:
+            return state.support.source(self.kernel, rows)
+        return support.source(self.kernel, rows, self._points(state))
+
+    def _may_fail(self, state: Any, own: Vector) -> bool:
+        """Whether to learn rows with these k(x, x) may fail in the middle: then it is done on a copy."""
+        return self.kernel.fallible and isinstance(state.support, Support)
 
     def init(self, dim: int, outputs: int = 1) -> Any:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        return State(support.empty(dim, self._room or 0), dim=dim)
+        f = representations.empty(self.kernel, dim) if self._room is None else support.with_room(dim, self._room)
+        return State(f, dim=dim)
 
     def learn(self, state: Any, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
@@ -74,46 +82,48 @@ class Supported(ABC):
         weights = check_on_or_off(self, weight, len(rows))
         if "regression" not in tasks_of(self):
             check_signs(labels)
-        work = copied(state) if self._may_fail else state
-        scores = self._rounds(work, rows, labels[:, 0], weights)
+        own = self.kernel.diagonal(rows)
+        if self._room is None:
+            remedy = "learn shorter blocks, or take a learner with a budget"
+            check_room(self, state.support.bytes_with(int(np.count_nonzero(weights))), remedy)
+        work = copied(state) if self._may_fail(state, own) else state
+        scores = self._rounds(work, rows, own, labels[:, 0], weights)
         vars(state).update(vars(work))
         return scores.reshape(shape)
 
     def predict(self, state: Any, X: ArrayLike) -> Vector:
         """The score of each row as if it came next; changes nothing."""
         rows = check_inputs(X, state.dim)
-        return self._rounds(state, rows, np.zeros(len(rows)), np.zeros(len(rows)))  # weights 0: nothing is learnt
+        nothing = np.zeros(len(rows))  # of weight 0: nothing is learnt
+        return self._rounds(state, rows, self.kernel.diagonal(rows), nothing, nothing)
 
-    def _rounds(self, state: Any, X: Matrix, y: Vector, weight: Vector) -> Vector:
-        own, scores = self.kernel.diagonal(X), np.empty(len(X))
-        if self._room is None:
-            self._check_room(state.support, int(np.count_nonzero(weight)))
-        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE if self._room is None else len(X)
-        done = 0
+    def _rounds(self, state: Any, X: Matrix, own: Vector, y: Vector, weight: Vector) -> Vector:
+        scores, done = np.empty(len(X)), 0
         while done < len(X):
-            now = slice(done, done + at_once)
-            if self._room is None:
-                support.make_room(state.support, int(state.support.size[0]) + int(np.count_nonzero(weight[now])))
-            kernel = support.source(self.kernel, X[now], self._points(state))
-            used = self._learn(state, Block(kernel, X[now], own[now], y[now], weight[now]), scores[now])
+            now = slice(done, done + self._at_once(state, len(X)))
+            rows = state.support.rows(self.kernel, X[now])
+            block = Block(self._source(state, rows), rows, own[now], y[now], weight[now])
+            used = self._learn(state, block, scores[now])
             state.rows += int(np.count_nonzero(weight[done : done + used]))
             done += used
-        if self._room is None:
-            support.fit(state.support)
+            if self._room is None and used < len(rows):
+                state.support.make_room()
         return scores
 
-    def _check_room(self, f: Support, rows: int) -> None:
-        """Before the first row is learnt: each of them may join."""
-        needed = 2 * support.footprint(len(f.points), int(f.size[0]) + rows)
-        check_room(self, needed, "learn shorter blocks, or take a learner with a budget")
+    def _at_once(self, state: Any, rows: int) -> int:
+        """A user's own kernel gives its values one row at a time; but its lists all at once, before anything is learnt."""
+        if self.kernel.fallible:
+            return 1 if isinstance(state.support, Support) else rows
+        return ROWS_AT_ONCE if self._room is None else rows
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold; where there is no budget they grow with the points, as the header says."""
-        return support.footprint(dim, self._room or 0) + 8 * 3
+        held = representations.footprint(self.kernel, dim) if self._room is None else support.bytes_of(dim, self._room)
+        return held + 8 * 3
 
     def check(self, state: Any) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
-        support.check(state.support, self.kernel, state.rows, self._room)
+        state.support.check(self.kernel, state.rows, self._room)
 
     def notes(self, state: Any) -> list[str]:
         """What a person should know of this state, one sentence each."""

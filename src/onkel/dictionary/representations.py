@@ -1,0 +1,59 @@
+"""The ways in which a learner without a budget holds its function, behind the same calls.
+
+    Support         every point, O(m) a row: any kernel
+    SortedBlocks    a sum of curves, O(log m) a row: additive kernels whose halves fall apart
+    Spiked          the same with a `Delta`
+    Plane           a weight for each column, O(1) in m: the linear kernel
+
+Compiled code says evaluate(kernel, f, x, work); which of them is meant is settled when it is compiled.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from onkel._jit import by_type
+from onkel.dictionary import plane, sorted_blocks, spiked, support
+from onkel.dictionary.function import Function
+from onkel.dictionary.plane import Slope
+from onkel.dictionary.sorted_blocks import Curves
+from onkel.dictionary.spiked import Spikes, is_spiked
+from onkel.dictionary.support import Sum
+from onkel.kernels import Additive, Interval, Kernel, Linear
+
+
+def _module(kernel: Kernel) -> ModuleType:
+    if isinstance(kernel, Linear):
+        return plane
+    if isinstance(kernel, Additive | Interval):
+        return sorted_blocks
+    return spiked if is_spiked(kernel) else support
+
+
+def empty(kernel: Kernel, dim: int) -> Function:
+    """f = 0, held as suits the kernel on rows of `dim` columns."""
+    f: Function = _module(kernel).empty(kernel, dim)
+    return f
+
+
+def footprint(kernel: Kernel, dim: int) -> int:
+    """The bytes that `empty` will hold."""
+    return int(_module(kernel).footprint(kernel, dim))
+
+
+def _by_type(position: int, verb: str) -> Any:
+    """What each of them does under this name."""
+    modules = {Sum: support, Curves: sorted_blocks, Spikes: spiked, Slope: plane}
+    return by_type(position, {kind: getattr(module, verb) for kind, module in modules.items()})
+
+
+evaluate = _by_type(1, "evaluate")  # (kernel, f, x, work): f(x)
+add = _by_type(1, "join")  # (kernel, f, x, own, a, round): f ← f + a k(x, ·), if there is room
+amend = _by_type(1, "amend")  # (kernel, f, slot, x, own, a, round): the same, for a point that may stand in this slot already
+keep = _by_type(1, "keep")  # (kernel, f, x, own, a, round, most): the same, but beyond so many points the oldest gives way
+shrink = _by_type(0, "shrink")  # (f, factor): f ← factor · f
+count = _by_type(0, "count")  # (f): the points that have slots
+holds = _by_type(0, "holds")  # (f, most): whether those are so many
+has_room = _by_type(0, "has_room")  # (f): whether one more point fits
+workspace = _by_type(0, "workspace")  # (f): what `evaluate` needs to write on

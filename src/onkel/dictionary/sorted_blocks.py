@@ -1,0 +1,489 @@
+"""f as a sum of curves, f(x) = ρ Σ_c f_c(x_c) with f_c(q) = Σ a_i k_c(p_i, q): O(log m) to read a curve, or to add a point.
+
+A kernel of `onkel.kernels.lists` needs of all points left of q only a few sums, and of all points right of it a few others. So the
+points of a coordinate lie sorted in blocks of at most BLOCK, and over the blocks stands a tree: a node knows, of each of its at
+most FAN children, the first and the last key below it and those sums. To read a curve means to go down from the root, to take the
+sums of the children left and right of the way, and to add the points of one block one by one.
+
+    evaluate    f(x)
+    join        one more point: a key in each coordinate; equal keys become one
+    shrink      f ← c f, by the scale ρ alone
+
+A child that is full is split in two on the way down, and what its parent knows of it is summed anew: O(log m) in the worst case
+too. Nothing is ever subtracted, so no digits are lost. Where the kernel decays, a sum is anchored at the key next to those who will
+ask for it: the left sum at the last key, Σ a_i lower(p_i) e^(−rate (last − p_i)), the right one at the first. Then no exponent is
+ever positive, and nothing overflows, whatever rate times range is.
+
+All coordinates share the arrays. A row of numbers comes as `Additive.lists` makes it: for each coordinate its key and its lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._jit import hot, hot_inline
+from onkel._types import Counts, Matrix, Vector
+from onkel.dictionary.function import LARGEST_SCALE, SMALLEST_SCALE, Function
+from onkel.errors import InputError
+from onkel.kernels import Additive, Kernel
+from onkel.kernels.exponentials import exponential, exponentials
+from onkel.kernels.lists import EXPONENTIAL, GIVEN, KIND, POWERS, SHAPE, SIDES, halves, split
+from onkel.state import capacity, growing, grown, nbytes
+
+BLOCK = 64  # the most points of a block: one pass over them costs about as much as a step down the tree
+FAN = 16  # the most children of a node
+
+KEY, COEF, LISTS = range(3)  # lines of a block: keys, coefficients, and the lists of a user's kernel from here on
+SUM_TOLERANCE = 1e-6  # of a sum computed anew
+FIRST, LAST, SUMS = range(3)  # lines of a node: the first and last key of each child, and its sums from here on
+
+
+class Inputs(NamedTuple):
+    """The kernel, as compiled code sees it."""
+
+    table: Matrix  # a line for each input
+    sides: int  # the longest left list
+    powers: int  # the longest global list
+
+
+class Curves(NamedTuple):
+    """What compiled code sees of `SortedBlocks`."""
+
+    blocks: NDArray[np.float64]
+    nodes: NDArray[np.float64]
+    children: Counts
+    length: Counts
+    roots: Counts
+    totals: Matrix
+    used: Counts
+    scale: Vector
+
+
+@dataclass
+class SortedBlocks(Function):
+    scale: Vector  # (1,)  ρ
+    used: Counts  # (2,)  blocks and nodes in use; zeros behind them
+    roots: Counts  # (inputs, 2)  the root of each tree, and how many levels of nodes it has
+    totals: Matrix  # (inputs, powers)  Σ a_i p_i^r
+    nodes: NDArray[np.float64] = growing(0)  # (room, 2 + 2·sides, FAN)
+    children: Counts = growing(0)  # (room, FAN + 1)  nodes, or blocks at the lowest level; their number stands last
+    blocks: NDArray[np.float64] = growing(0)  # (room, lines, BLOCK)
+    length: Counts = growing(0)  # (room,)  points in a block
+
+    @property
+    def sum(self) -> Curves:
+        return Curves(self.blocks, self.nodes, self.children, self.length, self.roots, self.totals, self.used, self.scale)
+
+    def make_room(self) -> None:
+        """Longer arrays, where another point would not fit."""
+        blocks, nodes = map(int, needed(self.roots, self.used))
+        self.blocks, self.length = grown(self.blocks, blocks), grown(self.length, blocks)
+        self.nodes, self.children = grown(self.nodes, nodes), grown(self.children, nodes)
+
+    def bytes_with(self, rows: int) -> int:
+        full = 2 * rows * len(self.roots) // BLOCK + 1  # blocks are half full at least, once they have been split
+        return 2 * (nbytes(self) + full * (self.blocks[:1].nbytes + self.nodes[:1].nbytes))
+
+    def rows(self, kernel: Kernel, X: Matrix) -> Matrix:
+        """For each row and input: its key, then its lists."""
+        return _additive(kernel, X.shape[1]).lists(X)
+
+    def source(self, kernel: Kernel, rows: Matrix) -> Inputs:
+        return inputs_of(kernel, _columns(kernel, len(self.roots)))
+
+    def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
+        """Refuse trees that `insert` cannot have made in so many rounds."""
+        lengths = len(self.nodes) == len(self.children) and len(self.blocks) == len(self.length)
+        used = (self.used >= (0, len(self.roots))).all() and (self.used <= (len(self.blocks), len(self.nodes))).all()
+        if not lengths or not used:
+            raise InputError("its arrays are not as long as its sizes say")
+        if not SMALLEST_SCALE <= self.scale[0] <= LARGEST_SCALE:
+            raise InputError("its coefficients are beyond what can be learnt")
+        behind = (
+            self.blocks[self.used[0] :],
+            self.length[self.used[0] :],
+            self.nodes[self.used[1] :],
+            self.children[self.used[1] :],
+        )
+        if any(np.any(array != 0) for array in behind):
+            raise InputError("it has numbers where no point is")
+        inputs, largest = self.source(kernel, self.totals), max(1.0, float(np.max(np.abs(self.blocks[:, LISTS:]), initial=0.0)))
+        blocks, nodes = np.zeros(self.used[0], np.int64), np.zeros(self.used[1], np.int64)
+        sound = all(_is_sound(inputs, self.sum, c, blocks, nodes, largest) for c in range(len(self.roots)))
+        if not (sound and blocks.all() and nodes.all()):
+            raise InputError("its points do not stand in order, or the sums over them are not theirs")
+
+
+def empty(kernel: Kernel, dim: int) -> SortedBlocks:
+    """No points yet, on rows of `dim` columns."""
+    inputs, sides, powers, lines = _sizes(kernel, dim)
+    roots, nodes = np.column_stack([np.arange(inputs), np.ones(inputs, np.int64)]), capacity(inputs)
+    return SortedBlocks(
+        np.ones(1),
+        np.array([0, inputs]),
+        roots,
+        np.zeros((inputs, powers)),
+        np.zeros((nodes, SUMS + 2 * sides, FAN)),
+        np.zeros((nodes, FAN + 1), np.int64),
+        np.zeros((0, lines, BLOCK)),
+        np.zeros(0, np.int64),
+    )
+
+
+def footprint(kernel: Kernel, dim: int) -> int:
+    """The bytes that `empty` will hold."""
+    inputs, sides, powers, _ = _sizes(kernel, dim)
+    return 8 * (3 + inputs * (2 + powers) + capacity(inputs) * ((SUMS + 2 * sides) * FAN + FAN + 1))
+
+
+def inputs_of(kernel: Kernel, dim: int) -> Inputs:
+    """The kernel as compiled code wants it."""
+    additive = _additive(kernel, dim)
+    return Inputs(additive.table(dim), *additive.widths(dim))
+
+
+def _additive(kernel: Kernel, dim: int) -> Additive:
+    return kernel if isinstance(kernel, Additive) else kernel.alone(dim)  # type: ignore[attr-defined]
+
+
+def _columns(kernel: Kernel, inputs: int) -> int:
+    """The columns of X, of which with their products there are so many inputs."""
+    return inputs - (len(kernel.products) if isinstance(kernel, Additive) else 0)
+
+
+def _sizes(kernel: Kernel, dim: int) -> tuple[int, int, int, int]:
+    """Inputs, the longest lists, and the lines of a block."""
+    additive = _additive(kernel, dim)
+    sides, powers = additive.widths(dim)
+    return len(additive.bases(dim)), sides, powers, LISTS + (2 * sides if additive.fallible else 0)
+
+
+@hot
+def needed(roots: Counts, used: Counts) -> tuple[int, int]:
+    """The blocks and nodes that there must be for one more point: each tree may be split from top to bottom."""
+    return used[0] + roots.shape[0], used[1] + int(np.sum(roots[:, 1])) + roots.shape[0]
+
+
+@hot_inline
+def keep(kernel: Inputs, f: Curves, x: Vector, own: float, a: float, round: int, most: int) -> None:
+    """`join`: points that are not known one by one are never too many."""
+    join(kernel, f, x, own, a, round)
+
+
+@hot_inline
+def amend(kernel: Inputs, f: Curves, slot: int, x: Vector, own: float, a: float, round: int) -> None:
+    """`join`: a point that was there before is found by its keys."""
+    join(kernel, f, x, own, a, round)
+
+
+@hot_inline
+def count(f: Curves) -> int:
+    return 0
+
+
+@hot_inline
+def holds(f: Curves, most: int) -> bool:
+    return False
+
+
+@hot_inline
+def has_room(f: Curves) -> bool:
+    blocks, nodes = needed(f.roots, f.used)
+    return bool(blocks <= f.blocks.shape[0] and nodes <= f.nodes.shape[0])
+
+
+@hot_inline
+def evaluate(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> float:
+    """f(x)."""
+    total, width = 0.0, 1 + 2 * inputs.sides + inputs.powers
+    for c in range(inputs.table.shape[0]):
+        total += curve(inputs, f, c, x[c * width : (c + 1) * width], work)
+    return float(f.scale[0] * total)
+
+
+@hot_inline
+def join(inputs: Inputs, f: Curves, x: Vector, own: float, a: float, round: int) -> None:
+    """f ← f + a k(x, ·); there is room."""
+    width = 1 + 2 * inputs.sides + inputs.powers
+    for c in range(inputs.table.shape[0]):
+        insert(inputs, f, c, x[c * width : (c + 1) * width], a / f.scale[0])
+
+
+@hot_inline
+def shrink(f: Curves, factor: float) -> None:
+    """f ← factor · f."""
+    f.scale[0] *= factor
+    if not SMALLEST_SCALE <= f.scale[0] <= LARGEST_SCALE:
+        f.blocks[:, COEF] *= f.scale[0]
+        f.nodes[:, SUMS:] *= f.scale[0]
+        f.totals[:] *= f.scale[0]
+        f.scale[0] = 1.0
+
+
+@hot_inline
+def workspace(f: Curves) -> Vector:
+    return np.empty(BLOCK)
+
+
+@hot
+def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> float:
+    """f_c at the key x[0], of which the lists stand behind it."""
+    line, d = inputs.table[c], inputs.sides
+    u, sides, rate = x[0], int(line[SIDES]), _rate(line)
+    total = 0.0
+    for r in range(int(line[POWERS])):
+        total += f.totals[c, r] * x[1 + 2 * d + r]
+    at = f.roots[c, 0]
+    for _ in range(f.roots[c, 1]):
+        node, n = f.nodes[at], f.children[at, FAN]
+        if n == 0:
+            return 0.0
+        way = _way(node, n, u)
+        if rate > 0.0:
+            for i in range(n):
+                work[i] = max(u - node[LAST, i], 0.0) if i < way else max(node[FIRST, i] - u, 0.0)
+            exponentials(work, n, -rate)
+        for j in range(sides):
+            left, right = 0.0, 0.0
+            if rate > 0.0:
+                for i in range(way):
+                    left += node[SUMS + j, i] * work[i]
+                for i in range(way + 1, n):
+                    right += node[SUMS + d + j, i] * work[i]
+            else:
+                for i in range(way):
+                    left += node[SUMS + j, i]
+                for i in range(way + 1, n):
+                    right += node[SUMS + d + j, i]
+            total += left * x[1 + d + j] + right * x[1 + j]
+        at = f.children[at, way]
+    return total + _inside(line, d, f.blocks[at], f.length[at], x, work)
+
+
+@hot_inline
+def _inside(line: Vector, d: int, block: Matrix, n: int, x: Vector, work: Vector) -> float:
+    """What the points of one block add."""
+    u, total = x[0], 0.0
+    if line[KIND] != GIVEN:
+        halves(int(line[KIND]), line[SHAPE], block[KEY], n, u, work)
+    else:
+        for i in range(n):
+            work[i] = abs(u - block[KEY, i])
+        exponentials(work, n, -line[SHAPE])
+        for i in range(n):
+            value = 0.0
+            for j in range(int(line[SIDES])):
+                value += block[LISTS + j, i] * x[1 + d + j] if block[KEY, i] <= u else block[LISTS + d + j, i] * x[1 + j]
+            work[i] *= value
+    for i in range(n):
+        total += block[COEF, i] * work[i]
+    return total
+
+
+@hot
+def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float) -> None:
+    """f_c ← f_c + a k_c(x[0], ·)."""
+    line, d = inputs.table[c], inputs.sides
+    u, sides, rate = x[0], int(line[SIDES]), _rate(line)
+    for r in range(int(line[POWERS])):
+        f.totals[c, r] += a * x[1 + 2 * d + r]
+    if f.children[f.roots[c, 0], FAN] == FAN:
+        _raise_root(inputs, f, c)
+    at = f.roots[c, 0]
+    for level in range(f.roots[c, 1], 0, -1):
+        node, children = f.nodes[at], f.children[at]
+        if children[FAN] == 0:
+            children[0], children[FAN] = f.used[0], 1
+            f.used[0] += 1
+            node[FIRST, 0] = node[LAST, 0] = u
+        way = _way(node, children[FAN], u)
+        if _is_full(f, children[way], level):
+            _split(inputs, f, c, at, way, level)
+            way += 1 if u >= node[FIRST, way + 1] else 0
+        first, last = node[FIRST, way], node[LAST, way]
+        node[FIRST, way], node[LAST, way] = min(first, u), max(last, u)
+        for j in range(sides):
+            left, right = node[SUMS + j, way], node[SUMS + d + j, way]
+            node[SUMS + j, way] = left * _decay(rate, u - last) + a * x[1 + j] * _decay(rate, last - u)
+            node[SUMS + d + j, way] = right * _decay(rate, first - u) + a * x[1 + d + j] * _decay(rate, u - first)
+        at = children[way]
+    block, n = f.blocks[at], f.length[at]
+    place = n
+    while place > 0 and block[KEY, place - 1] >= u:
+        place -= 1
+    if place == n or block[KEY, place] != u:
+        for row in range(block.shape[0]):
+            for i in range(n, place, -1):
+                block[row, i] = block[row, i - 1]
+        block[KEY, place], block[COEF, place] = u, 0.0
+        for row in range(LISTS, block.shape[0]):
+            block[row, place] = x[1 + row - LISTS]
+        f.length[at] = n + 1
+    block[COEF, place] += a
+
+
+@hot_inline
+def _rate(line: Vector) -> float:
+    return line[SHAPE] if line[KIND] == EXPONENTIAL or line[KIND] == GIVEN else 0.0
+
+
+@hot_inline
+def _decay(rate: float, distance: float) -> float:
+    """e^(−rate · distance), where there is a distance."""
+    return exponential(-rate * distance) if rate * distance > 0.0 else 1.0
+
+
+@hot_inline
+def _way(node: Matrix, n: int, u: float) -> int:
+    """The child for the key u: the last one that does not begin behind it."""
+    way = 0
+    for i in range(1, n):
+        way += 1 if node[FIRST, i] <= u else 0
+    return way
+
+
+@hot_inline
+def _is_full(f: Curves, child: int, level: int) -> bool:
+    return bool(f.length[child] == BLOCK) if level == 1 else bool(f.children[child, FAN] == FAN)
+
+
+@hot
+def _raise_root(inputs: Inputs, f: Curves, c: int) -> None:
+    """A new root, whose only child is the old one."""
+    old, new = f.roots[c, 0], f.used[1]
+    f.used[1] += 1
+    f.children[new, 0], f.children[new, FAN] = old, 1
+    f.roots[c, 0] = new
+    f.roots[c, 1] += 1
+    _summarise(inputs, f, c, new, 0, f.roots[c, 1])
+
+
+@hot
+def _split(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int) -> None:
+    """A full child gives its second half to a new one, next to it."""
+    node, children = f.nodes[at], f.children[at]
+    old, new = children[way], f.used[0] if level == 1 else f.used[1]
+    if level == 1:
+        f.used[0] += 1
+        half = BLOCK // 2
+        _move(f.blocks[old], half, f.blocks[new])
+        f.length[old], f.length[new] = half, BLOCK - half
+    else:
+        f.used[1] += 1
+        half = FAN // 2
+        _move(f.nodes[old], half, f.nodes[new])
+        for i in range(half, FAN):
+            f.children[new, i - half], f.children[old, i] = f.children[old, i], 0
+        f.children[old, FAN], f.children[new, FAN] = half, FAN - half
+    n = children[FAN]
+    for i in range(n, way + 1, -1):
+        children[i] = children[i - 1]
+        for row in range(node.shape[0]):
+            node[row, i] = node[row, i - 1]
+    children[way + 1], children[FAN] = new, n + 1
+    _summarise(inputs, f, c, at, way, level)
+    _summarise(inputs, f, c, at, way + 1, level)
+
+
+@hot
+def _move(old: Matrix, half: int, new: Matrix) -> None:
+    """The columns from `half` on become the first ones of another array, and leave zeros behind."""
+    for row in range(old.shape[0]):
+        for i in range(half, old.shape[1]):
+            new[row, i - half], old[row, i] = old[row, i], 0.0
+
+
+@hot
+def _summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int) -> None:
+    """What a node knows of one child, from what is in the child."""
+    line, d = inputs.table[c], inputs.sides
+    sides, rate = int(line[SIDES]), _rate(line)
+    node, child = f.nodes[at], f.children[at, way]
+    for row in range(SUMS, node.shape[0]):
+        node[row, way] = 0.0
+    if level > 1:
+        below, n = f.nodes[child], f.children[child, FAN]
+        first, last = below[FIRST, 0], below[LAST, n - 1]
+        for i in range(n):
+            for j in range(sides):
+                node[SUMS + j, way] += below[SUMS + j, i] * _decay(rate, last - below[LAST, i])
+                node[SUMS + d + j, way] += below[SUMS + d + j, i] * _decay(rate, below[FIRST, i] - first)
+    else:
+        block, n = f.blocks[child], f.length[child]
+        first, last = block[KEY, 0], block[KEY, n - 1]
+        lower, upper = np.empty(d), np.empty(d)
+        for i in range(n):
+            if line[KIND] == GIVEN:
+                for j in range(d):
+                    lower[j], upper[j] = block[LISTS + j, i], block[LISTS + d + j, i]
+            else:
+                split(int(line[KIND]), line[SHAPE], block[KEY, i], lower, upper)
+            for j in range(sides):
+                node[SUMS + j, way] += block[COEF, i] * lower[j] * _decay(rate, last - block[KEY, i])
+                node[SUMS + d + j, way] += block[COEF, i] * upper[j] * _decay(rate, block[KEY, i] - first)
+    node[FIRST, way], node[LAST, way] = first, last
+
+
+@hot
+def _is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: Counts, largest: float) -> bool:
+    """Whether the tree of a coordinate has its keys in order, no block or node that was met before, and the right sums.
+
+    It goes through the tree from left to right; a node is compared with its children when it is left. `largest` bounds the lists.
+    """
+    height = f.roots[c, 1]
+    if not 1 <= height <= met_nodes.size or not _is_new(met_nodes, f.roots[c, 0]):
+        return False
+    path, turn = np.zeros(height, np.int64), np.zeros(height, np.int64)
+    path[0] = f.roots[c, 0]
+    depth, key, weight = 0, -np.inf, 0.0
+    while depth >= 0:
+        at, way = path[depth], turn[depth]
+        n = f.children[at, FAN]
+        if not 0 <= n <= FAN or (n == 0 and height > 1):
+            return False
+        turn[depth] += 1
+        if way == n:
+            for i in range(n):
+                if not _is_summary(inputs, f, c, at, i, height - depth, SUM_TOLERANCE * largest * weight):
+                    return False
+            depth -= 1
+        elif depth + 1 < height:
+            if not _is_new(met_nodes, f.children[at, way]):
+                return False
+            depth += 1
+            path[depth], turn[depth] = f.children[at, way], 0
+        else:
+            block = f.children[at, way]
+            if not _is_new(met_blocks, block) or not 1 <= f.length[block] <= BLOCK:
+                return False
+            for i in range(f.length[block]):
+                if not f.blocks[block, KEY, i] > key:
+                    return False
+                key = f.blocks[block, KEY, i]
+                weight += abs(f.blocks[block, COEF, i])
+    return True
+
+
+@hot
+def _is_new(met: Counts, index: int) -> bool:
+    """Whether there is such an index, met for the first time."""
+    if not 0 <= index < met.size or met[index] > 0:
+        return False
+    met[index] = 1
+    return True
+
+
+@hot
+def _is_summary(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, tolerance: float) -> bool:
+    """Whether a node knows of a child what is in the child, as far as additions one by one can tell."""
+    known = f.nodes[at].copy()
+    _summarise(inputs, f, c, at, way, level)
+    sound = True
+    for row in range(known.shape[0]):
+        sound &= abs(known[row, way] - f.nodes[at, row, way]) <= (tolerance if row >= SUMS else 0.0)
+        f.nodes[at, row, way] = known[row, way]
+    return sound

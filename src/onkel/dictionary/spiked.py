@@ -1,0 +1,159 @@
+"""Curves with spikes, of an additive kernel plus `Delta`: f(x) = ρ (Σ_c f_c(x_c) + weight · Σ a_i over points equal to x).
+
+The delta lets a row be fitted without bending the curves: with it noisy labels are separable, and a learner made for clean streams
+can be used on noisy ones (Shawe-Taylor & Cristianini; Herbster 2001, section 2.2). A row met before is found by its bits, so it
+costs O(1) beside the O(log m) of the curves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from onkel._jit import hot_inline
+from onkel._types import Matrix, Vector
+from onkel.dictionary import row_table, sorted_blocks
+from onkel.dictionary.function import LARGEST_SCALE, SMALLEST_SCALE, Function
+from onkel.dictionary.row_table import RowTable, Table, enter, slot
+from onkel.dictionary.sorted_blocks import Curves, Inputs, SortedBlocks
+from onkel.kernels import Additive, Delta, Interval, Kernel, Sum
+from onkel.state import nbytes
+
+
+class SpikedInputs(NamedTuple):
+    """The kernel, as compiled code sees it."""
+
+    inputs: Inputs
+    weight: float
+    dim: int  # the row itself stands in the last so many numbers
+
+
+class Spikes(NamedTuple):
+    """What compiled code sees of a `Spiked`."""
+
+    curves: Curves
+    table: Table
+
+
+@dataclass
+class Spiked(Function):
+    curves: SortedBlocks
+    table: RowTable  # Σ a_i of each row met
+
+    @property
+    def scale(self) -> Vector:  # type: ignore[override]
+        return self.curves.scale
+
+    @property
+    def sum(self) -> Spikes:
+        return Spikes(self.curves.sum, self.table.table)
+
+    def make_room(self) -> None:
+        """Longer arrays, where another point would not fit."""
+        self.curves.make_room()
+        self.table.make_room()
+
+    def bytes_with(self, rows: int) -> int:
+        slots = 4 * (int(self.table.size[0]) + rows)  # a quarter full at least, and copied when they are doubled
+        return self.curves.bytes_with(rows) + 2 * max(nbytes(self.table), 32 * slots)
+
+    def rows(self, kernel: Kernel, X: Matrix) -> Matrix:
+        """For each row and input its key and its lists, then the row itself."""
+        additive, _ = parts(kernel)
+        return np.hstack([self.curves.rows(additive, X), X])
+
+    def source(self, kernel: Kernel, rows: Matrix) -> SpikedInputs:
+        additive, weight = parts(kernel)
+        inputs = self.curves.source(additive, rows)
+        return SpikedInputs(inputs, weight, rows.shape[1] - len(self.curves.roots) * (1 + 2 * inputs.sides + inputs.powers))
+
+    def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
+        additive, _ = parts(kernel)
+        self.curves.check(additive, rows, room)
+        self.table.check(rows)
+
+
+def is_spiked(kernel: Kernel) -> bool:
+    """Whether it is the sum of one additive kernel and deltas."""
+    if not isinstance(kernel, Sum):
+        return False
+    others = [part for part in kernel.parts if not isinstance(part, Delta)]
+    return len(others) == 1 < len(kernel.parts) and isinstance(others[0], Additive | Interval)
+
+
+def parts(kernel: Kernel) -> tuple[Kernel, float]:
+    """The additive kernel, and the weight of the deltas."""
+    assert isinstance(kernel, Sum)
+    additive = next(part for part in kernel.parts if not isinstance(part, Delta))
+    return additive, sum(part.weight for part in kernel.parts if isinstance(part, Delta))
+
+
+def empty(kernel: Kernel, dim: int) -> Spiked:
+    """No points yet, on rows of `dim` columns."""
+    return Spiked(sorted_blocks.empty(parts(kernel)[0], dim), row_table.empty())
+
+
+def footprint(kernel: Kernel, dim: int) -> int:
+    """The bytes that `empty` will hold."""
+    return sorted_blocks.footprint(parts(kernel)[0], dim) + row_table.footprint()
+
+
+@hot_inline
+def evaluate(kernel: SpikedInputs, f: Spikes, x: Vector, work: Vector) -> float:
+    """f(x)."""
+    end = x.size - kernel.dim
+    spike = f.table.values[slot(f.table, x[end:], 0.0)]  # 0 in a free slot
+    return float(sorted_blocks.evaluate(kernel.inputs, f.curves, x[:end], work) + f.curves.scale[0] * kernel.weight * spike)
+
+
+@hot_inline
+def join(kernel: SpikedInputs, f: Spikes, x: Vector, own: float, a: float, round: int) -> None:
+    """f ← f + a k(x, ·); there is room."""
+    end = x.size - kernel.dim
+    sorted_blocks.join(kernel.inputs, f.curves, x[:end], own, a, round)
+    at = slot(f.table, x[end:], 0.0)
+    enter(f.table, at, x[end:], 0.0, 0)
+    f.table.values[at] += a / f.curves.scale[0]
+
+
+@hot_inline
+def shrink(f: Spikes, factor: float) -> None:
+    """f ← factor · f."""
+    scale = f.curves.scale[0] * factor
+    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+        f.table.values[:] *= scale
+    sorted_blocks.shrink(f.curves, factor)
+
+
+@hot_inline
+def keep(kernel: SpikedInputs, f: Spikes, x: Vector, own: float, a: float, round: int, most: int) -> None:
+    """`join`: points that are not known one by one are never too many."""
+    join(kernel, f, x, own, a, round)
+
+
+@hot_inline
+def amend(kernel: SpikedInputs, f: Spikes, slot: int, x: Vector, own: float, a: float, round: int) -> None:
+    """`join`: a point that was there before is found by its keys."""
+    join(kernel, f, x, own, a, round)
+
+
+@hot_inline
+def count(f: Spikes) -> int:
+    return 0
+
+
+@hot_inline
+def holds(f: Spikes, most: int) -> bool:
+    return False
+
+
+@hot_inline
+def has_room(f: Spikes) -> bool:
+    return sorted_blocks.has_room(f.curves) and row_table.has_room(f.table)
+
+
+@hot_inline
+def workspace(f: Spikes) -> Vector:
+    return sorted_blocks.workspace(f.curves)

@@ -1,0 +1,33 @@
+"""A function to begin with, Σ_j coef_j k(points_j, ·): what is known before the first row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onkel._inputs import check_block
+from onkel._types import Matrix, Vector
+from onkel.errors import InputError
+
+
+@dataclass(frozen=True)
+class Start:
+    """Σ_j coef_j k(points_j, ·)"""
+
+    points: Any  # (m, dim), kept as a tuple of rows
+    coef: Any  # (m,), kept as a tuple
+
+    def __post_init__(self) -> None:
+        rows, coef = check_block("Start: points", self.points), check_block("Start: coef", np.reshape(self.coef, (-1, 1)))
+        if not 0 < len(rows) == len(coef):
+            raise InputError(f"Start: there must be a coefficient for each point, got {len(coef)} for {len(rows)} points")
+        object.__setattr__(self, "points", tuple(map(tuple, rows.tolist())))
+        object.__setattr__(self, "coef", tuple(coef[:, 0].tolist()))
+
+    def arrays(self, dim: int) -> tuple[Matrix, Vector]:
+        """The points and their coefficients, for rows of `dim` columns."""
+        if len(self.points[0]) != dim:
+            raise InputError(f"Start: the points have {len(self.points[0])} columns, the rows {dim}; give both the same")
+        return np.array(self.points), np.array(self.coef)

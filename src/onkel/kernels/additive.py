@@ -1,0 +1,236 @@
+"""Additive: one kernel of one input for each column, k(x, z) = Σ_c k_c(x_c, z_c), so that f is a sum of curves, one for each input.
+
+Products of columns can be inputs too. An input with a domain (low, high) is mapped linearly to [0, 1]: `domain=None` leaves it to a
+learner to take it from its first rows.
+
+>>> from onkel.kernels import Exponential, Spline
+>>> k = Additive((Spline(domain=(0.0, 2.0)), Exponential(rate=0.5)))
+>>> k([[1.0, 3.0]], [[2.0, 3.0]])
+array([[2.60416667]])
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from onkel._inputs import LARGEST_NUMBER
+from onkel._types import Counts, Matrix, Vector
+from onkel.errors import InputError
+from onkel.kernels.kernel import Kernel, Program
+from onkel.kernels.lists import fill_lists
+from onkel.kernels.rows import ADDITIVE, diagonal, gram
+
+Domain = tuple[float, float]
+LARGEST_INPUT = LARGEST_NUMBER**2  # a product of two columns
+Line = tuple[int, float, int, int]  # kind, shape, numbers in the left list and in the right one, numbers in the global list
+ANYWHERE: Domain = (-np.inf, np.inf)  # of a kernel that takes its input as it is
+
+
+class Interval(Kernel):
+    """A kernel of one input; on rows of several columns write Additive(…)."""
+
+    domain: Domain | None = ANYWHERE  # None: to be taken from the data
+    wraps: ClassVar[bool] = False  # outside its domain it begins again, where others stand still
+
+    @property
+    @abstractmethod
+    def line(self) -> Line:
+        """Its kind and shape in `onkel.kernels.lists`, and how long its left, right and global lists are."""
+
+    @property
+    def has_domains(self) -> bool:
+        return self.domain != ANYWHERE
+
+    @property
+    def is_open(self) -> bool:
+        return self.domain is None
+
+    def domains(self, X: Matrix) -> Matrix:
+        return self.alone(X.shape[1]).domains(X)
+
+    def on(self, dim: int, domains: Matrix) -> tuple[Kernel, Matrix]:
+        low, high = domains[0].tolist()
+        return replace(self, domain=(low, high)) if self.is_open else self, domains[1:]  # type: ignore[type-var]
+
+    def outside(self, X: Matrix) -> Counts:
+        return self.alone(X.shape[1]).outside(X)
+
+    def program(self, dim: int) -> Program:
+        return self.alone(dim).program(dim)
+
+    def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:
+        self.alone(X.shape[1]).fill(X, Z, out)
+
+    def fill_diagonal(self, X: Matrix, out: Vector) -> None:
+        self.alone(X.shape[1]).fill_diagonal(X, out)
+
+    def alone(self, dim: int) -> Additive:
+        """The same kernel as a sum of one."""
+        if dim != 1:
+            raise InputError(f"{self!r} is a kernel of one column, got {dim}; write Additive({self!r}) for a curve in each column")
+        return Additive(self)
+
+
+class Given(Interval):
+    """A kernel whose lists a user's functions compute."""
+
+    @abstractmethod
+    def lists(self, x: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """lower, upper and the global list of each value."""
+
+
+@final
+@dataclass(frozen=True)
+class Additive(Kernel):
+    """Σ_c base_c(x_c, z_c)"""
+
+    base: Any  # an Interval for all inputs, or a tuple, one each: columns first, then products
+    products: tuple[tuple[int, int], ...] = ()  # (i, j): the input x_i x_j, columns counted from 0
+
+    def __post_init__(self) -> None:
+        bases = self.base if isinstance(self.base, tuple) else (self.base,)
+        if not bases or not all(isinstance(base, Interval) for base in bases):
+            raise InputError(
+                f"Additive: base must be a kernel of one input, such as Spline(), or a tuple of them, got {self.base!r}"
+            )
+        pairs = self.products
+        if not isinstance(pairs, tuple) or not all(_is_pair(pair) for pair in pairs):
+            raise InputError(f"Additive: products must be pairs of columns counted from 0, such as ((0, 1),), got {pairs!r}")
+
+    @property
+    def fallible(self) -> bool:  # type: ignore[override]
+        return any(base.fallible for base in self._some)
+
+    @property
+    def has_domains(self) -> bool:
+        return any(base.has_domains for base in self._some)
+
+    @property
+    def is_open(self) -> bool:
+        return any(base.is_open for base in self._some)
+
+    @property
+    def _some(self) -> tuple[Interval, ...]:
+        return self.base if isinstance(self.base, tuple) else (self.base,)
+
+    def bases(self, dim: int) -> tuple[Interval, ...]:
+        """The kernel of each input of rows of `dim` columns."""
+        inputs = dim + len(self.products)
+        if wrong := [pair for pair in self.products if max(pair) >= dim]:
+            raise InputError(f"Additive: the product {wrong[0]} needs column {max(wrong[0])}, and X has columns 0 to {dim - 1}")
+        if isinstance(self.base, tuple) and len(self.base) != inputs:
+            raise InputError(
+                f"Additive: X has {dim} columns and there are {len(self.products)} products, got {len(self.base)} bases"
+            )
+        return self.base if isinstance(self.base, tuple) else (self.base,) * inputs
+
+    def inputs(self, X: Matrix) -> Matrix:
+        """The columns of X, then the products."""
+        return np.column_stack([X, *(X[:, i] * X[:, j] for i, j in self.products)]) if self.products else X
+
+    def domains(self, X: Matrix) -> Matrix:
+        """The range of each input in these rows; around a single value, one half to each side."""
+        inputs = self.inputs(X)
+        low, high = inputs.min(axis=0), inputs.max(axis=0)
+        narrow = ~(high - low > 0.0)
+        return np.column_stack([np.where(narrow, low - _margin(low), low), np.where(narrow, high + _margin(high), high)])
+
+    def on(self, dim: int, domains: Matrix) -> tuple[Kernel, Matrix]:
+        bases = []
+        for base in self.bases(dim):
+            closed, domains = base.on(1, domains)
+            bases.append(closed)
+        return replace(self, base=tuple(bases)), domains
+
+    def outside(self, X: Matrix) -> Counts:
+        inputs, count = self.inputs(X), np.zeros(len(X), np.int64)
+        for c, base in enumerate(self.bases(X.shape[1])):
+            low, high = ANYWHERE if base.wraps or base.domain is None else base.domain
+            count += (inputs[:, c] < low) | (inputs[:, c] > high)
+        return count
+
+    def table(self, dim: int) -> Matrix:
+        """A line for each input, as `onkel.kernels.lists` reads it."""
+        pairs = [(c, -1) for c in range(dim)] + [tuple(pair) for pair in self.products]
+        return np.array([[*base.line, *pair, *_place(base)] for base, pair in zip(self.bases(dim), pairs, strict=True)], float)
+
+    def program(self, dim: int) -> Program:
+        if self.fallible:
+            raise InputError(f"{self!r} has no compiled form; use it where kernel values are enough, or call it as k(X, Z)")
+        table = self.table(dim)
+        return np.array([ADDITIVE]), np.concatenate([[len(table)], table.ravel()])
+
+    def widths(self, dim: int) -> tuple[int, int]:
+        """The longest left or right list of an input, and the longest global one."""
+        lines = [base.line for base in self.bases(dim)]
+        return max(sides for _, _, sides, _ in lines), max(powers for _, _, _, powers in lines)
+
+    def lists(self, X: Matrix) -> Matrix:
+        """For each row and input: its place u, then lower(u), upper(u) and the global list, with zeros behind shorter ones."""
+        dim = X.shape[1]
+        d, powers = self.widths(dim)
+        bases, inputs = self.bases(dim), self.inputs(X)
+        out = np.zeros((len(X), len(bases), 1 + 2 * d + powers))
+        fill_lists(self.table(dim), X, d, out)
+        for c, base in enumerate(bases):
+            if isinstance(base, Given):
+                for start, values in zip((1, 1 + d, 1 + 2 * d), base.lists(inputs[:, c]), strict=True):
+                    out[:, c, start : start + values.shape[1]] = values
+        return out.reshape(len(X), -1)
+
+    def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:
+        if not self.fallible:
+            codes, params = self.program(X.shape[1])
+            gram(codes, params, X, Z, out)
+            return
+        A, B, values = self.inputs(X), self.inputs(Z), np.empty_like(out)
+        out[:] = 0.0
+        for c, base in enumerate(self.bases(X.shape[1])):
+            base.fill(A[:, c : c + 1].copy(), B[:, c : c + 1].copy(), values)
+            out += values
+
+    def fill_diagonal(self, X: Matrix, out: Vector) -> None:
+        if not self.fallible:
+            codes, params = self.program(X.shape[1])
+            diagonal(codes, params, X, out)
+            return
+        inputs, values = self.inputs(X), np.empty_like(out)
+        out[:] = 0.0
+        for c, base in enumerate(self.bases(X.shape[1])):
+            base.fill_diagonal(inputs[:, c : c + 1].copy(), values)
+            out += values
+
+
+def _is_pair(pair: Any) -> bool:
+    return isinstance(pair, tuple) and len(pair) == 2 and all(type(column) is int and column >= 0 for column in pair)
+
+
+def _margin(value: Vector) -> Vector:
+    """Half of one; more where that would be lost beside the value."""
+    return np.maximum(0.5, 1e-9 * np.abs(value))
+
+
+def _place(base: Interval) -> tuple[float, float]:
+    """Where its domain begins, and how long it is; 0 where the input is taken as it is."""
+    if base.domain is None:
+        raise InputError(f"{base!r} has no domain; give it one: domain=(low, high)")
+    low, high = base.domain
+    return (0.0, 0.0) if base.domain == ANYWHERE else (low, high - low)
+
+
+def check_domain(kernel: Any) -> None:
+    """The field `domain`: None, or two numbers."""
+    domain = kernel.domain
+    if domain is None:
+        return
+    try:
+        low, high = (float(end) for end in domain)
+    except (TypeError, ValueError):
+        low = high = np.nan
+    if not (low < high and max(abs(low), abs(high)) <= LARGEST_INPUT):
+        raise InputError(f"{type(kernel).__name__}: domain must be (low, high) with low < high, or None, got {domain!r}")
+    object.__setattr__(kernel, "domain", (low, high))

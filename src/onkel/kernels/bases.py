@@ -1,0 +1,107 @@
+"""A user's own kernel of one input, by its left and right halves, which makes it as fast as ours:
+
+    k(p, q) = e^(−rate |p − q|) Σ_j lower_j(min(p, q)) upper_j(max(p, q)) + Σ_r both_r(p) both_r(q)
+
+Each function takes a vector of n values and gives an (n, d) array. `both` alone is a kernel of finite rank: with one column, the
+rank-one kernel both(p) both(q). That the whole is positive semi-definite is the user's word.
+
+>>> def first(p):
+...     return p[:, None]
+>>> def one(p):
+...     return np.ones((len(p), 1))
+>>> Bases(lower=first, upper=one)([[0.2]], [[0.1], [0.7]])  # min(p, q)
+array([[0.1, 0.2]])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from onkel._types import Matrix, Vector
+from onkel._validate import function_name, real
+from onkel.errors import InputError
+from onkel.kernels.additive import Given, Line
+from onkel.kernels.exponentials import exponentials
+from onkel.kernels.lists import GIVEN
+
+Function = Callable[[Vector], Matrix]
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Bases(Given):
+    """e^(−rate |p − q|) Σ lower(min) upper(max) + Σ both(p) both(q)"""
+
+    lower: Function | None = None
+    upper: Function | None = None
+    both: Function | None = None
+    rate: float = 0.0
+    fallible = True
+
+    def __post_init__(self) -> None:
+        if (self.lower is None) != (self.upper is None) or (self.lower is None and self.both is None):
+            raise InputError("Bases: give lower and upper, or both, or all three")
+        if wrong := [fn for fn in (self.lower, self.upper, self.both) if fn is not None and not callable(fn)]:
+            raise InputError(f"Bases: lower, upper and both must be functions of a vector, got {wrong[0]!r}")
+        real(self, "rate", 0.0, 1e30)
+
+    def __repr__(self) -> str:
+        given = {name: fn for name in ("lower", "upper", "both") if (fn := getattr(self, name)) is not None}
+        named = [f"{name}={function_name(fn)}" for name, fn in given.items()]
+        return f"Bases({', '.join([*named, f'rate={self.rate!r}'])})"
+
+    @property
+    def line(self) -> Line:
+        return GIVEN, self.rate, *self._lengths
+
+    @cached_property
+    def _lengths(self) -> tuple[int, int]:
+        probe = np.array([0.5])
+        lower, upper, both = (self._values(fn, probe) for fn in (self.lower, self.upper, self.both))
+        if lower.shape != upper.shape:
+            raise InputError(
+                f"Bases: lower has {lower.shape[1]} columns and upper {upper.shape[1]}; they are multiplied one by one"
+            )
+        return lower.shape[1], both.shape[1]
+
+    def lists(self, x: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        lower, upper, both = (self._values(fn, x) for fn in (self.lower, self.upper, self.both))
+        if (lower.shape[1], both.shape[1]) != self._lengths or lower.shape != upper.shape:
+            raise InputError("Bases: lower, upper and both must give the same number of columns for every vector")
+        return lower, upper, both
+
+    def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:
+        self.alone(X.shape[1])
+        x, z = X[:, 0], Z[:, 0]
+        (lower, upper, both), (lowers, uppers, boths) = self.lists(x), self.lists(z)
+        for i in range(len(x)):
+            decay = np.abs(x[i] - z)
+            exponentials(decay, len(z), -self.rate)
+            halves = np.where((z <= x[i])[:, None], lowers * upper[i], lower[i] * uppers)
+            out[i] = decay * np.sum(halves, axis=1) + np.sum(both[i] * boths, axis=1)
+
+    def fill_diagonal(self, X: Matrix, out: Vector) -> None:
+        self.alone(X.shape[1])
+        lower, upper, both = self.lists(X[:, 0])
+        out[:] = np.sum(lower * upper, axis=1) + np.sum(both**2, axis=1)
+
+    def _values(self, fn: Function | None, x: Vector) -> Matrix:
+        """Its answers, one value at a time so that the company changes no bit, and checked."""
+        if fn is None:
+            return np.empty((len(x), 0))
+        rows = [np.asarray(fn(np.array([value]))) for value in x]
+        for value, row in zip(x, rows, strict=True):
+            if row.ndim != 2 or len(row) != 1 or row.dtype.kind not in "biuf" or row.shape != rows[0].shape:
+                gave = f"{row.dtype} of shape {row.shape}"
+                raise InputError(f"Bases: {function_name(fn)} gave {gave} for one value; it must give numbers of shape (1, d)")
+            if not np.isfinite(row).all():
+                raise InputError(f"Bases: {function_name(fn)} gave {row[0]} for {value:g}; it must be finite everywhere")
+        return np.vstack(rows).astype(np.float64) if rows else np.empty((0, self._width(fn)))
+
+    def _width(self, fn: Function) -> int:
+        return int(np.asarray(fn(np.array([0.5]))).shape[1])

@@ -1,0 +1,24 @@
+"""k(p, q) = min(p, q) on [0, 1], the covariance of Brownian motion"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from onkel.kernels.additive import Domain, Interval, Line, check_domain
+from onkel.kernels.lists import SPLINE
+
+
+@final
+@dataclass(frozen=True)
+class Brownian(Interval):
+    """min(p, q): broken lines that begin at 0."""
+
+    domain: Domain | None = None
+
+    def __post_init__(self) -> None:
+        check_domain(self)
+
+    @property
+    def line(self) -> Line:
+        return SPLINE, 0.0, 1, 0  # the spline of order 0 without its constant

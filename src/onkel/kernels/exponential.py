@@ -1,0 +1,25 @@
+"""k(p, q) = exp(−rate |p − q|)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from onkel._validate import real
+from onkel.kernels.additive import Interval, Line
+from onkel.kernels.lists import EXPONENTIAL
+
+
+@final
+@dataclass(frozen=True)
+class Exponential(Interval):
+    """exp(−rate |p − q|), of one input as it is"""
+
+    rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        real(self, "rate", 1e-30, 1e30)
+
+    @property
+    def line(self) -> Line:
+        return EXPONENTIAL, self.rate, 1, 0

@@ -1,0 +1,195 @@
+"""Kernels of one input that fall apart into a left and a right half, and sums of them over inputs.
+
+    k(p, q) = e^(−rate |p − q|) Σ_j lower_j(min(p, q)) upper_j(max(p, q))  +  Σ_r (pq)^r
+
+So a sum Σ a_i k(p_i, q) needs of all points p_i ≤ q only the numbers Σ a_i lower_j(p_i), of all others Σ a_i upper_j(p_i), and of
+everybody Σ a_i p_i^r: a left, a right and a global list (Herbster 2001, section 1). This file is the one place that knows them.
+
+    SPLINE       order z     Σ_{r≤z} C(z,r)/(2z−r+1) m^(2z−r+1) δ^r = Σ_{k≤z} β_k m^(z+k+1) M^(z−k),  m = min, M = max, δ = M − m
+    PERIODIC     order       ±B_{2·order}(δ) / (2·order)!, a polynomial of δ
+    EXPONENTIAL  rate        e^(−rate δ)
+    GIVEN                    a user's own lists, computed outside
+
+A kernel over several inputs travels as a table with one line for each of them.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._jit import compiled_or, hot, hot_inline
+from onkel._types import Matrix, Vector
+from onkel.kernels.exponentials import exponentials
+
+SPLINE, PERIODIC, EXPONENTIAL, GIVEN = range(4)
+KIND, SHAPE, SIDES, POWERS, FIRST, SECOND, LOW, SPAN = range(8)  # the columns of the table of inputs
+LARGEST_ORDER = 20
+
+
+def _spline_terms() -> Matrix:
+    """C(z, r) / (2z − r + 1), a line for each order."""
+    terms = np.zeros((LARGEST_ORDER + 1, LARGEST_ORDER + 1))
+    for z in range(LARGEST_ORDER + 1):
+        terms[z, : z + 1] = [float(Fraction(math.comb(z, r), 2 * z - r + 1)) for r in range(z + 1)]
+    return terms
+
+
+def _spline_betas() -> Matrix:
+    """(−1)^k C(z, k) k! z! / (k + z + 1)!, a line for each order."""
+    betas = np.zeros((LARGEST_ORDER + 1, LARGEST_ORDER + 1))
+    for z in range(LARGEST_ORDER + 1):
+        for k in range(z + 1):
+            betas[z, k] = float(
+                (-1) ** k * Fraction(math.comb(z, k) * math.factorial(k) * math.factorial(z), math.factorial(k + z + 1))
+            )
+    return betas
+
+
+def _periodic_terms() -> Matrix:
+    """The coefficients of (−1)^(order−1) B_{2·order}(δ) / (2·order)!, from the constant on, a line for each order."""
+    numbers = [Fraction(1)]  # of Bernoulli
+    for n in range(1, 2 * LARGEST_ORDER + 1):
+        numbers.append(-sum((math.comb(n + 1, k) * numbers[k] for k in range(n)), Fraction(0)) / (n + 1))
+    terms = np.zeros((LARGEST_ORDER + 1, 2 * LARGEST_ORDER + 1))
+    for order in range(1, LARGEST_ORDER + 1):
+        degree = 2 * order
+        sign = Fraction((-1) ** (order - 1), math.factorial(degree))
+        terms[order, : degree + 1] = [float(sign * math.comb(degree, k) * numbers[degree - k]) for k in range(degree + 1)]
+    return terms
+
+
+_SPLINE, _BETA, _PERIODIC = _spline_terms(), _spline_betas(), _periodic_terms()
+
+
+def halves_twin(kind: int, shape: float, keys: Vector, size: int, u: float, out: Vector) -> None:
+    """`halves` in NumPy, for runs with the compiler off."""
+    p, order = keys[:size], int(shape)
+    apart, least = np.abs(p - u), np.minimum(p, u)
+    if kind == SPLINE:
+        out[:size] = sum(_SPLINE[order, r] * least ** (2 * order - r + 1) * apart**r for r in range(order + 1))
+    elif kind == PERIODIC:
+        out[:size] = np.polynomial.polynomial.polyval(apart, _PERIODIC[order])
+    else:
+        out[:size] = apart
+        exponentials(out, size, -shape)
+
+
+@compiled_or(halves_twin)
+def halves(kind: int, shape: float, keys: Vector, size: int, u: float, out: Vector) -> None:
+    """out[i] ← k(keys[i], u) without the powers, for i < size. All terms of a spline are positive here: no digit is lost."""
+    order = int(shape)
+    if kind == SPLINE:
+        terms = _SPLINE[order]
+        for i in range(size):
+            least = min(keys[i], u)
+            apart = max(keys[i], u) - least
+            power, total = 1.0, terms[order]
+            for r in range(order - 1, -1, -1):
+                power *= least
+                total = total * apart + terms[r] * power
+            out[i] = total * power * least
+    elif kind == PERIODIC:
+        terms = _PERIODIC[order]
+        for i in range(size):
+            apart = abs(keys[i] - u)
+            total = terms[2 * order]
+            for r in range(2 * order - 1, -1, -1):
+                total = total * apart + terms[r]
+            out[i] = total
+    else:
+        for i in range(size):
+            out[i] = abs(keys[i] - u)
+        exponentials(out, size, -shape)
+
+
+@hot
+def split(kind: int, shape: float, u: float, lower: Vector, upper: Vector) -> None:
+    """lower_j(u) and upper_j(u)."""
+    order = int(shape)
+    if kind == SPLINE:
+        power = 1.0
+        for k in range(order, -1, -1):
+            upper[k] = power
+            power *= u
+        for k in range(order + 1):  # power is u^(z+1) now
+            lower[k] = _BETA[order, k] * power
+            power *= u
+    elif kind == PERIODIC:
+        _taylor(_PERIODIC[order], 2 * order, u, upper)
+        power = 1.0
+        for j in range(2 * order + 1):
+            lower[j] = power
+            power *= -u
+    else:
+        lower[0] = upper[0] = 1.0
+
+
+@hot_inline
+def _taylor(terms: Vector, degree: int, u: float, out: Vector) -> None:
+    """The coefficients of the polynomial around u, so that its value at u − v is Σ out[j] (−v)^j: Horner's scheme, repeated."""
+    for j in range(degree + 1):
+        out[j] = terms[j]
+    for start in range(degree):
+        for j in range(degree - 1, start - 1, -1):
+            out[j] += u * out[j + 1]
+
+
+@hot
+def mapped(line: Vector, x: Vector) -> float:
+    """The value of an input in a row: a coordinate or a product of two, and, where it has a domain, its place there."""
+    value: float = x[int(line[FIRST])]
+    if line[SECOND] >= 0.0:
+        value *= x[int(line[SECOND])]
+    if line[SPAN] > 0.0:
+        value = (value - line[LOW]) / line[SPAN]
+        value = value - np.floor(value) if line[KIND] == PERIODIC else min(max(value, 0.0), 1.0)
+    return value
+
+
+@hot_inline
+def power_sum(powers: int, product: float) -> float:
+    """1 + pq + (pq)² + …, so many terms."""
+    total = 0.0
+    for _ in range(powers):
+        total = total * product + 1.0
+    return total
+
+
+@hot
+def additive(table: Matrix, D: Matrix, size: int, x: Vector, out: Vector) -> float:
+    """out[i] ← k(D[:, i], x) for i < size. Returns k(x, x)."""
+    out[:size] = 0.0
+    own, alone = 0.0, np.empty(1)
+    keys, values = np.empty(size), np.empty(size)
+    for c in range(table.shape[0]):
+        kind, shape, powers = int(table[c, KIND]), table[c, SHAPE], int(table[c, POWERS])
+        u = mapped(table[c], x)
+        for i in range(size):
+            keys[i] = mapped(table[c], D[:, i])
+        halves(kind, shape, keys, size, u, values)
+        for i in range(size):
+            out[i] += values[i] + power_sum(powers, keys[i] * u)
+        alone[0] = u
+        halves(kind, shape, alone, 1, u, alone)
+        own += alone[0] + power_sum(powers, u * u)
+    return own
+
+
+@hot
+def fill_lists(table: Matrix, X: Matrix, d: int, out: NDArray[np.float64]) -> None:
+    """out[i, c] ← (u, lower(u), upper(u), 1, u, u², …) of input c in row i, each list from a fixed place on."""
+    for i in range(X.shape[0]):
+        for c in range(table.shape[0]):
+            line, to = table[c], out[i, c]
+            u = mapped(line, X[i])
+            to[0] = u
+            if line[KIND] != GIVEN:
+                split(int(line[KIND]), line[SHAPE], u, to[1 : 1 + d], to[1 + d : 1 + 2 * d])
+                power = 1.0
+                for r in range(int(line[POWERS])):
+                    to[1 + 2 * d + r] = power
+                    power *= u

@@ -1,0 +1,27 @@
+"""k(p, q) = Σ_{r≤z} (pq)^r + ∫₀^min(p,q) (p − τ)^z (q − τ)^z dτ, the spline kernel of order z on [0, 1]"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from onkel._validate import whole
+from onkel.kernels.additive import Domain, Interval, Line, check_domain
+from onkel.kernels.lists import LARGEST_ORDER, SPLINE
+
+
+@final
+@dataclass(frozen=True)
+class Spline(Interval):
+    """A spline with a knot at every point: pieces of degree 2·order + 1, 2·order continuous derivatives."""
+
+    order: int = 1  # z; 1 = cubic pieces
+    domain: Domain | None = None
+
+    def __post_init__(self) -> None:
+        whole(self, "order", 0, LARGEST_ORDER)
+        check_domain(self)
+
+    @property
+    def line(self) -> Line:
+        return SPLINE, float(self.order), self.order + 1, self.order + 1

@@ -1,0 +1,201 @@
+"""Kernels whose inputs have domains, for any learner that has a kernel.
+
+A domain may be left open. Then the first rows are kept and score 0; once there are FIRST_ROWS of them, each input's domain is its
+range among them, and they are learnt in order. What lies outside a domain later is taken as lying on its edge, and counted.
+
+`on_domains` gives a learner's class these words. With such a kernel its state is the state below, around the one that it would
+have had with the domains written into its kernel; with any other kernel nothing changes.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial, wraps
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_labelled, check_weight
+from onkel._types import Matrix, Vector
+from onkel.errors import InputError
+from onkel.kernels.additive import LARGEST_INPUT
+from onkel.state import copied, leaves
+
+FIRST_ROWS = 100
+
+K = TypeVar("K", bound=type)
+
+
+@dataclass
+class Waiting:
+    X: Matrix  # (FIRST_ROWS, dim)
+    y: Matrix  # (FIRST_ROWS, outputs)
+    weight: Vector  # (FIRST_ROWS,)
+
+
+@dataclass
+class State:
+    inner: Any  # of the learner on these domains
+    domains: Matrix  # (inputs, 2)  where they were open
+    waiting: Waiting | None  # rows, as long as a domain is open
+    outside: int = 0  # values learnt that lay outside their domain
+    rows: int = 0  # learnt so far, those that wait among them
+    dim: int = 1
+    outputs: int = 1
+
+
+class Verbs(NamedTuple):
+    """A learner's own words, for a kernel without domains."""
+
+    init: Any
+    learn: Any
+    predict: Any
+    footprint: Any
+    check: Any
+    notes: Any
+
+
+def on_domains(kind: K) -> K:
+    """A learner's class, able to use kernels with domains."""
+    plain = Verbs(*(getattr(kind, verb) for verb in Verbs._fields))
+    ours = Verbs(_init, _learn, _predict, _footprint, _check, _notes)
+    for verb in Verbs._fields:
+        setattr(kind, verb, _chosen(getattr(plain, verb), partial(getattr(ours, verb), plain)))
+    if widen := getattr(kind, "widen", None):  # a word of learners with several outputs
+        setattr(kind, "widen", _chosen(widen, partial(_widen, widen)))  # noqa: B010
+    return kind
+
+
+def _chosen(plain: Any, ours: Any) -> Any:
+    @wraps(plain)
+    def verb(self: Any, *arguments: Any, **named: Any) -> Any:
+        return (ours if self.kernel.has_domains else plain)(self, *arguments, **named)
+
+    return verb
+
+
+@lru_cache(maxsize=256)
+def _closed(learner: Any, dim: int, domains: bytes) -> Any:
+    kernel, _ = learner.kernel.on(dim, np.frombuffer(domains).reshape(-1, 2))
+    return replace(learner, kernel=kernel)
+
+
+def _on(learner: Any, dim: int, domains: Matrix) -> Any:
+    """The learner with these domains where its kernel's are open."""
+    return _closed(learner, dim, domains.tobytes())
+
+
+def _init(plain: Verbs, self: Any, dim: int, outputs: int = 1) -> State:
+    unknown = _unknown(self, dim)
+    inner = plain.init(_on(self, dim, unknown), dim, outputs)
+    waiting = None
+    if self.kernel.is_open:
+        waiting = Waiting(np.zeros((FIRST_ROWS, inner.dim)), np.zeros((FIRST_ROWS, inner.outputs)), np.zeros(FIRST_ROWS))
+    return State(inner, unknown, waiting, dim=inner.dim, outputs=inner.outputs)
+
+
+def _unknown(learner: Any, dim: int) -> Matrix:
+    """Domains before they are known."""
+    inputs = len(learner.kernel.domains(np.zeros((1, operator.index(dim)))))
+    return np.tile((0.0, 1.0), (inputs, 1))
+
+
+def _is_waiting(state: State) -> bool:
+    return state.waiting is not None and state.rows < FIRST_ROWS
+
+
+def _learn(plain: Verbs, self: Any, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
+    if not _is_waiting(state):
+        learner = _on(self, state.dim, state.domains)
+        scores: Vector = plain.learn(learner, state.inner, X, y, weight)
+        _count(learner, state, np.asarray(X, float), check_weight(weight, len(scores)))
+        return scores
+    rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
+    weights, work = check_weight(weight, len(rows)), copied(state)
+    now = 1 + int(np.searchsorted(state.rows + np.cumsum(weights > 0.0), FIRST_ROWS))  # rows up to the one that is waited for
+    plain.learn(_on(self, state.dim, state.domains), copied(state.inner), rows[:now], labels[:now], weights[:now])  # it may refuse
+    taken = np.flatnonzero(weights[:now] > 0.0)
+    there = slice(work.rows, work.rows + len(taken))
+    work.waiting.X[there], work.waiting.y[there], work.waiting.weight[there] = rows[taken], labels[taken], weights[taken]
+    work.rows += len(taken)
+    scores = np.zeros(shape)
+    if not _is_waiting(work):
+        learner = _open(plain, self, work)
+        later = np.where(np.arange(len(rows)) < now, 0.0, weights)
+        scores = plain.learn(learner, work.inner, rows, labels, later).reshape(shape)
+        scores[:now] = 0.0
+        _count(learner, work, rows, later)
+    vars(state).update(vars(work))
+    return scores
+
+
+def _open(plain: Verbs, self: Any, state: State) -> Any:
+    """The first rows have come: they say where the domains are, and are learnt. Returns the learner on these domains."""
+    waiting = state.waiting
+    assert waiting is not None
+    state.domains = self.kernel.domains(waiting.X)
+    learner = _on(self, state.dim, state.domains)
+    state.inner, state.rows = plain.init(learner, state.dim, state.outputs), 0
+    plain.learn(learner, state.inner, waiting.X, waiting.y, waiting.weight)
+    _count(learner, state, waiting.X, waiting.weight)
+    for array in (waiting.X, waiting.y, waiting.weight):
+        array[:] = 0.0
+    return learner
+
+
+def _count(learner: Any, state: State, X: Matrix, weight: Vector) -> None:
+    state.outside += int(np.sum(learner.kernel.outside(X)[weight > 0.0]))
+    state.rows += int(np.count_nonzero(weight))
+
+
+def _predict(plain: Verbs, self: Any, state: State, X: ArrayLike) -> Vector:
+    scores: Vector = plain.predict(_on(self, state.dim, state.domains), state.inner, X)
+    return np.zeros_like(scores) if _is_waiting(state) else scores
+
+
+def _footprint(plain: Verbs, self: Any, dim: int, outputs: int = 1) -> int:
+    unknown = _unknown(self, dim)
+    waiting = FIRST_ROWS * (dim + outputs + 1) if self.kernel.is_open else 0
+    return int(plain.footprint(_on(self, dim, unknown), dim, outputs)) + 8 * (unknown.size + waiting + 4)
+
+
+def _check(plain: Verbs, self: Any, state: State) -> None:
+    learner, waiting = _on(self, state.dim, state.domains), state.waiting
+    low, high = state.domains.T
+    if not ((low < high).all() and np.abs(state.domains).max() <= LARGEST_INPUT):
+        raise InputError("its domains are no intervals")
+    if (_is_waiting(state) or not self.kernel.is_open) and not np.array_equal(state.domains, _unknown(self, state.dim)):
+        raise InputError("it has domains that it cannot know")
+    if waiting is not None:
+        kept = state.rows if _is_waiting(state) else 0
+        if any(np.any(array[kept:]) for array in (waiting.X, waiting.y, waiting.weight)) or np.any(waiting.weight[:kept] <= 0.0):
+            raise InputError("other rows wait than it has seen")
+        fresh = plain.init(learner, state.dim, state.outputs)
+        if kept and not all(np.array_equal(a, b) for (_, a, _), (_, b, _) in zip(leaves(fresh), leaves(state.inner), strict=True)):
+            raise InputError("it has learnt before its domains were known")
+    if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
+        raise InputError("its sizes do not agree")
+    plain.check(learner, state.inner)
+
+
+def _notes(plain: Verbs, self: Any, state: State) -> list[str]:
+    notes: list[str] = plain.notes(_on(self, state.dim, state.domains), state.inner)
+    if _is_waiting(state):
+        notes.append(
+            f"{state.rows} of {FIRST_ROWS} rows have come that tell the domains; until then all scores are 0 (or give domain=…)"
+        )
+    if state.outside:
+        notes.append(
+            f"{state.outside} values lay outside their domain and were taken as its edge (give a wider domain=(low, high))"
+        )
+    return notes
+
+
+def _widen(plain_widen: Any, self: Any, state: State, outputs: int) -> None:
+    plain_widen(_on(self, state.dim, state.domains), state.inner, outputs)
+    if state.waiting is not None:
+        more = state.inner.outputs - state.outputs
+        state.waiting.y = np.pad(state.waiting.y, ((0, 0), (0, more)))
+    state.outputs = state.inner.outputs

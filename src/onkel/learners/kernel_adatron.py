@@ -1,0 +1,118 @@
+"""KernelAdatron: coordinate ascent on the dual of the support vector machine, one row a time.
+
+    f = Σ a_i y_i k(x_i, ·),      a ← clip(a + (η/k(x, x)) (1 − y f(x)), 0, C)                      η = `step`, C = `aggressiveness`
+
+for the coefficient a of this row, which is 0 if the row was not met before. A row is known again by its values and its label: a
+stream that is learnt several times is learnt in several passes, and f approaches the support vector machine without a bias, with a
+hard margin for a large C. Each step raises the dual objective Σ a − ½‖f‖² for η < 2.
+
+O(log m) a row and input for an additive kernel and m different rows learnt, O(dim) for `Linear()`, O(m) for any other; O(m) memory.
+
+Friess, Cristianini & Campbell (1998), The Kernel-Adatron, ICML.
+
+Departs from the paper: its step is η, ours η/k(x, x), so that one η suits every kernel; for k(x, x) = 1 they are the same.
+
+>>> X, y = onkel.data.rings(500, seed=0)
+>>> learner = onkel.KernelAdatron()
+>>> state = learner.init(dim=2)
+>>> [int(np.sum(onkel.measure.mistakes(learner.learn(state, X, y), y))) for _ in range(3)]
+[0, 0, 0]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Vector
+from onkel._validate import instance, real
+from onkel.dictionary import representations, row_table
+from onkel.dictionary.function import Function
+from onkel.dictionary.representations import amend, count, evaluate, has_room, workspace
+from onkel.dictionary.row_table import RowTable, Table, enter, slot
+from onkel.errors import InputError
+from onkel.kernels import Additive, Exponential, Kernel
+from onkel.learners.domains import on_domains
+from onkel.learners.projection import LEAST_OWN
+from onkel.learners.protocol import check_sizes
+from onkel.learners.supported import Block, Supported
+
+CAP_TOLERANCE = 1e-9  # of a coefficient against C
+
+
+@dataclass
+class State:
+    support: Function
+    known: RowTable  # the coefficient of every row learnt
+    rows: int = 0  # learnt so far
+    dim: int = 1
+    outputs: int = 1
+
+
+@final
+@on_domains
+@dataclass(frozen=True)
+class KernelAdatron(Supported):
+    """The Kernel-Adatron, in one pass or in several."""
+
+    kernel: Kernel = Additive(Exponential())  # of X as it is; scale it first
+    step: float = 0.5  # η, below 2
+    aggressiveness: float = 1.0  # C: the largest coefficient; 1e30 = a hard margin
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    bounded: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Additive(Exponential())")
+        real(self, "step", least=1e-30, most=1.999999)
+        real(self, "aggressiveness", least=1e-30, most=1e30)
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        return State(representations.empty(self.kernel, dim), row_table.empty(), dim=dim)
+
+    def _learn(self, state: State, block: Block, scores: Vector) -> int:
+        used = _learn(block, state.support.sum, state.known.table, state.rows, self.step, self.aggressiveness, scores)
+        if used < len(scores):
+            state.known.make_room()
+        return used
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` holds; they grow with the points, as the header says."""
+        return super().footprint(dim) + row_table.footprint()
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        super().check(state)
+        state.known.check(state.rows)
+        a = state.known.values
+        if np.any(a < 0.0) or np.any(a > self.aggressiveness * (1.0 + CAP_TOLERANCE)):
+            raise InputError("a coefficient is beyond its bounds")
+
+
+@hot
+def _learn(
+    block: Block, f: Any, known: Table, round: int, step: float, most: float, scores: Vector
+) -> int:  # fmt: skip
+    """Score, then learn, each row."""
+    kernel, X, own, y, weight = block
+    work = workspace(f)
+    for i in range(X.shape[0]):
+        if weight[i] > 0.0 and not (has_room(f) and row_table.has_room(known)):
+            return i
+        scores[i] = evaluate(kernel, f, X[i], work)
+        if weight[i] > 0.0:
+            if own[i] >= LEAST_OWN:
+                at = slot(known, X[i], y[i])
+                before = known.values[at]
+                after = min(max(before + step / own[i] * (1.0 - y[i] * scores[i]), 0.0), most)
+                if after != before:
+                    enter(known, at, X[i], y[i], count(f))
+                    known.values[at] = after
+                    amend(kernel, f, known.places[at], X[i], own[i], y[i] * (after - before), round)
+            round += 1
+    return int(X.shape[0])

@@ -1,0 +1,187 @@
+"""Projections: f moves to the nearest function that agrees with the row.
+
+    MarginProjection   U = {f : y f(x) ≥ 1}            f ← f + a k(x, ·),  a = (y − f(x)) / k(x, x)         where y f(x) < 1
+    TubeProjection     U = {f : |f(x) − y| ≤ ε}        f ← f + a k(x, ·),  a = (y ± ε − f(x)) / k(x, x)     where |f(x) − y| > ε
+
+and, with a `radius` γ, f ← f γ/‖f‖ where ‖f‖ > γ.
+
+Σ loss ≤ κ² ‖u − f₁‖² against every u that agrees with all rows (the loss: mistakes, or (|f(x) − y| − ε)₊²; κ² the largest
+k(x, x); Theorems 2, 3 and 6). With a radius, over any stretch of the stream: ≤ κ² (γ + ‖u‖)² against every u with ‖u‖ ≤ γ that
+agrees with the rows of the stretch (Theorems 4 and 5), so a stream that changes does no lasting harm.
+
+O(log m) a row and input, and O(m) memory, for m rows that did not agree and an additive kernel; O(dim) for `Linear()`; O(m) for
+any other kernel.
+
+Herbster (2001), Learning additive models online with fast evaluating kernels, COLT.
+
+Departs from the paper: equations 2 and 4 are misprinted there (`onkel.kernels.lists` has them right); a row with k(x, x) below
+1e-100 says nothing and is passed over.
+
+>>> X, y = onkel.data.rings(2000, seed=0)
+>>> learner = onkel.MarginProjection()
+>>> int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y)))
+61
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot, hot_inline
+from onkel._types import Vector
+from onkel._validate import instance, real
+from onkel.dictionary import Start, representations
+from onkel.dictionary.function import Function
+from onkel.dictionary.representations import add, evaluate, has_room, shrink, workspace
+from onkel.errors import InputError
+from onkel.kernels import Additive, Exponential, Kernel
+from onkel.learners.domains import on_domains
+from onkel.learners.passive_aggressive import passive_aggressive
+from onkel.learners.protocol import check_sizes
+from onkel.learners.supported import Block, Supported
+
+LEAST_OWN = 1e-100  # of k(x, x); a step that divides by less could overflow
+NORM_TOLERANCE = 1e-9  # of ‖f‖ against the radius
+
+
+@dataclass
+class State:
+    support: Function
+    norm2: Vector  # (1,)  ‖f‖²
+    rows: int = 0  # learnt so far
+    dim: int = 1
+    outputs: int = 1
+
+
+class _Projecting(Supported):
+    kernel: Kernel
+    radius: float | None
+    start: Start | None
+    bounded: ClassVar[bool] = False
+    margin: ClassVar[bool]  # whether rows ask for a margin, or for a tube of half-width `epsilon`
+
+    def _check(self) -> None:
+        """The fields that both have."""
+        instance(self, "kernel", Kernel, "Additive(Exponential())")
+        real(self, "radius", least=1e-30, most=1e30, optional=True)
+        if self.start is not None:
+            instance(self, "start", Start, "Start(points=[[0.0]], coef=[1.0])")
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing but its start, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        state = State(representations.empty(self.kernel, dim), np.zeros(1), dim=dim)
+        if self.start is not None:
+            points, coef = self.start.arrays(dim)
+            own, rows = self.kernel.diagonal(points), state.support.rows(self.kernel, points)
+            for i in range(len(coef)):
+                state.support.make_room()
+                kernel = state.support.source(self.kernel, rows[i : i + 1])
+                _begin(kernel, state.support.sum, state.norm2, rows[i], float(own[i]), float(coef[i]), i)
+            norm = math.sqrt(state.norm2[0])
+            if self.radius is not None and norm > self.radius * (1.0 + NORM_TOLERANCE):
+                raise InputError(f"{type(self).__name__}: start has norm {norm:g}, beyond radius={self.radius:g}; scale its coef")
+        return state
+
+    @property
+    def _started(self) -> int:
+        """The points of the start."""
+        return 0 if self.start is None else len(self.start.coef)
+
+    def _learn(self, state: State, block: Block, scores: Vector) -> int:
+        radius, epsilon = math.inf if self.radius is None else self.radius, getattr(self, "epsilon", 0.0)
+        round = state.rows + self._started
+        return _learn(block, state.support.sum, state.norm2, round, self.margin, epsilon, radius, scores)
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` holds at least; they grow with the points, as the header says."""
+        return super().footprint(dim) + 8
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        state.support.check(self.kernel, state.rows + self._started, None)
+        most = math.inf if self.radius is None else self.radius * (1.0 + NORM_TOLERANCE)
+        if not 0.0 <= math.sqrt(max(state.norm2[0], 0.0)) <= most or state.norm2[0] < 0.0:
+            raise InputError("its norm is beyond its radius")
+
+
+@final
+@on_domains
+@dataclass(frozen=True)
+class MarginProjection(_Projecting):
+    """The projection algorithm for classification."""
+
+    kernel: Kernel = Additive(Exponential())  # of X as it is; scale it first
+    radius: float | None = None  # γ: the largest ‖f‖; None: no limit
+    start: Start | None = None  # f before the first row; None: 0
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    margin = True
+
+    def __post_init__(self) -> None:
+        self._check()
+
+
+@final
+@on_domains
+@dataclass(frozen=True)
+class TubeProjection(_Projecting):
+    """The projection algorithm for regression with the squared ε-insensitive loss."""
+
+    kernel: Kernel = Additive(Exponential())  # of X as it is; scale it first
+    epsilon: float = 0.1  # ε: an error up to this is none
+    radius: float | None = None  # γ: the largest ‖f‖; None: no limit
+    start: Start | None = None  # f before the first row; None: 0
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"regression"})
+    margin = False
+
+    def __post_init__(self) -> None:
+        self._check()
+        real(self, "epsilon", least=0.0, most=1e50)
+
+
+@hot
+def _learn(
+    block: Block, f: Any, norm2: Vector, round: int, margin: bool, epsilon: float, radius: float, scores: Vector
+) -> int:  # fmt: skip
+    """Score, then learn, each row."""
+    kernel, X, own, y, weight = block
+    work = workspace(f)
+    for i in range(X.shape[0]):
+        if weight[i] > 0.0 and not has_room(f):
+            return i
+        scores[i] = evaluate(kernel, f, X[i], work)
+        if weight[i] > 0.0:
+            step = 0.0
+            if own[i] >= LEAST_OWN:
+                step = passive_aggressive(scores[i], y[i], own[i], np.inf) if margin else _to_tube(scores[i], y[i], own[i], epsilon)
+            if step != 0.0:
+                add(kernel, f, X[i], own[i], step, round)
+                norm2[0] = max(norm2[0] + 2.0 * step * scores[i] + step * step * own[i], 0.0)
+                if norm2[0] > radius * radius:
+                    shrink(f, radius / math.sqrt(norm2[0]))
+                    norm2[0] = radius * radius
+            round += 1
+    return int(X.shape[0])
+
+
+@hot_inline
+def _to_tube(score: float, y: float, own: float, epsilon: float) -> float:
+    """The step that brings the score to the nearer edge of the tube; 0 where it is inside."""
+    missing = y - score
+    if abs(missing) <= epsilon:
+        return 0.0
+    return (missing - math.copysign(epsilon, missing)) / own
+
+
+@hot
+def _begin(kernel: Any, f: Any, norm2: Vector, x: Vector, own: float, a: float, round: int) -> None:
+    """One point of the start."""
+    score = evaluate(kernel, f, x, workspace(f))
+    add(kernel, f, x, own, a, round)
+    norm2[0] = max(norm2[0] + 2.0 * a * score + a * a * own, 0.0)

@@ -1,0 +1,111 @@
+"""ROMMA: the shortest f that keeps to the old one and has a margin of 1 on the new row.
+
+    f ← argmin ‖g‖  over  {g : ⟨g, f⟩ ≥ ‖f‖², y g(x) ≥ 1}
+
+    with N = ‖f‖², k = k(x, x), D = k N − f(x)²:        f ← c f + e k(x, ·),   c = (k N − y f(x)) / D,   e = N (y − f(x)) / D
+
+on mistakes, or, if `aggressive`, on every row with y f(x) < 1. The first time f ← y k(x, ·)/k. Where an aggressive learner has
+y f(x) ≥ k N the second half-space alone decides, and f ← y k(x, ·)/k again.
+
+M ≤ κ² ‖u‖² mistakes against every u with y u(x) ≥ 1 on all rows. O(log m) a row and input for an additive kernel and m rows
+learnt, O(dim) for `Linear()`, O(m) for any other; O(m) memory.
+
+Li & Long (2002), The relaxed online maximum margin algorithm, Machine Learning.
+
+Departs from the paper: a row nearly parallel to f, D ≤ 1e-12 k N, cannot be told from f and is passed over.
+
+>>> X, y = onkel.data.rings(2000, seed=0)
+>>> for aggressive in False, True:
+...     learner = onkel.ROMMA(aggressive=aggressive)
+...     print(int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y))))
+0
+0
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Vector
+from onkel._validate import flag, instance
+from onkel.dictionary import representations
+from onkel.dictionary.representations import add, evaluate, has_room, shrink, workspace
+from onkel.dictionary.support import is_mistake
+from onkel.errors import InputError
+from onkel.kernels import Additive, Exponential, Kernel
+from onkel.learners.domains import on_domains
+from onkel.learners.projection import LEAST_OWN, State
+from onkel.learners.protocol import check_sizes
+from onkel.learners.supported import Block, Supported
+
+PARALLEL = 1e-12  # of D against k N
+
+
+@final
+@on_domains
+@dataclass(frozen=True)
+class ROMMA(Supported):
+    """The relaxed online maximum margin algorithm."""
+
+    kernel: Kernel = Additive(Exponential())  # of X as it is; scale it first
+    aggressive: bool = False  # True: rows within the margin are learnt too
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    bounded: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Additive(Exponential())")
+        flag(self, "aggressive")
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        return State(representations.empty(self.kernel, dim), np.zeros(1), dim=dim)
+
+    def _learn(self, state: State, block: Block, scores: Vector) -> int:
+        return _learn(block, state.support.sum, state.norm2, state.rows, self.aggressive, scores)
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` holds; they grow with the points, as the header says."""
+        return super().footprint(dim) + 8
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        super().check(state)
+        if state.norm2[0] < 0.0:
+            raise InputError("its norm is not one")
+
+
+@hot
+def _learn(block: Block, f: Any, norm2: Vector, round: int, aggressive: bool, scores: Vector) -> int:
+    """Score, then learn, each row."""
+    kernel, X, own, y, weight = block
+    work = workspace(f)
+    for i in range(X.shape[0]):
+        if weight[i] > 0.0 and not has_room(f):
+            return i
+        score = scores[i] = evaluate(kernel, f, X[i], work)
+        if weight[i] > 0.0:
+            if own[i] >= LEAST_OWN and (y[i] * score < 1.0 if aggressive else is_mistake(score, y[i])):
+                old, new = _pair(norm2[0], own[i], score, y[i])
+                if new != 0.0:
+                    shrink(f, old)
+                    add(kernel, f, X[i], own[i], new, round)
+                    norm2[0] = max(old * old * norm2[0] + 2.0 * old * new * score + new * new * own[i], 0.0)
+            round += 1
+    return int(X.shape[0])
+
+
+@hot
+def _pair(norm2: float, own: float, score: float, y: float) -> tuple[float, float]:
+    """c and e; e = 0 where there is nothing to be done."""
+    if own * norm2 <= y * score or norm2 == 0.0:
+        return 0.0, y / own
+    D = own * norm2 - score * score
+    if PARALLEL * own * norm2 >= D:
+        return 1.0, 0.0
+    return (own * norm2 - y * score) / D, norm2 * (y - score) / D

@@ -1,0 +1,85 @@
+"""ROMMA from its definition: the least w that still meets its last margin and the one bound that stands for all earlier ones.
+
+    on a mistake, y ≠ sign f(x) (aggressive: where y f(x) < 1):    f ← c f + e k(x, ·), the least g with
+    ⟨g, f⟩ = ‖f‖² and g(x) = y:    c = (kN − y f(x)) / D,  e = N (y − f(x)) / D,  D = kN − f(x)²,  N = ‖f‖²,  k = k(x, x)
+
+The first, with f = 0, is y k(x, ·) / k; an aggressive one with y f(x) ≥ kN too, since it meets the bound of all earlier ones by
+itself. Nothing is learnt where k = 0, or where f and k(x, ·) are parallel: D ≤ 1e-12 kN.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import onkel
+from tests.oracle import passive_aggressive, supported
+from tests.oracle.projection import MIXED, WIDE
+from tests.oracle.supported import Round, Rule, Run, Term, moved, norm2
+
+Array = NDArray[np.float64]
+
+
+def rule(learner: onkel.ROMMA) -> Rule:
+    def learnt(now: Round) -> tuple[list[Term], str]:
+        if not (now.y * now.f < 1 if learner.aggressive else now.mistaken):
+            return now.terms, "passive"
+        if now.own == 0:
+            return now.terms, "impossible"
+        N = norm2(now.K, now.terms)
+        if N == 0:
+            return [now.term(now.y / now.own)], "first"
+        if learner.aggressive and now.y * now.f >= now.own * N:
+            return [now.term(now.y / now.own)], "restarted"
+        D = now.own * N - now.f**2
+        if D / (now.own * N) <= 1e-12:
+            return now.terms, "parallel"
+        c, e = (now.own * N - now.y * now.f) / D, N * (now.y - now.f) / D
+        return [*moved(now.terms, c * now.a), now.term(e)], "turned"
+
+    return learnt
+
+
+def run(learner: onkel.ROMMA, X: Array, y: Array, weight: Array | None = None) -> Run:
+    return supported.run(learner.kernel, rule(learner), X, y, weight)
+
+
+def scores(learner: onkel.ROMMA, X: Array, y: Array, weight: Array | None = None) -> Array:
+    """The score of each row before it is learnt."""
+    return run(learner, X, y, weight).scores
+
+
+_ALWAYS = {"passive", "first", "turned", "parallel"}
+LINEAR = onkel.ROMMA(kernel=onkel.Linear(), aggressive=True)
+STAGES = {
+    onkel.ROMMA(kernel=onkel.Additive(onkel.Spline(domain=WIDE)), aggressive=True): _ALWAYS | {"restarted"},
+    onkel.ROMMA(kernel=onkel.Additive(onkel.Spline(order=0))): _ALWAYS,
+    onkel.ROMMA(kernel=onkel.Additive(onkel.PeriodicSpline(domain=(-2.5, 1.5))) + onkel.Delta(0.1), aggressive=True): _ALWAYS,
+    onkel.ROMMA(kernel=onkel.Additive(onkel.Brownian(domain=(-0.5, 2.0)))): _ALWAYS | {"impossible"},
+    onkel.ROMMA(kernel=MIXED, aggressive=True): _ALWAYS,
+    LINEAR: _ALWAYS | {"impossible", "restarted"},
+    onkel.ROMMA(kernel=onkel.Gaussian()): _ALWAYS,
+}
+SMALL = tuple(STAGES)
+
+
+def stream(config: onkel.ROMMA) -> tuple[Array, Array, Array]:
+    """The stream of passive_aggressive.py, but that it begins with a row to learn, the same of the other class, and half of it.
+
+    Where no f tells the classes apart, the coefficients grow as 1/Π(1 − f²/kN), and as many digits are lost: Linear() gets labels
+    that some f does.
+    """
+    X, y, weight = passive_aggressive.stream(config)
+    X[:3] = [[1.0], [1.0], [0.5]]
+    if config == LINEAR:
+        away = np.array([1.0, -2.0, -1.0])
+        y = np.where(X @ away >= 0, 1.0, -1.0)
+        X += 0.1 * y[:, None] * away * (X != 0)
+    y[:3], weight[:3] = [-1.0, 1.0, -1.0], 1.0
+    return X, y, weight
+
+
+def reached(config: onkel.ROMMA, state: Any) -> bool:
+    """Whether the stream visited each stage, and the state kept track of ‖f‖."""
+    ran = run(config, *stream(config))
+    return supported.counted(state, ran, STAGES[config]) and supported.measured(state, ran)
