@@ -34,6 +34,8 @@ from onkel.features import Chain
 from onkel.persist import checkpoint
 from tests.laws.cases import bits
 
+pytestmark = pytest.mark.once
+
 Array = NDArray[np.float64]
 Entries = dict[str, bytes]
 Header = dict[str, Any]

@@ -15,6 +15,8 @@ import onkel
 from onkel.cli import main
 from onkel.cli import run as run_module
 
+pytestmark = pytest.mark.once
+
 
 def write_csv(path: Path, X: Any, y: Any, target: str = "price") -> Path:
     with path.open("w", newline="") as file:

@@ -22,6 +22,8 @@ from onkel.losses import Hinge
 from onkel.persist import from_json, to_json
 from onkel.persist.config import LONGEST_TEXT, classes
 
+pytestmark = pytest.mark.once
+
 
 def ruler(*blocks: Any) -> Any:
     """A function of the user's, for bases and kernels."""

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from onkel.errors import InputError
 from onkel.linalg.eigen import leading, tisvd, updated
 
+pytestmark = pytest.mark.once
+
 Array = NDArray[np.float64]
 Start = tuple[np.random.Generator, int, int, Array]  # a generator, n, k, and a semi-definite matrix of size n and any rank
 

@@ -25,6 +25,8 @@ from onkel._types import Matrix, Vector
 from onkel.data import Stream, csv_file, read, smooth
 from onkel.errors import FileError, InputError
 
+pytestmark = pytest.mark.once
+
 GOOD = "a,b,y\n1,2,3\n4,5,6\n7,8,9\n"
 INTO_NEXT_PIECE = 60_000  # lines that fill more than one of pyarrow's pieces
 

@@ -16,6 +16,8 @@ from threadpoolctl import threadpool_info
 import onkel
 import onkel._jit
 
+pytestmark = pytest.mark.once
+
 FIRST_ANSWER = (
     "import numpy as np, onkel; l = onkel.PKAWV(onkel.Identity()); print(l.learn(l.init(2), np.ones((2, 2)), np.ones(2)))"
 )

@@ -12,6 +12,8 @@ import pytest
 import onkel
 from papers.forks import kuairec
 
+pytestmark = pytest.mark.once
+
 Rows = list[dict[str, Any]]
 
 USER = {

@@ -5,7 +5,11 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 import onkel
+
+pytestmark = pytest.mark.once
 
 PACKAGE = Path(onkel.__file__).parent
 

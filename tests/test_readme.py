@@ -12,6 +12,8 @@ import pytest
 import onkel
 from onkel.measure import mistakes
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 

@@ -6,18 +6,20 @@ A learner's oracle lives in tests/oracle under the name of its file and exports 
 
 from __future__ import annotations
 
+import functools
 import importlib
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import onkel
 from onkel._jit import compiler_off
 from onkel.learners.protocol import tasks_of
-from onkel.state import leaves
+from onkel.state import copied, leaves
 
 Array = NDArray[np.float64]
 
@@ -38,10 +40,19 @@ class Case:
         return default_stream(self.learner)
 
     def run(self) -> tuple[Any, Array]:
-        """The state and scores after the whole stream, in one call."""
+        """The state and scores after the whole stream, in one call. Most laws begin here: one run serves them all."""
+        state, scores = _run_once(self)
+        return copied(state), scores.copy()
+
+    def run_again(self) -> tuple[Any, Array]:
         X, y, weight = self.stream()
         state = fresh(self.learner, X, y)
         return state, self.learner.learn(state, X, y, weight)
+
+
+@functools.cache
+def _run_once(case: Case) -> tuple[Any, Array]:
+    return case.run_again()
 
 
 def default_stream(learner: Any, rows: int = 400, dim: int = 3) -> tuple[Array, Array, Array]:
@@ -79,8 +90,9 @@ def _cases() -> list[Case]:
 
 CASES = _cases()
 
-# What does not depend on the compiler is asked of every configuration while it is on, and of the defaults while it is off.
-FEWER = [case for case in CASES if not (compiler_off and case.small)]
+# With the compiler off, NumPy twins stand in for BLAS and every index is checked. Laws that this can break (2, 3, 8, 9, 10) are
+# asked of every configuration in both modes; the others of every one while the compiler is on, and of the defaults while it is off.
+fewer = pytest.mark.parametrize("case", [case for case in CASES if not (compiler_off and case.small)], ids=lambda case: case.name)
 
 
 def bits(state: Any) -> list[tuple[str, bytes]]:

@@ -10,7 +10,7 @@ import scipy.sparse
 
 import onkel
 from onkel.learners.protocol import tasks_of
-from tests.laws.cases import FEWER, Case, bits, is_finite_or_refused
+from tests.laws.cases import Case, bits, fewer, is_finite_or_refused
 
 X, Y = np.ones((4, 3)), np.array([1.0, -1.0, 1.0, 1.0])
 
@@ -52,7 +52,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize("case", FEWER, ids=lambda case: case.name)
+@fewer
 @pytest.mark.parametrize(("change", "message"), [bad[1:] for bad in BAD], ids=[bad[0] for bad in BAD])
 def test_13_bad_input_names_the_place_and_leaves_the_state(case: Case, change: dict[str, Any], message: str) -> None:
     state = case.learner.init(3)

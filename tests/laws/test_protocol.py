@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from onkel._jit import compiler_off
-from tests.laws.cases import CASES, FEWER, Case, agree, bits, default_stream, fresh
+from tests.laws.cases import CASES, Case, agree, bits, default_stream, fewer, fresh
 
 
 def test_every_stage_was_visited(case: Case) -> None:
@@ -40,7 +40,7 @@ def test_2_learn_returns_what_predict_would_have(case: Case) -> None:
     assert agree(case.learner, np.concatenate(learnt), np.concatenate(predicted))
 
 
-@pytest.mark.parametrize("size", [1, 7, 33] if compiler_off else [1, 2, 7, 31, 32, 33, 100])
+@pytest.mark.parametrize("size", [1, 7] if compiler_off else [1, 2, 7, 31, 32, 33, 100])
 def test_3_the_cut_of_the_stream_changes_nothing(case: Case, size: int) -> None:
     X, y, weight = case.stream()
     state, whole = case.run()
@@ -51,9 +51,9 @@ def test_3_the_cut_of_the_stream_changes_nothing(case: Case, size: int) -> None:
     assert agree(case.learner, case.learner.predict(other, X[:50]), case.learner.predict(state, X[:50]))
 
 
-@pytest.mark.parametrize("case", FEWER, ids=lambda case: case.name)
+@fewer
 def test_3_blocks_longer_than_any_internal_one(case: Case) -> None:
-    rows, size = (1200, 500) if compiler_off else (2500, 900)  # beyond 1024 in any case
+    rows, size = (1030, 515) if compiler_off else (2500, 900)  # beyond 1024 in any case
     X, y, weight = default_stream(case.learner, rows=rows)
     whole, parts = fresh(case.learner, X, y), fresh(case.learner, X, y)
     scores = case.learner.learn(whole, X, y, weight)
@@ -63,6 +63,7 @@ def test_3_blocks_longer_than_any_internal_one(case: Case) -> None:
     assert agree(case.learner, case.learner.predict(whole, X)[::97], single)
 
 
+@fewer
 def test_6_the_callers_arrays_are_neither_changed_nor_kept(case: Case) -> None:
     X, y, weight = case.stream()
     given = X.copy(), y.copy(), weight.copy()
@@ -77,13 +78,15 @@ def test_6_the_callers_arrays_are_neither_changed_nor_kept(case: Case) -> None:
     assert bits(state) == before
 
 
+@fewer
 def test_7_same_seed_same_stream_same_bits(case: Case) -> None:
     first, scores = case.run()
-    second, again = case.run()
+    second, again = case.run_again()
     assert scores.tobytes() == again.tobytes()
     assert bits(first) == bits(second)
 
 
+@fewer
 def test_14_rows_of_weight_0_change_nothing(case: Case) -> None:
     X, y, weight = case.stream()
     state, scores = case.run()
