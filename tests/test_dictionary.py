@@ -120,6 +120,7 @@ class TestKors:
         assert np.array_equal(state.span.points, X)
         assert np.array_equal(state.span.sampling.weights, np.ones(60))
 
+    @pytest.mark.once
     def test_a_smaller_mu_keeps_more(self) -> None:
         X = np.random.default_rng(1).uniform(-1.0, 1.0, (2000, 2))
         sizes = [len(Kors(mu=mu).choose(Gaussian(width=0.5), X)) for mu in (10.0, 1.0, 0.1)]
@@ -147,6 +148,7 @@ class TestKors:
         assert kept >= 95
         assert max(sizes) < rounds / 2
 
+    @pytest.mark.once
     def test_the_guarantee_on_a_few_short_streams(self) -> None:
         """The same as the long test, where p < 1 soon; and a fortieth of what the theory asks for does not do."""
         rounds, mu = 1500, 1.0

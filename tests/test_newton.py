@@ -181,6 +181,7 @@ class TestSteps:
 
 
 class TestCoins:
+    @pytest.mark.once
     def test_weighted_is_unbiased(self) -> None:
         """E[z/p] = 1 in a round whose p is far from 0 and 1, over 3,000 seeds, to four standard deviations."""
         X, y = np.ones((6, 1)), np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
@@ -192,6 +193,7 @@ class TestCoins:
         assert set(np.unique(np.round(coins, 6))) == {0.0, 4.0}
         assert abs(np.mean(coins) - 1.0) <= 4.0 * np.std(coins) / math.sqrt(len(coins))
 
+    @pytest.mark.once
     def test_a_smaller_floor_takes_fewer(self) -> None:
         X, y = onkel.data.rings(600, seed=0)
         taken = [run(SketchedKONS(loss=onkel.Logistic(), floor=floor), X, y)[0].taken for floor in (0.8, 0.4, 0.1, 1e-3)]
@@ -233,6 +235,7 @@ class TestChosenSpan:
         assert projected > 0
         assert np.abs(scores - expected).max() <= 1e-10
 
+    @pytest.mark.once
     def test_kept_through_a_switch(self) -> None:
         """Without a restart, the function is the same before and after a point joins; with one it is 0."""
         X, y = onkel.data.rings(400, seed=0)
@@ -276,6 +279,7 @@ class TestLimits:
         assert np.abs(scores[-50:]).max() < 0.2
         kind().check(state)
 
+    @pytest.mark.once
     def test_memory_is_that_of_the_points_taken(self) -> None:
         """However the stream is cut: 3,000 rows in one call reserve nothing for those that are not taken."""
         X, y = onkel.data.rings(3000, seed=0)

@@ -13,7 +13,6 @@ from scipy.optimize import minimize
 
 import onkel
 from onkel import KONS, Gaussian, Kors, Linear, NewtonFeatures, SketchedKONS
-from onkel._jit import compiler_off
 from onkel.losses import Loss
 from onkel.measure import (
     best_in_hindsight,
@@ -43,7 +42,8 @@ def broken(kind: str, seed: int) -> list[Check]:
     return [check for check in found if check.measured > check.allowed * (1.0 + 1e-9) + 1e-9]
 
 
-@pytest.mark.parametrize(("kind", "seed"), ALL[3::100] if compiler_off else ALL[::5])
+@pytest.mark.once
+@pytest.mark.parametrize(("kind", "seed"), ALL[::5])
 def test_every_bound_holds(kind: str, seed: int) -> None:
     assert broken(kind, seed) == []
 
@@ -184,6 +184,7 @@ class TestParts:
             play(onkel.PKAWV(), np.ones((3, 1)), [1.0, 1.0, 0.0])  # type: ignore[arg-type]
 
 
+@pytest.mark.once
 class TestSampling:
     """Theorems 2 and 3 and Corollary 1, on streams where most points are left out."""
 

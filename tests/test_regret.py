@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel import Gaussian, KernelAWV, Kors, Linear, Nystroem, PKAWVNystroem, Polynomial, Taylor
-from onkel._jit import compiler_off
 from onkel.measure import adversaries, best_in_hindsight, bounds, log_det, missing, spectrum
 from papers.jezequel2019.bounds import checks, stream, streams
 
@@ -20,7 +19,8 @@ Array = NDArray[np.float64]
 ALL = streams()
 
 
-@pytest.mark.parametrize(("kind", "seed"), ALL[::40] if compiler_off else ALL)
+@pytest.mark.once
+@pytest.mark.parametrize(("kind", "seed"), ALL)
 def test_every_bound_holds(kind: str, seed: int) -> None:
     found = list(checks(stream(kind, seed)))
     assert len(found) == 13
@@ -303,6 +303,7 @@ def test_theorem_9_by_hand() -> None:
     )
 
 
+@pytest.mark.once
 class TestAdversary:
     kernel = Gaussian(width=1.0)
 
