@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -227,6 +227,7 @@ def test_rbp_forgets_each_point_with_the_same_probability() -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
+@settings(deadline=None)
 @given(sizes=st.lists(st.floats(0.01, 5.0), min_size=3, max_size=8))
 def test_bogd_leaves_its_expectation_as_it_was(weighted: bool, sizes: list[float]) -> None:
     """Over coins spread evenly, each point is left out, or made larger, such that on average its coefficient is what it was."""
