@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from itertools import pairwise
 from math import factorial
 
@@ -134,13 +135,19 @@ def test_taylor_unique_features_predict_like_the_papers_redundant_ones(degree: i
     assert np.abs(learner.learn(learner.init(3), X, y) - expected).max() <= 1e-12
 
 
-@pytest.mark.parametrize("awv", [True, False])
-@pytest.mark.parametrize("size", [1, 2, 5, 6, 31, 32, 33, 64, 77, 300])
-def test_blocked_equals_sequential(awv: bool, size: int) -> None:
+@functools.cache
+def sequential(awv: bool) -> tuple[PKAWV, Array, Array, Array]:
+    """A learner, a stream, and the oracle's scores, which serve every size of block."""
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(300, 4)), rng.normal(size=(300, 2))
     learner = PKAWV(Taylor(degree=3, width=2.0), lam=0.5, awv=awv)
-    expected = oracle.scores(learner, X, y)
+    return learner, X, y, oracle.scores(learner, X, y)
+
+
+@pytest.mark.parametrize("awv", [True, False])
+@pytest.mark.parametrize("size", [1, 2, 5, 6, 31, 32, 33, 64, 77, 300])
+def test_blocked_equals_sequential(awv: bool, size: int) -> None:
+    learner, X, y, expected = sequential(awv)
     state = learner.init(4, 2)
     scores = np.concatenate([learner.learn(state, X[a : a + size], y[a : a + size]) for a in range(0, 300, size)])
     assert np.abs(scores - expected).max() <= 1e-11
@@ -162,7 +169,7 @@ def test_internal_blocks_end_at_absolute_multiples() -> None:
 def test_outputs_share_a_matrix_and_do_not_mix() -> None:
     rng = np.random.default_rng(4)
     X, Y, weight = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)), rng.uniform(0.1, 2.0, size=200)
-    learner = PKAWV(forgetting=0.99)
+    learner = PKAWV(Fourier(20), forgetting=0.99)
     together = learner.learn(learner.init(3, 3), X, Y, weight)
     for k in range(3):
         alone = learner.learn(learner.init(3), X, Y[:, k], weight)
@@ -240,6 +247,7 @@ def test_widen_only_adds() -> None:
         learner.widen(state, 2)
 
 
+@pytest.mark.once
 def test_a_kernel_learner_beats_a_linear_one_where_it_should() -> None:
     X, y = onkel.data.rings(3000, seed=1)
     mistakes = [onkel.prequential(PKAWV(f), (X, y)).mean("mistakes") for f in (Taylor(4, 1.0), Identity() + Constant())]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel import Gaussian, KernelAWV, KernelRidge, Kors, Nystroem, PKAWVNystroem, Polynomial, Uniform
+from onkel._jit import compiler_off
 from onkel.measure.regret import embed
 from tests.laws.cases import bits
 from tests.oracle import pkawv_nystroem as oracle
@@ -137,7 +138,7 @@ def printed_reaches(learner: PKAWVNystroem, X: Array, state: Any) -> int:
     return len(taken)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1 if compiler_off else 3))
 def test_it_goes_on_where_the_printed_downdate_fails(seed: int) -> None:
     """2-D data, μ = 1e-3: the printed scheme breaks; ours stays within 1e-6 of the definition in extended precision."""
     X, y = plane(400, 10 + seed)
@@ -387,7 +388,7 @@ def test_more_history_than_the_machine_holds_is_refused_with_a_remedy(monkeypatc
 @pytest.mark.parametrize("width", [0.2, 0.3])
 def test_a_crowd_of_points_does_not_spoil_the_rows_far_from_it(kind: Any, width: float) -> None:
     """Points close together, then rows elsewhere: ‖z(x)‖² ≤ k(x, x) for all, where tiny pivots would have lost every digit."""
-    for seed in range(10):
+    for seed in range(1 if compiler_off else 10):
         rng = np.random.default_rng(seed)
         X = np.concatenate([rng.uniform(-0.3, 0.3, (600, 1)), rng.uniform(-1.0, 1.0, (400, 1))])
         learner = kind(kernel=Gaussian(width), dictionary=Kors(mu=1.0), budget=None)
