@@ -90,8 +90,8 @@ def _cases() -> list[Case]:
 
 CASES = _cases()
 
-# With the compiler off, NumPy twins stand in for BLAS and every index is checked. Laws that this can break (2, 3, 8, 9, 10) are
-# asked of every configuration in both modes; the others of every one while the compiler is on, and of the defaults while it is off.
+# With the compiler off, NumPy twins stand in for BLAS and every index is checked. Laws that this can break are asked of every
+# configuration in both modes; the others (4, 5, 7, 12, 13) of every one while it is on, and of the defaults while it is off.
 fewer = pytest.mark.parametrize("case", [case for case in CASES if not (compiler_off and case.small)], ids=lambda case: case.name)
 
 

@@ -40,7 +40,7 @@ def test_2_learn_returns_what_predict_would_have(case: Case) -> None:
     assert agree(case.learner, np.concatenate(learnt), np.concatenate(predicted))
 
 
-@pytest.mark.parametrize("size", [1, 7] if compiler_off else [1, 2, 7, 31, 32, 33, 100])
+@pytest.mark.parametrize("size", [1, 7, 33] if compiler_off else [1, 2, 7, 31, 32, 33, 100])
 def test_3_the_cut_of_the_stream_changes_nothing(case: Case, size: int) -> None:
     X, y, weight = case.stream()
     state, whole = case.run()
@@ -63,7 +63,6 @@ def test_3_blocks_longer_than_any_internal_one(case: Case) -> None:
     assert agree(case.learner, case.learner.predict(whole, X)[::97], single)
 
 
-@fewer
 def test_6_the_callers_arrays_are_neither_changed_nor_kept(case: Case) -> None:
     X, y, weight = case.stream()
     given = X.copy(), y.copy(), weight.copy()
@@ -86,7 +85,6 @@ def test_7_same_seed_same_stream_same_bits(case: Case) -> None:
     assert bits(first) == bits(second)
 
 
-@fewer
 def test_14_rows_of_weight_0_change_nothing(case: Case) -> None:
     X, y, weight = case.stream()
     state, scores = case.run()
