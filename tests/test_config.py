@@ -35,6 +35,11 @@ GRAM = ((2.0, 1 / 3), (1 / 3, 1.0))
 REQUIRED: dict[str, Any] = {
     "fn": ruler,
     "gram": GRAM,
+    "lower": ruler,
+    "upper": ruler,
+    "both": ruler,
+    "coef": (1 / 3, -0.0),
+    "base": (onkel.Spline(2), onkel.Exponential(1 / 3)),
     "kernel": Gaussian(1 / 3) + Linear() * Polynomial(3),
     "points": ((0.1, 2.0), (1 / 3, -1.0)),
     "stages": (Standardize(), Taylor(1) + Identity()),
@@ -50,6 +55,7 @@ ODD: list[Any] = [
     0, 1, 2, 3, 17, 1000, 2**62, 0.0, 0.1 + 0.2, 1 / 3, 0.999999, 1e-17, 1e22, 5e-324, -0.0, True, False, None,
     Hinge(), onkel.Kors(1 / 3),
     Gaussian(1 / 3) + Linear() * Linear(), Taylor(0, 1e-30), (Standardize(), Taylor(1) + Identity()), (Fourier(1),),
+    (1 / 3, 2.0), ((0, 1), (2, 2)),
 ]  # fmt: skip
 
 

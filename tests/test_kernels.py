@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import onkel.kernels
 from onkel._types import Matrix
 from onkel.errors import InputError
-from onkel.kernels import CustomKernel, Gaussian, Kernel, Laplacian, Linear, Polynomial, Product, Sum, rows
+from onkel.kernels import CustomKernel, Delta, Gaussian, Kernel, Laplacian, Linear, Polynomial, Product, Sum, rows
 
 EVERY_KERNEL: list[Kernel] = [
     Gaussian(), Gaussian(width=0.7), Laplacian(), Laplacian(width=2.5), Polynomial(), Polynomial(degree=5, offset=0.0), Linear(),
@@ -263,8 +263,9 @@ def test_any_layout_of_numbers_is_taken_and_left_alone() -> None:
 
 
 def test_every_kernel_class_has_its_own_code() -> None:
-    leaves = [Gaussian(), Laplacian(), Polynomial(), Linear()]
-    assert sorted(int(k.program(2)[0][0]) for k in leaves) == [rows.GAUSSIAN, rows.LAPLACIAN, rows.POLYNOMIAL, rows.LINEAR]
+    leaves = [Gaussian(), Laplacian(), Polynomial(), Linear(), Delta()]
+    codes = [rows.GAUSSIAN, rows.LAPLACIAN, rows.POLYNOMIAL, rows.LINEAR, rows.DELTA]
+    assert sorted(int(k.program(2)[0][0]) for k in leaves) == codes
     assert [k.program(2)[1].size for k in sorted(leaves, key=lambda k: int(k.program(2)[0][0]))] == list(rows._PARAMETERS)
 
 
@@ -273,7 +274,7 @@ def test_the_row_without_the_compiler_equals_the_compiled_one() -> None:
 
     rng = np.random.default_rng(0)
     D, x = rng.normal(size=(4, 30)), rng.normal(size=4)
-    for kernel in (Gaussian(0.7), Laplacian(2.0), Polynomial(3, 0.5), Linear()):
+    for kernel in (Gaussian(0.7), Laplacian(2.0), Polynomial(3, 0.5), Linear(), Delta(0.3)):
         one, other = np.empty(30), np.empty(30)
         codes, params = kernel.program(4)
         first, second = np.append(params, (0.0, 0.0))[:2]

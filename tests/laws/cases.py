@@ -39,6 +39,14 @@ class Case:
             return X, y, weight
         return default_stream(self.learner)
 
+    def learnable(self) -> tuple[Array, Array]:
+        """A stream that it should learn: ours, unless its oracle has one that suits a small configuration better."""
+        if self.small and hasattr(self.oracle, "learnable"):
+            X, y = self.oracle.learnable(self.learner)
+        else:
+            X, y, _ = default_stream(self.learner, rows=1000)
+        return X, y
+
     def run(self) -> tuple[Any, Array]:
         """The state and scores after the whole stream, in one call. Most laws begin here: one run serves them all."""
         state, scores = _run_once(self)

@@ -17,7 +17,7 @@ from onkel.learners.protocol import tasks_of
 from onkel.measure import mistakes
 from onkel.persist import to_json
 from onkel.state import leaves
-from tests.laws.cases import CASES, Array, Case, default_stream, fewer, fresh, is_finite_or_refused, near
+from tests.laws.cases import CASES, Array, Case, fewer, fresh, is_finite_or_refused, near
 
 
 def test_8_works_before_the_first_row(case: Case) -> None:
@@ -99,7 +99,7 @@ def test_10_agrees_with_its_oracle(case: Case) -> None:
 
 @fewer
 def test_12_learns(case: Case) -> None:
-    X, y, _ = default_stream(case.learner, rows=1000)
+    X, y = case.learnable()
     scores = case.learner.learn(fresh(case.learner, X, y), X, y)
     if "regression" in tasks_of(case.learner):
         assert np.mean((scores - y) ** 2) <= 0.8 * np.mean(y**2)

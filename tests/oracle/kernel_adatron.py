@@ -58,6 +58,7 @@ STAGES = {
     onkel.KernelAdatron(kernel=onkel.Gaussian(width=1.5)): ALL,
 }
 SMALL = tuple(STAGES)
+learnable = supported.learnable
 
 
 def stream(config: onkel.KernelAdatron) -> tuple[Array, Array, Array]:

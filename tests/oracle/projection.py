@@ -61,36 +61,37 @@ MIXED = onkel.Additive(
     products=((0, 1), (2, 2)),
 )
 START = onkel.Start(points=((0.5, 1.0, -1.0), (-1.0, 0.0, -5.0)), coef=(0.3, -0.2))
-FADING_MARGIN = onkel.MarginProjection(kernel=onkel.Additive(onkel.Spline(order=2, domain=WIDE)), radius=0.5)
-FADING_TUBE = onkel.TubeProjection(kernel=onkel.Gaussian(width=1.5), radius=0.3)
+FADING_MARGIN = onkel.MarginProjection(kernel=onkel.Additive(onkel.Exponential(rate=2.0)), radius=1.1)
+FADING_TUBE = onkel.TubeProjection(kernel=onkel.Gaussian(width=1.5), radius=0.6)
 STAGES: dict[Any, set[str]] = {
-    onkel.MarginProjection(kernel=onkel.Additive(onkel.Spline(domain=WIDE))): {"passive", "projected"},
+    onkel.MarginProjection(kernel=onkel.Additive(onkel.Spline(order=2, domain=WIDE))): {"passive", "projected"},
     FADING_MARGIN: {"passive", "projected", "shrunk"},
-    onkel.MarginProjection(kernel=onkel.Additive(onkel.Spline()), radius=2.5, start=START): {"passive", "projected", "shrunk"},
+    onkel.MarginProjection(kernel=onkel.Additive(onkel.Spline()), radius=2.5): {"passive", "projected", "shrunk"},
     onkel.MarginProjection(kernel=onkel.Additive(onkel.PeriodicSpline(order=1, domain=(-2.5, 1.5)))): {"passive", "projected"},
     onkel.MarginProjection(kernel=onkel.Additive(onkel.Brownian(domain=(-0.5, 2.0)))): {"passive", "projected", "impossible"},
     onkel.MarginProjection(kernel=onkel.Additive(onkel.Exponential(rate=2.0)), start=START): {"passive", "projected"},
     onkel.MarginProjection(kernel=MIXED + onkel.Delta(0.1), radius=3.0): {"passive", "projected", "shrunk"},
     onkel.MarginProjection(kernel=onkel.Linear(), radius=1.0, start=START): {"passive", "projected", "shrunk", "impossible"},
     onkel.MarginProjection(kernel=onkel.Gaussian(), radius=3.0, start=START): {"passive", "projected", "shrunk"},
-    onkel.TubeProjection(kernel=onkel.Additive(onkel.Spline(domain=WIDE)), epsilon=0.2): {"passive", "projected"},
+    onkel.TubeProjection(kernel=onkel.Additive(onkel.Spline(domain=WIDE)), epsilon=0.2, start=START): {"passive", "projected"},
     onkel.TubeProjection(kernel=onkel.Additive(onkel.Spline(order=0)) + onkel.Delta(0.1), radius=1.2): {
         "passive",
         "projected",
         "shrunk",
     },
-    onkel.TubeProjection(kernel=onkel.Additive(onkel.PeriodicSpline(order=3)), start=START): {"passive", "projected"},
+    onkel.TubeProjection(kernel=onkel.Additive(onkel.PeriodicSpline(order=3))): {"passive", "projected"},
     onkel.TubeProjection(kernel=onkel.Additive(onkel.Brownian(domain=(-0.5, 2.0))), epsilon=0.05, radius=2.0): {
         "passive",
         "projected",
         "shrunk",
         "impossible",
     },
-    onkel.TubeProjection(kernel=MIXED, radius=1.0, start=START): {"passive", "projected", "shrunk"},
+    onkel.TubeProjection(kernel=MIXED, radius=1.0): {"passive", "projected", "shrunk"},
     onkel.TubeProjection(kernel=onkel.Linear(), start=START): {"passive", "projected", "impossible"},
     FADING_TUBE: {"passive", "projected", "shrunk"},
 }
 SMALL = tuple(STAGES)
+learnable = supported.learnable
 
 
 def stream(config: Any) -> tuple[Array, Array, Array]:

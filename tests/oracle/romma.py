@@ -54,13 +54,16 @@ LINEAR = onkel.ROMMA(kernel=onkel.Linear(), aggressive=True)
 STAGES = {
     onkel.ROMMA(kernel=onkel.Additive(onkel.Spline(domain=WIDE)), aggressive=True): _ALWAYS | {"restarted"},
     onkel.ROMMA(kernel=onkel.Additive(onkel.Spline(order=0))): _ALWAYS,
-    onkel.ROMMA(kernel=onkel.Additive(onkel.PeriodicSpline(domain=(-2.5, 1.5))) + onkel.Delta(0.1), aggressive=True): _ALWAYS,
+    onkel.ROMMA(
+        kernel=onkel.Additive(onkel.PeriodicSpline(order=1, domain=(-2.5, 1.5))) + onkel.Delta(0.1), aggressive=True
+    ): _ALWAYS,
     onkel.ROMMA(kernel=onkel.Additive(onkel.Brownian(domain=(-0.5, 2.0)))): _ALWAYS | {"impossible"},
     onkel.ROMMA(kernel=MIXED, aggressive=True): _ALWAYS,
     LINEAR: _ALWAYS | {"impossible", "restarted"},
     onkel.ROMMA(kernel=onkel.Gaussian()): _ALWAYS,
 }
 SMALL = tuple(STAGES)
+learnable = supported.learnable
 
 
 def stream(config: onkel.ROMMA) -> tuple[Array, Array, Array]:

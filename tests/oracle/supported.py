@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel.kernels.kernel import Kernel
+from onkel.learners.protocol import tasks_of
 from onkel.losses import KINK, Loss
 from tests.oracle.additive import gram, is_open, resolved
 
@@ -164,3 +165,13 @@ def visited(state: Any, ran: Run, stages: set[str]) -> bool:
     size = int(state.support.size[0])
     points = sorted(state.support.born[:size]) == sorted(term.born for term in ran.terms)
     return counted(state, ran, stages) and points
+
+
+def learnable(learner: Any, rows: int = 1000) -> tuple[Array, Array]:
+    """Rows, and as their labels a function of the kernel's own space, or on which side of its mean it is: without noise, as the
+    theorems ask for."""
+    rng = np.random.default_rng(7)
+    X, points = rng.normal(size=(rows, 3)), rng.normal(size=(5, 3))
+    kernel = resolved(learner.kernel, X[:OPENING])
+    y = gram(kernel, X, points) @ np.array([2.0, -2.0, 1.0, -1.5, 1.0])
+    return X, y / np.sqrt(np.mean(y**2)) if "regression" in tasks_of(learner) else np.where(y >= y.mean(), 1.0, -1.0)

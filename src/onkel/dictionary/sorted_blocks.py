@@ -89,8 +89,8 @@ class SortedBlocks(Function):
         return 2 * (nbytes(self) + full * (self.blocks[:1].nbytes + self.nodes[:1].nbytes))
 
     def rows(self, kernel: Kernel, X: Matrix) -> Matrix:
-        """For each row and input: its key, then its lists."""
-        return _additive(kernel, X.shape[1]).lists(X)
+        """For each row and input its key and its lists; then the row itself, by which it can be known again."""
+        return np.hstack([_additive(kernel, X.shape[1]).lists(X), X])
 
     def source(self, kernel: Kernel, rows: Matrix) -> Inputs:
         return inputs_of(kernel, _columns(kernel, len(self.roots)))
@@ -120,6 +120,7 @@ class SortedBlocks(Function):
 
 def empty(kernel: Kernel, dim: int) -> SortedBlocks:
     """No points yet, on rows of `dim` columns."""
+    _additive(kernel, dim).bases(dim)  # they must fit
     inputs, sides, powers, lines = _sizes(kernel, dim)
     roots, nodes = np.column_stack([np.arange(inputs), np.ones(inputs, np.int64)]), capacity(inputs)
     return SortedBlocks(
@@ -143,7 +144,7 @@ def footprint(kernel: Kernel, dim: int) -> int:
 def inputs_of(kernel: Kernel, dim: int) -> Inputs:
     """The kernel as compiled code wants it."""
     additive = _additive(kernel, dim)
-    return Inputs(additive.table(dim), *additive.widths(dim))
+    return Inputs(additive.table(dim), *additive.widths)
 
 
 def _additive(kernel: Kernel, dim: int) -> Additive:
@@ -158,8 +159,8 @@ def _columns(kernel: Kernel, inputs: int) -> int:
 def _sizes(kernel: Kernel, dim: int) -> tuple[int, int, int, int]:
     """Inputs, the longest lists, and the lines of a block."""
     additive = _additive(kernel, dim)
-    sides, powers = additive.widths(dim)
-    return len(additive.bases(dim)), sides, powers, LISTS + (2 * sides if additive.fallible else 0)
+    sides, powers = additive.widths
+    return dim + len(additive.products), sides, powers, LISTS + (2 * sides if additive.fallible else 0)
 
 
 @hot

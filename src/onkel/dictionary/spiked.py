@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from onkel._jit import hot_inline
 from onkel._types import Matrix, Vector
 from onkel.dictionary import row_table, sorted_blocks
@@ -60,9 +58,8 @@ class Spiked(Function):
         return self.curves.bytes_with(rows) + 2 * max(nbytes(self.table), 32 * slots)
 
     def rows(self, kernel: Kernel, X: Matrix) -> Matrix:
-        """For each row and input its key and its lists, then the row itself."""
         additive, _ = parts(kernel)
-        return np.hstack([self.curves.rows(additive, X), X])
+        return self.curves.rows(additive, X)
 
     def source(self, kernel: Kernel, rows: Matrix) -> SpikedInputs:
         additive, weight = parts(kernel)

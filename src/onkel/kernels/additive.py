@@ -49,6 +49,9 @@ class Interval(Kernel):
     def is_open(self) -> bool:
         return self.domain is None
 
+    def domain_count(self, dim: int) -> int:
+        return 1
+
     def domains(self, X: Matrix) -> Matrix:
         return self.alone(X.shape[1]).domains(X)
 
@@ -132,6 +135,9 @@ class Additive(Kernel):
         """The columns of X, then the products."""
         return np.column_stack([X, *(X[:, i] * X[:, j] for i, j in self.products)]) if self.products else X
 
+    def domain_count(self, dim: int) -> int:
+        return dim + len(self.products)
+
     def domains(self, X: Matrix) -> Matrix:
         """The range of each input in these rows; around a single value, one half to each side."""
         inputs = self.inputs(X)
@@ -164,15 +170,16 @@ class Additive(Kernel):
         table = self.table(dim)
         return np.array([ADDITIVE]), np.concatenate([[len(table)], table.ravel()])
 
-    def widths(self, dim: int) -> tuple[int, int]:
+    @property
+    def widths(self) -> tuple[int, int]:
         """The longest left or right list of an input, and the longest global one."""
-        lines = [base.line for base in self.bases(dim)]
+        lines = [base.line for base in self._some]
         return max(sides for _, _, sides, _ in lines), max(powers for _, _, _, powers in lines)
 
     def lists(self, X: Matrix) -> Matrix:
         """For each row and input: its place u, then lower(u), upper(u) and the global list, with zeros behind shorter ones."""
         dim = X.shape[1]
-        d, powers = self.widths(dim)
+        d, powers = self.widths
         bases, inputs = self.bases(dim), self.inputs(X)
         out = np.zeros((len(X), len(bases), 1 + 2 * d + powers))
         fill_lists(self.table(dim), X, d, out)

@@ -37,23 +37,22 @@ Function = Callable[[Vector], Matrix]
 class Bases(Given):
     """e^(−rate |p − q|) Σ lower(min) upper(max) + Σ both(p) both(q)"""
 
-    lower: Function | None = None
-    upper: Function | None = None
+    lower: Function | None
+    upper: Function | None
     both: Function | None = None
     rate: float = 0.0
     fallible = True
 
     def __post_init__(self) -> None:
         if (self.lower is None) != (self.upper is None) or (self.lower is None and self.both is None):
-            raise InputError("Bases: give lower and upper, or both, or all three")
+            raise InputError("Bases: give lower and upper, or only both, with None for the other two")
         if wrong := [fn for fn in (self.lower, self.upper, self.both) if fn is not None and not callable(fn)]:
             raise InputError(f"Bases: lower, upper and both must be functions of a vector, got {wrong[0]!r}")
         real(self, "rate", 0.0, 1e30)
 
     def __repr__(self) -> str:
-        given = {name: fn for name in ("lower", "upper", "both") if (fn := getattr(self, name)) is not None}
-        named = [f"{name}={function_name(fn)}" for name, fn in given.items()]
-        return f"Bases({', '.join([*named, f'rate={self.rate!r}'])})"
+        names = [None if fn is None else function_name(fn) for fn in (self.lower, self.upper, self.both)]
+        return f"Bases(lower={names[0]}, upper={names[1]}, both={names[2]}, rate={self.rate!r})"
 
     @property
     def line(self) -> Line:

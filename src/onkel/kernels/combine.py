@@ -49,6 +49,9 @@ class Combination(Kernel):
     def is_open(self) -> bool:
         return any(part.is_open for part in self.parts)
 
+    def domain_count(self, dim: int) -> int:
+        return sum(part.domain_count(dim) for part in self.parts)
+
     def domains(self, X: Matrix) -> Matrix:
         return np.vstack([part.domains(X) for part in self.parts])
 

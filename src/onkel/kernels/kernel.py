@@ -48,6 +48,10 @@ class Kernel(ABC):
         """Whether an input's domain is still to be taken from the data."""
         return False
 
+    def domain_count(self, dim: int) -> int:
+        """The inputs that may have domains, on rows of `dim` columns."""
+        return 0
+
     def domains(self, X: Matrix) -> Matrix:
         """(low, high) of each input in these rows, for kernels whose inputs may have domains."""
         return np.empty((0, 2))

@@ -28,6 +28,7 @@ from onkel.kernels.exponentials import exponentials
 SPLINE, PERIODIC, EXPONENTIAL, GIVEN = range(4)
 KIND, SHAPE, SIDES, POWERS, FIRST, SECOND, LOW, SPAN = range(8)  # the columns of the table of inputs
 LARGEST_ORDER = 20
+LARGEST_TURN = 1e15  # periods away from the domain, a place within the period is lost in rounding
 
 
 def _spline_terms() -> Matrix:
@@ -146,7 +147,10 @@ def mapped(line: Vector, x: Vector) -> float:
         value *= x[int(line[SECOND])]
     if line[SPAN] > 0.0:
         value = (value - line[LOW]) / line[SPAN]
-        value = value - np.floor(value) if line[KIND] == PERIODIC else min(max(value, 0.0), 1.0)
+        if line[KIND] == PERIODIC:
+            value = value - np.floor(value) if abs(value) < LARGEST_TURN else 0.0
+        else:
+            value = min(max(value, 0.0), 1.0)
     return value
 
 

@@ -9,7 +9,6 @@ have had with the domains written into its kernel; with any other kernel nothing
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial, wraps
 from typing import Any, NamedTuple, TypeVar
@@ -21,6 +20,7 @@ from onkel._inputs import check_labelled, check_weight
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels.additive import LARGEST_INPUT
+from onkel.learners.protocol import check_sizes
 from onkel.state import copied, leaves
 
 FIRST_ROWS = 100
@@ -88,6 +88,7 @@ def _on(learner: Any, dim: int, domains: Matrix) -> Any:
 
 
 def _init(plain: Verbs, self: Any, dim: int, outputs: int = 1) -> State:
+    dim, outputs = check_sizes(self, dim, outputs)
     unknown = _unknown(self, dim)
     inner = plain.init(_on(self, dim, unknown), dim, outputs)
     waiting = None
@@ -98,8 +99,7 @@ def _init(plain: Verbs, self: Any, dim: int, outputs: int = 1) -> State:
 
 def _unknown(learner: Any, dim: int) -> Matrix:
     """Domains before they are known."""
-    inputs = len(learner.kernel.domains(np.zeros((1, operator.index(dim)))))
-    return np.tile((0.0, 1.0), (inputs, 1))
+    return np.tile((0.0, 1.0), (learner.kernel.domain_count(dim), 1))
 
 
 def _is_waiting(state: State) -> bool:
@@ -156,9 +156,8 @@ def _predict(plain: Verbs, self: Any, state: State, X: ArrayLike) -> Vector:
 
 
 def _footprint(plain: Verbs, self: Any, dim: int, outputs: int = 1) -> int:
-    unknown = _unknown(self, dim)
     waiting = FIRST_ROWS * (dim + outputs + 1) if self.kernel.is_open else 0
-    return int(plain.footprint(_on(self, dim, unknown), dim, outputs)) + 8 * (unknown.size + waiting + 4)
+    return int(plain.footprint(self, dim, outputs) + 8 * (2 * self.kernel.domain_count(dim) + waiting + 4))
 
 
 def _check(plain: Verbs, self: Any, state: State) -> None:

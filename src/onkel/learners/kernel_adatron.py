@@ -76,7 +76,8 @@ class KernelAdatron(Supported):
         return State(representations.empty(self.kernel, dim), row_table.empty(), dim=dim)
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        used = _learn(block, state.support.sum, state.known.table, state.rows, self.step, self.aggressiveness, scores)
+        f, known = state.support.sum, state.known.table
+        used = _learn(block, f, known, state.rows, state.dim, self.step, self.aggressiveness, scores)
         if used < len(scores):
             state.known.make_room()
         return used
@@ -96,9 +97,9 @@ class KernelAdatron(Supported):
 
 @hot
 def _learn(
-    block: Block, f: Any, known: Table, round: int, step: float, most: float, scores: Vector
+    block: Block, f: Any, known: Table, round: int, dim: int, step: float, most: float, scores: Vector
 ) -> int:  # fmt: skip
-    """Score, then learn, each row."""
+    """Score, then learn, each row, which stands in the last `dim` numbers of what compiled code gets."""
     kernel, X, own, y, weight = block
     work = workspace(f)
     for i in range(X.shape[0]):
@@ -107,11 +108,12 @@ def _learn(
         scores[i] = evaluate(kernel, f, X[i], work)
         if weight[i] > 0.0:
             if own[i] >= LEAST_OWN:
-                at = slot(known, X[i], y[i])
+                x = X[i, X.shape[1] - dim :]
+                at = slot(known, x, y[i])
                 before = known.values[at]
                 after = min(max(before + step / own[i] * (1.0 - y[i] * scores[i]), 0.0), most)
                 if after != before:
-                    enter(known, at, X[i], y[i], count(f))
+                    enter(known, at, x, y[i], count(f))
                     known.values[at] = after
                     amend(kernel, f, known.places[at], X[i], own[i], y[i] * (after - before), round)
             round += 1

@@ -43,6 +43,7 @@ from onkel.learners.domains import on_domains
 from onkel.learners.passive_aggressive import passive_aggressive
 from onkel.learners.protocol import check_sizes
 from onkel.learners.supported import Block, Supported
+from onkel.state import nbytes
 
 LEAST_OWN = 1e-100  # of k(x, x); a step that divides by less could overflow
 NORM_TOLERANCE = 1e-9  # of ‖f‖ against the radius
@@ -70,10 +71,22 @@ class _Projecting(Supported):
         real(self, "radius", least=1e-30, most=1e30, optional=True)
         if self.start is not None:
             instance(self, "start", Start, "Start(points=[[0.0]], coef=[1.0])")
+            if self.kernel.is_open:
+                raise InputError(
+                    f"{type(self).__name__}: with a start, give the kernel its domain=(low, high); got {self.kernel!r}"
+                )
 
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing but its start, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
+        state = self._begun(dim)
+        norm = math.sqrt(state.norm2[0])
+        if self.radius is not None and norm > self.radius * (1.0 + NORM_TOLERANCE):
+            raise InputError(f"{type(self).__name__}: start has norm {norm:g}, beyond radius={self.radius:g}; scale its coef")
+        return state
+
+    def _begun(self, dim: int) -> State:
+        """The start, and nothing else."""
         state = State(representations.empty(self.kernel, dim), np.zeros(1), dim=dim)
         if self.start is not None:
             points, coef = self.start.arrays(dim)
@@ -82,9 +95,6 @@ class _Projecting(Supported):
                 state.support.make_room()
                 kernel = state.support.source(self.kernel, rows[i : i + 1])
                 _begin(kernel, state.support.sum, state.norm2, rows[i], float(own[i]), float(coef[i]), i)
-            norm = math.sqrt(state.norm2[0])
-            if self.radius is not None and norm > self.radius * (1.0 + NORM_TOLERANCE):
-                raise InputError(f"{type(self).__name__}: start has norm {norm:g}, beyond radius={self.radius:g}; scale its coef")
         return state
 
     @property
@@ -98,8 +108,9 @@ class _Projecting(Supported):
         return _learn(block, state.support.sum, state.norm2, round, self.margin, epsilon, radius, scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
-        """The bytes that `init` holds at least; they grow with the points, as the header says."""
-        return super().footprint(dim) + 8
+        """The bytes that `init` holds; they grow with the points, as the header says."""
+        fits = self.start is not None and len(self.start.points[0]) == dim
+        return nbytes(self._begun(dim)) if fits else super().footprint(dim) + 8
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
