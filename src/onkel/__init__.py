@@ -51,8 +51,9 @@ from onkel.learners import (
     SketchedKONS,
     TubeProjection,
 )
+from onkel.learners.cycle import cycle
 from onkel.losses import EpsilonInsensitive, Hinge, Logistic, Square, SquaredEpsilonInsensitive, SquaredHinge
-from onkel.measure import Regret, Trace, budget_for, effective_dimension, prequential, regret
+from onkel.measure import Regret, Trace, budget_for, components, effective_dimension, prequential, regret
 from onkel.persist import load, parse, save
 from onkel.state import nbytes
 
@@ -116,6 +117,8 @@ __all__ = [
     "TubeProjection",
     "Uniform",
     "budget_for",
+    "components",
+    "cycle",
     "data",
     "effective_dimension",
     "load",

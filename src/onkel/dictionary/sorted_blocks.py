@@ -234,7 +234,7 @@ def workspace(f: Curves) -> Vector:
 def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> float:
     """f_c at the key x[0], of which the lists stand behind it."""
     line, d = inputs.table[c], inputs.sides
-    u, sides, rate = x[0], int(line[SIDES]), _rate(line)
+    u, sides, rate = x[0], int(line[SIDES]), decay_rate(line)
     total = 0.0
     for r in range(int(line[POWERS])):
         total += f.totals[c, r] * x[1 + 2 * d + r]
@@ -289,7 +289,7 @@ def _inside(line: Vector, d: int, block: Matrix, n: int, x: Vector, work: Vector
 def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float) -> None:
     """f_c ← f_c + a k_c(x[0], ·)."""
     line, d = inputs.table[c], inputs.sides
-    u, sides, rate = x[0], int(line[SIDES]), _rate(line)
+    u, sides, rate = x[0], int(line[SIDES]), decay_rate(line)
     for r in range(int(line[POWERS])):
         f.totals[c, r] += a * x[1 + 2 * d + r]
     if f.children[f.roots[c, 0], FAN] == FAN:
@@ -309,8 +309,8 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float) -> None:
         node[FIRST, way], node[LAST, way] = min(first, u), max(last, u)
         for j in range(sides):
             left, right = node[SUMS + j, way], node[SUMS + d + j, way]
-            node[SUMS + j, way] = left * _decay(rate, u - last) + a * x[1 + j] * _decay(rate, last - u)
-            node[SUMS + d + j, way] = right * _decay(rate, first - u) + a * x[1 + d + j] * _decay(rate, u - first)
+            node[SUMS + j, way] = left * decay(rate, u - last) + a * x[1 + j] * decay(rate, last - u)
+            node[SUMS + d + j, way] = right * decay(rate, first - u) + a * x[1 + d + j] * decay(rate, u - first)
         at = children[way]
     block, n = f.blocks[at], f.length[at]
     place = n
@@ -328,12 +328,12 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float) -> None:
 
 
 @hot_inline
-def _rate(line: Vector) -> float:
+def decay_rate(line: Vector) -> float:
     return line[SHAPE] if line[KIND] == EXPONENTIAL or line[KIND] == GIVEN else 0.0
 
 
 @hot_inline
-def _decay(rate: float, distance: float) -> float:
+def decay(rate: float, distance: float) -> float:
     """e^(−rate · distance), where there is a distance."""
     return exponential(-rate * distance) if rate * distance > 0.0 else 1.0
 
@@ -402,7 +402,7 @@ def _move(old: Matrix, half: int, new: Matrix) -> None:
 def _summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int) -> None:
     """What a node knows of one child, from what is in the child."""
     line, d = inputs.table[c], inputs.sides
-    sides, rate = int(line[SIDES]), _rate(line)
+    sides, rate = int(line[SIDES]), decay_rate(line)
     node, child = f.nodes[at], f.children[at, way]
     for row in range(SUMS, node.shape[0]):
         node[row, way] = 0.0
@@ -411,8 +411,8 @@ def _summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int)
         first, last = below[FIRST, 0], below[LAST, n - 1]
         for i in range(n):
             for j in range(sides):
-                node[SUMS + j, way] += below[SUMS + j, i] * _decay(rate, last - below[LAST, i])
-                node[SUMS + d + j, way] += below[SUMS + d + j, i] * _decay(rate, below[FIRST, i] - first)
+                node[SUMS + j, way] += below[SUMS + j, i] * decay(rate, last - below[LAST, i])
+                node[SUMS + d + j, way] += below[SUMS + d + j, i] * decay(rate, below[FIRST, i] - first)
     else:
         block, n = f.blocks[child], f.length[child]
         first, last = block[KEY, 0], block[KEY, n - 1]
@@ -424,8 +424,8 @@ def _summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int)
             else:
                 split(int(line[KIND]), line[SHAPE], block[KEY, i], lower, upper)
             for j in range(sides):
-                node[SUMS + j, way] += block[COEF, i] * lower[j] * _decay(rate, last - block[KEY, i])
-                node[SUMS + d + j, way] += block[COEF, i] * upper[j] * _decay(rate, block[KEY, i] - first)
+                node[SUMS + j, way] += block[COEF, i] * lower[j] * decay(rate, last - block[KEY, i])
+                node[SUMS + d + j, way] += block[COEF, i] * upper[j] * decay(rate, block[KEY, i] - first)
     node[FIRST, way], node[LAST, way] = first, last
 
 

@@ -76,6 +76,21 @@ class Support(Function):
         self.points, self.coef = grown(self.points, size, axis=1), grown(self.coef, size)
         self.own, self.born = grown(self.own, size), grown(self.born, size)
 
+    def merge(self) -> None:
+        """Equal points become one, in the place of the first."""
+        size = int(self.size[0])
+        _, first, which = np.unique(self.known, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        coef = np.bincount(rank[which.ravel()], self.coef[:size], len(order))
+        kept = first[order]
+        for name in ("points", "coef", "own", "born"):
+            array = getattr(self, name)
+            array[..., : len(kept)] = coef if name == "coef" else array[..., kept]
+            array[..., len(kept) : size] = 0
+        self.size[0] = len(kept)
+
     def bytes_with(self, rows: int) -> int:
         return 2 * bytes_of(len(self.points), int(self.size[0]) + rows)
 

@@ -87,6 +87,11 @@ def _on(learner: Any, dim: int, domains: Matrix) -> Any:
     return _closed(learner, dim, domains.tobytes())
 
 
+def closed(learner: Any, state: State) -> Any:
+    """The learner whose state is `state.inner`."""
+    return _on(learner, state.dim, state.domains)
+
+
 def _init(plain: Verbs, self: Any, dim: int, outputs: int = 1) -> State:
     dim, outputs = check_sizes(self, dim, outputs)
     unknown = _unknown(self, dim)

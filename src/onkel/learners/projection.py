@@ -20,7 +20,7 @@ Departs from the paper: equations 2 and 4 are misprinted there (`onkel.kernels.l
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> learner = onkel.MarginProjection()
 >>> int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y)))
-61
+9
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from onkel.measure import adversaries, bounds
 from onkel.measure.bytes import budget_for
+from onkel.measure.components import Components, Curve, components
 from onkel.measure.hindsight import Best, best_within
 from onkel.measure.leverage import between, leverage_scores, online_dimension, online_leverage_scores
 from onkel.measure.metrics import absolute, mistakes, square
@@ -12,6 +13,8 @@ from onkel.measure.regret import Regret, best_in_hindsight, effective_dimension,
 
 __all__ = [
     "Best",
+    "Components",
+    "Curve",
     "NewtonRegret",
     "Regret",
     "Trace",
@@ -22,6 +25,7 @@ __all__ = [
     "between",
     "bounds",
     "budget_for",
+    "components",
     "effective_dimension",
     "last_label",
     "leverage_scores",
