@@ -35,7 +35,7 @@ from onkel.kernels.lists import EXPONENTIAL, GIVEN, KIND, POWERS, SHAPE, SIDES, 
 from onkel.state import capacity, growing, grown, nbytes
 
 BLOCK = 64  # the most points of a block: one pass over them costs about as much as a step down the tree
-FAN = 16  # the most children of a node
+FAN = 32  # the most children of a node
 
 KEY, COEF, LISTS = range(3)  # lines of a block: keys, coefficients, and the lists of a user's kernel from here on
 SUM_TOLERANCE = 1e-6  # of a sum computed anew

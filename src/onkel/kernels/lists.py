@@ -83,7 +83,11 @@ def halves_twin(kind: int, shape: float, keys: Vector, size: int, u: float, out:
 def halves(kind: int, shape: float, keys: Vector, size: int, u: float, out: Vector) -> None:
     """out[i] ← k(keys[i], u) without the powers, for i < size. All terms of a spline are positive here: no digit is lost."""
     order = int(shape)
-    if kind == SPLINE:
+    if kind == SPLINE and order <= 1:  # the usual ones, in vector registers: m, and m² (M/2 − m/6)
+        for i in range(size):
+            least, most = min(keys[i], u), max(keys[i], u)
+            out[i] = least * least * (0.5 * most - least / 6.0) if order == 1 else least
+    elif kind == SPLINE:
         terms = _SPLINE[order]
         for i in range(size):
             least = min(keys[i], u)
