@@ -26,6 +26,15 @@ def test_the_example_runs_as_it_stands() -> None:
     assert np.mean((scores - y) ** 2) < 0.25 * np.var(y)
 
 
+def test_the_additive_example_runs_as_it_stands() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.S)
+    names: dict[str, Any] = {}
+    exec(blocks[0] + next(block for block in blocks if "onkel.components" in block), names)
+    scores, y = names["scores"], names["y"]
+    assert np.mean((scores - y)[5000:] ** 2) < 0.5 * np.var(y)
+    assert [curve.name for curve in names["curves"]] == [f"x{c}" for c in range(10)]
+
+
 def test_the_two_commands_are_there() -> None:
     assert "make demo" in README
     assert "make test" in README
