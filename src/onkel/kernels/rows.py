@@ -81,8 +81,12 @@ def row(codes: Counts, params: Vector, D: Matrix, size: int, x: Vector, out: Vec
 def gram(codes: Counts, params: Vector, X: Matrix, Z: Matrix, out: Matrix) -> None:
     """out ← k(X, Z)."""
     D = Z.T.copy()
+    first, second = _numbers(params)
     for i in range(X.shape[0]):
-        row(codes, params, D, Z.shape[0], X[i], out[i])
+        if codes.size == 1 and codes[0] != ADDITIVE:  # nothing to be put together
+            leaf(codes[0], first, second, D, Z.shape[0], X[i], out[i])
+        else:
+            row(codes, params, D, Z.shape[0], X[i], out[i])
 
 
 @hot
