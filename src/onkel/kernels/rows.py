@@ -49,6 +49,8 @@ def leaf_twin(code: int, first: float, second: float, D: Matrix, size: int, x: V
 @hot
 def row(codes: Counts, params: Vector, D: Matrix, size: int, x: Vector, out: Vector) -> float:
     """out[i] ← k(D[:, i], x) for i < size. Returns k(x, x)."""
+    if codes.size == 1 and codes[0] != ADDITIVE:
+        return leaf(codes[0], *_numbers(params), D, size, x, out)
     leaves = (codes.size + 1) // 2
     stack, own = np.empty((leaves, size)), np.empty(leaves)
     top = 0  # rows on the stack
@@ -81,12 +83,8 @@ def row(codes: Counts, params: Vector, D: Matrix, size: int, x: Vector, out: Vec
 def gram(codes: Counts, params: Vector, X: Matrix, Z: Matrix, out: Matrix) -> None:
     """out ← k(X, Z)."""
     D = Z.T.copy()
-    first, second = _numbers(params)
     for i in range(X.shape[0]):
-        if codes.size == 1 and codes[0] != ADDITIVE:  # nothing to be put together
-            leaf(codes[0], first, second, D, Z.shape[0], X[i], out[i])
-        else:
-            row(codes, params, D, Z.shape[0], X[i], out[i])
+        row(codes, params, D, Z.shape[0], X[i], out[i])
 
 
 @hot
