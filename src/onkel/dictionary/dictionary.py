@@ -99,7 +99,8 @@ def chance(rule: Rule, k: Vector, own: float, l: Vector) -> float:
     if code == UNIFORM:
         return float(params[0])
     mu, accuracy, oversampling = params[0], params[1], params[2]
-    l[: weights.size] = weights * k[: weights.size]
+    for j in range(weights.size):
+        l[j] = weights[j] * k[j]
     solve(factor, weights.size, l)
     q = max(own - np.dot(l[: weights.size], l[: weights.size]), 0.0) / mu
     return float(min(oversampling * (1.0 + accuracy) * (q / (1.0 + q)), 1.0))

@@ -84,5 +84,6 @@ def _whiten(L: Vector, K: Matrix, Z: Matrix, at: int) -> None:
     r = K.shape[1]
     for i in range(K.shape[0]):
         z = Z[i, at : at + r]
-        z[:] = K[i]
+        for j in range(z.size):
+            z[j] = K[i, j]
         solve(L, r, z)

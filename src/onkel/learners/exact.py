@@ -190,11 +190,11 @@ def _learn(
     """Score each row, then append it if it has a weight. Returns the row where the kernel is not one, or -1, and the new counts."""
     K, F, own, Y, weight = block
     size, clamped, raised = counts
-    old, column = size, 0
+    old = size
     l = np.empty(old + F.shape[1])
     for i in range(K.shape[0]):
-        l[:old] = K[i]
-        l[old:size] = F[i, :column]
+        for j in range(size):
+            l[j] = K[i, j] if j < old else F[i, j - old]
         solve(L, size, l)
         s = own[i] - np.dot(l[:size], l[:size])
         if s < -LARGEST_DEFICIT * own[i]:
@@ -217,5 +217,4 @@ def _learn(
         if learn:
             append(L, size, l, pivot)
             size += 1
-            column += 1
     return -1, (size, clamped, raised)

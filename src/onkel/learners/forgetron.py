@@ -111,8 +111,8 @@ def _learn(block: Block, f: Sum, gram: Matrix, spent: Vector, round: int, scores
                     add(f, X[i], own[i], y[i], round)
                 k[slot] = own[i]
                 n = f.size[0]
-                gram[slot, :n] = k[:n]
-                gram[:n, slot] = k[:n]
+                for j in range(n):
+                    gram[slot, j] = gram[j, slot] = k[j]
             round += 1
     return int(X.shape[0])
 

@@ -139,7 +139,8 @@ def _learn(
         learn = block.weight[i] > 0.0
         values(block.kernel, landmarks, width, block.X[i], k)
         embed(k, width, Z, phi)
-        z[:] = phi[:rank]
+        for j in range(rank):
+            z[j] = phi[j]
         full, q = _score(R, c, z)
         scores[i] = full if rule.on_current else within(full, rule.clip)
         if learn and round == due:
@@ -151,7 +152,8 @@ def _learn(
             if slope_now != 0.0:
                 _step(R, c, z, slope_now, rule, round + 1, g, work)
             if rule.on_current:
-                z[:] = phi[:rank]
+                for j in range(rank):
+                    z[j] = phi[j]
                 full, q = _score(R, c, z)
                 _project(c, z, q, full - within(full, rule.clip), block.own[i], rule.alpha)
             round += 1

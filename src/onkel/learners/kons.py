@@ -251,7 +251,8 @@ def _learn(block: Block, rule: Rule, sketch: Sketch, arrays: Arrays, counts: Cou
     omega, (loss, _, _, clip) = arrays[0], rule
     k, old, first = np.empty(omega.size), size, rows
     for i in range(K.shape[0]):
-        k[:old] = K[i]
+        for j in range(old):
+            k[j] = K[i, j]
         for j in range(size - old):
             k[old + j] = F[i, kept[j]]
         score = np.dot(k[:size], omega[:size])

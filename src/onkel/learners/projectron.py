@@ -120,9 +120,11 @@ def _learn(
             n = f.size[0]
             wrong = is_mistake(scores[i], y[i])
             if wrong or (margins and 0.0 < y[i] * scores[i] < 1.0):
-                l[:n] = k[:n]
+                for j in range(n):
+                    l[j] = k[j]
                 solve(L, n, l)
-                d[:n] = l[:n]
+                for j in range(n):
+                    d[j] = l[j]
                 solve_transposed(L, n, d)
                 within = np.dot(l[:n], l[:n])  # ‖Pk‖² = k·d
                 apart = max(own[i] - within, 0.0)  # Δ²

@@ -71,7 +71,8 @@ def solve_transposed(L: Vector, size: int, v: Vector) -> None:
 def append(L: Vector, size: int, l: Vector, pivot: float) -> None:
     """Write row `size` of L: (l, pivot). L has room for it."""
     start = size * (size + 1) // 2
-    L[start : start + size] = l[:size]
+    for i in range(size):
+        L[start + i] = l[i]
     L[start + size] = pivot
 
 
