@@ -38,6 +38,7 @@ BLOCK = 64  # the most points of a block: one pass over them costs about as much
 FAN = 32  # the most children of a node
 
 KEY, COEF, LISTS = range(3)  # lines of a block: keys, coefficients, and the lists of a user's kernel from here on
+CANCELLED = 1e-3  # of what is added to a key: where less is left, the sums above it have lost digits
 SUM_TOLERANCE = 1e-6  # of a sum computed anew
 FIRST, LAST, SUMS = range(3)  # lines of a node: the first and last key of each child, and its sums from here on
 
@@ -238,6 +239,8 @@ def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> float:
     total = 0.0
     for r in range(int(line[POWERS])):
         total += f.totals[c, r] * x[1 + 2 * d + r]
+    if sides == 0:
+        return total
     at = f.roots[c, 0]
     for _ in range(f.roots[c, 1]):
         node, n = f.nodes[at], f.children[at, FAN]
@@ -292,6 +295,8 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float) -> None:
     u, sides, rate = x[0], int(line[SIDES]), decay_rate(line)
     for r in range(int(line[POWERS])):
         f.totals[c, r] += a * x[1 + 2 * d + r]
+    if sides == 0:  # a kernel of finite rank: its totals are all that is ever asked for
+        return
     if f.children[f.roots[c, 0], FAN] == FAN:
         _raise_root(inputs, f, c)
     at = f.roots[c, 0]
@@ -325,6 +330,8 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float) -> None:
             block[row, place] = x[1 + row - LISTS]
         f.length[at] = n + 1
     block[COEF, place] += a
+    if abs(block[COEF, place]) < CANCELLED * abs(a):
+        _sum_anew(inputs, f, c, u)
 
 
 @hot_inline
@@ -391,6 +398,19 @@ def _split(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int) -> 
 
 
 @hot
+def _sum_anew(inputs: Inputs, f: Curves, c: int, u: float) -> None:
+    """All that the tree knows of the block of this key, from the bottom up."""
+    height = f.roots[c, 1]
+    path, ways = np.empty(height, np.int64), np.empty(height, np.int64)
+    at = f.roots[c, 0]
+    for depth in range(height):
+        path[depth], ways[depth] = at, _way(f.nodes[at], f.children[at, FAN], u)
+        at = f.children[at, ways[depth]]
+    for depth in range(height - 1, -1, -1):
+        _summarise(inputs, f, c, path[depth], ways[depth], height - depth)
+
+
+@hot
 def _move(old: Matrix, half: int, new: Matrix) -> None:
     """The columns from `half` on become the first ones of another array, and leave zeros behind."""
     for row in range(old.shape[0]):
@@ -441,6 +461,7 @@ def _is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: 
     path, turn = np.zeros(height, np.int64), np.zeros(height, np.int64)
     path[0] = f.roots[c, 0]
     depth, key, weight = 0, -np.inf, 0.0
+    totals = np.zeros(f.totals.shape[1])
     while depth >= 0:
         at, way = path[depth], turn[depth]
         n = f.children[at, FAN]
@@ -448,6 +469,8 @@ def _is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: 
             return False
         turn[depth] += 1
         if way == n:
+            if np.any(f.nodes[at, :, n:] != 0.0) or np.any(f.children[at, n:FAN] != 0):
+                return False
             for i in range(n):
                 if not _is_summary(inputs, f, c, at, i, height - depth, SUM_TOLERANCE * largest * weight):
                     return False
@@ -461,11 +484,23 @@ def _is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: 
             block = f.children[at, way]
             if not _is_new(met_blocks, block) or not 1 <= f.length[block] <= BLOCK:
                 return False
+            if np.any(f.blocks[block, :, f.length[block] :] != 0.0):
+                return False
             for i in range(f.length[block]):
                 if not f.blocks[block, KEY, i] > key:
                     return False
                 key = f.blocks[block, KEY, i]
                 weight += abs(f.blocks[block, COEF, i])
+                power = f.blocks[block, COEF, i]
+                for r in range(totals.size):
+                    totals[r] += power
+                    power *= key
+    for r in range(totals.size):
+        asked, own = r < inputs.table[c, POWERS], inputs.table[c, KIND] != GIVEN
+        if asked and own and not abs(f.totals[c, r] - totals[r]) <= SUM_TOLERANCE * weight:
+            return False
+        if not asked and f.totals[c, r] != 0.0:
+            return False
     return True
 
 

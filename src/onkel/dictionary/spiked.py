@@ -10,12 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from onkel._jit import hot_inline
 from onkel._types import Matrix, Vector
 from onkel.dictionary import row_table, sorted_blocks
 from onkel.dictionary.function import LARGEST_SCALE, SMALLEST_SCALE, Function
 from onkel.dictionary.row_table import RowTable, Table, enter, slot
 from onkel.dictionary.sorted_blocks import Curves, Inputs, SortedBlocks
+from onkel.errors import InputError
 from onkel.kernels import Additive, Delta, Interval, Kernel, Sum
 from onkel.state import nbytes
 
@@ -70,6 +73,8 @@ class Spiked(Function):
         additive, _ = parts(kernel)
         self.curves.check(additive, rows, room)
         self.table.check(rows)
+        if np.any(self.table.places):
+            raise InputError("its rows are said to stand where they cannot")
 
 
 def is_spiked(kernel: Kernel) -> bool:

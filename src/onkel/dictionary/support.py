@@ -23,7 +23,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.dictionary.function import LARGEST_SCALE, SMALLEST_SCALE, Function
 from onkel.errors import InputError
 from onkel.kernels import Kernel
-from onkel.kernels.rows import leaf, row
+from onkel.kernels.rows import ADDITIVE, leaf, row
 from onkel.state import growing, grown
 
 LARGEST_MISMATCH = 1e-9  # of k(x, x) computed anew: another machine may sum in another order
@@ -141,7 +141,7 @@ def source(kernel: Kernel, X: Matrix, points: Matrix) -> Source:
     if kernel.fallible:
         return Source(GIVEN, 0.0, 0.0, np.empty(0, np.int64), np.empty(0), kernel.values(X, np.ascontiguousarray(points.T)))
     codes, params = kernel.program(X.shape[1])
-    code = int(codes[0]) if len(codes) == 1 else COMPOSED
+    code = int(codes[0]) if len(codes) == 1 and codes[0] != ADDITIVE else COMPOSED
     first, second = np.append(params, (0.0, 0.0))[:2]
     return Source(code, float(first), float(second), codes, params, np.empty((1, 0)))
 

@@ -143,7 +143,8 @@ class Additive(Kernel):
         inputs = self.inputs(X)
         low, high = inputs.min(axis=0), inputs.max(axis=0)
         narrow = ~(high - low > 0.0)
-        return np.column_stack([np.where(narrow, low - _margin(low), low), np.where(narrow, high + _margin(high), high)])
+        ends = [np.where(narrow, low - _margin(low), low), np.where(narrow, high + _margin(high), high)]
+        return np.column_stack(ends).clip(-LARGEST_INPUT, LARGEST_INPUT)
 
     def on(self, dim: int, domains: Matrix) -> tuple[Kernel, Matrix]:
         bases = []
@@ -187,7 +188,7 @@ class Additive(Kernel):
             if isinstance(base, Given):
                 for start, values in zip((1, 1 + d, 1 + 2 * d), base.lists(inputs[:, c]), strict=True):
                     out[:, c, start : start + values.shape[1]] = values
-        return out.reshape(len(X), -1)
+        return out.reshape(len(X), len(bases) * out.shape[2])
 
     def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:
         if not self.fallible:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from onkel._validate import real, whole
 from onkel.dictionary.support import Support
+from onkel.learners import domains
 
 
 @dataclass(frozen=True)
@@ -22,14 +23,14 @@ class Cycled:
 
     state: Any
     passes: int
-    change: float  # the largest change of a score from the last pass but one to the last
+    change: float  # the largest difference between the score of a row in the last pass and after it
     converged: bool
 
 
 def cycle(learner: Any, X: ArrayLike, y: ArrayLike, tolerance: float = 1e-6, passes: int = 1000) -> Cycled:
-    """Learn the rows, in passes, until no row's score is off by more than the tolerance from the pass before, or so often.
+    """Learn the rows, in passes, until a pass changes no row's score by more than the tolerance, or so often.
 
-    A stream that no f agrees with does not converge, and says so.
+    Rows that no f agrees with do not converge: f goes round in a circle.
 
     >>> X, y = onkel.data.rings(200, seed=0)
     >>> done = onkel.cycle(onkel.MarginProjection(), X, y)
@@ -39,14 +40,14 @@ def cycle(learner: Any, X: ArrayLike, y: ArrayLike, tolerance: float = 1e-6, pas
     settings = _Settings(tolerance, passes)
     rows = np.asarray(X, np.float64)
     state = learner.init(rows.shape[-1])
-    before, change = np.full(len(rows), np.inf), np.inf
+    change = np.inf
     for done in range(1, settings.passes + 1):
         scores = learner.learn(state, rows, y)
-        change, before = float(np.max(np.abs(scores - before), initial=0.0)), scores
+        change = float(np.max(np.abs(learner.predict(state, rows).ravel() - scores.ravel()), initial=0.0))
         f = getattr(getattr(state, "inner", state), "support", None)
         if not learner.bounded and isinstance(f, Support) and f.size[0] > len(rows):
             f.merge()
-        if change <= settings.tolerance:
+        if change <= settings.tolerance and not (isinstance(state, domains.State) and domains.is_waiting(state)):
             return Cycled(state, done, change, True)
     return Cycled(state, settings.passes, change, False)
 

@@ -9,6 +9,7 @@ have had with the domains written into its kernel; with any other kernel nothing
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial, wraps
 from typing import Any, NamedTuple, TypeVar
@@ -107,12 +108,12 @@ def _unknown(learner: Any, dim: int) -> Matrix:
     return np.tile((0.0, 1.0), (learner.kernel.domain_count(dim), 1))
 
 
-def _is_waiting(state: State) -> bool:
+def is_waiting(state: State) -> bool:
     return state.waiting is not None and state.rows < FIRST_ROWS
 
 
 def _learn(plain: Verbs, self: Any, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
-    if not _is_waiting(state):
+    if not is_waiting(state):
         learner = _on(self, state.dim, state.domains)
         scores: Vector = plain.learn(learner, state.inner, X, y, weight)
         _count(learner, state, np.asarray(X, float), check_weight(weight, len(scores)))
@@ -126,7 +127,7 @@ def _learn(plain: Verbs, self: Any, state: State, X: ArrayLike, y: ArrayLike, we
     work.waiting.X[there], work.waiting.y[there], work.waiting.weight[there] = rows[taken], labels[taken], weights[taken]
     work.rows += len(taken)
     scores = np.zeros(shape)
-    if not _is_waiting(work):
+    if not is_waiting(work):
         learner = _open(plain, self, work)
         later = np.where(np.arange(len(rows)) < now, 0.0, weights)
         scores = plain.learn(learner, work.inner, rows, labels, later).reshape(shape)
@@ -143,7 +144,11 @@ def _open(plain: Verbs, self: Any, state: State) -> Any:
     state.domains = self.kernel.domains(waiting.X)
     learner = _on(self, state.dim, state.domains)
     state.inner, state.rows = plain.init(learner, state.dim, state.outputs), 0
-    plain.learn(learner, state.inner, waiting.X, waiting.y, waiting.weight)
+    try:
+        plain.learn(learner, state.inner, waiting.X, waiting.y, waiting.weight)
+    except InputError as error:
+        kept = re.sub(r"row (\d+)", r"number \1 of the first rows, kept until now,", str(error))
+        raise InputError(f"{kept}; begin again with other settings") from None
     _count(learner, state, waiting.X, waiting.weight)
     for array in (waiting.X, waiting.y, waiting.weight):
         array[:] = 0.0
@@ -157,7 +162,7 @@ def _count(learner: Any, state: State, X: Matrix, weight: Vector) -> None:
 
 def _predict(plain: Verbs, self: Any, state: State, X: ArrayLike) -> Vector:
     scores: Vector = plain.predict(_on(self, state.dim, state.domains), state.inner, X)
-    return np.zeros_like(scores) if _is_waiting(state) else scores
+    return np.zeros_like(scores) if is_waiting(state) else scores
 
 
 def _footprint(plain: Verbs, self: Any, dim: int, outputs: int = 1) -> int:
@@ -170,10 +175,10 @@ def _check(plain: Verbs, self: Any, state: State) -> None:
     low, high = state.domains.T
     if not ((low < high).all() and np.abs(state.domains).max() <= LARGEST_INPUT):
         raise InputError("its domains are no intervals")
-    if (_is_waiting(state) or not self.kernel.is_open) and not np.array_equal(state.domains, _unknown(self, state.dim)):
+    if (is_waiting(state) or not self.kernel.is_open) and not np.array_equal(state.domains, _unknown(self, state.dim)):
         raise InputError("it has domains that it cannot know")
     if waiting is not None:
-        kept = state.rows if _is_waiting(state) else 0
+        kept = state.rows if is_waiting(state) else 0
         if any(np.any(array[kept:]) for array in (waiting.X, waiting.y, waiting.weight)) or np.any(waiting.weight[:kept] <= 0.0):
             raise InputError("other rows wait than it has seen")
         fresh = plain.init(learner, state.dim, state.outputs)
@@ -186,7 +191,7 @@ def _check(plain: Verbs, self: Any, state: State) -> None:
 
 def _notes(plain: Verbs, self: Any, state: State) -> list[str]:
     notes: list[str] = plain.notes(_on(self, state.dim, state.domains), state.inner)
-    if _is_waiting(state):
+    if is_waiting(state):
         notes.append(
             f"{state.rows} of {FIRST_ROWS} rows have come that tell the domains; until then all scores are 0 (or give domain=…)"
         )

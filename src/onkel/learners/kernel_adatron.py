@@ -33,6 +33,7 @@ from onkel.dictionary import representations, row_table
 from onkel.dictionary.function import Function
 from onkel.dictionary.representations import amend, count, evaluate, has_room, workspace
 from onkel.dictionary.row_table import RowTable, Table, enter, slot
+from onkel.dictionary.support import Support
 from onkel.errors import InputError
 from onkel.kernels import Additive, Exponential, Kernel
 from onkel.learners.domains import on_domains
@@ -90,6 +91,11 @@ class KernelAdatron(Supported):
         """Refuse a state that `init` and `learn` cannot have made."""
         super().check(state)
         state.known.check(state.rows)
+        taken = np.any(state.known.keys, axis=1)
+        places, points = state.known.places[taken], state.support.size[0] if isinstance(state.support, Support) else 1
+        distinct = not isinstance(state.support, Support) or len(np.unique(places)) == len(places)
+        if not distinct or np.any(places < 0) or np.any(places >= max(points, 1)):
+            raise InputError("its rows do not stand where its points are")
         a = state.known.values
         if np.any(a < 0.0) or np.any(a > self.aggressiveness * (1.0 + CAP_TOLERANCE)):
             raise InputError("a coefficient is beyond its bounds")

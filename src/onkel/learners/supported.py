@@ -98,10 +98,11 @@ class Supported(ABC):
         return self._rounds(state, rows, self.kernel.diagonal(rows), nothing, nothing)
 
     def _rounds(self, state: Any, X: Matrix, own: Vector, y: Vector, weight: Vector) -> Vector:
-        scores, done = np.empty(len(X)), 0
+        scores, done, f = np.empty(len(X)), 0, state.support
+        written = f.rows(self.kernel, X) if self.kernel.fallible else None  # a user's functions fail before anything is learnt
         while done < len(X):
             now = slice(done, done + self._at_once(state, len(X)))
-            rows = state.support.rows(self.kernel, X[now])
+            rows = f.rows(self.kernel, X[now]) if written is None else written[now]
             block = Block(self._source(state, rows), rows, own[now], y[now], weight[now])
             used = self._learn(state, block, scores[now])
             state.rows += int(np.count_nonzero(weight[done : done + used]))
@@ -111,9 +112,9 @@ class Supported(ABC):
         return scores
 
     def _at_once(self, state: Any, rows: int) -> int:
-        """A user's own kernel gives its values one row at a time; but its lists all at once, before anything is learnt."""
-        if self.kernel.fallible:
-            return 1 if isinstance(state.support, Support) else rows
+        """A user's own kernel gives its values one row at a time."""
+        if self.kernel.fallible and isinstance(state.support, Support):
+            return 1
         return ROWS_AT_ONCE if self._room is None else rows
 
     def footprint(self, dim: int, outputs: int = 1) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Matrix, Vector
+from onkel._validate import whole
 from onkel.dictionary.frozen import freeze, keys_and_coefficients
 from onkel.dictionary.sorted_blocks import SortedBlocks
 from onkel.dictionary.spiked import Spiked, parts
@@ -48,6 +49,10 @@ def components(learner: Any, state: Any, names: Sequence[str] | None = None, poi
     length [-1.4  1.5]
     age [ 0.4 -0.6]
     """
+    whole(_Points(points), "points", 2)
+    if isinstance(state, domains.State) and domains.is_waiting(state):
+        come = f"{state.rows} of {domains.FIRST_ROWS} rows have come"
+        raise InputError(f"{come}: there are no domains yet, so no curves; learn more rows")
     if isinstance(state, domains.State):
         learner, state = domains.closed(learner, state), state.inner
     f, kernel = getattr(state, "support", None), getattr(learner, "kernel", None)
@@ -55,7 +60,8 @@ def components(learner: Any, state: Any, names: Sequence[str] | None = None, poi
         f, kernel = f.curves, parts(kernel)[0]  # type: ignore[arg-type]
     if isinstance(kernel, Interval):
         kernel = kernel.alone(state.dim)
-    if not isinstance(kernel, Additive) or not isinstance(f, SortedBlocks | Support):
+    elsewhere = hasattr(state, "map") or hasattr(state, "sketch")  # NOGD, SkeGD, FORKS: f is not the sum over its points
+    if not isinstance(kernel, Additive) or not isinstance(f, SortedBlocks | Support) or elsewhere:
         raise InputError(f"{learner!r:.200} has no curves; take a learner with an additive kernel, such as Additive(Spline())")
     labels = _labels(kernel, state.dim, names)
     grid = _grid(kernel, f, state.dim, points)
@@ -63,6 +69,11 @@ def components(learner: Any, state: Any, names: Sequence[str] | None = None, poi
     means = values.mean(axis=0)
     curves = [Curve(name, grid[:, c], values[:, c] - means[c]) for c, name in enumerate(labels)]
     return Components(float(means.sum()), tuple(curves))
+
+
+@dataclass(frozen=True)
+class _Points:
+    points: int
 
 
 def _labels(kernel: Additive, dim: int, names: Sequence[str] | None) -> list[str]:
