@@ -5,6 +5,7 @@ Each function states its theorem and its conditions, and refuses to give a numbe
 
 from onkel.measure.bounds.calandriello2017 import kons, kons_by_dimension, online_effective_dimension, row_sampling, sketched_kons
 from onkel.measure.bounds.forks2023 import forks_error, forks_sizes
+from onkel.measure.bounds.herbster2001 import constrained_projection, projection
 from onkel.measure.bounds.jezequel2019 import (
     clipped_ridge,
     fixed_span,
@@ -23,6 +24,7 @@ from onkel.measure.bounds.jezequel2019 import (
 
 __all__ = [
     "clipped_ridge",
+    "constrained_projection",
     "fixed_span",
     "forks_error",
     "forks_sizes",
@@ -38,6 +40,7 @@ __all__ = [
     "kors",
     "nystroem",
     "online_effective_dimension",
+    "projection",
     "row_sampling",
     "sketched_kons",
     "taylor",

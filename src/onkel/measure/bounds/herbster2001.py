@@ -1,0 +1,95 @@
+"""Upper bounds on the loss of the projection algorithms over a stretch of rows, against a function u that agrees with all of them.
+
+Herbster (2001), Learning additive models online with fast evaluating kernels, COLT. The loss of `MarginProjection` is the number of
+mistakes, or Σ(1 − y f(x))₊², which the proof bounds too; that of `TubeProjection` is Σ(|f(x) − y| − ε)₊². κ² is the largest k(x, x)
+of the stretch. u = Σ_j coef_j k(points_j, ·) is given as a `Start`; it agrees with a row where y u(x) ≥ 1, or |u(x) − y| ≤ ε.
+
+Departs from the paper: Theorem 6 has R = max k(x, x) where R² is meant.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_block, check_labelled
+from onkel._types import Matrix
+from onkel.dictionary import Start
+from onkel.errors import InputError
+from onkel.kernels import Kernel
+from onkel.learners import MarginProjection, TubeProjection, domains
+from onkel.measure.bounds.conditions import ROUNDING
+
+Learner = MarginProjection | TubeProjection
+
+
+def projection(learner: Learner, X: ArrayLike, y: ArrayLike, u: Start, state: Any = None) -> float:
+    """κ² ‖u − f‖²: the loss on these rows, with f what the state holds before the first of them, or else the learner's start.
+
+    Theorems 2, 3 and 6 from the first row on; equation 18 from any row on.
+    Conditions: u agrees with every row; ‖u‖ ≤ γ where there is a radius γ; the kernel's domains are known.
+
+    >>> u = onkel.Start(points=[[0.2], [0.7]], coef=[2.0, -1.0])
+    >>> X = np.random.default_rng(0).uniform(size=(100, 1))
+    >>> y = 2.0 * np.exp(-np.abs(X[:, 0] - 0.2)) - np.exp(-np.abs(X[:, 0] - 0.7))
+    >>> learner = onkel.TubeProjection(epsilon=0.1)
+    >>> scores = learner.learn(learner.init(dim=1), X, y)
+    >>> losses = np.maximum(np.abs(scores - y) - 0.1, 0.0) ** 2
+    >>> round(float(losses.sum()), 2), round(onkel.measure.bounds.projection(learner, X, y, u), 2)
+    (1.51, 2.57)
+    """
+    rows = check_block("X", X)
+    before = learner.init(rows.shape[1]) if state is None else state
+    learner = _known(learner, before)
+    points, coef = u.arrays(rows.shape[1])
+    squared = _agreeing(learner, rows, y, u) ** 2 + float(getattr(before, "inner", before).norm2[0])
+    return _kappa2(learner.kernel, rows) * max(squared - 2.0 * float(coef @ learner.predict(before, points)), 0.0)
+
+
+def constrained_projection(learner: Learner, X: ArrayLike, y: ArrayLike, u: Start) -> float:
+    """κ² (γ + ‖u‖)²: the loss on these rows of a learner with the radius γ, whatever came before them.
+
+    Theorems 4 and 5. Conditions: u agrees with every row; ‖u‖ ≤ γ; the kernel's domains are known.
+
+    >>> u = onkel.Start(points=[[0.2]], coef=[2.0])
+    >>> learner = onkel.TubeProjection(radius=3.0)
+    >>> round(onkel.measure.bounds.constrained_projection(learner, [[0.2], [0.7]], [2.0, 1.2], u), 2)
+    25.0
+    """
+    rows = check_block("X", X)
+    learner = _known(learner, learner.init(rows.shape[1]))
+    if learner.radius is None:
+        raise InputError("the bound is for a learner with a radius")
+    return _kappa2(learner.kernel, rows) * (learner.radius + _agreeing(learner, rows, y, u)) ** 2
+
+
+def _known(learner: Learner, state: Any) -> Learner:
+    """The learner on the domains that its state knows."""
+    if not isinstance(state, domains.State):
+        return learner
+    if state.waiting is not None and state.rows < domains.FIRST_ROWS:
+        raise InputError(f"the bound is for known domains; give the kernel its domain=(low, high), got {learner.kernel!r:.200}")
+    closed: Learner = domains.closed(learner, state)
+    return closed
+
+
+def _agreeing(learner: Learner, X: Matrix, y: ArrayLike, u: Start) -> float:
+    """‖u‖, of a function that agrees with every row and lies within the radius."""
+    _, labels, _ = check_labelled(X, y, X.shape[1], 1)
+    points, coef = u.arrays(X.shape[1])
+    targets, values = labels[:, 0], learner.kernel(X, points) @ coef
+    missing = 1.0 - targets * values if isinstance(learner, MarginProjection) else np.abs(values - targets) - learner.epsilon
+    wrong = np.flatnonzero(missing > ROUNDING * (1.0 + np.abs(targets)))
+    if wrong.size:
+        raise InputError(f"u does not agree with row {wrong[0]}: u(x) = {values[wrong[0]]:g}, y = {targets[wrong[0]]:g}")
+    norm = math.sqrt(max(float(coef @ learner.kernel(points, points) @ coef), 0.0))
+    if learner.radius is not None and norm > learner.radius * (1.0 + ROUNDING):
+        raise InputError(f"the bound is for ‖u‖ ≤ {learner.radius:g}, got {norm:g}")
+    return norm
+
+
+def _kappa2(kernel: Kernel, X: Matrix) -> float:
+    return float(np.max(kernel.diagonal(X), initial=0.0))
