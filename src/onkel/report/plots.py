@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from onkel._types import Matrix
+from onkel._types import Matrix, Vector
 from onkel.measure import Components, Trace
+from onkel.measure.components import Curve
 
 # Okabe & Ito's colours: told apart by colour-blind readers, and in grey by their order of lightness
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 POINTS = 1500  # a line has at most about so many
+FEW_VALUES = 12  # a column with at most so many is one of categories
+BINS = 40  # of the rows along an axis
 
 
 def draw_curves(
@@ -58,7 +63,8 @@ def draw_components(
 ) -> Path:
     """Write a picture of every curve, all to one scale; under each, where the rows X lie, if they are given.
 
-    `output` names what f predicts, with its unit. The names of the inputs stand under their axes.
+    `output` names what f predicts, with its unit. The names of the inputs stand under their axes. With X, an axis shows the middle
+    99 % of the rows, and a column of few values has a dot for each of them.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -67,24 +73,59 @@ def draw_components(
     lines = -(-len(parts.curves) // columns)
     figure = Figure(figsize=(8.0, 0.7 + 2.3 * lines), dpi=100, layout="constrained")  # 800 pixels wide
     FigureCanvasAgg(figure)
-    low = min((float(curve.y.min()) for curve in parts.curves), default=0.0)
-    high = max((float(curve.y.max()) for curve in parts.curves), default=1.0)
+    shown = [_shown(curve, None if X is None or c >= X.shape[1] else X[:, c]) for c, curve in enumerate(parts.curves)]
+    low = min((float(curve.y.min()) for curve, _ in shown), default=0.0)
+    high = max((float(curve.y.max()) for curve, _ in shown), default=1.0)
     margin = 0.08 * (high - low) or 1.0
     floor = low - (0.25 * (high - low) if X is not None else 0.0) - margin  # the density stands below all curves
-    for c, curve in enumerate(parts.curves):
+    for c, (curve, column) in enumerate(shown):
         axes = figure.add_subplot(lines, columns, c + 1)
         axes.axhline(0.0, color="0.8", linewidth=0.8)
-        axes.plot(curve.x, curve.y, color=COLOURS[0], linewidth=1.8)
-        if X is not None and c < X.shape[1]:
-            counts, edges = np.histogram(X[:, c], bins=40, range=(float(curve.x[0]), float(curve.x[-1])))
-            heights = floor + (low - margin - floor) * counts / max(counts.max(), 1)
-            axes.fill_between(np.repeat(edges, 2)[1:-1], floor, np.repeat(heights, 2), color="0.82", linewidth=0)
         axes.set_xlim(float(curve.x[0]), float(curve.x[-1]))
         axes.set_ylim(floor, high + margin)
+        axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
+        axes.xaxis.set_major_formatter(_tick)
+        _draw_curve(axes, curve, column, (floor, low - margin))
         axes.set_xlabel(curve.name)
+        axes.tick_params(labelleft=c % columns == 0)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.locator_params(axis="x", nbins=4)
     figure.supylabel(f"effect on {output}" if output else "effect", fontsize="medium")
-    figure.suptitle(title or "grey: how many rows lie there", ha="left", x=0.02, fontsize="medium")
+    grey = "" if X is None else "grey: how many rows lie there, in the middle 99 % of them"
+    figure.suptitle("\n".join(filter(None, (title, grey))), ha="left", x=0.02, fontsize="medium")
     figure.savefig(path)
     return Path(path)
+
+
+def _shown(curve: Curve, column: Vector | None) -> tuple[Curve, Vector]:
+    """The curve where nearly all rows lie, or all of it; and the rows that lie there."""
+    if column is None or not len(column):
+        return curve, np.empty(0)
+    few = len(np.unique(column)) <= FEW_VALUES
+    low, high = np.quantile(column, (0.0, 1.0) if few else (0.005, 0.995))
+    low, high = max(low, curve.x[0]), min(high, curve.x[-1])
+    if not low < high:
+        return curve, column
+    x = np.unique(np.concatenate([[low], curve.x[(curve.x > low) & (curve.x < high)], [high]]))
+    return replace(curve, x=x, y=np.interp(x, curve.x, curve.y)), column[(column >= low) & (column <= high)]
+
+
+def _draw_curve(axes: Any, curve: Curve, column: Vector, band: tuple[float, float]) -> None:
+    """A line, or a dot for each of few values; in a band below, grey columns: one for each value, or for each of equal parts."""
+    values, counts = np.unique(column, return_counts=True)
+    width = 0.8 * float(np.min(np.diff(values), initial=0.1 * np.ptp(curve.x)))
+    few = 1 < len(values) <= FEW_VALUES
+    axes.plot(curve.x, curve.y, color=COLOURS[0], linewidth=0.9 if few else 1.8, linestyle=":" if few else "-")
+    if few:
+        axes.plot(values, np.interp(values, curve.x, curve.y), "o", color=COLOURS[0], markersize=5)
+        axes.set_xlim(values[0] - width, values[-1] + width)
+        axes.set_xticks(values[:: 1 + len(values) // 8])
+    elif len(values) > BINS:
+        counts, edges = np.histogram(column, bins=BINS, range=(float(curve.x[0]), float(curve.x[-1])))
+        values, width = 0.5 * (edges[1:] + edges[:-1]), float(edges[1] - edges[0])
+    heights = (band[1] - band[0]) * counts / max(1, *counts)
+    axes.bar(values, heights, width, band[0], color="0.82", linewidth=0)
+
+
+def _tick(value: float, position: float) -> str:
+    """5,000 or −122 or 0.5."""
+    return f"{value:,.10g}".replace("-", "−")
