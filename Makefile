@@ -66,6 +66,11 @@ papers: setup  ## re-make the papers' tables and figures (two hours; ONKEL_DATA 
 	$(BIN)/python -m papers.forks.figure1
 	$(BIN)/python -m papers.forks.figure2
 	$(BIN)/python -m papers.forks.figure3
+	$(BIN)/python -m papers.herbster2001.cost
+	$(BIN)/python -m papers.herbster2001.learners
+	$(BIN)/python -m papers.herbster2001.bounds
+	$(BIN)/python -m papers.herbster2001.shifting
+	$(BIN)/python -m papers.herbster2001.real
 
 clean:  ## remove the environment and what tools left behind
 	rm -rf .venv .mypy_cache .ruff_cache .hypothesis dist

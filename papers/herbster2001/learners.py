@@ -1,0 +1,83 @@
+"""The learners that the paper names, and others, with an additive kernel and with one that does not fall apart: µs a row.
+
+Inputs are uniform in [0, 1]^4 and labels are by a coin, so that f has half as many points as there are rows, or more.
+Time is processor time of one thread over the last tenth of t rows, one call. Slopes are those of log(time) against log(t), by least
+squares. Writes learners.json and learners.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+
+import onkel
+from onkel.kernels import Kernel
+from papers.results import keep, kept, publish
+
+DIM = 4
+KERNELS: dict[str, tuple[Kernel, list[int]]] = {
+    "Additive(Exponential(10))": (onkel.Additive(onkel.Exponential(10.0)), [1_000, 10_000, 100_000, 1_000_000]),
+    "Gaussian(0.3)": (onkel.Gaussian(0.3), [1_000, 3_000, 10_000]),
+}
+LEARNERS: dict[str, Any] = {
+    "Perceptron": onkel.Perceptron,
+    "ROMMA": onkel.ROMMA,
+    "KernelAdatron": onkel.KernelAdatron,
+    "MarginProjection": onkel.MarginProjection,
+    "MarginProjection, a radius": lambda kernel: onkel.MarginProjection(kernel, radius=3.0),
+    "PassiveAggressive": onkel.PassiveAggressive,
+    "NORMA": onkel.NORMA,
+}
+
+
+def seconds(learner: Any, rows: int) -> float:
+    """Of a row in the last tenth."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((rows, DIM)), rng.choice((-1.0, 1.0), rows)
+    state, late = learner.init(DIM), rows - rows // 10
+    learner.learn(state, X[:late], y[:late])
+    before = time.thread_time()
+    learner.learn(state, X[late:], y[late:])
+    return (time.thread_time() - before) / (rows - late)
+
+
+def measured() -> dict[str, Any]:
+    found: dict[str, Any] = {kernel: {} for kernel in KERNELS}
+    jobs = [(kernel, name) for kernel in KERNELS for name in LEARNERS]
+    for kernel, name in track(jobs, console=Console(stderr=True)):
+        learner, sizes = LEARNERS[name](KERNELS[kernel][0]), KERNELS[kernel][1]
+        seconds(learner, 200)  # compiles
+        found[kernel][name] = [seconds(learner, rows) for rows in sizes]
+    return found
+
+
+def table(found: dict[str, Any]) -> Iterator[str]:
+    for kernel, of in found.items():
+        sizes = KERNELS[kernel][1]
+        yield f"| {kernel}: µs a row, t = | " + " | ".join(f"{t:,}" for t in sizes) + " | slope |"
+        yield "|---" + "|--:" * (len(sizes) + 1) + "|"
+        for name, each in of.items():
+            slope = np.polyfit(np.log(sizes), np.log(each), 1)[0]
+            yield f"| {name} | " + " | ".join(f"{1e6 * one:,.1f}" for one in each) + f" | {slope:.2f} |"
+        yield ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tell", action="store_true", help="measure nothing: write learners.md again from learners.json")
+    options = parser.parse_args()
+    here = Path(__file__)
+    if not options.tell:
+        keep(here, measured())
+    publish(here, table(kept(here)))
+
+
+if __name__ == "__main__":
+    main()
