@@ -226,14 +226,30 @@ def measured() -> dict[str, Any]:
         for learner, (X, choices) in track(contenders(of).items(), description=name, console=Console(stderr=True)):
             found[name]["learners"][learner] = run(of, X, choices)
         found[name]["learners"] |= simple(of)
+        found[name]["heights"] = heights(of)
+    return found
+
+
+def curves(of: Problem, kernel: Kernel) -> tuple[Any, onkel.measure.Components]:
+    learner = onkel.NORMA(kernel, onkel.Square(), step=DRAWN / of.X.shape[1], lam=0.0)
+    trace = onkel.prequential(learner, (of.X, of.y))
+    return learner, onkel.components(learner, trace.state, names=of.names)
+
+
+def heights(of: Problem) -> dict[str, dict[str, float]]:
+    """From the lowest to the highest place of each curve among the middle 99 % of the rows, in units of the error."""
+    low, high = np.quantile(of.X, (0.005, 0.995), axis=0)
+    found: dict[str, dict[str, float]] = {}
+    for name, kernel in kernels(of).items():
+        for c, curve in enumerate(curves(of, kernel)[1].curves):
+            shown = curve.y[(curve.x >= low[c]) & (curve.x <= high[c])]
+            found.setdefault(curve.name, {})[name] = of.unit * float(np.ptp(shown))
     return found
 
 
 def draw(name: str, path: Path) -> None:
     of = problem(name)
-    learner = onkel.NORMA(kernels(of)["exponentials"], onkel.Square(), step=DRAWN / of.X.shape[1], lam=0.0)
-    trace = onkel.prequential(learner, (of.X, of.y))
-    parts = onkel.components(learner, trace.state, names=of.names)
+    learner, parts = curves(of, kernels(of)["exponentials"])
     draw_components(
         path, parts, of.X, of.output, f"{name}, after one pass of NORMA with Additive of Exponential, η = {learner.step:.3g}"
     )
@@ -253,6 +269,12 @@ def table(found: dict[str, Any]) -> Iterator[str]:
             else:
                 cells += [""] * 5
             yield f"| {learner} | " + " | ".join(cells) + " |"
+        yield ""
+        kinds = list(next(iter(of["heights"].values())))
+        yield f"| {name}: from the lowest to the highest place of a curve of NORMA, {of['error']} | " + " | ".join(kinds) + " |"
+        yield "|---" + "|--:" * len(kinds) + "|"
+        for curve, each in of["heights"].items():
+            yield f"| {curve} | " + " | ".join(f"{each[kind]:.3g}" for kind in kinds) + " |"
         yield ""
 
 
