@@ -32,7 +32,7 @@ from onkel.errors import InputError
 from onkel.kernels import Additive, Kernel
 from onkel.kernels.exponentials import exponential, exponentials
 from onkel.kernels.lists import EXPONENTIAL, GIVEN, KIND, POWERS, SHAPE, SIDES, halves, split
-from onkel.state import capacity, growing, grown, nbytes
+from onkel.state import capacity, growing, grown
 
 BLOCK = 64  # the most points of a block: one pass over them costs about as much as a step down the tree
 FAN = 32  # the most children of a node
@@ -87,7 +87,8 @@ class SortedBlocks(Function):
 
     def bytes_with(self, rows: int) -> int:
         full = 2 * rows * len(self.roots) // BLOCK + 1  # blocks are half full at least, once they have been split
-        return 2 * (nbytes(self) + full * (self.blocks[:1].nbytes + self.nodes[:1].nbytes))
+        held = self.blocks.nbytes + self.nodes.nbytes + self.children.nbytes + self.length.nbytes
+        return int(2 * (held + 8 * full * BLOCK * (self.blocks.shape[1] + self.nodes.shape[1])))
 
     def rows(self, kernel: Kernel, X: Matrix) -> Matrix:
         """For each row and input its key and its lists; then the row itself, by which it can be known again."""

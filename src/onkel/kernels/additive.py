@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -104,15 +105,15 @@ class Additive(Kernel):
         if not isinstance(pairs, tuple) or not all(_is_pair(pair) for pair in pairs):
             raise InputError(f"Additive: products must be pairs of columns counted from 0, such as ((0, 1),), got {pairs!r}")
 
-    @property
+    @cached_property
     def fallible(self) -> bool:  # type: ignore[override]
         return any(base.fallible for base in self._some)
 
-    @property
+    @cached_property
     def has_domains(self) -> bool:
         return any(base.has_domains for base in self._some)
 
-    @property
+    @cached_property
     def is_open(self) -> bool:
         return any(base.is_open for base in self._some)
 
@@ -154,16 +155,30 @@ class Additive(Kernel):
         return replace(self, base=tuple(bases)), domains
 
     def outside(self, X: Matrix) -> Counts:
-        inputs, count = self.inputs(X), np.zeros(len(X), np.int64)
-        for c, base in enumerate(self.bases(X.shape[1])):
-            low, high = ANYWHERE if base.wraps or base.domain is None else base.domain
-            count += (inputs[:, c] < low) | (inputs[:, c] > high)
-        return count
+        inputs, (low, high) = self.inputs(X), self._limits(X.shape[1])
+        return np.asarray(np.count_nonzero((inputs < low) | (inputs > high), axis=1), np.int64)
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, int], Any]:
+        """What was worked out before, by what it is and the columns of X: a call of one row would spend its time on it."""
+        return {}
+
+    def _limits(self, dim: int) -> tuple[Vector, Vector]:
+        """Where each input's domain begins and ends."""
+        if ("limits", dim) not in self._known:
+            ends = [ANYWHERE if base.wraps or base.domain is None else base.domain for base in self.bases(dim)]
+            self._known["limits", dim] = tuple(np.array(ends).T.copy())
+        low, high = self._known["limits", dim]
+        return low, high
 
     def table(self, dim: int) -> Matrix:
         """A line for each input, as `onkel.kernels.lists` reads it."""
-        pairs = [(c, -1) for c in range(dim)] + [tuple(pair) for pair in self.products]
-        return np.array([[*base.line, *pair, *_place(base)] for base, pair in zip(self.bases(dim), pairs, strict=True)], float)
+        if ("table", dim) not in self._known:
+            pairs = [(c, -1) for c in range(dim)] + [tuple(pair) for pair in self.products]
+            lines = [[*base.line, *pair, *_place(base)] for base, pair in zip(self.bases(dim), pairs, strict=True)]
+            self._known["table", dim] = np.array(lines, float)
+        table: Matrix = self._known["table", dim]
+        return table
 
     def program(self, dim: int) -> Program:
         if self.fallible:
@@ -171,7 +186,7 @@ class Additive(Kernel):
         table = self.table(dim)
         return np.array([ADDITIVE]), np.concatenate([[len(table)], table.ravel()])
 
-    @property
+    @cached_property
     def widths(self) -> tuple[int, int]:
         """The longest left or right list of an input, and the longest global one."""
         lines = [base.line for base in self._some]
@@ -184,7 +199,7 @@ class Additive(Kernel):
         bases, inputs = self.bases(dim), self.inputs(X)
         out = np.zeros((len(X), len(bases), 1 + 2 * d + powers))
         fill_lists(self.table(dim), X, d, out)
-        for c, base in enumerate(bases):
+        for c, base in enumerate(bases if self.fallible else ()):
             if isinstance(base, Given):
                 for start, values in zip((1, 1 + d, 1 + 2 * d), base.lists(inputs[:, c]), strict=True):
                     out[:, c, start : start + values.shape[1]] = values
