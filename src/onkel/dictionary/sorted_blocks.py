@@ -10,7 +10,7 @@ sums of the children left and right of the way, and to add the points of one blo
     shrink      f ← c f, by the scale ρ alone
 
 A child that is full is split in two on the way down, and what its parent knows of it is summed anew: O(log m) in the worst case
-too. Nothing is ever subtracted, so no digits are lost. Where the kernel decays, a sum is anchored at the key next to those who will
+too. No sum is the difference of two others, which would lose digits. Where the kernel decays, a sum is anchored at the key next to those who will
 ask for it: the left sum at the last key, Σ a_i lower(p_i) e^(−rate (last − p_i)), the right one at the first. Then no exponent is
 ever positive, and nothing overflows, whatever rate times range is.
 
