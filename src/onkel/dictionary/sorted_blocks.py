@@ -11,8 +11,8 @@ sums of the children left and right of the way, and to add the points of one blo
 
 A child that is full is split in two on the way down, and what its parent knows of it is summed anew: O(log m) in the worst case
 too. No sum is the difference of two others, which would lose digits. Where the kernel decays, a sum is anchored at the key next to
-those who will ask for it: the left sum at the last key, Σ a_i lower(p_i) e^(−rate (last − p_i)), the right one at the first. Then no exponent is
-ever positive, and nothing overflows, whatever rate times range is.
+those who will ask for it: the left sum at the last key, Σ a_i lower(p_i) e^(−rate (last − p_i)), the right one at the first. Then
+no exponent is ever positive, and nothing overflows, whatever rate times range is.
 
 All coordinates share the arrays. A row of numbers comes as `Additive.lists` makes it: for each coordinate its key and its lists.
 """
