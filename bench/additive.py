@@ -66,7 +66,7 @@ class Curve:
             done = _play(inputs, self.f.sum, rows, a, scores, done)
             used += time.perf_counter() - start
             if done < points:
-                self.f.make_room()
+                self.f.make_room(self.kernel)
         self.points += points
         self.splits = int(self.f.used.sum()) - before
         return used / points

@@ -82,7 +82,7 @@ def test_a_map_of_everything_is_the_kernel() -> None:
         sketching = Sketching(60, landmarks=6, rank=6, blocks=1, growing=False, room=0, seed=seed)
         if np.all(np.abs(matrix(sketching, 6)).sum(axis=0) <= 1.0):
             state = sketched(sketching, X, 6)
-            Phi = KERNEL(X, X[state.numbers]) @ state.map[: state.width]
+            Phi = KERNEL(X, X[state.numbers]) @ state.map[:, : state.width].T
             assert np.allclose(Phi @ Phi.T, KERNEL(X, X), rtol=0.0, atol=1e-10)
             return
     raise AssertionError("no seed without a collision")
@@ -117,7 +117,7 @@ def _labelled(rows: int, seed: int = 1) -> tuple[Array, Array]:
 def _basis(state: Any) -> onkel.Basis:
     """The features of a sketch, by themselves."""
     width = state.sketch.width
-    landmarks, Z = state.sketch.landmarks[:, :width].T.copy(), state.sketch.map[:width].copy()
+    landmarks, Z = state.sketch.landmarks[:, :width].T.copy(), state.sketch.map[:, :width].T.copy()
     return onkel.Basis(lambda X: KERNEL(X, landmarks) @ Z, gram=np.eye(Z.shape[1]))
 
 
@@ -156,7 +156,7 @@ def test_a_reset_forgets_and_a_refit_does_not() -> None:
         assert state.sketch.updates == 1
         after = learner.predict(state, X)
         if forgets:
-            Phi = KERNEL(X, state.sketch.landmarks.T) @ state.sketch.map
+            Phi = KERNEL(X, state.sketch.landmarks.T) @ state.sketch.map.T
             direction = Phi @ Phi[500]  # w is along φ of the row
             assert abs(np.corrcoef(after, direction)[0, 1]) > 1.0 - 1e-9
         else:
@@ -226,7 +226,7 @@ def test_a_larger_sketch_sees_more_of_the_kernel() -> None:
     for size in (20, 80, 320):
         sketching = Sketching(size, landmarks=size // 5, rank=size // 10, blocks=1, growing=False, room=0, seed=0)
         state = sketched(sketching, X, 300)
-        Phi = K[:, state.numbers] @ state.map[: state.width]
+        Phi = K[:, state.numbers] @ state.map[:, : state.width].T
         gaps.append(np.linalg.norm(Phi @ Phi.T - K) / np.linalg.norm(K))
     assert gaps[0] > gaps[1] > gaps[2]
     assert gaps[2] < 0.1

@@ -236,7 +236,7 @@ def test_bogd_leaves_its_expectation_as_it_was(weighted: bool, sizes: list[float
     for coin in coins:
         f = support.with_room(1, len(a))
         f.coef[:], f.own[:], f.size[0] = a, 1.0, len(a)
-        slot = _leave_out_weighted(f.sum, coin, np.empty(len(a))) if weighted else _leave_out(f.sum, coin)
+        slot = _leave_out_weighted(f.sum, np.ones(len(a)), coin, np.empty(len(a))) if weighted else _leave_out(f.sum, coin)
         f.coef[slot] = 0.0
         total += f.scale[0] * f.coef
     assert np.allclose(total / len(coins), a, rtol=0.005)  # one coin in 2000, over a chance of survival of at least 1/2

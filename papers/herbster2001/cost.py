@@ -73,12 +73,12 @@ class Tree:
     def go(self, f: SortedBlocks, rows: int) -> tuple[SortedBlocks, float, int]:
         """Play new rows on f: f, the seconds of all, how many."""
         lists, a, scores, done = self.kernel.lists(self.rng.random((rows, self.dim))), self.rng.normal(size=rows), np.empty(rows), 0
-        f.make_room()
+        f.make_room(self.kernel)
         before = time.thread_time()
         while done < rows:
             done = play(self.inputs, f.sum, lists, a, scores, done)
             if done < rows:
-                f.make_room()
+                f.make_room(self.kernel)
         return f, time.thread_time() - before, rows
 
     def seconds(self) -> float:

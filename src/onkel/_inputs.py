@@ -39,7 +39,7 @@ def check_labelled(X: ArrayLike, y: ArrayLike, dim: int, outputs: int) -> tuple[
         wanted = f"({n}, {outputs})" if outputs > 1 else f"({n},)"
         raise InputError(f"y must have shape {wanted}, one label a row of X, got {labels.shape}")
     block = labels.reshape(n, outputs)
-    if not _is_sound(rows, block):
+    if not _is_sound(rows.ravel(), block.ravel()):
         _refuse_bad("X", rows)
         _refuse_bad("y", block)
     return rows, block, labels.shape
@@ -114,7 +114,8 @@ def _refuse_width(rows: Matrix, dim: int) -> None:
 
 def _refuse_bad(name: str, block: Matrix) -> None:
     """Name the first value that is NaN, infinite or too large."""
-    if _is_sound(block, block):
+    flat = block.ravel()
+    if _is_sound(flat, flat):
         return
     row, column = np.argwhere(~(np.abs(block) <= LARGEST_NUMBER))[0]
     value = block[row, column]
@@ -129,11 +130,11 @@ def _refuse_bad(name: str, block: Matrix) -> None:
 
 
 @hot_strict
-def _is_sound(one: Matrix, other: Matrix) -> bool:
+def _is_sound(one: Vector, other: Vector) -> bool:
     """Whether all values of both are finite and within LARGEST_NUMBER. Without a way out, the loops use vector registers."""
     sound = True
-    for value in one.ravel():
+    for value in one:
         sound &= bool(abs(value) <= LARGEST_NUMBER)
-    for value in other.ravel():
+    for value in other:
         sound &= bool(abs(value) <= LARGEST_NUMBER)
     return sound

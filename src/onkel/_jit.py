@@ -47,7 +47,8 @@ def hot(function: F) -> F:
 
 def hot_inline(function: F) -> F:
     """`hot`, and its code becomes part of every caller: for what is called in each row, where a call that passes a few arrays costs
-    as much as a hundred multiplications."""
+    as much as a hundred multiplications. For the same reason it counts no references to the arrays it is given (an atomic addition
+    each): so it must neither make an array nor return one."""
     return _compile(function, {"reassoc", "contract"}, inline=True)
 
 
@@ -60,7 +61,8 @@ def _compile(function: F, fastmath: set[str] | bool, inline: bool) -> F:
     theirs = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = os.path.join(theirs, _source_hash()) if theirs else _cache_folder()
     try:
-        compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath, forceinline=inline)(function)
+        options = {"fastmath": fastmath, "forceinline": inline, "_nrt": not inline}
+        compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
         numba.config.CACHE_DIR = theirs
     return compiled
@@ -156,7 +158,10 @@ def by_type(position: int, table: Mapping[type, Any]) -> Callable[..., Any]:
     def choose(*arguments: Any) -> Any:
         return table[type(arguments[position])](*arguments)
 
-    options = {"forceinline": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
+    if compiler_off:
+        return choose
+    theirs = next(iter(table.values())).targetoptions  # the same for all of them
+    options = {name: theirs[name] for name in ("fastmath", "forceinline", "error_model", "_nrt")}
 
     @numba.extending.overload(choose, jit_options=options, strict=False)
     def _(*kinds: Any) -> Any:

@@ -61,11 +61,10 @@ MIXED = onkel.Additive(
     products=((0, 1), (2, 2)),
 )
 START = onkel.Start(points=((0.5, 1.0, -1.0), (-1.0, 0.0, -5.0)), coef=(0.3, -0.2))
-FADING_MARGIN = onkel.MarginProjection(kernel=onkel.Additive(onkel.Exponential(rate=2.0)), radius=1.1)
 FADING_TUBE = onkel.TubeProjection(kernel=onkel.Gaussian(width=1.5), radius=0.6)
 STAGES: dict[Any, set[str]] = {
     onkel.MarginProjection(kernel=onkel.Additive(onkel.Spline(order=2, domain=WIDE))): {"passive", "projected"},
-    FADING_MARGIN: {"passive", "projected", "shrunk"},
+    onkel.MarginProjection(kernel=onkel.Additive(onkel.Exponential(rate=2.0)), radius=1.1): {"passive", "projected", "shrunk"},
     onkel.MarginProjection(kernel=onkel.Additive(onkel.Spline()), radius=2.5): {"passive", "projected", "shrunk"},
     onkel.MarginProjection(kernel=onkel.Additive(onkel.PeriodicSpline(order=1, domain=(-2.5, 1.5)))): {"passive", "projected"},
     onkel.MarginProjection(kernel=onkel.Additive(onkel.Brownian(domain=(-0.5, 2.0)))): {"passive", "projected", "impossible"},
@@ -102,5 +101,5 @@ def stream(config: Any) -> tuple[Array, Array, Array]:
 def reached(config: Any, state: Any) -> bool:
     """Whether the stream visited each stage, and the state kept track of ‖f‖, and of a scale that leaves all bounds."""
     ran = run(config, *stream(config))
-    scaled = config not in (FADING_MARGIN, FADING_TUBE) or folded(supported.inner(state), abs(ran.terms[0].a))
+    scaled = config != FADING_TUBE or folded(supported.inner(state), abs(ran.terms[0].a))
     return supported.counted(state, ran, STAGES[config]) and supported.measured(state, ran) and scaled

@@ -20,7 +20,7 @@ class Function(ABC):
         """The named tuple that compiled code knows it by."""
 
     @abstractmethod
-    def make_room(self) -> None:
+    def make_room(self, kernel: Kernel) -> None:
         """Longer arrays, where another point would not fit."""
 
     @abstractmethod

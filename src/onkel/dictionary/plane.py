@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onkel._jit import hot_inline
+from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel.dictionary.function import LARGEST_SCALE, SMALLEST_SCALE, Function
 from onkel.dictionary.support import Source, source
@@ -31,7 +31,7 @@ class Plane(Function):
     def sum(self) -> Slope:
         return Slope(self.weights, self.scale)
 
-    def make_room(self) -> None:
+    def make_room(self, kernel: Kernel) -> None:
         """There is always room."""
 
     def bytes_with(self, rows: int) -> int:
@@ -76,7 +76,8 @@ def shrink(f: Slope, factor: float) -> None:
     """f ← factor · f."""
     f.scale[0] *= factor
     if not SMALLEST_SCALE <= f.scale[0] <= LARGEST_SCALE:
-        f.weights[:] *= f.scale[0]
+        for j in range(f.weights.size):
+            f.weights[j] *= f.scale[0]
         f.scale[0] = 1.0
 
 
@@ -107,6 +108,6 @@ def has_room(f: Slope) -> bool:
     return True
 
 
-@hot_inline
+@hot
 def workspace(f: Slope) -> Vector:
     return np.empty(0)

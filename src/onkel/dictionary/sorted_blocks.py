@@ -7,7 +7,8 @@ sums of the children left and right of the way, and to add the points of one blo
 
     evaluate    f(x)
     join        one more point: a key in each coordinate; equal keys become one
-    shrink      f ← c f, by the scale ρ alone
+    shrink      f ← c f, by the scale ρ alone; before it becomes too small or too large it is folded into all coefficients, which is
+                so rare, and points that have shrunk to exactly 0 so soon leave, that it adds O(1) to a row
 
 A child that is full is split in two on the way down, and what its parent knows of it is summed anew: O(log m) in the worst case
 too. No sum is the difference of two others, which would lose digits. Where the kernel decays, a sum is anchored at the key next to
@@ -19,7 +20,7 @@ All coordinates share the arrays. A row of numbers comes as `Additive.lists` mak
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,15 +28,16 @@ from numpy.typing import NDArray
 
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
-from onkel.dictionary.function import LARGEST_SCALE, SMALLEST_SCALE, Function
+from onkel.dictionary.function import Function
 from onkel.errors import InputError
 from onkel.kernels import Additive, Kernel
 from onkel.kernels.exponentials import exponential, exponentials
 from onkel.kernels.lists import EXPONENTIAL, GIVEN, KIND, POWERS, SHAPE, SIDES, halves, split
-from onkel.state import capacity, growing, grown
+from onkel.state import capacity, fitted, growing, grown
 
 BLOCK = 64  # the most points of a block: one pass over them costs about as much as a step down the tree
 FAN = 32  # the most children of a node
+SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100  # of ρ; to fold it costs O(m), so it is done as rarely as it can be
 
 KEY, COEF, LISTS = range(3)  # lines of a block: keys, coefficients, and the lists of a user's kernel from here on
 CANCELLED = 1e-3  # of what is added to a key: where less is left, the sums above it have lost digits
@@ -79,11 +81,25 @@ class SortedBlocks(Function):
     def sum(self) -> Curves:
         return Curves(self.blocks, self.nodes, self.children, self.length, self.roots, self.totals, self.used, self.scale)
 
-    def make_room(self) -> None:
-        """Longer arrays, where another point would not fit."""
+    def make_room(self, kernel: Kernel) -> None:
+        """Longer arrays, where another point would not fit. Where every second one has shrunk to 0, those leave first."""
+        if not has_room(self.sum):
+            keys, dead = np.sum(self.length), np.sum(self.length) - np.count_nonzero(self.blocks[:, COEF])
+            if 2 * dead > keys:
+                self._leave_out_the_dead(kernel)
         blocks, nodes = map(int, needed(self.roots, self.used))
         self.blocks, self.length = grown(self.blocks, blocks), grown(self.length, blocks)
         self.nodes, self.children = grown(self.nodes, nodes), grown(self.children, nodes)
+
+    def _leave_out_the_dead(self, kernel: Kernel) -> None:
+        """The trees anew, of the points whose coefficient is not 0, in arrays as long as these need."""
+        blank = {name: np.zeros_like(getattr(self, name)) for name in ("nodes", "children", "blocks", "length")}
+        new = replace(empty(kernel, _columns(kernel, len(self.roots))), **blank)
+        _replant(self.source(kernel, self.totals), self.sum, new.sum)
+        blocks, nodes = map(int, new.used)
+        self.used, self.roots = new.used, new.roots
+        self.blocks, self.length = fitted(new.blocks, blocks), fitted(new.length, blocks)
+        self.nodes, self.children = fitted(new.nodes, nodes), fitted(new.children, nodes)
 
     def bytes_with(self, rows: int) -> int:
         full = 2 * rows * len(self.roots) // BLOCK + 1  # blocks are half full at least, once they have been split
@@ -221,13 +237,27 @@ def shrink(f: Curves, factor: float) -> None:
     """f ← factor · f."""
     f.scale[0] *= factor
     if not SMALLEST_SCALE <= f.scale[0] <= LARGEST_SCALE:
-        f.blocks[:, COEF] *= f.scale[0]
-        f.nodes[:, SUMS:] *= f.scale[0]
-        f.totals[:] *= f.scale[0]
-        f.scale[0] = 1.0
+        _fold(f)
 
 
-@hot_inline
+@hot
+def _fold(f: Curves) -> None:
+    """The scale becomes part of all that it scales."""
+    scale = f.scale[0]
+    for at in range(f.used[0]):
+        for i in range(BLOCK):
+            f.blocks[at, COEF, i] *= scale
+    for at in range(f.used[1]):
+        for row in range(SUMS, f.nodes.shape[1]):
+            for i in range(FAN):
+                f.nodes[at, row, i] *= scale
+    for c in range(f.totals.shape[0]):
+        for r in range(f.totals.shape[1]):
+            f.totals[c, r] *= scale
+    f.scale[0] = 1.0
+
+
+@hot
 def workspace(f: Curves) -> Vector:
     return np.empty(BLOCK)
 
@@ -335,6 +365,48 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float) -> None:
         _sum_anew(inputs, f, c, u)
 
 
+@hot
+def _replant(inputs: Inputs, old: Curves, new: Curves) -> None:
+    """Into empty trees, all points of others whose coefficient is not 0. The totals are left alone."""
+    d = inputs.sides
+    x, lower, upper = np.zeros(1 + 2 * d + inputs.powers), np.zeros(d), np.zeros(d)
+    for c in range(old.roots.shape[0]):
+        line = inputs.table[c]
+        for at in _leaves(old, c):
+            block = old.blocks[at]
+            for i in range(old.length[at]):
+                if block[COEF, i] != 0.0:
+                    _lists_of(line, d, block, i, lower, upper)
+                    x[0] = block[KEY, i]
+                    for j in range(d):
+                        x[1 + j], x[1 + d + j] = lower[j], upper[j]
+                    insert(inputs, new, c, x, block[COEF, i])
+
+
+@hot
+def _leaves(f: Curves, c: int) -> Counts:
+    """The blocks of a coordinate, from left to right."""
+    level = f.roots[c, :1].copy()
+    for _ in range(f.roots[c, 1]):
+        below, count = np.empty(FAN * level.size, np.int64), 0
+        for at in level:
+            for i in range(f.children[at, FAN]):
+                below[count] = f.children[at, i]
+                count += 1
+        level = below[:count].copy()
+    return level
+
+
+@hot_inline
+def _lists_of(line: Vector, d: int, block: Matrix, i: int, lower: Vector, upper: Vector) -> None:
+    """The left and right list of a block's point."""
+    if line[KIND] == GIVEN:
+        for j in range(d):
+            lower[j], upper[j] = block[LISTS + j, i], block[LISTS + d + j, i]
+    else:
+        split(int(line[KIND]), line[SHAPE], block[KEY, i], lower, upper)
+
+
 @hot_inline
 def decay_rate(line: Vector) -> float:
     return line[SHAPE] if line[KIND] == EXPONENTIAL or line[KIND] == GIVEN else 0.0
@@ -439,11 +511,7 @@ def _summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int)
         first, last = block[KEY, 0], block[KEY, n - 1]
         lower, upper = np.empty(d), np.empty(d)
         for i in range(n):
-            if line[KIND] == GIVEN:
-                for j in range(d):
-                    lower[j], upper[j] = block[LISTS + j, i], block[LISTS + d + j, i]
-            else:
-                split(int(line[KIND]), line[SHAPE], block[KEY, i], lower, upper)
+            _lists_of(line, d, block, i, lower, upper)
             for j in range(sides):
                 node[SUMS + j, way] += block[COEF, i] * lower[j] * decay(rate, last - block[KEY, i])
                 node[SUMS + d + j, way] += block[COEF, i] * upper[j] * decay(rate, block[KEY, i] - first)

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onkel._jit import hot_inline
+from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel.dictionary import row_table, sorted_blocks
-from onkel.dictionary.function import LARGEST_SCALE, SMALLEST_SCALE, Function
+from onkel.dictionary.function import Function
 from onkel.dictionary.row_table import RowTable, Table, enter, slot
 from onkel.dictionary.sorted_blocks import Curves, Inputs, SortedBlocks
 from onkel.errors import InputError
@@ -51,9 +51,9 @@ class Spiked(Function):
     def sum(self) -> Spikes:
         return Spikes(self.curves.sum, self.table.table)
 
-    def make_room(self) -> None:
+    def make_room(self, kernel: Kernel) -> None:
         """Longer arrays, where another point would not fit."""
-        self.curves.make_room()
+        self.curves.make_room(parts(kernel)[0])
         self.table.make_room()
 
     def bytes_with(self, rows: int) -> int:
@@ -124,9 +124,10 @@ def join(kernel: SpikedInputs, f: Spikes, x: Vector, own: float, a: float, round
 def shrink(f: Spikes, factor: float) -> None:
     """f ← factor · f."""
     scale = f.curves.scale[0] * factor
-    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
-        f.table.values[:] *= scale
     sorted_blocks.shrink(f.curves, factor)
+    if f.curves.scale[0] != scale:  # it was folded
+        for i in range(f.table.values.size):
+            f.table.values[i] *= scale
 
 
 @hot_inline
@@ -156,6 +157,6 @@ def has_room(f: Spikes) -> bool:
     return sorted_blocks.has_room(f.curves) and row_table.has_room(f.table)
 
 
-@hot_inline
+@hot
 def workspace(f: Spikes) -> Vector:
     return sorted_blocks.workspace(f.curves)

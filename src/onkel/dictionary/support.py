@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from onkel._inputs import LARGEST_NUMBER
-from onkel._jit import hot_inline
+from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel.dictionary.function import LARGEST_SCALE, SMALLEST_SCALE, Function
 from onkel.errors import InputError
@@ -70,7 +70,7 @@ class Support(Function):
         """The points in use, one a row."""
         return np.ascontiguousarray(self.points[:, : self.size[0]].T)
 
-    def make_room(self) -> None:
+    def make_room(self, kernel: Kernel) -> None:
         """Longer arrays, where another point would not fit."""
         size = int(self.size[0]) + 1
         self.points, self.coef = grown(self.points, size, axis=1), grown(self.coef, size)
@@ -197,14 +197,18 @@ def shrink(f: Sum, factor: float) -> None:
     """f ← factor · f."""
     f.scale[0] *= factor
     if not SMALLEST_SCALE <= f.scale[0] <= LARGEST_SCALE:
-        f.coef[:] *= f.scale[0]
+        for i in range(f.size[0]):
+            f.coef[i] *= f.scale[0]
         f.scale[0] = 1.0
 
 
 @hot_inline
 def oldest(f: Sum) -> int:
     """The slot of the point that came first."""
-    return int(np.argmin(f.born[: f.size[0]]))
+    slot = 0
+    for i in range(1, f.size[0]):
+        slot = i if f.born[i] < f.born[slot] else slot
+    return slot
 
 
 @hot_inline
@@ -242,7 +246,7 @@ def has_room(f: Sum) -> bool:
     return not is_full(f)
 
 
-@hot_inline
+@hot
 def workspace(f: Sum) -> Vector:
     return np.empty(f.coef.size)
 

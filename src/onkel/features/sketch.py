@@ -13,7 +13,7 @@ counter-based generator draws for the point's number. So S is never stored.
 >>> sketch = Sketching(size=100, landmarks=40, rank=25, blocks=1, growing=False, room=0, seed=0)
 >>> state = sketch.init(dim=2)
 >>> K = sketch.build(state, onkel.Gaussian(), X)
->>> Phi = K[:, state.numbers] @ state.map[: state.width]
+>>> Phi = K[:, state.numbers] @ state.map[:, : state.width].T
 >>> bool(np.linalg.norm(Phi @ Phi.T - K) < 0.1 * np.linalg.norm(K))
 True
 """
@@ -37,7 +37,7 @@ UPDATES_TO_REBUILD = 50  # a truncated update loses what grows slowly; so often 
 LARGEST_MISMATCH = 1e-6  # between a sketch and what its points say it should be, relative to its size
 
 
-LANES = 8  # compiled code treats so many landmarks at once, and the last few, if they are fewer, slowly: Z has zeros for the rest
+LANES = 8  # compiled code treats so many landmarks at once, and the last few, if they are fewer, slowly: Zᵀ has zeros for the rest
 
 
 def in_lanes(count: int) -> int:
@@ -52,7 +52,7 @@ class Sketch:
     pp: Matrix  # (p, p)  Φ_pp
     vectors: Matrix  # (p, k)  V
     values: Vector  # (k,)  Σ, descending
-    map: Matrix  # (m₈, k)  Z
+    map: Matrix  # (k, m₈)  Zᵀ
     width: int = 0  # landmarks in use; zeros behind them
     updates: int = 0  # points that joined after the start
 
@@ -74,7 +74,7 @@ class Sketching:
         m, p, k = self._most, self.size, self.rank
         return Sketch(
             np.zeros((dim, in_lanes(m))), np.zeros(m, np.int64), np.zeros((p, m)), np.zeros((p, p)),
-            np.zeros((p, k)), np.zeros(k), np.zeros((in_lanes(m), k)),
+            np.zeros((p, k)), np.zeros(k), np.zeros((k, in_lanes(m))),
         )  # fmt: skip
 
     def footprint(self, dim: int) -> int:
@@ -130,7 +130,7 @@ class Sketching:
 
     def _map(self, state: Sketch) -> None:
         m = state.width
-        state.map[:m] = scipy.linalg.pinv(state.pm[:, :m], rtol=CUT) @ (state.vectors * np.sqrt(state.values))
+        state.map[:, :m] = (scipy.linalg.pinv(state.pm[:, :m], rtol=CUT) @ (state.vectors * np.sqrt(state.values))).T
 
     def check(self, state: Sketch, kernel: Kernel, points: Matrix) -> None:
         """Refuse a sketch that `build` and `join` cannot have made of these points; of none, before there is one."""
@@ -161,7 +161,7 @@ class Sketching:
         ):
             raise InputError("the values of its sketch are not eigenvalues of it")
         roots = state.vectors * np.sqrt(state.values)
-        gap = state.pm[:, :m].T @ (state.pm[:, :m] @ state.map[:m] - roots)  # 0 at a least squares solution
+        gap = state.pm[:, :m].T @ (state.pm[:, :m] @ state.map[:, :m].T - roots)  # 0 at a least squares solution
         if not np.max(np.abs(gap)) <= 10.0 * CUT * float(np.linalg.norm(state.pm) * np.linalg.norm(roots)):
             raise InputError("its map is not that of its sketch")
 
@@ -179,27 +179,20 @@ def _sketch(seed: int, blocks: int, first: int, A: Matrix, out: Matrix) -> None:
                 out[column, j] += sign * A[i, j]
 
 
-@hot
-def padded(Z: Matrix, width: int) -> Matrix:
-    """The first rows of Z with zeros behind their columns, up to a multiple of LANES."""
-    wider = np.zeros((width, -(-Z.shape[1] // LANES) * LANES))
-    wider[:, : Z.shape[1]] = Z[:width]
-    return wider
-
-
 @hot_inline
-def embed(k: Vector, width: int, Z: Matrix, phi: Vector) -> None:
-    """φ ← Zᵀk, for the first `width` kernel values."""
-    phi[:] = 0.0
-    j = 0
-    while j + 8 <= width:  # eight rows a pass: φ is read and written an eighth as often
-        k0, k1, k2, k3, k4, k5, k6, k7 = k[j], k[j + 1], k[j + 2], k[j + 3], k[j + 4], k[j + 5], k[j + 6], k[j + 7]
-        for c in range(phi.size):
-            first = (k0 * Z[j, c] + k1 * Z[j + 1, c]) + (k2 * Z[j + 2, c] + k3 * Z[j + 3, c])
-            second = (k4 * Z[j + 4, c] + k5 * Z[j + 5, c]) + (k6 * Z[j + 6, c] + k7 * Z[j + 7, c])
-            phi[c] += first + second
-        j += 8
-    while j < width:
-        for c in range(phi.size):
-            phi[c] += k[j] * Z[j, c]
-        j += 1
+def embed(k: Vector, width: int, M: Matrix, phi: Vector) -> None:
+    """φ ← Mk, for the first `width` kernel values and columns."""
+    whole = phi.size // 4 * 4
+    for c in range(0, whole, 4):  # four sums a pass: k is read a quarter as often
+        p, q, r, s = 0.0, 0.0, 0.0, 0.0
+        for j in range(width):
+            p += k[j] * M[c, j]
+            q += k[j] * M[c + 1, j]
+            r += k[j] * M[c + 2, j]
+            s += k[j] * M[c + 3, j]
+        phi[c], phi[c + 1], phi[c + 2], phi[c + 3] = p, q, r, s
+    for c in range(whole, phi.size):
+        p = 0.0
+        for j in range(width):
+            p += k[j] * M[c, j]
+        phi[c] = p

@@ -83,8 +83,12 @@ def row(codes: Counts, params: Vector, D: Matrix, size: int, x: Vector, out: Vec
 def gram(codes: Counts, params: Vector, X: Matrix, Z: Matrix, out: Matrix) -> None:
     """out ← k(X, Z)."""
     D = Z.T.copy()
+    by_itself = codes.size == 1 and codes[0] != ADDITIVE
     for i in range(X.shape[0]):
-        row(codes, params, D, Z.shape[0], X[i], out[i])
+        if by_itself:
+            leaf(codes[0], *_numbers(params), D, Z.shape[0], X[i], out[i])
+        else:
+            row(codes, params, D, Z.shape[0], X[i], out[i])
 
 
 @hot

@@ -72,7 +72,7 @@ def _learn(block: Block, f: Sum, round: int, rule: Rule, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight = block
     step, fade, largest, weighted, seed = rule
-    k = np.empty(f.coef.size)
+    k, lengths = np.empty(f.coef.size), np.sqrt(f.own)
     for i in range(X.shape[0]):
         scores[i] = evaluate(kernel, f, X[i], k)
         if weight[i] > 0.0:
@@ -80,12 +80,14 @@ def _learn(block: Block, f: Sum, round: int, rule: Rule, scores: Vector) -> int:
             shrink(f, fade)
             if g != 0.0 and is_full(f):
                 coin = uniform(seed, round, 0)
-                slot = _leave_out_weighted(f, coin, k) if weighted else _leave_out(f, coin)
+                slot = _leave_out_weighted(f, lengths, coin, k) if weighted else _leave_out(f, coin)
                 put(f, slot, X[i], own[i], -step * g, round)
+                lengths[slot] = np.sqrt(own[i])
                 now = f.scale[0] * _largest(f.coef)
                 if now > largest:
                     shrink(f, largest / now)
             elif g != 0.0:
+                lengths[f.size[0]] = np.sqrt(own[i])
                 add(f, X[i], own[i], -step * g, round)
             round += 1
     return int(X.shape[0])
@@ -100,11 +102,11 @@ def _leave_out(f: Sum, coin: float) -> int:
 
 
 @hot
-def _leave_out_weighted(f: Sum, coin: float, parts: Vector) -> int:
+def _leave_out_weighted(f: Sum, lengths: Vector, coin: float, parts: Vector) -> int:
     """The same, a point with a large part in f more rarely. `parts` is room for as many numbers as there are points."""
     count, total = f.coef.size, 0.0
     for i in range(count):
-        parts[i] = abs(f.coef[i]) * np.sqrt(f.own[i])
+        parts[i] = abs(f.coef[i]) * lengths[i]
         total += parts[i]
     scale = 1.0 / total if total > 0.0 else 0.0
     rest = count - 1.0 if total > 0.0 else float(count)

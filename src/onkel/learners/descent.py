@@ -108,7 +108,7 @@ def descend(block: Block, f: Any, round: int, rule: Rule, most: int, stops: bool
 
 @hot_inline
 def descent_round(w: Vector, z: Vector, y: float, learn: bool, rule: Rule) -> float:
-    """Score the row of coordinates z (there may be more behind them), then learn it where it lost something."""
+    """Score the row of coordinates z, then learn it where it lost something."""
     score = 0.0
     for j in range(w.size):
         score += w[j] * z[j]

@@ -34,7 +34,7 @@ from onkel._types import Matrix, Vector
 from onkel._validate import flag, real
 from onkel.dictionary import support
 from onkel.dictionary.support import Support, values
-from onkel.features.sketch import Sketch, embed, in_lanes, padded
+from onkel.features.sketch import Sketch, embed, in_lanes
 from onkel.learners.domains import on_domains
 from onkel.learners.newton import SMALLEST_VARIANCE, Steps, check_steps, slope_of, steps, weight_of_gradient, within
 from onkel.learners.newton import Slope as Loss
@@ -106,7 +106,7 @@ class FORKS(Sketched):
         root = np.sqrt(self.alpha)
         state.matrix, state.coef = root * np.eye(len(weights)), root * weights[None, :]
 
-    def _go_on(self, state: Any, Z: Matrix) -> None:
+    def _go_on(self, state: Any, M: Matrix) -> None:
         self._start(state, np.zeros(self._sketching.rank))
 
     def _steps(self, state: Any, block: Block, round: int, due: int, scores: Vector) -> int:
@@ -130,15 +130,15 @@ class FORKS(Sketched):
 
 @hot
 def _learn(
-    block: Block, landmarks: Matrix, width: int, Z: Matrix, R: Matrix, c: Matrix, rule: Rule, due: int, round: int, scores: Vector
+    block: Block, landmarks: Matrix, width: int, M: Matrix, R: Matrix, c: Matrix, rule: Rule, due: int, round: int, scores: Vector
 ) -> int:
     """Score, then learn, rows, up to that of the round that is `due`, which is scored alone: how many."""
-    rank, Z = Z.shape[1], padded(Z, width)
-    k, phi, z, g, work = np.zeros(width), np.empty(Z.shape[1]), np.empty(rank), np.empty(rank), workspace(rank)
+    rank = M.shape[0]
+    k, phi, z, g, work = np.zeros(width), np.empty(rank), np.empty(rank), np.empty(rank), workspace(rank)
     for i in range(block.X.shape[0]):
         learn = block.weight[i] > 0.0
         values(block.kernel, landmarks, width, block.X[i], k)
-        embed(k, width, Z, phi)
+        embed(k, width, M, phi)
         for j in range(rank):
             z[j] = phi[j]
         full, q = _score(R, c, z)

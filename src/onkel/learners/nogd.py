@@ -30,7 +30,7 @@ from onkel._validate import instance, real, whole
 from onkel.dictionary import support
 from onkel.dictionary.support import Support, values
 from onkel.errors import InputError
-from onkel.features.sketch import embed, padded
+from onkel.features.sketch import embed
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.descent import Descending, Rule, check_loss, descend, descent_round, rule
 from onkel.learners.domains import on_domains
@@ -46,7 +46,7 @@ LARGEST_MISMATCH = 1e-6  # of ZᵀKZ against the identity
 @dataclass
 class State:
     support: Support
-    map: Matrix  # (B, k)  Mᵀ; zeros in stage 1
+    map: Matrix  # (k, B)  M; zeros in stage 1
     weights: Vector  # (k,)  w; zeros in stage 1
     rows: int = 0  # learnt so far
     dim: int = 1
@@ -80,7 +80,7 @@ class NOGD(Descending):
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        return State(support.with_room(dim, self.budget), np.zeros((self.budget, self.rank)), np.zeros(self.rank), dim=dim)
+        return State(support.with_room(dim, self.budget), np.zeros((self.rank, self.budget)), np.zeros(self.rank), dim=dim)
 
     def _learn(self, state: Any, block: Block, scores: Vector) -> int:
         descent = rule(self.loss, self.step)
@@ -95,7 +95,7 @@ class NOGD(Descending):
         points = state.support.known
         V, eigenvalues = leading(self.kernel.values(points, points), self.rank)
         roots = np.sqrt(np.where(eigenvalues > SMALLEST_EIGENVALUE * eigenvalues[0], eigenvalues, 0.0))
-        state.map[:] = V * np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0.0)
+        state.map[:] = (V * np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0.0)).T
         state.weights[:] = roots * (V.T @ state.support.coef)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
@@ -107,7 +107,7 @@ class NOGD(Descending):
         super().check(state)
         points, seen = state.support.known, np.zeros((self.rank, self.rank))
         if len(points) == self.budget:
-            seen = state.map.T @ self.kernel.values(points, points) @ state.map
+            seen = state.map @ self.kernel.values(points, points) @ state.map.T
         present = np.diag(np.where(np.diag(seen) > 0.5, 1.0, 0.0))
         if not np.max(np.abs(seen - present)) <= LARGEST_MISMATCH or (len(points) < self.budget and np.any(state.map)):
             raise InputError("its coordinates are not those of its points")
@@ -116,15 +116,14 @@ class NOGD(Descending):
 
 
 @hot
-def follow(block: Block, points: Matrix, width: int, Z: Matrix, w: Vector, rule: Rule, due: int, round: int, scores: Vector) -> int:
-    """Score, then learn, rows in the coordinates φ = Zᵀk of the first `width` points, in columns, up to the row of the round
+def follow(block: Block, points: Matrix, width: int, M: Matrix, w: Vector, rule: Rule, due: int, round: int, scores: Vector) -> int:
+    """Score, then learn, rows in the coordinates φ = Mk of the first `width` points, in columns, up to the row of the round
     that is `due`, which is scored alone: how many."""
-    Z = padded(Z, width)
-    k, phi = np.zeros(width), np.empty(Z.shape[1])
+    k, phi = np.zeros(width), np.empty(w.size)
     for i in range(block.X.shape[0]):
         learn = block.weight[i] > 0.0
         values(block.kernel, points, width, block.X[i], k)
-        embed(k, width, Z, phi)
+        embed(k, width, M, phi)
         is_due = learn and round == due
         scores[i] = descent_round(w, phi, block.y[i], learn and not is_due, rule)
         if is_due:

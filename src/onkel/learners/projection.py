@@ -92,7 +92,7 @@ class _Projecting(Supported):
             points, coef = self.start.arrays(dim)
             own, rows = self.kernel.diagonal(points), state.support.rows(self.kernel, points)
             for i in range(len(coef)):
-                state.support.make_room()
+                state.support.make_room(self.kernel)
                 kernel = state.support.source(self.kernel, rows[i : i + 1])
                 _begin(kernel, state.support.sum, state.norm2, rows[i], float(own[i]), float(coef[i]), i)
         return state

@@ -73,11 +73,11 @@ class SkeGD(Sketched):
     def _start(self, state: Any, weights: Vector) -> None:
         state.weights[:] = weights
 
-    def _go_on(self, state: Any, Z: Matrix) -> None:
+    def _go_on(self, state: Any, M: Matrix) -> None:
         width = state.sketch.width
         landmarks = np.ascontiguousarray(state.sketch.landmarks[:, :width].T)
         K = self.kernel.values(landmarks, landmarks)
-        state.weights[:] = least_squares(K @ state.sketch.map[:width], K @ (Z[:width] @ state.weights))
+        state.weights[:] = least_squares(K @ state.sketch.map[:, :width].T, K @ (state.weights @ M[:, :width]))
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""

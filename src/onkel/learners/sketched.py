@@ -109,8 +109,8 @@ class Sketched(Descending):
         """Begin stage 2 with the function of these weights."""
 
     @abstractmethod
-    def _go_on(self, state: Any, Z: Matrix) -> None:
-        """After an update: Z was the map before."""
+    def _go_on(self, state: Any, M: Matrix) -> None:
+        """After an update: M was the map before."""
 
     def _learn(self, state: Any, block: Block, scores: Vector) -> int:
         if not self._is_built(state):
@@ -129,7 +129,7 @@ class Sketched(Descending):
         points, coef = state.support.known, state.support.scale[0] * state.support.coef[: self._buffer]
         K = self._sketching.build(state.sketch, self.kernel, points)
         width = state.sketch.width
-        Phi = K[:, state.sketch.numbers[:width]] @ state.sketch.map[:width]
+        Phi = K[:, state.sketch.numbers[:width]] @ state.sketch.map[:, :width].T
         self._start(state, least_squares(Phi, K @ coef))
 
     def _join(self, state: Any, block: Block, i: int, round: int) -> None:

@@ -108,7 +108,7 @@ class Supported(ABC):
             state.rows += int(np.count_nonzero(weight[done : done + used]))
             done += used
             if self._room is None and used < len(rows):
-                state.support.make_room()
+                state.support.make_room(self.kernel)
         return scores
 
     def _at_once(self, state: Any, rows: int) -> int:
