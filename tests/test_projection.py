@@ -246,6 +246,19 @@ def test_what_romma_promises(kernel: Kernel, aggressive: bool) -> None:
     assert inner(state).norm2[0] == pytest.approx(norm(kernel, *terms(state)) ** 2, rel=1e-9)
 
 
+@pytest.mark.parametrize("aggressive", [False, True])
+def test_romma_keeps_its_norm_where_no_f_fits_all_rows(aggressive: bool) -> None:
+    learner, rng = onkel.ROMMA(Linear(), aggressive), np.random.default_rng(4)
+    X = rng.normal(size=(400 if compiler_off else 2000, 3))
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] ** 2 - 0.5 + 0.5 * rng.normal(size=len(X)) > 0.0, 1.0, -1.0)
+    state, scores = learnt(learner, X, y)
+    w = state.support.scale[0] * state.support.weights
+    assert state.norm2[0] == pytest.approx(w @ w, rel=1e-8)
+    assert np.max(np.abs(scores)) <= 1e5
+    assert state.passed[0] > 10
+    assert learner.notes(state)[0].startswith(f"{state.passed[0]} rows were passed over")
+
+
 # the Adatron
 
 

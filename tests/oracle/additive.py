@@ -5,7 +5,7 @@ With m = min(p, q), M = max(p, q) and d = |p − q|:
 
     Spline(z)            Σ_{r ≤ z} (pq)^r + Σ_{r ≤ z} C(z, r) / (2z − r + 1) · m^(2z − r + 1) d^r
     Brownian             m
-    PeriodicSpline(z)    1 + (−1)^(z − 1) B_2z(d) / (2z)!         B: the Bernoulli polynomials
+    PeriodicSpline(z)    1 + B_2z(d) / (2 B_2z(0))                B: the Bernoulli polynomials
     Exponential          e^(−rate d)                              of the values as they are, as in the next
     Bases                e^(−rate d) Σ_j lower_j(m) upper_j(M) + Σ_j both_j(p) both_j(q)
     Additive             Σ_c base_c(x_c, z_c)                     over the columns, and then the products of columns
@@ -17,7 +17,7 @@ A domain of None is open: it is to be the range of the first rows, around a sing
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from math import comb, factorial
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -60,8 +60,8 @@ def interval(kernel: Any, x: Array, z: Array) -> Any:
             return np.minimum.outer(clamped(x, domain), clamped(z, domain))
         case onkel.PeriodicSpline(order=order, domain=domain):
             d = np.abs(np.subtract.outer(wrapped(x, domain), wrapped(z, domain)))
-            B = sum(float(c) * d**j for j, c in enumerate(bernoulli(2 * order)))
-            return 1 + (-1) ** (order - 1) * B / factorial(2 * order)
+            B = bernoulli(2 * order)
+            return 1 + sum(float(c / B[0]) / 2 * d**j for j, c in enumerate(B))
         case onkel.Exponential(rate=rate):
             return np.exp(-rate * np.abs(np.subtract.outer(x, z)))
         case onkel.Bases(lower=lower, upper=upper, both=both, rate=rate):

@@ -56,8 +56,9 @@ def scores(learner: Any, X: Array, y: Array, weight: Array | None = None) -> Arr
 
 
 WIDE = (-3.0, 3.0)  # holds most rows of the stream
+PERIODIC = onkel.PeriodicSpline(domain=(-1.0, 1.5))
 MIXED = onkel.Additive(
-    (onkel.Spline(order=2), onkel.Exponential(rate=0.5), onkel.PeriodicSpline(), onkel.Brownian(), onkel.Spline(domain=(0.0, 4.0))),
+    (onkel.Spline(order=2), onkel.Exponential(rate=0.5), PERIODIC, onkel.Brownian(), onkel.Spline(domain=(0.0, 4.0))),
     products=((0, 1), (2, 2)),
 )
 START = onkel.Start(points=((0.5, 1.0, -1.0), (-1.0, 0.0, -5.0)), coef=(0.3, -0.2))
@@ -78,7 +79,7 @@ STAGES: dict[Any, set[str]] = {
         "projected",
         "shrunk",
     },
-    onkel.TubeProjection(kernel=onkel.Additive(onkel.PeriodicSpline(order=3))): {"passive", "projected"},
+    onkel.TubeProjection(kernel=onkel.Additive(onkel.PeriodicSpline(order=3, domain=(-4.0, 4.0)))): {"passive", "projected"},
     onkel.TubeProjection(kernel=onkel.Additive(onkel.Brownian(domain=(-0.5, 2.0))), epsilon=0.05, radius=2.0): {
         "passive",
         "projected",

@@ -4,7 +4,7 @@
     ⟨g, f⟩ = ‖f‖² and g(x) = y:    c = (kN − y f(x)) / D,  e = N (y − f(x)) / D,  D = kN − f(x)²,  N = ‖f‖²,  k = k(x, x)
 
 The first, with f = 0, is y k(x, ·) / k; an aggressive one with y f(x) ≥ kN too, since it meets the bound of all earlier ones by
-itself. Nothing is learnt where k = 0, or where f and k(x, ·) are parallel: D ≤ 1e-12 kN.
+itself. Nothing is learnt where k = 0, where f and k(x, ·) are parallel, D ≤ 1e-12 kN, or where the new f would have k‖f‖² > 1e6.
 """
 
 from typing import Any
@@ -35,7 +35,8 @@ def rule(learner: onkel.ROMMA) -> Rule:
         if D / (now.own * N) <= 1e-12:
             return now.terms, "parallel"
         c, e = (now.own * N - now.y * now.f) / D, N * (now.y - now.f) / D
-        return [*moved(now.terms, c * now.a), now.term(e)], "turned"
+        terms = [*moved(now.terms, c * now.a), now.term(e)]
+        return (now.terms, "too long") if now.own * norm2(now.K, terms) > 1e6 else (terms, "turned")
 
     return learnt
 
@@ -51,6 +52,7 @@ def scores(learner: onkel.ROMMA, X: Array, y: Array, weight: Array | None = None
 
 _ALWAYS = {"passive", "first", "turned", "parallel"}
 LINEAR = onkel.ROMMA(kernel=onkel.Linear(), aggressive=True)
+HOPELESS = onkel.ROMMA(kernel=onkel.Linear())
 STAGES = {
     onkel.ROMMA(kernel=onkel.Additive(onkel.Spline(domain=WIDE)), aggressive=True): _ALWAYS | {"restarted"},
     onkel.ROMMA(kernel=onkel.Additive(onkel.Spline(order=0))): _ALWAYS,
@@ -60,6 +62,7 @@ STAGES = {
     onkel.ROMMA(kernel=onkel.Additive(onkel.Brownian(domain=(-0.5, 2.0)))): _ALWAYS | {"impossible"},
     onkel.ROMMA(kernel=MIXED, aggressive=True): _ALWAYS,
     LINEAR: _ALWAYS | {"impossible", "restarted"},
+    HOPELESS: _ALWAYS | {"impossible", "too long"},
     onkel.ROMMA(kernel=onkel.Gaussian()): _ALWAYS,
 }
 SMALL = tuple(STAGES)
@@ -69,8 +72,7 @@ learnable = supported.learnable
 def stream(config: onkel.ROMMA) -> tuple[Array, Array, Array]:
     """The stream of passive_aggressive.py, but that it begins with a row to learn, the same of the other class, and half of it.
 
-    Where no f tells the classes apart, the coefficients grow as 1/Π(1 − f²/kN), and as many digits are lost: Linear() gets labels
-    that some f does.
+    Where no f tells the classes apart, the coefficients grow as 1/Π(1 − f²/kN) up to the limit: LINEAR gets labels that some f does.
     """
     X, y, weight = passive_aggressive.stream(config)
     X[:3] = [[1.0], [1.0], [0.5]]
@@ -83,6 +85,9 @@ def stream(config: onkel.ROMMA) -> tuple[Array, Array, Array]:
 
 
 def reached(config: onkel.ROMMA, state: Any) -> bool:
-    """Whether the stream visited each stage, and the state kept track of ‖f‖."""
+    """Whether the stream visited each stage, and the state kept track of ‖f‖ and of the rows passed over."""
     ran = run(config, *stream(config))
-    return supported.counted(state, ran, STAGES[config]) and supported.measured(state, ran)
+    passed = ran.did.count("parallel") + ran.did.count("too long")
+    return (
+        supported.counted(state, ran, STAGES[config]) and supported.measured(state, ran) and supported.inner(state).passed == passed
+    )

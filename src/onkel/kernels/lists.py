@@ -6,7 +6,7 @@ So a sum Σ a_i k(p_i, q) needs of all points p_i ≤ q only the numbers Σ a_i 
 everybody Σ a_i p_i^r: a left, a right and a global list (Herbster 2001, section 1). This file is the one place that knows them.
 
     SPLINE       order z     Σ_{r≤z} C(z,r)/(2z−r+1) m^(2z−r+1) δ^r = Σ_{k≤z} β_k m^(z+k+1) M^(z−k),  m = min, M = max, δ = M − m
-    PERIODIC     order       ±B_{2·order}(δ) / (2·order)!, a polynomial of δ
+    PERIODIC     order       B_{2·order}(δ) / 2B_{2·order}(0), a polynomial of δ
     EXPONENTIAL  rate        e^(−rate δ)
     GIVEN                    a user's own lists, computed outside
 
@@ -51,15 +51,15 @@ def _spline_betas() -> Matrix:
 
 
 def _periodic_terms() -> Matrix:
-    """The coefficients of (−1)^(order−1) B_{2·order}(δ) / (2·order)!, from the constant on, a line for each order."""
+    """The coefficients of B_{2·order}(δ) / 2B_{2·order}(0), from the constant on, a line for each order."""
     numbers = [Fraction(1)]  # of Bernoulli
     for n in range(1, 2 * LARGEST_ORDER + 1):
         numbers.append(-sum((math.comb(n + 1, k) * numbers[k] for k in range(n)), Fraction(0)) / (n + 1))
     terms = np.zeros((LARGEST_ORDER + 1, 2 * LARGEST_ORDER + 1))
     for order in range(1, LARGEST_ORDER + 1):
         degree = 2 * order
-        sign = Fraction((-1) ** (order - 1), math.factorial(degree))
-        terms[order, : degree + 1] = [float(sign * math.comb(degree, k) * numbers[degree - k]) for k in range(degree + 1)]
+        twice = 2 * numbers[degree]
+        terms[order, : degree + 1] = [float(math.comb(degree, k) * numbers[degree - k] / twice) for k in range(degree + 1)]
     return terms
 
 

@@ -1,4 +1,8 @@
-"""k(p, q) = 1 + (−1)^(m−1) B_{2m}(|p − q|) / (2m)! on the circle [0, 1), with B the Bernoulli polynomial and m = order"""
+"""k(p, q) = 1 + B_{2m}(|p − q|) / 2B_{2m}(0) on the circle [0, 1), with B the Bernoulli polynomial and m = order.
+
+Books divide by (2m)! in the place of 2B_{2m}(0). At order 2 that leaves the part that varies at most 1/720 beside the constant, and
+first-order steps would hardly learn it. Here it begins at ½, whatever the order.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from onkel._validate import whole
+from onkel.errors import InputError
 from onkel.kernels.additive import Domain, Interval, Line, check_domain
 from onkel.kernels.lists import LARGEST_ORDER, PERIODIC
 
@@ -16,11 +21,13 @@ class PeriodicSpline(Interval):
     """A constant and a periodic spline of degree 2·order − 1: for hours, weekdays, angles. The domain is one period."""
 
     order: int = 2  # m
-    domain: Domain | None = None
+    domain: Domain | None = None  # must be given: no data tell how long a period is
     wraps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole(self, "order", 1, LARGEST_ORDER)
+        if self.domain is None:
+            raise InputError("PeriodicSpline: domain must be one period, such as domain=(0.0, 24.0), which no data can tell")
         check_domain(self)
 
     @property

@@ -12,7 +12,9 @@ learnt, O(dim) for `Linear()`, O(m) for any other; O(m) memory.
 
 Li & Long (2002), The relaxed online maximum margin algorithm, Machine Learning.
 
-Departs from the paper: a row nearly parallel to f, D ≤ 1e-12 k N, cannot be told from f and is passed over.
+Departs from the paper: a row is passed over, and counted, where the new f would have k‖f‖² > 1e6. Of N, which is kept from row to row,
+1e-16 k N is rounding; and where no f has a margin on all rows, f would grow for ever. So is a row along f or against it,
+D ≤ 1e-12 k N, which asks for an f of any length.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for aggressive in False, True:
@@ -30,19 +32,31 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from onkel._jit import hot
-from onkel._types import Vector
+from onkel._types import Counts, Vector
 from onkel._validate import flag, instance
 from onkel.dictionary import representations
+from onkel.dictionary.function import Function
 from onkel.dictionary.representations import add, evaluate, has_room, shrink, workspace
 from onkel.dictionary.support import is_mistake
 from onkel.errors import InputError
 from onkel.kernels import Additive, Exponential, Kernel
 from onkel.learners.domains import on_domains
-from onkel.learners.projection import LEAST_OWN, State
+from onkel.learners.projection import LEAST_OWN
 from onkel.learners.protocol import check_sizes
 from onkel.learners.supported import Block, Supported
 
 PARALLEL = 1e-12  # of D against k N
+LARGEST_NORM = 1e6  # of k‖f‖²
+
+
+@dataclass
+class State:
+    support: Function
+    norm2: Vector  # (1,)  N = ‖f‖²
+    passed: Counts  # (1,)  rows passed over
+    rows: int = 0  # learnt so far
+    dim: int = 1
+    outputs: int = 1
 
 
 @final
@@ -64,24 +78,34 @@ class ROMMA(Supported):
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        return State(representations.empty(self.kernel, dim), np.zeros(1), dim=dim)
+        return State(representations.empty(self.kernel, dim), np.zeros(1), np.zeros(1, np.int64), dim=dim)
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, state.norm2, state.rows, self.aggressive, scores)
+        return _learn(block, state.support.sum, state.norm2, state.passed, state.rows, self.aggressive, scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` holds; they grow with the points, as the header says."""
-        return super().footprint(dim) + 8
+        return super().footprint(dim) + 16
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
         super().check(state)
         if state.norm2[0] < 0.0:
             raise InputError("its norm is not one")
+        if not 0 <= state.passed[0] <= state.rows:
+            raise InputError("it has passed over another number of rows than it can have seen")
+
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        if not (passed := int(state.passed[0])):
+            return []
+        return [
+            f"{passed} rows were passed over: they and the rows before them leave no margin (is there an f that fits them all?)"
+        ]
 
 
 @hot
-def _learn(block: Block, f: Any, norm2: Vector, round: int, aggressive: bool, scores: Vector) -> int:
+def _learn(block: Block, f: Any, norm2: Vector, passed: Counts, round: int, aggressive: bool, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight = block
     work = workspace(f)
@@ -92,10 +116,13 @@ def _learn(block: Block, f: Any, norm2: Vector, round: int, aggressive: bool, sc
         if weight[i] > 0.0:
             if own[i] >= LEAST_OWN and (y[i] * score < 1.0 if aggressive else is_mistake(score, y[i])):
                 old, new = _pair(norm2[0], own[i], score, y[i])
-                if new != 0.0:
+                longer = old * old * norm2[0] + 2.0 * old * new * score + new * new * own[i]
+                if new == 0.0 or own[i] * longer > LARGEST_NORM:
+                    passed[0] += 1
+                else:
                     shrink(f, old)
                     add(kernel, f, X[i], own[i], new, round)
-                    norm2[0] = max(old * old * norm2[0] + 2.0 * old * new * score + new * new * own[i], 0.0)
+                    norm2[0] = max(longer, 0.0)
             round += 1
     return int(X.shape[0])
 

@@ -22,7 +22,6 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.linalg.blas import gemm_nt, solve_upper_transposed
 
-FEW = 16  # coordinates: with so few, rows of R are stretched one by one in plain loops
 ROUNDS = 8  # learnt in one pass over R, whose rows stay in the nearest cache meanwhile; passes end at absolute multiples
 SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
 SMALLEST_REMAINDER = 1e-7  # pivot² relative to its corner, below which a bordered R keeps fewer than about nine digits
@@ -231,8 +230,8 @@ def stretch(R: Matrix, c: Matrix, z: Vector, work: Matrix) -> None:
     r = z.size
     root, stretched, share, below = work[0], work[1], work[2], work[3]
     root[0] = 1.0
-    below[:] = 0.0
     for i in range(r):
+        below[i] = 0.0
         root[i + 1] = root[i] + z[i] * z[i]
     for i in range(r + 1):  # apart from the sum, so that roots and divisions use vector registers
         root[i] = np.sqrt(root[i])
@@ -246,15 +245,6 @@ def stretch(R: Matrix, c: Matrix, z: Vector, work: Matrix) -> None:
             x = c[o, i]
             c[o, i] = stretched[i] * x + share[i] * total
             total += z[i] * x
-    if r <= FEW:
-        for k in range(r):
-            i = r - 1 - k
-            t, u, zi = stretched[i], share[i], z[i]
-            for j in range(i, r):
-                x = R[i, j]
-                R[i, j] = t * x + u * below[j]
-                below[j] += zi * x
-        return
     i = r - 1
     while i > 0:
         above = (stretched[i - 1], share[i - 1], z[i - 1])
