@@ -72,7 +72,7 @@ learnable = supported.learnable
 def stream(config: onkel.ROMMA) -> tuple[Array, Array, Array]:
     """The stream of passive_aggressive.py, but that it begins with a row to learn, the same of the other class, and half of it.
 
-    Where no f tells the classes apart, the coefficients grow as 1/Π(1 − f²/kN) up to the limit: LINEAR gets labels that some f does.
+    Where no f tells the classes apart, f grows up to the limit: LINEAR gets labels that some f does.
     """
     X, y, weight = passive_aggressive.stream(config)
     X[:3] = [[1.0], [1.0], [0.5]]

@@ -12,8 +12,8 @@ learnt, O(dim) for `Linear()`, O(m) for any other; O(m) memory.
 
 Li & Long (2002), The relaxed online maximum margin algorithm, Machine Learning.
 
-Departs from the paper: a row is passed over, and counted, where the new f would have k‖f‖² > 1e6. Of N, which is kept from row to row,
-1e-16 k N is rounding; and where no f has a margin on all rows, f would grow for ever. So is a row along f or against it,
+Departs from the paper: a row is passed over, and counted, where the new f would have k‖f‖² > 1e6. Of N, which is kept from row to
+row, 1e-16 k N is rounding; and where no f has a margin on all rows, f would grow for ever. So is a row along f or against it,
 D ≤ 1e-12 k N, which asks for an f of any length.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
