@@ -348,6 +348,9 @@ WHILE_WAITING = [
     more_rows,
     opened_early,
     other_width,
+    changed("waiting.X", (10, 0), np.nan),
+    changed("waiting.X", (10, 0), 1e60),
+    changed("waiting.y", (10, 0), 0.5),
 ]
 AFTERWARDS = [
     changed("domains", (0, 0), 1e9),
@@ -356,6 +359,8 @@ AFTERWARDS = [
     changed("waiting.X", (70, 0), 1.0),
     changed("waiting.weight", 70, 1.0),
     other_width,
+    fewer_rows,
+    more_rows,
 ]
 
 
@@ -446,6 +451,14 @@ def test_a_periodic_spline_begins_again(order: int) -> None:
     assert np.abs(scores - turned).max() <= 1e-9 * np.abs(scores).max()
     assert state.outside == other.outside == 0
     assert np.allclose(learner.predict(state, [[-1.0, 0.0]]), learner.predict(state, [[3.0, 4.0]]), rtol=1e-12, atol=0.0)
+
+
+@pytest.mark.parametrize("kind", WITH_KERNEL)
+def test_a_kernel_that_does_not_fit_the_columns_is_refused_at_once(kind: Any) -> None:
+    pair = Additive((Exponential(), Exponential()))
+    for kernel in (pair, pair + Gaussian(), Exponential(), Additive(Exponential(), products=((0, 3),))):
+        with pytest.raises(onkel.InputError, match=r"3 columns and there are 0 products|one column, got 3|needs column 3"):
+            kind(kernel=kernel).init(3)
 
 
 def test_a_period_must_be_given() -> None:

@@ -120,7 +120,7 @@ def test_memory_is_half_a_square_and_rounds_up_by_powers_of_two() -> None:
         sizes.append(onkel.nbytes(state))
         assert packed(t + 100) <= len(state.factor) <= 2 * packed(t + 100)
     assert sizes == sorted(sizes)
-    assert state.size == 1000
+    assert state.rows == 1000
 
 
 def test_a_ridge_below_rounding_is_raised_counted_and_said() -> None:
@@ -233,7 +233,7 @@ def test_a_kernel_that_is_not_positive_is_refused_and_leaves_no_trace() -> None:
         with pytest.raises(onkel.InputError, match="not positive semi-definite"):
             learner.learn(state, X, y)
         assert [np.asarray(value).any() for _, value, _ in leaves(state)][:3] == [False] * 3
-        assert state.size == 0
+        assert state.rows == 0
         assert len(before) == len(bits(state))
 
 
@@ -266,7 +266,7 @@ def test_a_config_validates_itself(change: dict[str, Any], message: str) -> None
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"size": 200}, "shorter than its size"),
+        ({"rows": 200}, "shorter than its rows"),
         ({"factor": np.zeros(8192)}, "factor"),
         ({"points": np.zeros((128, 3))}, "factor"),
         ({"targets": np.full((128, 1), 1e200)}, "targets"),

@@ -412,6 +412,11 @@ def test_what_insert_cannot_have_made_is_refused(spline_tree: Any, damage: Calla
         f.check(Spline(1, UNIT), MANY, None)
 
 
+def test_more_points_than_rows_are_refused(spline_tree: Any) -> None:
+    with pytest.raises(onkel.InputError, match="more points than it has seen rows"):
+        spline_tree.check(Spline(1, UNIT), MANY - 1, None)
+
+
 def test_trees_that_share_a_node_are_refused() -> None:
     kernel = Additive(Spline(1, UNIT))
     f = tree(kernel, TWO_LEVELS, dim=2)

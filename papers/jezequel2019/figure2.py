@@ -150,7 +150,7 @@ def size(learner: Any, state: Any) -> int:
     """The number of features, or of points kept."""
     if isinstance(learner, onkel.PKAWV | onkel.FOGD):
         return int(learner.features.size(state.dim))  # type: ignore[union-attr]
-    return len(state.span.points) if hasattr(state, "span") else int(state.size)
+    return len(state.span.points) if hasattr(state, "span") else int(state.rows)
 
 
 def measure(task: Task, seconds: float, progress: Progress) -> Result:

@@ -74,7 +74,7 @@ def stream(config: Any) -> tuple[Array, Array, Array]:
 def reached(config: Learner, state: Any) -> bool:
     """Whether every row is stored, copies too, and the clip, if any, was needed on either side."""
     X, y, weight = stream(config)
-    stored = state.size == np.count_nonzero(weight)
+    stored = state.rows == np.count_nonzero(weight)
     if isinstance(config, onkel.KernelAWV) or config.clip is None:
         return bool(stored)
     free = scores(replace(config, clip=None), X, y, weight)

@@ -129,6 +129,8 @@ class SortedBlocks(Function):
         )
         if any(np.any(array != 0) for array in behind):
             raise InputError("it has numbers where no point is")
+        if np.sum(self.length) > rows * len(self.roots):
+            raise InputError("it has more points than it has seen rows")
         inputs, largest = self.source(kernel, self.totals), max(1.0, float(np.max(np.abs(self.blocks[:, LISTS:]), initial=0.0)))
         blocks, nodes = np.zeros(self.used[0], np.int64), np.zeros(self.used[1], np.int64)
         sound = all(_is_sound(inputs, self.sum, c, blocks, nodes, largest) for c in range(len(self.roots)))
@@ -138,7 +140,6 @@ class SortedBlocks(Function):
 
 def empty(kernel: Kernel, dim: int) -> SortedBlocks:
     """No points yet, on rows of `dim` columns."""
-    _additive(kernel, dim).bases(dim)  # they must fit
     inputs, sides, powers, lines = _sizes(kernel, dim)
     roots, nodes = np.column_stack([np.arange(inputs), np.ones(inputs, np.int64)]), capacity(inputs)
     return SortedBlocks(

@@ -42,6 +42,9 @@ class Interval(Kernel):
     def line(self) -> Line:
         """Its kind and shape in `onkel.kernels.lists`, and how long its left, right and global lists are."""
 
+    def check_columns(self, dim: int) -> None:
+        self.alone(dim)
+
     @property
     def has_domains(self) -> bool:
         return self.domain != ANYWHERE
@@ -108,6 +111,9 @@ class Additive(Kernel):
     @cached_property
     def fallible(self) -> bool:  # type: ignore[override]
         return any(base.fallible for base in self._some)
+
+    def check_columns(self, dim: int) -> None:
+        self.bases(dim)
 
     @cached_property
     def has_domains(self) -> bool:

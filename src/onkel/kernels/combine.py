@@ -41,6 +41,10 @@ class Combination(Kernel):
     def fallible(self) -> bool:  # type: ignore[override]
         return any(part.fallible for part in self.parts)
 
+    def check_columns(self, dim: int) -> None:
+        for part in self.parts:
+            part.check_columns(dim)
+
     @property
     def has_domains(self) -> bool:
         return any(part.has_domains for part in self.parts)

@@ -38,6 +38,9 @@ class Kernel(ABC):
     def fill_diagonal(self, X: Matrix, out: Vector) -> None:
         """out[i] ← k(X[i], X[i]), for a block already checked."""
 
+    def check_columns(self, dim: int) -> None:  # noqa: B027  # most kernels take any number of columns
+        """Refuse rows of `dim` columns, where it cannot take them."""
+
     @property
     def has_domains(self) -> bool:
         """Whether an input lives on an interval."""

@@ -184,7 +184,9 @@ def _check(plain: Verbs, self: Any, state: State) -> None:
         fresh = plain.init(learner, state.dim, state.outputs)
         if kept and not all(np.array_equal(a, b) for (_, a, _), (_, b, _) in zip(leaves(fresh), leaves(state.inner), strict=True)):
             raise InputError("it has learnt before its domains were known")
-    if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
+        plain.learn(learner, fresh, waiting.X[:kept], waiting.y[:kept], waiting.weight[:kept])  # as when they came: it may refuse
+    inner, rows = state.inner, 0 if is_waiting(state) else state.rows
+    if (inner.dim, inner.outputs, inner.rows) != (state.dim, state.outputs, rows):
         raise InputError("its sizes do not agree")
     plain.check(learner, state.inner)
 

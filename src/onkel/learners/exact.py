@@ -54,7 +54,7 @@ class State:
     points: Matrix = growing(0)  # (capacity, dim)
     factor: Vector = growing(0)  # L, packed
     targets: Matrix = growing(0)  # (capacity, outputs)  v = L⁻¹y
-    size: int = 0  # rows learnt
+    rows: int = 0  # learnt so far
     clamped: int = 0  # times rounding made s negative and it was set to 0
     raised: int = 0  # rows whose ridge was lost beside k(x, x) and was raised to SMALLEST_RIDGE of it
     dim: int = 1
@@ -101,13 +101,13 @@ class Exact(ABC):
         """The state only ever gets longer, so nothing is learnt before `size` says so, after the last row."""
         own = self.kernel.diagonal(X)
         new = int(np.count_nonzero(weight))
-        check_room(self, 16 * packed(state.size + new), "PKAWVNystroem() keeps few rows, PKAWV() none")
+        check_room(self, 16 * packed(state.rows + new), "PKAWVNystroem() keeps few rows, PKAWV() none")
         scores = np.empty(Y.shape)
         at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # what a user's kernel sees must not depend on the cut
-        counts = (state.size, state.clamped, state.raised)
-        state.points, state.targets = grown(state.points, state.size + new), grown(state.targets, state.size + new)
-        state.factor = grown(state.factor, packed(state.size + new))
-        with written_behind((state.points, state.size), (state.targets, state.size), (state.factor, packed(state.size))):
+        counts = (state.rows, state.clamped, state.raised)
+        state.points, state.targets = grown(state.points, state.rows + new), grown(state.targets, state.rows + new)
+        state.factor = grown(state.factor, packed(state.rows + new))
+        with written_behind((state.points, state.rows), (state.targets, state.rows), (state.factor, packed(state.rows))):
             for start in range(0, len(X), at_once):
                 now = slice(start, start + at_once)
                 size, fresh = counts[0], X[now][weight[now] > 0.0]
@@ -117,7 +117,7 @@ class Exact(ABC):
                 if wrong >= 0:
                     raise InputError(f"{self.kernel!r} is not positive semi-definite: the rows up to {start + wrong} of X show it")
                 state.points[size : counts[0]] = fresh
-        state.size, state.clamped, state.raised = counts
+        state.rows, state.clamped, state.raised = counts
         return scores
 
     def widen(self, state: State, outputs: int) -> None:
@@ -133,11 +133,11 @@ class Exact(ABC):
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
-        if len(state.points) < state.size or len(state.targets) < state.size or len(state.factor) < packed(state.size):
-            raise InputError("its arrays are shorter than its size says")
-        points = state.points[: state.size]
+        if len(state.points) < state.rows or len(state.targets) < state.rows or len(state.factor) < packed(state.rows):
+            raise InputError("its arrays are shorter than its rows say")
+        points = state.points[: state.rows]
         own = self.kernel.diagonal(points)
-        if not is_factor(state.factor, state.size, own, lambda a, b: self.kernel.values(points[a:b], points)):
+        if not is_factor(state.factor, state.rows, own, lambda a, b: self.kernel.values(points[a:b], points)):
             raise InputError("its factor is not one of its points' kernel matrix")
         if np.abs(state.targets).max(initial=0.0) > LARGEST_TARGET:
             raise InputError("its targets are beyond what labels can make")
