@@ -122,7 +122,7 @@ def _draw_curve(axes: Any, curve: Curve, column: Vector, band: tuple[float, floa
     elif len(values) > BINS:
         counts, edges = np.histogram(column, bins=BINS, range=(float(curve.x[0]), float(curve.x[-1])))
         values, width = 0.5 * (edges[1:] + edges[:-1]), float(edges[1] - edges[0])
-    heights = (band[1] - band[0]) * counts / max(1, *counts)
+    heights = (band[1] - band[0]) * counts / np.max(counts, initial=1)
     axes.bar(values, heights, width, band[0], color="0.82", linewidth=0)
 
 
