@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 DIGITS = 7  # of the numbers kept
+
+
+def main(
+    file: str, measured: Callable[[], Any], table: Callable[[Any], Iterable[str]], draw: Callable[[Any, Path], None] | None = None
+) -> None:
+    """A script's main: measure and keep, or read what was kept; then draw it and tell it."""
+    script, about = Path(file), sys.modules["__main__"].__doc__
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    again = f"measure nothing: write {script.stem}.md{' and .png' if draw else ''} again from {script.stem}.json"
+    parser.add_argument("--draw" if draw else "--tell", action="store_true", dest="again", help=again)
+    if not parser.parse_args().again:
+        keep(script, measured())
+    found = kept(script)
+    if draw:
+        draw(found, script.with_suffix(".png"))
+    publish(script, table(found))
 
 
 def keep(script: Path, found: Any) -> None:

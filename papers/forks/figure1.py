@@ -12,7 +12,6 @@ Takes eight minutes. Writes figure1.png, figure1.json and figure1.md.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -29,7 +28,7 @@ from onkel.linalg.eigen import leading, updated
 from papers.data import raw
 from papers.forks.contenders import Array, Setting, forks, last_label, majority, play
 from papers.plots import BLUE, GREEN, RED, key, panels, save, ticks
-from papers.results import keep, kept, publish, spread
+from papers.results import main, spread
 
 THETAS = [0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005]
 TICKS = [0.5, 0.1, 0.02, 0.005, 0.001]
@@ -175,17 +174,5 @@ def draw(found: dict[str, Any], path: Path) -> None:
     save(figure, path, keys, 3)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draw", action="store_true", help="measure nothing: draw figure1.json again")
-    options = parser.parse_args()
-    here = Path(__file__)
-    if not options.draw:
-        keep(here, measured())
-    found = kept(here)
-    draw(found, here.with_suffix(".png"))
-    publish(here, table(found))
-
-
 if __name__ == "__main__":
-    main()
+    main(__file__, measured, table, draw)

@@ -15,7 +15,6 @@ Takes about three minutes. Writes figure3.png, figure3.json and figure3.md.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,7 +30,7 @@ from threadpoolctl import threadpool_limits
 import onkel
 from onkel.linalg.eigen import leading, tisvd, updated
 from papers.plots import BLACK, BLUE, GREEN, ORANGE, PINK, RED, key, panels, save, ticks
-from papers.results import keep, kept, publish
+from papers.results import main
 
 Array = NDArray[np.float64]
 Triplets = tuple[Array, Array, Array]  # U, values, V
@@ -235,17 +234,5 @@ def draw(found: dict[str, Any], path: Path) -> None:
     save(figure, path, keys, 2)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draw", action="store_true", help="measure nothing: draw figure3.json again")
-    options = parser.parse_args()
-    here = Path(__file__)
-    if not options.draw:
-        keep(here, measure())
-    found = kept(here)
-    draw(found, here.with_suffix(".png"))
-    publish(here, table(found))
-
-
 if __name__ == "__main__":
-    main()
+    main(__file__, measure, table, draw)

@@ -15,10 +15,8 @@ table2.md; takes a quarter of an hour.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +37,7 @@ from papers.forks.tables import (
     side_by_side,
     with_equal_bytes,
 )
-from papers.results import keep, kept, publish
+from papers.results import main
 
 SETS = {"german": None, "svmguide3": 1243, "spambase": None, "cod-rna": None, "w7a": None, "ijcnn1": None}  # rows taken; None: all
 SMALL = 10_000  # so many rows have half the budget
@@ -187,15 +185,5 @@ def _comparison(found: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tell", action="store_true", help="measure nothing: write table2.md from table2.json again")
-    options = parser.parse_args()
-    here = Path(__file__)
-    if not options.tell:
-        keep(here, measured())
-    publish(here, table(kept(here)))
-
-
 if __name__ == "__main__":
-    main()
+    main(__file__, measured, table)

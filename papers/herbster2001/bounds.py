@@ -8,7 +8,6 @@ Writes bounds.png, bounds.json and bounds.md.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from onkel.kernels import Kernel
 from onkel.measure.bounds import constrained_projection, projection
 from papers.herbster2001.streams import EPSILON, KERNELS, Stream, agreeing, losses
 from papers.plots import BLUE, GREEN, ORANGE, RED, key, panels, save
-from papers.results import keep, kept, publish, spread
+from papers.results import main, spread
 
 ROWS, STRETCHES, SEEDS, LATER = 2_000, 5, 10, 100
 STARTS = [0, *np.unique(np.round(np.geomspace(1, ROWS - 1, 40)).astype(int)).tolist()]
@@ -172,17 +171,5 @@ def positive(values: list[float]) -> Any:
     return np.where(each > 1e-9, each, np.nan)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draw", action="store_true", help="measure nothing: draw bounds.json again")
-    options = parser.parse_args()
-    here = Path(__file__)
-    if not options.draw:
-        keep(here, measured())
-    found = kept(here)
-    draw(found, here.with_suffix(".png"))
-    publish(here, table(found))
-
-
 if __name__ == "__main__":
-    main()
+    main(__file__, measured, table, draw)

@@ -7,10 +7,8 @@ squares. Writes learners.json and learners.md.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ from rich.progress import track
 
 import onkel
 from onkel.kernels import Kernel
-from papers.results import keep, kept, publish
+from papers.results import main
 
 DIM = 4
 KERNELS: dict[str, tuple[Kernel, list[int]]] = {
@@ -69,15 +67,5 @@ def table(found: dict[str, Any]) -> Iterator[str]:
         yield ""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tell", action="store_true", help="measure nothing: write learners.md again from learners.json")
-    options = parser.parse_args()
-    here = Path(__file__)
-    if not options.tell:
-        keep(here, measured())
-    publish(here, table(kept(here)))
-
-
 if __name__ == "__main__":
-    main()
+    main(__file__, measured, table)

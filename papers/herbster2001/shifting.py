@@ -9,7 +9,6 @@ rows later. Writes shifting.png, shifting.json and shifting.md.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from onkel.kernels import Kernel
 from onkel.measure.bounds import constrained_projection
 from papers.herbster2001.streams import DIM, EPSILON, KERNELS, Array, Stream, agreeing, losses
 from papers.plots import BLUE, GREEN, ORANGE, PINK, RED, key, panels, save
-from papers.results import keep, kept, publish
+from papers.results import main
 
 ROWS, NOISE, SEEDS, WINDOW, RECOVERED = 2_000, 10.0, 5, 100, 0.01
 STRETCHES = ("u₁", "u₂", "noise", "u₃", "u₄")
@@ -184,17 +183,5 @@ def draw(found: dict[str, Any], path: Path) -> None:
     save(figure, path, [key(name, colour, dashes) for name, (_, colour, dashes) in RADII.items()], 3)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draw", action="store_true", help="measure nothing: draw shifting.json again")
-    options = parser.parse_args()
-    here = Path(__file__)
-    if not options.draw:
-        keep(here, measured())
-    found = kept(here)
-    draw(found, here.with_suffix(".png"))
-    publish(here, table(found))
-
-
 if __name__ == "__main__":
-    main()
+    main(__file__, measured, table, draw)
