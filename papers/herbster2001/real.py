@@ -149,7 +149,7 @@ def contenders(of: Problem) -> dict[str, tuple[Array, Choices]]:
         "NORMA": lambda kernel: descents(kernel, of),
     }
     found = {f"{way}, {what}": (of.X, make(kernel)) for way, make in ways.items() for what, kernel in kernels(of).items()}
-    unknown = onkel.Additive(tuple(replace(base, domain=None) for base in of.bases))
+    unknown = onkel.Additive(tuple(base if base.wraps else replace(base, domain=None) for base in of.bases))
     found[f"NORMA, splines, domains of the first {FIRST} rows"] = of.X, descents(unknown, of)
     line, linear = mapped(of), onkel.Linear()
     found |= {f"{way}, linear": (line, make(linear)) for way, make in ways.items() if "Delta" not in way}
