@@ -33,7 +33,7 @@ LARGEST_EXPONENT = 0.15
 KERNELS: dict[str, onkel.kernels.Interval] = {
     "Spline(order=1)": onkel.Spline(1, (0.0, 1.0)),
     "Spline(order=3)": onkel.Spline(3, (0.0, 1.0)),
-    "PeriodicSpline(order=2)": onkel.PeriodicSpline(2, (0.0, 1.0)),
+    "PeriodicSpline(order=2)": onkel.PeriodicSpline((0.0, 1.0)),
     "Exponential(rate=10)": onkel.Exponential(10.0),
 }
 

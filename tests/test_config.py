@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import onkel
 from onkel import PKAWV, Basis, Constant, CustomKernel, Fourier, Identity, InputError, Standardize, Taylor, parse
 from onkel.features import Chain
+from onkel.features.mercer import System
 from onkel.kernels import Gaussian, Laplacian, Linear, Polynomial
 from onkel.losses import Hinge
 from onkel.persist import from_json, to_json
@@ -40,10 +41,12 @@ REQUIRED: dict[str, Any] = {
     "both": ruler,
     "coef": (1 / 3, -0.0),
     "base": (onkel.Spline(2), onkel.Exponential(1 / 3)),
+    "domain": (1 / 3, 2.0),
     "kernel": Gaussian(1 / 3) + Linear() * Polynomial(3),
     "points": ((0.1, 2.0), (1 / 3, -1.0)),
     "stages": (Standardize(), Taylor(1) + Identity()),
 }  # of fields without a default
+SYSTEMS = {"base": (onkel.Cosine(), onkel.Hermite(1 / 3))}
 
 CLASSES: list[Any] = [
     kind
@@ -55,14 +58,18 @@ ODD: list[Any] = [
     0, 1, 2, 3, 17, 1000, 2**62, 0.0, 0.1 + 0.2, 1 / 3, 0.999999, 1e-17, 1e22, 5e-324, -0.0, True, False, None,
     Hinge(), onkel.Kors(1 / 3),
     Gaussian(1 / 3) + Linear() * Linear(), Taylor(0, 1e-30), (Standardize(), Taylor(1) + Identity()), (Fourier(1),),
-    (1 / 3, 2.0), ((0, 1), (2, 2)),
+    ((0, 1), (2, 2)), onkel.Cosine((1 / 3, 2.0)),
 ]  # fmt: skip
 
 
 def base(kind: type) -> Any:
     fields = dataclasses.fields(kind)
     needed = [f.name for f in fields if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING]
-    return kind(**{name: REQUIRED[name] for name in needed})
+    return kind(**{name: required(kind)[name] for name in needed})
+
+
+def required(kind: type) -> dict[str, Any]:
+    return REQUIRED | (SYSTEMS if issubclass(kind, System) else {})
 
 
 def variants(kind: type) -> Iterator[Any]:
@@ -70,7 +77,7 @@ def variants(kind: type) -> Iterator[Any]:
     yield base(kind)
     for field in dataclasses.fields(kind):
         taken = 0
-        for value in [REQUIRED[field.name]] if field.name in REQUIRED else ODD:
+        for value in [required(kind)[field.name]] if field.name in REQUIRED else ODD:
             try:
                 changed = dataclasses.replace(base(kind), **{field.name: value})
             except InputError:

@@ -443,7 +443,7 @@ def test_products_have_domains_too() -> None:
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_a_periodic_spline_begins_again(order: int) -> None:
     """Whole periods away, the same scores; and nothing is outside."""
-    learner: Any = onkel.TubeProjection(Additive(PeriodicSpline(order, (-1.0, 3.0))))
+    learner: Any = onkel.TubeProjection(Additive(PeriodicSpline((-1.0, 3.0), order)))
     X, y, _ = stream(learner)
     turns = 4.0 * np.random.default_rng(0).integers(-5, 6, X.shape)
     state, other = learner.init(2), learner.init(2)
@@ -464,7 +464,7 @@ def test_a_kernel_that_does_not_fit_the_columns_is_refused_at_once(kind: Any) ->
 def test_a_period_must_be_given() -> None:
     """Hours from 0 to 23 would make a period of 23."""
     with pytest.raises(onkel.InputError, match=r"domain must be one period, such as domain=\(0\.0, 24\.0\)"):
-        PeriodicSpline()
+        PeriodicSpline(None)
 
 
 @pytest.mark.parametrize("order", [1, 2, 5])
@@ -472,7 +472,7 @@ def test_a_periodic_curve_is_learnt_in_one_pass(order: int) -> None:
     """What varies is no small part of the kernel, whatever the order."""
     hours = np.random.default_rng(0).uniform(0.0, 48.0, (2000, 1))
     y = np.sin(hours[:, 0] * np.pi / 12.0)
-    learner: Any = onkel.TubeProjection(PeriodicSpline(order, (0.0, 24.0)), epsilon=0.05)
+    learner: Any = onkel.TubeProjection(PeriodicSpline((0.0, 24.0), order), epsilon=0.05)
     scores = learner.learn(learner.init(1), hours, y)
     assert np.mean((scores - y)[1000:] ** 2) < 0.01
 

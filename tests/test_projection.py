@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 
 ROWS = 80 if compiler_off else 500
 WIDE, UNIT = (-3.0, 3.0), (0.0, 1.0)
-MIXED = Additive((Spline(2, WIDE), Exponential(0.5), PeriodicSpline(2, WIDE), Brownian((-9.0, 9.0))), products=((0, 1),))
+MIXED = Additive((Spline(2, WIDE), Exponential(0.5), PeriodicSpline(WIDE, 2), Brownian((-9.0, 9.0))), products=((0, 1),))
 KERNELS = [Additive(Spline(1, WIDE)), Additive(Exponential()), MIXED, Additive(Spline(0, WIDE)) + Delta(0.1), Linear()]
 every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: repr(kernel)[:40])
 
@@ -157,7 +157,7 @@ def test_a_users_own_kernel_gives_the_same(learner: Any) -> None:
 
 # what an update promises
 
-ONE_COLUMN = [Spline(1, UNIT), Spline(3, UNIT), Brownian(UNIT), PeriodicSpline(1, UNIT), Exponential(4.0), Gaussian(width=0.2)]
+ONE_COLUMN = [Spline(1, UNIT), Spline(3, UNIT), Brownian(UNIT), PeriodicSpline(UNIT, 1), Exponential(4.0), Gaussian(width=0.2)]
 SEVERAL = [*KERNELS, slow(MIXED), Gaussian()]
 
 
@@ -259,6 +259,19 @@ def test_romma_keeps_its_norm_where_no_f_fits_all_rows(aggressive: bool) -> None
     assert learner.notes(state)[0].startswith(f"{state.passed[0]} rows were passed over")
 
 
+@pytest.mark.parametrize("aggressive", [False, True])
+def test_romma_learns_after_a_short_row(aggressive: bool) -> None:
+    """One row of length 1e-3 makes f a thousand times as long, for ever, which costs no digits."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(500, 3))
+    y = np.where(X @ [1.0, -2.0, 0.5] >= 0.0, 1.0, -1.0)
+    X += 0.3 * y[:, None] * [1.0, -2.0, 0.5]
+    X[0] *= 1e-3 / np.linalg.norm(X[0])
+    state, scores = learnt(onkel.ROMMA(Linear(), aggressive), X, y)
+    assert np.sum(onkel.measure.mistakes(scores, y)) <= 20
+    assert state.passed[0] == 0
+
+
 # the Adatron
 
 
@@ -319,7 +332,7 @@ def test_many_passes_end_at_the_support_vector_machine(kernel: Kernel) -> None:
 # bounds
 
 STREAMS, STREAM_ROWS, EPSILON = 200, 60, 0.1
-BOUNDED = [*KERNELS, Gaussian(), Additive(PeriodicSpline(1, WIDE))]
+BOUNDED = [*KERNELS, Gaussian(), Additive(PeriodicSpline(WIDE, 1))]
 both = pytest.mark.parametrize("kind", [onkel.MarginProjection, onkel.TubeProjection])
 
 

@@ -21,6 +21,7 @@ from onkel.kernels import Additive, Bases, Brownian, Delta, Exponential, Kernel,
 from onkel.state import copied
 from tests.laws.cases import bits
 from tests.oracle.additive import gram
+from tests.oracle.supported import inner
 
 Array = NDArray[np.float64]
 
@@ -64,11 +65,11 @@ RANK_ONE = Bases(None, None, square_root)
 ONE_COLUMN: list[Kernel] = [
     *[Spline(order, UNIT) for order in range(6)],
     Brownian(UNIT),
-    *[PeriodicSpline(order, UNIT) for order in range(1, 6)],
+    *[PeriodicSpline(UNIT, order) for order in range(1, 6)],
     Exponential(0.5), Exponential(5000.0), MATERN, CUBIC, RANK_ONE,
     Spline(1, UNIT) + Delta(0.3),
 ]  # fmt: skip
-MIXED: tuple[Any, ...] = (Spline(2, UNIT), Exponential(3.0), PeriodicSpline(2, (0.2, 0.9)), Brownian((-0.1, 0.8)), Exponential())
+MIXED: tuple[Any, ...] = (Spline(2, UNIT), Exponential(3.0), PeriodicSpline((0.2, 0.9), 2), Brownian((-0.1, 0.8)), Exponential())
 TWO_COLUMNS: list[Kernel] = [
     Additive(Spline(1, UNIT)),
     Additive(Exponential(2500.0)),
@@ -149,7 +150,7 @@ def test_thousands_of_points_on_three_levels_equal_the_naive_sum(kernel: Kernel,
 
 
 @pytest.mark.parametrize("name", ARRANGEMENTS)
-@pytest.mark.parametrize("kernel", [Spline(2, UNIT), Exponential(5000.0), MATERN, PeriodicSpline(3, UNIT)], ids=repr)
+@pytest.mark.parametrize("kernel", [Spline(2, UNIT), Exponential(5000.0), MATERN, PeriodicSpline(UNIT, 3)], ids=repr)
 def test_however_the_keys_come(kernel: Kernel, name: str) -> None:
     rows = 300 if compiler_off else 4000
     X, pair = arranged(name, rows, 1), Pair(kernel, 1)
@@ -530,6 +531,73 @@ def test_a_learner_that_forgets_fast_stays_small_and_the_same_however_it_is_cut(
     assert scores[-200:] == pytest.approx([naive(learner, X[:t], y[:t], X[t]) for t in range(MANY - 200, MANY)], abs=1e-10)
 
 
+@pytest.mark.parametrize(
+    "kernel", [Additive(Exponential()), Additive(Spline(2, UNIT)), Additive(Exponential()) + Delta(0.5)], ids=repr
+)
+def test_a_row_is_scored_as_predicted_when_others_leave_before_it(kernel: Kernel) -> None:
+    rows, own = 800 if compiler_off else 6000, float(np.max(kernel.diagonal(np.ones((1, 2)))))
+    learner = onkel.NORMA(kernel, onkel.Square(), step=0.5 / own, lam=own * (2.0 - (1e-3 if compiler_off else 1.0)))
+    X = np.random.default_rng(8).random((rows, 2))
+    state, left, before = learner.init(2), 0, 0
+    tree: Any = lambda: getattr(inner(state).support, "curves", inner(state).support)  # noqa: E731
+    for x, y in zip(X[:, None], X[:, :1], strict=True):
+        assert learner.predict(state, x).tobytes() == learner.learn(state, x, y[0] - 0.5).tobytes()
+        keys = int(np.sum(tree().length))
+        left, before = left + (keys < before), keys
+    assert left >= 2
+
+
+def test_a_state_of_which_nothing_is_left_can_be_saved(tmp_path: Path) -> None:
+    """Sums and coefficients lose their last digits differently, on their way to 0."""
+    learner = onkel.NORMA(Exponential(), onkel.EpsilonInsensitive(0.1), step=0.25, lam=2.0)
+    rng = np.random.default_rng(0)
+    for n in range(200, 300, 4):
+        state = learner.init(1)
+        learner.learn(state, rng.random((n, 1)), rng.choice([-1.0, 1.0], n))
+        learner.learn(state, rng.random((1300, 1)), np.zeros(1300))
+        onkel.save(tmp_path / "nothing.onkel", learner, state)
+        assert bits(onkel.load(tmp_path / "nothing.onkel")[1]) == bits(state)
+
+
+@pytest.mark.once
+def test_points_that_stay_may_need_more_nodes_than_there_were() -> None:
+    """Keys that fill every node, and of which the first half dies: those that stay come in order, and leave nodes half full."""
+    kernel, (keys, half) = Exponential(1e6), dense_keys()
+    pair = Pair(kernel, 1)
+    pair.insert(keys[:half, None], np.ones(half))
+    pair.shrink(0.0)
+    pair.insert(keys[half:, None], np.random.default_rng(0).normal(size=len(keys) - half))
+    f: Any = pair.f
+    assert np.sum(f.length) == len(keys)
+    assert half > 0.45 * len(keys)
+    rng = np.random.default_rng(1)
+    while np.sum(f.length) >= len(pair.X):  # nobody has left
+        pair.insert(rng.uniform(0.0, keys.max(), (10, 1)), np.ones(10))
+    f.check(kernel, len(pair.X), None)
+    assert pair.agrees_at(keys[::2000, None])
+
+
+def dense_keys() -> tuple[Array, int]:
+    """Such that blocks and nodes become nearly full: sorted keys, which leave them half full, then keys between them; and how many
+    there were when room was made the last time."""
+    pair, grew = Pair(Exponential(1e6), 1), 0
+    f: Any = pair.f
+    while f.used[1] < 29:
+        pair.insert(np.arange(float(len(pair.X)), len(pair.X) + 500.0)[:, None], np.ones(500))
+    room = True
+    while room:
+        room = False
+        for node in f.children[f.roots[0, 0], : f.children[f.roots[0, 0], FAN]]:
+            for block in f.children[node, : f.children[node, FAN]].copy():
+                if f.length[block] < BLOCK or f.children[node, FAN] < FAN - 1:
+                    known = f.blocks[block, KEY, : f.length[block]]
+                    widest = int(np.argmax(np.diff(known)))
+                    held, room = len(f.blocks), True
+                    pair.insert(np.array([[0.5 * (known[widest] + known[widest + 1])]]), np.ones(1))
+                    grew = len(pair.X) if len(f.blocks) > held else grew
+    return pair.X[:, 0], grew
+
+
 def naive(learner: Any, X: Array, y: Array, x: Array) -> float:
     """Its score of x after these rows, of which the last sixty are all that is left of f."""
     a: list[float] = []
@@ -584,7 +652,7 @@ def test_equal_keys_on_both_sides_of_a_split() -> None:
 LEARNERS = [
     onkel.MarginProjection(Additive(Spline(1, (-2.0, 2.0))), radius=1.5),
     onkel.PassiveAggressive(Additive((Exponential(2.0), MATERN))),
-    onkel.NORMA(Additive(PeriodicSpline(2, (-1.0, 1.0)), products=((0, 1),)) + Delta(0.1), lam=0.2),
+    onkel.NORMA(Additive(PeriodicSpline((-1.0, 1.0), 2), products=((0, 1),)) + Delta(0.1), lam=0.2),
     onkel.KernelAdatron(Additive(Brownian((-3.0, 3.0))) + Delta(0.2)),
 ]
 

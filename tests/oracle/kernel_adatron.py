@@ -53,7 +53,7 @@ STAGES = {
     onkel.KernelAdatron(kernel=onkel.Additive(onkel.Spline(order=2)), step=1.5, aggressiveness=0.3): ALL,
     onkel.KernelAdatron(kernel=onkel.Additive(onkel.Exponential(rate=2.0)), aggressiveness=0.1): ALL,
     onkel.KernelAdatron(kernel=onkel.Additive(onkel.Brownian(domain=(-0.5, 2.0))), aggressiveness=0.5): ALL | {"impossible"},
-    onkel.KernelAdatron(kernel=MIXED + onkel.Delta(0.1), aggressiveness=0.1): ALL,
+    onkel.KernelAdatron(kernel=MIXED + onkel.Delta(0.1), aggressiveness=0.1): ALL - {"again at 0"},
     onkel.KernelAdatron(kernel=onkel.Linear(), aggressiveness=0.1): ALL - {"again at 0"} | {"impossible"},
     onkel.KernelAdatron(kernel=onkel.Gaussian(width=1.5)): ALL,
 }

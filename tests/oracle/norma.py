@@ -40,8 +40,10 @@ def scores(learner: onkel.NORMA, X: Array, y: Array, weight: Array | None = None
 
 
 FADING = onkel.NORMA(kernel=onkel.Gaussian(width=2.0), step=0.5, lam=0.16)
+FORGETFUL = onkel.NORMA(kernel=onkel.Additive(onkel.Exponential()), loss=onkel.Square(), step=1 / 6, lam=5.99999)
 STAGES = {
     FADING: {"added", "decayed"},
+    FORGETFUL: {"added"},
     onkel.NORMA(kernel=onkel.Gaussian(width=1.5), loss=onkel.Square(), lam=0.05, budget=60): {"added", "dropped"},
     onkel.NORMA(kernel=onkel.Laplacian(width=3.0), loss=onkel.Logistic(), step=1.0, lam=0.005): {"added"},
     onkel.NORMA(kernel=onkel.Gaussian(width=1.5), loss=onkel.EpsilonInsensitive(0.2), step=0.3, lam=0.1, budget=50): {
@@ -66,5 +68,20 @@ def folded(state: Any, scale: float) -> bool:
 def reached(config: onkel.NORMA, state: Any) -> bool:
     """Whether the stream visited each stage, and the points are those that it should be."""
     ran = run(config, *stream(config))
+    if config == FORGETFUL:  # of the points that have shrunk to 0 the first have left
+        X, _, weight = stream(config)
+        return supported.counted(state, ran, STAGES[config]) and np.sum(state.support.length) < sum(map(different, X[weight > 0].T))
     scaled = config != FADING or folded(state, (1 - config.step * config.lam) ** len(ran.did))
     return supported.visited(state, ran, STAGES[config]) and scaled
+
+
+def different(column: Array) -> int:
+    return len(np.unique(column))
+
+
+def learnable(learner: onkel.NORMA) -> tuple[Array, Array]:
+    """A function of the kernel's space; where only the last row is remembered, one that has hardly changed since."""
+    if learner != FORGETFUL:
+        return supported.learnable(learner)
+    t = np.arange(1000.0)
+    return np.column_stack([t / 1000, np.sin(t / 100), np.cos(t / 100)]), np.sin(t / 50)

@@ -19,6 +19,11 @@ class Function(ABC):
     def sum(self) -> Any:
         """The named tuple that compiled code knows it by."""
 
+    @property
+    @abstractmethod
+    def has_room(self) -> bool:
+        """Whether another point would fit."""
+
     @abstractmethod
     def make_room(self, kernel: Kernel) -> None:
         """Longer arrays, where another point would not fit."""

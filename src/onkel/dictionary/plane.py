@@ -31,6 +31,10 @@ class Plane(Function):
     def sum(self) -> Slope:
         return Slope(self.weights, self.scale)
 
+    @property
+    def has_room(self) -> bool:
+        return True
+
     def make_room(self, kernel: Kernel) -> None:
         """There is always room."""
 

@@ -7,8 +7,8 @@ sums of the children left and right of the way, and to add the points of one blo
 
     evaluate    f(x)
     join        one more point: a key in each coordinate; equal keys become one
-    shrink      f ← c f, by the scale ρ alone; before it becomes too small or too large it is folded into all coefficients, which is
-                so rare, and points that have shrunk to exactly 0 so soon leave, that it adds O(1) to a row
+    shrink      f ← c f, by the scale ρ alone; before it becomes too small or too large it is folded into all coefficients, and
+                points that have shrunk to exactly 0 leave. Unless f shrinks by many powers of ten at once, that adds O(1) to a row
 
 A child that is full is split in two on the way down, and what its parent knows of it is summed anew: O(log m) in the worst case
 too. No sum is the difference of two others, which would lose digits. Where the kernel decays, a sum is anchored at the key next to
@@ -42,6 +42,7 @@ SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100  # of ρ; to fold it costs O(m), s
 KEY, COEF, LISTS = range(3)  # lines of a block: keys, coefficients, and the lists of a user's kernel from here on
 CANCELLED = 1e-3  # of what is added to a key: where less is left, the sums above it have lost digits
 SUM_TOLERANCE = 1e-6  # of a sum computed anew
+NOTHING = 1e-290  # what has shrunk to this has no digits left, in a sum as in a coefficient
 FIRST, LAST, SUMS = range(3)  # lines of a node: the first and last key of each child, and its sums from here on
 
 
@@ -81,9 +82,14 @@ class SortedBlocks(Function):
     def sum(self) -> Curves:
         return Curves(self.blocks, self.nodes, self.children, self.length, self.roots, self.totals, self.used, self.scale)
 
+    @property
+    def has_room(self) -> bool:
+        blocks, nodes = needed(self.roots, self.used)
+        return bool(blocks <= len(self.blocks) and nodes <= len(self.nodes))
+
     def make_room(self, kernel: Kernel) -> None:
         """Longer arrays, where another point would not fit. Where every second one has shrunk to 0, those leave first."""
-        if not has_room(self.sum):
+        if not self.has_room:
             keys, dead = np.sum(self.length), np.sum(self.length) - np.count_nonzero(self.blocks[:, COEF])
             if 2 * dead > keys:
                 self._leave_out_the_dead(kernel)
@@ -92,8 +98,12 @@ class SortedBlocks(Function):
         self.nodes, self.children = grown(self.nodes, nodes), grown(self.children, nodes)
 
     def _leave_out_the_dead(self, kernel: Kernel) -> None:
-        """The trees anew, of the points whose coefficient is not 0, in arrays as long as these need."""
-        blank = {name: np.zeros_like(getattr(self, name)) for name in ("nodes", "children", "blocks", "length")}
+        """The trees anew, of the points whose coefficient is not 0, in arrays as long as these need. Keys that come in order leave
+        every block and node half full, or less at the end: they may need more of them than there were."""
+        most = int(np.count_nonzero(self.blocks[:, COEF])) // (BLOCK // 2) + len(self.roots)
+        blocks, nodes = capacity(most), capacity(2 * most + len(self.roots))
+        sizes = {"blocks": blocks, "length": blocks, "nodes": nodes, "children": nodes}
+        blank = {name: np.zeros((size, *getattr(self, name).shape[1:]), getattr(self, name).dtype) for name, size in sizes.items()}
         new = replace(empty(kernel, _columns(kernel, len(self.roots))), **blank)
         _replant(self.source(kernel, self.totals), self.sum, new.sum)
         blocks, nodes = map(int, new.used)
@@ -373,6 +383,8 @@ def _replant(inputs: Inputs, old: Curves, new: Curves) -> None:
     x, lower, upper = np.zeros(1 + 2 * d + inputs.powers), np.zeros(d), np.zeros(d)
     for c in range(old.roots.shape[0]):
         line = inputs.table[c]
+        for j in range(d):
+            lower[j] = upper[j] = 0.0
         for at in _leaves(old, c):
             block = old.blocks[at]
             for i in range(old.length[at]):
@@ -542,7 +554,7 @@ def _is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: 
             if np.any(f.nodes[at, :, n:] != 0.0) or np.any(f.children[at, n:FAN] != 0):
                 return False
             for i in range(n):
-                if not _is_summary(inputs, f, c, at, i, height - depth, SUM_TOLERANCE * largest * weight):
+                if not _is_summary(inputs, f, c, at, i, height - depth, largest * (SUM_TOLERANCE * weight + NOTHING)):
                     return False
             depth -= 1
         elif depth + 1 < height:
@@ -567,7 +579,7 @@ def _is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: 
                     power *= key
     for r in range(totals.size):
         asked, own = r < inputs.table[c, POWERS], inputs.table[c, KIND] != GIVEN
-        if asked and own and not abs(f.totals[c, r] - totals[r]) <= SUM_TOLERANCE * weight:
+        if asked and own and not abs(f.totals[c, r] - totals[r]) <= SUM_TOLERANCE * weight + NOTHING:
             return False
         if not asked and f.totals[c, r] != 0.0:
             return False

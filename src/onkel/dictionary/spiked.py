@@ -51,6 +51,10 @@ class Spiked(Function):
     def sum(self) -> Spikes:
         return Spikes(self.curves.sum, self.table.table)
 
+    @property
+    def has_room(self) -> bool:
+        return self.curves.has_room and bool(row_table.has_room(self.table.table))
+
     def make_room(self, kernel: Kernel) -> None:
         """Longer arrays, where another point would not fit."""
         self.curves.make_room(parts(kernel)[0])

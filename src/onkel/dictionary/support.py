@@ -70,6 +70,10 @@ class Support(Function):
         """The points in use, one a row."""
         return np.ascontiguousarray(self.points[:, : self.size[0]].T)
 
+    @property
+    def has_room(self) -> bool:
+        return bool(self.size[0] < len(self.coef))
+
     def make_room(self, kernel: Kernel) -> None:
         """Longer arrays, where another point would not fit."""
         size = int(self.size[0]) + 1

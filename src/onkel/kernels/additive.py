@@ -112,9 +112,6 @@ class Additive(Kernel):
     def fallible(self) -> bool:  # type: ignore[override]
         return any(base.fallible for base in self._some)
 
-    def check_columns(self, dim: int) -> None:
-        self.bases(dim)
-
     @cached_property
     def has_domains(self) -> bool:
         return any(base.has_domains for base in self._some)
@@ -127,16 +124,18 @@ class Additive(Kernel):
     def _some(self) -> tuple[Interval, ...]:
         return self.base if isinstance(self.base, tuple) else (self.base,)
 
-    def bases(self, dim: int) -> tuple[Interval, ...]:
-        """The kernel of each input of rows of `dim` columns."""
-        inputs = dim + len(self.products)
+    def check_columns(self, dim: int) -> None:
         if wrong := [pair for pair in self.products if max(pair) >= dim]:
             raise InputError(f"Additive: the product {wrong[0]} needs column {max(wrong[0])}, and X has columns 0 to {dim - 1}")
-        if isinstance(self.base, tuple) and len(self.base) != inputs:
+        if isinstance(self.base, tuple) and len(self.base) != dim + len(self.products):
             raise InputError(
                 f"Additive: X has {dim} columns and there are {len(self.products)} products, got {len(self.base)} bases"
             )
-        return self.base if isinstance(self.base, tuple) else (self.base,) * inputs
+
+    def bases(self, dim: int) -> tuple[Interval, ...]:
+        """The kernel of each input of rows of `dim` columns."""
+        self.check_columns(dim)
+        return self.base if isinstance(self.base, tuple) else (self.base,) * (dim + len(self.products))
 
     def inputs(self, X: Matrix) -> Matrix:
         """The columns of X, then the products."""
@@ -146,12 +145,7 @@ class Additive(Kernel):
         return dim + len(self.products)
 
     def domains(self, X: Matrix) -> Matrix:
-        """The range of each input in these rows; around a single value, one half to each side."""
-        inputs = self.inputs(X)
-        low, high = inputs.min(axis=0), inputs.max(axis=0)
-        narrow = ~(high - low > 0.0)
-        ends = [np.where(narrow, low - _margin(low), low), np.where(narrow, high + _margin(high), high)]
-        return np.column_stack(ends).clip(-LARGEST_INPUT, LARGEST_INPUT)
+        return ranges(self.inputs(X))
 
     def on(self, dim: int, domains: Matrix) -> tuple[Kernel, Matrix]:
         bases = []
@@ -232,6 +226,14 @@ class Additive(Kernel):
         for c, base in enumerate(self.bases(X.shape[1])):
             base.fill_diagonal(inputs[:, c : c + 1].copy(), values)
             out += values
+
+
+def ranges(inputs: Matrix) -> Matrix:
+    """The range of each input in these rows; around a single value, one half to each side."""
+    low, high = inputs.min(axis=0), inputs.max(axis=0)
+    narrow = ~(high - low > 0.0)
+    ends = [np.where(narrow, low - _margin(low), low), np.where(narrow, high + _margin(high), high)]
+    return np.column_stack(ends).clip(-LARGEST_INPUT, LARGEST_INPUT)
 
 
 def _is_pair(pair: Any) -> bool:

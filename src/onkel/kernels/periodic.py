@@ -6,7 +6,7 @@ first-order steps would hardly learn it. Here it begins at ½, whatever the orde
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, final
 
 from onkel._validate import whole
@@ -20,8 +20,8 @@ from onkel.kernels.lists import LARGEST_ORDER, PERIODIC
 class PeriodicSpline(Interval):
     """A constant and a periodic spline of degree 2·order − 1: for hours, weekdays, angles. The domain is one period."""
 
+    domain: Domain | None = field()  # one period; no data tell how long that is
     order: int = 2  # m
-    domain: Domain | None = None  # must be given: no data tell how long a period is
     wraps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

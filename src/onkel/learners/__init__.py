@@ -8,6 +8,7 @@ from onkel.learners.forgetron import Forgetron
 from onkel.learners.forks import FORKS
 from onkel.learners.kernel_adatron import KernelAdatron
 from onkel.learners.kons import KONS, SketchedKONS
+from onkel.learners.mercer_projection import MercerProjection
 from onkel.learners.newton_features import NewtonFeatures
 from onkel.learners.nogd import NOGD
 from onkel.learners.norma import NORMA
@@ -38,6 +39,7 @@ __all__ = [
     "KernelAdatron",
     "KernelRidge",
     "MarginProjection",
+    "MercerProjection",
     "NewtonFeatures",
     "PKAWVNystroem",
     "PassiveAggressive",

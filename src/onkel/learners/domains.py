@@ -1,4 +1,4 @@
-"""Kernels whose inputs have domains, for any learner that has a kernel.
+"""Kernels and eigen-systems whose inputs have domains, for any learner that has one.
 
 A domain may be left open. Then the first rows are kept and score 0; once there are FIRST_ROWS of them, each input's domain is its
 range among them, and they are learnt in order. What lies outside a domain later is taken as lying on its edge, and counted.
@@ -69,18 +69,27 @@ def on_domains(kind: K) -> K:
     return kind
 
 
+def _field(learner: Any) -> str:
+    return "kernel" if hasattr(learner, "kernel") else "system"
+
+
+def _space(learner: Any) -> Any:
+    """What knows of domains: its kernel, or the eigen-system of one."""
+    return getattr(learner, _field(learner))
+
+
 def _chosen(plain: Any, ours: Any) -> Any:
     @wraps(plain)
     def verb(self: Any, *arguments: Any, **named: Any) -> Any:
-        return (ours if self.kernel.has_domains else plain)(self, *arguments, **named)
+        return (ours if _space(self).has_domains else plain)(self, *arguments, **named)
 
     return verb
 
 
 @lru_cache(maxsize=256)
 def _closed(learner: Any, dim: int, domains: bytes) -> Any:
-    kernel, _ = learner.kernel.on(dim, np.frombuffer(domains).reshape(-1, 2))
-    return replace(learner, kernel=kernel)
+    space, _ = _space(learner).on(dim, np.frombuffer(domains).reshape(-1, 2))
+    return replace(learner, **{_field(learner): space})
 
 
 def _on(learner: Any, dim: int, domains: Matrix) -> Any:
@@ -93,19 +102,24 @@ def closed(learner: Any, state: State) -> Any:
     return _on(learner, state.dim, state.domains)
 
 
+def unwrapped(learner: Any, state: Any) -> tuple[Any, Any]:
+    """The learner and the state without domains around them, for words besides those of the protocol."""
+    return (closed(learner, state), state.inner) if isinstance(state, State) else (learner, state)
+
+
 def _init(plain: Verbs, self: Any, dim: int, outputs: int = 1) -> State:
     dim, outputs = check_sizes(self, dim, outputs)
     unknown = _unknown(self, dim)
     inner = plain.init(_on(self, dim, unknown), dim, outputs)
     waiting = None
-    if self.kernel.is_open:
+    if _space(self).is_open:
         waiting = Waiting(np.zeros((FIRST_ROWS, inner.dim)), np.zeros((FIRST_ROWS, inner.outputs)), np.zeros(FIRST_ROWS))
     return State(inner, unknown, waiting, dim=inner.dim, outputs=inner.outputs)
 
 
 def _unknown(learner: Any, dim: int) -> Matrix:
     """Domains before they are known."""
-    return np.tile((0.0, 1.0), (learner.kernel.domain_count(dim), 1))
+    return np.tile((0.0, 1.0), (_space(learner).domain_count(dim), 1))
 
 
 def is_waiting(state: State) -> bool:
@@ -141,7 +155,7 @@ def _open(plain: Verbs, self: Any, state: State) -> Any:
     """The first rows have come: they say where the domains are, and are learnt. Returns the learner on these domains."""
     waiting = state.waiting
     assert waiting is not None
-    state.domains = self.kernel.domains(waiting.X)
+    state.domains = _space(self).domains(waiting.X)
     learner = _on(self, state.dim, state.domains)
     state.inner, state.rows = plain.init(learner, state.dim, state.outputs), 0
     try:
@@ -156,7 +170,7 @@ def _open(plain: Verbs, self: Any, state: State) -> Any:
 
 
 def _count(learner: Any, state: State, X: Matrix, weight: Vector) -> None:
-    state.outside += int(np.sum(learner.kernel.outside(X)[weight > 0.0]))
+    state.outside += int(np.sum(_space(learner).outside(X)[weight > 0.0]))
     state.rows += int(np.count_nonzero(weight))
 
 
@@ -166,8 +180,8 @@ def _predict(plain: Verbs, self: Any, state: State, X: ArrayLike) -> Vector:
 
 
 def _footprint(plain: Verbs, self: Any, dim: int, outputs: int = 1) -> int:
-    waiting = FIRST_ROWS * (dim + outputs + 1) if self.kernel.is_open else 0
-    return int(plain.footprint(self, dim, outputs) + 8 * (2 * self.kernel.domain_count(dim) + waiting + 4))
+    waiting = FIRST_ROWS * (dim + outputs + 1) if _space(self).is_open else 0
+    return int(plain.footprint(self, dim, outputs) + 8 * (2 * _space(self).domain_count(dim) + waiting + 4))
 
 
 def _check(plain: Verbs, self: Any, state: State) -> None:
@@ -175,7 +189,7 @@ def _check(plain: Verbs, self: Any, state: State) -> None:
     low, high = state.domains.T
     if not ((low < high).all() and np.abs(state.domains).max() <= LARGEST_INPUT):
         raise InputError("its domains are no intervals")
-    if (is_waiting(state) or not self.kernel.is_open) and not np.array_equal(state.domains, _unknown(self, state.dim)):
+    if (is_waiting(state) or not _space(self).is_open) and not np.array_equal(state.domains, _unknown(self, state.dim)):
         raise InputError("it has domains that it cannot know")
     if waiting is not None:
         kept = state.rows if is_waiting(state) else 0

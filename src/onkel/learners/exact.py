@@ -46,7 +46,7 @@ ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 LARGEST_TARGET = 1e150  # in size; labels and pivots cannot make more
 
 Block = tuple[Matrix, Matrix, Vector, Matrix, Vector]  # kernel values with older rows and with this block's; own, labels, weights
-Counts = tuple[int, int, int]  # size, clamped, raised
+Counts = tuple[int, int, int]  # rows, clamped, raised
 
 
 @dataclass
@@ -98,7 +98,7 @@ class Exact(ABC):
         return scores if state.outputs > 1 else scores[:, 0]
 
     def _rounds(self, state: State, X: Matrix, Y: Matrix, weight: Vector) -> Matrix:
-        """The state only ever gets longer, so nothing is learnt before `size` says so, after the last row."""
+        """The state only ever gets longer, so nothing is learnt before `rows` says so, after the last row."""
         own = self.kernel.diagonal(X)
         new = int(np.count_nonzero(weight))
         check_room(self, 16 * packed(state.rows + new), "PKAWVNystroem() keeps few rows, PKAWV() none")

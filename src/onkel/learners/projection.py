@@ -95,6 +95,7 @@ class _Projecting(Supported):
                 state.support.make_room(self.kernel)
                 kernel = state.support.source(self.kernel, rows[i : i + 1])
                 _begin(kernel, state.support.sum, state.norm2, rows[i], float(own[i]), float(coef[i]), i)
+            state.support.make_room(self.kernel)
         return state
 
     @property

@@ -66,9 +66,10 @@ def check_sizes(learner: Any, dim: int, outputs: int) -> tuple[int, int]:
         raise InputError(
             f"{type(learner).__name__} learns {'1 or more outputs' if learner.multi_output else '1 output'}, got {outputs}"
         )
-    if kernel := getattr(learner, "kernel", None):
-        kernel.check_columns(dim)
     check_room(learner, max(learner.footprint(dim, outputs), 8 * dim), "choose fewer features (a lower degree, a smaller count)")
+    for field in ("kernel", "system"):
+        if hasattr(learner, field):
+            getattr(learner, field).check_columns(dim)
     return dim, outputs
 
 

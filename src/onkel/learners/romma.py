@@ -12,9 +12,10 @@ learnt, O(dim) for `Linear()`, O(m) for any other; O(m) memory.
 
 Li & Long (2002), The relaxed online maximum margin algorithm, Machine Learning.
 
-Departs from the paper: a row is passed over, and counted, where the new f would have k‖f‖² > 1e6. Of N, which is kept from row to
-row, 1e-16 k N is rounding; and where no f has a margin on all rows, f would grow for ever. So is a row along f or against it,
-D ≤ 1e-12 k N, which asks for an f of any length.
+Departs from the paper: N is kept from row to row, with a bound on its relative error, which a row multiplies by c²N/N' and to which
+it adds 1e-16 (|c|√N + |e|√k)²/N', N' the new N. A row that would bring it beyond 1e-10 is passed over, and counted: where no f has
+a margin on all rows, f grows for ever, and digits are lost as it grows. So is a row along f or against it, D ≤ 1e-12 k N. The bound
+on mistakes holds as long as no row is passed over.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for aggressive in False, True:
@@ -46,13 +47,15 @@ from onkel.learners.protocol import check_sizes
 from onkel.learners.supported import Block, Supported
 
 PARALLEL = 1e-12  # of D against k N
-LARGEST_NORM = 1e6  # of k‖f‖²
+LARGEST_ERROR = 1e-10  # of N, relative
+ROUNDING = 1e-16
 
 
 @dataclass
 class State:
     support: Function
     norm2: Vector  # (1,)  N = ‖f‖²
+    error: Vector  # (1,)  a bound on what rounding has done to N, relative
     passed: Counts  # (1,)  rows passed over
     rows: int = 0  # learnt so far
     dim: int = 1
@@ -78,19 +81,19 @@ class ROMMA(Supported):
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        return State(representations.empty(self.kernel, dim), np.zeros(1), np.zeros(1, np.int64), dim=dim)
+        return State(representations.empty(self.kernel, dim), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), dim=dim)
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, state.norm2, state.passed, state.rows, self.aggressive, scores)
+        return _learn(block, state.support.sum, state.norm2, state.error, state.passed, state.rows, self.aggressive, scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` holds; they grow with the points, as the header says."""
-        return super().footprint(dim) + 16
+        return super().footprint(dim) + 24
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
         super().check(state)
-        if state.norm2[0] < 0.0:
+        if state.norm2[0] < 0.0 or not 0.0 <= state.error[0] <= LARGEST_ERROR:
             raise InputError("its norm is not one")
         if not 0 <= state.passed[0] <= state.rows:
             raise InputError("it has passed over another number of rows than it can have seen")
@@ -105,7 +108,7 @@ class ROMMA(Supported):
 
 
 @hot
-def _learn(block: Block, f: Any, norm2: Vector, passed: Counts, round: int, aggressive: bool, scores: Vector) -> int:
+def _learn(block: Block, f: Any, norm2: Vector, error: Vector, passed: Counts, round: int, aggressive: bool, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight = block
     work = workspace(f)
@@ -117,12 +120,14 @@ def _learn(block: Block, f: Any, norm2: Vector, passed: Counts, round: int, aggr
             if own[i] >= LEAST_OWN and (y[i] * score < 1.0 if aggressive else is_mistake(score, y[i])):
                 old, new = _pair(norm2[0], own[i], score, y[i])
                 longer = old * old * norm2[0] + 2.0 * old * new * score + new * new * own[i]
-                if new == 0.0 or own[i] * longer > LARGEST_NORM:
+                parts = (abs(old) * np.sqrt(norm2[0]) + abs(new) * np.sqrt(own[i])) ** 2
+                now = (old * old * norm2[0] * error[0] + ROUNDING * parts) / longer if longer > 0.0 else np.inf
+                if new == 0.0 or now > LARGEST_ERROR:
                     passed[0] += 1
                 else:
                     shrink(f, old)
                     add(kernel, f, X[i], own[i], new, round)
-                    norm2[0] = max(longer, 0.0)
+                    norm2[0], error[0] = longer, now
             round += 1
     return int(X.shape[0])
 

@@ -107,7 +107,7 @@ class Supported(ABC):
             used = self._learn(state, block, scores[now])
             state.rows += int(np.count_nonzero(weight[done : done + used]))
             done += used
-            if self._room is None and used < len(rows):
+            if self._room is None and not state.support.has_room:  # at once: what is then left out changes the last bits of f
                 state.support.make_room(self.kernel)
         return scores
 

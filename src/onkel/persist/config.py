@@ -33,7 +33,7 @@ _JOIN: dict[str, dict[type, Callable[[tuple[Any, ...]], Any]]] = {
 @functools.cache
 def classes() -> dict[str, type]:
     """Every config class by its public name."""
-    modules = (kernels, losses, dictionary, features, learners)
+    modules = (kernels, losses, dictionary, features, features.mercer, learners)
     named: dict[str, type] = {name: getattr(module, name) for module in modules for name in module.__all__}
     return {name: kind for name, kind in named.items() if dataclasses.is_dataclass(kind) and kind not in _JOINED}
 

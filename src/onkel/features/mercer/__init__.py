@@ -1,0 +1,28 @@
+"""Eigen-systems of kernels, and their first functions as features."""
+
+from onkel.features.mercer.beam import Beam
+from onkel.features.mercer.columns import AdditiveSystem, ProductSystem
+from onkel.features.mercer.features import Mercer
+from onkel.features.mercer.haar import Haar
+from onkel.features.mercer.hermite import Hermite
+from onkel.features.mercer.numerical import Numerical
+from onkel.features.mercer.polynomial import Legendre
+from onkel.features.mercer.sphere import Sphere
+from onkel.features.mercer.system import System
+from onkel.features.mercer.trigonometric import Cosine, Periodic, Sine
+
+__all__ = [
+    "AdditiveSystem",
+    "Beam",
+    "Cosine",
+    "Haar",
+    "Hermite",
+    "Legendre",
+    "Mercer",
+    "Numerical",
+    "Periodic",
+    "ProductSystem",
+    "Sine",
+    "Sphere",
+    "System",
+]

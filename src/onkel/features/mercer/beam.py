@@ -1,0 +1,69 @@
+"""Beam: the Sobolev space W₂ on [0, 1], (∫f)² + (∫f p₁)² + ∫f''² with p₁ = √3(2x − 1), in the uniform measure.
+
+Its functions are 1, p₁, and the vibrations of a beam with free ends, φ'''' = ω⁴φ with φ'' = φ''' = 0 at both ends, λ = ω⁻⁴ for the
+roots of cos ω cosh ω = 1. Seen from the middle, u = x − ½:
+
+    cos(ωu)/cos(ω/2) + cosh(ωu)/cosh(ω/2)        and, every second one, the same with sines
+
+The usual form, cosh ωx − σ sinh ωx + …, loses all digits from the twelfth function on.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+import scipy.optimize
+
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel.features.mercer.system import Line
+from onkel.kernels.additive import Domain, check_domain
+
+
+@final
+@dataclass(frozen=True)
+class Beam(Line):
+    """The Sobolev space W₂: the smooth curves of a cubic smoothing spline."""
+
+    domain: Domain | None = None
+    has_constant: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_domain(self)
+
+    def values(self, count: int, dim: int = 1) -> Vector:
+        return np.concatenate([[1.0, 1.0], np.array([_root(j) for j in range(1, count - 1)]) ** -4.0])[:count]
+
+    def on_unit(self, u: Vector, count: int) -> Matrix:
+        out = np.empty((len(u), max(count, 2)))
+        _fill(u, np.array([_root(j) for j in range(1, count - 1)]), out)
+        return np.ascontiguousarray(out[:, :count])
+
+
+@functools.cache
+def _root(j: int) -> float:
+    """The root of cos ω cosh ω = 1 in (jπ, (j+1)π); divided by cosh ω, which would overflow."""
+    if j > 11:
+        return (j + 0.5) * math.pi  # within an ulp of it
+    excess = lambda w: math.cos(w) - 2.0 * math.exp(-w) / (1.0 + math.exp(-2.0 * w))  # noqa: E731
+    return float(scipy.optimize.brentq(excess, j * math.pi, (j + 1) * math.pi, xtol=1e-15, rtol=1e-15))
+
+
+@hot
+def _fill(places: Vector, roots: Vector, out: Matrix) -> None:
+    for i in range(places.size):
+        u = places[i] - 0.5
+        far = abs(u)
+        out[i, 0], out[i, 1] = 1.0, 2.0 * math.sqrt(3.0) * u
+        for j in range(roots.size):
+            w = roots[j]
+            edge, mirror, whole = math.exp(w * (far - 0.5)), math.exp(-2.0 * w * far), math.exp(-w)
+            if j % 2 == 0:
+                out[i, j + 2] = math.cos(w * u) / math.cos(0.5 * w) + edge * (1.0 + mirror) / (1.0 + whole)
+            else:
+                bent = math.copysign(edge * (1.0 - mirror) / (1.0 - whole), u)
+                out[i, j + 2] = math.sin(w * u) / math.sin(0.5 * w) + bent

@@ -1,0 +1,199 @@
+"""Systems of several columns, made of a system for each.
+
+    ProductSystem     ψ = Π_c ψ_{j_c}(x_c),   λ = Π_c λ_{j_c}, by falling λ       all interactions, the likeliest first
+    AdditiveSystem    1, ψ_1(x_1), ψ_1(x_2), …, ψ_2(x_1), ψ_2(x_2), …             a sum of curves; columns bring no constants
+
+Values of a product within TIE of each other are equal, and the smaller multi-index comes first: rounding must not decide.
+"""
+
+from __future__ import annotations
+
+import functools
+import heapq
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Counts, Matrix, Vector
+from onkel.errors import InputError
+from onkel.features.mercer.hermite import Hermite
+from onkel.features.mercer.system import UNLIMITED, Line, System
+
+TIE = 1e-9  # relative
+
+
+class Columns(System):
+    """A system of a line for each column."""
+
+    base: Any
+
+    def _check(self) -> None:
+        """The field `base`."""
+        bases = self.base if isinstance(self.base, tuple) else (self.base,)
+        if not bases or not all(isinstance(base, Line) for base in bases):
+            name = type(self).__name__
+            raise InputError(
+                f"{name}: base must be a system of one column, such as Cosine(), or a tuple of them, got {self.base!r}"
+            )
+
+    def check_columns(self, dim: int) -> None:
+        if isinstance(self.base, tuple) and len(self.base) != dim:
+            raise InputError(f"{type(self).__name__}: X has {dim} columns, got {len(self.base)} bases")
+
+    def bases(self, dim: int) -> tuple[Line, ...]:
+        """The system of each column."""
+        self.check_columns(dim)
+        return self._different(dim) if isinstance(self.base, tuple) else self._different(dim) * dim
+
+    @property
+    def _some(self) -> tuple[Line, ...]:
+        return self.base if isinstance(self.base, tuple) else (self.base,)
+
+    def _different(self, dim: int) -> tuple[Line, ...]:
+        """The systems that columns have, each once, or one for all columns: there may be too many columns to write them down."""
+        return tuple(base.for_columns(dim) if isinstance(base, Hermite) else base for base in self._some)
+
+    @property
+    def has_domains(self) -> bool:
+        return any(base.has_domains for base in self._some)
+
+    @property
+    def is_open(self) -> bool:
+        return any(base.is_open for base in self._some)
+
+    def domain_count(self, dim: int) -> int:
+        return dim
+
+    def domains(self, X: Matrix) -> Matrix:
+        return np.vstack([base.domains(X[:, c : c + 1]) for c, base in enumerate(self.bases(X.shape[1]))])
+
+    def on(self, dim: int, domains: Matrix) -> tuple[System, Matrix]:
+        closed = []
+        for base in self.bases(dim):
+            one, domains = base.on(1, domains)
+            closed.append(one)
+        return replace(self, base=tuple(closed)), domains  # type: ignore[type-var]
+
+    def outside(self, X: Matrix) -> Counts:
+        return np.asarray(sum(base.outside(X[:, c : c + 1]) for c, base in enumerate(self.bases(X.shape[1]))))
+
+    @abstractmethod
+    def values(self, count: int, dim: int = 1) -> Vector: ...
+
+
+@final
+@dataclass(frozen=True)
+class ProductSystem(Columns):
+    """All products of the columns' functions."""
+
+    base: Any = Hermite()  # a system for every column, or a tuple, one each
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def has_constant(self) -> bool:  # type: ignore[override]
+        return all(base.has_constant for base in self._some)
+
+    def dimension(self, dim: int) -> int:
+        return dim
+
+    def limit(self, dim: int) -> int:
+        most = 1
+        for base in self._different(dim):
+            one = base.limit(1)
+            most *= one if isinstance(self.base, tuple) or one == 1 else one ** min(dim, 31)
+        return min(most, UNLIMITED)
+
+    def values(self, count: int, dim: int = 1) -> Vector:
+        return _largest(self, count, dim)[1]
+
+    def functions(self, X: Matrix, count: int) -> Matrix:
+        which, _ = _largest(self, count, X.shape[1])
+        out = np.ones((len(X), count))
+        for c, base in enumerate(self.bases(X.shape[1])):
+            _multiply(base.functions(X[:, c : c + 1], int(which[:, c].max()) + 1), which[:, c], out)
+        return out
+
+
+@final
+@dataclass(frozen=True)
+class AdditiveSystem(Columns):
+    """A constant, and a sum of curves, one for each column."""
+
+    base: Any  # a system for every column, or a tuple, one each
+    has_constant: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def size(self, level: int, dim: int) -> int:
+        return 1 + level * dim
+
+    def limit(self, dim: int) -> int:
+        return min(base.limit(1) - int(base.has_constant) for base in self._different(dim))
+
+    def values(self, count: int, dim: int = 1) -> Vector:
+        each = -(-(count - 1) // dim)
+        parts = [base.values(each + base.has_constant)[int(base.has_constant) :] for base in self.bases(dim)]
+        return np.concatenate([[1.0], np.column_stack(parts).ravel()])[:count]
+
+    def functions(self, X: Matrix, count: int) -> Matrix:
+        (n, dim), each = X.shape, -(-(count - 1) // X.shape[1])
+        out = np.empty((n, 1 + each * dim))
+        out[:, 0] = 1.0
+        for c, base in enumerate(self.bases(dim)):
+            own = int(base.has_constant)
+            out[:, 1 + c :: dim] = base.functions(X[:, c : c + 1], each + own)[:, own:]
+        return np.ascontiguousarray(out[:, :count])
+
+
+@functools.lru_cache(maxsize=256)
+def _largest(system: ProductSystem, count: int, dim: int) -> tuple[Counts, Vector]:
+    """The multi-indices, from 0, of the largest products, and those products.
+
+    From a heap, group by group of equals: a successor of an index, one more in one entry, is no larger in value and comes later
+    among equals, so nothing comes too late.
+    """
+    factors = [_Values(base) for base in system.bases(dim)]
+
+    def size(index: tuple[int, ...]) -> float:
+        return math.prod(factor[j] for factor, j in zip(factors, index, strict=True))
+
+    first = (0,) * dim
+    heap, seen, order = [(-size(first), first)], {first}, list[tuple[int, ...]]()
+    while len(order) < count:
+        top, group = heap[0][0], []
+        while heap and heap[0][0] <= top * (1.0 - TIE):
+            _, index = heapq.heappop(heap)
+            group.append(index)
+            for c in range(dim):
+                after = (*index[:c], index[c] + 1, *index[c + 1 :])
+                if after not in seen:
+                    seen.add(after)
+                    heapq.heappush(heap, (-size(after), after))
+        order += sorted(group)
+    return np.array(order[:count]).reshape(count, dim), np.array([size(index) for index in order[:count]])
+
+
+class _Values:
+    """A column's values, as far as they are asked for."""
+
+    def __init__(self, base: Line) -> None:
+        self.base, self.known = base, base.values(1)
+
+    def __getitem__(self, j: int) -> float:
+        if j >= len(self.known):
+            self.known = self.base.values(min(2 * j + 1, self.base.limit(1)))
+        return float(self.known[j]) if j < len(self.known) else 0.0
+
+
+@hot
+def _multiply(factor: Matrix, which: Counts, out: Matrix) -> None:
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] *= factor[i, which[j]]

@@ -1,0 +1,57 @@
+"""Haar: steps on [0, 1], orthonormal in the uniform measure. ψ_1 = 1, and for n = 2^l + k, 0 ≤ k < 2^l,
+
+    ψ_{n+1} = 2^(l/2) h(2^l x − k),   h = 1 on [0, ½) and −1 on [½, 1),   λ = 4^(−order·l)
+
+For functions that jump: a level of 2^l functions has the means over 2^l equal parts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel._validate import real
+from onkel.features.mercer.system import Line
+from onkel.kernels.additive import Domain, check_domain
+
+_LAST = math.nextafter(1.0, 0.0)  # the last interval is closed
+
+
+@final
+@dataclass(frozen=True)
+class Haar(Line):
+    """The oldest wavelets."""
+
+    order: float = 1.0
+    domain: Domain | None = None
+    has_constant: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        real(self, "order", least=0.500001, most=100.0)
+        check_domain(self)
+
+    def values(self, count: int, dim: int = 1) -> Vector:
+        level = np.floor(np.log2(np.arange(1, count)))
+        return np.concatenate([[1.0], 4.0 ** (-self.order * level)])
+
+    def on_unit(self, u: Vector, count: int) -> Matrix:
+        out = np.zeros((len(u), count))
+        _fill(u, out)
+        return out
+
+
+@hot
+def _fill(places: Vector, out: Matrix) -> None:
+    for i in range(places.size):
+        u = min(places[i], _LAST)
+        out[i, 0] = 1.0
+        scale = 1
+        while scale + int(u * scale) < out.shape[1]:
+            k = int(u * scale)
+            out[i, scale + k] = math.sqrt(scale) if u * scale - k < 0.5 else -math.sqrt(scale)
+            scale *= 2

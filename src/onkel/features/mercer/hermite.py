@@ -1,0 +1,71 @@
+"""Hermite: the Gaussian kernel on the whole line, in the measure Normal(0, spread²); with a² = 1/(2 spread²), ε² = 1/(2 width²),
+β = (1 + 4ε²/a²)^¼ and δ² = a²(β² − 1)/2,
+
+    λ_j = √(a²/(a² + δ² + ε²)) (ε²/(a² + δ² + ε²))^(j−1)        ψ_{j+1}(x) = √β e^(−δ²x²) h_j(aβx),   h_j = H_j/√(2^j j!)
+
+The recursion runs on the damped functions: h_j alone overflows where e^(−δ²x²) is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel._validate import real
+from onkel.features.mercer.system import UNLIMITED, Line
+
+SMALLEST_VALUE = 1e-30  # of λ_j against λ_1: a function beyond it is as good as 0 in the kernel, and may be as large as 1e15
+
+
+@final
+@dataclass(frozen=True)
+class Hermite(Line):
+    """The Gaussian kernel."""
+
+    width: float | None = None  # σ of the kernel; None: √dim
+    spread: float = 1.0  # standard deviation of the inputs
+
+    def __post_init__(self) -> None:
+        real(self, "width", least=1e-30, most=1e30, optional=True)
+        real(self, "spread", least=1e-30, most=1e30)
+
+    def for_columns(self, dim: int) -> Hermite:
+        return replace(self, width=math.sqrt(dim)) if self.width is None else self
+
+    def limit(self, dim: int) -> int:
+        a2, d2, e2, _ = self._constants()
+        return 1 + min(int(math.log(SMALLEST_VALUE) / math.log(e2 / (a2 + d2 + e2))), UNLIMITED)
+
+    def values(self, count: int, dim: int = 1) -> Vector:
+        a2, d2, e2, _ = self._constants()
+        whole = a2 + d2 + e2
+        return math.sqrt(a2 / whole) * (e2 / whole) ** np.arange(float(count))
+
+    def on_unit(self, u: Vector, count: int) -> Matrix:
+        a2, d2, _, beta = self._constants()
+        out = np.empty((len(u), count))
+        _fill(u, math.sqrt(a2) * beta, d2, math.sqrt(beta), out)
+        return out
+
+    def _constants(self) -> tuple[float, float, float, float]:
+        """a², δ², ε² and β."""
+        width = 1.0 if self.width is None else self.width
+        a2, e2 = 0.5 / self.spread**2, 0.5 / width**2
+        beta = (1.0 + 4.0 * e2 / a2) ** 0.25
+        return a2, 0.5 * a2 * (beta * beta - 1.0), e2, beta
+
+
+@hot
+def _fill(x: Vector, stretch: float, damping: float, first: float, out: Matrix) -> None:
+    """h_{j+1} = √(2/(j+1)) u h_j − √(j/(j+1)) h_{j−1}"""
+    for i in range(x.size):
+        u = stretch * x[i]
+        before, now = 0.0, first * math.exp(-damping * x[i] * x[i])
+        for j in range(out.shape[1]):
+            out[i, j] = now
+            before, now = now, math.sqrt(2.0 / (j + 1.0)) * u * now - math.sqrt(j / (j + 1.0)) * before

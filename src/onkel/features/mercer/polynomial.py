@@ -1,0 +1,52 @@
+"""Legendre: polynomials on [0, 1], in the uniform measure: ψ_{j+1} = √(2j+1) P_j(2x − 1), λ = 1, (j(j+1))^(−order).
+
+The values are chosen: they say how smooth a function of norm 1 is. Order 1 has the kernel −ln((1 − min(s, t)) max(s, t)).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel._validate import real
+from onkel.features.mercer.system import Line
+from onkel.kernels.additive import Domain, check_domain
+
+
+@final
+@dataclass(frozen=True)
+class Legendre(Line):
+    """Polynomials of rising degree."""
+
+    order: float = 2.0
+    domain: Domain | None = None
+    has_constant: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        real(self, "order", least=1e-6, most=100.0)
+        check_domain(self)
+
+    def values(self, count: int, dim: int = 1) -> Vector:
+        j = np.arange(1.0, count)
+        return np.concatenate([[1.0], (j * (j + 1.0)) ** -self.order])
+
+    def on_unit(self, u: Vector, count: int) -> Matrix:
+        out = np.empty((len(u), count))
+        _fill(u, out)
+        return out
+
+
+@hot
+def _fill(places: Vector, out: Matrix) -> None:
+    """(j + 1) P_{j+1} = (2j + 1) t P_j − j P_{j−1}"""
+    for i in range(places.size):
+        t = 2.0 * places[i] - 1.0
+        before, now = 0.0, 1.0
+        for j in range(out.shape[1]):
+            out[i, j] = math.sqrt(2.0 * j + 1.0) * now
+            before, now = now, ((2.0 * j + 1.0) * t * now - j * before) / (j + 1.0)

@@ -1,0 +1,76 @@
+"""Sphere: the directions of rows of three columns, in the uniform measure on S²; λ = 1, (l(l+1))^(−order), 2l + 1 times.
+
+ψ are the real spherical harmonics of degree l and mean square 1, in the order m = −l … l with sines first: 1, √3 y, √3 z, √3 x, …
+A row counts by its direction alone; a row of zeros points north. Order 2 has the kernel 2 + Li₂((1 + u)/2) − π²/6, u the cosine
+between two rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel._validate import real
+from onkel.errors import InputError
+from onkel.features.mercer.system import System
+
+
+@final
+@dataclass(frozen=True)
+class Sphere(System):
+    """Functions of a direction in space."""
+
+    order: float = 2.0
+    has_constant: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        real(self, "order", least=1.000001, most=100.0)
+
+    def check_columns(self, dim: int) -> None:
+        if dim != 3:
+            raise InputError(f"Sphere takes rows of 3 columns, a direction in space, got {dim}")
+
+    def dimension(self, dim: int) -> int:
+        return 2
+
+    def values(self, count: int, dim: int = 3) -> Vector:
+        degree = np.floor(np.sqrt(np.arange(count)))
+        return np.where(degree == 0.0, 1.0, np.maximum(degree * (degree + 1.0), 1.0) ** -self.order)
+
+    def functions(self, X: Matrix, count: int) -> Matrix:
+        out = np.empty((len(X), math.isqrt(count - 1) ** 2 + 2 * math.isqrt(count - 1) + 1))
+        _fill(X, out)
+        return np.ascontiguousarray(out[:, :count])
+
+
+@hot
+def _fill(X: Matrix, out: Matrix) -> None:
+    """For each m the recursion over l on N_lm P_lm(z)/(1 − z²)^(m/2), times Re or Im (x + iy)^m: no angle, no trouble at a pole.
+
+    With q_lm = √((l−m)(l+m)/((2l−1)(2l+1))):   q_{l+1,m} p_{l+1} = z p_l − q_lm p_{l−1},   p_m from p_{m−1} by √((2m+1)/(2m)).
+    """
+    degrees = int(math.sqrt(out.shape[1]))  # whole shells
+    for i in range(X.shape[0]):
+        largest = max(abs(X[i, 0]), max(abs(X[i, 1]), abs(X[i, 2])))
+        x, y, z = (X[i, 0] / largest, X[i, 1] / largest, X[i, 2] / largest) if largest > 0.0 else (0.0, 0.0, 1.0)
+        norm = math.sqrt(x * x + y * y + z * z)
+        x, y, z = x / norm, y / norm, z / norm
+        start, real_part, imaginary = 1.0, 1.0, 0.0
+        for m in range(degrees):
+            if m > 0:
+                start *= math.sqrt((2.0 * m + 1.0) / (2.0 * m))
+                real_part, imaginary = x * real_part - y * imaginary, x * imaginary + y * real_part
+            twice = math.sqrt(2.0) if m > 0 else 1.0
+            before, now, q = 0.0, start, 0.0
+            for l in range(m, degrees):
+                middle = l * l + l
+                out[i, middle + m] = twice * now * real_part
+                if m > 0:
+                    out[i, middle - m] = twice * now * imaginary
+                ahead = math.sqrt((l + 1.0 - m) * (l + 1.0 + m) / ((2.0 * l + 1.0) * (2.0 * l + 3.0)))
+                before, now, q = now, (z * now - q * before) / ahead, ahead

@@ -1,0 +1,126 @@
+"""What an eigen-system is: functions ψ_1, ψ_2, … with falling values λ_1 ≥ λ_2 ≥ …, so that k(x, z) = Σ_j λ_j ψ_j(x) ψ_j(z).
+
+In the measure that a system names its functions are orthonormal: the coefficients of a least-squares fit hardly depend on each
+other, and the first N functions are the best N of the kernel's space. A system of a line takes one column; `ProductSystem` and
+`AdditiveSystem` make systems of several columns of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from onkel._types import Counts, Matrix, Vector
+from onkel.errors import InputError
+from onkel.kernels.additive import ANYWHERE, Domain, ranges
+
+UNLIMITED = 2**31
+
+
+class System(ABC):
+    has_constant: ClassVar[bool] = False  # whether ψ_1 = 1
+
+    @abstractmethod
+    def check_columns(self, dim: int) -> None:
+        """Refuse rows of `dim` columns, where it cannot take them."""
+
+    @abstractmethod
+    def values(self, count: int, dim: int = 1) -> Vector:
+        """λ_1 … λ_count, on rows of `dim` columns."""
+
+    @abstractmethod
+    def functions(self, X: Matrix, count: int) -> Matrix:
+        """ψ_1 … ψ_count of each row, for blocks already checked: (n, count)."""
+
+    def limit(self, dim: int) -> int:
+        """The most levels that it has: beyond them a function would be rounding."""
+        return UNLIMITED
+
+    def size(self, level: int, dim: int) -> int:
+        """How many functions a level has. Levels grow by one, or, in an additive design, by one a column."""
+        return level
+
+    def dimension(self, dim: int) -> int:
+        """d: how many numbers a function depends on, for rates of convergence."""
+        return 1
+
+    @property
+    def has_domains(self) -> bool:
+        """Whether an input lives on an interval."""
+        return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an input's domain is still to be taken from the data."""
+        return False
+
+    def domain_count(self, dim: int) -> int:
+        """The inputs that may have domains, on rows of `dim` columns."""
+        return 0
+
+    def domains(self, X: Matrix) -> Matrix:
+        """(low, high) of each input in these rows, for systems whose inputs may have domains."""
+        return np.empty((0, 2))
+
+    def on(self, dim: int, domains: Matrix) -> tuple[System, Matrix]:
+        """The same system with the first of these domains where they were open, and the domains left for others."""
+        return self, domains
+
+    def outside(self, X: Matrix) -> Counts:
+        """In each row, the values beyond their domain, which are taken as lying on its edge."""
+        return np.zeros(len(X), np.int64)
+
+
+class Line(System):
+    """A system of one column."""
+
+    domain: Domain | None = ANYWHERE  # mapped to [0, 1]; None: to be taken from the data
+    wraps: ClassVar[bool] = False  # outside its domain it begins again, where others stand still
+
+    @abstractmethod
+    def on_unit(self, u: Vector, count: int) -> Matrix:
+        """The functions at places u: in [0, 1], or anywhere, where there is no domain."""
+
+    def check_columns(self, dim: int) -> None:
+        if dim != 1:
+            name = type(self).__name__
+            raise InputError(
+                f"{name} is a system of one column, got {dim}; write ProductSystem({name}()) or AdditiveSystem({name}())"
+            )
+
+    def functions(self, X: Matrix, count: int) -> Matrix:
+        return self.on_unit(self._placed(X[:, 0]), count)
+
+    def _placed(self, x: Vector) -> Vector:
+        if self.domain == ANYWHERE:
+            return x
+        if self.domain is None:
+            raise InputError(f"{self!r} has no domain; give it one: domain=(low, high)")
+        low, high = self.domain
+        u = (x - low) / (high - low)
+        return np.asarray(u - np.floor(u) if self.wraps else u.clip(0.0, 1.0))
+
+    @property
+    def has_domains(self) -> bool:
+        return self.domain != ANYWHERE
+
+    @property
+    def is_open(self) -> bool:
+        return self.domain is None
+
+    def domain_count(self, dim: int) -> int:
+        return 1
+
+    def domains(self, X: Matrix) -> Matrix:
+        return ranges(X)
+
+    def on(self, dim: int, domains: Matrix) -> tuple[System, Matrix]:
+        low, high = domains[0].tolist()
+        return replace(self, domain=(low, high)) if self.is_open else self, domains[1:]  # type: ignore[type-var]
+
+    def outside(self, X: Matrix) -> Counts:
+        low, high = ANYWHERE if self.wraps or self.domain is None else self.domain
+        return np.asarray((X[:, 0] < low) | (X[:, 0] > high), np.int64)
