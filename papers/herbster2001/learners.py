@@ -1,6 +1,7 @@
 """The learners that the paper names, and others, with an additive kernel and with one that does not fall apart: µs a row.
 
-Inputs are uniform in [0, 1]^4 and labels are by a coin, so that f has half as many points as there are rows, or more.
+Inputs are uniform in [0, 1]^4 and labels are by a coin, so that f gains a point in every second row, or more often. It has fewer
+at the end where ROMMA passes over rows, and where NORMA or a radius has shrunk coefficients to 0.
 Time is processor time of one thread over the last tenth of t rows, one call. Slopes are those of log(time) against log(t), by least
 squares. Writes learners.json and learners.md.
 """
