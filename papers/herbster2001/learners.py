@@ -1,7 +1,7 @@
 """The learners that the paper names, and others, with an additive kernel and with one that does not fall apart: µs a row.
 
 Inputs are uniform in [0, 1]^4 and labels are by a coin, so that f gains a point in every second row, or more often. It has fewer
-at the end where ROMMA passes over rows, and where NORMA or a radius has shrunk coefficients to 0.
+at the end where ROMMA passes over rows, and where NORMA or a radius has shrunk coefficients to 0: the last column counts them.
 Time is processor time of one thread over the last tenth of t rows, one call. Slopes are those of log(time) against log(t), by least
 squares. Writes learners.json and learners.md.
 """
@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import track
 
 import onkel
+from onkel.dictionary.sorted_blocks import SortedBlocks
 from onkel.kernels import Kernel
 from papers.results import main
 
@@ -36,15 +37,17 @@ LEARNERS: dict[str, Any] = {
 }
 
 
-def seconds(learner: Any, rows: int) -> float:
-    """Of a row in the last tenth."""
+def play(learner: Any, rows: int) -> tuple[float, int]:
+    """Seconds of a row in the last tenth, and the points in the end."""
     rng = np.random.default_rng(0)
     X, y = rng.random((rows, DIM)), rng.choice((-1.0, 1.0), rows)
     state, late = learner.init(DIM), rows - rows // 10
     learner.learn(state, X[:late], y[:late])
     before = time.thread_time()
     learner.learn(state, X[late:], y[late:])
-    return (time.thread_time() - before) / (rows - late)
+    f = state.support
+    points = np.sum(f.length) / DIM if isinstance(f, SortedBlocks) else f.size[0]
+    return (time.thread_time() - before) / (rows - late), int(points)
 
 
 def measured() -> dict[str, Any]:
@@ -52,19 +55,20 @@ def measured() -> dict[str, Any]:
     jobs = [(kernel, name) for kernel in KERNELS for name in LEARNERS]
     for kernel, name in track(jobs, console=Console(stderr=True)):
         learner, sizes = LEARNERS[name](KERNELS[kernel][0]), KERNELS[kernel][1]
-        seconds(learner, 200)  # compiles
-        found[kernel][name] = [seconds(learner, rows) for rows in sizes]
+        play(learner, 200)  # compiles
+        found[kernel][name] = [play(learner, rows) for rows in sizes]
     return found
 
 
 def table(found: dict[str, Any]) -> Iterator[str]:
     for kernel, of in found.items():
         sizes = KERNELS[kernel][1]
-        yield f"| {kernel}: µs a row, t = | " + " | ".join(f"{t:,}" for t in sizes) + " | slope |"
-        yield "|---" + "|--:" * (len(sizes) + 1) + "|"
+        yield f"| {kernel}: µs a row, t = | " + " | ".join(f"{t:,}" for t in sizes) + " | slope | points |"
+        yield "|---" + "|--:" * (len(sizes) + 2) + "|"
         for name, each in of.items():
-            slope = np.polyfit(np.log(sizes), np.log(each), 1)[0]
-            yield f"| {name} | " + " | ".join(f"{1e6 * one:,.1f}" for one in each) + f" | {slope:.2f} |"
+            slope = np.polyfit(np.log(sizes), np.log([seconds for seconds, _ in each]), 1)[0]
+            cells = " | ".join(f"{1e6 * seconds:,.1f}" for seconds, _ in each)
+            yield f"| {name} | {cells} | {slope:.2f} | {each[-1][1]:,} |"
         yield ""
 
 
