@@ -352,8 +352,8 @@ DAMAGE: dict[str, Callable[[Any], None]] = {
     "an endless sum": damaged("nodes", (0, SUMS, 1), np.inf),
     "the first key of a child": damaged("nodes", (0, FIRST, 1), lambda old: old - 1e-9),
     "the last key of a child": damaged("nodes", (0, LAST, 1), lambda old: old + 1e-9),
-    "a total": damaged("totals", (0, 1), lambda old: old + 1.0),
-    "a total that is no number": damaged("totals", (0, 1), np.nan),
+    "a total": damaged("totals", (0, 0, 1), lambda old: old + 1.0),
+    "a total that is no number": damaged("totals", (0, 0, 1), np.nan),
     "children in another order": swapped_children,
     "a node that is its own child": own_child,
     "a cycle": cycle_below,
@@ -654,6 +654,7 @@ LEARNERS = [
     onkel.PassiveAggressive(Additive((Exponential(2.0), MATERN))),
     onkel.NORMA(Additive(PeriodicSpline((-1.0, 1.0), 2), products=((0, 1),)) + Delta(0.1), lam=0.2),
     onkel.KernelAdatron(Additive(Brownian((-3.0, 3.0))) + Delta(0.2)),
+    onkel.FunctionalSGD(Additive((Exponential(2.0), MATERN)) + Delta(0.1), step=0.3),
 ]
 
 

@@ -48,7 +48,7 @@ WAYS = {"sorted blocks": BLUE, "in a learner": GREEN, "compiled sum": ORANGE, "N
 @hot
 def play(inputs: Any, f: Any, rows: Array, a: Array, scores: Array, start: int) -> int:
     """Read f at each row, then let the row join; ends at a row for which there is no room."""
-    work = np.empty(sorted_blocks.BLOCK)
+    work = sorted_blocks.workspace(f)
     for i in range(start, rows.shape[0]):
         if not sorted_blocks.has_room(f):
             return i

@@ -55,7 +55,7 @@ def freeze(f: SortedBlocks, kernel: Additive, dim: int) -> Frozen:
         part = slice(starts[c], starts[c + 1])
         _accumulate(decay_rate(line), keys, coef[:, None] * lower, coef[:, None] * upper, left[part], right[part])
     scale = f.scale[0]
-    return Frozen(kernel, starts, np.concatenate([keys for keys, _ in points]), scale * left, scale * right, scale * f.totals)
+    return Frozen(kernel, starts, np.concatenate([keys for keys, _ in points]), scale * left, scale * right, scale * f.totals[:, 0])
 
 
 def keys_and_coefficients(f: SortedBlocks, c: int) -> tuple[Vector, Vector]:

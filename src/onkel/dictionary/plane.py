@@ -25,7 +25,7 @@ class Slope(NamedTuple):
 @dataclass
 class Plane(Function):
     scale: Vector  # (1,)  ρ
-    weights: Vector  # (dim,)  w
+    weights: Vector  # (dim,)  w; and behind them, where it was asked for, those of the moment
 
     @property
     def sum(self) -> Slope:
@@ -49,14 +49,14 @@ class Plane(Function):
         return source(kernel, rows, np.empty((rows.shape[1], 0)))
 
 
-def empty(kernel: Kernel, dim: int) -> Plane:
+def empty(kernel: Kernel, dim: int, moment: bool = False) -> Plane:
     """f = 0."""
-    return Plane(np.ones(1), np.zeros(dim))
+    return Plane(np.ones(1), np.zeros((1 + moment) * dim))
 
 
-def footprint(kernel: Kernel, dim: int) -> int:
+def footprint(kernel: Kernel, dim: int, moment: bool = False) -> int:
     """The bytes that `empty` will hold."""
-    return 8 * (dim + 1)
+    return 8 * ((1 + moment) * dim + 1)
 
 
 @hot_inline
@@ -69,10 +69,23 @@ def evaluate(kernel: Source, f: Slope, x: Vector, work: Vector) -> float:
 
 
 @hot_inline
+def with_moment(kernel: Source, f: Slope, x: Vector, work: Vector) -> tuple[float, float]:
+    """f(x), and its moment there; 0, where it has none."""
+    later = 0.0
+    if f.weights.size > x.size:
+        for j in range(x.size):
+            later += f.weights[x.size + j] * x[j]
+    return evaluate(kernel, f, x, work), f.scale[0] * later
+
+
+@hot_inline
 def join(kernel: Source, f: Slope, x: Vector, own: float, a: float, round: int) -> None:
     """f ← f + a k(x, ·)."""
     for j in range(x.size):
         f.weights[j] += a / f.scale[0] * x[j]
+    if f.weights.size > x.size:
+        for j in range(x.size):
+            f.weights[x.size + j] += (round + 1.0) * a / f.scale[0] * x[j]
 
 
 @hot_inline

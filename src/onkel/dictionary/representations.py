@@ -6,6 +6,9 @@
     Plane           a weight for each column, O(1) in m: the linear kernel
 
 Compiled code says evaluate(kernel, f, x, work); which of them is meant is settled when it is compiled.
+
+Each can keep, beside f = Σ a_i k(x_i, ·), its moment Σ i a_i k(x_i, ·), with i the round that brought x_i, counted from 1. The mean
+of all that f has been after n rounds, 0 before the first of them included, is f − moment / (n + 1).
 """
 
 from __future__ import annotations
@@ -31,15 +34,15 @@ def _module(kernel: Kernel) -> ModuleType:
     return spiked if is_spiked(kernel) else support
 
 
-def empty(kernel: Kernel, dim: int) -> Function:
-    """f = 0, held as suits the kernel on rows of `dim` columns."""
-    f: Function = _module(kernel).empty(kernel, dim)
+def empty(kernel: Kernel, dim: int, moment: bool = False) -> Function:
+    """f = 0, held as suits the kernel on rows of `dim` columns, with its moment or without."""
+    f: Function = _module(kernel).empty(kernel, dim, moment)
     return f
 
 
-def footprint(kernel: Kernel, dim: int) -> int:
+def footprint(kernel: Kernel, dim: int, moment: bool = False) -> int:
     """The bytes that `empty` will hold."""
-    return int(_module(kernel).footprint(kernel, dim))
+    return int(_module(kernel).footprint(kernel, dim, moment))
 
 
 def _by_type(position: int, verb: str) -> Any:
@@ -49,6 +52,7 @@ def _by_type(position: int, verb: str) -> Any:
 
 
 evaluate = _by_type(1, "evaluate")  # (kernel, f, x, work): f(x)
+with_moment = _by_type(1, "with_moment")  # (kernel, f, x, work): f(x), and its moment there, if it was made to keep one
 add = _by_type(1, "join")  # (kernel, f, x, own, a, round): f ← f + a k(x, ·), if there is room
 amend = _by_type(1, "amend")  # (kernel, f, slot, x, own, a, round): the same, for a point that may stand in this slot already
 keep = _by_type(1, "keep")  # (kernel, f, x, own, a, round, most): the same, but beyond so many points the oldest gives way

@@ -41,9 +41,9 @@ class RowTable:
     def table(self) -> Table:
         return Table(self.keys, self.values, self.places, self.size)
 
-    def make_room(self) -> None:
-        """Twice the slots, where one more row would fill more than half of them."""
-        if not has_room(self.table):
+    def make_room(self, more: int = 1) -> None:
+        """Twice the slots, where so many more rows would fill more than half of them."""
+        if not has_room(self.table, more):
             old = self.table
             room = 2 * len(self.values)
             self.keys, self.values, self.places = np.zeros((room, 2), np.int64), np.zeros(room), np.zeros(room, np.int64)
@@ -75,8 +75,8 @@ def footprint() -> int:
 
 
 @hot_inline
-def has_room(table: Table) -> bool:
-    return bool(2 * (table.size[0] + 1) <= table.values.size)
+def has_room(table: Table, more: int = 1) -> bool:
+    return bool(2 * (table.size[0] + more) <= table.values.size)
 
 
 @hot

@@ -15,6 +15,9 @@ too. No sum is the difference of two others, which would lose digits. Where the 
 those who will ask for it: the left sum at the last key, Σ a_i lower(p_i) e^(−rate (last − p_i)), the right one at the first. Then
 no exponent is ever positive, and nothing overflows, whatever rate times range is.
 
+Where f has a moment (`representations`) there are two layers of coefficients, sums and totals, for the same keys: one way down the
+tree serves both. The lines of the second stand behind those of the first, and before the lists.
+
 All coordinates share the arrays. A row of numbers comes as `Additive.lists` makes it: for each coordinate its key and its lists.
 """
 
@@ -62,7 +65,7 @@ class Curves(NamedTuple):
     children: Counts
     length: Counts
     roots: Counts
-    totals: Matrix
+    totals: NDArray[np.float64]
     used: Counts
     scale: Vector
 
@@ -72,8 +75,8 @@ class SortedBlocks(Function):
     scale: Vector  # (1,)  ρ
     used: Counts  # (2,)  blocks and nodes in use; zeros behind them
     roots: Counts  # (inputs, 2)  the root of each tree, and how many levels of nodes it has
-    totals: Matrix  # (inputs, powers)  Σ a_i p_i^r
-    nodes: NDArray[np.float64] = growing(0)  # (room, 2 + 2·sides, FAN)
+    totals: NDArray[np.float64]  # (inputs, layers, powers)  Σ a_i p_i^r
+    nodes: NDArray[np.float64] = growing(0)  # (room, 2 + 2·sides·layers, FAN)
     children: Counts = growing(0)  # (room, FAN + 1)  nodes, or blocks at the lowest level; their number stands last
     blocks: NDArray[np.float64] = growing(0)  # (room, lines, BLOCK)
     length: Counts = growing(0)  # (room,)  points in a block
@@ -89,10 +92,8 @@ class SortedBlocks(Function):
 
     def make_room(self, kernel: Kernel) -> None:
         """Longer arrays, where another point would not fit. Where every second one has shrunk to 0, those leave first."""
-        if not self.has_room:
-            keys, dead = np.sum(self.length), np.sum(self.length) - np.count_nonzero(self.blocks[:, COEF])
-            if 2 * dead > keys:
-                self._leave_out_the_dead(kernel)
+        if not self.has_room and 2 * self._alive < np.sum(self.length):
+            self._leave_out_the_dead(kernel)
         blocks, nodes = map(int, needed(self.roots, self.used))
         self.blocks, self.length = grown(self.blocks, blocks), grown(self.length, blocks)
         self.nodes, self.children = grown(self.nodes, nodes), grown(self.children, nodes)
@@ -100,16 +101,34 @@ class SortedBlocks(Function):
     def _leave_out_the_dead(self, kernel: Kernel) -> None:
         """The trees anew, of the points whose coefficient is not 0, in arrays as long as these need. Keys that come in order leave
         every block and node half full, or less at the end: they may need more of them than there were."""
-        most = int(np.count_nonzero(self.blocks[:, COEF])) // (BLOCK // 2) + len(self.roots)
+        most, columns = self._alive // (BLOCK // 2) + len(self.roots), _columns(kernel, len(self.roots))
         blocks, nodes = capacity(most), capacity(2 * most + len(self.roots))
         sizes = {"blocks": blocks, "length": blocks, "nodes": nodes, "children": nodes}
         blank = {name: np.zeros((size, *getattr(self, name).shape[1:]), getattr(self, name).dtype) for name, size in sizes.items()}
-        new = replace(empty(kernel, _columns(kernel, len(self.roots))), **blank)
-        _replant(self.source(kernel, self.totals), self.sum, new.sum)
+        new = replace(empty(kernel, columns, moment=self.totals.shape[1] > 1), **blank)
+        _replant(inputs_of(kernel, columns), self.sum, new.sum)
         blocks, nodes = map(int, new.used)
         self.used, self.roots = new.used, new.roots
         self.blocks, self.length = fitted(new.blocks, blocks), fitted(new.length, blocks)
         self.nodes, self.children = fitted(new.nodes, nodes), fitted(new.children, nodes)
+
+    @property
+    def _alive(self) -> int:
+        """The points, in each coordinate, with a coefficient that is not 0, in either layer."""
+        return int(np.count_nonzero(np.any(self.blocks[:, COEF : self._lists], axis=1)))
+
+    @property
+    def _lists(self) -> int:
+        """The line of a block where lists begin: behind the coefficients of each layer."""
+        return COEF + int(self.totals.shape[1])
+
+    def mean(self, rounds: int) -> SortedBlocks:
+        """The mean of all that f has been, f − moment / (rounds + 1)."""
+        half, part = (self.nodes.shape[1] - SUMS) // 2, 1.0 / (rounds + 1.0)
+        blocks, nodes = np.delete(self.blocks, COEF + 1, axis=1), self.nodes[:, : SUMS + half].copy()
+        blocks[:, COEF] -= part * self.blocks[:, COEF + 1]
+        nodes[:, SUMS:] -= part * self.nodes[:, SUMS + half :]
+        return replace(self, blocks=blocks, nodes=nodes, totals=self.totals[:, :1] - part * self.totals[:, 1:])
 
     def bytes_with(self, rows: int) -> int:
         full = 2 * rows * len(self.roots) // BLOCK + 1  # blocks are half full at least, once they have been split
@@ -141,33 +160,36 @@ class SortedBlocks(Function):
             raise InputError("it has numbers where no point is")
         if np.sum(self.length) > rows * len(self.roots):
             raise InputError("it has more points than it has seen rows")
-        inputs, largest = self.source(kernel, self.totals), max(1.0, float(np.max(np.abs(self.blocks[:, LISTS:]), initial=0.0)))
+        inputs = inputs_of(kernel, _columns(kernel, len(self.roots)))
+        largest = max(1.0, float(np.max(np.abs(self.blocks[:, self._lists :]), initial=0.0)))
         blocks, nodes = np.zeros(self.used[0], np.int64), np.zeros(self.used[1], np.int64)
         sound = all(_is_sound(inputs, self.sum, c, blocks, nodes, largest) for c in range(len(self.roots)))
         if not (sound and blocks.all() and nodes.all()):
             raise InputError("its points do not stand in order, or the sums over them are not theirs")
 
 
-def empty(kernel: Kernel, dim: int) -> SortedBlocks:
+def empty(kernel: Kernel, dim: int, moment: bool = False) -> SortedBlocks:
     """No points yet, on rows of `dim` columns."""
-    inputs, sides, powers, lines = _sizes(kernel, dim)
+    inputs, sides, powers, lists = _sizes(kernel, dim)
+    layers = 1 + moment
     roots, nodes = np.column_stack([np.arange(inputs), np.ones(inputs, np.int64)]), capacity(inputs)
     return SortedBlocks(
         np.ones(1),
         np.array([0, inputs]),
         roots,
-        np.zeros((inputs, powers)),
-        np.zeros((nodes, SUMS + 2 * sides, FAN)),
+        np.zeros((inputs, layers, powers)),
+        np.zeros((nodes, SUMS + 2 * sides * layers, FAN)),
         np.zeros((nodes, FAN + 1), np.int64),
-        np.zeros((0, lines, BLOCK)),
+        np.zeros((0, COEF + layers + lists, BLOCK)),
         np.zeros(0, np.int64),
     )
 
 
-def footprint(kernel: Kernel, dim: int) -> int:
+def footprint(kernel: Kernel, dim: int, moment: bool = False) -> int:
     """The bytes that `empty` will hold."""
     inputs, sides, powers, _ = _sizes(kernel, dim)
-    return 8 * (3 + inputs * (2 + powers) + capacity(inputs) * ((SUMS + 2 * sides) * FAN + FAN + 1))
+    layers = 1 + moment
+    return 8 * (3 + inputs * (2 + powers * layers) + capacity(inputs) * ((SUMS + 2 * sides * layers) * FAN + FAN + 1))
 
 
 def inputs_of(kernel: Kernel, dim: int) -> Inputs:
@@ -186,10 +208,10 @@ def _columns(kernel: Kernel, inputs: int) -> int:
 
 
 def _sizes(kernel: Kernel, dim: int) -> tuple[int, int, int, int]:
-    """Inputs, the longest lists, and the lines of a block."""
+    """Inputs, the longest lists, and the lines of a block that hold lists."""
     additive = _additive(kernel, dim)
     sides, powers = additive.widths
-    return dim + len(additive.products), sides, powers, LISTS + (2 * sides if additive.fallible else 0)
+    return dim + len(additive.products), sides, powers, 2 * sides if additive.fallible else 0
 
 
 @hot
@@ -229,18 +251,33 @@ def has_room(f: Curves) -> bool:
 @hot_inline
 def evaluate(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> float:
     """f(x)."""
-    total, width = 0.0, 1 + 2 * inputs.sides + inputs.powers
+    _read(inputs, f, x, work)
+    return float(f.scale[0] * work[BLOCK])
+
+
+@hot_inline
+def with_moment(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> tuple[float, float]:
+    """f(x), and its moment there; 0, where it has none."""
+    _read(inputs, f, x, work)
+    return f.scale[0] * work[BLOCK], f.scale[0] * work[BLOCK + 1]
+
+
+@hot_inline
+def _read(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> None:
+    """The sum of all curves, of each layer, behind the place for a block."""
+    width = 1 + 2 * inputs.sides + inputs.powers
+    work[BLOCK] = work[BLOCK + 1] = 0.0
     for c in range(inputs.table.shape[0]):
-        total += curve(inputs, f, c, x[c * width : (c + 1) * width], work)
-    return float(f.scale[0] * total)
+        curve(inputs, f, c, x[c * width : (c + 1) * width], work)
 
 
 @hot_inline
 def join(inputs: Inputs, f: Curves, x: Vector, own: float, a: float, round: int) -> None:
     """f ← f + a k(x, ·); there is room."""
     width = 1 + 2 * inputs.sides + inputs.powers
+    a /= f.scale[0]
     for c in range(inputs.table.shape[0]):
-        insert(inputs, f, c, x[c * width : (c + 1) * width], a / f.scale[0])
+        insert(inputs, f, c, x[c * width : (c + 1) * width], a, (round + 1.0) * a)
 
 
 @hot_inline
@@ -256,87 +293,94 @@ def _fold(f: Curves) -> None:
     """The scale becomes part of all that it scales."""
     scale = f.scale[0]
     for at in range(f.used[0]):
-        for i in range(BLOCK):
-            f.blocks[at, COEF, i] *= scale
+        for row in range(COEF, COEF + f.totals.shape[1]):
+            for i in range(BLOCK):
+                f.blocks[at, row, i] *= scale
     for at in range(f.used[1]):
         for row in range(SUMS, f.nodes.shape[1]):
             for i in range(FAN):
                 f.nodes[at, row, i] *= scale
     for c in range(f.totals.shape[0]):
-        for r in range(f.totals.shape[1]):
-            f.totals[c, r] *= scale
+        for layer in range(f.totals.shape[1]):
+            for r in range(f.totals.shape[2]):
+                f.totals[c, layer, r] *= scale
     f.scale[0] = 1.0
 
 
 @hot
 def workspace(f: Curves) -> Vector:
-    return np.empty(BLOCK)
+    return np.empty(BLOCK + 2)  # for a block, and for the sum of each layer
 
 
 @hot
-def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> float:
-    """f_c at the key x[0], of which the lists stand behind it."""
-    line, d = inputs.table[c], inputs.sides
+def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> None:
+    """Adds f_c at the key x[0], of which the lists stand behind it, to the numbers behind the place for a block."""
+    line, d, layers = inputs.table[c], inputs.sides, f.totals.shape[1]
     u, sides, rate = x[0], int(line[SIDES]), decay_rate(line)
-    total = 0.0
-    for r in range(int(line[POWERS])):
-        total += f.totals[c, r] * x[1 + 2 * d + r]
-    if sides == 0:
-        return total
+    for layer in range(layers):
+        for r in range(int(line[POWERS])):
+            work[BLOCK + layer] += f.totals[c, layer, r] * x[1 + 2 * d + r]
+    if sides == 0 or f.children[f.roots[c, 0], FAN] == 0:
+        return
     at = f.roots[c, 0]
     for _ in range(f.roots[c, 1]):
         node, n = f.nodes[at], f.children[at, FAN]
-        if n == 0:
-            return 0.0
         way = _way(node, n, u)
         if rate > 0.0:
             for i in range(n):
                 work[i] = max(u - node[LAST, i], 0.0) if i < way else max(node[FIRST, i] - u, 0.0)
             exponentials(work, n, -rate)
-        for j in range(sides):
-            left, right = 0.0, 0.0
-            if rate > 0.0:
-                for i in range(way):
-                    left += node[SUMS + j, i] * work[i]
-                for i in range(way + 1, n):
-                    right += node[SUMS + d + j, i] * work[i]
-            else:
-                for i in range(way):
-                    left += node[SUMS + j, i]
-                for i in range(way + 1, n):
-                    right += node[SUMS + d + j, i]
-            total += left * x[1 + d + j] + right * x[1 + j]
+        for layer in range(layers):
+            total, sums = 0.0, SUMS + 2 * d * layer
+            for j in range(sides):
+                left, right = 0.0, 0.0
+                if rate > 0.0:
+                    for i in range(way):
+                        left += node[sums + j, i] * work[i]
+                    for i in range(way + 1, n):
+                        right += node[sums + d + j, i] * work[i]
+                else:
+                    for i in range(way):
+                        left += node[sums + j, i]
+                    for i in range(way + 1, n):
+                        right += node[sums + d + j, i]
+                total += left * x[1 + d + j] + right * x[1 + j]
+            work[BLOCK + layer] += total
         at = f.children[at, way]
-    return total + _inside(line, d, f.blocks[at], f.length[at], x, work)
+    block, n = f.blocks[at], f.length[at]
+    _inside(line, d, block, COEF + layers, n, x, work)
+    for layer in range(layers):
+        total = 0.0
+        for i in range(n):
+            total += block[COEF + layer, i] * work[i]
+        work[BLOCK + layer] += total
 
 
 @hot_inline
-def _inside(line: Vector, d: int, block: Matrix, n: int, x: Vector, work: Vector) -> float:
-    """What the points of one block add."""
-    u, total = x[0], 0.0
+def _inside(line: Vector, d: int, block: Matrix, lists: int, n: int, x: Vector, work: Vector) -> None:
+    """work[i] ← the kernel, but for its powers, between the points of one block and x."""
+    u = x[0]
     if line[KIND] != GIVEN:
         halves(int(line[KIND]), line[SHAPE], block[KEY], n, u, work)
-    else:
-        for i in range(n):
-            work[i] = abs(u - block[KEY, i])
-        exponentials(work, n, -line[SHAPE])
-        for i in range(n):
-            value = 0.0
-            for j in range(int(line[SIDES])):
-                value += block[LISTS + j, i] * x[1 + d + j] if block[KEY, i] <= u else block[LISTS + d + j, i] * x[1 + j]
-            work[i] *= value
+        return
     for i in range(n):
-        total += block[COEF, i] * work[i]
-    return total
+        work[i] = abs(u - block[KEY, i])
+    exponentials(work, n, -line[SHAPE])
+    for i in range(n):
+        value = 0.0
+        for j in range(int(line[SIDES])):
+            value += block[lists + j, i] * x[1 + d + j] if block[KEY, i] <= u else block[lists + d + j, i] * x[1 + j]
+        work[i] *= value
 
 
 @hot
-def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float) -> None:
-    """f_c ← f_c + a k_c(x[0], ·)."""
-    line, d = inputs.table[c], inputs.sides
+def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) -> None:
+    """f_c ← f_c + a k_c(x[0], ·), and `late` in the place of a for its moment, if it has one."""
+    line, d, layers = inputs.table[c], inputs.sides, f.totals.shape[1]
     u, sides, rate = x[0], int(line[SIDES]), decay_rate(line)
-    for r in range(int(line[POWERS])):
-        f.totals[c, r] += a * x[1 + 2 * d + r]
+    for layer in range(layers):
+        for r in range(int(line[POWERS])):
+            f.totals[c, layer, r] += (late if layer else a) * x[1 + 2 * d + r]
     if sides == 0:  # a kernel of finite rank: its totals are all that is ever asked for
         return
     if f.children[f.roots[c, 0], FAN] == FAN:
@@ -354,10 +398,13 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float) -> None:
             way += 1 if u >= node[FIRST, way + 1] else 0
         first, last = node[FIRST, way], node[LAST, way]
         node[FIRST, way], node[LAST, way] = min(first, u), max(last, u)
-        for j in range(sides):
-            left, right = node[SUMS + j, way], node[SUMS + d + j, way]
-            node[SUMS + j, way] = left * decay(rate, u - last) + a * x[1 + j] * decay(rate, last - u)
-            node[SUMS + d + j, way] = right * decay(rate, first - u) + a * x[1 + d + j] * decay(rate, u - first)
+        old_left, new_left = decay(rate, u - last), decay(rate, last - u)
+        old_right, new_right = decay(rate, first - u), decay(rate, u - first)
+        for layer in range(layers):
+            b, sums = late if layer else a, SUMS + 2 * d * layer
+            for j in range(sides):
+                node[sums + j, way] = node[sums + j, way] * old_left + b * x[1 + j] * new_left
+                node[sums + d + j, way] = node[sums + d + j, way] * old_right + b * x[1 + d + j] * new_right
         at = children[way]
     block, n = f.blocks[at], f.length[at]
     place = n
@@ -367,19 +414,25 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float) -> None:
         for row in range(block.shape[0]):
             for i in range(n, place, -1):
                 block[row, i] = block[row, i - 1]
-        block[KEY, place], block[COEF, place] = u, 0.0
-        for row in range(LISTS, block.shape[0]):
-            block[row, place] = x[1 + row - LISTS]
+        block[KEY, place] = u
+        for layer in range(layers):
+            block[COEF + layer, place] = 0.0
+        for row in range(COEF + layers, block.shape[0]):
+            block[row, place] = x[1 + row - COEF - layers]
         f.length[at] = n + 1
-    block[COEF, place] += a
-    if abs(block[COEF, place]) < CANCELLED * abs(a):
+    cancelled = False
+    for layer in range(layers):
+        b = late if layer else a
+        block[COEF + layer, place] += b
+        cancelled |= abs(block[COEF + layer, place]) < CANCELLED * abs(b)
+    if cancelled:
         _sum_anew(inputs, f, c, u)
 
 
 @hot
 def _replant(inputs: Inputs, old: Curves, new: Curves) -> None:
     """Into empty trees, all points of others whose coefficient is not 0. The totals are left alone."""
-    d = inputs.sides
+    d, layers = inputs.sides, old.totals.shape[1]
     x, lower, upper = np.zeros(1 + 2 * d + inputs.powers), np.zeros(d), np.zeros(d)
     for c in range(old.roots.shape[0]):
         line = inputs.table[c]
@@ -388,12 +441,13 @@ def _replant(inputs: Inputs, old: Curves, new: Curves) -> None:
         for at in _leaves(old, c):
             block = old.blocks[at]
             for i in range(old.length[at]):
-                if block[COEF, i] != 0.0:
-                    _lists_of(line, d, block, i, lower, upper)
+                a, late = block[COEF, i], block[COEF + layers - 1, i]
+                if a != 0.0 or late != 0.0:
+                    _lists_of(line, d, block, COEF + layers, i, lower, upper)
                     x[0] = block[KEY, i]
                     for j in range(d):
                         x[1 + j], x[1 + d + j] = lower[j], upper[j]
-                    insert(inputs, new, c, x, block[COEF, i])
+                    insert(inputs, new, c, x, a, late)
 
 
 @hot
@@ -411,11 +465,11 @@ def _leaves(f: Curves, c: int) -> Counts:
 
 
 @hot_inline
-def _lists_of(line: Vector, d: int, block: Matrix, i: int, lower: Vector, upper: Vector) -> None:
+def _lists_of(line: Vector, d: int, block: Matrix, lists: int, i: int, lower: Vector, upper: Vector) -> None:
     """The left and right list of a block's point."""
     if line[KIND] == GIVEN:
         for j in range(d):
-            lower[j], upper[j] = block[LISTS + j, i], block[LISTS + d + j, i]
+            lower[j], upper[j] = block[lists + j, i], block[lists + d + j, i]
     else:
         split(int(line[KIND]), line[SHAPE], block[KEY, i], lower, upper)
 
@@ -507,7 +561,7 @@ def _move(old: Matrix, half: int, new: Matrix) -> None:
 @hot
 def _summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int) -> None:
     """What a node knows of one child, from what is in the child."""
-    line, d = inputs.table[c], inputs.sides
+    line, d, layers = inputs.table[c], inputs.sides, f.totals.shape[1]
     sides, rate = int(line[SIDES]), decay_rate(line)
     node, child = f.nodes[at], f.children[at, way]
     for row in range(SUMS, node.shape[0]):
@@ -516,18 +570,24 @@ def _summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int)
         below, n = f.nodes[child], f.children[child, FAN]
         first, last = below[FIRST, 0], below[LAST, n - 1]
         for i in range(n):
-            for j in range(sides):
-                node[SUMS + j, way] += below[SUMS + j, i] * decay(rate, last - below[LAST, i])
-                node[SUMS + d + j, way] += below[SUMS + d + j, i] * decay(rate, below[FIRST, i] - first)
+            left, right = decay(rate, last - below[LAST, i]), decay(rate, below[FIRST, i] - first)
+            for layer in range(layers):
+                sums = SUMS + 2 * d * layer
+                for j in range(sides):
+                    node[sums + j, way] += below[sums + j, i] * left
+                    node[sums + d + j, way] += below[sums + d + j, i] * right
     else:
         block, n = f.blocks[child], f.length[child]
         first, last = block[KEY, 0], block[KEY, n - 1]
         lower, upper = np.empty(d), np.empty(d)
         for i in range(n):
-            _lists_of(line, d, block, i, lower, upper)
-            for j in range(sides):
-                node[SUMS + j, way] += block[COEF, i] * lower[j] * decay(rate, last - block[KEY, i])
-                node[SUMS + d + j, way] += block[COEF, i] * upper[j] * decay(rate, block[KEY, i] - first)
+            _lists_of(line, d, block, COEF + layers, i, lower, upper)
+            left, right = decay(rate, last - block[KEY, i]), decay(rate, block[KEY, i] - first)
+            for layer in range(layers):
+                a, sums = block[COEF + layer, i], SUMS + 2 * d * layer
+                for j in range(sides):
+                    node[sums + j, way] += a * lower[j] * left
+                    node[sums + d + j, way] += a * upper[j] * right
     node[FIRST, way], node[LAST, way] = first, last
 
 
@@ -542,8 +602,8 @@ def _is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: 
         return False
     path, turn = np.zeros(height, np.int64), np.zeros(height, np.int64)
     path[0] = f.roots[c, 0]
-    depth, key, weight = 0, -np.inf, 0.0
-    totals = np.zeros(f.totals.shape[1])
+    depth, key, layers, powers = 0, -np.inf, f.totals.shape[1], f.totals.shape[2]
+    totals, weight = np.zeros((layers, powers)), np.zeros(layers)
     while depth >= 0:
         at, way = path[depth], turn[depth]
         n = f.children[at, FAN]
@@ -554,7 +614,7 @@ def _is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: 
             if np.any(f.nodes[at, :, n:] != 0.0) or np.any(f.children[at, n:FAN] != 0):
                 return False
             for i in range(n):
-                if not _is_summary(inputs, f, c, at, i, height - depth, largest * (SUM_TOLERANCE * weight + NOTHING)):
+                if not _is_summary(inputs, f, c, at, i, height - depth, largest, weight):
                     return False
             depth -= 1
         elif depth + 1 < height:
@@ -572,17 +632,19 @@ def _is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: 
                 if not f.blocks[block, KEY, i] > key:
                     return False
                 key = f.blocks[block, KEY, i]
-                weight += abs(f.blocks[block, COEF, i])
-                power = f.blocks[block, COEF, i]
-                for r in range(totals.size):
-                    totals[r] += power
-                    power *= key
-    for r in range(totals.size):
-        asked, own = r < inputs.table[c, POWERS], inputs.table[c, KIND] != GIVEN
-        if asked and own and not abs(f.totals[c, r] - totals[r]) <= SUM_TOLERANCE * weight + NOTHING:
-            return False
-        if not asked and f.totals[c, r] != 0.0:
-            return False
+                for layer in range(layers):
+                    power = f.blocks[block, COEF + layer, i]
+                    weight[layer] += abs(power)
+                    for r in range(powers):
+                        totals[layer, r] += power
+                        power *= key
+    for layer in range(layers):
+        for r in range(powers):
+            asked, own, total = r < inputs.table[c, POWERS], inputs.table[c, KIND] != GIVEN, f.totals[c, layer, r]
+            if asked and own and not abs(total - totals[layer, r]) <= SUM_TOLERANCE * weight[layer] + NOTHING:
+                return False
+            if not asked and total != 0.0:
+                return False
     return True
 
 
@@ -596,12 +658,15 @@ def _is_new(met: Counts, index: int) -> bool:
 
 
 @hot
-def _is_summary(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, tolerance: float) -> bool:
-    """Whether a node knows of a child what is in the child, as far as additions one by one can tell."""
+def _is_summary(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, largest: float, weight: Vector) -> bool:
+    """Whether a node knows of a child what is in the child, as far as additions one by one can tell: Σ |a_i| is `weight`."""
     known = f.nodes[at].copy()
     _summarise(inputs, f, c, at, way, level)
     sound = True
     for row in range(known.shape[0]):
-        sound &= abs(known[row, way] - f.nodes[at, row, way]) <= (tolerance if row >= SUMS else 0.0)
+        tolerance = 0.0
+        if row >= SUMS:
+            tolerance = largest * (SUM_TOLERANCE * weight[(row - SUMS) // (2 * inputs.sides)] + NOTHING)
+        sound &= abs(known[row, way] - f.nodes[at, row, way]) <= tolerance
         f.nodes[at, row, way] = known[row, way]
     return sound

@@ -2,7 +2,7 @@
 
 The delta lets a row be fitted without bending the curves: with it noisy labels are separable, and a learner made for clean streams
 can be used on noisy ones (Shawe-Taylor & Cristianini; Herbster 2001, section 2.2). A row met before is found by its bits, so it
-costs O(1) beside the O(log m) of the curves.
+costs O(1) beside the O(log m) of the curves. Where f has a moment, a row is met twice: under the label 0 for f, 1 for the moment.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Spikes(NamedTuple):
 @dataclass
 class Spiked(Function):
     curves: SortedBlocks
-    table: RowTable  # Σ a_i of each row met
+    table: RowTable  # Σ a_i of each row met, and, in a place of its own, Σ i a_i for a moment
 
     @property
     def scale(self) -> Vector:  # type: ignore[override]
@@ -53,15 +53,19 @@ class Spiked(Function):
 
     @property
     def has_room(self) -> bool:
-        return self.curves.has_room and bool(row_table.has_room(self.table.table))
+        return self.curves.has_room and bool(row_table.has_room(self.table.table, self._layers))
 
     def make_room(self, kernel: Kernel) -> None:
         """Longer arrays, where another point would not fit."""
         self.curves.make_room(parts(kernel)[0])
-        self.table.make_room()
+        self.table.make_room(self._layers)
+
+    @property
+    def _layers(self) -> int:
+        return int(self.curves.totals.shape[1])
 
     def bytes_with(self, rows: int) -> int:
-        slots = 4 * (int(self.table.size[0]) + rows)  # a quarter full at least, and copied when they are doubled
+        slots = 4 * (int(self.table.size[0]) + self._layers * rows)  # a quarter full at least, and copied when they are doubled
         return self.curves.bytes_with(rows) + 2 * max(nbytes(self.table), 32 * slots)
 
     def rows(self, kernel: Kernel, X: Matrix) -> Matrix:
@@ -76,7 +80,7 @@ class Spiked(Function):
     def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
         additive, _ = parts(kernel)
         self.curves.check(additive, rows, room)
-        self.table.check(rows)
+        self.table.check(self._layers * rows)
         if np.any(self.table.places):
             raise InputError("its rows are said to stand where they cannot")
 
@@ -96,22 +100,34 @@ def parts(kernel: Kernel) -> tuple[Kernel, float]:
     return additive, sum(part.weight for part in kernel.parts if isinstance(part, Delta))
 
 
-def empty(kernel: Kernel, dim: int) -> Spiked:
+def empty(kernel: Kernel, dim: int, moment: bool = False) -> Spiked:
     """No points yet, on rows of `dim` columns."""
-    return Spiked(sorted_blocks.empty(parts(kernel)[0], dim), row_table.empty())
+    return Spiked(sorted_blocks.empty(parts(kernel)[0], dim, moment), row_table.empty())
 
 
-def footprint(kernel: Kernel, dim: int) -> int:
+def footprint(kernel: Kernel, dim: int, moment: bool = False) -> int:
     """The bytes that `empty` will hold."""
-    return sorted_blocks.footprint(parts(kernel)[0], dim) + row_table.footprint()
+    return sorted_blocks.footprint(parts(kernel)[0], dim, moment) + row_table.footprint()
 
 
 @hot_inline
 def evaluate(kernel: SpikedInputs, f: Spikes, x: Vector, work: Vector) -> float:
     """f(x)."""
     end = x.size - kernel.dim
-    spike = f.table.values[slot(f.table, x[end:], 0.0)]  # 0 in a free slot
-    return float(sorted_blocks.evaluate(kernel.inputs, f.curves, x[:end], work) + f.curves.scale[0] * kernel.weight * spike)
+    return float(sorted_blocks.evaluate(kernel.inputs, f.curves, x[:end], work) + _spike(kernel, f, x[end:], 0.0))
+
+
+@hot_inline
+def with_moment(kernel: SpikedInputs, f: Spikes, x: Vector, work: Vector) -> tuple[float, float]:
+    """f(x), and its moment there."""
+    end = x.size - kernel.dim
+    value, moment = sorted_blocks.with_moment(kernel.inputs, f.curves, x[:end], work)
+    return value + _spike(kernel, f, x[end:], 0.0), moment + _spike(kernel, f, x[end:], 1.0)
+
+
+@hot_inline
+def _spike(kernel: SpikedInputs, f: Spikes, x: Vector, label: float) -> float:
+    return float(f.curves.scale[0] * kernel.weight * f.table.values[slot(f.table, x, label)])  # 0 in a free slot
 
 
 @hot_inline
@@ -119,9 +135,10 @@ def join(kernel: SpikedInputs, f: Spikes, x: Vector, own: float, a: float, round
     """f ← f + a k(x, ·); there is room."""
     end = x.size - kernel.dim
     sorted_blocks.join(kernel.inputs, f.curves, x[:end], own, a, round)
-    at = slot(f.table, x[end:], 0.0)
-    enter(f.table, at, x[end:], 0.0, 0)
-    f.table.values[at] += a / f.curves.scale[0]
+    for layer in range(f.curves.totals.shape[1]):
+        at = slot(f.table, x[end:], float(layer))
+        enter(f.table, at, x[end:], float(layer), 0)
+        f.table.values[at] += a / f.curves.scale[0] * (round + 1.0 if layer else 1.0)
 
 
 @hot_inline
@@ -158,7 +175,7 @@ def holds(f: Spikes, most: int) -> bool:
 
 @hot_inline
 def has_room(f: Spikes) -> bool:
-    return sorted_blocks.has_room(f.curves) and row_table.has_room(f.table)
+    return sorted_blocks.has_room(f.curves) and row_table.has_room(f.table, f.curves.totals.shape[1])
 
 
 @hot

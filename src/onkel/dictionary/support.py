@@ -1,6 +1,7 @@
 """A function as a sum over support points, f(x) = ρ Σ a_i k(x_i, x), and what learners do with it.
 
     evaluate    f(x), and the kernel values that it takes
+    with_moment f(x) and Σ i a_i k(x_i, x), i the round of x_i, from 1
     add         one more point
     put         a point in the place of another
     shrink      f ← c f, by the scale ρ alone; it is folded into the coefficients before it becomes too small or too large
@@ -81,7 +82,7 @@ class Support(Function):
         self.own, self.born = grown(self.own, size), grown(self.born, size)
 
     def merge(self) -> None:
-        """Equal points become one, in the place of the first."""
+        """Equal points become one, in the place of the first; f is the same, its moment is not."""
         size = int(self.size[0])
         _, first, which = np.unique(self.known, axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -119,12 +120,12 @@ class Support(Function):
             raise InputError("its points are not those that its kernel has seen")
 
 
-def empty(kernel: Kernel, dim: int) -> Support:
-    """No points yet, on rows of `dim` columns."""
+def empty(kernel: Kernel, dim: int, moment: bool = False) -> Support:
+    """No points yet, on rows of `dim` columns. They know their rounds: a moment needs nothing else."""
     return with_room(dim, 0)
 
 
-def footprint(kernel: Kernel, dim: int) -> int:
+def footprint(kernel: Kernel, dim: int, moment: bool = False) -> int:
     """The bytes that `empty` will hold."""
     return bytes_of(dim, 0)
 
@@ -171,6 +172,19 @@ def evaluate(source: Source, f: Sum, x: Vector, k: Vector) -> float:
     for i in range(n):
         total += f.coef[i] * k[i]
     return float(f.scale[0] * total)
+
+
+@hot_inline
+def with_moment(source: Source, f: Sum, x: Vector, k: Vector) -> tuple[float, float]:
+    """f(x), and its moment there; k[i] ← k(x_i, x)."""
+    n = f.size[0]
+    values(source, f.points, n, x, k)
+    total, later = 0.0, 0.0
+    for i in range(n):
+        term = f.coef[i] * k[i]
+        total += term
+        later += (f.born[i] + 1.0) * term
+    return f.scale[0] * total, f.scale[0] * later
 
 
 @hot_inline

@@ -6,6 +6,7 @@ from onkel.learners.exact import KernelAWV, KernelRidge
 from onkel.learners.fogd import FOGD
 from onkel.learners.forgetron import Forgetron
 from onkel.learners.forks import FORKS
+from onkel.learners.functional_sgd import FunctionalSGD
 from onkel.learners.kernel_adatron import KernelAdatron
 from onkel.learners.kons import KONS, SketchedKONS
 from onkel.learners.mercer_projection import MercerProjection
@@ -35,6 +36,7 @@ __all__ = [
     "RBP",
     "ROMMA",
     "Forgetron",
+    "FunctionalSGD",
     "KernelAWV",
     "KernelAdatron",
     "KernelRidge",

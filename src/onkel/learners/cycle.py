@@ -45,7 +45,8 @@ def cycle(learner: Any, X: ArrayLike, y: ArrayLike, tolerance: float = 1e-6, pas
         scores = learner.learn(state, rows, y)
         change = float(np.max(np.abs(learner.predict(state, rows).ravel() - scores.ravel()), initial=0.0))
         f = getattr(getattr(state, "inner", state), "support", None)
-        if not learner.bounded and isinstance(f, Support) and f.size[0] > len(rows):
+        ageless = not learner.bounded and not getattr(learner, "averaging", False)  # a mean asks when a point came
+        if ageless and isinstance(f, Support) and f.size[0] > len(rows):
             f.merge()
         if change <= settings.tolerance and not (isinstance(state, domains.State) and domains.is_waiting(state)):
             return Cycled(state, done, change, True)

@@ -71,18 +71,21 @@ class Descending(Supported):
     step: float
 
     def _may_fail(self, state: Any, own: Vector) -> bool:
-        return super()._may_fail(state, own) or (may_diverge(self.loss) and not self._is_tame(own))
+        return super()._may_fail(state, own) or not self._is_tame(state, own)
 
-    def _is_tame(self, own: Vector) -> bool:
-        """Whether the steps on these rows are so short that ‖f‖² grows by 2ηy² at most: 2ηk(x, x) ≤ 1 − ηλ. Then no copy is needed,
-        which would cost more than the rows where f is large."""
+    def _is_tame(self, state: Any, own: Vector) -> bool:
+        """Whether the steps on these rows cannot run away. Then no copy is needed, which would cost more than the rows where f is
+        large. Of a square loss they are so short that ‖f‖² grows by 2ηy² at most: 2ηk(x, x) ≤ 1 − ηλ."""
+        if not may_diverge(self.loss):
+            return True
         fade = 1.0 - self.step * getattr(self, "lam", 0.0)
         return self._room is None and bool(2.0 * self.step * np.max(own, initial=0.0) <= fade)
 
     def _rounds(self, state: Any, X: Matrix, own: Vector, y: Vector, weight: Vector) -> Vector:
+        tame = not weight.any() or self._is_tame(state, own)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
             scores = super()._rounds(state, X, own, y, weight)
-        if may_diverge(self.loss) and weight.any() and not self._is_tame(own):
+        if not tame:
             check_scores(self, scores)
         return scores
 

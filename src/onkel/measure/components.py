@@ -63,6 +63,8 @@ def components(learner: Any, state: Any, names: Sequence[str] | None = None, poi
     elsewhere = hasattr(state, "map") or hasattr(state, "sketch")  # NOGD, SkeGD, FORKS: f is not the sum over its points
     if not isinstance(kernel, Additive) or not isinstance(f, SortedBlocks | Support) or elsewhere:
         raise InputError(f"{learner!r:.200} has no curves; take a learner with an additive kernel, such as Additive(Spline())")
+    if isinstance(f, SortedBlocks) and getattr(learner, "averaging", False):
+        f = f.mean(state.rows)
     labels = _labels(kernel, state.dim, names)
     grid = _grid(kernel, f, state.dim, points)
     values = _values(kernel, f, state.dim, grid)
