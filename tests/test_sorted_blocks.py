@@ -66,7 +66,7 @@ ONE_COLUMN: list[Kernel] = [
     *[Spline(order, UNIT) for order in range(6)],
     Brownian(UNIT),
     *[PeriodicSpline(UNIT, order) for order in range(1, 6)],
-    Exponential(0.5), Exponential(5000.0), MATERN, CUBIC, RANK_ONE,
+    Exponential(0.5), Exponential(600.0), Exponential(5000.0), MATERN, CUBIC, RANK_ONE,
     Spline(1, UNIT) + Delta(0.3),
 ]  # fmt: skip
 MIXED: tuple[Any, ...] = (Spline(2, UNIT), Exponential(3.0), PeriodicSpline((0.2, 0.9), 2), Brownian((-0.1, 0.8)), Exponential())
@@ -121,6 +121,7 @@ ARRANGEMENTS: dict[str, Callable[[Any, int], Array]] = {
     "clustered": lambda rng, rows: rng.choice([0.1, 0.1000001, 0.7], rows) + rng.exponential(1e-9, rows),
     "repeated": lambda rng, rows: rng.integers(0, 150, rows) / 149.0,
     "far out": lambda rng, rows: rng.choice([-1e3, 0.5, 1e3], rows) + rng.normal(size=rows),
+    "beyond digits": lambda rng, rows: rng.choice([-1e17, 3e16, 1e17], rows) + rng.integers(-200, 200, rows),
 }
 
 
@@ -150,7 +151,9 @@ def test_thousands_of_points_on_three_levels_equal_the_naive_sum(kernel: Kernel,
 
 
 @pytest.mark.parametrize("name", ARRANGEMENTS)
-@pytest.mark.parametrize("kernel", [Spline(2, UNIT), Exponential(5000.0), MATERN, PeriodicSpline(UNIT, 3)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [Spline(2, UNIT), Exponential(600.0), Exponential(5000.0), MATERN, PeriodicSpline(UNIT, 3)], ids=repr
+)
 def test_however_the_keys_come(kernel: Kernel, name: str) -> None:
     rows = 300 if compiler_off else 4000
     X, pair = arranged(name, rows, 1), Pair(kernel, 1)
@@ -211,7 +214,9 @@ def walk(f: SortedBlocks, c: int, u: float) -> tuple[list[int], int]:
     return nodes, at
 
 
-@pytest.mark.parametrize("kernel", [Spline(1, UNIT), Exponential(20.0), MATERN, Spline(1, UNIT) + Delta(0.1)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [Spline(1, UNIT), Exponential(20.0), Exponential(1500.0), MATERN, Spline(1, UNIT) + Delta(0.1)], ids=repr
+)
 @pytest.mark.parametrize("name", ["random", "sorted", "reversed", "repeated", "clustered"])
 def test_it_is_sound_after_every_point(kernel: Kernel, name: str) -> None:
     pair, X = Pair(kernel, 1), arranged(name, 100 if compiler_off else 600, 1)
@@ -239,7 +244,7 @@ def test_a_point_touches_one_way_down_and_what_it_splits(name: str, before: int)
     assert most == 2 or before  # a new root, and half of the old one
 
 
-@pytest.mark.parametrize("kernel", [Spline(1, UNIT), Exponential(20.0), MATERN], ids=repr)
+@pytest.mark.parametrize("kernel", [Spline(1, UNIT), Exponential(20.0), Exponential(600.0), MATERN], ids=repr)
 def test_a_curve_is_read_on_one_way_down(kernel: Kernel) -> None:
     """The same number with NaN everywhere else."""
     pair = Pair(kernel, 1)

@@ -11,9 +11,11 @@ sums of the children left and right of the way, and to add the points of one blo
                 points that have shrunk to exactly 0 leave. Unless f shrinks by many powers of ten at once, that adds O(1) to a row
 
 A child that is full is split in two on the way down, and what its parent knows of it is summed anew: O(log m) in the worst case
-too. No sum is the difference of two others, which would lose digits. Where the kernel decays, a sum is anchored at the key next to
-those who will ask for it: the left sum at the last key, Σ a_i lower(p_i) e^(−rate (last − p_i)), the right one at the first. Then
-no exponent is ever positive, and nothing overflows, whatever rate times range is.
+too. No sum is the difference of two others, which would lose digits. Where the kernel decays, sums are anchored: the left one is
+Σ a_i lower(p_i) e^(−rate (anchor − p_i)), and costs who asks for it one more exponential, e^(−rate (q − anchor)). A node whose keys
+are close together has one anchor for all of its sums. In any other one each child has its own, at the key next to those who will
+ask, the last key for the left sum and the first for the right one: no exponent is positive there, so nothing overflows, whatever
+rate times range is.
 
 Where f has a moment (`representations`) there are two layers of coefficients, sums and totals, for the same keys: one way down the
 tree serves both. The lines of the second stand behind those of the first, and before the lists.
@@ -29,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel._jit import hot, hot_inline
+from onkel._jit import hot, hot_inline, hot_strict
 from onkel._types import Counts, Matrix, Vector
 from onkel.dictionary.function import Function
 from onkel.errors import InputError
@@ -43,6 +45,9 @@ FAN = 32  # the most children of a node
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100  # of ρ; to fold it costs O(m), so it is done as rarely as it can be
 
 KEY, COEF, LISTS = range(3)  # lines of a block: keys, coefficients, and the lists of a user's kernel from here on
+CLOSE = (
+    200.0  # rate times the range of keys with one anchor: its exponential leaves room for coefficients within the scale's limits
+)
 CANCELLED = 1e-3  # of what is added to a key: where less is left, the sums above it have lost digits
 SUM_TOLERANCE = 1e-6  # of a sum computed anew
 NOTHING = 1e-290  # what has shrunk to this has no digits left, in a sum as in a coefficient
@@ -322,19 +327,24 @@ def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> None:
             work[BLOCK + layer] += f.totals[c, layer, r] * x[1 + 2 * d + r]
     if sides == 0 or f.children[f.roots[c, 0], FAN] == 0:
         return
-    at = f.roots[c, 0]
+    at, anchor, fall, rise, far = f.roots[c, 0], np.nan, 1.0, 1.0, 1.0
     for _ in range(f.roots[c, 1]):
         node, n = f.nodes[at], f.children[at, FAN]
         way = _way(node, n, u)
-        if rate > 0.0:
+        close, shared = _anchor(rate, node[FIRST, 0], node[LAST, n - 1])
+        if not close:
             for i in range(n):
                 work[i] = max(u - node[LAST, i], 0.0) if i < way else max(node[FIRST, i] - u, 0.0)
             exponentials(work, n, -rate)
+        elif rate > 0.0 and shared != anchor:
+            anchor = shared
+            fall, rise = _from_anchor(rate * (u - anchor))
+            far = decay(rate, u - anchor - CLOSE / rate)
         for layer in range(layers):
             total, sums = 0.0, SUMS + 2 * d * layer
             for j in range(sides):
                 left, right = 0.0, 0.0
-                if rate > 0.0:
+                if not close:
                     for i in range(way):
                         left += node[sums + j, i] * work[i]
                     for i in range(way + 1, n):
@@ -344,6 +354,7 @@ def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> None:
                         left += node[sums + j, i]
                     for i in range(way + 1, n):
                         right += node[sums + d + j, i]
+                    left, right = _fallen(left, fall, far), right * rise
                 total += left * x[1 + d + j] + right * x[1 + j]
             work[BLOCK + layer] += total
         at = f.children[at, way]
@@ -385,7 +396,7 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
         return
     if f.children[f.roots[c, 0], FAN] == FAN:
         _raise_root(inputs, f, c)
-    at = f.roots[c, 0]
+    at, anchor, fall, rise = f.roots[c, 0], np.nan, 1.0, 1.0
     for level in range(f.roots[c, 1], 0, -1):
         node, children = f.nodes[at], f.children[at]
         if children[FAN] == 0:
@@ -396,15 +407,29 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
         if _is_full(f, children[way], level):
             _split(inputs, f, c, at, way, level)
             way += 1 if u >= node[FIRST, way + 1] else 0
+        low, high = node[FIRST, 0], node[LAST, children[FAN] - 1]
+        close, shared = _anchor(rate, min(low, u), max(high, u))
+        if not (low <= u <= high):
+            _move_anchor(inputs, f, c, at, level, _anchor(rate, low, high), (min(low, u), max(high, u)))
         first, last = node[FIRST, way], node[LAST, way]
         node[FIRST, way], node[LAST, way] = min(first, u), max(last, u)
-        old_left, new_left = decay(rate, u - last), decay(rate, last - u)
-        old_right, new_right = decay(rate, first - u), decay(rate, u - first)
-        for layer in range(layers):
-            b, sums = late if layer else a, SUMS + 2 * d * layer
-            for j in range(sides):
-                node[sums + j, way] = node[sums + j, way] * old_left + b * x[1 + j] * new_left
-                node[sums + d + j, way] = node[sums + d + j, way] * old_right + b * x[1 + d + j] * new_right
+        if close:
+            if rate > 0.0 and shared != anchor:
+                anchor = shared
+                fall, rise = _from_anchor(rate * (u - anchor))
+            for layer in range(layers):
+                b, sums = late if layer else a, SUMS + 2 * d * layer
+                for j in range(sides):
+                    node[sums + j, way] += b * x[1 + j] * rise
+                    node[sums + d + j, way] += b * x[1 + d + j] * fall
+        else:
+            old_left, new_left = decay(rate, u - last), decay(rate, last - u)
+            old_right, new_right = decay(rate, first - u), decay(rate, u - first)
+            for layer in range(layers):
+                b, sums = late if layer else a, SUMS + 2 * d * layer
+                for j in range(sides):
+                    node[sums + j, way] = node[sums + j, way] * old_left + b * x[1 + j] * new_left
+                    node[sums + d + j, way] = node[sums + d + j, way] * old_right + b * x[1 + d + j] * new_right
         at = children[way]
     block, n = f.blocks[at], f.length[at]
     place = n
@@ -486,6 +511,39 @@ def decay(rate: float, distance: float) -> float:
 
 
 @hot_inline
+def carried(rate: float, distance: float) -> float:
+    """e^(−rate · distance), where a distance may be negative, though not by more than twice CLOSE."""
+    return exponential(-rate * distance) if rate * distance > 0.0 else 1.0 / exponential(rate * distance)
+
+
+@hot_inline
+def _anchor(rate: float, first: float, last: float) -> tuple[bool, float]:
+    """Whether all sums of a node with these keys have one anchor, and where it is: on a grid, not behind the first key, so that it
+    seldom moves. Beyond the digits of a number there is no such grid."""
+    if rate == 0.0:
+        return True, 0.0
+    cell = 0.5 * CLOSE / rate
+    anchor = cell * np.floor(first / cell)
+    return anchor <= first and last - anchor <= 2.0 * cell, anchor
+
+
+@hot_inline
+def _from_anchor(distance: float) -> tuple[float, float]:
+    """e^(−distance), by which a left sum has fallen on the way from its anchor, and e^distance for a right one. A key before the
+    anchor has no left sums. One behind all keys has no right ones, and the left ones have fallen as if it were the last of them."""
+    if distance < 0.0:
+        return 0.0, exponential(distance)
+    fall = exponential(-min(distance, CLOSE))
+    return fall, 1.0 / fall
+
+
+@hot_strict
+def _fallen(left: float, fall: float, far: float) -> float:
+    """The product in this order: fall · far by itself can be too small for a number."""
+    return (left * fall) * far
+
+
+@hot_inline
 def _way(node: Matrix, n: int, u: float) -> int:
     """The child for the key u: the last one that does not begin behind it."""
     way = 0
@@ -507,7 +565,7 @@ def _raise_root(inputs: Inputs, f: Curves, c: int) -> None:
     f.children[new, 0], f.children[new, FAN] = old, 1
     f.roots[c, 0] = new
     f.roots[c, 1] += 1
-    _summarise(inputs, f, c, new, 0, f.roots[c, 1])
+    _summarise(inputs, f, c, new, 0, f.roots[c, 1], _range(f, old))
 
 
 @hot
@@ -522,19 +580,22 @@ def _split(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int) -> 
         f.length[old], f.length[new] = half, BLOCK - half
     else:
         f.used[1] += 1
-        half = FAN // 2
+        half, low, high = FAN // 2, *_range(f, old)
+        before = _anchor(decay_rate(inputs.table[c]), low, high)
         _move(f.nodes[old], half, f.nodes[new])
         for i in range(half, FAN):
             f.children[new, i - half], f.children[old, i] = f.children[old, i], 0
         f.children[old, FAN], f.children[new, FAN] = half, FAN - half
+        _move_anchor(inputs, f, c, old, level - 1, before, _range(f, old))
+        _move_anchor(inputs, f, c, new, level - 1, before, _range(f, new))
     n = children[FAN]
-    for i in range(n, way + 1, -1):
+    for i in range(n, way, -1):
         children[i] = children[i - 1]
         for row in range(node.shape[0]):
             node[row, i] = node[row, i - 1]
     children[way + 1], children[FAN] = new, n + 1
-    _summarise(inputs, f, c, at, way, level)
-    _summarise(inputs, f, c, at, way + 1, level)
+    _summarise(inputs, f, c, at, way, level, _range(f, at))
+    _summarise(inputs, f, c, at, way + 1, level, _range(f, at))
 
 
 @hot
@@ -547,7 +608,7 @@ def _sum_anew(inputs: Inputs, f: Curves, c: int, u: float) -> None:
         path[depth], ways[depth] = at, _way(f.nodes[at], f.children[at, FAN], u)
         at = f.children[at, ways[depth]]
     for depth in range(height - 1, -1, -1):
-        _summarise(inputs, f, c, path[depth], ways[depth], height - depth)
+        _summarise(inputs, f, c, path[depth], ways[depth], height - depth, _range(f, path[depth]))
 
 
 @hot
@@ -558,19 +619,39 @@ def _move(old: Matrix, half: int, new: Matrix) -> None:
             new[row, i - half], old[row, i] = old[row, i], 0.0
 
 
+@hot_inline
+def _range(f: Curves, at: int) -> tuple[float, float]:
+    """The first and the last key of a node."""
+    return f.nodes[at, FIRST, 0], f.nodes[at, LAST, f.children[at, FAN] - 1]
+
+
 @hot
-def _summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int) -> None:
-    """What a node knows of one child, from what is in the child."""
+def _move_anchor(
+    inputs: Inputs, f: Curves, c: int, at: int, level: int, before: tuple[bool, float], keys: tuple[float, float]
+) -> None:
+    """All sums of a node anew, if it had another anchor than it should have for this range of keys."""
+    close, anchor = _anchor(decay_rate(inputs.table[c]), *keys)
+    if close != before[0] or (close and anchor != before[1]):
+        for i in range(f.children[at, FAN]):
+            _summarise(inputs, f, c, at, i, level, keys)
+
+
+@hot
+def _summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, keys: tuple[float, float]) -> None:
+    """What a node with this range of keys knows of one child, from what is in the child."""
     line, d, layers = inputs.table[c], inputs.sides, f.totals.shape[1]
     sides, rate = int(line[SIDES]), decay_rate(line)
     node, child = f.nodes[at], f.children[at, way]
+    close, anchor = _anchor(rate, *keys)
     for row in range(SUMS, node.shape[0]):
         node[row, way] = 0.0
     if level > 1:
         below, n = f.nodes[child], f.children[child, FAN]
         first, last = below[FIRST, 0], below[LAST, n - 1]
+        (to_left, to_right), (is_close, own) = (anchor, anchor) if close else (last, first), _anchor(rate, first, last)
         for i in range(n):
-            left, right = decay(rate, last - below[LAST, i]), decay(rate, below[FIRST, i] - first)
+            left = carried(rate, to_left - (own if is_close else below[LAST, i]))
+            right = carried(rate, (own if is_close else below[FIRST, i]) - to_right)
             for layer in range(layers):
                 sums = SUMS + 2 * d * layer
                 for j in range(sides):
@@ -579,10 +660,11 @@ def _summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int)
     else:
         block, n = f.blocks[child], f.length[child]
         first, last = block[KEY, 0], block[KEY, n - 1]
+        to_left, to_right = (anchor, anchor) if close else (last, first)
         lower, upper = np.empty(d), np.empty(d)
         for i in range(n):
             _lists_of(line, d, block, COEF + layers, i, lower, upper)
-            left, right = decay(rate, last - block[KEY, i]), decay(rate, block[KEY, i] - first)
+            left, right = carried(rate, to_left - block[KEY, i]), carried(rate, block[KEY, i] - to_right)
             for layer in range(layers):
                 a, sums = block[COEF + layer, i], SUMS + 2 * d * layer
                 for j in range(sides):
@@ -660,13 +742,17 @@ def _is_new(met: Counts, index: int) -> bool:
 @hot
 def _is_summary(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, largest: float, weight: Vector) -> bool:
     """Whether a node knows of a child what is in the child, as far as additions one by one can tell: Σ |a_i| is `weight`."""
-    known = f.nodes[at].copy()
-    _summarise(inputs, f, c, at, way, level)
+    known, (low, high), rate = f.nodes[at].copy(), _range(f, at), decay_rate(inputs.table[c])
+    close, anchor = _anchor(rate, low, high)
+    _summarise(inputs, f, c, at, way, level, (low, high))
     sound = True
     for row in range(known.shape[0]):
         tolerance = 0.0
         if row >= SUMS:
-            tolerance = largest * (SUM_TOLERANCE * weight[(row - SUMS) // (2 * inputs.sides)] + NOTHING)
+            layer, j = divmod(row - SUMS, 2 * inputs.sides)
+            tolerance = largest * (SUM_TOLERANCE * weight[layer] + NOTHING)
+            if close:
+                tolerance *= carried(rate, anchor - known[LAST, way] if j < inputs.sides else known[FIRST, way] - anchor)
         sound &= abs(known[row, way] - f.nodes[at, row, way]) <= tolerance
         f.nodes[at, row, way] = known[row, way]
     return sound
