@@ -101,6 +101,7 @@ SHARED = {
     "newton",
     "descent",
     "featured",
+    "levels",
     "sketched",
     "supported",
 }  # by several learners

@@ -1,13 +1,20 @@
 """The arithmetic of aggregation: one prediction of many.
 
-Vovk's aggregating algorithm for the square loss: predictions q_N and labels in [−B, B], L_N the loss of N so far, π_N its prior.
+Vovk's aggregating algorithm for the square loss with fixed shares: predictions q_N and labels in [−B, B], shares v_N that begin as
+the prior π_N, and in round t
 
-    v_N ∝ π_N e^(−L_N/2B²),    g(y) = −2B² ln Σ v_N e^(−(y − q_N)²/2B²),    prediction (g(−B) − g(B))/4B
+    g(y) = −2B² ln Σ v_N e^(−(y − q_N)²/2B²),    prediction (g(−B) − g(B))/4B
+    v_N ∝ v_N e^(−(y − q_N)²/2B²),    then v_N ← (1 − 1/(t+1)) v_N + π_N/(t+1)
 
-has a loss of at most min_N [L_N + 2B² ln 1/π_N] on every sequence. With B the largest |y| so far the same holds but for 2Y², Y the
-largest in the end: a falling rate 1/2B² can only lower the mix of all rounds, and a label beyond B costs at most 2(y² − B²) more.
+On every sequence of T rounds its loss is at most that of any sequence of N made of K pieces, plus 2B² Σ_pieces ln((T+1)/π_N): a
+product of T factors 1 − 1/(t+1) is 1/(T+1), and each new piece begins with at least π_N/(T+1). So it may be one N at the beginning
+and a larger one later, where losses summed up from the beginning would hold against the larger one what it lost when it was young.
 
-Vovk (2001), Competitive on-line statistics, International Statistical Review.
+With B the largest |y| so far the same holds with 2Y²(1 + Σ …), Y the largest in the end. When B grows by a factor, v ← π(v/π)^γ
+with γ the inverse of its square: by Jensen's inequality that can only lower the mix of all rounds, and it keeps what each sequence
+has at least. A label beyond B costs at most 2(y² − B²) more.
+
+Vovk (2001), Competitive on-line statistics, International Statistical Review. Herbster & Warmuth (1998), Tracking the best expert.
 """
 
 from __future__ import annotations
@@ -19,30 +26,40 @@ from onkel._types import Vector
 
 
 @hot
-def aggregate(predictions: Vector, losses: Vector, prior: Vector, bound: float) -> float:
+def aggregate(predictions: Vector, shares: Vector, bound: float) -> float:
     """One prediction in [−B, B], for predictions that are cut to it here; 0 where B is 0."""
     if bound == 0.0:
         return 0.0
-    least = losses[0]
-    for k in range(losses.size):
-        least = min(least, losses[k])
     high, low, rate = 0.0, 0.0, 0.5 / (bound * bound)
-    for k in range(losses.size):
-        q, worse = cut(predictions[k], bound), losses[k] - least
-        high += prior[k] * math.exp(-rate * (worse + (bound - q) ** 2))
-        low += prior[k] * math.exp(-rate * (worse + (bound + q) ** 2))
+    for k in range(shares.size):
+        q = cut(predictions[k], bound)
+        high += shares[k] * math.exp(-rate * (bound - q) ** 2)
+        low += shares[k] * math.exp(-rate * (bound + q) ** 2)
     return cut(0.5 * bound * (math.log(high) - math.log(low)), bound)
 
 
 @hot
-def shares(losses: Vector, prior: Vector, bound: float, out: Vector) -> None:
-    """v_N."""
-    least, total = losses.min(), 0.0
-    for k in range(losses.size):
-        out[k] = prior[k] * (math.exp(-0.5 * (losses[k] - least) / (bound * bound)) if bound > 0.0 else 1.0)
-        total += out[k]
-    for k in range(losses.size):
-        out[k] /= total
+def reward(shares: Vector, prior: Vector, predictions: Vector, y: float, bound: float, back: float) -> None:
+    """What each prediction counts for after its label, of which a part goes `back` to the prior."""
+    if bound == 0.0:
+        return
+    total, rate, label = 0.0, 0.5 / (bound * bound), cut(y, bound)
+    for k in range(shares.size):
+        shares[k] *= math.exp(-rate * (label - cut(predictions[k], bound)) ** 2)
+        total += shares[k]
+    for k in range(shares.size):
+        shares[k] = (1.0 - back) * shares[k] / total + back * prior[k]
+
+
+@hot
+def temper(shares: Vector, prior: Vector, power: float) -> None:
+    """v ← π(v/π)^power, of sum 1: as if all losses so far had been multiplied by the power."""
+    total = 0.0
+    for k in range(shares.size):
+        shares[k] = prior[k] * (shares[k] / prior[k]) ** power
+        total += shares[k]
+    for k in range(shares.size):
+        shares[k] /= total
 
 
 @hot

@@ -8,15 +8,16 @@ With n rows learnt (with forgetting μ: n = Σ_{i<n} μ^i, those that still coun
 which is DESIGN's forgetting written as one sum: the ridge returns one coordinate a round, and the round to come has begun.
 
     growing (rate c)     N is the largest with ⌊c N^((2α+d)/d)⌋ ≤ n and columns(N) ≤ n; at least 1, at most count
-    following (None)     all levels N ≤ count, by Vovk's aggregating algorithm for the square loss: B is the largest |y| so far,
-                         q_N the level's score cut to [−B, B], ỹ the label cut to it, both with the B of their round, and
-                         L_N = Σ μ^(…) (ỹ − q_N)²,      v_N ∝ e^(−L_N/2B²)/N,
+    following (None)     all levels N ≤ count, by Vovk's aggregating algorithm for the square loss with fixed shares: B is the
+                         largest |y| so far, q_N the level's score cut to [−B, B], ỹ the label cut to it, both with the B of their
+                         round, π_N = 1/Nh, h = Σ_{N ≤ count} 1/N, v = π in the beginning,
                          g(y) = −2B² ln Σ v_N e^(−(y − q_N)²/2B²),      score = (g(−B) − g(B))/4B,      0 while B = 0
+                         v ∝ v_N e^(−(ỹ − q_N)²/2B²);   v ← (1 − 1/(t+1)) v + π/(t+1), t the rows that count, this one among them
+                         (before it they have faded once less); and where B becomes B', v ∝ π (v/π)^(B²/B'²)
 
-For every sequence, Σ (y − score)² ≤ Σ (y − θ_N·ψ)² + 2Y² (1 + ln(N h)),  Y the largest |y|, h = Σ_{N ≤ count} 1/N. For the
-square loss on [−B, B] is mixable at 1/2B²; the mix loss of all rounds can only fall with a falling rate; and a row with |y| > B
-costs at most 2(y² − B²) more. (With forgetting, the same of the discounted sums.) Each output has its own B and v. A clip cuts
-the score, and is B.
+For all sequences of T rows and sequences of levels in K pieces, Σ (y − score)² ≤ Σ (y − θ_N·ψ)² + 2Y² (1 + Σ_K ln((T+1)/π_N)),
+Y the largest |y|. For the square loss on [−B, B] is mixable at 1/2B²; the mix loss of all rounds can only fall with a falling rate;
+and a row with |y| > B costs at most 2(y² − B²) more. Each output has its own B and v. A clip cuts the score, and is B.
 
 A row of weight 0 is scored and leaves no trace; n, B and L count rows whatever their weight. An open domain is the range of the
 first hundred rows learnt, which score 0 and are then learnt in order.
@@ -105,18 +106,27 @@ def every_level(config: Any, rows: Array, labels: Array, dim: int) -> list[Array
     return [np.asarray(solve_triangular(few[:k, :k], few[:k, r:])) for k in sizes]
 
 
-def aggregated(q: Array, L: Array, B: float) -> float:
+def aggregated(q: Array, v: Array, B: float) -> float:
     """Vovk's prediction from those of the levels, all in [−B, B]."""
     if B == 0:
         return 0.0
-    v = shares(L, B)
     g = [-2 * B**2 * np.log(np.sum(v * np.exp(-((y - q) ** 2) / (2 * B**2)))) for y in (-B, B)]
     return float((g[0] - g[1]) / (4 * B))
 
 
-def shares(L: Array, B: float) -> Array:
-    """v_N ∝ e^(−L_N/2B²)/N."""
-    v = np.exp(-(L - L.min()) / (2 * B**2) if B > 0 else 0 * L) / np.arange(1, len(L) + 1)
+def prior(count: int) -> Array:
+    """π_N."""
+    return np.asarray(1 / np.arange(1, count + 1) / sum(1 / N for N in range(1, count + 1)))
+
+
+def shares(v: Array, q: Array, y: float, B: float, B_new: float, t: float) -> Array:
+    """v after a label."""
+    pi = prior(len(v))
+    if B > 0:
+        v = v * np.exp(-((np.clip(y, -B, B) - np.clip(q, -B, B)) ** 2) / (2 * B**2))
+        v = (1 - 1 / (t + 1)) * v / v.sum() + pi / (t + 1)
+    if B_new > B:
+        v = pi * (v / pi) ** (B**2 / B_new**2)
     return np.asarray(v / v.sum())
 
 
@@ -134,12 +144,12 @@ def run(config: Any, X: Array, y: Array, weight: Array | None = None) -> Run:
     system = settled(system, X[first] if len(first) else X)
     Psi = functions(system, X, columns(system, config.count, dim))
     learnt, levels, errors, cut = list[int](), list[int](), list[Array](), [0, 0]
-    L, B = np.zeros((config.count, outputs)), np.full(outputs, config.clip or 0.0)
+    v, B = np.tile(prior(config.count)[:, None], (1, outputs)), np.full(outputs, config.clip or 0.0)
     for i in range(n):
         rows, labels = problem(config, Psi[learnt], Y[learnt], w[learnt])
         if config.rate is None:
             p = np.array([Psi[i, : len(theta)] @ theta for theta in every_level(config, rows, labels, dim)])
-            score = np.array([aggregated(np.clip(p[:, o], -B[o], B[o]), L[:, o], B[o]) for o in range(outputs)])
+            score = np.array([aggregated(np.clip(p[:, o], -B[o], B[o]), v[:, o], B[o]) for o in range(outputs)])
         else:
             N = grown(config, effective(len(learnt), config.forgetting), dim)
             k = columns(system, N, dim)
@@ -149,14 +159,14 @@ def run(config: Any, X: Array, y: Array, weight: Array | None = None) -> Run:
             score = np.clip(score, -config.clip, config.clip)
         out[i] = score if i >= silent else 0.0
         if w[i] != 0:
-            learnt.append(i)
             if config.rate is None:
                 errors.append((Y[i] - p) ** 2)
-                L = config.forgetting * L + (np.clip(Y[i], -B, B) - np.clip(p, -B, B)) ** 2
-                B = np.maximum(B, np.abs(Y[i])) if config.clip is None else B
+                B_new, t = np.maximum(B, np.abs(Y[i])) if config.clip is None else B, effective(len(learnt), config.forgetting) + 1
+                v = np.column_stack([shares(v[:, o], p[:, o], Y[i, o], B[o], B_new[o], t) for o in range(outputs)])
+                B = B_new
             else:
                 levels.append(N)
-    v = np.array([shares(L[:, o], B[o]) for o in range(outputs)]).T  # where it grows: what they began with
+            learnt.append(i)
     return Run(out, levels, np.array(errors).reshape(-1, config.count, outputs), v, (cut[0], cut[1]), outside(system, X[learnt]))
 
 

@@ -3,13 +3,17 @@
     f̂ = argmin Σ (y − θ·ψ(x))² + λ‖θ‖²        over the first N functions ψ_1 … ψ_N of a kernel's eigen-system
 
     growing    (`rate` c)   N functions from ⌊c N^((2α+d)/d)⌋ rows on, α = `smoothness`: the rate of Zhang & Simon
-    following  (no rate)    every N up to `count` at once, mixed by their losses so far (`onkel.mixing`): on every sequence with
-                            |y| ≤ Y at most 2Y²(1 + ln(N Σ_{M ≤ count} 1/M)) worse than any N
+    following  (no rate)    every N up to `count` at once, mixed by what they lost (`onkel.mixing`): on every sequence of T rows
+                            with |y| ≤ Y at most 2Y²(1 + K ln((T+1) count h)) worse than any K numbers N, one after the other,
+                            h = 1 + 1/2 + … + 1/count
 
 One factor RᵀR = A = λI + Σ ψψᵀ serves all N: its leading block is the factor of the first functions alone. With z = R⁻ᵀψ and
 c = R⁻ᵀb, the prediction of N is z_1 c_1 + … + z_N c_N, and its variance σ²(z_1² + … + z_N²). For f in the space and enough noise
-moments the error is O(n^(−α/(2α+d)) √log n) when growing. O(r²) a row and in memory, r the functions of the last level.
-No row is kept.
+moments the error is O(n^(−α/(2α+d)) √log n) when growing.
+
+No row is kept. Memory is O(r²), r the functions of the last level. A row costs O(r²) when following. When growing it costs O(N²)
+for the factor of the functions that have come, and for the ones that wait a sum of products, O(r²), or where they are waves
+(`Sine`, `Cosine`, `Periodic`) their moments, O(r).
 
 Zhang & Simon (2021), An online projection estimator for nonparametric regression in reproducing kernel Hilbert spaces.
 Departs from the paper: a ridge λ; a triangular factor in the place of Sherman and Morrison's formula; "at least" so many rows,
@@ -21,66 +25,47 @@ where "exactly" can wait for ever; `forgetting` (as in PKAWV; then 1 + μ + μ²
 >>> state = learner.init(dim=1)
 >>> scores = learner.learn(state, X, y)
 >>> round(float(np.mean((learner.predict(state, X) - np.sin(9.0 * X[:, 0] ** 2)) ** 2)), 3)
-0.008
+0.007
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, final
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, final
 
 import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike
 
 from onkel._inputs import check_inputs, check_labelled, check_weight
-from onkel._jit import hot
-from onkel._types import Counts, Matrix, Vector
+from onkel._types import Matrix, Vector
 from onkel._validate import instance, real, whole
 from onkel.errors import InputError
 from onkel.features.mercer import ProductSystem, System
+from onkel.features.mercer.waves import Waves
 from onkel.learners.domains import on_domains, unwrapped
+from onkel.learners.levels import Fit, Rule, ahead, grown, learn, still
 from onkel.learners.protocol import check_sizes, check_wider
-from onkel.linalg.factor import check_factor, learn_solved, solve_row, workspace
-from onkel.mixing import aggregate, cut, shares
+from onkel.linalg.factor import check_factor, solve_row, take_in
+from onkel.state import copied
 
 ROWS_AT_ONCE = 1024  # functions are computed for so many rows at a time, to keep memory flat
-SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
 ROUNDING = 1e-14  # of c N^p, which may be a whole number but for it
 LARGEST_LOSS = 1e150
 
 
-class Rule(NamedTuple):
-    """The settings, as compiled code sees them."""
-
-    widths: Counts  # functions of each level
-    needed: Vector  # rows that each level waits for; all infinite where every level speaks
-    prior: Vector  # of each level
-    lam: float
-    forgetting: float
-    clip: float  # infinite where there is none
-
-
-class Fit(NamedTuple):
-    """What compiled code sees of a `State`."""
-
-    matrix: Matrix
-    coef: Matrix
-    scale: Vector
-    losses: Matrix
-    squares: Matrix
-    largest: Vector
-
-
 @dataclass
 class State:
-    matrix: Matrix  # (r, r)  R, upper triangular: scale² RᵀR = A
-    coef: Matrix  # (outputs, r)  c = R⁻ᵀb / scale²
+    matrix: Matrix  # (r, r)  upper triangular: R in its first columns, scale² RᵀR = A; then those of A that wait
+    coef: Matrix  # (outputs, r)  c = R⁻ᵀb / scale², then entries of b that wait
     scale: Vector  # (1,)
-    losses: Matrix  # (outputs, levels)  L_N: of each level's predictions, cut to the largest label so far
+    moments: Matrix  # (2, m)  Σ cos and Σ sin of the rows, where waves wait: then A's columns hold their ridge alone
+    shares: Matrix  # (outputs, levels)  v_N: what each level counts for
     squares: Matrix  # (outputs, levels)  Σ w (y − θ·ψ)² + λ‖θ‖² at each level's best θ
     largest: Vector  # (outputs,)  B: the largest |y| so far; the clip, where there is one
+    taken: int  # functions in R
     rows: int = 0  # learnt so far
     dim: int = 1
     outputs: int = 1
@@ -120,25 +105,17 @@ class MercerProjection:
     def _functions(self, dim: int) -> int:
         return self.system.size(self._levels(dim), dim)
 
-    def _rule(self, dim: int) -> Rule:
-        levels = np.arange(1, self._levels(dim) + 1)
-        widths = np.array([self.system.size(int(N), dim) for N in levels])
-        needed = np.full(len(levels), np.inf)
-        if self.rate is not None:
-            d = self.system.dimension(dim)
-            power = (2.0 * self.smoothness + d) / d
-            needed = np.maximum(np.floor(self.rate * levels**power * (1.0 + ROUNDING)), widths)
-            needed[0] = 0.0
-        clip = math.inf if self.clip is None else self.clip
-        return Rule(widths, needed, 1.0 / levels, self.lam, self.forgetting, clip)
-
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
-        dim, outputs = check_sizes(self, dim, outputs)
-        r, levels = self._functions(dim), self._levels(dim)
+        return self._fresh(*check_sizes(self, dim, outputs))
+
+    def _fresh(self, dim: int, outputs: int) -> State:
+        r, rule, waves = self._functions(dim), _rule(self, dim), _waves(self, dim)
+        taken = r if self.rate is None else int(rule.widths[0])
+        matrix, moments = np.diag(np.where(np.arange(r) < taken, math.sqrt(self.lam), self.lam)), waves.moments if waves else 0
         return State(
-            math.sqrt(self.lam) * np.eye(r), np.zeros((outputs, r)), np.ones(1),
-            np.zeros((outputs, levels)), np.zeros((outputs, levels)), np.full(outputs, self.clip or 0.0), dim=dim, outputs=outputs,
+            matrix, np.zeros((outputs, r)), np.ones(1), np.zeros((2, moments)), np.tile(rule.prior, (outputs, 1)),
+            np.zeros((outputs, len(rule.widths))), np.full(outputs, self.clip or 0.0), taken, dim=dim, outputs=outputs,
         )  # fmt: skip
 
     def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
@@ -153,55 +130,112 @@ class MercerProjection:
         return scores if state.outputs > 1 else scores[:, 0]
 
     def _rounds(self, state: State, rows: Matrix, labels: Matrix, weight: Vector) -> Matrix:
-        scores, rule, fit = np.empty(labels.shape), self._rule(state.dim), _fit(state)
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            now = slice(start, start + ROWS_AT_ONCE)
-            Psi = self.system.functions(rows[now], len(state.matrix))
-            state.rows = _learn(fit, state.rows, Psi, labels[now], weight[now], rule, scores[now])
+        scores, rule, waves, done = np.empty(labels.shape), _rule(self, state.dim), _waves(self, state.dim), 0
+        while done < len(rows):
+            level = self._level(state, rule)
+            wanted = math.inf if level == len(rule.needed) else rule.needed[level] - still(state.rows, self.forgetting)
+            now = slice(done, done + int(min(ROWS_AT_ONCE, max(1.0, wanted))))
+            Psi = self.system.functions(rows[now], state.taken if waves else len(state.matrix))
+            used, learnt = learn(_fit(state), state.taken, state.rows, level, Psi, labels[now], weight[now], rule, scores[now])
+            now = slice(done, done + used)
+            if waves and learnt > state.rows:
+                self._wait(state, waves, rows[now], labels[now], weight[now])
+            state.rows, done = learnt, done + used
+            self._grow(state, rule, waves, level)
         return scores
+
+    def _level(self, state: State, rule: Rule) -> int:
+        return len(rule.widths) if self.rate is None else grown(rule.needed, still(state.rows, self.forgetting))
+
+    def _wait(self, state: State, waves: Waves, rows: Matrix, labels: Matrix, weight: Vector) -> None:
+        """The moments of rows that have been learnt, for waves that will be used one day."""
+        there = weight > 0.0
+        fading = self.forgetting ** np.arange(np.count_nonzero(there) - 1.0, -1.0, -1.0)
+        before, u = self.forgetting ** float(len(fading)), self.system.placed(rows[there, 0])  # type: ignore[attr-defined]
+        state.moments *= before
+        state.coef[:, state.taken :] *= before
+        waves.add(u, weight[there] * fading, labels[there], state.moments, state.coef, state.taken)
+
+    def _grow(self, state: State, rule: Rule, waves: Waves | None, level: int) -> None:
+        """Take in the functions of the levels whose rows have come."""
+        for new in range(level, self._level(state, rule)):
+            self._take_in(state, waves, int(rule.widths[new]))
+            more = slice(rule.widths[new - 1], rule.widths[new])
+            explained = np.sum(state.coef[:, more] ** 2, axis=1) * state.scale[0] ** 2
+            state.squares[:, new] = np.maximum(state.squares[:, new - 1] - explained, 0.0)
+
+    def _take_in(self, state: State, waves: Waves | None, width: int) -> None:
+        square = state.scale[0] ** 2
+        for j in range(state.taken, width):
+            if waves:
+                state.matrix[: j + 1, j] += waves.products(state.moments, j)
+            state.matrix[: j + 1, j] /= square
+            state.coef[:, j] /= square
+            take_in(state.matrix, state.coef, j, self._floor / square)
+        state.taken = max(state.taken, width)
+
+    @property
+    def _floor(self) -> float:
+        """The least ridge that a function can have: with forgetting it comes and goes."""
+        return self.lam if self.forgetting == 1.0 else 1e-9 * self.lam
+
+    def raised(self, state: Any, count: int) -> tuple[MercerProjection, Any]:
+        """The learner with more levels, and its state. The new functions begin as if they had been 0 in every row so far, so they
+        are better late than never, and best before the last level is reached (`notes` says when it is)."""
+        if count < self.count:
+            raise InputError(f"count can only be raised, from {self.count}, got {count}")
+        learner, old = unwrapped(self, state)
+        new = learner._taller(old, count)
+        return replace(self, count=count), new if old is state else replace(copied(state), inner=new)
+
+    def _taller(self, old: State, count: int) -> State:
+        taller = replace(self, count=count)
+        new, work, r, levels = taller._fresh(old.dim, old.outputs), copied(old), len(old.matrix), old.squares.shape[1]
+        if old.rows == 0:
+            return new
+        self._take_in(work, _waves(self, old.dim), r)
+        new.matrix[:r, :r], new.coef[:, :r] = work.matrix, work.coef
+        if self.rate is None:
+            new.matrix[r:, r:] /= work.scale[0]
+            new.shares[:, :levels] = work.shares * np.sum(new.shares[0, :levels])
+        new.squares[:, :levels], new.squares[:, levels:] = work.squares, work.squares[:, levels - 1 :]
+        new = replace(new, scale=work.scale, largest=work.largest, taken=max(new.taken, r), rows=old.rows)
+        if self.rate is not None:
+            taller._grow(new, _rule(taller, old.dim), _waves(taller, old.dim), self._level(old, _rule(self, old.dim)))
+        return new
 
     def level(self, state: Any) -> int:
         """N of the next score where it grows; else the level that has the largest share in it (of the first output)."""
         self, state = unwrapped(self, state)
-        rule = self._rule(state.dim)
-        if self.rate is not None:
-            return grown(rule.needed, effective(state.rows, self.forgetting))
-        return 1 + int(np.argmax(self.shares(state)[0]))
+        return self._level(state, _rule(self, state.dim)) if self.rate is not None else 1 + int(np.argmax(state.shares[0]))
 
     def shares(self, state: Any) -> Matrix:
         """v_N: what each level counts for in the next score of each output, (outputs, levels)."""
         self, state = unwrapped(self, state)
-        out = np.zeros(state.losses.shape)
-        if self.rate is not None:
-            out[:, self.level(state) - 1] = 1.0
-            return out
-        for o in range(state.outputs):
-            shares(state.losses[o], self._rule(state.dim).prior, float(state.largest[o]), out[o])
-        return out
+        if self.rate is None:
+            return np.array(state.shares)
+        return np.tile(np.arange(1, state.shares.shape[1] + 1) == self.level(state), (state.outputs, 1)).astype(float)
 
     def standard_error(self, state: Any, X: ArrayLike) -> Vector:
         """Of the fitted curve at each row, for noise that is the same everywhere: σ̂ √(ψᵀA⁻¹ψ), σ̂² = (RSS + λ‖θ‖²)/(n − N). Infinite
         while there are no more rows than functions. It covers chance, not what the functions cannot represent."""
         self, state = unwrapped(self, state)
         rows = check_inputs(X, state.dim)
-        rule, share = self._rule(state.dim), self.shares(state)
-        Psi = self.system.functions(rows, len(state.matrix))
-        R, c, scale = _ahead(_fit(state), state.rows, rule)
-        Z = np.empty(Psi.shape)
-        for i in range(len(rows)):
-            z = Psi[i].copy()
+        rule, share = _rule(self, state.dim), self.shares(state)
+        R, c, scale = ahead(_fit(state), state.taken, state.rows, rule)
+        Z = self.system.functions(rows, state.taken)
+        for z in Z:
             solve_row(R, z)
-            Z[i] = z
-        leverage = np.cumsum(Z * Z, axis=1)[:, rule.widths - 1] / scale**2  # (n, levels)
-        n, out = effective(state.rows, self.forgetting), np.empty((len(rows), state.outputs))
+        n, out = still(state.rows, self.forgetting), np.empty((len(rows), state.outputs))
+        leverage, curves = np.cumsum(Z * Z, axis=1) / scale**2, [np.cumsum(Z * c[o, : state.taken], axis=1) for o in range(len(c))]
         for o in range(state.outputs):
-            curves = np.cumsum(Z * c[o], axis=1)[:, rule.widths - 1]
-            free = n - rule.widths
-            with np.errstate(divide="ignore", invalid="ignore"):
-                variance = np.where(free > 0, state.squares[o] / np.where(free > 0, free, 1.0), np.inf) * leverage
-            used = share[o] > 0.0
-            mean = curves[:, used] @ share[o, used]
-            out[:, o] = np.sqrt((variance[:, used] + (curves[:, used] - mean[:, None]) ** 2) @ share[o, used])
+            used = np.flatnonzero(share[o])
+            last, part = rule.widths[used] - 1, share[o, used]
+            free = n - rule.widths[used]
+            noise = np.where(free > 0.0, state.squares[o, used] / np.where(free > 0.0, free, 1.0), np.inf)
+            apart = curves[o][:, last] - (curves[o][:, last] @ part)[:, None]
+            with np.errstate(invalid="ignore"):  # a function that is 0 in a row, with noise that nobody knows
+                out[:, o] = np.sqrt((noise * leverage[:, last] + apart**2) @ part)
         return out if state.outputs > 1 else out[:, 0]
 
     def band(self, state: Any, X: ArrayLike, confidence: float = 0.95, everywhere: bool = False) -> tuple[Vector, Vector]:
@@ -218,25 +252,38 @@ class MercerProjection:
     def widen(self, state: State, outputs: int) -> None:
         """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
         more = check_wider(self, state, outputs) - state.outputs
-        state.coef = np.pad(state.coef, ((0, more), (0, 0)))
-        state.losses, state.squares = np.pad(state.losses, ((0, more), (0, 0))), np.pad(state.squares, ((0, more), (0, 0)))
+        state.coef, state.squares = np.pad(state.coef, ((0, more), (0, 0))), np.pad(state.squares, ((0, more), (0, 0)))
+        state.shares = np.vstack([state.shares, np.tile(_rule(self, state.dim).prior, (more, 1))])
         state.largest = np.append(state.largest, np.full(more, self.clip or 0.0))
         state.outputs += more
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
-        r = self._functions(dim)
-        return 8 * (r * r + outputs * (r + 2 * self._levels(dim) + 1) + 1 + 3)
+        r, waves = self._functions(dim), _waves(self, dim)
+        return 8 * (r * r + outputs * (r + 2 * self._levels(dim) + 1) + 1 + 4 + 2 * (waves.moments if waves else 0))
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
-        r, levels = self._functions(state.dim), self._levels(state.dim)
-        check_factor(state.matrix, state.coef, r, self.lam * 1e-9 if self.forgetting < 1.0 else self.lam)
-        if state.losses.shape[1] != levels or not 0.0 < state.scale[0] <= 1.0 or (self.forgetting == 1.0 and state.scale[0] < 1.0):
-            raise InputError("its sizes are not those of its settings")
-        sums = (state.losses, state.squares, state.largest)
-        if any(not np.all((part >= 0.0) & (part <= LARGEST_LOSS)) for part in sums) or state.rows < 0:
+        fresh = self._fresh(state.dim, state.outputs)
+        least = 1 if self.rate is None else _rule(self, state.dim).widths[self._level(state, _rule(self, state.dim)) - 1]
+        if state.rows < 0 or not max(fresh.taken, least) <= state.taken <= len(state.matrix):
+            raise InputError("it has other functions than its rows allow")
+        t = state.taken
+        check_factor(state.matrix[:t, :t], state.coef[:, :t], t, self._floor)
+        waiting = np.diag(state.matrix)[t:]
+        if (
+            np.any(np.tril(state.matrix, -1))
+            or np.any(waiting < self._floor)
+            or (state.moments.size and np.any(np.triu(state.matrix, 1)[:, t:]))
+        ):
+            raise InputError("what waits in its matrix is not made of rows")
+        if not 0.0 < state.scale[0] <= 1.0 or (self.forgetting == 1.0 and state.scale[0] < 1.0):
+            raise InputError("its scale is not that of its forgetting")
+        sums = (state.matrix, state.coef, state.moments, state.squares, state.largest)
+        if not all(np.all(np.abs(part) <= LARGEST_LOSS) for part in sums) or min(state.squares.min(), state.largest.min()) < 0.0:
             raise InputError("its losses are not sums of squares")
+        if np.any(state.shares < 0.0) or np.any(np.abs(np.sum(state.shares, axis=1) - 1.0) > 1e-9):
+            raise InputError("its shares are not parts of one")
         if self.clip is not None and np.any(state.largest != self.clip):
             raise InputError("its largest label is not its clip")
 
@@ -251,124 +298,26 @@ class MercerProjection:
         return said
 
 
-def effective(rows: int, forgetting: float) -> float:
-    """The rows that still count: 1 + μ + … + μ^(rows − 1)."""
-    return float(rows) if forgetting == 1.0 else (1.0 - forgetting**rows) / (1.0 - forgetting)
+@functools.lru_cache(maxsize=256)
+def _rule(learner: MercerProjection, dim: int) -> Rule:
+    levels = np.arange(1, learner._levels(dim) + 1)
+    widths = np.array([learner.system.size(int(N), dim) for N in levels])
+    needed = np.full(len(levels), np.inf)
+    if learner.rate is not None:
+        d = learner.system.dimension(dim)
+        power = (2.0 * learner.smoothness + d) / d
+        needed = np.maximum(np.floor(learner.rate * levels**power * (1.0 + ROUNDING)), widths)
+        needed[0] = 0.0
+    clip = math.inf if learner.clip is None else learner.clip
+    prior = 1.0 / levels
+    return Rule(widths, needed, prior / prior.sum(), learner.lam, learner.forgetting, clip)
 
 
-def grown(needed: Vector, rows: float) -> int:
-    """N: the last of the levels, one after the other, whose rows are there."""
-    enough = needed <= rows
-    return len(needed) if enough.all() else max(1, int(np.argmin(enough)))
+@functools.lru_cache(maxsize=256)
+def _waves(learner: MercerProjection, dim: int) -> Waves | None:
+    """The functions that wait, where their moments are enough."""
+    return None if learner.rate is None else learner.system.waves(learner._functions(dim))
 
 
 def _fit(state: State) -> Fit:
-    return Fit(state.matrix, state.coef, state.scale, state.losses, state.squares, state.largest)
-
-
-@hot
-def _learn(fit: Fit, rows: int, Psi: Matrix, Y: Matrix, weight: Vector, rule: Rule, scores: Matrix) -> int:
-    """Score, then learn, each row: how many have been learnt."""
-    r, outputs, levels = fit.matrix.shape[0], Y.shape[1], rule.widths.size
-    z, label, work = np.empty(r), np.empty(outputs), workspace(r)
-    curves, leverages = np.empty((outputs, levels)), np.empty(levels)
-    is_ahead, R, c, scale = False, fit.matrix, fit.coef, fit.scale[0]
-    for i in range(Psi.shape[0]):
-        for j in range(r):
-            z[j] = Psi[i, j]
-        if weight[i] > 0.0:
-            _begin_round(fit, rows, rule, z, work)
-            for j in range(r):
-                z[j] = Psi[i, j]
-            is_ahead, R, c, scale = False, fit.matrix, fit.coef, fit.scale[0]
-        elif not is_ahead and rule.forgetting < 1.0:
-            R, c, scale = _ahead(fit, rows, rule)
-            is_ahead = True
-        solve_row(R, z)
-        _levels(z, c, scale, rule.widths, curves, leverages)
-        _write_scores(curves, fit, rows, rule, scores[i])
-        if weight[i] > 0.0:
-            _count(fit, curves, leverages, Y[i], weight[i], rule)
-            root = np.sqrt(weight[i]) / scale
-            for j in range(r):
-                z[j] *= root
-            for o in range(outputs):
-                label[o] = root * Y[i, o]
-            learn_solved(fit.matrix, fit.coef, z, label, work)
-            rows += 1
-    return rows
-
-
-@hot
-def _begin_round(fit: Fit, rows: int, rule: Rule, z: Vector, work: Matrix) -> None:
-    """What came before fades, and one coordinate's ridge returns: λ(1 − μʳ) e_j e_jᵀ with j = rows mod r. z is used up."""
-    if rule.forgetting == 1.0:
-        return
-    r = z.size
-    fit.scale[0] *= np.sqrt(rule.forgetting)
-    if fit.scale[0] < SMALLEST_SCALE:
-        for i in range(r):
-            for j in range(i, r):
-                fit.matrix[i, j] *= fit.scale[0]
-            for o in range(fit.coef.shape[0]):
-                fit.coef[o, i] *= fit.scale[0]
-        fit.scale[0] = 1.0
-    for j in range(r):
-        z[j] = 0.0
-    z[rows % r] = np.sqrt(rule.lam * (1.0 - rule.forgetting**r)) / fit.scale[0]
-    solve_row(fit.matrix, z)
-    learn_solved(fit.matrix, fit.coef, z, np.zeros(fit.coef.shape[0]), work)
-
-
-@hot
-def _ahead(fit: Fit, rows: int, rule: Rule) -> tuple[Matrix, Matrix, float]:
-    """R, c and the scale as they will be when the next row is scored."""
-    after = Fit(fit.matrix.copy(), fit.coef.copy(), fit.scale.copy(), fit.losses, fit.squares, fit.largest)
-    _begin_round(after, rows, rule, np.empty(fit.matrix.shape[0]), workspace(fit.matrix.shape[0]))
-    return after.matrix, after.coef, after.scale[0]
-
-
-@hot
-def _levels(z: Vector, c: Matrix, scale: float, widths: Counts, curves: Matrix, leverages: Vector) -> None:
-    """Each level's prediction and ψᵀA⁻¹ψ: sums over its functions, and those of the levels before."""
-    j, leverage = 0, 0.0
-    for o in range(c.shape[0]):
-        curves[o, 0] = 0.0
-    for N in range(widths.size):
-        if N > 0:
-            for o in range(c.shape[0]):
-                curves[o, N] = curves[o, N - 1]
-        while j < widths[N]:
-            leverage += z[j] * z[j]
-            for o in range(c.shape[0]):
-                curves[o, N] += z[j] * c[o, j]
-            j += 1
-        leverages[N] = leverage / (scale * scale)
-
-
-@hot
-def _write_scores(curves: Matrix, fit: Fit, rows: int, rule: Rule, scores: Vector) -> None:
-    grows = rule.needed[0] == 0.0
-    level = 0
-    if grows:
-        there = float(rows) if rule.forgetting == 1.0 else (1.0 - rule.forgetting**rows) / (1.0 - rule.forgetting)
-        while level + 1 < rule.needed.size and rule.needed[level + 1] <= there:
-            level += 1
-    for o in range(scores.size):
-        score = curves[o, level] if grows else aggregate(curves[o], fit.losses[o], rule.prior, fit.largest[o])
-        scores[o] = cut(score, rule.clip)
-
-
-@hot
-def _count(fit: Fit, curves: Matrix, leverages: Vector, y: Vector, weight: float, rule: Rule) -> None:
-    """The losses of all levels, and the largest label."""
-    for o in range(y.size):
-        bound = fit.largest[o]
-        for N in range(leverages.size):
-            loss = cut(y[o], bound) - cut(curves[o, N], bound)
-            fit.losses[o, N] = rule.forgetting * fit.losses[o, N] + loss * loss
-            error = y[o] - curves[o, N]
-            square = weight * error * error / (1.0 + weight * leverages[N])
-            fit.squares[o, N] = rule.forgetting * fit.squares[o, N] + square
-        if rule.clip == np.inf:
-            fit.largest[o] = max(bound, abs(y[o]))
+    return Fit(state.matrix, state.coef, state.scale, state.shares, state.squares, state.largest)

@@ -150,12 +150,13 @@ def _rotate_row(R_i: Vector, new: Matrix, first: int, which: Counts, cos: Vector
 def solve_row_twin(R: Matrix, v: Vector) -> None:
     for i in range(v.size):
         v[i] /= R[i, i]
-        v[i + 1 :] -= v[i] * R[i, i + 1 :]
+        v[i + 1 :] -= v[i] * R[i, i + 1 : v.size]
 
 
 @compiled_or(solve_row_twin)
 def solve_row(R: Matrix, v: Vector) -> None:
-    """v ← R⁻ᵀv. Four rows of R at a time, so that v is read and written a quarter as often."""
+    """v ← R⁻ᵀv with the leading block of R, as large as v. Four rows of R at a time, so that v is read and written a quarter as
+    often."""
     r = v.size
     i = 0
     while i + 4 <= r:
@@ -225,7 +226,8 @@ def stretch(R: Matrix, c: Matrix, z: Vector, work: Matrix) -> None:
     """A ← A + v vᵀ for v = Rᵀz, while θ = R⁻¹c stays as it is: R ← T R and c ← T c, where TᵀT = I + z zᵀ.
 
     T_ii = √(σ_i/σ_{i-1}) and T_ij = z_i z_j/√(σ_i σ_{i-1}) for j > i, with σ_i = 1 + z_0² + … + z_i². So row i of T R needs,
-    besides row i of R, only Σ_{k>i} z_k R_k, which is summed from below. Nothing is subtracted. `work` is of `workspace(r)`.
+    besides row i of R, only Σ_{k>i} z_k R_k, which is summed from below. Nothing is subtracted. `work` is of `workspace(r)`. Where
+    z is shorter than R, this happens to the leading block alone.
     """
     r = z.size
     root, stretched, share, below = work[0], work[1], work[2], work[3]
@@ -248,10 +250,10 @@ def stretch(R: Matrix, c: Matrix, z: Vector, work: Matrix) -> None:
     i = r - 1
     while i > 0:
         above = (stretched[i - 1], share[i - 1], z[i - 1])
-        _stretch_rows(R[i, i - 1 :], R[i - 1, i - 1 :], below[i - 1 : r], (stretched[i], share[i], z[i]), above)
+        _stretch_rows(R[i, i - 1 : r], R[i - 1, i - 1 : r], below[i - 1 : r], (stretched[i], share[i], z[i]), above)
         i -= 2
     if i == 0:
-        _stretch_row(R[0], below[:r], stretched[0], share[0], z[0])
+        _stretch_row(R[0, :r], below[:r], stretched[0], share[0], z[0])
 
 
 @hot
@@ -276,28 +278,33 @@ def learn_solved(R: Matrix, c: Matrix, z: Vector, y: Vector, work: Matrix) -> No
     """Learn the row v = Rᵀz with labels y, for a caller that has z = R⁻ᵀv already, from scoring: θ ← θ + A⁻¹v (y − m)/(1 + s)."""
     s = np.dot(z, z)
     for o in range(y.size):
-        step = (y[o] - np.dot(c[o], z)) / (1.0 + s)
+        step = (y[o] - np.dot(c[o, : z.size], z)) / (1.0 + s)
         for i in range(z.size):
             c[o, i] += step * z[i]
     stretch(R, c, z, work)
 
 
 def border(R: Matrix, c: Matrix, column: Vector, corner: float, target: Vector, floor: float) -> tuple[Matrix, Matrix, bool]:
-    """R and c after A has become [[A, column], [columnᵀ, corner]] and b has become (b, target); and whether they kept their digits.
-
-    The new pivot² is corner − ‖R⁻ᵀcolumn‖², which is at least the ridge, `floor`, but for rounding. Where little is left of the
-    corner, little is left of its digits.
-    """
+    """R and c after A has become [[A, column], [columnᵀ, corner]] and b is (b, target); and whether they kept their digits."""
     r = len(R)
     wider, longer = np.zeros((r + 1, r + 1)), np.empty((len(c), r + 1))
-    wider[:r, :r], longer[:, :r] = R, c
-    v = column.copy()
+    wider[:r, :r], wider[:r, r], wider[r, r] = R, column, corner
+    longer[:, :r], longer[:, r] = c, target
+    return wider, longer, take_in(wider, longer, r, floor)
+
+
+def take_in(R: Matrix, c: Matrix, r: int, floor: float) -> bool:
+    """Where the leading r columns are those of a factor, and column r of R and c still that of A and b, it becomes the factor's.
+
+    The new pivot² is the corner − ‖R⁻ᵀcolumn‖², which is at least the ridge, `floor`, but for rounding. Where little is left of the
+    corner, little is left of its digits. Returns whether they were kept.
+    """
+    corner, v = float(R[r, r]), R[:r, r].copy()
     solve_row(R, v)
     square = corner - float(v @ v)
-    wider[:r, r] = v
-    wider[r, r] = np.sqrt(max(square, floor))
-    longer[:, r] = (target - c @ v) / wider[r, r]
-    return wider, longer, square >= SMALLEST_REMAINDER * corner
+    R[:r, r], R[r, r] = v, np.sqrt(max(square, floor))
+    c[:, r] = (c[:, r] - c[:, :r] @ v) / R[r, r]
+    return square >= SMALLEST_REMAINDER * corner
 
 
 def check_factor(R: Matrix, c: Matrix, size: int, ridge: float) -> None:

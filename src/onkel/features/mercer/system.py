@@ -15,6 +15,7 @@ import numpy as np
 
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
+from onkel.features.mercer.waves import Waves
 from onkel.kernels.additive import ANYWHERE, Domain, ranges
 
 UNLIMITED = 2**31
@@ -34,6 +35,10 @@ class System(ABC):
     @abstractmethod
     def functions(self, X: Matrix, count: int) -> Matrix:
         """ψ_1 … ψ_count of each row, for blocks already checked: (n, count)."""
+
+    def waves(self, count: int) -> Waves | None:
+        """The first functions, where they are waves of one column."""
+        return None
 
     def limit(self, dim: int) -> int:
         """The most levels that it has: beyond them a function would be rounding."""
@@ -92,9 +97,10 @@ class Line(System):
             )
 
     def functions(self, X: Matrix, count: int) -> Matrix:
-        return self.on_unit(self._placed(X[:, 0]), count)
+        return self.on_unit(self.placed(X[:, 0]), count)
 
-    def _placed(self, x: Vector) -> Vector:
+    def placed(self, x: Vector) -> Vector:
+        """Where values lie in the domain, as a part of it."""
         if self.domain == ANYWHERE:
             return x
         if self.domain is None:
@@ -124,3 +130,13 @@ class Line(System):
     def outside(self, X: Matrix) -> Counts:
         low, high = ANYWHERE if self.wraps or self.domain is None else self.domain
         return np.asarray((X[:, 0] < low) | (X[:, 0] > high), np.int64)
+
+
+class WaveLine(Line):
+    """A system of sines and cosines."""
+
+    @abstractmethod
+    def waves(self, count: int) -> Waves: ...
+
+    def on_unit(self, u: Vector, count: int) -> Matrix:
+        return self.waves(count).functions(u)

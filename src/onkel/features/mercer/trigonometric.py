@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from onkel._jit import hot
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Vector
 from onkel._validate import flag, real
 from onkel.errors import InputError
-from onkel.features.fourier import cos_sin
-from onkel.features.mercer.system import Line
+from onkel.features.mercer.system import WaveLine
+from onkel.features.mercer.waves import Waves
 from onkel.kernels.additive import Domain, check_domain
 
 
 @final
 @dataclass(frozen=True)
-class Sine(Line):
+class Sine(WaveLine):
     """The Sobolev space W₁⁰ of the kernel min, `Brownian`."""
 
     domain: Domain | None = None
@@ -35,13 +35,13 @@ class Sine(Line):
     def values(self, count: int, dim: int = 1) -> Vector:
         return (2.0 / ((2.0 * np.arange(1.0, count + 1.0) - 1.0) * math.pi)) ** 2.0
 
-    def on_unit(self, u: Vector, count: int) -> Matrix:
-        return _waves(u, math.pi * (np.arange(float(count)) + 0.5))[1]
+    def waves(self, count: int) -> Waves:
+        return _waves(0.5 * math.pi, 2 * np.arange(count) + 1, np.ones(count, bool))
 
 
 @final
 @dataclass(frozen=True)
-class Cosine(Line):
+class Cosine(WaveLine):
     """The Sobolev space W₁."""
 
     domain: Domain | None = None
@@ -53,13 +53,13 @@ class Cosine(Line):
     def values(self, count: int, dim: int = 1) -> Vector:
         return np.concatenate([[1.0], (math.pi * np.arange(1.0, count)) ** -2.0])
 
-    def on_unit(self, u: Vector, count: int) -> Matrix:
-        return _with_constant(_waves(u, math.pi * np.arange(1.0, count))[0])
+    def waves(self, count: int) -> Waves:
+        return _waves(math.pi, np.arange(count), np.zeros(count, bool))
 
 
 @final
 @dataclass(frozen=True)
-class Periodic(Line):
+class Periodic(WaveLine):
     """The Sobolev space W_m on the circle. The domain is one period."""
 
     domain: Domain | None = field()  # one period; no data tell how long that is
@@ -82,27 +82,11 @@ class Periodic(Line):
         pairs = np.repeat((2.0 * math.pi * np.arange(1.0, count // 2 + 2)) ** (-2.0 * self.order), 2)
         return (np.concatenate([[1.0], pairs]) if self.constant else pairs)[:count]
 
-    def on_unit(self, u: Vector, count: int) -> Matrix:
-        cosines, sines = _waves(u, 2.0 * math.pi * np.arange(1.0, count // 2 + 2))
-        pairs = np.stack([cosines, sines], axis=2).reshape(len(u), -1)
-        return np.ascontiguousarray((_with_constant(pairs) if self.constant else pairs)[:, :count])
+    def waves(self, count: int) -> Waves:
+        place = np.arange(count) + (0 if self.constant else 1)  # 0 is the constant, then cosines and sines in turn
+        return _waves(2.0 * math.pi, (place + 1) // 2, (place > 0) & (place % 2 == 0))
 
 
-def _with_constant(others: Matrix) -> Matrix:
-    return np.hstack([np.ones((len(others), 1)), others])
-
-
-def _waves(u: Vector, frequencies: Vector) -> tuple[Matrix, Matrix]:
-    """√2 cos(ωu) and √2 sin(ωu)."""
-    cosines, sines = np.empty((len(u), len(frequencies))), np.empty((len(u), len(frequencies)))
-    _fill_waves(u, frequencies, cosines, sines)
-    return cosines, sines
-
-
-@hot
-def _fill_waves(u: Vector, frequencies: Vector, cosines: Matrix, sines: Matrix) -> None:
-    phase = np.empty(frequencies.size)
-    for i in range(u.size):
-        for j in range(phase.size):
-            phase[j] = u[i] * frequencies[j]
-        cos_sin(phase, math.sqrt(2.0), cosines[i], sines[i])
+def _waves(turn: float, multiple: Counts, is_sine: NDArray[np.bool_]) -> Waves:
+    """Of mean square 1."""
+    return Waves(turn, multiple, is_sine, np.where(multiple == 0, 1.0, math.sqrt(2.0)))

@@ -1,0 +1,103 @@
+"""Waves: systems of sines and cosines, ψ_j(u) = size_j · cos|sin(turn · multiple_j · u) with whole multiples.
+
+A product of two waves is half the sum of two others, so O(N) sums over the rows hold all N² of their inner products:
+
+    2 cos a cos b = cos(a − b) + cos(a + b),    2 sin a sin b = cos(a − b) − cos(a + b),    2 sin a cos b = sin(a + b) + sin(a − b)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._jit import hot
+from onkel._types import Counts, Matrix, Vector
+from onkel.features.fourier import cos_sin
+
+LANES = 64  # rows whose angles are turned together
+
+
+class Waves(NamedTuple):
+    """The first functions of a system."""
+
+    turn: float
+    multiple: Counts
+    is_sine: NDArray[np.bool_]
+    size: Vector
+
+    @property
+    def moments(self) -> int:
+        """How many multiples the sums must reach."""
+        return 1 + 2 * int(self.multiple.max())
+
+    def functions(self, u: Vector) -> Matrix:
+        out = np.empty((len(u), len(self.multiple)))
+        distinct, which = np.unique(self.multiple, return_inverse=True)
+        _fill(u, self.turn * distinct.astype(np.float64), which, self.is_sine, self.size, out)
+        return out
+
+    def add(self, u: Vector, weight: Vector, Y: Matrix, sums: Matrix, targets: Matrix, first: int) -> None:
+        """sums[:, m] ← + Σ weight · (cos, sin)(turn · m · u), and targets[o, j] ← + Σ weight · y_o · ψ_j(u) from j = first on."""
+        heights = np.zeros((Y.shape[1], 2, 1 + int(self.multiple.max())))
+        _add(self.turn, u, weight, Y, sums, heights)
+        later = slice(first, None)
+        targets[:, later] += self.size[later] * heights[:, self.is_sine[later].astype(int), self.multiple[later]]
+
+    def products(self, sums: Matrix, j: int) -> Vector:
+        """Σ ψ_i ψ_j for i = 0 … j, from the sums."""
+        cosines, sines = sums
+        a, b = self.multiple[: j + 1], self.multiple[j]
+        apart, together = np.abs(a - b), a + b
+        alike = cosines[apart] + np.where(self.is_sine[: j + 1], -1.0, 1.0) * cosines[together]
+        lead = np.where(self.is_sine[: j + 1], 1.0, -1.0) * np.sign(a - b)  # which of the two is the sine
+        unlike = sines[together] + lead * sines[apart]
+        both = np.where(self.is_sine[: j + 1] == self.is_sine[j], alike, unlike)
+        return np.asarray(0.5 * self.size[: j + 1] * self.size[j] * both)
+
+
+@hot
+def _fill(u: Vector, frequency: Vector, which: Counts, is_sine: NDArray[np.bool_], size: Vector, out: Matrix) -> None:
+    phase, cosines, sines = np.empty(frequency.size), np.empty(frequency.size), np.empty(frequency.size)
+    for i in range(u.size):
+        for j in range(frequency.size):
+            phase[j] = u[i] * frequency[j]
+        cos_sin(phase, 1.0, cosines, sines)
+        for j in range(which.size):
+            out[i, j] = size[j] * (sines[which[j]] if is_sine[j] else cosines[which[j]])
+
+
+@hot
+def _add(turn: float, u: Vector, weight: Vector, Y: Matrix, sums: Matrix, heights: NDArray[np.float64]) -> None:
+    """Each angle is turned once for every multiple: four multiplications in the place of a sine and a cosine."""
+    first_cos, first_sin, cos, sin = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    w, wy = np.empty(LANES), np.empty((Y.shape[1], LANES))
+    for start in range(0, u.size, LANES):
+        for k in range(LANES):
+            there = start + k < u.size
+            w[k] = weight[start + k] if there else 0.0
+            angle = turn * u[start + k] if there else 0.0
+            first_cos[k], first_sin[k], cos[k], sin[k] = math.cos(angle), math.sin(angle), 1.0, 0.0
+            for o in range(Y.shape[1]):
+                wy[o, k] = w[k] * Y[start + k, o] if there else 0.0
+        for m in range(sums.shape[1]):
+            total, other = 0.0, 0.0
+            for k in range(LANES):
+                total += w[k] * cos[k]
+                other += w[k] * sin[k]
+            sums[0, m] += total
+            sums[1, m] += other
+            if m < heights.shape[2]:
+                for o in range(Y.shape[1]):
+                    total, other = 0.0, 0.0
+                    for k in range(LANES):
+                        total += wy[o, k] * cos[k]
+                        other += wy[o, k] * sin[k]
+                    heights[o, 0, m] += total
+                    heights[o, 1, m] += other
+            for k in range(LANES):
+                turned = cos[k] * first_cos[k] - sin[k] * first_sin[k]
+                sin[k] = sin[k] * first_cos[k] + cos[k] * first_sin[k]
+                cos[k] = turned
