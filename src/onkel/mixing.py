@@ -30,12 +30,13 @@ def aggregate(predictions: Vector, shares: Vector, bound: float) -> float:
     """One prediction in [−B, B], for predictions that are cut to it here; 0 where B is 0."""
     if bound == 0.0:
         return 0.0
-    high, low, rate = 0.0, 0.0, 0.5 / (bound * bound)
+    low, more = 0.0, 0.0
     for k in range(shares.size):
-        q = cut(predictions[k], bound)
-        high += shares[k] * math.exp(-rate * (bound - q) ** 2)
-        low += shares[k] * math.exp(-rate * (bound + q) ** 2)
-    return cut(0.5 * bound * (math.log(high) - math.log(low)), bound)
+        q = cut(predictions[k], bound) / bound
+        at_low = shares[k] * math.exp(-0.5 * (1.0 + q) ** 2)
+        low += at_low
+        more += at_low * math.expm1(2.0 * q)  # e^(−(1−q)²/2) less e^(−(1+q)²/2): B may be far larger than all predictions
+    return cut(0.5 * bound * math.log1p(more / low), bound)
 
 
 @hot
@@ -43,9 +44,9 @@ def reward(shares: Vector, prior: Vector, predictions: Vector, y: float, bound: 
     """What each prediction counts for after its label, of which a part goes `back` to the prior."""
     if bound == 0.0:
         return
-    total, rate, label = 0.0, 0.5 / (bound * bound), cut(y, bound)
+    total, label = 0.0, cut(y, bound)
     for k in range(shares.size):
-        shares[k] *= math.exp(-rate * (label - cut(predictions[k], bound)) ** 2)
+        shares[k] *= math.exp(-0.5 * ((label - cut(predictions[k], bound)) / bound) ** 2)
         total += shares[k]
     for k in range(shares.size):
         shares[k] = (1.0 - back) * shares[k] / total + back * prior[k]

@@ -33,6 +33,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -53,7 +54,7 @@ from onkel.state import copied
 
 ROWS_AT_ONCE = 1024  # functions are computed for so many rows at a time, to keep memory flat
 ROUNDING = 1e-14  # of c N^p, which may be a whole number but for it
-LARGEST_LOSS = 1e150
+LARGEST_LOSS = 1e200  # Σ w y² stays far below
 
 
 @dataclass
@@ -171,13 +172,12 @@ class MercerProjection:
                 state.matrix[: j + 1, j] += waves.products(state.moments, j)
             state.matrix[: j + 1, j] /= square
             state.coef[:, j] /= square
-            take_in(state.matrix, state.coef, j, self._floor / square)
+            take_in(state.matrix, state.coef, j, self._floor(state.dim) / square)
         state.taken = max(state.taken, width)
 
-    @property
-    def _floor(self) -> float:
-        """The least ridge that a function can have: with forgetting it comes and goes."""
-        return self.lam if self.forgetting == 1.0 else 1e-9 * self.lam
+    def _floor(self, dim: int) -> float:
+        """The least ridge that a function can have: it fades for r − 1 rounds before it returns."""
+        return max(self.lam * self.forgetting ** (self._functions(dim) - 1), 1e-300)
 
     def raised(self, state: Any, count: int) -> tuple[MercerProjection, Any]:
         """The learner with more levels, and its state. The new functions begin as if they had been 0 in every row so far, so they
@@ -232,15 +232,15 @@ class MercerProjection:
             used = np.flatnonzero(share[o])
             last, part = rule.widths[used] - 1, share[o, used]
             free = n - rule.widths[used]
-            noise = np.where(free > 0.0, state.squares[o, used] / np.where(free > 0.0, free, 1.0), np.inf)
+            noise = state.squares[o, used] / np.where(free > 0.0, free, 1.0)
+            variance = np.where(free > 0.0, noise * leverage[:, last], np.inf)
             apart = curves[o][:, last] - (curves[o][:, last] @ part)[:, None]
-            with np.errstate(invalid="ignore"):  # a function that is 0 in a row, with noise that nobody knows
-                out[:, o] = np.sqrt((noise * leverage[:, last] + apart**2) @ part)
+            out[:, o] = np.sqrt((variance + apart**2) @ part)
         return out if state.outputs > 1 else out[:, 0]
 
     def band(self, state: Any, X: ArrayLike, confidence: float = 0.95, everywhere: bool = False) -> tuple[Vector, Vector]:
         """Where the curve lies, below and above, at each row by itself, or at all of them at once (Scheffé)."""
-        if not 0.0 < confidence < 1.0:
+        if not (isinstance(confidence, Real) and 0.0 < confidence < 1.0):
             raise InputError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
         error, curve = self.standard_error(state, X), self.predict(state, X)
         functions = self.system.size(self.level(state), state.dim)
@@ -269,11 +269,11 @@ class MercerProjection:
         if state.rows < 0 or not max(fresh.taken, least) <= state.taken <= len(state.matrix):
             raise InputError("it has other functions than its rows allow")
         t = state.taken
-        check_factor(state.matrix[:t, :t], state.coef[:, :t], t, self._floor)
+        check_factor(state.matrix[:t, :t], state.coef[:, :t], t, self._floor(state.dim))
         waiting = np.diag(state.matrix)[t:]
         if (
             np.any(np.tril(state.matrix, -1))
-            or np.any(waiting < self._floor)
+            or np.any(waiting < self._floor(state.dim))
             or (state.moments.size and np.any(np.triu(state.matrix, 1)[:, t:]))
         ):
             raise InputError("what waits in its matrix is not made of rows")
@@ -306,7 +306,8 @@ def _rule(learner: MercerProjection, dim: int) -> Rule:
     if learner.rate is not None:
         d = learner.system.dimension(dim)
         power = (2.0 * learner.smoothness + d) / d
-        needed = np.maximum(np.floor(learner.rate * levels**power * (1.0 + ROUNDING)), widths)
+        with np.errstate(over="ignore"):  # levels that no stream reaches
+            needed = np.maximum(np.floor(learner.rate * levels**power * (1.0 + ROUNDING)), widths)
         needed[0] = 0.0
     clip = math.inf if learner.clip is None else learner.clip
     prior = 1.0 / levels

@@ -11,6 +11,7 @@ The usual form, cosh ωx − σ sinh ωx + …, loses all digits from the twelft
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -36,21 +37,27 @@ class Beam(Line):
         check_domain(self)
 
     def values(self, count: int, dim: int = 1) -> Vector:
-        return np.concatenate([[1.0, 1.0], np.array([_root(j) for j in range(1, count - 1)]) ** -4.0])[:count]
+        return np.concatenate([[1.0, 1.0], _roots(count - 2) ** -4.0])[:count]
 
     def on_unit(self, u: Vector, count: int) -> Matrix:
         out = np.empty((len(u), max(count, 2)))
-        _fill(u, np.array([_root(j) for j in range(1, count - 1)]), out)
+        _fill(u, _roots(count - 2), out)
         return np.ascontiguousarray(out[:, :count])
 
 
+def _roots(count: int) -> Vector:
+    """The first roots of cos ω cosh ω = 1; later ones are odd multiples of π/2, within an ulp."""
+    roots = math.pi * (np.arange(1.0, count + 1.0) + 0.5)
+    roots[:11] = _first_roots()[: len(roots)]
+    return roots
+
+
 @functools.cache
-def _root(j: int) -> float:
-    """The root of cos ω cosh ω = 1 in (jπ, (j+1)π); divided by cosh ω, which would overflow."""
-    if j > 11:
-        return (j + 0.5) * math.pi  # within an ulp of it
+def _first_roots() -> Vector:
+    """One in each (jπ, (j+1)π); divided by cosh ω, which grows beyond all digits."""
     excess = lambda w: math.cos(w) - 2.0 * math.exp(-w) / (1.0 + math.exp(-2.0 * w))  # noqa: E731
-    return float(scipy.optimize.brentq(excess, j * math.pi, (j + 1) * math.pi, xtol=1e-15, rtol=1e-15))
+    ends = math.pi * np.arange(1.0, 13.0)
+    return np.array([scipy.optimize.brentq(excess, *each, xtol=1e-15, rtol=1e-15) for each in itertools.pairwise(ends)])
 
 
 @hot

@@ -25,6 +25,8 @@ from onkel.features.mercer.system import UNLIMITED, Line, System
 
 TIE = 1e-9  # relative
 
+Index = tuple[tuple[int, int], ...]  # (rank of a column, its entry), for entries above 0
+
 
 class Columns(System):
     """A system of a line for each column."""
@@ -156,40 +158,64 @@ class AdditiveSystem(Columns):
 def _largest(system: ProductSystem, count: int, dim: int) -> tuple[Counts, Vector]:
     """The multi-indices, from 0, of the largest products, and those products.
 
-    From a heap, group by group of equals: a successor of an index, one more in one entry, is no larger in value and comes later
-    among equals, so nothing comes too late.
+    From a heap, group by group of equals. An index is written as its entries above 0, the columns that fall least at first. After
+    it come: one more in its last entry; a 1 in the next column; its last entry, if that is 1, moved to the next column. So each
+    comes once, after one that is no smaller, and has at most three after it, however many columns there are.
     """
-    factors = [_Values(base) for base in system.bases(dim)]
+    known = {base: _Falling(base) for base in set(system.bases(dim))}
+    columns = [known[base] for base in system.bases(dim)]
+    ranked = sorted(range(dim), key=lambda c: -columns[c][1])
 
-    def size(index: tuple[int, ...]) -> float:
-        return math.prod(factor[j] for factor, j in zip(factors, index, strict=True))
+    def size(index: Index) -> float:
+        return math.prod(columns[ranked[rank]][j] for rank, j in index)
 
-    first = (0,) * dim
-    heap, seen, order = [(-size(first), first)], {first}, list[tuple[int, ...]]()
-    while len(order) < count:
+    def in_order(index: Index) -> list[tuple[int, int]]:
+        """Compares as the whole multi-index does: an entry above 0 in an earlier column makes it larger."""
+        return sorted(((-ranked[rank], j) for rank, j in index), reverse=True)
+
+    heap: list[tuple[float, Index]] = [(-1.0, ())]
+    order = list[Index]()
+    while heap and len(order) < count:
         top, group = heap[0][0], []
         while heap and heap[0][0] <= top * (1.0 - TIE):
             _, index = heapq.heappop(heap)
             group.append(index)
-            for c in range(dim):
-                after = (*index[:c], index[c] + 1, *index[c + 1 :])
-                if after not in seen:
-                    seen.add(after)
-                    heapq.heappush(heap, (-size(after), after))
-        order += sorted(group)
-    return np.array(order[:count]).reshape(count, dim), np.array([size(index) for index in order[:count]])
+            for after in _after(index, dim):
+                if (value := size(after)) > 0.0:
+                    heapq.heappush(heap, (-value, after))
+        order += heapq.nsmallest(count - len(order), group, key=in_order)
+    if len(order) < count:
+        raise InputError(f"{system!r:.200} has {len(order)} functions of values above rounding to 0, got count={count}")
+    which = np.zeros((count, dim), np.int64)
+    for i, index in enumerate(order):
+        for rank, j in index:
+            which[i, ranked[rank]] = j
+    first = math.prod(column.first for column in columns)
+    return which, first * np.array([size(index) for index in order])
 
 
-class _Values:
-    """A column's values, as far as they are asked for."""
+def _after(index: Index, dim: int) -> list[Index]:
+    if not index:
+        return [((0, 1),)]
+    *others, (rank, j) = index
+    after: list[Index] = [(*others, (rank, j + 1))]
+    if rank + 1 < dim:
+        after.append((*index, (rank + 1, 1)))
+        if j == 1:
+            after.append((*others, (rank + 1, 1)))
+    return after
+
+
+class _Falling:
+    """A column's values, as far as they are asked for, against the first of them; 0 beyond the last."""
 
     def __init__(self, base: Line) -> None:
-        self.base, self.known = base, base.values(1)
+        self.base, self.most, self.first, self.known = base, base.limit(1), float(base.values(1)[0]), np.ones(1)
 
     def __getitem__(self, j: int) -> float:
-        if j >= len(self.known):
-            self.known = self.base.values(min(2 * j + 1, self.base.limit(1)))
-        return float(self.known[j]) if j < len(self.known) else 0.0
+        if len(self.known) <= j < self.most:
+            self.known = self.base.values(min(2 * j + 1, self.most)) / self.first
+        return float(self.known[j]) if j < self.most else 0.0
 
 
 @hot

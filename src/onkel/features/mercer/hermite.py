@@ -39,7 +39,8 @@ class Hermite(Line):
 
     def limit(self, dim: int) -> int:
         a2, d2, e2, _ = self._constants()
-        return 1 + min(int(math.log(SMALLEST_VALUE) / math.log(e2 / (a2 + d2 + e2))), UNLIMITED)
+        falling = math.log1p((a2 + d2) / e2)  # ln λ_j/λ_{j+1}
+        return 1 + int(min(-math.log(SMALLEST_VALUE) / falling, UNLIMITED - 1))
 
     def values(self, count: int, dim: int = 1) -> Vector:
         a2, d2, e2, _ = self._constants()
@@ -57,7 +58,7 @@ class Hermite(Line):
         width = 1.0 if self.width is None else self.width
         a2, e2 = 0.5 / self.spread**2, 0.5 / width**2
         beta = (1.0 + 4.0 * e2 / a2) ** 0.25
-        return a2, 0.5 * a2 * (beta * beta - 1.0), e2, beta
+        return a2, 2.0 * e2 / (beta * beta + 1.0), e2, beta
 
 
 @hot

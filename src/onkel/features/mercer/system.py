@@ -106,8 +106,8 @@ class Line(System):
         if self.domain is None:
             raise InputError(f"{self!r} has no domain; give it one: domain=(low, high)")
         low, high = self.domain
-        u = (x - low) / (high - low)
-        return np.asarray(u - np.floor(u) if self.wraps else u.clip(0.0, 1.0))
+        beyond = np.mod(x - low, high - low) if self.wraps else x.clip(low, high) - low
+        return np.asarray(beyond / (high - low))
 
     @property
     def has_domains(self) -> bool:
