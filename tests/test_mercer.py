@@ -26,6 +26,7 @@ from onkel import (
     Hermite,
     Legendre,
     Linear,
+    Listed,
     Mercer,
     MercerProjection,
     Numerical,
@@ -40,6 +41,7 @@ from onkel.features.mercer.system import Line
 from onkel.learners.levels import grown
 from onkel.learners.mercer_projection import _rule
 from onkel.state import leaves
+from tests.laws.cases import bits
 from tests.oracle import mercer, mercer_projection
 from tests.oracle.moments import gram_from_moments
 from tests.oracle.systems import settled, spread_out
@@ -553,3 +555,78 @@ def test_the_mix_keeps_its_bound_while_labels_grow_and_the_best_changes(seed: in
             bound = abs(y[t])
     pieces = 1 + np.count_nonzero(np.diff(best))
     assert loss <= 2.0 * bound**2 * (1.0 + pieces * math.log((T + 1) * K))
+
+
+# a user's own list
+
+
+def one(X: Array) -> Array:
+    return np.ones(len(X))
+
+
+def height(X: Array) -> Array:
+    return X[:, 1]
+
+
+def ripple(X: Array) -> Array:
+    return np.sin(3.0 * X[:, 0]) * X[:, 1]
+
+
+def poison(X: Array) -> Array:
+    return np.where(X[:, 0] > 2.0, np.nan, 1.0)
+
+
+@pytest.mark.parametrize("rate", [0.5, None])
+def test_a_list_of_functions_is_a_system(rate: float | None, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    y = 1.0 + 2.0 * height(X) - ripple(X)
+    learner = MercerProjection(Listed((one, height, ripple)), rate=rate, lam=1e-9)
+    state = learner.init(2)
+    learner.learn(state, X, y)
+    assert np.abs(learner.predict(state, X) - y).max() < (1e-6 if rate else 0.1)
+    onkel.save(tmp_path / "own.onkel", learner, state)
+    again, loaded = onkel.load(tmp_path / "own.onkel", functions={"one": one, "height": height, "ripple": ripple})
+    assert again == learner
+    assert np.array_equal(again.predict(loaded, X), learner.predict(state, X))
+    Z = np.empty((80, 2))
+    Mercer(Listed((one, height), sizes=(4.0, 1.0)), 2).write(None, X, np.ones(80), Z, 0)
+    assert np.array_equal(Z, np.column_stack([2.0 * one(X), height(X)]))
+
+
+def test_a_function_that_fails_leaves_the_state() -> None:
+    learner = MercerProjection(Listed((one, poison)), rate=1e-30)
+    state, X = learner.init(1), np.concatenate([np.zeros(1500), [3.0]])[:, None]
+    before = bits(state)
+    with pytest.raises(onkel.InputError, match="poison gave nan"):
+        learner.learn(state, X, np.ones(1501))
+    assert bits(state) == before
+
+
+OWN_REFUSED = [
+    (lambda: Listed(()), "tuple of functions"),
+    (lambda: Listed((one, 3)), "tuple of functions"),
+    (lambda: Listed((one, height), sizes=(1.0,)), "2 numbers"),
+    (lambda: Listed((one, height), sizes=(1.0, 2.0)), "fall"),
+    (lambda: Mercer(Listed((one,)), 2).init(1), "has 1 functions"),
+    (lambda: Listed((len,)).functions(np.zeros((2, 1)), 1), "one number for one row"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), OWN_REFUSED)
+def test_lists_that_cannot_be_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(onkel.InputError, match=message):
+        make()
+
+
+def test_a_label_far_out_is_told() -> None:
+    X, _, y = noisy(100)
+    learner = MercerProjection(Cosine((0.0, 1.0)), 5)
+    state = learner.init(1)
+    learner.learn(state, X, y)
+    assert learner.notes(state) == []
+    learner.learn(state, X[:1], np.array([1e4]))
+    learner.learn(state, X, y)
+    assert not learner.notes(state)  # it is a deviation by itself
+    for _ in range(20):
+        learner.learn(state, X, y)
+    assert "with a clip" in learner.notes(state)[0]

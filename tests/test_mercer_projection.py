@@ -406,6 +406,17 @@ def test_a_state_that_came_about_is_taken_back(learner: Any, tmp_path: Path) -> 
         assert np.array_equal(learner.predict(again, X), learner.predict(state, X))
 
 
+def test_states_that_cannot_be_are_refused() -> None:
+    fading, waiting = MercerProjection(Hermite(1.0), 5, forgetting=0.5), MercerProjection(Cosine(), 5)
+    small, early = fading.init(1), waiting.init(1)
+    small.scale[0] = 1e-200  # it is folded long before
+    early.inner.squares[0, 0] = 2.0  # before there is a row
+    with pytest.raises(onkel.InputError, match="scale"):
+        fading.check(small)
+    with pytest.raises(onkel.InputError, match="learnt before its domains"):
+        waiting.check(early)
+
+
 def test_cuts_hardly_change_a_numerical_system() -> None:
     """Its last functions are sums of terms of size 1/λ."""
     X, Y, _ = labelled(None, 60, 1)

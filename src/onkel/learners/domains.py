@@ -196,7 +196,9 @@ def _check(plain: Verbs, self: Any, state: State) -> None:
         if any(np.any(array[kept:]) for array in (waiting.X, waiting.y, waiting.weight)) or np.any(waiting.weight[:kept] <= 0.0):
             raise InputError("other rows wait than it has seen")
         fresh = plain.init(learner, state.dim, state.outputs)
-        if kept and not all(np.array_equal(a, b) for (_, a, _), (_, b, _) in zip(leaves(fresh), leaves(state.inner), strict=True)):
+        if is_waiting(state) and not all(
+            np.array_equal(a, b) for (_, a, _), (_, b, _) in zip(leaves(fresh), leaves(state.inner), strict=True)
+        ):
             raise InputError("it has learnt before its domains were known")
         plain.learn(learner, fresh, waiting.X[:kept], waiting.y[:kept], waiting.weight[:kept])  # as when they came: it may refuse
     inner, rows = state.inner, 0 if is_waiting(state) else state.rows

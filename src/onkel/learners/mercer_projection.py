@@ -47,13 +47,15 @@ from onkel.errors import InputError
 from onkel.features.mercer import ProductSystem, System
 from onkel.features.mercer.waves import Waves
 from onkel.learners.domains import on_domains, unwrapped
-from onkel.learners.levels import Fit, Rule, ahead, grown, learn, still
+from onkel.learners.levels import SMALLEST_SCALE, Fit, Rule, ahead, grown, learn, still
 from onkel.learners.protocol import check_sizes, check_wider
 from onkel.linalg.factor import check_factor, solve_row, take_in
 from onkel.state import copied
 
 ROWS_AT_ONCE = 1024  # functions are computed for so many rows at a time, to keep memory flat
 ROUNDING = 1e-14  # of c N^p, which may be a whole number but for it
+SMALL_SHARE = 0.01  # a level with less hardly moves the curve
+FAR_OUT = 20.0  # deviations: where the largest label is farther out, the levels are told apart late
 LARGEST_LOSS = 1e200  # Σ w y² stays far below
 
 
@@ -122,7 +124,10 @@ class MercerProjection:
     def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
         rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        return self._rounds(state, rows, labels, check_weight(weight, len(rows))).reshape(shape)
+        work = copied(state) if self.system.fallible else state
+        scores = self._rounds(work, rows, labels, check_weight(weight, len(rows))).reshape(shape)
+        vars(state).update(vars(work))
+        return scores
 
     def predict(self, state: State, X: ArrayLike) -> Vector:
         """The score of each row as if it came next; changes nothing."""
@@ -243,7 +248,8 @@ class MercerProjection:
         if not (isinstance(confidence, Real) and 0.0 < confidence < 1.0):
             raise InputError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
         error, curve = self.standard_error(state, X), self.predict(state, X)
-        functions = self.system.size(self.level(state), state.dim)
+        speaking = 1 + np.flatnonzero(np.any(self.shares(state) >= SMALL_SHARE, axis=0))
+        functions = self.system.size(int(speaking[-1]), state.dim)
         quantile = scipy.stats.norm.ppf(0.5 + confidence / 2.0)
         if everywhere:
             quantile = math.sqrt(scipy.stats.chi2.ppf(confidence, functions))
@@ -277,7 +283,7 @@ class MercerProjection:
             or (state.moments.size and np.any(np.triu(state.matrix, 1)[:, t:]))
         ):
             raise InputError("what waits in its matrix is not made of rows")
-        if not 0.0 < state.scale[0] <= 1.0 or (self.forgetting == 1.0 and state.scale[0] < 1.0):
+        if not SMALLEST_SCALE <= state.scale[0] <= 1.0 or (self.forgetting == 1.0 and state.scale[0] < 1.0):
             raise InputError("its scale is not that of its forgetting")
         sums = (state.matrix, state.coef, state.moments, state.squares, state.largest)
         if not all(np.all(np.abs(part) <= LARGEST_LOSS) for part in sums) or min(state.squares.min(), state.largest.min()) < 0.0:
@@ -292,9 +298,15 @@ class MercerProjection:
         d = self.system.dimension(state.dim)
         said = []
         if self.rate is not None and self.level(state) == self.count:
-            said.append(f"all {self.count} levels are in use and no more will come (raise count)")
+            said.append(f"all {self.count} levels are in use and no more will come (learner.raised gives it more)")
         if self.rate is not None and self.smoothness <= 0.5 * d:
             said.append(f"smoothness {self.smoothness:g} is at most half of the dimension {d}: the theory says nothing there")
+        spread = np.sqrt(state.squares[:, 0] / max(state.rows, 1))
+        if self.rate is None and self.clip is None and np.any(state.largest > FAR_OUT * spread) and state.rows > FAR_OUT:
+            far = float(np.max(state.largest / np.maximum(spread, 1e-300)))
+            said.append(
+                f"the largest label is {far:.0f} deviations out: levels are told apart sooner with a clip within which the curve lies"
+            )
         return said
 
 

@@ -5,6 +5,7 @@ from onkel.features.mercer.columns import AdditiveSystem, ProductSystem
 from onkel.features.mercer.features import Mercer
 from onkel.features.mercer.haar import Haar
 from onkel.features.mercer.hermite import Hermite
+from onkel.features.mercer.listed import Listed
 from onkel.features.mercer.numerical import Numerical
 from onkel.features.mercer.polynomial import Legendre
 from onkel.features.mercer.sphere import Sphere
@@ -18,6 +19,7 @@ __all__ = [
     "Haar",
     "Hermite",
     "Legendre",
+    "Listed",
     "Mercer",
     "Numerical",
     "Periodic",

@@ -36,6 +36,10 @@ class Mercer(Features):
         if self.system.is_open:
             raise InputError(f"Mercer: {self.system!r} has an open domain; give domain=(low, high)")
 
+    @property
+    def fallible(self) -> bool:  # type: ignore[override]
+        return self.system.fallible
+
     def size(self, dim: int) -> int:
         return self.count
 

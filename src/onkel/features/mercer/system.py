@@ -23,6 +23,7 @@ UNLIMITED = 2**31
 
 class System(ABC):
     has_constant: ClassVar[bool] = False  # whether ψ_1 = 1
+    fallible: ClassVar[bool] = False  # True where a user's function runs inside: it may fail in the middle of a block
 
     @abstractmethod
     def check_columns(self, dim: int) -> None:
