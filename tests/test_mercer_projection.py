@@ -408,7 +408,8 @@ def test_a_state_that_came_about_is_taken_back(learner: Any, tmp_path: Path) -> 
 
 def test_states_that_cannot_be_are_refused() -> None:
     fading, waiting = MercerProjection(Hermite(1.0), 5, forgetting=0.5), MercerProjection(Cosine(), 5)
-    small, early = fading.init(1), waiting.init(1)
+    small: Any = fading.init(1)
+    early: Any = waiting.init(1)
     small.scale[0] = 1e-200  # it is folded long before
     early.inner.squares[0, 0] = 2.0  # before there is a row
     with pytest.raises(onkel.InputError, match="scale"):
