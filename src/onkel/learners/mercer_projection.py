@@ -222,8 +222,9 @@ class MercerProjection:
         return np.tile(np.arange(1, state.shares.shape[1] + 1) == self.level(state), (state.outputs, 1)).astype(float)
 
     def standard_error(self, state: Any, X: ArrayLike) -> Vector:
-        """Of the fitted curve at each row, for noise that is the same everywhere: σ̂ √(ψᵀA⁻¹ψ), σ̂² = (RSS + λ‖θ‖²)/(n − N). Infinite
-        while there are no more rows than functions. It covers chance, not what the functions cannot represent."""
+        """Of the fitted curve at each row, for noise that is the same everywhere: σ̂ √(ψᵀA⁻¹ψ), σ̂² = (RSS + λ‖θ‖²)/(n − N). Levels
+        with as many functions as rows take σ̂ from the last one with fewer; where there is none, it is infinite. It covers chance,
+        not what the functions cannot represent."""
         self, state = unwrapped(self, state)
         rows = check_inputs(X, state.dim)
         rule, share = _rule(self, state.dim), self.shares(state)
@@ -236,11 +237,14 @@ class MercerProjection:
         for o in range(state.outputs):
             used = np.flatnonzero(share[o])
             last, part = rule.widths[used] - 1, share[o, used]
-            free = n - rule.widths[used]
-            noise = state.squares[o, used] / np.where(free > 0.0, free, 1.0)
-            variance = np.where(free > 0.0, noise * leverage[:, last], np.inf)
+            known = used[rule.widths[used] < n]
+            if len(known) == 0:
+                out[:, o] = np.inf
+                continue
+            noise = state.squares[o, known] / (n - rule.widths[known])
+            noise = np.append(noise, np.full(len(used) - len(known), noise[-1]))
             apart = curves[o][:, last] - (curves[o][:, last] @ part)[:, None]
-            out[:, o] = np.sqrt((variance + apart**2) @ part)
+            out[:, o] = np.sqrt((noise * leverage[:, last] + apart**2) @ part)
         return out if state.outputs > 1 else out[:, 0]
 
     def band(self, state: Any, X: ArrayLike, confidence: float = 0.95, everywhere: bool = False) -> tuple[Vector, Vector]:
@@ -304,9 +308,7 @@ class MercerProjection:
         spread = np.sqrt(state.squares[:, 0] / max(state.rows, 1))
         if self.rate is None and self.clip is None and np.any(state.largest > FAR_OUT * spread) and state.rows > FAR_OUT:
             far = float(np.max(state.largest / np.maximum(spread, 1e-300)))
-            said.append(
-                f"the largest label is {far:.0f} deviations out: levels are told apart sooner with a clip within which the curve lies"
-            )
+            said.append(f"the largest label is {far:.0f} deviations out: levels are told apart sooner with a clip beyond the curve")
         return said
 
 
