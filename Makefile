@@ -49,7 +49,7 @@ bench: setup  ## speed and start-up, with the stated ratios checked
 	$(BIN)/python bench/functional_sgd.py --check
 	$(BIN)/python bench/start_up.py --check
 
-papers: setup  ## re-make the papers' tables and figures (two hours; ONKEL_DATA names the folder with the data sets)
+papers: setup  ## re-make the papers' tables and figures (three hours; ONKEL_DATA names the folder with the data sets)
 	$(BIN)/python -m papers.jezequel2019.table1
 	$(BIN)/python -m papers.jezequel2019.figure1
 	$(BIN)/python -m papers.jezequel2019.figure2
@@ -72,6 +72,13 @@ papers: setup  ## re-make the papers' tables and figures (two hours; ONKEL_DATA 
 	$(BIN)/python -m papers.herbster2001.bounds
 	$(BIN)/python -m papers.herbster2001.shifting
 	$(BIN)/python -m papers.herbster2001.real
+	$(BIN)/python -m papers.zhang_simon2021.figure1
+	$(BIN)/python -m papers.zhang_simon2021.figure2
+	$(BIN)/python -m papers.zhang_simon2021.figure3
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[papers]'
+	$(BIN)/python -m papers.zhang_simon2021.figure4
+	$(BIN)/python -m papers.zhang_simon2021.figure5
+	$(BIN)/python -m papers.zhang_simon2021.heavy_tails
 
 clean:  ## remove the environment and what tools left behind
 	rm -rf .venv .mypy_cache .ruff_cache .hypothesis dist

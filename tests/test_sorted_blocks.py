@@ -66,6 +66,7 @@ ONE_COLUMN: list[Kernel] = [
     *[Spline(order, UNIT) for order in range(6)],
     Brownian(UNIT),
     *[PeriodicSpline(UNIT, order) for order in range(1, 6)],
+    PeriodicSpline(UNIT, constant=False),
     Exponential(0.5), Exponential(600.0), Exponential(5000.0), MATERN, CUBIC, RANK_ONE,
     Spline(1, UNIT) + Delta(0.3),
 ]  # fmt: skip

@@ -5,7 +5,7 @@ With m = min(p, q), M = max(p, q) and d = |p − q|:
 
     Spline(z)            Σ_{r ≤ z} (pq)^r + Σ_{r ≤ z} C(z, r) / (2z − r + 1) · m^(2z − r + 1) d^r
     Brownian             m
-    PeriodicSpline(z)    1 + B_2z(d) / (2 B_2z(0))                B: the Bernoulli polynomials
+    PeriodicSpline(z)    1 + B_2z(d) / (2 B_2z(0))                B: the Bernoulli polynomials; 1 where it has a constant
     Exponential          e^(−rate d)                              of the values as they are, as in the next
     Bases                e^(−rate d) Σ_j lower_j(m) upper_j(M) + Σ_j both_j(p) both_j(q)
     Additive             Σ_c base_c(x_c, z_c)                     over the columns, and then the products of columns
@@ -58,10 +58,10 @@ def interval(kernel: Any, x: Array, z: Array) -> Any:
             return sum((p * q) ** r + comb(order, r) / n * m**n * d**r for r, n in enumerate(powers))
         case onkel.Brownian(domain=domain):
             return np.minimum.outer(clamped(x, domain), clamped(z, domain))
-        case onkel.PeriodicSpline(order=order, domain=domain):
+        case onkel.PeriodicSpline(order=order, domain=domain, constant=constant):
             d = np.abs(np.subtract.outer(wrapped(x, domain), wrapped(z, domain)))
             B = bernoulli(2 * order)
-            return 1 + sum(float(c / B[0]) / 2 * d**j for j, c in enumerate(B))
+            return constant + sum(float(c / B[0]) / 2 * d**j for j, c in enumerate(B))
         case onkel.Exponential(rate=rate):
             return np.exp(-rate * np.abs(np.subtract.outer(x, z)))
         case onkel.Bases(lower=lower, upper=upper, both=both, rate=rate):

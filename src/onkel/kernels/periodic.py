@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from onkel._validate import whole
+from onkel._validate import flag, whole
 from onkel.errors import InputError
 from onkel.kernels.additive import Domain, Interval, Line, check_domain
 from onkel.kernels.lists import LARGEST_ORDER, PERIODIC
@@ -22,14 +22,16 @@ class PeriodicSpline(Interval):
 
     domain: Domain | None = field()  # one period; no data tell how long that is
     order: int = 2  # m
+    constant: bool = True  # False: without the 1, the curves of mean 0
     wraps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole(self, "order", 1, LARGEST_ORDER)
+        flag(self, "constant")
         if self.domain is None:
             raise InputError("PeriodicSpline: domain must be one period, such as domain=(0.0, 24.0), which no data can tell")
         check_domain(self)
 
     @property
     def line(self) -> Line:
-        return PERIODIC, float(self.order), 2 * self.order + 1, 1
+        return PERIODIC, float(self.order), 2 * self.order + 1, int(self.constant)
