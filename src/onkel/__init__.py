@@ -6,7 +6,9 @@ scores = learner.learn(state, X, y)                                             
 scores = learner.predict(state, X)                                                changes nothing
 """
 
-from onkel import data, measure
+from typing import TYPE_CHECKING, Any
+
+from onkel import combine, data, measure
 from onkel.dictionary import Kors, Start, Uniform
 from onkel.errors import FileError, InputError
 from onkel.features import Basis, Chain, Constant, Fourier, Identity, Mercer, Nystroem, Standardize, Taylor
@@ -73,6 +75,9 @@ from onkel.measure import Regret, Trace, budget_for, components, effective_dimen
 from onkel.persist import load, parse, save
 from onkel.state import nbytes
 
+if TYPE_CHECKING:
+    from onkel.estimators import Classifier, Regressor, Transformer, to_river
+
 __all__ = [
     "BOGD",
     "BPAS",
@@ -91,6 +96,7 @@ __all__ = [
     "Beam",
     "Brownian",
     "Chain",
+    "Classifier",
     "Constant",
     "Cosine",
     "CustomKernel",
@@ -132,6 +138,7 @@ __all__ = [
     "Projectron",
     "ProjectronPP",
     "ProsNKONS",
+    "Regressor",
     "Regret",
     "Sine",
     "SkeGD",
@@ -145,9 +152,11 @@ __all__ = [
     "Start",
     "Taylor",
     "Trace",
+    "Transformer",
     "TubeProjection",
     "Uniform",
     "budget_for",
+    "combine",
     "components",
     "cycle",
     "data",
@@ -159,4 +168,14 @@ __all__ = [
     "prequential",
     "regret",
     "save",
+    "to_river",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The estimators, once somebody asks: scikit-learn, which they are made of, takes a second to import."""
+    if name in ("Classifier", "Regressor", "Transformer", "to_river"):
+        from onkel import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module 'onkel' has no attribute {name!r}")

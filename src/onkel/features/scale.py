@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onkel._jit import hot
+from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel.features.feature import Features
 
@@ -47,13 +47,24 @@ class Standardize(Features):
 def _standardize(mean: Vector, spread: Vector, rows: int, X: Matrix, weight: Vector, Z: Matrix, at: int) -> int:
     for t in range(X.shape[0]):
         for j in range(X.shape[1]):
-            away = X[t, j] - mean[j]
-            centre = mean[j] + away / (rows + 1)
-            near = X[t, j] - centre
-            total = spread[j] + away * near
-            Z[t, at + j] = near / np.sqrt(total / (rows + 1)) if total > 0.0 else 0.0
+            centre, total = moments(X[t, j], mean[j], spread[j], rows)
+            Z[t, at + j] = standardized(X[t, j], centre, total, rows + 1)
             if weight[t] > 0.0:
                 mean[j], spread[j] = centre, total
         if weight[t] > 0.0:
             rows += 1
     return rows
+
+
+@hot_inline
+def moments(x: float, mean: float, spread: float, rows: int) -> tuple[float, float]:
+    """The mean and the spread after this value, which comes after so many."""
+    away = x - mean
+    centre = mean + away / (rows + 1)
+    return centre, spread + away * (x - centre)
+
+
+@hot_inline
+def standardized(x: float, mean: float, spread: float, rows: int) -> float:
+    """z, by the mean and the spread of so many values."""
+    return (x - mean) / np.sqrt(spread / rows) if spread > 0.0 else 0.0

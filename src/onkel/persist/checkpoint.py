@@ -16,11 +16,13 @@ import secrets
 import stat
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onkel._validate import function_name
 from onkel.errors import FileError, InputError
@@ -29,13 +31,22 @@ from onkel.state import FIXED, GROWING, Mark, filled, leaves, nbytes
 
 FORMAT = 1
 HEADER, SUMS = "onkel.json", "SHA256SUMS"
+EXTRA = "estimator/"  # the entries that an estimator has added
 LARGEST_COUNT = 2**62  # of rows and the like
 LARGEST_JSON = 1_000_000  # bytes, and ten times those of the arrays: a basis has its Gram matrix there
 LARGEST_ARRAY_HEADER = 5_000  # characters
 FIXED_TOLERANCE = 1e-9  # of a table that the config determines, relative to its largest entry
 
 
-def save(path: str | os.PathLike[str], learner: Any, state: Any) -> None:
+@dataclass
+class Extra:
+    """What an estimator keeps besides its learner's state: plain values, and arrays of bools or finite numbers."""
+
+    about: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+def save(path: str | os.PathLike[str], learner: Any, state: Any, extra: Extra | None = None) -> None:
     """Write learner and state to one file. The old file, if any, stays whole until the new one is.
 
     >>> import tempfile, pathlib
@@ -58,7 +69,7 @@ def save(path: str | os.PathLike[str], learner: Any, state: Any) -> None:
     temporary = target.parent / f".onkel-{secrets.token_hex(8)}.tmp"  # no other save has the same
     try:
         with open(temporary, "xb") as file:
-            _write(file, learner, state)
+            _write(file, learner, state, extra)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
@@ -79,6 +90,15 @@ def load(
     bases: dict[str, Callable[..., Any]] | None = None,
 ) -> tuple[Any, Any]:
     """(learner, state) from a file that `save` wrote; a user's own kernels and bases are handed in by name."""
+    return read(path, kernels, bases)[:2]
+
+
+def read(
+    path: str | os.PathLike[str],
+    kernels: dict[str, Callable[..., Any]] | None = None,
+    bases: dict[str, Callable[..., Any]] | None = None,
+) -> tuple[Any, Any, Extra | None]:
+    """`load`, and what an estimator has added."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise FileError("it is a folder or a device, not a file")
@@ -86,7 +106,8 @@ def load(
             entries = _entries(archive)
             header = _header(entries)
             learner = from_json(header["learner"], {**(kernels or {}), **(bases or {})})
-            return learner, _state(learner, header, entries)
+            extra = _extra(header, entries)
+            return learner, _state(learner, header, entries), extra
     except FileError as error:
         raise FileError(f"cannot load {path}: {error}") from None
     except FileNotFoundError:
@@ -106,24 +127,31 @@ def _made_by(learner: Any, state: Any) -> bool:
     return [name for name, *_ in leaves(learner.init(state.dim, state.outputs))] == [name for name, *_ in leaves(state)]
 
 
-def _write(file: Any, learner: Any, state: Any) -> None:
+def _write(file: Any, learner: Any, state: Any, extra: Extra | None = None) -> None:
     numbers: dict[str, int | float] = {}
     entries: dict[str, bytes] = {}
     for name, value, _ in leaves(state):
         if not np.isfinite(value).all():
             raise FileError(f"{name} holds NaN or infinity, which load would refuse")
         if isinstance(value, np.ndarray):
-            buffer = io.BytesIO()
-            np.lib.format.write_array(buffer, value, allow_pickle=False)
-            entries[f"{name}.npy"] = buffer.getvalue()
+            entries[f"{name}.npy"] = _npy(value)
         else:
             numbers[name] = value
     header = {"format": FORMAT, "onkel": version("onkel"), "learner": to_json(learner), "numbers": numbers}
+    if extra is not None:
+        header["estimator"] = extra.about
+        entries |= {f"{EXTRA}{name}.npy": _npy(array) for name, array in extra.arrays.items()}
     entries[HEADER] = json.dumps(header, indent=1, allow_nan=False).encode()
     entries[SUMS] = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in entries.items()).encode()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, data in entries.items():
             archive.writestr(zipfile.ZipInfo(name), data)  # a fixed date: same state, same bytes
+
+
+def _npy(array: NDArray[Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
 
 
 def _entries(archive: zipfile.ZipFile) -> dict[str, bytes]:
@@ -176,6 +204,20 @@ def _state(learner: Any, header: dict[str, Any], entries: dict[str, bytes]) -> A
     return state
 
 
+def _extra(header: dict[str, Any], entries: dict[str, bytes]) -> Extra | None:
+    """What an estimator has added, taken out of the entries."""
+    if "estimator" not in header:
+        return None
+    arrays = {}
+    for name in [name for name in entries if name.startswith(EXTRA)]:
+        data = entries.pop(name)
+        shape, by_column, dtype, start = _array_header(name, data)
+        if dtype.kind not in "bif":
+            raise FileError(f"{name} is {dtype}, which no estimator keeps")
+        arrays[name[len(EXTRA) : -len(".npy")]] = _values(name, data[start:], dtype, shape, by_column)
+    return Extra(header["estimator"], arrays)
+
+
 def _number(name: str, value: Any, model: int | float) -> Any:
     if type(value) is not type(model):
         raise FileError(f"{name} is {value!r:.60}, not {type(model).__name__}")
@@ -185,17 +227,28 @@ def _number(name: str, value: Any, model: int | float) -> Any:
 
 
 def _array(name: str, data: bytes, model: np.ndarray[Any, Any], mark: Mark) -> np.ndarray[Any, Any]:
+    shape, by_column, dtype, start = _array_header(name, data)
+    if dtype != model.dtype or not _fits(shape, model.shape, mark.get(GROWING, ())):
+        raise FileError(f"{name} is {dtype} {shape}, its learner has {model.dtype} {model.shape}")
+    array = _values(name, data[start:], dtype, shape, by_column)
+    if mark.get(FIXED) and not (_as_good(array, model) if array.dtype.kind == "f" else np.array_equal(array, model)):
+        raise FileError(f"{name} is not what its learner makes")
+    return array
+
+
+def _array_header(name: str, data: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """Shape, whether by columns, type, and where the values begin."""
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):
         raise FileError(f"{name} is of another npy version than save writes")
-    shape, by_column, dtype = np.lib.format.read_array_header_1_0(file, max_header_size=LARGEST_ARRAY_HEADER)
-    if dtype != model.dtype or not _fits(shape, model.shape, mark.get(GROWING, ())):
-        raise FileError(f"{name} is {dtype} {shape}, its learner has {model.dtype} {model.shape}")
-    array = np.array(np.frombuffer(data, dtype, offset=file.tell()).reshape(shape, order="F" if by_column else "C"), order="C")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
+    return *np.lib.format.read_array_header_1_0(file, max_header_size=LARGEST_ARRAY_HEADER), file.tell()
+
+
+def _values(name: str, data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...], by_column: bool) -> NDArray[Any]:
+    """The array, in C order, without NaN and infinity; it takes no more memory than its bytes in the file."""
+    array = np.array(np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C"), order="C")
+    if dtype.kind == "f" and not np.isfinite(array).all():
         raise FileError(f"{name} holds NaN or infinity")
-    if mark.get(FIXED) and not (_as_good(array, model) if array.dtype.kind == "f" else np.array_equal(array, model)):
-        raise FileError(f"{name} is not what its learner makes")
     return array
 
 

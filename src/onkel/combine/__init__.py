@@ -1,0 +1,6 @@
+"""Learners made of learners: the same three verbs, around somebody else's."""
+
+from onkel.combine.one_vs_rest import OneVsRest
+from onkel.combine.scaled import Scaled
+
+__all__ = ["OneVsRest", "Scaled"]

@@ -1,0 +1,312 @@
+"""Scaled: a learner that sees rows and targets of a common size, whatever size they have.
+
+    inputs    z = (x − mean)/deviation, both of the rows so far and this one, as `Standardize` has it
+    targets   u = (y − centre)/scale;   score = centre + scale · f(z)
+
+No score depends on a later row or on its own label. What was learnt is a function of z: when mean and deviation move, old rows stay
+where they were put. Targets cannot do so, for f itself would mean something else. So the first FIRST_ROWS rows are kept; after 1,
+2, 4, 8 … of them centre and scale become their labels' mean and deviation and the learner begins again from them, exactly as if it
+had known. Then the rows are dropped and the target's scale is settled. (A target that has not varied by then gets its scale from
+the first label that does: all that was learnt until then is 0.) A learner with a `clip` sees deviations of clip/2.
+
+A value may be missing: `there` says which are not. A missing one gives z = 0, the mean, and moves nothing.
+
+>>> X, y = onkel.data.friedman(1000, seed=0)
+>>> for learner in onkel.KONS(onkel.Gaussian(3.0)), onkel.combine.Scaled(onkel.KONS(onkel.Gaussian(3.0))):
+...     scores = learner.learn(learner.init(dim=10), 1000.0 * X, 1e6 * y)
+...     print(round(float(np.mean((scores / 1e6 - y)[500:] ** 2)), 1))
+230.4
+4.1
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onkel._inputs import LARGEST_NUMBER, check_inputs, check_labelled, check_weight
+from onkel._jit import hot
+from onkel._types import Counts, Matrix, Vector
+from onkel._validate import flag, whole
+from onkel.errors import InputError
+from onkel.features.scale import moments, standardized
+from onkel.learners import PKAWV
+from onkel.state import copied
+
+FIRST_ROWS = 256
+WITHIN_CLIP = 2.0  # deviations of the target that a learner's clip stands for
+FAR = 10.0  # scales from its centre: a label beyond them is counted
+
+There = NDArray[np.bool_]
+
+
+class Block(NamedTuple):
+    X: Matrix
+    there: There
+    y: Matrix
+    weight: Vector
+
+    def part(self, start: int, stop: int) -> Block:
+        now = slice(start, stop)
+        return Block(self.X[now], self.there[now], self.y[now], self.weight[now])
+
+
+@dataclass
+class First:
+    """The first rows; 0 behind them, and 0 altogether once the scale is settled."""
+
+    X: Matrix  # (first_rows, dim)
+    there: There  # (first_rows, dim)
+    y: Matrix  # (first_rows, outputs)
+    weight: Vector  # (first_rows,)
+
+
+@dataclass
+class State:
+    inner: Any
+    mean: Vector  # (dim,)
+    spread: Vector  # (dim,)  sum of squared deviations from the mean
+    seen: Counts  # (dim,)  values that were there
+    centre: Vector  # (outputs,)
+    scale: Vector  # (outputs,)  0 as long as the target has not varied
+    first: First
+    rows: int = 0  # learnt so far
+    far: int = 0  # labels beyond FAR scales, once the scale is settled
+    dim: int = 1
+    outputs: int = 1
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A learner on standardised inputs and targets."""
+
+    learner: Any = PKAWV()
+    inputs: bool = True  # standardise x
+    targets: bool = True  # standardise y; False for labels of classes
+    first_rows: int = FIRST_ROWS  # rows that settle the target's scale, and may still get new columns
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.learner, "learn") or not hasattr(self.learner, "tasks"):
+            raise InputError(f"Scaled: learner must be a learner, such as PKAWV(), got {self.learner!r:.200}")
+        flag(self, "inputs")
+        flag(self, "targets")
+        whole(self, "first_rows", least=1 if self.targets else 0, most=2**20)
+
+    @property
+    def tasks(self) -> frozenset[str]:
+        return frozenset(self.learner.tasks)
+
+    @property
+    def loss(self) -> Any:
+        return getattr(self.learner, "loss", self.learner)
+
+    @property
+    def multi_output(self) -> bool:
+        return bool(self.learner.multi_output)
+
+    @property
+    def bounded(self) -> bool:
+        return bool(self.learner.bounded)
+
+    @property
+    def cut_tolerance(self) -> float:
+        return float(self.learner.cut_tolerance)
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        inner = self.learner.init(dim, outputs)  # which checks the sizes
+        n, dim, outputs = self.first_rows, inner.dim, inner.outputs
+        first = First(np.zeros((n, dim)), np.zeros((n, dim), dtype=bool), np.zeros((n, outputs)), np.zeros(n))
+        nothing = np.zeros(dim), np.zeros(dim), np.zeros(dim, dtype=np.int64)
+        return State(inner, *nothing, np.zeros(outputs), np.zeros(outputs), first, dim=dim, outputs=outputs)
+
+    def learn(
+        self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, there: ArrayLike | None = None
+    ) -> Vector:  # fmt: skip
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
+        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
+        block = Block(rows, _present(there, rows), labels, check_weight(weight, len(rows)))
+        work = state if self._is_settled(state) else copied(state)  # the learner is called more than once: one call may fail
+        scores = self._rounds(work, block)
+        vars(state).update(vars(work))
+        return scores.reshape(shape)
+
+    def predict(self, state: State, X: ArrayLike, there: ArrayLike | None = None) -> Vector:
+        """The score of each row as if it came next; changes nothing."""
+        rows = check_inputs(X, state.dim)
+        Z, _ = self._standardised(state, rows, _present(there, rows), np.zeros(len(rows)))
+        scores = self.learner.predict(state.inner, Z).reshape(len(rows), state.outputs)
+        scores = np.asarray(state.centre + _divisor(state) * scores)
+        return scores if state.outputs > 1 else scores[:, 0]
+
+    def widen(self, state: State, outputs: int) -> None:
+        """Add outputs in mid-stream, as the learner's own `widen` does."""
+        self.learner.widen(state.inner, outputs)
+        more = state.inner.outputs - state.outputs
+        labels = np.zeros((self.first_rows, more))
+        labels[: self._kept(state)] = getattr(self.learner, "absent", 0.0)
+        state.first.y = np.hstack([state.first.y, labels])
+        state.centre, state.scale = np.pad(state.centre, (0, more)), np.pad(state.scale, (0, more))
+        state.outputs = state.inner.outputs
+
+    def keeps_rows(self, state: State) -> bool:
+        """Whether every row so far is kept: then columns may still be added."""
+        return state.rows < self.first_rows
+
+    def rearrange(self, state: State, dim: int, places: ArrayLike) -> None:
+        """More columns: old column j becomes column places[j] of `dim`, the others were missing until now. As if from the start."""
+        if not self.keeps_rows(state):
+            raise InputError(f"columns can be added during the first {self.first_rows} rows alone, this state has {state.rows}")
+        wide = self.init(dim, state.outputs)
+        wide.centre, wide.scale = state.centre, state.scale
+        wide.first.y, wide.first.weight = state.first.y, state.first.weight
+        wide.first.X[:, np.asarray(places, dtype=int)] = state.first.X
+        wide.first.there[:, np.asarray(places, dtype=int)] = state.first.there
+        self._learn_kept(wide, state.rows)
+        vars(state).update(vars(wide))
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold."""
+        kept = self.first_rows * (9 * dim + 8 * outputs + 8)
+        return int(self.learner.footprint(dim, outputs) + kept + 8 * (3 * dim + 2 * outputs + 4))
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        first, kept = state.first, self._kept(state)
+        if any(np.any(array[kept:]) for array in (first.X, first.there, first.y, first.weight)) or np.any(
+            first.weight[:kept] <= 0.0
+        ):
+            raise InputError("other first rows are kept than it has seen")
+        if np.any(state.spread < 0.0) or np.any(state.seen < 0) or np.any(state.seen > state.rows) or np.any(state.scale < 0.0):
+            raise InputError("its scales are none")
+        if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
+            raise InputError("its sizes do not agree")
+        self.learner.check(state.inner)
+
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        notes: list[str] = self.learner.notes(state.inner)
+        if state.far:
+            notes.append(
+                f"{state.far} labels lay more than {FAR:g} deviations of the first {self.first_rows} from their mean; "
+                "if the target has moved for good, begin again"
+            )
+        return notes
+
+    @property
+    def _stretch(self) -> float:
+        """The target's scale, in deviations."""
+        return WITHIN_CLIP / (getattr(self.learner, "clip", None) or WITHIN_CLIP)
+
+    def _kept(self, state: State) -> int:
+        return state.rows if self.keeps_rows(state) else 0
+
+    def _is_settled(self, state: State) -> bool:
+        return not self.keeps_rows(state) and not (self.targets and np.any(state.scale == 0.0))
+
+    def _rounds(self, state: State, block: Block) -> Matrix:
+        scores, start = np.empty(block.y.shape), 0
+        while start < len(scores):
+            stop = len(scores) if self._is_settled(state) else start + self._at_once(state, block.part(start, len(scores)))
+            scores[start:stop] = self._learn(state, block.part(start, stop))
+            start = stop
+        return scores
+
+    def _at_once(self, state: State, block: Block) -> int:
+        """How many rows can be learnt before the target's scale changes."""
+        learnt = block.weight > 0.0
+        if not self.keeps_rows(state):
+            ends = np.flatnonzero(learnt & self._is_news(state, block.y).any(axis=1))  # a row alone
+            return max(1, int(ends[0])) if ends.size else len(learnt)
+        boundary = min(1 << state.rows.bit_length(), self.first_rows) if self.targets else self.first_rows
+        ends = np.flatnonzero(np.cumsum(learnt) == boundary - state.rows)  # the row included
+        return int(ends[0]) + 1 if ends.size else len(learnt)
+
+    def _is_news(self, state: State, y: Matrix) -> There:
+        """Labels that are the first to differ from all of their column."""
+        return np.asarray((state.scale == 0.0) & (y != state.centre))
+
+    def _learn(self, state: State, block: Block) -> Matrix:
+        if self.keeps_rows(state):
+            self._keep(state, block)
+            scores = self._learn_scaled(state, block)
+            if self.targets and state.rows in (1 << state.rows.bit_length() >> 1, self.first_rows):
+                self._rebase(state)
+            if not self.keeps_rows(state):
+                for array in vars(state.first).values():
+                    array[...] = 0
+            return scores
+        news = self._is_news(state, block.y[0])
+        if self.targets and block.weight[0] > 0.0 and news.any():
+            scores = self.predict(state, block.X, block.there).reshape(1, -1)  # before the label says how large labels are
+            state.scale = np.where(news, self._stretch * np.abs(block.y[0] - state.centre), state.scale)
+            self._learn_scaled(state, block)
+            return scores
+        scores, far = self._learn_scaled(state, block), FAR * state.scale / self._stretch
+        state.far += int(np.count_nonzero(self.targets & (np.abs(block.y - state.centre) > far)[block.weight > 0.0]))
+        return scores
+
+    def _learn_scaled(self, state: State, block: Block) -> Matrix:
+        Z, after = self._standardised(state, block.X, block.there, block.weight)
+        u = (block.y - state.centre) / _divisor(state)
+        if not (np.abs(u) <= LARGEST_NUMBER).all():
+            raise InputError(f"y is beyond {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
+        u = u if state.outputs > 1 else u[:, 0]
+        scores = self.learner.learn(state.inner, Z, u, block.weight).reshape(len(Z), state.outputs)
+        state.mean, state.spread, state.seen = after
+        state.rows += int(np.count_nonzero(block.weight))
+        return np.asarray(state.centre + _divisor(state) * scores)
+
+    def _standardised(self, state: State, X: Matrix, there: There, weight: Vector) -> tuple[Matrix, tuple[Vector, Vector, Counts]]:
+        after = state.mean.copy(), state.spread.copy(), state.seen.copy()
+        Z = np.where(there, X, 0.0)
+        if self.inputs:
+            _standardise(*after, X, there, weight, Z)
+        return Z, after
+
+    def _keep(self, state: State, block: Block) -> None:
+        learnt = block.weight > 0.0
+        now = slice(state.rows, state.rows + int(np.count_nonzero(learnt)))
+        for array, new in zip(vars(state.first).values(), block, strict=True):
+            array[now] = new[learnt]
+
+    def _rebase(self, state: State) -> None:
+        """The target's mean and deviation so far; and the learner again, from the first row."""
+        y = state.first.y[: state.rows]
+        steady = y.min(axis=0) == y.max(axis=0)
+        state.centre = np.where(steady, y[0], y.mean(axis=0))
+        state.scale = np.where(steady, 0.0, self._stretch * y.std(axis=0))
+        self._learn_kept(state, state.rows)
+
+    def _learn_kept(self, state: State, rows: int) -> None:
+        state.inner, state.rows = self.learner.init(state.dim, state.outputs), 0
+        state.mean, state.spread, state.seen = np.zeros(state.dim), np.zeros(state.dim), np.zeros(state.dim, dtype=np.int64)
+        self._learn_scaled(state, Block(*vars(state.first).values()).part(0, rows))
+
+
+def _divisor(state: State) -> Vector:
+    return np.where(state.scale > 0.0, state.scale, 1.0)
+
+
+def _present(there: ArrayLike | None, X: Matrix) -> There:
+    if there is None:
+        return np.ones(X.shape, dtype=bool)
+    mask = np.ascontiguousarray(there)
+    if mask.shape != X.shape or mask.dtype != bool:
+        raise InputError(f"there must say True or False for each value of X, shape {X.shape}, got {mask.dtype} {mask.shape}")
+    return mask
+
+
+@hot
+def _standardise(mean: Vector, spread: Vector, seen: Counts, X: Matrix, there: There, weight: Vector, Z: Matrix) -> None:
+    for t in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            if there[t, j]:
+                centre, total = moments(X[t, j], mean[j], spread[j], seen[j])
+                Z[t, j] = standardized(X[t, j], centre, total, seen[j] + 1)
+                if weight[t] > 0.0:
+                    mean[j], spread[j] = centre, total
+                    seen[j] += 1

@@ -1,0 +1,8 @@
+"""The faces that scikit-learn and River know. This imports scikit-learn, which takes a second; `import onkel` does not."""
+
+from onkel.estimators.classifier import Classifier
+from onkel.estimators.regressor import Regressor
+from onkel.estimators.river import to_river
+from onkel.estimators.transformer import Transformer
+
+__all__ = ["Classifier", "Regressor", "Transformer", "to_river"]

@@ -1,0 +1,201 @@
+"""Classifier: any learner of classes, as scikit-learn and River know one.
+
+The ridge family learns one 0/1 output a class on one matrix; every other learner becomes `OneVsRest`. A class may appear at any
+time: both then start exactly where they would be had it been known.
+
+Probabilities: scores of a square loss are estimates of probabilities, (1 + f)/2 where labels are ±1, and become the nearest point
+of the simplex; other scores go through the logistic function and are divided by their sum. That is exact for the logistic loss
+and two classes; for margins (perceptron, hinge) it is an order, not a calibration.
+
+>>> X, y = onkel.data.rings(1000, seed=0)
+>>> names = np.where(y > 0, "outer", "inner")
+>>> model = onkel.Classifier().fit(X[:500], names[:500])
+>>> model.score(X[500:], names[500:]) > 0.95
+True
+>>> model = onkel.Classifier(onkel.Perceptron())
+>>> for row, name in zip(X, names):
+...     model.learn_one({"x": row[0], "y": row[1]}, str(name))
+>>> model.predict_one({"x": 0.0, "y": 0.0})
+'inner'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from onkel._types import Matrix, Vector
+from onkel.combine import OneVsRest, Scaled
+from onkel.combine.scaled import FIRST_ROWS
+from onkel.errors import InputError
+from onkel.estimators.online import Online, Row, plain
+from onkel.losses import Square
+
+
+class Classifier(ClassifierMixin, Online):
+    """Online classification.
+
+    learner       what learns; None: PKAWV() on 100 Fourier features, the inputs themselves and an intercept
+    standardize   whether inputs are standardised as they come
+    spare         columns kept free for keys that appear only after 256 rows; others that come so late are passed over
+    waiting       the most rows that wait for their labels (`predict_one(x, id=…)`, then `learn_late(id, y)`)
+    """
+
+    task = "classification"
+
+    def __init__(self, learner: Any = None, *, standardize: bool = True, spare: int = 0, waiting: int = 10_000) -> None:
+        self.learner = learner
+        self.standardize = standardize
+        self.spare = spare
+        self.waiting = waiting
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Forget everything, then learn these rows once, in order."""
+        self._check_settings()
+        self._forget()
+        return self.partial_fit(X, y, sample_weight=sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn these rows, in order, besides all rows before them. Classes need not be told; those told need not have come."""
+        self._check_settings()
+        first = not hasattr(self, "state_")
+        rows, labels = self._checked(X, y, first)
+        check_classification_targets(labels)
+        rows, labels, weight = self._weighed(rows, labels, sample_weight)
+        values, codes = np.unique(labels, return_inverse=True)
+        classes_now = [*np.asarray([] if classes is None else classes).tolist(), *values.tolist()]
+        if first:
+            self._begin_with(_sorted(classes_now), self.__dict__.get("feature_names_in_"), rows.shape[1])
+        self._meet(classes_now)
+        columns = np.array([self._labels.index(label) for label in values.tolist()], dtype=int)[codes]
+        self._learn_blocks(rows, self._coded(columns), weight)
+        return self
+
+    def decision_function(self, X: Any) -> Vector:
+        """The scores in the order of `classes_`; for two classes one of them, positive for the second class."""
+        check_is_fitted(self)
+        scores = self._scores(self._checked(X))
+        if scores.shape[1] != 2:
+            return scores
+        return np.asarray(scores[:, 1] - scores[:, 0]) / (1.0 if self._learner.multi_output else 2.0)  # as of labels ±1
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row, as if it came next."""
+        check_is_fitted(self)
+        return np.asarray(self.classes_[self._scores(self._checked(X)).argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """The probability of each class in the order of `classes_`, as if the row came next."""
+        check_is_fitted(self)
+        return self._probabilities(self._scores(self._checked(X)))
+
+    def learn_one(self, x: Row, y: Hashable, weight: float = 1.0) -> None:
+        """Learn one row, a dict of numbers or an array. New keys become new columns; missing ones are taken as their mean."""
+        label = y.item() if isinstance(y, np.generic) else y
+        if label is None or label != label:
+            raise InputError(f"y is {label}, which is no class; a row without a label can wait for it: predict_one(x, id=...)")
+        if not hasattr(self, "state_"):
+            self._check_settings()
+            self._begin_with([label], *self._first_columns(x))
+        self._admit(x)
+        row, there = self._row(x)
+        for again, labels, weights in self._repeated(row, np.array([label], dtype=object), weight):
+            self._meet(list(labels))
+            self.model_.learn(self.state_, again, self._coded(np.array([self._labels.index(label)])), weights, there)
+
+    def predict_proba_one(self, x: Row, id: Hashable = None) -> dict[Any, float]:
+        """The probability of each class for one row; with an `id` the row waits for `learn_late(id, y)`."""
+        self._wait(id, x)
+        if not hasattr(self, "state_"):
+            return {}
+        return dict(zip(self._known, self._probabilities(self._scores_one(x))[0].tolist(), strict=True))
+
+    def predict_one(self, x: Row, id: Hashable = None) -> Any:
+        """The class of one row (None before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
+        self._wait(id, x)
+        return self._known[int(self._scores_one(x)[0].argmax())] if hasattr(self, "state_") else None
+
+    # --- classes: `_labels` in the order of their columns, `classes_` and `_known` in their own
+
+    def _begin_with(self, labels: list[Any], names: Any, dim: int) -> None:
+        if not labels:
+            raise InputError("all weights are zero: there is nothing to learn")
+        self._labels = labels
+        self._begin(self._model(names is not None), None if names is None else list(names), dim, len(labels))
+        self._tell_classes()
+
+    def _meet(self, labels: list[Any]) -> None:
+        """Make room for classes that were not known."""
+        if new := [label for label in dict.fromkeys(labels) if label not in self._labels]:
+            self.model_.widen(self.state_, len(self._labels) + len(new))
+            self._labels += new
+            self._tell_classes()
+
+    def _tell_classes(self) -> None:
+        self._known = _sorted(self._labels)
+        self._places = [self._labels.index(label) for label in self._known]
+        of_one_kind = len({type(label) for label in self._known}) == 1
+        self.classes_ = np.array(self._known, dtype=None if of_one_kind else object)
+
+    def _coded(self, columns: NDArray[np.int64]) -> Matrix:
+        own = columns[:, None] == np.arange(len(self._labels))
+        return np.where(own, 1.0, 0.0 if self._learner.multi_output else OneVsRest.absent)
+
+    def _scores(self, X: Any) -> Matrix:
+        return super()._scores(X)[:, self._places]
+
+    def _scores_one(self, x: Row) -> Matrix:
+        row, there = self._row(x)
+        return self.model_.predict(self.state_, row, there).reshape(1, -1)[:, self._places]
+
+    def _probabilities(self, scores: Matrix) -> Matrix:
+        if scores.shape[1] == 1:
+            return np.ones(scores.shape)
+        if self._learner.multi_output:
+            return _nearest_on_simplex(scores)
+        if isinstance(getattr(self._learner, "loss", None), Square):
+            return _nearest_on_simplex((1.0 + scores) / 2.0)
+        odds = np.maximum(expit(scores), np.finfo(float).tiny)
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+    # --- for `Online`
+
+    def _model(self, named: bool) -> Scaled:
+        learner = self._learner if self._learner.multi_output else OneVsRest(self._learner)
+        return Scaled(learner, self.standardize, targets=False, first_rows=FIRST_ROWS if named else 0)
+
+    def _inner(self, model: Any) -> Any:
+        return model.learner.learner if isinstance(model.learner, OneVsRest) else model.learner
+
+    def _about(self) -> dict[str, Any]:
+        return {"labels": plain("label", self._labels)}
+
+    def _recall(self, about: dict[str, Any]) -> None:
+        self._labels = plain("label", about["labels"])
+        if not len(set(self._labels)) == len(self._labels) == self.state_.outputs:
+            raise InputError("it has other labels than outputs")
+        self._tell_classes()
+
+
+def _sorted(labels: list[Any]) -> list[Any]:
+    """Each label once, in order; in that of arrival where they have none."""
+    distinct = list(dict.fromkeys(labels))
+    try:
+        return sorted(distinct)
+    except TypeError:
+        return distinct
+
+
+def _nearest_on_simplex(scores: Matrix) -> Matrix:
+    """The nearest point with no negative coordinate and the sum 1: max(s − θ, 0), with the θ that makes it so."""
+    falling = -np.sort(-scores, axis=1)
+    excess = (np.cumsum(falling, axis=1) - 1.0) / np.arange(1, scores.shape[1] + 1)
+    last = np.count_nonzero(falling > excess, axis=1) - 1
+    return np.maximum(scores - np.take_along_axis(excess, last[:, None], axis=1), 0.0)
