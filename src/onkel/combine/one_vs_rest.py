@@ -30,7 +30,7 @@ from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.learners import Perceptron
 from onkel.learners.descent import may_diverge
-from onkel.learners.protocol import check_sizes, check_wider, tasks_of
+from onkel.learners.protocol import check_sizes, check_wider, is_learner, tasks_of
 from onkel.state import copied
 
 
@@ -53,7 +53,7 @@ class OneVsRest:
     absent: ClassVar[float] = -1.0  # the label of a class that a row is not of
 
     def __post_init__(self) -> None:
-        if not hasattr(self.learner, "learn") or "classification" not in tasks_of(self.learner):
+        if not is_learner(self.learner) or "classification" not in tasks_of(self.learner):
             raise InputError(f"OneVsRest: learner must be one for two classes, such as Perceptron(), got {self.learner!r:.200}")
 
     @property

@@ -34,6 +34,7 @@ from onkel._validate import flag, whole
 from onkel.errors import InputError
 from onkel.features.scale import moments, standardized
 from onkel.learners import PKAWV
+from onkel.learners.protocol import is_learner
 from onkel.state import copied
 
 FIRST_ROWS = 256
@@ -89,7 +90,7 @@ class Scaled:
     first_rows: int = FIRST_ROWS  # rows that settle the target's scale, and may still get new columns
 
     def __post_init__(self) -> None:
-        if not hasattr(self.learner, "learn") or not hasattr(self.learner, "tasks"):
+        if not is_learner(self.learner):
             raise InputError(f"Scaled: learner must be a learner, such as PKAWV(), got {self.learner!r:.200}")
         flag(self, "inputs")
         flag(self, "targets")
@@ -129,7 +130,9 @@ class Scaled:
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
         rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
         block = Block(rows, _present(there, rows), labels, check_weight(weight, len(rows)))
-        work = state if self._is_settled(state) else copied(state)  # the learner is called more than once: one call may fail
+        if self._is_settled(state):
+            return self._learn_settled(state, block).reshape(shape)
+        work = copied(state)  # the learner is called more than once: one call may fail
         scores = self._rounds(work, block)
         vars(state).update(vars(work))
         return scores.reshape(shape)
@@ -205,13 +208,19 @@ class Scaled:
         return state.rows if self.keeps_rows(state) else 0
 
     def _is_settled(self, state: State) -> bool:
-        return not self.keeps_rows(state) and not (self.targets and np.any(state.scale == 0.0))
+        return not self.keeps_rows(state) and not (self.targets and (state.scale == 0.0).any())
 
     def _rounds(self, state: State, block: Block) -> Matrix:
         scores, start = np.empty(block.y.shape), 0
         while start < len(scores):
-            stop = len(scores) if self._is_settled(state) else start + self._at_once(state, block.part(start, len(scores)))
-            scores[start:stop] = self._learn(state, block.part(start, stop))
+            stop = start + self._at_once(state, block.part(start, len(scores)))
+            now = block.part(start, stop)
+            if self.keeps_rows(state):
+                scores[start:stop] = self._learn_first(state, now)
+            elif self.targets and now.weight[0] > 0.0 and self._is_news(state, now.y[0]).any():
+                scores[start:stop] = self._learn_news(state, now)
+            else:
+                scores[start:stop] = self._learn_settled(state, now)
             start = stop
         return scores
 
@@ -229,24 +238,30 @@ class Scaled:
         """Labels that are the first to differ from all of their column."""
         return np.asarray((state.scale == 0.0) & (y != state.centre))
 
-    def _learn(self, state: State, block: Block) -> Matrix:
-        if self.keeps_rows(state):
-            self._keep(state, block)
-            scores = self._learn_scaled(state, block)
-            if self.targets and state.rows in (1 << state.rows.bit_length() >> 1, self.first_rows):
-                self._rebase(state)
-            if not self.keeps_rows(state):
-                for array in vars(state.first).values():
-                    array[...] = 0
-            return scores
+    def _learn_first(self, state: State, block: Block) -> Matrix:
+        """Rows that are kept, up to the next change of scale."""
+        self._keep(state, block)
+        scores = self._learn_scaled(state, block)
+        if self.targets and state.rows in (1 << state.rows.bit_length() >> 1, self.first_rows):
+            self._rebase(state)
+        if not self.keeps_rows(state):
+            for array in vars(state.first).values():
+                array[...] = 0
+        return scores
+
+    def _learn_news(self, state: State, block: Block) -> Matrix:
+        """The row whose label is the first to say how large labels are; its score must not know."""
+        scores = self.predict(state, block.X, block.there).reshape(block.y.shape)
         news = self._is_news(state, block.y[0])
-        if self.targets and block.weight[0] > 0.0 and news.any():
-            scores = self.predict(state, block.X, block.there).reshape(1, -1)  # before the label says how large labels are
-            state.scale = np.where(news, self._stretch * np.abs(block.y[0] - state.centre), state.scale)
-            self._learn_scaled(state, block)
-            return scores
-        scores, far = self._learn_scaled(state, block), FAR * state.scale / self._stretch
-        state.far += int(np.count_nonzero(self.targets & (np.abs(block.y - state.centre) > far)[block.weight > 0.0]))
+        state.scale = np.where(news, self._stretch * np.abs(block.y[0] - state.centre), state.scale)
+        self._learn_scaled(state, block)
+        return scores
+
+    def _learn_settled(self, state: State, block: Block) -> Matrix:
+        scores = self._learn_scaled(state, block)
+        if self.targets:
+            far = np.abs(block.y - state.centre) > FAR / self._stretch * state.scale
+            state.far += int(np.count_nonzero(far[block.weight > 0.0]))
         return scores
 
     def _learn_scaled(self, state: State, block: Block) -> Matrix:

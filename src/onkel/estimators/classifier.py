@@ -72,7 +72,7 @@ class Classifier(ClassifierMixin, Online):
         values, codes = np.unique(labels, return_inverse=True)
         classes_now = [*np.asarray([] if classes is None else classes).tolist(), *values.tolist()]
         if first:
-            self._begin_with(_sorted(classes_now), self.__dict__.get("feature_names_in_"), rows.shape[1])
+            self._begin_with(list(dict.fromkeys(classes_now)), self.__dict__.get("feature_names_in_"), rows.shape[1])
         self._meet(classes_now)
         columns = np.array([self._labels.index(label) for label in values.tolist()], dtype=int)[codes]
         self._learn_blocks(rows, self._coded(columns), weight)
@@ -84,7 +84,7 @@ class Classifier(ClassifierMixin, Online):
         scores = self._scores(self._checked(X))
         if scores.shape[1] != 2:
             return scores
-        return np.asarray(scores[:, 1] - scores[:, 0]) / (1.0 if self._learner.multi_output else 2.0)  # as of labels ±1
+        return np.asarray(scores[:, 1] - scores[:, 0]) / (2.0 if self._one_vs_rest else 1.0)  # as of labels ±1
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row, as if it came next."""
@@ -101,14 +101,16 @@ class Classifier(ClassifierMixin, Online):
         label = y.item() if isinstance(y, np.generic) else y
         if label is None or label != label:
             raise InputError(f"y is {label}, which is no class; a row without a label can wait for it: predict_one(x, id=...)")
+        if not (weights := self._weights(weight)):
+            return
         if not hasattr(self, "state_"):
             self._check_settings()
             self._begin_with([label], *self._first_columns(x))
         self._admit(x)
         row, there = self._row(x)
-        for again, labels, weights in self._repeated(row, np.array([label], dtype=object), weight):
-            self._meet(list(labels))
-            self.model_.learn(self.state_, again, self._coded(np.array([self._labels.index(label)])), weights, there)
+        self._meet([label])
+        for each in weights:
+            self.model_.learn(self.state_, row, self._coded(np.array([self._labels.index(label)])), each, there)
 
     def predict_proba_one(self, x: Row, id: Hashable = None) -> dict[Any, float]:
         """The probability of each class for one row; with an `id` the row waits for `learn_late(id, y)`."""
@@ -144,9 +146,13 @@ class Classifier(ClassifierMixin, Online):
         of_one_kind = len({type(label) for label in self._known}) == 1
         self.classes_ = np.array(self._known, dtype=None if of_one_kind else object)
 
+    @property
+    def _one_vs_rest(self) -> bool:
+        return isinstance(self.model_.learner, OneVsRest)
+
     def _coded(self, columns: NDArray[np.int64]) -> Matrix:
         own = columns[:, None] == np.arange(len(self._labels))
-        return np.where(own, 1.0, 0.0 if self._learner.multi_output else OneVsRest.absent)
+        return np.where(own, 1.0, OneVsRest.absent if self._one_vs_rest else 0.0)
 
     def _scores(self, X: Any) -> Matrix:
         return super()._scores(X)[:, self._places]
@@ -158,9 +164,9 @@ class Classifier(ClassifierMixin, Online):
     def _probabilities(self, scores: Matrix) -> Matrix:
         if scores.shape[1] == 1:
             return np.ones(scores.shape)
-        if self._learner.multi_output:
+        if not self._one_vs_rest:
             return _nearest_on_simplex(scores)
-        if isinstance(getattr(self._learner, "loss", None), Square):
+        if isinstance(getattr(self.model_.learner.learner, "loss", None), Square):
             return _nearest_on_simplex((1.0 + scores) / 2.0)
         odds = np.maximum(expit(scores), np.finfo(float).tiny)
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
@@ -168,7 +174,7 @@ class Classifier(ClassifierMixin, Online):
     # --- for `Online`
 
     def _model(self, named: bool) -> Scaled:
-        learner = self._learner if self._learner.multi_output else OneVsRest(self._learner)
+        learner = self._own_learner if self._learner.multi_output else OneVsRest(self._own_learner)
         return Scaled(learner, self.standardize, targets=False, first_rows=FIRST_ROWS if named else 0)
 
     def _inner(self, model: Any) -> Any:

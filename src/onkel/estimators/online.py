@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, Self
@@ -21,14 +22,14 @@ from onkel.combine.scaled import FIRST_ROWS, There
 from onkel.errors import FileError, InputError
 from onkel.estimators.params import changed, inside
 from onkel.learners import PKAWV
-from onkel.learners.protocol import tasks_of
+from onkel.learners.protocol import is_learner, tasks_of
 from onkel.persist.checkpoint import Extra, read, save
 from onkel.state import filled, leaves
 
 ROWS_AT_ONCE = 4096  # of a sparse matrix, made dense
 MOST_REPEATS = 1000  # of a row, for a learner that has no weights
 
-Row = Mapping[Hashable, Any] | ArrayLike
+Row = Mapping[Any, Any] | ArrayLike
 KINDS = (str, int, float, bool)  # of names, labels and ids that a file can hold
 
 
@@ -63,15 +64,19 @@ class Online(BaseEstimator):
 
     @property
     def _learner(self) -> Any:
-        """The learner, as a copy: a config remembers what it has worked out, and the user's is not to change."""
-        return PKAWV() if self.learner is None else copy.deepcopy(self.learner)
+        return PKAWV() if self.learner is None else self.learner
+
+    @property
+    def _own_learner(self) -> Any:
+        """A copy: a config remembers what it has worked out, and the user's object is not to change."""
+        return copy.deepcopy(self._learner)
 
     def _model(self, named: bool) -> Scaled:
         """The learner behind its scales, for rows whose columns have names or have none."""
         raise NotImplementedError
 
     def _check_settings(self) -> None:
-        if not hasattr(self._learner, "learn") or not hasattr(self._learner, "tasks"):
+        if not is_learner(self._learner):
             raise InputError(f"learner must be one of onkel's learners, such as onkel.PKAWV(), or None, got {self.learner!r:.200}")
         if self.task not in tasks_of(self._learner):
             raise InputError(f"{self._learner!r:.200} is not for {self.task}; choose another learner, or another loss for it")
@@ -115,10 +120,10 @@ class Online(BaseEstimator):
             self.__dict__.pop(name, None)
 
     def _begin(self, model: Scaled, names: list[Hashable] | None, dim: int, outputs: int) -> None:
-        self.model_, self.state_ = model, model.init(dim, outputs)
+        self.model_, self.state_ = model, model.init(dim if names is None else dim + self.spare, outputs)
         self._names = None if names is None else {name: k for k, name in enumerate(names)}
         self._passed_over = self._too_late = 0
-        self._tell_columns(dim if names is None else len(names))
+        self._tell_columns(dim)
 
     def _tell_columns(self, count: int) -> None:
         self.n_features_in_ = count
@@ -167,18 +172,19 @@ class Online(BaseEstimator):
         which = np.repeat(np.arange(len(y)), times)
         return X[which], y[which], weight[which]
 
-    def _repeated(self, row: Matrix, y: NDArray[Any], weight: float) -> Iterator[tuple[Matrix, NDArray[Any], Vector]]:
-        """The row as often as it is to be learnt."""
-        rows, labels, weights = self._weighed(row, y, None if weight == 1.0 else np.array([weight]))
-        for k in range(len(weights)):
-            yield rows[k : k + 1], labels[k : k + 1], weights[k : k + 1]
+    def _weights(self, weight: float) -> list[Vector | None]:
+        """The weights of one row, as often as it is to be learnt."""
+        if weight == 1.0:
+            return [None]
+        _, _, weights = self._weighed(np.zeros((1, 1)), np.zeros(1), np.array([weight]))
+        return list(weights.reshape(-1, 1))
 
     # --- single rows
 
     def _row(self, x: Row) -> tuple[Matrix, There | None]:
         """One row as wide as the state; keys that it does not know are passed over."""
         if not isinstance(x, Mapping):
-            rows = np.asarray(x, dtype=np.float64).reshape(1, -1)
+            rows = _vector(x).reshape(1, -1)
             if rows.shape[1] != self.n_features_in_:
                 raise InputError(f"x has {rows.shape[1]} values, the rows before it had {self.n_features_in_}")
             ((_, block, there),) = self._blocks(rows)
@@ -214,12 +220,12 @@ class Online(BaseEstimator):
     def _first_columns(self, x: Row) -> tuple[list[Hashable] | None, int]:
         """The names and the number of columns that a stream with this first row begins with."""
         if not isinstance(x, Mapping):
-            return None, np.size(np.asarray(x))
+            return None, len(_vector(x))
         if not x:
             raise InputError("the first row has no keys; give at least one")
         for name, value in x.items():
             _number(name, value)
-        return sorted(x, key=_order), len(x) + self.spare
+        return sorted(x, key=_order), len(x)
 
     # --- labels that come later
 
@@ -228,7 +234,7 @@ class Online(BaseEstimator):
             return
         rows = self.__dict__.setdefault("waiting_", {})
         rows.pop(id, None)
-        rows[id] = dict(x) if isinstance(x, Mapping) else np.array(x, dtype=np.float64)
+        rows[id] = {name: _number(name, value) for name, value in x.items()} if isinstance(x, Mapping) else _vector(x).copy()
         while len(rows) > self.waiting:
             del rows[next(iter(rows))]
 
@@ -263,18 +269,16 @@ class Online(BaseEstimator):
             **self._about(),
         }
         rows = self.__dict__.get("waiting_", {})
-        names = sorted({name for x in rows.values() if isinstance(x, dict) for name in x}, key=_order)
-        width = max([len(names), *(len(x) for x in rows.values() if not isinstance(x, dict))], default=0)
-        X, there = np.zeros((len(rows), width)), np.zeros((len(rows), width), dtype=bool)
+        named = [isinstance(x, dict) for x in rows.values()]
+        names = list(dict.fromkeys(name for x in rows.values() if isinstance(x, dict) for name in x))
+        at = {name: k for k, name in enumerate(names)}
+        X = np.zeros((len(rows), max((len(at), *map(len, rows.values())), default=0)))
+        there = np.zeros(X.shape, dtype=bool)
         for t, x in enumerate(rows.values()):
-            columns = [names.index(name) for name in x] if isinstance(x, dict) else range(len(x))
-            X[t, columns] = [_number(name, x[name]) for name in x] if isinstance(x, dict) else x
+            columns = [at[name] for name in x] if named[t] else list(range(len(x)))
+            X[t, columns] = list(x.values()) if named[t] else x
             there[t, columns] = True
-        about["waiting"] = {
-            "ids": plain("id", list(rows)),
-            "names": plain("key", names),
-            "named": [isinstance(x, dict) for x in rows.values()],
-        }
+        about["waiting"] = {"ids": plain("id", list(rows)), "names": plain("key", names), "named": named}
         save(path, self.model_, self.state_, Extra(about, {"X": X, "there": there}))
 
     @classmethod
@@ -300,6 +304,8 @@ class Online(BaseEstimator):
     def _loaded(cls, model: Any, state: Any, extra: Extra) -> Self:
         about = extra.about
         estimator = cls(**about["settings"])
+        if "learner" in about["settings"]:
+            raise InputError("its settings speak of another learner")
         estimator.learner = None if about["default"] else estimator._inner(model)
         estimator._check_settings()
         names = about["names"]
@@ -331,6 +337,14 @@ class Online(BaseEstimator):
         return model.learner
 
 
+def _vector(x: ArrayLike) -> Vector:
+    if (values := np.asarray(x, dtype=np.float64)).ndim != 1:
+        raise InputError(
+            f"a row is a dict or an array of one dimension, got shape {values.shape}; for many rows there is partial_fit"
+        )
+    return values
+
+
 def _number(name: Hashable, value: Any) -> float:
     try:
         number = float(value)
@@ -338,7 +352,7 @@ def _number(name: Hashable, value: Any) -> float:
         raise InputError(
             f"x[{name!r}] is {value!r:.60}, not a number; encode it, or leave the key out where it is missing"
         ) from None
-    if not np.isfinite(number):
+    if not math.isfinite(number):
         raise InputError(f"x[{name!r}] is {number}; leave the key out where a value is missing")
     return number
 

@@ -81,7 +81,7 @@ class Regressor(RegressorMixin, Online):
             names = self.__dict__.get("feature_names_in_")
             outputs = targets.shape[1] if targets.ndim == 2 else 1
             self._begin(self._model(names is not None), None if names is None else list(names), rows.shape[1], outputs)
-        self._flat = targets.ndim == 1
+            self._flat = targets.ndim == 1
         self._learn_blocks(rows, targets.reshape(len(weight), -1), weight)
         return self
 
@@ -94,6 +94,8 @@ class Regressor(RegressorMixin, Online):
     def learn_one(self, x: Row, y: Any, weight: float = 1.0) -> None:
         """Learn one row, a dict of numbers or an array. New keys become new columns; missing ones are taken as their mean."""
         target = np.atleast_2d(np.asarray(y, dtype=np.float64))
+        if not (weights := self._weights(weight)):
+            return
         if not hasattr(self, "state_"):
             self._check_settings()
             names, dim = self._first_columns(x)
@@ -102,8 +104,8 @@ class Regressor(RegressorMixin, Online):
             self._flat = np.ndim(y) == 0
         self._admit(x)
         row, there = self._row(x)
-        for again, labels, weights in self._repeated(row, target, weight):
-            self.model_.learn(self.state_, again, labels, weights, there)
+        for each in weights:
+            self.model_.learn(self.state_, row, target, each, there)
 
     def predict_one(self, x: Row, id: Hashable = None) -> Any:
         """The prediction of one row (0 before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
@@ -119,7 +121,7 @@ class Regressor(RegressorMixin, Online):
         flag(self, "scale_target")
 
     def _model(self, named: bool) -> Scaled:
-        return Scaled(self._learner, self.standardize, self.scale_target, FIRST_ROWS if self.scale_target or named else 0)
+        return Scaled(self._own_learner, self.standardize, self.scale_target, FIRST_ROWS if self.scale_target or named else 0)
 
     def _about(self) -> dict[str, Any]:
         return {"flat": self._flat}

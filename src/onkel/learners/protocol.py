@@ -49,6 +49,11 @@ class Learner(Protocol[S]):
         """What a person should know of this state: guards that fired, and the like."""
 
 
+def is_learner(thing: Any) -> bool:
+    """Whether it is a learner with its settings, not a class or anything else."""
+    return hasattr(thing, "learn") and hasattr(thing, "tasks") and not isinstance(thing, type)
+
+
 def tasks_of(learner: Any) -> frozenset[str]:
     """What a learner can do as it is set: its own tasks, narrowed by its loss."""
     return frozenset(learner.tasks & getattr(learner, "loss", learner).tasks)
