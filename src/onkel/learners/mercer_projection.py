@@ -37,7 +37,6 @@ from numbers import Real
 from typing import Any, ClassVar, final
 
 import numpy as np
-import scipy.stats
 from numpy.typing import ArrayLike
 
 from onkel._inputs import check_inputs, check_labelled, check_weight
@@ -251,6 +250,8 @@ class MercerProjection:
         """Where the curve lies, below and above, at each row by itself, or at all of them at once (Scheffé)."""
         if not (isinstance(confidence, Real) and 0.0 < confidence < 1.0):
             raise InputError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
+        import scipy.stats  # which takes half as long to import as all of onkel
+
         error, curve = self.standard_error(state, X), self.predict(state, X)
         speaking = 1 + np.flatnonzero(np.any(self.shares(state) >= SMALL_SHARE, axis=0))
         functions = self.system.size(int(speaking[-1]), state.dim)

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
-import scipy.optimize
 
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
@@ -55,6 +54,8 @@ def _roots(count: int) -> Vector:
 @functools.cache
 def _first_roots() -> Vector:
     """One in each (jπ, (j+1)π); divided by cosh ω, which grows beyond all digits."""
+    import scipy.optimize  # slow to import, and seldom needed
+
     excess = lambda w: math.cos(w) - 2.0 * math.exp(-w) / (1.0 + math.exp(-2.0 * w))  # noqa: E731
     ends = math.pi * np.arange(1.0, 13.0)
     return np.array([scipy.optimize.brentq(excess, *each, xtol=1e-15, rtol=1e-15) for each in itertools.pairwise(ends)])
