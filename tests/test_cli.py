@@ -115,7 +115,7 @@ def test_a_late_third_label_is_refused_by_its_row(
     y[8000] = 2.0
     np.savez(tmp_path / "rings.npz", X=X, y=y)
     assert call(monkeypatch, tmp_path / "rings.npz", "--save", tmp_path / "m.onkel") == 1
-    assert "label 2 in data row 8001, column 'y', is neither -1 nor 1" in capsys.readouterr().err
+    assert "row 8000 (counted from 0), column 'y': the label 2 is neither -1 nor 1" in capsys.readouterr().err
     assert not (tmp_path / "m.onkel").exists()
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
+import dataclasses
 import json
 import time
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,7 +15,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 
 import onkel
 from onkel import data
-from onkel._types import Matrix, Vector
+from onkel.data.target import Signs, two_labels
 from onkel.errors import InputError
 from onkel.measure import Trace, absolute, mistakes, prequential, running_mean, square
 from onkel.measure.metrics import Metric
@@ -31,8 +30,6 @@ METRICS: dict[str, dict[str, Metric]] = {
     "classification": {"mistakes": mistakes, "square": square},
     "regression": {"square": square, "absolute": absolute},
 }
-
-Block = tuple[Matrix, Vector]
 
 
 def run_file(
@@ -52,22 +49,22 @@ def run_file(
     if plot is not None and plot.suffix not in PICTURES:
         raise InputError(f"cannot draw {plot}: the name must end in {' or '.join(PICTURES)}")
     stream = data.read(path, target, columns=columns)
-    task, blocks = labelled(stream, task)
+    task, stream = labelled(stream, task)
     with Watch(stream.rows) as watch:
-        trace = prequential(learner, blocks, metrics=METRICS[task], progress=watch.show)
+        trace = prequential(learner, stream, metrics=METRICS[task], progress=watch.show)
     name = type(learner).__name__
     guess = running_mean(trace.y)
     reference = {metric: float(np.mean(of(guess, trace.y))) for metric, of in METRICS[task].items()}
     if save is not None:
         onkel.save(save, learner, trace.state)
     if plot is not None:
-        draw_curves(plot, {name: trace}, next(iter(trace.losses)), max(1, trace.rows // 50), f"{path.name}: {stream.target}")
+        draw_curves(plot, {name: trace}, next(iter(trace.losses)), max(1, trace.rows // 50), f"{path.name}: {stream.target.name}")
     if as_json:
-        result = {"file": str(path), "target": stream.target, "task": task, **trace.summary(), "running_mean": reference}
+        result = {"file": str(path), "target": stream.target.name, "task": task, **trace.summary(), "running_mean": reference}
         print(json.dumps({**result, "notes": learner.notes(trace.state), "saved": save and str(save)}))
         return
     console = Console(highlight=False)
-    console.print(f"{path.name}: {trace.rows:,} rows, {len(stream.names)} inputs, {task} of {stream.target}")
+    console.print(f"{path.name}: {trace.rows:,} rows, {len(stream.names)} inputs, {task} of {stream.target.name}")
     console.print(results({name: trace}, {"the running mean": reference}))
     for note in learner.notes(trace.state):
         console.print(f"note: {note}", style="yellow")
@@ -86,31 +83,16 @@ def read_learner(text: str) -> Any:
     return learner
 
 
-def labelled(stream: data.Stream, task: str) -> tuple[str, Iterator[Block]]:
-    """The task, decided by the first block where it was left open, and the blocks held to it: two labels become -1 and 1."""
-    blocks = iter(stream)
-    first = next(blocks, None)
-    if first is None:
-        raise InputError(f"{stream.path} has no rows to learn")
-    found = set(np.unique(first[1]).tolist())
-    low = 0.0 if 0.0 in found else -1.0
+def labelled(stream: data.Stream, task: str) -> tuple[str, data.Stream]:
+    """The task, decided by the first rows where it was left open, and the stream held to it: two labels become -1 and 1."""
+    if isinstance(stream.target, Signs):
+        return "classification", stream
+    labels = two_labels(stream.sample, stream.target.name)
     if task == "auto":
-        task = "classification" if found <= {low, 1.0} else "regression"
-    whole = itertools.chain([first], blocks)
-    return task, _signs(stream, whole, low) if task == "classification" else whole
-
-
-def _signs(stream: data.Stream, blocks: Iterable[Block], low: float) -> Iterator[Block]:
-    row = 0
-    for X, y in blocks:
-        wrong = np.flatnonzero((y != low) & (y != 1.0))
-        if wrong.size:
-            raise InputError(
-                f"{stream.path}: label {y[wrong[0]]:g} in data row {row + wrong[0] + 1}, column {stream.target!r}, is neither "
-                f"{low:g} nor 1; this command knows two classes, or say --task regression to predict the number"
-            )
-        row += len(y)
-        yield X, np.where(y == 1.0, 1.0, -1.0)
+        task = "regression" if labels is None else "classification"
+    if task == "classification":
+        stream = dataclasses.replace(stream, target=Signs(stream.target.name, *(labels or (-1.0, 1.0))))
+    return task, stream
 
 
 class Watch:

@@ -1,8 +1,24 @@
-"""Where blocks (X, y) come from: files and generators."""
+"""Where blocks (X, y) come from: files, pipes, tables in memory, generators."""
 
 from __future__ import annotations
 
-from onkel.data.files import Stream, read
+from onkel.data.encoder import Cyclic, Encoder, Hashed, Missing, Number, OneHot
+from onkel.data.files import read
 from onkel.data.generators import abrupt, drifting, friedman, rings, smooth
+from onkel.data.stream import Stream
 
-__all__ = ["Stream", "abrupt", "drifting", "friedman", "read", "rings", "smooth"]
+__all__ = [
+    "Cyclic",
+    "Encoder",
+    "Hashed",
+    "Missing",
+    "Number",
+    "OneHot",
+    "Stream",
+    "abrupt",
+    "drifting",
+    "friedman",
+    "read",
+    "rings",
+    "smooth",
+]

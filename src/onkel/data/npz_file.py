@@ -1,4 +1,4 @@
-"""Streams from npz files, dense or sparse, row by row out of the archive.
+"""Tables from npz files, dense or sparse, row by row out of the archive.
 
 An npz file has `X` and `y`, or `data, indices, indptr, shape` (SciPy's csr matrix, made dense block by block) and `y`, and perhaps
 `feature_names`. Its checksums are verified first. Only arrays of numbers and of text are read: nothing is ever unpickled. A matrix
@@ -12,7 +12,7 @@ import math
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Matrix
-from onkel.data.stream import Block, Stream, check_size, features, listed, reading, unknown
+from onkel.data.columns import choose, listed, unknown
+from onkel.data.input import reading
+from onkel.data.table import Kind, Origin, Table
 from onkel.errors import FileError, InputError
 
 PIECE = 1 << 20  # bytes read at a time to verify a checksum
+ROWS_AT_ONCE = 4096
+BYTES_AT_ONCE = 1 << 24  # of the rows made dense
 
 _CSR = ("data", "indices", "indptr", "shape")
 _DAMAGE = (
@@ -34,57 +38,78 @@ _DAMAGE = (
 )  # fmt: skip
 
 
-def open_npz(path: Path, target: str | None, block: int, columns: Sequence[str] | None) -> Stream:
-    label = "y" if target is None else target
+@dataclass(frozen=True)
+class NpzSource:
+    path: Path
+    label: str
+    columns: Mapping[str, int]  # of X
+    wanted: tuple[str, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    @property
+    def rows(self) -> int:
+        return self.shape[0]
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        return dict.fromkeys(self.wanted, Kind.NUMBER)
+
+    def notes(self) -> list[str]:
+        return []
+
+    def tables(self, sample: bool = False) -> Generator[Table]:
+        keep = [self.columns[name] for name in self.wanted if name != self.label]
+        names = (*(name for name in self.wanted if name != self.label), *((self.label,) if self.label in self.wanted else ()))
+        with _unpacking(self.path) as archive:
+            matrix = _matrix(self.path, archive)
+            labels = _array(self.path, archive, self.label) if self.label in self.wanted else None
+            if matrix.shape != self.shape or (labels is not None and labels.shape != self.shape[:1]):
+                raise FileError(f"{self.path} changed since it was opened; read it again")
+            at_once = max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // (8 * max(1, self.shape[1]))))
+            for start in range(0, self.shape[0], at_once):
+                count = min(at_once, self.shape[0] - start)
+                numbers = np.take(_float(matrix.take(count)), keep, axis=1)
+                if labels is not None:
+                    numbers = np.column_stack([numbers, _float(labels.take(count))])
+                yield Table(names, numbers, {}, {}, (Origin(count, start, self._place),))
+
+    def _place(self, row: int) -> str:
+        return f"{self.path}, row {row} (counted from 0)"
+
+
+def open_npz(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], label: str) -> NpzSource:
     with _unpacking(path) as archive:
         held = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
         if "X" not in held and not set(_CSR) <= set(held):
             raise FileError(f"{path} has neither X nor {', '.join(_CSR)}; it holds: {listed(held)}")
         taken = {"X", *_CSR, "format", "feature_names"}
-        if label not in held or label in taken:
-            raise InputError(unknown(path, "array of labels", label, [name for name in held if name not in taken]))
+        if (wanted is None or label in wanted) and (label not in held or label in taken):
+            raise InputError(unknown(str(path), "array of labels", label, [name for name in held if name not in taken]))
         for name in taken.union({label}).intersection(held):
             _check_sum(archive, name)
         shape = _matrix(path, archive).shape
         if len(shape) != 2:
             raise InputError(f"{path}: X must have two dimensions, (rows, features), got shape {shape}")
-        if (labels := _array(path, archive, label).shape) != shape[:1]:
+        if label in held and (labels := _array(path, archive, label).shape) != shape[:1]:
             raise InputError(f"{path}: {label} must hold one number for each of the {shape[0]} rows of X, got shape {labels}")
         if shape[0] == 0:
             raise FileError(f"{path} has no rows; write the data again")
-        check_size(path, block, shape[1])
+        if shape[1] * 8 > BYTES_AT_ONCE:
+            raise InputError(f"{path}: a row of {shape[1]} columns takes {shape[1] * 8 / 1e9:.1f} GB; choose fewer columns")
         known = _feature_names(path, archive, shape[1]) if "feature_names" in held else [f"x{j}" for j in range(shape[1])]
-    names = features(path, known, None, columns)
-    place = {name: j for j, name in enumerate(known)}
-    keep = [place[name] for name in names]
-    return Stream(path, label, names, shape[0], lambda: _npz_blocks(path, label, shape, names, keep, block))
-
-
-def _npz_blocks(
-    path: Path, target: str, shape: tuple[int, ...], names: tuple[str, ...], keep: list[int], block: int
-) -> Iterator[Block]:
-    with _unpacking(path) as archive:
-        matrix, labels = _matrix(path, archive), _array(path, archive, target)
-        if matrix.shape != shape or labels.shape != shape[:1]:
-            raise FileError(f"{path} changed since it was opened; read it again")
-        for start in range(0, shape[0], block):
-            count = min(block, shape[0] - start)
-            X, y = np.take(_float(matrix.take(count)), keep, axis=1), _float(labels.take(count))
-            for table, columns in ((X, names), (y[:, None], (target,))):
-                _check_finite(path, table, columns, start)
-            yield X, y
+    if declared := list(kinds):
+        raise InputError(f"{path}: an npz file holds numbers only, but {declared[0]!r} was declared as text or dates")
+    names = choose(str(path), [*known, label], wanted)
+    return NpzSource(path, label, {name: j for j, name in enumerate(known)}, names, shape)
 
 
 def _float(values: NDArray[Any]) -> NDArray[np.float64]:
     with np.errstate(over="ignore"):  # of a wider type: becomes infinite, and is then refused
         return values.astype(np.float64)
-
-
-def _check_finite(path: Path, table: Matrix, columns: Sequence[str], start: int) -> None:
-    if not np.isfinite(table).all():
-        row, j = np.argwhere(~np.isfinite(table))[0]
-        place = f"{path}, row {start + row} (counted from 0), column {columns[j]!r}"
-        raise InputError(f"{place}: {table[row, j]} is not a finite number; correct it or drop the row")
 
 
 @contextmanager

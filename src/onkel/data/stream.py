@@ -1,95 +1,92 @@
-"""A stream, the blocks (X, y) of a file, and what every format needs to open one: the checks of file, names and size.
-
-A format is a function `(path, target, block, columns) -> Stream`; see `csv_file` and `npz_file`.
-"""
+"""A stream: the blocks (X, y) of a source, encoded as they come."""
 
 from __future__ import annotations
 
-import difflib
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+
+import numpy as np
 
 from onkel._types import Matrix, Vector
-from onkel.errors import FileError, InputError
+from onkel.data.encoder import Encoder, Missing, State
+from onkel.data.table import Source, Table, recut
+from onkel.data.target import Target
+from onkel.errors import InputError
 
 LARGEST_BLOCK = 1 << 30  # bytes of one block
-NAMES_SHOWN = 20
 
 Block = tuple[Matrix, Vector]
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False)
 class Stream:
-    """The blocks (X, y) of a file. Each iteration reads the file from its start."""
+    """Each iteration reads the source from its start, with an encoder that has seen nothing."""
 
-    path: Path
-    target: str
-    names: tuple[str, ...]  # of the features, in the order of X's columns
-    rows: int | None  # None where only reading would tell
-    blocks: Callable[[], Iterator[Block]] = field(repr=False, compare=False)
+    source: Source
+    target: Target
+    encoder: Encoder
+    block: int  # rows of the source at a time
+    sample: Table  # the first rows, by which the rest was planned
+    state: State = field(init=False)  # of the encoder, after the rows given so far
+    done: int = field(init=False, default=0)  # rows of the source given so far
+
+    def __post_init__(self) -> None:
+        self.state = self.encoder.init()
+        row = 8 * (self.encoder.width + 1)
+        if self.block * row > LARGEST_BLOCK:
+            raise InputError(
+                f"{self.name}: a block of {self.block} rows and {row // 8} columns takes {self.block * row / 1e9:.1f} GB; "
+                f"choose block={max(1, LARGEST_BLOCK // row)} or less"
+            )
+
+    def __repr__(self) -> str:
+        return f"<Stream of {self.name}: {', '.join(self.names)} -> {self.target.name}>"
+
+    @property
+    def name(self) -> str:
+        """Of the source."""
+        return self.source.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns that X is made from."""
+        return tuple(column.name for column in self.encoder.columns)
+
+    @property
+    def rows(self) -> int | None:
+        """Of the source; None where only reading would tell."""
+        return self.source.rows
+
+    def notes(self) -> list[str]:
+        """What a person should know of the rows so far, one sentence each."""
+        return [*self.source.notes(), *self.encoder.notes(self.state)]
 
     def __iter__(self) -> Iterator[Block]:
-        return self.blocks()
+        return self.after(0, self.encoder.init())
 
+    def after(self, rows: int, state: State) -> Iterator[Block]:
+        """Go on behind so many rows of the source, with the state that the encoder had then."""
+        self.state, self.done = state, rows
+        start = 0
+        for table in recut(self.source.tables(), self.block):
+            end = start + len(table)
+            if end > rows or not len(table):
+                yield self._encode(table[max(0, rows - start) :])
+            start = end
+        if start < rows:
+            raise InputError(f"{self.name} has {start:,} rows, but {rows:,} were learnt from it; is it another file?")
 
-def check_file(path: Path) -> None:
-    if path.is_dir():
-        raise FileError(f"{path} is a folder; name a file in it")
-    if not path.exists():
-        raise FileError(f"{path} does not exist; check the path (relative ones start at {Path.cwd()})")
-    if not path.is_file():
-        raise FileError(f"{path} is not a regular file; copy its contents to one")
-    if path.stat().st_size == 0:
-        raise FileError(f"{path} is empty; write the data again")
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror or error}; check the disk and the permissions") from error
-    except MemoryError as error:
-        raise FileError(f"{path} needs more memory than there is; choose a smaller block") from error
-
-
-def features(path: Path, known: Sequence[str], target: str | None, columns: Sequence[str] | None) -> tuple[str, ...]:
-    """The features: `columns`, or every known name but the target's."""
-    if twice := _repeated(known):
-        raise InputError(f"{path}: two columns are named {twice!r}; rename one")
-    names = tuple(name for name in known if name != target) if columns is None else tuple(columns)
-    if "" in names and "" in known:
-        raise InputError(f"{path}: column {known.index('') + 1} has no name; name it, or choose the columns without it")
-    if absent := set(names) - set(known):
-        raise InputError(unknown(path, "column", min(absent), known))
-    if target in names or _repeated(names):
-        raise InputError(f"columns must name each feature once and not the target, got {listed(names)}")
-    if not names:
-        raise InputError(f"{path}: there are no feature columns; give at least one")
-    return names
-
-
-def _repeated(names: Sequence[str]) -> str:
-    return next((name for name, count in Counter(names).items() if count > 1), "")
-
-
-def unknown(path: Path, what: str, name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
-    return f"{path} has no {what} {name!r}; {hint}choose one of: {listed(known)}"
-
-
-def listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-    return (", ".join(map(repr, names[:NAMES_SHOWN])) or "(none)") + more
-
-
-def check_size(path: Path, block: int, dim: int) -> None:
-    if block * dim * 8 > LARGEST_BLOCK:
-        raise InputError(
-            f"{path}: a block of {block} rows and {dim} columns takes {block * dim * 8 / 1e9:.1f} GB; "
-            f"choose block={max(1, LARGEST_BLOCK // (8 * dim))} or less"
-        )
+    def _encode(self, table: Table) -> Block:
+        y = self.target.encode(table) if len(table) else np.empty(0)
+        unlabelled = np.isnan(y)
+        if unlabelled.any():
+            if self.encoder.missing is Missing.REFUSE:
+                remedy = "fill it, or leave such rows out: missing='drop' or 'mean' (--missing drop)"
+                raise InputError(
+                    f"{table.place(int(np.argmax(unlabelled)))}, column {self.target.name!r}: the label is missing; {remedy}"
+                )
+            table, y = table.where(~unlabelled), y[~unlabelled]
+            self.state.dropped += int(np.count_nonzero(unlabelled))
+        X, kept = self.encoder.learn(self.state, table)
+        self.done += len(unlabelled)
+        return X, y if kept.all() else y[kept]

@@ -1,0 +1,111 @@
+"""The columns of a table: which are asked for, and of what kind their cells are."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+
+from onkel.data.table import Dates, Kind
+from onkel.errors import InputError
+
+SAMPLE_ROWS = 1000  # that decide the kind of a column, and how the columns are encoded
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")  # in a column of numbers or dates; of texts, only the first
+NAMES_SHOWN = 20
+
+DECLARE = {
+    Kind.TEXT: "declare the column as text (text=[{name!r}], or --text {name})",
+    Kind.DATE: "declare the column as dates (dates=[{name!r}], or --dates {name})",
+}
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+_PLAIN = re.compile(r"(?!0000)\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)  # without an offset
+
+
+def choose(source: str, known: Sequence[str], wanted: Sequence[str] | None) -> tuple[str, ...]:
+    """The columns asked for, or all of them."""
+    if twice := repeated(known):
+        raise InputError(f"{source}: two columns are named {twice!r}; rename one")
+    names = tuple(known if wanted is None else wanted)
+    if "" in names and "" in known:
+        raise InputError(f"{source}: column {known.index('') + 1} has no name; name it, or choose the columns without it")
+    if absent := [name for name in names if name not in set(known)]:
+        raise InputError(unknown(source, "column", absent[0], known))
+    return names
+
+
+def repeated(names: Sequence[str]) -> str:
+    return next((name for name, count in Counter(names).items() if count > 1), "")
+
+
+def unknown(source: str, what: str, name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
+    return f"{source} has no {what} {name!r}; {hint}choose one of: {listed(known)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    return (", ".join(map(repr, names[:NAMES_SHOWN])) or "(none)") + more
+
+
+def shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "…")
+
+
+def kind_of(cells: Iterable[str]) -> Kind:
+    """Numbers if any cell is one, else dates if any is one, else text: a column of numbers with a slip in it is no text."""
+    found = {_kind(cell) for cell in cells if cell.strip() not in MISSING}
+    return next((kind for kind in (Kind.NUMBER, Kind.DATE) if kind in found), Kind.TEXT if found else Kind.NUMBER)
+
+
+def _kind(cell: str) -> Kind:
+    if math.isfinite(number(cell)):
+        return Kind.NUMBER
+    return Kind.DATE if _DATE.fullmatch(cell.strip()) else Kind.TEXT
+
+
+def number(cell: str) -> float:
+    """The cell's value, NaN if it is not a number."""
+    if not cell.isascii() or "_" in cell:  # float() takes 1_000 and the digits of every script; pyarrow and people do not
+        return math.nan
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
+
+
+def date(cell: str) -> np.datetime64:
+    """The moment (in UTC where the cell has an offset), NaT if it is not a date as ISO 8601 writes it: 2026-11-16 14:05:00."""
+    cell = cell.strip()
+    if not _DATE.fullmatch(cell):
+        return np.datetime64("NaT", "us")
+    try:
+        moment = datetime.fromisoformat(cell)
+        return np.datetime64(moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment, "us")
+    except (ValueError, OverflowError):
+        return np.datetime64("NaT", "us")
+
+
+def dates(cells: Sequence[str]) -> Dates:
+    """Cells as dates: quickly where all are plain, else one by one."""
+    if all(map(_PLAIN.fullmatch, cells)):
+        with contextlib.suppress(ValueError):  # the 30th of February
+            return np.array(cells, dtype="datetime64[us]")
+    return np.array([date(cell) for cell in cells], dtype="datetime64[us]")
+
+
+def declared(text: Sequence[str], dates: Sequence[str]) -> dict[str, Kind]:
+    if both := set(text) & set(dates):
+        raise InputError(f"column {min(both)!r} cannot be both text and dates; declare it once")
+    return {**dict.fromkeys(text, Kind.TEXT), **dict.fromkeys(dates, Kind.DATE)}
+
+
+def check_declared(source: str, kinds: Mapping[str, Kind], known: Sequence[str]) -> None:
+    if absent := [name for name in kinds if name not in known]:
+        raise InputError(unknown(source, "column", absent[0], known))

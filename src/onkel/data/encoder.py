@@ -1,0 +1,349 @@
+"""From typed columns to X. Every column has its place in X for good, since the width of a learner is fixed at `init`:
+
+    number   itself                                                                                         1 column
+    text     OneHot: 1 in the place of its value, which it gets when it first appears; late ones share the last    room
+             Hashed: ±1 in a place told by a hash of its value; nothing is kept                                    width
+    date     Cyclic: sine and cosine of the time of day, of the week, of the year                              2 each
+
+A missing value is refused, or becomes the mean of the column so far (0 for texts and dates) beside an indicator, or its row is
+dropped. The verbs are those of a learner: `learn` takes note of means and values, `predict` sees a row as if it came next. A row
+is encoded by what came before it, so that the cut of the stream into blocks changes nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._types import Matrix, Vector
+from onkel._validate import flag, whole
+from onkel.data.table import Dates, Kind, Table, Texts
+from onkel.errors import InputError
+
+Mask = NDArray[np.bool_]
+
+LARGEST_ROOM = 1 << 16
+_DAY = np.timedelta64(1, "D")
+_MONDAY = np.datetime64("1970-01-05", "us")
+
+
+class Missing(enum.StrEnum):
+    """What becomes of a missing value."""
+
+    REFUSE = "refuse"
+    MEAN = "mean"
+    DROP = "drop"
+
+
+def policy(missing: Missing | str) -> Missing:
+    try:
+        return Missing(missing)
+    except ValueError:
+        raise InputError(f"missing must be {' or '.join(map(repr, map(str, Missing)))}, got {missing!r}") from None
+
+
+@dataclass(frozen=True)
+class Number:
+    name: str
+    indicator: bool = False  # one more column: 1 where the value was missing
+
+    kind: ClassVar[Kind] = Kind.NUMBER
+
+    def __post_init__(self) -> None:
+        flag(self, "indicator")
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    def names(self, state: State) -> list[str]:
+        return [self.name]
+
+
+@dataclass(frozen=True)
+class OneHot:
+    name: str
+    room: int = 8  # values that get a column of their own, the last of which is shared by all that come later
+    indicator: bool = False
+
+    kind: ClassVar[Kind] = Kind.TEXT
+
+    def __post_init__(self) -> None:
+        whole(self, "room", least=1, most=LARGEST_ROOM)
+        flag(self, "indicator")
+
+    @property
+    def width(self) -> int:
+        return self.room
+
+    def names(self, state: State) -> list[str]:
+        seen = state.values[self.name]
+        return [f"{self.name}={seen[k]}" if k < len(seen) else f"{self.name}#{k}" for k in range(self.room)]
+
+    def write(self, column: Texts, state: State, X: Matrix, learning: bool) -> None:
+        seen = state.values[self.name]
+        known = {value: k for k, value in enumerate(seen)}
+        places = np.array([*(known.get(value, -1) for value in column.values), -1], dtype=np.int64)
+        place = places[column.codes]
+        there = column.codes >= 0
+        fresh = there & (place < 0)
+        if fresh.any():
+            codes, first = np.unique(column.codes[fresh], return_index=True)
+            for code in codes[np.argsort(first)]:
+                if learning and len(seen) < self.room:
+                    seen.append(column.values[code])
+                    places[code] = len(seen) - 1
+                else:
+                    places[code] = min(len(seen), self.room - 1)
+                    state.shared[self.name] += learning * int(np.count_nonzero(column.codes == code))
+            place = places[column.codes]
+        X[np.flatnonzero(there), place[there]] = 1.0
+
+
+@dataclass(frozen=True)
+class Hashed:
+    name: str
+    width: int = 64
+    indicator: bool = False
+
+    kind: ClassVar[Kind] = Kind.TEXT
+
+    def __post_init__(self) -> None:
+        whole(self, "width", least=1, most=LARGEST_ROOM)
+        flag(self, "indicator")
+
+    def names(self, state: State) -> list[str]:
+        return [f"{self.name}#{k}" for k in range(self.width)]
+
+    def write(self, column: Texts, state: State, X: Matrix, learning: bool) -> None:
+        there = np.flatnonzero(column.codes >= 0)
+        found = [_hash(self.name, value) for value in column.values]
+        place = np.array([value % self.width for value in found], dtype=np.int64)
+        sign = np.array([1.0 if value >> 63 else -1.0 for value in found])
+        codes = column.codes[there]
+        X[there, place[codes]] = sign[codes]
+
+
+@dataclass(frozen=True)
+class Cyclic:
+    name: str
+    day: bool = True
+    week: bool = True
+    year: bool = True
+    indicator: bool = False
+
+    kind: ClassVar[Kind] = Kind.DATE
+
+    def __post_init__(self) -> None:
+        for part in ("day", "week", "year", "indicator"):
+            flag(self, part)
+
+    @property
+    def width(self) -> int:
+        return 2 * len(self._parts())
+
+    def _parts(self) -> list[str]:
+        return [part for part in ("day", "week", "year") if getattr(self, part)]
+
+    def names(self, state: State) -> list[str]:
+        return [f"{self.name}: {wave} of the {part}" for part in self._parts() for wave in ("sine", "cosine")]
+
+    def write(self, column: Dates, state: State, X: Matrix, learning: bool) -> None:
+        there = np.flatnonzero(~np.isnat(column))
+        moments = column[there]
+        for k, part in enumerate(self._parts()):
+            angle = 2.0 * np.pi * _PHASES[part](moments)
+            X[there, 2 * k], X[there, 2 * k + 1] = np.sin(angle), np.cos(angle)
+
+
+Column = Number | OneHot | Hashed | Cyclic
+
+
+@dataclass
+class State:
+    """What the rows so far have taught; plain numbers and texts, ready for JSON."""
+
+    sums: list[float]  # of each number, where means are asked for
+    counts: list[int]
+    values: dict[str, list[str]]  # of each OneHot, in the order of their columns
+    shared: dict[str, int]  # rows whose value had to share the last column
+    filled: dict[str, int] = field(default_factory=dict)  # missing values, by column
+    dropped: int = 0  # rows
+
+    def copy(self) -> State:
+        return State.from_json(self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @staticmethod
+    def from_json(tree: Mapping[str, Any]) -> State:
+        return State(**tree)
+
+
+@dataclass(frozen=True)
+class Encoder:
+    columns: tuple[Column, ...]
+    missing: Missing = Missing.REFUSE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "missing", policy(self.missing))
+        if not self.columns:
+            raise InputError("there are no feature columns; give at least one")
+        if wrong := [column for column in self.columns if not isinstance(column, Column)]:
+            raise InputError(f"columns must be Number, OneHot, Hashed or Cyclic, got {wrong[0]!r}")
+
+    @functools.cached_property
+    def width(self) -> int:
+        """The columns of X."""
+        return sum(column.width + column.indicator for column in self.columns)
+
+    @functools.cached_property
+    def starts(self) -> list[int]:
+        """Where each column begins in X; its indicator, if it has one, is its last."""
+        return [int(k) for k in np.cumsum([0, *(column.width + column.indicator for column in self.columns)])[:-1]]
+
+    @functools.cached_property
+    def _numbers(self) -> tuple[tuple[str, ...], list[int]]:
+        pairs = [
+            (column.name, start) for column, start in zip(self.columns, self.starts, strict=True) if column.kind is Kind.NUMBER
+        ]
+        return tuple(name for name, _ in pairs), [start for _, start in pairs]
+
+    def init(self) -> State:
+        names, one_hot = self._numbers[0], [column.name for column in self.columns if isinstance(column, OneHot)]
+        count = len(names) if self.missing is Missing.MEAN else 0
+        return State([0.0] * count, [0] * count, {name: [] for name in one_hot}, dict.fromkeys(one_hot, 0))
+
+    def names(self, state: State) -> list[str]:
+        """Of the columns of X."""
+        return [
+            name
+            for column in self.columns
+            for name in [*column.names(state), *([f"{column.name} is missing"] if column.indicator else [])]
+        ]
+
+    def learn(self, state: State, table: Table) -> tuple[Matrix, Mask]:
+        """X, and which rows of the table it has."""
+        X, kept = self._encode(state, table, True)
+        state.dropped += len(kept) - len(X)
+        return X, kept
+
+    def predict(self, state: State, table: Table) -> tuple[Matrix, Mask]:
+        """The same, each row as if it came next; changes nothing."""
+        return self._encode(state, table, False)
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        fresh, rooms = self.init(), {column.name: column.room for column in self.columns if isinstance(column, OneHot)}
+        fits = (
+            len(state.sums) == len(fresh.sums) == len(state.counts) and state.values.keys() == rooms.keys() == state.shared.keys()
+        )
+        counts = [*state.counts, *state.shared.values(), *state.filled.values(), state.dropped]
+        fits = fits and all(type(total) is float and np.isfinite(total) for total in state.sums)
+        fits = fits and all(type(count) is int and count >= 0 for count in counts)
+        for name, values in state.values.items() if fits else ():
+            fits = fits and len(values) <= rooms[name] and all(type(value) is str for value in values)
+            fits = fits and len(set(values)) == len(values)
+        if not fits:
+            raise InputError("the encoder's state is not one of this encoder")
+
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of the rows so far, one sentence each."""
+        late = "came too late for a column of their own and share one; give it more room, or hash it"
+        shared = [f"{rows:,} values of {name!r} {late}" for name, rows in state.shared.items() if rows]
+        filled = [f"{rows:,} missing values of {name!r} were filled in" for name, rows in state.filled.items()]
+        dropped = [f"{state.dropped:,} rows were dropped, for a value was missing"] if state.dropped else []
+        return shared + filled + dropped
+
+    def _encode(self, state: State, table: Table, learning: bool) -> tuple[Matrix, Mask]:
+        names, places = self._numbers
+        numbers = table.numbers if table.names == names else table.numbers[:, [table.names.index(name) for name in names]]
+        gaps = self._gaps(table, numbers)
+        kept = np.ones(len(table), dtype=bool)
+        if gaps and self.missing is Missing.REFUSE:
+            raise self._refusal(table, gaps)
+        if gaps and self.missing is Missing.DROP:
+            kept = ~np.logical_or.reduce(list(gaps.values()))
+            numbers, gaps = numbers[kept], {}
+        if self.missing is Missing.MEAN:
+            numbers = _filled(numbers, state, learning)
+            for name in gaps if learning else ():
+                state.filled[name] = state.filled.get(name, 0) + int(np.count_nonzero(gaps[name]))
+        if len(names) == self.width:
+            return np.array(numbers, order="C"), kept
+        X = np.zeros((len(numbers), self.width))
+        X[:, places] = numbers
+        for column, start in zip(self.columns, self.starts, strict=True):
+            if not isinstance(column, Number):
+                found: Any = table.texts[column.name] if column.kind is Kind.TEXT else table.dates[column.name]
+                part = np.zeros((len(X), column.width))
+                column.write(found if kept.all() else found[kept], state, part, learning)
+                X[:, start : start + column.width] = part
+            if column.indicator and column.name in gaps:
+                X[:, start + column.width] = gaps[column.name]
+        return X, kept
+
+    def _gaps(self, table: Table, numbers: Matrix) -> dict[str, Mask]:
+        """Where values are missing, for the columns in which any is."""
+        found: dict[str, Mask] = {}
+        if not np.isfinite(numbers).all():
+            names = self._numbers[0]
+            if np.isinf(numbers).any():
+                row, j = np.argwhere(np.isinf(numbers))[0]
+                place = f"{table.place(int(row))}, column {names[j]!r}"
+                raise InputError(f"{place}: {numbers[row, j]} is not finite; correct it or drop the row")
+            found = {name: np.isnan(numbers[:, j]) for j, name in enumerate(names)}
+        for column in self.columns:
+            if column.kind is Kind.TEXT:
+                found[column.name] = table.texts[column.name].codes < 0
+            elif column.kind is Kind.DATE:
+                found[column.name] = np.isnat(table.dates[column.name])
+        return {name: mask for name, mask in found.items() if mask.any()}
+
+    def _refusal(self, table: Table, gaps: Mapping[str, Mask]) -> InputError:
+        order = [column.name for column in self.columns if column.name in gaps]
+        row, name = min((int(np.flatnonzero(gaps[name])[0]), k) for k, name in enumerate(order))
+        remedy = "fill it, choose the columns without it, or say what to do: missing='mean' or 'drop' (--missing mean)"
+        return InputError(f"{table.place(row)}, column {order[name]!r}: the value is missing; {remedy}")
+
+
+def _filled(numbers: Matrix, state: State, learning: bool) -> Matrix:
+    """Each gap becomes the mean of what stood above it, one row after the other."""
+    holes = np.isnan(numbers)
+    if not learning:
+        means = np.array(state.sums) / np.maximum(state.counts, 1)
+        return np.where(holes, means, numbers)
+    sums = np.cumsum(np.vstack([state.sums, np.where(holes, 0.0, numbers)]), axis=0)
+    counts = np.cumsum(np.vstack([state.counts, ~holes]), axis=0)
+    state.sums, state.counts = sums[-1].tolist(), counts[-1].tolist()
+    return np.where(holes, sums[:-1] / np.maximum(counts[:-1], 1), numbers)
+
+
+def _hash(name: str, value: str) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{name}\0{value}".encode(), digest_size=8).digest(), "big")
+
+
+def _of_day(moments: Dates) -> Vector:
+    return np.asarray((moments - moments.astype("datetime64[D]")) / _DAY)
+
+
+def _of_week(moments: Dates) -> Vector:
+    return np.asarray(((moments - _MONDAY) / _DAY / 7.0) % 1.0)
+
+
+def _of_year(moments: Dates) -> Vector:
+    years = moments.astype("datetime64[Y]")
+    return np.asarray((moments - years) / ((years + 1).astype("datetime64[us]") - years))
+
+
+_PHASES = {"day": _of_day, "week": _of_week, "year": _of_year}

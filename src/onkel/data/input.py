@@ -1,0 +1,216 @@
+"""Bytes in chunks, from a file, a pipe, or a file that still grows; unpacked where they are packed (gzip, xz, bzip2, zstandard).
+
+The packing is told by the first bytes, not by the name, so that it works for a pipe too. An empty chunk says: nothing more for now.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import math
+import sys
+import time
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from onkel.errors import FileError, InputError
+
+CHUNK = 1 << 20  # bytes
+SECONDS_BETWEEN_LOOKS = 0.1  # at a file that grows
+
+
+class Input(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def size(self) -> int | None:
+        """Bytes in all, as they are packed; None where nobody knows."""
+
+    def chunks(self, sample: bool = False) -> Generator[bytes]: ...
+
+
+def check_file(path: Path) -> None:
+    if path.is_dir():
+        raise FileError(f"{path} is a folder; name a file in it")
+    if not path.exists():
+        raise FileError(f"{path} does not exist; check the path (relative ones start at {Path.cwd()})")
+    if not path.is_file():
+        raise FileError(f"{path} is not a regular file; copy its contents to one, or give them to the standard input, named -")
+    if path.stat().st_size == 0:
+        raise FileError(f"{path} is empty; write the data again")
+
+
+@contextmanager
+def reading(name: object) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise FileError(f"{name} cannot be unpacked: {error}; it may be truncated or altered, copy it again") from error
+    except OSError as error:
+        reason = error.strerror or str(error).splitlines()[0]
+        raise FileError(f"{name} cannot be read: {reason}; check the disk and the permissions") from error
+    except MemoryError as error:
+        raise FileError(f"{name} needs more memory than there is; choose a smaller block") from error
+
+
+@dataclass(frozen=True)
+class File:
+    """A file, read from its start each time."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    @property
+    def size(self) -> int | None:
+        return self.path.stat().st_size
+
+    def chunks(self, sample: bool = False) -> Generator[bytes]:
+        with reading(self.path), self.path.open("rb") as file, _unpacked(file) as plain:
+            while chunk := plain.read(CHUNK):
+                yield chunk
+
+
+@dataclass(frozen=True)
+class Growing:
+    """A file that somebody writes to: at its end it is waited for more, until nothing came for `patience` seconds."""
+
+    path: Path
+    patience: float = math.inf
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    @property
+    def size(self) -> int | None:
+        return None
+
+    def chunks(self, sample: bool = False) -> Generator[bytes]:
+        if sample:  # what is there now
+            yield from File(self.path).chunks()
+            return
+        with reading(self.path), self.path.open("rb") as file:
+            if _packing(file.read(6)):
+                raise InputError(f"{self.path} is packed, and packed files cannot be followed as they grow; follow the plain file")
+            file.seek(0)
+            last = time.monotonic()
+            while True:
+                if chunk := file.read(CHUNK):
+                    yield chunk
+                    last = time.monotonic()
+                    continue
+                yield b""
+                if time.monotonic() - last > self.patience:
+                    return
+                if self.path.stat().st_size < file.tell():
+                    raise FileError(f"{self.path} became shorter while it was followed; start again on the new file")
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+@dataclass
+class Pipe:
+    """The standard input, or another open file: it can be read once, but for the sample at its start."""
+
+    file: IO[bytes]
+    name: str = "the standard input"
+    size: None = None
+    kept: list[bytes] = field(default_factory=list)
+    plain: Any = None
+    gone: bool = False
+
+    def chunks(self, sample: bool = False) -> Generator[bytes]:
+        if self.gone:
+            raise InputError(f"{self.name} can be read only once; save it to a file first")
+        self.gone = not sample
+        with reading(self.name):
+            if self.plain is None:
+                self.plain = _unpacking(io.BufferedReader(_Ahead(self.file)))
+            yield from list(self.kept)
+            if not sample:
+                self.kept.clear()
+            while chunk := self.plain.read1(CHUNK):
+                if sample:
+                    self.kept.append(chunk)
+                yield chunk
+
+
+def standard_input() -> Pipe:
+    return Pipe(sys.stdin.buffer)
+
+
+class _Ahead(io.RawIOBase):
+    """An open file as a raw one, so that its first bytes can be looked at; `close` leaves it open."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        read = getattr(self.file, "read1", self.file.read)
+        data = read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _packing(head: bytes) -> Callable[[IO[bytes]], Any] | None:
+    packings: dict[bytes, Callable[[IO[bytes]], Any]] = {
+        b"\x1f\x8b": gzip.open,
+        b"\xfd7zXZ\x00": lzma.open,
+        b"BZh": bz2.open,
+        b"\x28\xb5\x2f\xfd": _zstandard,
+    }
+    return next((opened for magic, opened in packings.items() if head.startswith(magic)), None)
+
+
+def _zstandard(file: IO[bytes]) -> Any:
+    import pyarrow
+
+    return io.BufferedReader(_Ahead(pyarrow.CompressedInputStream(pyarrow.PythonFile(file, mode="r"), "zstd")))
+
+
+def _unpacking(file: io.BufferedReader) -> Any:
+    opened = _packing(file.peek(6)[:6])
+    return file if opened is None else opened(file)
+
+
+@contextmanager
+def _unpacked(file: io.BufferedReader) -> Iterator[Any]:
+    plain = _unpacking(file)
+    try:
+        yield plain
+    finally:
+        plain.close()
+
+
+def as_file(chunks: Iterable[bytes]) -> io.BufferedReader:
+    """Chunks as a file to read from."""
+    return io.BufferedReader(_Chunks(iter(chunks)), CHUNK)
+
+
+class _Chunks(io.RawIOBase):
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self.chunks, self.rest = chunks, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self.rest:
+            if (chunk := next(self.chunks, None)) is None:
+                return 0
+            self.rest = chunk
+        part, self.rest = self.rest[: len(buffer)], self.rest[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)

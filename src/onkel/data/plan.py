@@ -1,0 +1,60 @@
+"""How the columns of a source are encoded, unless somebody says it: the first rows decide.
+
+A text column gets twice as many columns of X as it has values there, at least 4; with more than 32 values it is hashed. A column in
+which a value is missing there gets an indicator. Dates get the time of day only if there is any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+
+import numpy as np
+
+from onkel.data.columns import SAMPLE_ROWS
+from onkel.data.encoder import Column, Cyclic, Encoder, Hashed, Missing, Number, OneHot
+from onkel.data.table import Source, Table, joined
+from onkel.errors import FileError, InputError
+
+LEAST_ROOM, MOST_VALUES = 4, 32
+HASHED_WIDTH = 64
+
+
+def sampled(source: Source) -> Table:
+    """The first rows."""
+    tables: list[Table] = []
+    rows = 0
+    with closing(source.tables(sample=True)) as whole:
+        try:
+            for table in whole:
+                tables.append(table)
+                rows += len(table)
+                if rows >= SAMPLE_ROWS:
+                    break
+        except (InputError, FileError):  # it will be met again, behind the rows before it
+            if not rows:
+                raise
+    if not rows:
+        raise FileError(f"{source.name} has no rows; write the data again")
+    return joined([table for table in tables if len(table)])[:SAMPLE_ROWS]
+
+
+def planned(sample: Table, names: Sequence[str], missing: Missing) -> Encoder:
+    return Encoder(tuple(_planned(sample, name, missing is Missing.MEAN) for name in names), missing)
+
+
+def _planned(sample: Table, name: str, indicate: bool) -> Column:
+    if name in sample.texts:
+        codes = sample.texts[name].codes
+        values = len(np.unique(codes[codes >= 0]))
+        indicator = indicate and bool((codes < 0).any())
+        if values > MOST_VALUES:
+            return Hashed(name, HASHED_WIDTH, indicator)
+        return OneHot(name, max(LEAST_ROOM, 2 * values), indicator)
+    if name in sample.dates:
+        moments = sample.dates[name]
+        gaps = np.isnat(moments)
+        clock = bool((moments[~gaps] != moments[~gaps].astype("datetime64[D]")).any())
+        return Cyclic(name, day=clock, indicator=indicate and bool(gaps.any()))
+    column = sample.numbers[:, sample.names.index(name)]
+    return Number(name, indicate and bool(np.isnan(column).any()))

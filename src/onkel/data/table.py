@@ -1,0 +1,160 @@
+"""A table as it was found, some rows of it: numbers, texts and dates under their names, nothing encoded yet.
+
+Missing is NaN among numbers, code -1 among texts, NaT among dates. A source is where tables come from, one file a format; all
+tables of a source have the same columns. A table without rows says: nothing more for now (the end of a file that still grows).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._types import Matrix
+
+Dates = NDArray[np.datetime64]  # in microseconds
+Place = Callable[[int], str]  # where a row of a table came from, such as "prices.csv, line 17"
+
+
+class Kind(enum.Enum):
+    NUMBER = "a number"
+    TEXT = "text"
+    DATE = "a date"
+
+
+@dataclass(frozen=True)
+class Texts:
+    codes: NDArray[np.int64]  # which of the values each row has
+    values: tuple[str, ...]  # distinct
+
+    def __getitem__(self, rows: slice | NDArray[Any]) -> Texts:
+        return Texts(self.codes[rows], self.values)
+
+
+class Origin(NamedTuple):
+    """Some rows of a table: where each came from is told by `place`, which counts from `first`."""
+
+    rows: int
+    first: int
+    place: Place
+
+
+@dataclass(frozen=True)
+class Table:
+    names: tuple[str, ...]  # of the numbers
+    numbers: Matrix  # one row a row
+    texts: Mapping[str, Texts]
+    dates: Mapping[str, Dates]
+    origins: tuple[Origin, ...]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def place(self, row: int) -> str:
+        """Where a row came from, such as "prices.csv, line 17"."""
+        for origin in self.origins:
+            if row < origin.rows:
+                return origin.place(origin.first + row)
+            row -= origin.rows
+        raise IndexError(row)
+
+    def __getitem__(self, rows: slice) -> Table:
+        start, stop, _ = rows.indices(len(self))
+        origins = []
+        for origin in self.origins:
+            skipped = min(max(start, 0), origin.rows)
+            kept = min(max(stop, 0), origin.rows) - skipped
+            if kept > 0:
+                origins.append(Origin(kept, origin.first + skipped, origin.place))
+            start, stop = start - origin.rows, stop - origin.rows
+        return Table(
+            self.names,
+            self.numbers[rows],
+            {name: column[rows] for name, column in self.texts.items()},
+            {name: column[rows] for name, column in self.dates.items()},
+            tuple(origins),
+        )
+
+    def where(self, mask: NDArray[np.bool_]) -> Table:
+        """The rows under the mask."""
+        kept = np.flatnonzero(mask)
+        return Table(
+            self.names,
+            self.numbers[mask],
+            {name: column[mask] for name, column in self.texts.items()},
+            {name: column[mask] for name, column in self.dates.items()},
+            (Origin(len(kept), 0, lambda row: self.place(int(kept[row]))),),
+        )
+
+
+class Source(Protocol):
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Every column of its tables, in the order of the file."""
+
+    @property
+    def rows(self) -> int | None:
+        """None where only reading would tell."""
+
+    def tables(self, sample: bool = False) -> Generator[Table]:
+        """From the start. What is read as a `sample` can be read again, even from a pipe."""
+
+    def notes(self) -> list[str]:
+        """What a person should know of what was read, one sentence each."""
+
+
+def texts(values: Iterable[str | None]) -> Texts:
+    """A column of texts; None and blanks are missing."""
+    known: dict[str, int] = {}
+    codes = [-1 if value is None or not value.strip() else known.setdefault(value, len(known)) for value in values]
+    return Texts(np.array(codes, dtype=np.int64), tuple(known))
+
+
+def joined(tables: Sequence[Table]) -> Table:
+    """Tables of one source, one behind the other."""
+    if len(tables) == 1:
+        return tables[0]
+    first = tables[0]
+    return Table(
+        first.names,
+        np.concatenate([table.numbers for table in tables]),
+        {name: _joined_texts([table.texts[name] for table in tables]) for name in first.texts},
+        {name: np.concatenate([table.dates[name] for table in tables]) for name in first.dates},
+        tuple(origin for table in tables for origin in table.origins),
+    )
+
+
+def _joined_texts(columns: Sequence[Texts]) -> Texts:
+    known: dict[str, int] = {}
+    codes = []
+    for column in columns:
+        new = np.array([*(known.setdefault(value, len(known)) for value in column.values), -1], dtype=np.int64)
+        codes.append(new[column.codes])  # code -1 finds the last entry, -1
+    return Texts(np.concatenate(codes), tuple(known))
+
+
+def recut(tables: Iterable[Table], block: int) -> Iterator[Table]:
+    """The same rows in tables of `block` rows; a shorter one where nothing more is there for now, and at the end."""
+    kept: list[Table] = []
+    rows = 0
+    for table in tables:
+        kept.append(table)
+        rows += len(table)
+        if rows >= block or not len(table):
+            whole = joined([part for part in kept if len(part)] or [table])
+            end = rows if not len(table) else rows - rows % block
+            for start in range(0, end, block):
+                yield whole[start : min(start + block, end)]
+            if not len(table):
+                yield table
+            kept, rows = ([whole[end:]], rows - end) if end < rows else ([], 0)
+    if rows:
+        yield joined(kept)

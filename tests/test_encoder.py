@@ -1,0 +1,312 @@
+"""Columns become X: each in its place for good, whatever the cut into blocks; what is missing is refused, filled or dropped."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onkel._types import Matrix
+from onkel.data import Cyclic, Encoder, Hashed, Missing, Number, OneHot, Stream, read
+from onkel.data.encoder import State
+from onkel.data.table import Origin, Table, recut, texts
+from onkel.errors import InputError
+
+pytestmark = pytest.mark.once
+
+ENCODER = Encoder((OneHot("colour", room=3), Number("size"), Hashed("town", width=5), Cyclic("when"), Number("age")))
+
+cells = st.none() | st.sampled_from(["red", "green", "blue", "gold", "grey"])
+numbers = st.just(math.nan) | st.floats(-1e6, 1e6)
+moments = st.none() | st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1))
+rows = st.lists(st.tuples(cells, numbers, cells, moments, numbers), min_size=1, max_size=25)
+
+
+def table(data: list[tuple[Any, ...]]) -> Table:
+    colour, size, town, when, age = zip(*data, strict=True)
+    return Table(
+        ("age", "size"),
+        np.column_stack([np.array(age, dtype=float), np.array(size, dtype=float)]),
+        {"colour": texts(colour), "town": texts(town)},
+        {"when": np.array(when, dtype="datetime64[us]")},
+        (Origin(len(data), 0, "row {}".format),),
+    )
+
+
+def encoded(encoder: Encoder, whole: Table, block: int) -> tuple[Matrix, Any, State]:
+    state = encoder.init()
+    parts = [encoder.learn(state, part) for part in recut([whole], block)]
+    return np.concatenate([X for X, _ in parts]), np.concatenate([kept for _, kept in parts]), state
+
+
+def plainly(encoder: Encoder, data: list[tuple[Any, ...]]) -> list[list[float]]:
+    """The same, row by row in plain Python."""
+    values: dict[str, list[str]] = {"colour": []}
+    past: dict[str, list[float]] = {"size": [], "age": []}
+    out = []
+    for row in data:
+        at = dict(zip(("colour", "size", "town", "when", "age"), row, strict=True))
+        gone = {name for name, value in at.items() if value is None or value != value}
+        if gone and encoder.missing is Missing.DROP:
+            continue
+        x: list[float] = []
+        for column in encoder.columns:
+            value = at[column.name]
+            if isinstance(column, Number):
+                mean = math.fsum(past[column.name]) / max(1, len(past[column.name]))
+                x.append(mean if column.name in gone else value)
+                if column.name not in gone:
+                    past[column.name].append(value)
+            elif isinstance(column, OneHot):
+                place = [0.0] * column.room
+                if value is not None:
+                    if value not in values["colour"] and len(values["colour"]) < column.room:
+                        values["colour"].append(value)
+                    place[values["colour"].index(value) if value in values["colour"] else column.room - 1] = 1.0
+                x += place
+            elif isinstance(column, Hashed):
+                x += hashed(column, value)
+            elif value is None:
+                x += [0.0] * 6
+            else:
+                day = (value - datetime(value.year, value.month, value.day)) / timedelta(days=1)
+                start, end = datetime(value.year, 1, 1), datetime(value.year + 1, 1, 1)
+                for phase in (day, (value.weekday() + day) / 7.0, (value - start) / (end - start)):
+                    x += [math.sin(2.0 * math.pi * phase), math.cos(2.0 * math.pi * phase)]
+            if column.indicator:
+                x.append(float(column.name in gone))
+        out.append(x)
+    return out
+
+
+def hashed(column: Hashed, value: str | None) -> list[float]:
+    """What it makes of one value alone."""
+    if value is None:
+        return [0.0] * column.width
+    X = np.zeros((1, column.width))
+    column.write(texts([value]), ENCODER.init(), X, False)
+    return [float(x) for x in X[0]]
+
+
+@settings(max_examples=150, deadline=None, database=None)
+@given(data=rows, block=st.integers(1, 30), missing=st.sampled_from(["mean", "drop"]), indicate=st.booleans())
+def test_rows_are_encoded_as_plain_python_does(data: list[tuple[Any, ...]], block: int, missing: str, indicate: bool) -> None:
+    columns = (
+        OneHot("colour", 3, indicate), Number("size", indicate), Hashed("town", 5, indicate), Cyclic("when", indicator=indicate),
+        Number("age"),
+    )  # fmt: skip
+    encoder = Encoder(columns, Missing(missing))
+    X, kept, state = encoded(encoder, table(data), block)
+    expected = plainly(encoder, data)
+    np.testing.assert_allclose(X, np.array(expected).reshape(-1, encoder.width), rtol=1e-12, atol=1e-9)
+    assert len(encoder.names(state)) == encoder.width == X.shape[1]
+    assert np.count_nonzero(kept) == len(X)
+    assert state.dropped == len(data) - len(X)
+
+
+@settings(max_examples=100, deadline=None, database=None)
+@given(data=rows, one=st.integers(1, 30), other=st.integers(1, 30), missing=st.sampled_from(["mean", "drop"]))
+def test_the_cut_changes_no_bit(data: list[tuple[Any, ...]], one: int, other: int, missing: str) -> None:
+    encoder = Encoder(ENCODER.columns, Missing(missing))
+    X, kept, state = encoded(encoder, table(data), one)
+    Y, again, end = encoded(encoder, table(data), other)
+    assert X.tobytes() == Y.tobytes()
+    assert kept.tobytes() == again.tobytes()
+    assert state == end
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(data=rows, block=st.integers(1, 9), missing=st.sampled_from(["mean", "drop"]))
+def test_predict_sees_what_learn_would_and_changes_nothing(data: list[tuple[Any, ...]], block: int, missing: str) -> None:
+    encoder = Encoder(ENCODER.columns, Missing(missing))
+    state = encoder.init()
+    for part in recut([table(data)], block):
+        before = state.copy()
+        one_by_one = [encoder.predict(state, part[k : k + 1])[0] for k in range(len(part))]
+        assert state == before
+        assert encoder.predict(state, part)[0].tobytes() == np.concatenate(one_by_one).tobytes()
+        first = encoder.learn(state, part[:1])[0]
+        assert first.tobytes() == one_by_one[0].tobytes()
+        encoder.learn(state, part[1:])
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(data=rows, cut=st.integers(0, 25))
+def test_a_state_goes_on_from_json(data: list[tuple[Any, ...]], cut: int) -> None:
+    encoder = Encoder(ENCODER.columns, Missing.MEAN)
+    whole, state, other = table(data), encoder.init(), encoder.init()
+    X = encoder.learn(state, whole)[0]
+    first = encoder.learn(other, whole[:cut])[0]
+    other = State.from_json(json.loads(json.dumps(other.to_json())))
+    encoder.check(other)
+    assert X.tobytes() == np.concatenate([first, encoder.learn(other, whole[cut:])[0]]).tobytes()
+    assert state == other
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sums": [1.0]},
+        {"sums": [1, 2.0]},
+        {"sums": [math.nan, 0.0]},
+        {"counts": [-1, 0]},
+        {"values": {}},
+        {"values": {"colour": ["a", "b", "c", "d"]}},
+        {"values": {"colour": ["a", "a"]}},
+        {"values": {"colour": [3]}},
+        {"shared": {"colour": -1}},
+        {"dropped": 0.5},
+    ],
+)
+def test_a_forged_state_is_refused(change: dict[str, Any]) -> None:
+    encoder = Encoder(ENCODER.columns, Missing.MEAN)
+    encoder.check(encoder.init())
+    with pytest.raises(InputError, match="not one of this encoder"):
+        encoder.check(State.from_json({**encoder.init().to_json(), **change}))
+
+
+def test_a_hash_spreads_values_and_their_signs() -> None:
+    column = Hashed("town", width=8)
+    X = np.array([hashed(column, f"town {k}") for k in range(4000)])
+    assert (np.abs(X).sum(axis=1) == 1.0).all()
+    places, signs = np.abs(X).argmax(axis=1), X.sum(axis=1)
+    for place in range(8):
+        here = places == place
+        assert abs(np.count_nonzero(here) - 500) < 5 * math.sqrt(500)
+        assert abs(signs[here].sum()) < 5 * math.sqrt(500)
+    assert hashed(column, "town 1") == hashed(column, "town 1")
+    assert any(hashed(column, f"{k}") != hashed(Hashed("village", 8), f"{k}") for k in range(20))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Encoder(()), "no feature columns"),
+        (lambda: Encoder((3,)), "must be Number, OneHot, Hashed or Cyclic, got 3"),  # type: ignore[arg-type]
+        (lambda: Encoder((Number("a"),), "median"), "missing must be 'refuse' or 'mean' or 'drop', got 'median'"),  # type: ignore[arg-type]
+        (lambda: OneHot("a", room=0), "OneHot: room must be at least 1, got 0"),
+        (lambda: Hashed("a", width=1.5), "Hashed: width must be a whole number"),  # type: ignore[arg-type]
+        (lambda: Number("a", indicator=1), "Number: indicator must be True or False"),  # type: ignore[arg-type]
+    ],
+)
+def test_settings_that_cannot_be(make: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+MIXED = "size,town,when,sold,price\n50,Bonn,2026-03-01,yes,1\n,Ulm,2026-03-02,no,2\n70,,2026-03-03,yes,3\n80,Bonn,,no,4\n"
+
+
+def stream(folder: Path, content: str, *arguments: Any, **options: Any) -> Stream:
+    (folder / "t.csv").write_text(content)
+    return read(folder / "t.csv", *arguments, **options)
+
+
+def test_the_first_rows_plan_the_encoder(tmp_path: Path) -> None:
+    found = stream(tmp_path, MIXED, "price", missing="mean")
+    assert found.encoder == Encoder(
+        (Number("size", True), OneHot("town", 4, True), Cyclic("when", day=False, indicator=True), OneHot("sold", 4)), Missing.MEAN
+    )
+    ((X, y),) = found
+    np.testing.assert_array_equal(X[:, :2], [[50, 0], [50, 1], [70, 0], [80, 0]])
+    np.testing.assert_array_equal(X[:, 2:7], [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 0, 1], [1, 0, 0, 0, 0]])
+    np.testing.assert_array_equal(X[:, 7:12].any(axis=1), [True, True, True, True])
+    np.testing.assert_array_equal(X[3, 7:12], [0, 0, 0, 0, 1])
+    np.testing.assert_array_equal(y, [1, 2, 3, 4])
+    assert Counter(note.split(" of ")[0] for note in found.notes()) == {"1 missing values": 3}
+
+
+def test_rows_with_gaps_can_be_dropped(tmp_path: Path) -> None:
+    found = stream(tmp_path, MIXED + "90,Ulm,2026-03-03,no,\n", "price", missing="drop")
+    ((X, y),) = found
+    np.testing.assert_array_equal(X[:, 0], [50])
+    np.testing.assert_array_equal(y, [1])
+    assert found.notes() == ["4 rows were dropped, for a value was missing"]
+
+
+@pytest.mark.parametrize(("column", "line"), [("size", 3), ("town", 4), ("when", 5)])
+def test_a_gap_is_refused_by_its_place(tmp_path: Path, column: str, line: int) -> None:
+    with pytest.raises(
+        InputError, match=rf"t\.csv, line {line}, column '{column}': the value is missing; fill it, .*--missing mean"
+    ):
+        list(stream(tmp_path, MIXED, "price", columns=[column], block=3))
+
+
+def test_two_texts_are_two_classes(tmp_path: Path) -> None:
+    found = stream(tmp_path, MIXED, "sold", columns=["price"])
+    np.testing.assert_array_equal(next(iter(found))[1], [1, -1, 1, -1])
+    found = stream(tmp_path, MIXED, "sold", columns=["price"], labels=("yes", "no"))
+    np.testing.assert_array_equal(next(iter(found))[1], [-1, 1, -1, 1])
+    found = stream(tmp_path, MIXED, "price", columns=["sold"], labels=(1.0, 2.0))
+    with pytest.raises(InputError, match=r"line 4, column 'price': the label 3 is neither 1 nor 2; two classes are known"):
+        list(found)
+    with pytest.raises(InputError, match=r"'town' has more than two labels: 'A', 'Bonn', 'Ulm'; two classes are known so far"):
+        stream(tmp_path, MIXED.replace("80,Bonn", "80,A"), "town", columns=["price"])
+    with pytest.raises(InputError, match=r"rows have one label in 'sold', 'no'; shuffle the rows, or name both: labels="):
+        stream(tmp_path, MIXED.replace("yes", "no"), "sold", columns=["price"])
+    with pytest.raises(InputError, match=r"the target 'when' is a date"):
+        list(stream(tmp_path, MIXED, "when", columns=["price"]))
+    with pytest.raises(InputError, match=r"the labels of two classes must differ, got 'no' twice"):
+        stream(tmp_path, MIXED, "sold", labels=("no", "no"))
+
+
+def test_columns_can_be_declared(tmp_path: Path) -> None:
+    text = "zip,price\n01234,1\n01234,2\n1234,3\n"
+    assert stream(tmp_path, text, "price").encoder.columns == (Number("zip"),)
+    found = stream(tmp_path, text, "price", text=["zip"])
+    assert found.encoder.columns == (OneHot("zip", 4),)
+    np.testing.assert_array_equal(next(iter(found))[0], [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]])
+    with pytest.raises(
+        InputError, match=r"line 4, column 'zip': '12x4' is not a number; .*declare the column as text \(text=\['zip'\]"
+    ):
+        list(stream(tmp_path, text.replace("\n1234", "\n12x4"), "price"))
+    with pytest.raises(InputError, match=r"line 2, column 'zip': '01234' is not a date"):
+        list(stream(tmp_path, text, "price", dates=["zip"]))
+    with pytest.raises(InputError, match=r"has no column 'zap'; did you mean 'zip'"):
+        stream(tmp_path, text, "price", text=["zap"])
+    with pytest.raises(InputError, match=r"'zip' cannot be both text and dates"):
+        stream(tmp_path, text, "price", text=["zip"], dates=["zip"])
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "2024-02-29",
+        "2024-02-29 23:59",
+        "2024-02-29T23:59:58",
+        "2024-02-29 23:59:58.5",
+        "2024-02-29T23:59:58Z",
+        "2024-03-01T00:59:58+01:00",
+    ],
+)
+def test_dates_as_iso_8601_writes_them(tmp_path: Path, cell: str) -> None:
+    found = stream(tmp_path, f"when,y\n{cell},1\n2024-01-01,2\n", "y")
+    moment = datetime.fromisoformat(cell)
+    moment = moment.replace(tzinfo=None) - (moment.utcoffset() or timedelta())
+    assert found.sample.dates["when"][0] == np.datetime64(moment, "us")
+
+
+def test_a_day_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"line 3, column 'when': '2023-02-29' is not a date; correct it"):
+        list(stream(tmp_path, "when,y\n2024-02-29,1\n2023-02-29,2\n", "y"))
+
+
+def test_many_values_are_hashed_and_late_ones_share(tmp_path: Path) -> None:
+    many = "id,y\n" + "".join(f"user {k},{k}\n" for k in range(40))
+    assert stream(tmp_path, many, "y").encoder.columns == (Hashed("id", 64),)
+    late = "id,y\n" + "a,1\n" * 1000 + "".join(f"late {k},{k}\n" for k in range(9))
+    found = stream(tmp_path, late, "y")
+    X = np.concatenate([X for X, _ in found])
+    assert X.shape == (1009, 4)
+    np.testing.assert_array_equal(X[1000:].argmax(axis=1), [1, 2, 3, 3, 3, 3, 3, 3, 3])
+    assert found.notes() == [
+        "6 values of 'id' came too late for a column of their own and share one; give it more room, or hash it"
+    ]

@@ -1,0 +1,173 @@
+"""Bytes from packed files, pipes and files that grow arrive as from a plain file; what ends early is refused."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import math
+import random
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+
+from onkel.data import input as input_module
+from onkel.data import read
+from onkel.data.csv_file import open_csv
+from onkel.data.input import Growing, Pipe
+from onkel.data.table import Origin, Table, recut
+from onkel.errors import FileError, InputError
+
+pytestmark = pytest.mark.once
+
+TEXT = "a,b,y\n" + "".join(f"{k},{k % 7}.5,{-k}\n" for k in range(3000))
+PACKERS: dict[str, Any] = {
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".bz2": bz2.compress,
+    ".zst": lambda data: pyarrow.Codec("zstd").compress(data, asbytes=True),
+}
+
+
+def numbers(tables: Any) -> Any:
+    return np.concatenate([np.empty((0, 3)), *(table.numbers for table in tables)])
+
+
+EXPECTED = np.array([[k, k % 7 + 0.5, -k] for k in range(3000)])
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("chunk", [100, 1 << 20])
+def test_packed_files(tmp_path: Path, packer: str, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(input_module, "CHUNK", chunk)
+    path = tmp_path / f"t.csv{packer}"
+    path.write_bytes(PACKERS[packer](TEXT.encode()))
+    stream = read(path, "y", block=1000)
+    for _ in range(2):
+        blocks = list(stream)
+        np.testing.assert_array_equal(np.concatenate([X for X, _ in blocks]), EXPECTED[:, :2])
+        np.testing.assert_array_equal(np.concatenate([y for _, y in blocks]), EXPECTED[:, 2])
+    path.rename(tmp_path / "plain.csv")  # the bytes tell, not the name
+    assert read(tmp_path / "plain.csv", "y").names == ("a", "b")
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_packed_files_that_end_early_or_were_altered(tmp_path: Path, packer: str) -> None:
+    content = PACKERS[packer](TEXT.encode())
+    path = tmp_path / f"t.csv{packer}"
+    rng = random.Random(0)
+    refused = 0
+    for k in range(40):
+        altered = bytearray(content)
+        if k % 2:
+            altered[rng.randrange(6, len(altered))] ^= 1 << rng.randrange(8)
+        else:
+            del altered[rng.randrange(6, len(altered)) :]
+        path.write_bytes(altered)
+        try:
+            found = numbers(open_csv(input_module.File(path), None, {}).tables())
+        except (FileError, InputError) as error:
+            refused += str(path) in str(error)
+            continue
+        if packer != ".zst":  # whose frames need no checksum
+            np.testing.assert_array_equal(found, EXPECTED)
+    assert refused >= 20
+
+
+@pytest.mark.parametrize("chunk", [1, 100, 1 << 20])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_pipe_is_sampled_and_then_read_once(chunk: int, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(input_module, "CHUNK", chunk)
+    content = "".join(TEXT.splitlines(keepends=True)[: 2000 if chunk > 1 else 60]).encode()
+    pipe = Pipe(io.BytesIO(gzip.compress(content) if packed else content))
+    source = open_csv(pipe, None, {})
+    expected = numbers(open_csv(Pipe(io.BytesIO(content)), None, {}).tables(sample=True))
+    np.testing.assert_array_equal(numbers(source.tables(sample=True))[:10], expected[:10])
+    np.testing.assert_array_equal(numbers(source.tables()), expected)
+    assert not pipe.kept
+    with pytest.raises(InputError, match="the standard input can be read only once; save it to a file first"):
+        list(source.tables())
+
+
+def test_the_standard_input() -> None:
+    code = "import onkel; print(sum(len(y) for _, y in onkel.data.read('-', 'y')))"
+    for content in (TEXT.encode(), gzip.compress(TEXT.encode())):
+        done = subprocess.run([sys.executable, "-c", code], input=content, capture_output=True, check=True)
+        assert done.stdout == b"3000\n"
+
+
+def test_a_file_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(input_module, "SECONDS_BETWEEN_LOOKS", 0.001)
+    path = tmp_path / "t.csv"
+    lines = TEXT.splitlines(keepends=True)
+    path.write_text("".join(lines[:50]))
+
+    def write() -> None:
+        with path.open("a") as file:
+            for line in lines[50:400]:
+                file.write(line[: len(line) // 2])
+                file.flush()
+                time.sleep(0.0005)
+                file.write(line[len(line) // 2 :])
+                file.flush()
+
+    writer = threading.Thread(target=write)
+    sizes = []
+    parts: list[Any] = []
+    for X, y in read(path, "y", follow=0.5):
+        if not parts:
+            writer.start()
+        if len(y):
+            parts.append((X, y))
+            sizes.append(len(y))
+    writer.join()
+    np.testing.assert_array_equal(np.concatenate([y for _, y in parts]), EXPECTED[:399, 2])
+    assert sizes[0] == 49  # what was there is given before more is waited for
+    assert len(sizes) > 5
+
+
+def test_following_what_cannot_be_followed(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(gzip.compress(TEXT.encode()))
+    with pytest.raises(InputError, match="packed files cannot be followed as they grow"):
+        list(read(path, "y", follow=0.0))
+    path.write_text(TEXT)
+    chunks = Growing(path, math.inf).chunks()
+    assert next(chunks) == TEXT.encode()
+    assert next(chunks) == b""
+    path.write_text("a,b")
+    with pytest.raises(FileError, match="became shorter while it was followed; start again"):
+        next(chunks)
+    with pytest.raises(InputError, match="follow must be a number of seconds"):
+        read(path, "y", follow=-1.0)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_separators_are_found(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(
+        '"a, b; c",y\n1,2\n3,4\n'.replace('",', f'"{separator}').replace("1,", f"1{separator}").replace("3,", f"3{separator}")
+    )
+    stream = read(path, "y")
+    assert stream.names == ("a, b; c",)
+    np.testing.assert_array_equal(next(iter(stream))[1], [2, 4])
+
+
+def test_tabs_alone_separate_a_tsv(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("a,b,c\ty\n1\t2\n")
+    assert read(path, "y").names == ("a,b,c",)
+    assert read(path.rename(tmp_path / "table.txt"), "y", format="tsv").names == ("a,b,c",)
+
+
+def test_an_empty_table_flushes_what_waits() -> None:
+    full = Table(("a",), np.zeros((5, 1)), {}, {}, (Origin(5, 0, str),))
+    assert [len(part) for part in recut([full, full, full[:0], full], 4)] == [4, 4, 2, 0, 4, 1]
