@@ -96,7 +96,7 @@ def hashed(column: Hashed, value: str | None) -> list[float]:
     return [float(x) for x in X[0]]
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=100, deadline=None, database=None)
 @given(data=rows, block=st.integers(1, 30), missing=st.sampled_from(["mean", "drop"]), indicate=st.booleans())
 def test_rows_are_encoded_as_plain_python_does(data: list[tuple[Any, ...]], block: int, missing: str, indicate: bool) -> None:
     columns = (

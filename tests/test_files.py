@@ -228,7 +228,7 @@ def test_bad_csv(tmp_path: Path, error: type[Exception], text: str | bytes, mess
     assert str(tmp_path / "t.csv") in str(caught.value)
 
 
-@pytest.mark.parametrize("block", [1, 4096, 10**6])
+@pytest.mark.parametrize("block", [100, 4096, 10**6])
 @pytest.mark.parametrize("bad", [INTO_NEXT_PIECE, 2 * INTO_NEXT_PIECE])
 def test_bad_cell_deep_in_a_file(tmp_path: Path, block: int, bad: int) -> None:
     lines = [f"{t}.0000,{t}.5000" for t in range(2 * INTO_NEXT_PIECE + 7)]
@@ -264,7 +264,7 @@ def test_bad_cell_deep_in_a_file(tmp_path: Path, block: int, bad: int) -> None:
         ({"block": 1.5}, r"block must be a whole number of rows, at least 1, got 1\.5"),
         ({"block": True}, r"block must be a whole number of rows"),
         ({"block": 10**9}, r"a block of 1000000000 rows and 3 columns takes 24\.0 GB; choose block=44739242 or less"),
-        ({"path": 3}, r"path must name a file, got 3"),
+        ({"path": 3}, r"path must name a file, or be a table, got 3"),
     ],
 )
 def test_bad_arguments(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:
@@ -284,7 +284,7 @@ def test_bad_paths(tmp_path: Path) -> None:
         read(tmp_path / "none.csv", "y")
     with pytest.raises(FileError, match=r"is a folder; name a file in it"):
         read(tmp_path, "y")
-    with pytest.raises(FileError, match=r"t\.xlsx: cannot tell the format from '\.xlsx'; the name must end in \.csv or .*\.npz"):
+    with pytest.raises(FileError, match=r"t\.xlsx: cannot tell the format from '\.xlsx'; say it, as in format='csv'"):
         read(written(tmp_path, GOOD, "t.xlsx"), "y")
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(FileError, match=r"is not a regular file; copy its contents to one, or give"):

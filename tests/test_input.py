@@ -134,6 +134,22 @@ def test_a_file_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(sizes) > 5
 
 
+@pytest.mark.parametrize(("name", "line"), [("t.jsonl", '{{"a": {0}, "y": {0}}}\n'), ("t.svm", "{0} 1:{0}\n")])
+def test_lines_that_grow(tmp_path: Path, name: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(input_module, "SECONDS_BETWEEN_LOOKS", 0.001)
+    path = tmp_path / name
+    path.write_text(line.format(1) + line.format(2))
+    sizes, labels = [], []
+    for _, y in read(path, "y", follow=0.3):
+        sizes.append(len(y))
+        labels += y.tolist()
+        if len(sizes) == 1:
+            with path.open("a") as file:
+                file.write(line.format(3))
+    assert labels == [1, 2, 3]
+    assert sizes[0] == 2
+
+
 def test_following_what_cannot_be_followed(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(gzip.compress(TEXT.encode()))

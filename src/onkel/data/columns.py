@@ -34,7 +34,8 @@ def choose(source: str, known: Sequence[str], wanted: Sequence[str] | None) -> t
     names = tuple(known if wanted is None else wanted)
     if "" in names and "" in known:
         raise InputError(f"{source}: column {known.index('') + 1} has no name; name it, or choose the columns without it")
-    if absent := [name for name in names if name not in set(known)]:
+    there = set(known)
+    if absent := [name for name in names if name not in there]:
         raise InputError(unknown(source, "column", absent[0], known))
     return names
 
@@ -67,7 +68,12 @@ def kind_of(cells: Iterable[str]) -> Kind:
 def _kind(cell: str) -> Kind:
     if math.isfinite(number(cell)):
         return Kind.NUMBER
-    return Kind.DATE if _DATE.fullmatch(cell.strip()) else Kind.TEXT
+    return Kind.DATE if is_date(cell) else Kind.TEXT
+
+
+def is_date(cell: str) -> bool:
+    """Whether it is written like one."""
+    return _DATE.fullmatch(cell.strip()) is not None
 
 
 def number(cell: str) -> float:
@@ -83,7 +89,7 @@ def number(cell: str) -> float:
 def date(cell: str) -> np.datetime64:
     """The moment (in UTC where the cell has an offset), NaT if it is not a date as ISO 8601 writes it: 2026-11-16 14:05:00."""
     cell = cell.strip()
-    if not _DATE.fullmatch(cell):
+    if not is_date(cell):
         return np.datetime64("NaT", "us")
     try:
         moment = datetime.fromisoformat(cell)

@@ -219,6 +219,10 @@ class Encoder:
         ]
         return tuple(name for name, _ in pairs), [start for _, start in pairs]
 
+    @functools.cached_property
+    def _others(self) -> list[Column]:
+        return [column for column in self.columns if column.kind is not Kind.NUMBER]
+
     def init(self) -> State:
         names, one_hot = self._numbers[0], [column.name for column in self.columns if isinstance(column, OneHot)]
         count = len(names) if self.missing is Missing.MEAN else 0
@@ -267,7 +271,10 @@ class Encoder:
 
     def _encode(self, state: State, table: Table, learning: bool) -> tuple[Matrix, Mask]:
         names, places = self._numbers
-        numbers = table.numbers if table.names == names else table.numbers[:, [table.names.index(name) for name in names]]
+        numbers = table.numbers
+        if table.names != names:
+            at = {name: j for j, name in enumerate(table.names)}
+            numbers = np.take(numbers, [at[name] for name in names], axis=1)
         gaps = self._gaps(table, numbers)
         kept = np.ones(len(table), dtype=bool)
         if gaps and self.missing is Missing.REFUSE:
@@ -303,11 +310,9 @@ class Encoder:
                 place = f"{table.place(int(row))}, column {names[j]!r}"
                 raise InputError(f"{place}: {numbers[row, j]} is not finite; correct it or drop the row")
             found = {name: np.isnan(numbers[:, j]) for j, name in enumerate(names)}
-        for column in self.columns:
-            if column.kind is Kind.TEXT:
-                found[column.name] = table.texts[column.name].codes < 0
-            elif column.kind is Kind.DATE:
-                found[column.name] = np.isnat(table.dates[column.name])
+        for column in self._others:
+            in_text = column.kind is Kind.TEXT
+            found[column.name] = table.texts[column.name].codes < 0 if in_text else np.isnat(table.dates[column.name])
         return {name: mask for name, mask in found.items() if mask.any()}
 
     def _refusal(self, table: Table, gaps: Mapping[str, Mask]) -> InputError:

@@ -15,10 +15,15 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+from onkel.data import libsvm_file
+from onkel.data.arrow_table import open_arrow, open_frame, open_parquet
 from onkel.data.columns import choose, declared, listed, repeated
 from onkel.data.csv_file import open_csv
 from onkel.data.encoder import Missing, policy
 from onkel.data.input import File, Growing, Input, check_file, reading, standard_input
+from onkel.data.jsonl_file import open_jsonl
+from onkel.data.libsvm_file import open_libsvm
+from onkel.data.matrix import LABEL, open_matrix
 from onkel.data.npz_file import open_npz
 from onkel.data.plan import planned, sampled
 from onkel.data.stream import Stream
@@ -27,19 +32,28 @@ from onkel.data.target import Label, Signs, Target, Value, two_labels
 from onkel.errors import FileError, InputError
 
 STANDARD_INPUT = "-"
-
-Opener = Callable[[Input, Sequence[str] | None, Mapping[str, Kind]], Source]
-LINES: dict[str, Opener] = {
-    ".csv": open_csv,
-    ".tsv": lambda source, wanted, kinds: open_csv(source, wanted, kinds, separators="\t"),
-}
-LABELS = {".npz": "y"}  # what formats themselves call the label
 PACKED = (".gz", ".xz", ".bz2", ".zst")
+
+OfLines = Callable[[Input, Sequence[str] | None, Mapping[str, Kind]], Source]
+OfFile = Callable[[Path, Sequence[str] | None, Mapping[str, Kind]], Source]
+
+
+def open_tsv(source: Input, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> Source:
+    return open_csv(source, wanted, kinds, separators="\t")
+
+
+LINES: dict[str, OfLines] = {  # can come through a pipe, packed, or still be growing
+    ".csv": open_csv, ".tsv": open_tsv, ".jsonl": open_jsonl, ".ndjson": open_jsonl, ".libsvm": open_libsvm, ".svm": open_libsvm,
+}  # fmt: skip
+FILES: dict[str, OfFile] = {
+    ".parquet": open_parquet, ".pq": open_parquet, ".arrow": open_arrow, ".feather": open_arrow, ".ipc": open_arrow,
+}  # fmt: skip
+LABELS = {".npz": "y", ".libsvm": libsvm_file.LABEL, ".svm": libsvm_file.LABEL}  # what formats themselves call the label
 
 
 def read(
-    path: str | os.PathLike[str],
-    target: str | None = None,
+    path: Any,
+    target: Any = None,
     block: int = 4096,
     columns: Sequence[str] | None = None,
     missing: Missing | str = Missing.REFUSE,
@@ -51,14 +65,14 @@ def read(
 ) -> Stream:
     """Open a file as a stream of blocks of `block` rows (the last may be shorter).
 
-    path     a file, or "-" for the standard input
-    target   the column that y comes from; npz and libsvm files know theirs
+    path     a file, or "-" for the standard input; or a table in memory (pandas, polars, pyarrow; an array, a scipy.sparse matrix)
+    target   the column that y comes from (npz and libsvm files know theirs); y itself for an array or a sparse matrix
     columns  those that X is made from, in the order wanted; the others are not looked at
     missing  what becomes of a missing value: "refuse" it, fill in the "mean" so far, or "drop" the row
     text     columns that are texts though they look like numbers, such as postcodes; `dates`: columns of dates (ISO 8601)
     labels   two classes, low and high, which y gives as -1 and 1; found by itself where the target is text
     follow   go on as the file grows, until it has been still for so many seconds (math.inf: for ever)
-    format   what the end of the name would say, such as ".csv"
+    format   what the end of the name would say, such as "csv"
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -68,11 +82,12 @@ def read(
     ([[50.0, 0.0, 1.0, 0.0, 0.0, 0.0], [50.0, 1.0, 0.0, 1.0, 0.0, 0.0], [70.0, 0.0, 1.0, 0.0, 0.0, 0.0]], [210.0, 350.0, 330.0])
     ['size', 'size is missing', 'town=Bonn', 'town=Ulm']
     """
-    _check(target, block, columns, follow)
-    ending = _ending(path, format)
-    label = LABELS.get(ending) if target is None else target
+    _check(block, columns, follow)
+    label, ending = _label(path, target, format)
+    if columns is not None and (label in columns or repeated(columns)):
+        raise InputError(f"columns must name each feature once and not the target, got {listed(columns)}")
     wanted = None if columns is None or label is None else (*columns, label)
-    source = open_source(path, ending, wanted, declared(text, dates), label, follow)
+    source = open_source(path, ending, wanted, declared(text, dates), None if isinstance(target, str) else target, label, follow)
     known = list(source.kinds)
     if label is None:
         raise InputError(f"{source.name}: choose the target, one of: {listed(known)}")
@@ -86,9 +101,19 @@ def read(
 
 
 def open_source(
-    path: Any, ending: str, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], label: str | None, follow: float | None = None
+    path: Any,
+    ending: str,
+    wanted: Sequence[str] | None,
+    kinds: Mapping[str, Kind],
+    y: Any = None,
+    label: str | None = None,
+    follow: float | None = None,
 ) -> Source:
-    """What `path` names, as tables of the columns `wanted` (None: all)."""
+    """What `path` names or is, as tables of the columns `wanted` (None: all). `y` goes with an array, `label` is that of an npz."""
+    if hasattr(path, "__arrow_c_stream__"):
+        return open_frame(path, wanted, kinds)
+    if not isinstance(path, str | os.PathLike):
+        return open_matrix(path, y, wanted, kinds)
     if path == STANDARD_INPUT:
         pipe = standard_input()
         return _opener(pipe.name, ending)(pipe, wanted, kinds)
@@ -97,24 +122,39 @@ def open_source(
         check_file(path)
         if ending == ".npz":
             return open_npz(path, wanted, kinds, label or LABELS[ending])
+        if ending in FILES:
+            return FILES[ending](path, wanted, kinds)
         return _opener(str(path), ending)(File(path) if follow is None else Growing(path, follow), wanted, kinds)
 
 
-def _opener(name: str, ending: str) -> Opener:
-    if ending not in LINES:
-        known = " or ".join([*LINES, ".npz"])
-        raise FileError(f"{name}: cannot tell the format from {ending!r}; the name must end in {known}, or say format='.csv'")
-    return LINES[ending]
+def _opener(name: str, ending: str) -> OfLines:
+    if ending in LINES:
+        return LINES[ending]
+    if ending in (*FILES, ".npz"):
+        raise FileError(f"{name}: {ending} cannot come through a pipe; save it to a file first")
+    known = " ".join([*LINES, *FILES, ".npz"])
+    raise FileError(f"{name}: cannot tell the format from {ending!r}; say it, as in format='csv' (--format csv); known are {known}")
 
 
-def _ending(path: Any, format: str | None) -> str:
+def ending_of(path: Any, format: str | None) -> str:
     """The suffix that tells the format, without that of a packer."""
-    if not isinstance(path, str | os.PathLike):
-        raise InputError(f"path must name a file, got {path!r:.200}")
     if format is not None or path == STANDARD_INPUT:
         return f".{(format or 'csv').removeprefix('.')}"
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     return next((suffix for suffix in reversed(suffixes) if suffix not in PACKED), "")
+
+
+def _label(path: Any, target: Any, format: str | None) -> tuple[str | None, str]:
+    """The name of the column that y comes from, as far as it is known, and the format of a file."""
+    in_memory = not isinstance(path, str | os.PathLike)
+    if in_memory and not hasattr(path, "__arrow_c_stream__"):
+        if not (hasattr(path, "shape") and hasattr(path, "dtype")):
+            raise InputError(f"path must name a file, or be a table, got {path!r:.200}")
+        return LABEL, ""
+    if target is not None and not isinstance(target, str):
+        raise InputError(f"target must be a name, got {target!r:.200}")
+    ending = "" if in_memory else ending_of(path, format)
+    return LABELS.get(ending) if target is None else target, ending
 
 
 def _target(source: Source, name: str, labels: tuple[Label, Label] | None, sample: Any) -> Target:
@@ -125,14 +165,10 @@ def _target(source: Source, name: str, labels: tuple[Label, Label] | None, sampl
     return Signs(name, *found)
 
 
-def _check(target: Any, block: Any, columns: Any, follow: Any) -> None:
+def _check(block: Any, columns: Any, follow: Any) -> None:
     if not isinstance(block, Integral) or isinstance(block, bool) or block < 1:
         raise InputError(f"block must be a whole number of rows, at least 1, got {block!r}")
     if isinstance(columns, str) or (columns is not None and not all(isinstance(name, str) for name in columns)):
         raise InputError(f"columns must be a list of names, got {columns!r}")
-    if target is not None and not isinstance(target, str):
-        raise InputError(f"target must be a name, got {target!r}")
-    if columns is not None and (target in columns or repeated(columns)):
-        raise InputError(f"columns must name each feature once and not the target, got {listed(columns)}")
     if follow is not None and not (isinstance(follow, int | float) and follow >= 0.0 and not math.isnan(follow)):
         raise InputError(f"follow must be a number of seconds, or math.inf, got {follow!r}")

@@ -214,3 +214,22 @@ class _Chunks(io.RawIOBase):
         part, self.rest = self.rest[: len(buffer)], self.rest[len(buffer) :]
         buffer[: len(part)] = part
         return len(part)
+
+
+LONGEST_LINE = 1 << 24  # bytes
+
+
+def whole_lines(name: str, chunks: Iterable[bytes]) -> Iterator[tuple[int, list[bytes]]]:
+    """Lines without their ends, some at a time, with the number of the first; none where nothing more is there for now."""
+    number, rest, started = 1, b"", False
+    for chunk in chunks:
+        data = rest + chunk if started else chunk.removeprefix(b"\xef\xbb\xbf")
+        started = True
+        *lines, rest = data.split(b"\n")
+        if len(rest) > LONGEST_LINE:
+            raise FileError(f"{name}, line {number + len(lines)} is longer than {LONGEST_LINE} bytes; is it a file of lines?")
+        if lines or not chunk:
+            yield number, lines
+        number += len(lines)
+    if rest:
+        yield number, [rest]

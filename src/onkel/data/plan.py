@@ -6,7 +6,7 @@ which a value is missing there gets an indicator. Dates get the time of day only
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 import numpy as np
@@ -40,10 +40,11 @@ def sampled(source: Source) -> Table:
 
 
 def planned(sample: Table, names: Sequence[str], missing: Missing) -> Encoder:
-    return Encoder(tuple(_planned(sample, name, missing is Missing.MEAN) for name in names), missing)
+    gaps = dict(zip(sample.names, np.isnan(sample.numbers.sum(axis=0)).tolist(), strict=True))
+    return Encoder(tuple(_planned(sample, name, gaps, missing is Missing.MEAN) for name in names), missing)
 
 
-def _planned(sample: Table, name: str, indicate: bool) -> Column:
+def _planned(sample: Table, name: str, gaps_of: Mapping[str, bool], indicate: bool) -> Column:
     if name in sample.texts:
         codes = sample.texts[name].codes
         values = len(np.unique(codes[codes >= 0]))
@@ -56,5 +57,4 @@ def _planned(sample: Table, name: str, indicate: bool) -> Column:
         gaps = np.isnat(moments)
         clock = bool((moments[~gaps] != moments[~gaps].astype("datetime64[D]")).any())
         return Cyclic(name, day=clock, indicator=indicate and bool(gaps.any()))
-    column = sample.numbers[:, sample.names.index(name)]
-    return Number(name, indicate and bool(np.isnan(column).any()))
+    return Number(name, indicate and gaps_of[name])

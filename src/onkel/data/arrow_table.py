@@ -1,0 +1,181 @@
+"""Tables from Arrow: parquet and Arrow files, and tables in memory of pandas, polars, pyarrow or whatever else speaks Arrow.
+
+The schema tells the kinds. Whole numbers beyond 2⁵³ are rounded, as everywhere; NaN and null are both missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onkel._types import Vector
+from onkel.data.columns import check_declared, choose, dates, shown
+from onkel.data.table import Dates, Kind, Origin, Table, Texts, texts
+from onkel.errors import FileError, InputError
+
+ROWS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class ArrowSource:
+    name: str
+    kinds: Mapping[str, Kind]
+    rows: int | None
+    batches: Callable[[list[str]], Iterator[Any]]  # of the columns named
+
+    def notes(self) -> list[str]:
+        return []
+
+    def tables(self, sample: bool = False) -> Generator[Table]:
+        done = 0
+        with _opened(self.name):
+            for batch in self.batches(list(self.kinds)):
+                yield self._table(batch, done)
+                done += batch.num_rows
+
+    def _table(self, batch: Any, done: int) -> Table:
+        columns = {name: (kind, batch.column(name)) for name, kind in self.kinds.items()}
+        names = tuple(name for name, kind in self.kinds.items() if kind is Kind.NUMBER)
+        numbers = np.empty((batch.num_rows, len(names)))
+        for j, name in enumerate(names):
+            numbers[:, j] = _numbers(columns[name][1])
+        return Table(
+            names,
+            numbers,
+            {name: _texts(column) for name, (kind, column) in columns.items() if kind is Kind.TEXT},
+            {name: self._dates(name, column, done) for name, (kind, column) in columns.items() if kind is Kind.DATE},
+            (Origin(batch.num_rows, done, self._place),),
+        )
+
+    def _place(self, row: int) -> str:
+        return f"{self.name}, row {row} (counted from 0)"
+
+    def _dates(self, name: str, column: Any, done: int) -> Dates:
+        import pyarrow
+
+        if pyarrow.types.is_temporal(column.type):
+            return np.asarray(column.cast(pyarrow.timestamp("us"), safe=False).to_numpy(zero_copy_only=False), "datetime64[us]")
+        cells = _texts(column)
+        found = np.append(dates(cells.values), np.datetime64("NaT", "us"))[cells.codes]
+        wrong = np.flatnonzero(np.isnat(found) & (cells.codes >= 0))
+        if wrong.size:
+            cell = cells.values[cells.codes[wrong[0]]]
+            raise InputError(f"{self._place(done + int(wrong[0]))}, column {name!r}: {shown(cell)} is not a date; correct it")
+        return np.asarray(found)
+
+
+def open_parquet(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> ArrowSource:
+    import pyarrow.parquet
+
+    with _opened(str(path)), pyarrow.parquet.ParquetFile(path) as file:
+        schema, rows = file.schema_arrow, file.metadata.num_rows
+
+    def batches(names: list[str]) -> Iterator[Any]:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            yield from file.iter_batches(ROWS_AT_ONCE, columns=names, use_threads=False)
+
+    return _source(str(path), schema, rows, batches, wanted, kinds)
+
+
+def open_arrow(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> ArrowSource:
+    """An Arrow file (feather is one), or an Arrow stream in a file."""
+    import pyarrow
+
+    def batches(names: list[str] | None) -> Iterator[Any]:
+        with pyarrow.memory_map(str(path)) as file:
+            if file.read(6) == b"ARROW1":
+                reader = pyarrow.ipc.open_file(file)
+                found: Iterator[Any] = (reader.get_batch(k) for k in range(reader.num_record_batches))
+            else:
+                file.seek(0)
+                found = iter(reader := pyarrow.ipc.open_stream(file))
+            if names is None:
+                yield reader.schema
+            for batch in found:
+                batch.validate(full=True)
+                yield from _cut(batch.select(names))
+
+    with _opened(str(path)):
+        schema = next(batches(None))
+    return _source(str(path), schema, None, batches, wanted, kinds)
+
+
+def open_frame(frame: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> ArrowSource:
+    """A table in memory that hands itself over by `__arrow_c_stream__`."""
+    import pyarrow
+
+    name = f"the {type(frame).__module__.split('.')[0]} {type(frame).__name__}"
+
+    def batches(names: list[str]) -> Iterator[Any]:
+        for batch in pyarrow.RecordBatchReader.from_stream(frame):
+            yield from _cut(batch.select(names))
+
+    with _opened(name):
+        schema = pyarrow.RecordBatchReader.from_stream(frame).schema
+    return _source(name, schema, len(frame) if hasattr(frame, "__len__") else None, batches, wanted, kinds)
+
+
+def _source(
+    name: str, schema: Any, rows: int | None, batches: Callable[[list[str]], Iterator[Any]], wanted: Sequence[str] | None,
+    kinds: Mapping[str, Kind],
+) -> ArrowSource:  # fmt: skip
+    names = choose(name, schema.names, wanted)
+    check_declared(name, kinds, schema.names)
+    found = {column: kinds.get(column) or _kind(name, column, schema.field(column).type) for column in names}
+    if rows == 0:
+        raise FileError(f"{name} has no rows; write the data again")
+    return ArrowSource(name, found, rows, batches)
+
+
+def _cut(batch: Any) -> Iterator[Any]:
+    for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+        yield batch.slice(start, ROWS_AT_ONCE)
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[None]:
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError, EOFError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FileError(f"{name} cannot be read: {reason}; it may be truncated or of another format, write it again") from error
+
+
+def _kind(name: str, column: str, kind: Any) -> Kind:
+    import pyarrow.types as t
+
+    if t.is_dictionary(kind):
+        kind = kind.value_type
+        if not (t.is_string(kind) or t.is_large_string(kind)):
+            return Kind.TEXT
+    if t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind) or t.is_decimal(kind) or t.is_null(kind):
+        return Kind.NUMBER
+    if t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind):
+        return Kind.TEXT
+    if t.is_date(kind) or t.is_timestamp(kind):
+        return Kind.DATE
+    raise InputError(f"{name}: column {column!r} holds {kind}, neither numbers, texts nor dates; choose the columns without it")
+
+
+def _numbers(column: Any) -> Vector:
+    import pyarrow
+
+    if pyarrow.types.is_boolean(column.type):
+        column = column.cast(pyarrow.uint8())
+    return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False))
+
+
+def _texts(column: Any) -> Texts:
+    import pyarrow
+
+    encoded = column.cast(pyarrow.large_string()).dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
+    values = texts(encoded.dictionary.to_pylist())  # blanks are missing
+    return Texts(np.append(values.codes, -1)[codes], values.values)
