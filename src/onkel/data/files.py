@@ -24,6 +24,7 @@ from onkel.data.input import File, Growing, Input, check_file, reading, standard
 from onkel.data.jsonl_file import open_jsonl
 from onkel.data.libsvm_file import open_libsvm
 from onkel.data.matrix import LABEL, open_matrix
+from onkel.data.named import find
 from onkel.data.npz_file import open_npz
 from onkel.data.plan import planned, sampled
 from onkel.data.stream import Stream
@@ -65,7 +66,8 @@ def read(
 ) -> Stream:
     """Open a file as a stream of blocks of `block` rows (the last may be shorter).
 
-    path     a file, or "-" for the standard input; or a table in memory (pandas, polars, pyarrow; an array, a scipy.sparse matrix)
+    path     a file, or "-" for the standard input; a name (see `onkel data`); or a table in memory (of pandas, polars,
+             pyarrow; an array, a scipy.sparse matrix)
     target   the column that y comes from (npz and libsvm files know theirs); y itself for an array or a sparse matrix
     columns  those that X is made from, in the order wanted; the others are not looked at
     missing  what becomes of a missing value: "refuse" it, fill in the "mean" so far, or "drop" the row
@@ -83,6 +85,9 @@ def read(
     ['size', 'size is missing', 'town=Bonn', 'town=Ulm']
     """
     _check(block, columns, follow)
+    if is_name(path, format):
+        path, own = find(path).open()
+        target = own if target is None else target
     label, ending = _label(path, target, format)
     if columns is not None and (label in columns or repeated(columns)):
         raise InputError(f"columns must name each feature once and not the target, got {listed(columns)}")
@@ -125,6 +130,12 @@ def open_source(
         if ending in FILES:
             return FILES[ending](path, wanted, kinds)
         return _opener(str(path), ending)(File(path) if follow is None else Growing(path, follow), wanted, kinds)
+
+
+def is_name(path: Any, format: str | None = None) -> bool:
+    """Whether it names data, rather than a file: no such file, no folder in it, no ending."""
+    bare = isinstance(path, str) and format is None and path not in ("", STANDARD_INPUT) and Path(path).name == path
+    return bare and not Path(path).suffix and not Path(path).exists()
 
 
 def _opener(name: str, ending: str) -> OfLines:

@@ -40,7 +40,7 @@ def sampled(source: Source) -> Table:
 
 
 def planned(sample: Table, names: Sequence[str], missing: Missing) -> Encoder:
-    gaps = dict(zip(sample.names, np.isnan(sample.numbers.sum(axis=0)).tolist(), strict=True))
+    gaps = dict(zip(sample.names, np.asarray(np.isnan(sample.numbers).any(axis=0)).tolist(), strict=True))
     return Encoder(tuple(_planned(sample, name, gaps, missing is Missing.MEAN) for name in names), missing)
 
 

@@ -1,0 +1,192 @@
+"""Data by name: files of the folder that ONKEL_DATA names, the sets that come with scikit-learn and River, and generated streams.
+
+    read("elec2"), read("diabetes"), read("TrumpApproval"), read("friedman")
+
+ONKEL_DATA may also be the address of such a folder (https://…), with a manifest.json that tells for each set its name, file, bytes
+and sha256: a set is then downloaded when it is first asked for, its checksum compared, and the copy kept in ~/.cache/onkel-data.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import hashlib
+import importlib.util
+import json
+import os
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from onkel.data import generators
+from onkel.errors import FileError, InputError
+
+FOLDER = "ONKEL_DATA"
+GENERATED_ROWS = 10_000
+SECONDS_TO_ANSWER = 20.0  # of a server
+PIECE = 1 << 16
+SUFFIXES = (".npz", ".csv", ".csv.gz", ".tsv", ".jsonl", ".svm", ".libsvm", ".parquet")
+
+# bundled with scikit-learn, with two classes or a number to predict
+SCIKIT_LEARN = {"breast_cancer": "classification", "diabetes": "regression"}
+GENERATED = {**dict.fromkeys(("smooth", "drifting", "abrupt", "friedman"), "regression"), "rings": "classification"}
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+    origin: str
+    task: str  # "" where nobody wrote it down
+    rows: int | None
+    open: Callable[[], tuple[Any, Any]]  # what `read` takes: a file, a table or an array, and the target
+    remark: str = ""
+
+
+def catalogue() -> Iterator[Named]:
+    """Everything there is, in the order in which names are looked up."""
+    yield from _folder()
+    for name, task in SCIKIT_LEARN.items():
+        yield Named(name, "scikit-learn", task, None, functools.partial(_from_scikit_learn, name))
+    yield from _river()
+    for name, task in GENERATED.items():
+        yield Named(name, "generated", task, GENERATED_ROWS, functools.partial(getattr(generators, name), GENERATED_ROWS))
+
+
+def find(name: str) -> Named:
+    known = []
+    for found in catalogue():
+        if found.name == name:
+            return found
+        known.append(found.name)
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
+    where = "" if os.environ.get(FOLDER) else f" (more with {FOLDER}=folder)"
+    raise FileError(f"{name} does not exist, and no data has this name{where}; {hint}check the path, or see: onkel data")
+
+
+def _folder() -> Iterator[Named]:
+    place = os.environ.get(FOLDER, "")
+    if place.startswith(("http://", "https://")):
+        for entry in _manifest(_downloaded(f"{place.rstrip('/')}/manifest.json", None, None)):
+            link = f"{place.rstrip('/')}/{entry['file']}"
+            fetch = functools.partial(_remote, link, entry["sha256"], entry["bytes"])
+            yield Named(entry["name"], place, _task(entry), entry.get("rows"), fetch, entry.get("order", ""))
+        return
+    if not place or not Path(place).is_dir():
+        return
+    listed = Path(place, "manifest.json")
+    about = {entry["name"]: entry for entry in (_manifest(listed) if listed.is_file() else [])}
+    for path in sorted(Path(place).iterdir()):
+        if path.name.endswith(SUFFIXES):
+            name = path.name.split(".")[0]
+            entry = about.get(name, {})
+            yield Named(name, FOLDER, _task(entry), entry.get("rows"), functools.partial(_local, path), entry.get("order", ""))
+
+
+def _task(entry: dict[str, Any]) -> str:
+    return str(entry.get("task", "")).removeprefix("binary_")
+
+
+def _local(path: Path) -> tuple[Any, Any]:
+    return path, None
+
+
+def _remote(link: str, checksum: str, size: int) -> tuple[Any, Any]:
+    return _downloaded(link, checksum, size), None
+
+
+def _manifest(path: Path) -> list[dict[str, Any]]:
+    try:
+        entries = json.loads(path.read_text())["datasets"]
+        for entry in entries:
+            if not isinstance(entry["name"], str) or Path(entry["file"]).name != entry["file"]:
+                raise ValueError("a name or a file of it is none")
+            entry["sha256"], entry["bytes"] = str(entry["sha256"]), int(entry["bytes"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise FileError(f"{path} is not a manifest of data sets ({error}); write it again") from None
+    return list(entries)
+
+
+def _downloaded(link: str, checksum: str | None, size: int | None) -> Path:
+    """The local copy, fetched first where there is none with this checksum."""
+    import urllib.request  # here: it costs as much as all of this folder
+
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "onkel-data"
+    path = folder / f"{(checksum or hashlib.sha256(link.encode()).hexdigest())[:16]}-{link.rsplit('/', 1)[-1]}"
+    if checksum and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == checksum:
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / f".{secrets.token_hex(8)}.part"
+    try:
+        with urllib.request.urlopen(link, timeout=SECONDS_TO_ANSWER) as answer, partial.open("wb") as file:
+            digest = hashlib.sha256()
+            for done, piece in _pieces(answer):
+                digest.update(piece)
+                file.write(piece)
+                _show(link, done, size)
+        if checksum and digest.hexdigest() != checksum:
+            raise FileError(f"{link}: the checksum of what arrived does not match; try again, or tell whoever keeps it")
+        partial.replace(path)
+    except OSError as error:  # URLError is one
+        if checksum is None and path.is_file():
+            return path  # the manifest of the last time
+        reason = getattr(error, "reason", error)
+        raise FileError(f"cannot download {link} ({reason}); are you offline? Sets that are here already: onkel data") from None
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+def _pieces(answer: Any) -> Iterator[tuple[int, bytes]]:
+    done = 0
+    while piece := answer.read(PIECE):
+        done += len(piece)
+        yield done, piece
+
+
+def _show(link: str, done: int, size: int | None) -> None:
+    if sys.stderr.isatty() and size:
+        print(f"\rdownloading {link.rsplit('/', 1)[-1]}: {done / size:.0%}", end="\n" if done >= size else "", file=sys.stderr)
+
+
+def _from_scikit_learn(name: str) -> tuple[Any, Any]:
+    import pyarrow
+    import sklearn.datasets
+
+    found = getattr(sklearn.datasets, f"load_{name}")()
+    columns = dict(zip(map(str, found.feature_names), found.data.T, strict=True))
+    return pyarrow.table({**columns, "target": found.target}), "target"
+
+
+def _river() -> Iterator[Named]:
+    if importlib.util.find_spec("river") is None:
+        return
+    import river.datasets
+
+    for name in river.datasets.__all__:
+        kind = getattr(river.datasets, name)
+        if not isinstance(kind, type):
+            continue
+        made = kind()
+        task = str(made.task).lower().removeprefix("binary ")
+        if task in ("regression", "classification"):
+            remark = "" if getattr(made, "is_downloaded", True) else "to be downloaded"
+            yield Named(name, "River", task, made.n_samples, functools.partial(_from_river, made), remark)
+
+
+def _from_river(made: Any) -> tuple[Any, Any]:
+    import pyarrow
+
+    try:
+        if not getattr(made, "is_downloaded", True):
+            made.download()
+        rows = [{**x, "target": y} for x, y in made]
+    except OSError as error:  # URLError is one
+        raise FileError(f"River cannot download {type(made).__name__} ({error}); are you offline?") from None
+    try:
+        return pyarrow.Table.from_pylist(rows), "target"
+    except pyarrow.ArrowException as error:
+        raise InputError(f"River's {type(made).__name__} is no table of one kind a column ({error})") from None
