@@ -78,6 +78,8 @@ class CsvSource:
 
     def _quickly(self, data: bytes, line: int) -> Table | None:
         """The table of a piece, or None where the csv module must have a look."""
+        if data.startswith(_BOM):  # inside a file it is part of a cell; pyarrow would drop it
+            return None
         import pyarrow
         import pyarrow.csv as pc
 

@@ -1,0 +1,79 @@
+"""What reading costs beside learning: python bench/reading.py [--check]
+
+A million rows of 20 columns, as csv with six digits and with all of them, against PKAWV on 100 features of the same rows; and the
+largest memory of a process that reads them, above what it has after `import onkel`. One thread for everybody.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from threadpoolctl import threadpool_limits
+from timing import Verdicts, in_turns
+
+import onkel
+
+ROWS, COLUMNS = 1_000_000, 20
+AT_ONCE = 4096
+console = Console(highlight=False, soft_wrap=True)
+
+MEMORY = """
+import resource, sys, onkel
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+rows = sum(len(y) for _, y in onkel.data.read(sys.argv[1], "y"))
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+def write(path: Path, form: str) -> None:
+    rng = np.random.default_rng(0)
+    with path.open("w") as file:
+        file.write(",".join([*(f"x{j}" for j in range(COLUMNS)), "y"]) + "\n")
+        for _ in range(ROWS // 10_000):
+            rows = rng.normal(size=(10_000, COLUMNS + 1)).tolist()
+            file.writelines(",".join([format(value, form) for value in row]) + "\n" for row in rows)
+
+
+def read(path: Path) -> None:
+    for _ in onkel.data.read(path, "y", block=AT_ONCE):
+        pass
+
+
+def learn(X: onkel.data.encoder.Matrix, y: onkel.data.encoder.Vector) -> None:
+    learner = onkel.PKAWV(features=onkel.Fourier(count=50))
+    state = learner.init(COLUMNS)
+    for start in range(0, ROWS, AT_ONCE):
+        learner.learn(state, X[start : start + AT_ONCE], y[start : start + AT_ONCE])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="exit with 1 when a stated ratio is missed")
+    check = parser.parse_args().check
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(ROWS, COLUMNS)), rng.normal(size=ROWS)
+    verdicts = Verdicts()
+    with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
+        short, full = Path(folder, "short.csv"), Path(folder, "full.csv")
+        write(short, ".6g")
+        write(full, "")
+        took = in_turns(3, learn=lambda: learn(X, y), short=lambda: read(short), full=lambda: read(full))
+        for name, path in (("short", short), ("full", full)):
+            size = path.stat().st_size / 1e6
+            console.print(f"{name}.csv: {size:.0f} MB, {1e6 * took[name] / ROWS:.2f} µs a row, {size / took[name]:.0f} MB a second")
+        console.print(f"PKAWV, 100 features: {1e6 * took['learn'] / ROWS:.2f} µs a row\n")
+        verdicts.at_most("time to read six digits over that to learn", took["short"] / took["learn"], 1.0)
+        verdicts.at_most("time to read all digits over that to learn", took["full"] / took["learn"], 1.0)
+        done = subprocess.run([sys.executable, "-c", MEMORY, str(full)], check=True, capture_output=True, text=True)
+        verdicts.at_most("MB above the size after import, while reading", float(done.stdout), 100.0)
+    verdicts.show(check)
+
+
+if __name__ == "__main__":
+    main()
