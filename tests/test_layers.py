@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,7 @@ LAYERS = [
     {"measure"},
     {"persist"},
     {"estimators"},
+    {"_names"},
     {"report"},
     {"cli"},
 ]
@@ -63,6 +67,17 @@ def test_imports_point_downwards() -> None:
         if other not in LEVEL or LEVEL[other] >= LEVEL[part]
     ]
     assert wrong == []
+
+
+def test_names_are_fetched_when_they_are_asked_for() -> None:
+    code = (
+        "import sys, onkel; assert 'numba' not in sys.modules; from onkel import PKAWV, losses; assert 'numba' in sys.modules; "
+        "assert PKAWV is onkel.PKAWV and losses.Hinge is onkel.Hinge and 'PKAWV' in dir(onkel); from onkel import *; Gaussian()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    for name in ("Nothing", "__nothing__", "ast"):
+        with pytest.raises(AttributeError, match=f"module 'onkel' has no attribute '{name}'"):
+            getattr(onkel, name)
 
 
 def test_only_the_command_line_imports_the_whole_package() -> None:
