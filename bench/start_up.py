@@ -1,7 +1,7 @@
 """How long before the first answer: python bench/start_up.py [--check]
 
-Fresh processes, in turns: `import numba` for scale, `import onkel` (which fetches its names when the first is asked for), that first
-name, the command's help, and the first learnt row with the compiled code already on disk and (once) with an empty cache.
+Fresh processes, in turns: `import numba` for scale, `import onkel` (which fetches its names when the first is asked for), that
+first name, the command's help, and the first learnt row with the compiled code already on disk and (once) with an empty cache.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def main() -> None:
         answer=lambda: fresh("-c", FIRST_ANSWER),
     )
     Console(highlight=False, soft_wrap=True).print(
-        f"import numba {took['numba']:.2f} s, import onkel {took['onkel']:.2f} s, its first name {took['name']:.2f} s, onkel --help {took['help']:.2f} s, "
+        f"import numba {took['numba']:.2f} s, import onkel {took['onkel']:.2f} s, its first name {took['name']:.2f} s, "
+        f"onkel --help {took['help']:.2f} s, "
         f"first answer {took['answer']:.2f} s, with an empty cache {cold:.1f} s\n"
     )
     verdicts = Verdicts()

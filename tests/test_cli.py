@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,11 @@ import pytest
 import onkel
 from onkel.cli import main
 from onkel.cli import run as run_module
+from onkel.cli import watch as watch_module
+from onkel.cli.compare import reseeded
+from onkel.cli.model import Model
+from onkel.persist import Extra
+from onkel.state import leaves
 
 pytestmark = pytest.mark.once
 
@@ -97,7 +105,7 @@ def test_two_labels_are_a_classification(
 ) -> None:
     X, y = onkel.data.rings(800, seed=0)
     np.savez(tmp_path / "rings.npz", X=X, y=np.where(y > 0, 1.0, low))
-    found = result(monkeypatch, capsys, tmp_path / "rings.npz", "--learner", "PKAWV(Taylor(degree=4, width=1.0))")
+    found = result(monkeypatch, capsys, tmp_path / "rings.npz", "--raw", "--learner", "PKAWV(Taylor(degree=4, width=1.0))")
     assert found["task"] == "classification"
     assert found["mistakes"] == onkel.prequential(onkel.PKAWV(onkel.Taylor(4, 1.0)), (X, y)).mean("mistakes")
 
@@ -122,8 +130,217 @@ def test_a_late_third_label_is_refused_by_its_row(
 def test_notes_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     X, y = onkel.data.friedman(200, dim=5, seed=0)
     path = write_csv(tmp_path / "large.csv", 1e7 * X, y)
-    assert call(monkeypatch, path, "--target", "price", "--learner", "PKAWV(Identity() + Constant())") == 0
+    assert call(monkeypatch, path, "--target", "price", "--raw", "--learner", "PKAWV(Identity() + Constant())") == 0
     assert "note: features too large" in capsys.readouterr().out.replace("\n", " ")
+
+
+def mixed_row(k: int) -> str:
+    size, town, sold = "" if k % 7 == 2 else k % 50, ["Bonn", "Ulm", "Kiel"][k * k % 3], ["no", "yes"][k % 50 > 24]
+    return f"{size},{town},2026-0{1 + k % 9}-11 {k % 24:02}:00,{sold}\n"
+
+
+MIXED = "size,town,when,sold\n" + "".join(map(mixed_row, range(3000)))
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    (tmp_path / "mixed.csv").write_text(MIXED)
+    return tmp_path / "mixed.csv"
+
+
+def onkel_call(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    """The exit code of `onkel …`."""
+    monkeypatch.setattr(sys, "argv", ["onkel", *map(str, arguments)])
+    try:
+        main()
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+def test_texts_dates_gaps_and_labels_are_learnt_and_predicted(
+    mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "m.onkel"
+    assert call(monkeypatch, mixed, "--target", "sold", "--save", model) == 1
+    assert "line 4, column 'size': the value is missing" in capsys.readouterr().err
+    found = result(monkeypatch, capsys, mixed, "--target", "sold", "--missing", "mean", "--save", model)
+    assert found["task"] == "classification"
+    assert found["mistakes"] < 0.2
+    assert found["notes"] == ["429 missing values of 'size' were filled in"]
+    moved = tmp_path / "moved.csv"  # other columns, another order, no target
+    rows = [line.split(",") for line in MIXED.splitlines()]
+    moved.write_text("\n".join(",".join([row[2], "0" if k else "more", row[0], row[1]]) for k, row in enumerate(rows)))
+    assert onkel_call(monkeypatch, "predict", model, moved) == 0
+    said = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert len(said) == 3000
+    assert np.mean([row["sold"] != line[3] for row, line in zip(said, rows[1:], strict=True)]) < 0.1
+    assert all((float(row["score"]) >= 0.0) == (row["sold"] == "yes") for row in said)
+    assert onkel_call(monkeypatch, "predict", model, mixed, "--json", "--out", tmp_path / "p.jsonl") == 0
+    lines = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
+    assert [line["score"] for line in lines] == [float(row["score"]) for row in said]
+    assert onkel_call(monkeypatch, "predict", model, write_csv(tmp_path / "other.csv", np.ones((3, 2)), np.ones(3))) == 1
+    assert "has no column 'size'" in capsys.readouterr().err
+
+
+def test_a_row_with_a_gap_has_no_prediction_where_such_rows_were_dropped(
+    mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "m.onkel"
+    found = result(monkeypatch, capsys, mixed, "--target", "sold", "--missing", "drop", "--save", model)
+    assert found["rows"] == 2571
+    assert onkel_call(monkeypatch, "predict", model, mixed) == 0
+    captured = capsys.readouterr()
+    said = list(csv.DictReader(captured.out.splitlines()))
+    assert [k for k, row in enumerate(said) if row["sold"] == ""] == [k for k in range(3000) if k % 7 == 2]
+    assert "429 rows have a missing value and no prediction" in captured.err
+
+
+def test_predictions_are_those_of_the_library(
+    prices: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result(monkeypatch, capsys, prices, "--target", "price", "--save", tmp_path / "m.onkel")
+    assert onkel_call(monkeypatch, "predict", tmp_path / "m.onkel", prices) == 0
+    said = [float(row["price"]) for row in csv.DictReader(capsys.readouterr().out.splitlines())]
+    learner, state = onkel.load(tmp_path / "m.onkel")
+    assert said == learner.predict(state, onkel.data.friedman(1500, dim=5, seed=0)[0]).tolist()
+
+
+@pytest.mark.parametrize("learner", ["PKAWV(forgetting=0.99)", "NORMA"])
+def test_a_run_goes_on_as_if_it_had_never_stopped(
+    learner: str, mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, parts = tmp_path / "whole.onkel", tmp_path / "parts.onkel"
+    options = ("--target", "sold", "--missing", "mean", "--learner", learner)
+    result(monkeypatch, capsys, mixed, *options, "--save", whole)
+    monkeypatch.setattr(run_module, "BLOCK", 700)
+    lines = MIXED.splitlines(keepends=True)
+    for rows in (0, 1500, 1500, 3000):  # the file grows between the runs
+        mixed.write_text("".join(lines[: 1 + max(rows, 1500)]))
+        result(monkeypatch, capsys, mixed, *options, "--save", parts, "--resume")
+    _, state = onkel.load(parts)
+    _, expected = onkel.load(whole)
+    for (name, one, _), (_, other, _) in zip(leaves(state), leaves(expected), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9, err_msg=name)
+    assert call(monkeypatch, mixed, "--save", parts, "--resume", "--learner", "FOGD") == 1
+    assert "leave --learner out to go on with it" in capsys.readouterr().err
+    assert call(monkeypatch, mixed, "--save", parts, "--resume", "--target", "town") == 1
+    assert "predicts 'sold', not 'town'" in capsys.readouterr().err
+    mixed.write_text("".join(lines[:100]))
+    assert call(monkeypatch, mixed, "--save", parts, "--resume") == 1
+    assert "has 99 rows, but 3,000 were learnt from it; is it another file?" in capsys.readouterr().err
+
+
+def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on(
+    mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run_module, "BLOCK", 500)
+    learn, calls = Model.learn, []
+
+    def interrupted(self: Model, X: Any, y: Any) -> Any:
+        calls.append(len(y))
+        if len(calls) == 4:  # the first is the warm-up
+            signal.raise_signal(signal.SIGINT)
+        return learn(self, X, y)
+
+    monkeypatch.setattr(Model, "learn", interrupted)
+    options = ("--target", "sold", "--missing", "mean", "--save", tmp_path / "m.onkel")
+    assert call(monkeypatch, mixed, *options) == 130
+    said = capsys.readouterr().err
+    assert "stopped after 1,500 rows" in said
+    assert said.strip().endswith(f"--save {tmp_path / 'm.onkel'} --resume")
+    assert Model.load(tmp_path / "m.onkel").rows == 1500
+    monkeypatch.setattr(Model, "learn", learn)
+    found = result(monkeypatch, capsys, mixed, *options, "--resume")
+    assert found["rows"] == 3000
+    whole = result(monkeypatch, capsys, mixed, *options[:-1], tmp_path / "whole.onkel")
+    assert (tmp_path / "whole.onkel").read_bytes() == (tmp_path / "m.onkel").read_bytes()
+    assert whole["mistakes"] == found["mistakes"]
+
+
+def test_a_growing_file_is_followed(mixed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = MIXED.splitlines(keepends=True)
+    mixed.write_text("".join(lines[:1000]))
+
+    def write() -> None:
+        with mixed.open("a") as file:
+            file.writelines(lines[1000:])
+
+    threading.Timer(0.2, write).start()
+    found = result(monkeypatch, capsys, mixed, "--target", "sold", "--missing", "drop", "--follow", "--idle", "2")
+    assert found["rows"] == 2571
+
+
+def test_learners_are_compared_on_the_same_rows(
+    prices: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("compare", prices, "PKAWV(Identity() + Constant())", "PKAWV", "--target", "price", "--seeds", 3)
+    assert onkel_call(monkeypatch, *arguments, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(row["learner"], row["runs"]) for row in found["learners"]] == [("PKAWV(Identity() + Constant())", 1), ("PKAWV", 3)]
+    assert len(set(found["learners"][1]["square"])) == 3  # seeds differ
+    assert found["learners"][0]["square"] == [
+        result(monkeypatch, capsys, prices, "--target", "price", "--learner", arguments[2])["square"]
+    ]
+    assert onkel_call(monkeypatch, *arguments, "--shuffle") == 0
+    assert "±" in capsys.readouterr().out
+    for wrong, message in {
+        ("compare", prices, "PKAWV", "PKAWV", "--target", "price"): "named twice",
+        ("compare", prices, "--target", "price"): "name the learners to compare",
+        ("compare", prices, "Perceptron", "--target", "price"): "learns classification, but this is regression",
+        ("compare", prices, "PKAWV", "--target", "price", "--seeds", 0): "--seeds must be at least 1",
+    }.items():
+        assert onkel_call(monkeypatch, *wrong) == 1
+        assert message in capsys.readouterr().err
+
+
+def test_seeds_are_found_wherever_they_are() -> None:
+    learner = onkel.PKAWV(features=(onkel.Standardize(), onkel.Fourier(count=3, seed=5) + onkel.Identity()))
+    assert reseeded(learner, 2) == onkel.PKAWV(features=(onkel.Standardize(), onkel.Fourier(count=3, seed=7) + onkel.Identity()))
+    assert reseeded(onkel.RBP(seed=1), 2) == onkel.RBP(seed=3)
+    kernel = onkel.Gaussian() + onkel.Linear() * onkel.Gaussian(2.0)
+    assert reseeded(onkel.NORMA(kernel=kernel), 2) == onkel.NORMA(kernel=kernel)
+    for name in onkel.learners.__all__:
+        assert reseeded(getattr(onkel, name)(), 0) == getattr(onkel, name)()
+
+
+def test_the_learners_are_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert onkel_call(monkeypatch, "learners", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert list(rows) == onkel.learners.__all__
+    for name, row in rows.items():
+        assert row["a row costs"].startswith("O("), name
+        assert re.search(r"(19|20)\d\d$", row["paper"]), name
+        assert row["memory"] == ("fixed" if getattr(onkel, name).bounded else "grows")
+    assert rows["PKAWV"]["paper"] == "Jézéquel et al. 2019"
+    assert onkel_call(monkeypatch, "learners") == 0
+    assert "PKAWVNystroem" in capsys.readouterr().out
+
+
+def test_data_is_listed_and_described(mixed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert onkel_call(monkeypatch, "data", "--json") == 0
+    assert {"friedman", "diabetes"} <= {row["name"] for row in json.loads(capsys.readouterr().out)}
+    assert onkel_call(monkeypatch, "data") == 0
+    assert "onkel run NAME" in capsys.readouterr().out
+    assert onkel_call(monkeypatch, "data", mixed, "--json") == 0
+    found = json.loads(capsys.readouterr().out)["columns"]
+    assert {name: column["kind"] for name, column in found.items()} == {
+        "size": "a number", "town": "text", "when": "a date", "sold": "text",
+    }  # fmt: skip
+    assert onkel_call(monkeypatch, "data", "diabetes") == 0
+    assert "bmi" in capsys.readouterr().out
+
+
+def test_a_model_saved_from_python_says_so(
+    mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    learner = onkel.PKAWV()
+    onkel.save(tmp_path / "m.onkel", learner, learner.init(3))
+    assert onkel_call(monkeypatch, "predict", tmp_path / "m.onkel", mixed) == 1
+    assert "it was saved from Python; use onkel.load there" in capsys.readouterr().err
+    onkel.save(tmp_path / "m.onkel", learner, learner.init(3), Extra({"run": {"encoder": 3}}, {}))
+    assert onkel_call(monkeypatch, "predict", tmp_path / "m.onkel", mixed) == 1
+    assert "cannot load" in capsys.readouterr().err
 
 
 WRONG = [
@@ -141,6 +358,11 @@ WRONG = [
     (["prices.txt", "--target", "price"], r"cannot tell the format"),
     (["text.csv", "--target", "y"], r"text\.csv.*line 3.*'a'"),
     (["empty.csv", "--target", "y"], r"empty"),
+    (["prices.csv", "--target", "price", "--resume"], r"say which: --save model\.onkel --resume"),
+    (["prices.csv", "--target", "price", "--idle", "3"], r"it goes with --follow"),
+    (["prices.csv", "--target", "price", "--learner", "Perceptron"], r"learns classification, but this is regression"),
+    (["prices.csv", "--target", "price", "--labels", "a"], r"--labels takes two labels"),
+    (["nonsense", "--target", "price"], r"nonsense does not exist, and no data has this name"),
 ]
 
 
@@ -161,13 +383,13 @@ def test_one_clear_line_when_something_is_wrong(
     assert captured.out == ""
     assert captured.err.startswith("onkel: ")
     assert captured.err.count("\n") == 1
-    assert __import__("re").search(message, captured.err)
+    assert re.search(message, captured.err)
 
 
 def test_progress_in_a_pipe_is_plain_lines(
     prices: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(run_module, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(watch_module, "SECONDS_BETWEEN_LINES", 0.0)
     assert call(monkeypatch, prices, "--target", "price", "--json") == 0
     captured = capsys.readouterr()
     assert "1,500 rows, " in captured.err
@@ -175,15 +397,18 @@ def test_progress_in_a_pipe_is_plain_lines(
     assert json.loads(captured.out)["rows"] == 1500
 
 
-def test_ctrl_c_ends_with_130(prices: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(run_module, "prequential", interrupted)
-    assert call(monkeypatch, prices, "--target", "price") == 130
-    assert "stopped" in capsys.readouterr().err
-
-
 def test_help_has_examples(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(monkeypatch, "--help") == 0
-    assert "onkel run prices.csv --target price" in capsys.readouterr().out
+    for command, example in {
+        "run": "onkel run prices.csv --target price",
+        "compare": "onkel compare rings FORKS NOGD Projectron --seeds 20",
+        "predict": "onkel predict model.onkel new.csv",
+        "data": "onkel data prices.csv",
+    }.items():
+        monkeypatch.setattr(sys, "argv", ["onkel", command, "--help"])
+        with pytest.raises(SystemExit):
+            main()
+        assert example in " ".join(capsys.readouterr().out.split())
+    monkeypatch.setattr(sys, "argv", ["onkel", "--help"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "onkel run prices.csv --target price" in " ".join(capsys.readouterr().out.split())

@@ -1,4 +1,4 @@
-"""kill -9 while a model is being saved: what is on disk afterwards is a whole model, the old one or the new one."""
+"""kill -9: what is on disk afterwards is a whole model, the old one or the new one, and a run goes on from it to the same end."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import onkel
+from onkel.cli.model import Model
 
 SAVER = """
 import sys, numpy as np, onkel
@@ -46,3 +47,33 @@ def test_a_killed_save_leaves_a_whole_model(tmp_path: Path) -> None:
         assert again.ridge.coef.tobytes() == state.ridge.coef.tobytes()
         rows.append(state.ridge.rows)
     assert len(set(rows)) > 10  # the kills fell at different moments
+
+
+@pytest.mark.long
+def test_a_killed_run_ends_as_if_it_had_never_stopped(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X, y = onkel.data.smooth(400_000, dim=3, seed=0)
+    towns = np.array(["Bonn", "Ulm", "Kiel", ""])[rng.integers(4, size=len(y))]
+    with (tmp_path / "t.csv").open("w") as file:
+        file.write("a,b,c,town,y\n")
+        file.writelines(f"{a:.6g},{b:.6g},{c:.6g},{town},{label:.6g}\n" for (a, b, c), town, label in zip(X, towns, y, strict=True))
+    options = ["--target", "y", "--missing", "mean", "--every", "0", "--json", "--learner", "PKAWV(forgetting=0.9999)"]
+    command = [sys.executable, "-c", "from onkel.cli import main; main()", "run", str(tmp_path / "t.csv"), *options]
+    whole, parts = tmp_path / "whole.onkel", tmp_path / "parts.onkel"
+    subprocess.run([*command, "--save", str(whole)], check=True, stdout=subprocess.DEVNULL)
+    kills, lengths = 0, []
+    while kills < 20:
+        if parts.exists() and Model.load(parts).rows == len(y):
+            assert parts.read_bytes() == whole.read_bytes()
+            parts.unlink()  # it got to its end: begin again
+        with subprocess.Popen([*command, "--save", str(parts), "--resume"], stdout=subprocess.DEVNULL) as run:
+            try:
+                run.wait(timeout=1.5 + 3.0 * rng.random())
+            except subprocess.TimeoutExpired:
+                run.send_signal(signal.SIGKILL)
+                kills += 1
+                lengths.append(Model.load(parts).rows if parts.exists() else 0)
+    subprocess.run([*command, "--save", str(parts), "--resume"], check=True, stdout=subprocess.DEVNULL)
+    assert parts.read_bytes() == whole.read_bytes()
+    print(f"rows learnt at the kills: {lengths}")
+    assert len(set(lengths)) > 5  # they fell at different moments

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -18,3 +19,6 @@ def main() -> None:
     except KeyboardInterrupt:
         print("onkel: stopped", file=sys.stderr)
         sys.exit(130)
+    except BrokenPipeError:  # whoever reads our output has enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

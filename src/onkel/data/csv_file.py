@@ -51,6 +51,7 @@ class CsvSource:
     header: tuple[str, ...]
     separator: str
     kinds: Mapping[str, Kind]
+    about: int | None = None  # rows, by the size of the file and the length of its first lines
     rows: int | None = None
 
     @property
@@ -192,7 +193,8 @@ def open_csv(source: Input, wanted: Sequence[str] | None, kinds: Mapping[str, Ki
     whole = [record.fields for record in sample if len(record.fields) == len(known)]
     column = {name: j for j, name in enumerate(known)}
     found = {name: kinds.get(name) or kind_of(fields[column[name]] for fields in whole) for name in names}
-    return CsvSource(source, tuple(known), separator, found)
+    length = sum(len(separator.join(record.fields)) + 1 for record in sample) / len(sample)
+    return CsvSource(source, tuple(known), separator, found, None if source.size is None else round(source.size / length))
 
 
 def _separator(source: Input, separators: str) -> str:

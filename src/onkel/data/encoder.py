@@ -28,6 +28,8 @@ from onkel._validate import flag, whole
 from onkel.data.table import Dates, Kind, Table, Texts
 from onkel.errors import InputError
 
+__all__ = ["Cyclic", "Encoder", "Hashed", "Number", "OneHot"]
+
 Mask = NDArray[np.bool_]
 
 LARGEST_ROOM = 1 << 16

@@ -19,7 +19,7 @@ from onkel.data import libsvm_file
 from onkel.data.arrow_table import open_arrow, open_frame, open_parquet
 from onkel.data.columns import choose, declared, listed, repeated
 from onkel.data.csv_file import open_csv
-from onkel.data.encoder import Missing, policy
+from onkel.data.encoder import Encoder, Missing, policy
 from onkel.data.input import File, Growing, Input, check_file, reading, standard_input
 from onkel.data.jsonl_file import open_jsonl
 from onkel.data.libsvm_file import open_libsvm
@@ -29,7 +29,7 @@ from onkel.data.npz_file import open_npz
 from onkel.data.plan import planned, sampled
 from onkel.data.stream import Stream
 from onkel.data.table import Kind, Source
-from onkel.data.target import Label, Signs, Target, Value, two_labels
+from onkel.data.target import Label, Signs, Target, Unlabelled, Value, two_labels
 from onkel.errors import FileError, InputError
 
 STANDARD_INPUT = "-"
@@ -103,6 +103,22 @@ def read(
     sample = sampled(source)
     encoder = planned(sample, names, policy(missing))
     return Stream(source, _target(source, label, labels, sample), encoder, int(block), sample)
+
+
+def read_again(
+    path: str, encoder: Encoder, target: Target | None, block: int = 4096, follow: float | None = None, format: str | None = None
+) -> Stream:
+    """The same columns of the same or of another file, encoded as they were before; without a target there is no y to read."""
+    if is_name(path, format):
+        path = find(path).open()[0]
+    names = [column.name for column in encoder.columns]
+    kinds = {column.name: column.kind for column in encoder.columns}
+    if target is not None:
+        names.append(target.name)
+        kinds[target.name] = Kind.TEXT if isinstance(target, Signs) and isinstance(target.low, str) else Kind.NUMBER
+    ending = ending_of(path, format) if isinstance(path, str | os.PathLike) else ""
+    source = open_source(path, ending, names, kinds, None, None if target is None else target.name, follow)
+    return Stream(source, target or Unlabelled(), encoder, block, sampled(source))
 
 
 def open_source(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -83,7 +84,8 @@ def open_libsvm(source: Input, wanted: Sequence[str] | None, kinds: Mapping[str,
         raise InputError(
             f"{source.name}: a libsvm file holds numbers only, but {next(iter(kinds))!r} was declared as text or dates"
         )
-    lowest, highest, rows = 1, 0, 0
+    asked = [int(name[1:]) for name in wanted or () if re.fullmatch(r"x\d{1,7}", name)]  # they are 0 where no row names them
+    lowest, highest, rows = min([1, *asked]), max([0, *asked]), 0
     with reading(source.name), closing(source.chunks(sample=True)) as chunks:
         for first, lines in whole_lines(source.name, chunks):
             for row in _rows(source.name, first, lines):

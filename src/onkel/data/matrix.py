@@ -50,8 +50,8 @@ class Matrix:
 
 
 def open_matrix(X: Any, y: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> Matrix:
-    if kinds:
-        raise InputError(f"X holds numbers only, but {next(iter(kinds))!r} was declared as text or dates")
+    if declared := [name for name, kind in kinds.items() if kind is not Kind.NUMBER]:
+        raise InputError(f"X holds numbers only, but {declared[0]!r} was declared as text or dates")
     if X.ndim != 2 or (X.dtype.kind not in "biuf"):
         raise InputError(f"X must be a matrix of numbers, got shape {X.shape} of {X.dtype}")
     if X.shape[0] == 0:

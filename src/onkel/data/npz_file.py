@@ -101,7 +101,7 @@ def open_npz(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]
         if shape[1] * 8 > BYTES_AT_ONCE:
             raise InputError(f"{path}: a row of {shape[1]} columns takes {shape[1] * 8 / 1e9:.1f} GB; choose fewer columns")
         known = _feature_names(path, archive, shape[1]) if "feature_names" in held else [f"x{j}" for j in range(shape[1])]
-    if declared := list(kinds):
+    if declared := [name for name, kind in kinds.items() if kind is not Kind.NUMBER]:
         raise InputError(f"{path} holds numbers only, but {declared[0]!r} was declared as text or dates")
     names = choose(str(path), [*known, label], wanted)
     return NpzSource(path, label, {name: j for j, name in enumerate(known)}, names, shape)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onkel._types import Matrix, Vector
 from onkel.data.encoder import Encoder, Missing, State
@@ -57,6 +58,10 @@ class Stream:
         """Of the source; None where only reading would tell."""
         return self.source.rows
 
+    def about(self) -> int | None:
+        """About how many rows there are, where that can be told from the size of the file."""
+        return getattr(self.source, "about", None)
+
     def notes(self) -> list[str]:
         """What a person should know of the rows so far, one sentence each."""
         return [*self.source.notes(), *self.encoder.notes(self.state)]
@@ -75,6 +80,11 @@ class Stream:
             start = end
         if start < rows:
             raise InputError(f"{self.name} has {start:,} rows, but {rows:,} were learnt from it; is it another file?")
+
+    def to_predict(self, state: State) -> Iterator[tuple[Matrix, NDArray[np.bool_]]]:
+        """X of each block, by an encoder that learns nothing more, and which rows it has."""
+        for table in recut(self.source.tables(), self.block):
+            yield self.encoder.predict(state, table)
 
     def _encode(self, table: Table) -> Block:
         y = self.target.encode(table) if len(table) else np.empty(0)

@@ -11,6 +11,8 @@ from onkel.data.columns import SAMPLE_ROWS, listed
 from onkel.data.table import Table
 from onkel.errors import InputError
 
+__all__ = ["Signs", "Value"]
+
 Label = str | float
 
 
@@ -58,7 +60,17 @@ class Signs:
         return 1.0 if label == self.high else -1.0 if label == self.low else 0.0
 
 
-Target = Value | Signs
+@dataclass(frozen=True)
+class Unlabelled:
+    """There is none: y is 0 everywhere."""
+
+    name: str = ""
+
+    def encode(self, table: Table) -> Vector:
+        return np.zeros(len(table))
+
+
+Target = Value | Signs | Unlabelled
 
 
 def two_labels(sample: Table, name: str) -> tuple[Label, Label] | None:

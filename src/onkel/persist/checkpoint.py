@@ -1,4 +1,5 @@
-"""One `.onkel` file: a zip of `onkel.json` (format, learner, numbers), one `.npy` per array, and a list of SHA-256 sums.
+"""One `.onkel` file: a zip of `onkel.json` (format, learner, numbers), one `.npy` per array, and a list of SHA-256 sums; and, where
+somebody has more to keep with a model (the command line: how its inputs are encoded), `more.json`.
 
 Written under a temporary name, flushed to the disk, renamed: a reader sees the old file or the new one. Reading trusts nothing:
 sizes are checked before memory is taken, sums before bytes are used, names, types and shapes against a fresh state of the same
@@ -31,7 +32,7 @@ from onkel.state import FIXED, GROWING, Mark, filled, leaves, nbytes
 
 FORMAT = 1
 HEADER, SUMS = "onkel.json", "SHA256SUMS"
-EXTRA = "estimator/"  # the entries that an estimator has added
+EXTRA = "more/"  # the entries that are none of the learner's
 LARGEST_COUNT = 2**62  # of rows and the like
 LARGEST_JSON = 1_000_000  # bytes, and ten times those of the arrays: a basis has its Gram matrix there
 LARGEST_ARRAY_HEADER = 5_000  # characters
@@ -40,7 +41,7 @@ FIXED_TOLERANCE = 1e-9  # of a table that the config determines, relative to its
 
 @dataclass
 class Extra:
-    """What an estimator keeps besides its learner's state: plain values, and arrays of bools or finite numbers."""
+    """What an estimator, or a run, keeps besides its learner's state: plain values, and arrays of bools or finite numbers."""
 
     about: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
@@ -48,6 +49,8 @@ class Extra:
 
 def save(path: str | os.PathLike[str], learner: Any, state: Any, extra: Extra | None = None) -> None:
     """Write learner and state to one file. The old file, if any, stays whole until the new one is.
+
+    What is `extra` is kept beside them, for `read`.
 
     >>> import tempfile, pathlib
     >>> learner = onkel.PKAWV(features=onkel.Taylor(degree=2))
@@ -98,7 +101,7 @@ def read(
     kernels: dict[str, Callable[..., Any]] | None = None,
     bases: dict[str, Callable[..., Any]] | None = None,
 ) -> tuple[Any, Any, Extra | None]:
-    """`load`, and what an estimator has added."""
+    """`load`, and what else was saved."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise FileError("it is a folder or a device, not a file")
@@ -139,7 +142,7 @@ def _write(file: Any, learner: Any, state: Any, extra: Extra | None = None) -> N
             numbers[name] = value
     header = {"format": FORMAT, "onkel": version("onkel"), "learner": to_json(learner), "numbers": numbers}
     if extra is not None:
-        header["estimator"] = extra.about
+        header["more"] = extra.about
         entries |= {f"{EXTRA}{name}.npy": _npy(array) for name, array in extra.arrays.items()}
     entries[HEADER] = json.dumps(header, indent=1, allow_nan=False).encode()
     entries[SUMS] = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in entries.items()).encode()
@@ -205,17 +208,17 @@ def _state(learner: Any, header: dict[str, Any], entries: dict[str, bytes]) -> A
 
 
 def _extra(header: dict[str, Any], entries: dict[str, bytes]) -> Extra | None:
-    """What an estimator has added, taken out of the entries."""
-    if "estimator" not in header:
+    """What is none of the learner's, taken out of the entries."""
+    if "more" not in header:
         return None
     arrays = {}
     for name in [name for name in entries if name.startswith(EXTRA)]:
         data = entries.pop(name)
         shape, by_column, dtype, start = _array_header(name, data)
         if dtype.kind not in "bif":
-            raise FileError(f"{name} is {dtype}, which no estimator keeps")
+            raise FileError(f"{name} is {dtype}, which nobody keeps")
         arrays[name[len(EXTRA) : -len(".npy")]] = _values(name, data[start:], dtype, shape, by_column)
-    return Extra(header["estimator"], arrays)
+    return Extra(header["more"], arrays)
 
 
 def _number(name: str, value: Any, model: int | float) -> Any:

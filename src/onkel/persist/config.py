@@ -15,7 +15,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from onkel import combine, dictionary, features, kernels, learners, losses
+from onkel import combine, data, dictionary, features, kernels, learners, losses
 from onkel._validate import function_name
 from onkel.errors import InputError
 
@@ -33,7 +33,7 @@ _JOIN: dict[str, dict[type, Callable[[tuple[Any, ...]], Any]]] = {
 @functools.cache
 def classes() -> dict[str, type]:
     """Every config class by its public name."""
-    modules = (kernels, losses, dictionary, features, features.mercer, learners, combine)
+    modules = (kernels, losses, dictionary, features, features.mercer, learners, combine, data.encoder, data.target)
     named: dict[str, type] = {name: getattr(module, name) for module in modules for name in module.__all__}
     return {name: kind for name, kind in named.items() if dataclasses.is_dataclass(kind) and kind not in _JOINED}
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
+from rich.console import Console
 from rich.table import Table
 
 from onkel.measure import Trace
@@ -22,6 +24,29 @@ def results(traces: Mapping[str, Trace], references: Mapping[str, Mapping[str, f
         table.add_row(name, *errors, f"{summary['microseconds_per_row']:.1f}", memory(trace.nbytes))
     for name, means in (references or {}).items():
         table.add_row(name, *[number(metric, means[metric]) for metric in metrics], "", "", style="dim")
+    return table
+
+
+Cells = Mapping[str, Mapping[str, str]]  # name -> heading -> what stands there
+WIDE = 200  # characters of a line where nobody's terminal limits it
+
+
+def console() -> Console:
+    """For results: as wide as the terminal, or wide enough in a pipe."""
+    return Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDE)
+
+
+def lines(rows: Cells, dim: Cells | None = None, heading: str = "learner") -> Table:
+    """One line a name, the cells under their headings; the `dim` ones last, greyed."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    headings = list(dict.fromkeys(key for cells in rows.values() for key in cells))
+    table.add_column(heading, no_wrap=True)
+    for key in headings:
+        digits = all(cells.get(key, "")[:1] in "0123456789-" for cells in rows.values())
+        table.add_column(key, justify="right" if digits else "left", overflow="fold")
+    for style, part in (("", rows), ("dim", dim or {})):
+        for name, cells in part.items():
+            table.add_row(name, *(cells.get(key, "") for key in headings), style=style)
     return table
 
 

@@ -1,0 +1,61 @@
+"""Progress on the error stream: a bar where a person watches, a plain line every few seconds in a pipe or a log."""
+
+from __future__ import annotations
+
+import signal
+import time
+from types import FrameType, TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+class Watch:
+    def __init__(self, rows: int | None, done: int = 0) -> None:
+        self.console = Console(stderr=True, highlight=False)
+        shape = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
+        self.bar = Progress(*shape, console=self.console, transient=True, disable=not self.console.is_terminal)
+        self.task = self.bar.add_task("reading", total=rows, completed=done)
+        self.rows, self.first = rows, done
+        self.began = self.said = time.monotonic()
+
+    def __enter__(self) -> Watch:
+        self.bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.bar.stop()
+
+    def show(self, rows: int, errors: dict[str, float]) -> None:
+        now = time.monotonic()
+        rate = (rows - self.first) / max(now - self.began, 1e-9)
+        error = "".join(f", {name} {value:.4g}" for name, value in list(errors.items())[:1])
+        line = f"{rows:,} rows, {rate:,.0f} a second{error}"
+        self.bar.update(self.task, completed=rows, description=line)
+        if not self.console.is_terminal and now - self.said >= SECONDS_BETWEEN_LINES:
+            self.said = now
+            left = f", about {max(0.0, (self.rows - rows) / rate):,.0f} s left" if self.rows and rate else ""
+            self.console.print(line + left)
+
+
+class CtrlC:
+    """The first Ctrl-C asks to stop between two blocks, where a state can be saved; the second stops at once."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self.before: Any = None
+
+    def __enter__(self) -> CtrlC:
+        self.before = signal.signal(signal.SIGINT, self._press)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self.before)
+
+    def _press(self, number: int, frame: FrameType | None) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
