@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 import onkel
 from onkel import PKAWV, Basis, Constant, FileError, Fourier, Identity, Standardize, Taylor
 from onkel.features import Chain
-from onkel.persist import checkpoint
+from onkel.persist import checkpoint, load_more
 from tests.laws.cases import bits
 
 pytestmark = pytest.mark.once
@@ -1006,3 +1006,20 @@ def test_arguments_in_the_wrong_order_are_said_to_be(path: Path) -> None:
     learner = PKAWV(Identity())
     with pytest.raises(onkel.InputError, match=r"save\(path, learner, state\) was given State and PKAWV"):
         onkel.save(path, taught(learner), learner)
+
+
+def test_more_is_kept_beside_a_model(tmp_path: Path) -> None:
+    learner = onkel.PKAWV()
+    path = tmp_path / "m.onkel"
+    onkel.save(path, learner, learner.init(2))
+    assert load_more(path) is None
+    onkel.save(path, learner, learner.init(2), {"columns": ["ä", 1.1]})
+    assert load_more(path) == {"columns": ["ä", 1.1]}
+    assert onkel.load(path)[0] == learner
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"1.1", b"1.2"))
+    with pytest.raises(onkel.FileError, match=r"cannot load .*(checksum|CRC)"):
+        load_more(path)
+    onkel.save(path, learner, learner.init(2), "x" * 2_000_000)
+    with pytest.raises(onkel.FileError, match=r"its more\.json is too large"):
+        load_more(path)

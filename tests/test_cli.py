@@ -78,6 +78,7 @@ def test_json_agrees_with_the_library(prices: Path, monkeypatch: pytest.MonkeyPa
     assert onkel.parse(found["learner"]) == onkel.parse(text)
     guess = np.concatenate([[0.0], np.cumsum(y)[:-1] / np.arange(1, 1500)])
     assert found["running_mean"]["square"] == pytest.approx(float(np.mean((guess - y) ** 2)), rel=1e-9)
+    assert found["last_label"]["square"] == pytest.approx(float(np.mean((np.concatenate([[0.0], y[:-1]]) - y) ** 2)), rel=1e-9)
 
 
 def test_save_writes_a_model_that_goes_on(

@@ -15,7 +15,7 @@ from onkel import data, features
 from onkel._jit import seconds_compiling
 from onkel._types import Matrix, Vector
 from onkel.cli.model import Model, read_learner
-from onkel.cli.run import BLOCK, Inputs, task_of
+from onkel.cli.run import BLOCK, Inputs, references, task_of
 from onkel.cli.watch import CtrlC, Watch
 from onkel.errors import InputError
 from onkel.report.tables import console, lines, memory, number
@@ -50,7 +50,10 @@ def compare_file(inputs: Inputs, texts: Sequence[str], seeds: int, shuffle: bool
             for X, y in stream if whole is None else _shuffled(*whole, order, BLOCK):
                 if stop.pressed:
                     raise KeyboardInterrupt
-                _learn(running, X, y, done == 0)
+                if done == 0:
+                    _warm_up(contenders, X, y)
+                    watch.begin(0)
+                _learn(running, X, y)
                 done += len(y)
                 watch.show(done, running[0][1].tally.means())
     if not done:
@@ -66,10 +69,13 @@ def _models(one: Contender, stream: data.Stream, seeds: int, order: int, shuffle
         yield one.models[-1]
 
 
-def _learn(running: list[tuple[Contender, Model]], X: Matrix, y: Vector, first: bool) -> None:
+def _warm_up(contenders: list[Contender], X: Matrix, y: Vector) -> None:
+    for one in contenders if len(y) else ():
+        one.models[0].warm_up(X, y)
+
+
+def _learn(running: list[tuple[Contender, Model]], X: Matrix, y: Vector) -> None:
     for one, model in running if len(y) else ():
-        if first and model is one.models[0]:
-            model.warm_up(X, y)
         began = time.perf_counter() - seconds_compiling()
         model.learn(X, y)
         one.seconds += time.perf_counter() - seconds_compiling() - began
@@ -108,10 +114,10 @@ def _is_random(learner: Any) -> bool:
 def _show(contenders: list[Contender], stream: data.Stream, as_json: bool) -> None:
     first = contenders[0].models[0]
     rows = [_summary(one) for one in contenders]
-    reference = first.tally.reference_means()
     if as_json:
+        known = {name.replace(" ", "_"): means for name, means in first.tally.references().items()}
         about = {"file": stream.name, "target": first.target.name, "task": first.task, "rows": first.tally.rows}
-        print(json.dumps({**about, "learners": rows, "running_mean": reference, "notes": stream.notes()}))
+        print(json.dumps({**about, "learners": rows, **known, "notes": stream.notes()}))
         return
     page = console()
     page.print(f"{stream.name}: {first.tally.rows:,} rows, {len(stream.names)} inputs, {first.task} of {first.target.name}")
@@ -122,7 +128,7 @@ def _show(contenders: list[Contender], stream: data.Stream, as_json: bool) -> No
         name = f"[bold]{row['learner']}[/]" if row is best else row["learner"]
         cost = {"µs a row": f"{row['microseconds_per_row']:.1f}", "memory": memory(row["bytes"])}
         shown[name] = {**errors, "runs": str(row["runs"]), **cost}
-    page.print(lines(shown, {"the running mean": {metric: number(metric, value) for metric, value in reference.items()}}))
+    page.print(lines(shown, references(first)))
     for note in stream.notes():
         page.print(f"note: {note}", style="yellow", markup=False)
 

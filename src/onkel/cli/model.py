@@ -55,26 +55,32 @@ def scales_itself(learner: Any) -> bool:
 
 @dataclass
 class Tally:
-    """Sums over the rows so far: of each metric, for the learner and for the mean of the labels before each row."""
+    """Sums of each metric over the rows so far: of the learner, and of two guesses that know only the labels before each row."""
 
     rows: int = 0
     sums: dict[str, float] = field(default_factory=dict)
-    reference: dict[str, float] = field(default_factory=dict)
-    labels: float = 0.0
+    running_mean: dict[str, float] = field(default_factory=dict)
+    last_label: dict[str, float] = field(default_factory=dict)
+    labels: float = 0.0  # their sum
+    last: float = 0.0
 
     def add(self, metrics: dict[str, Metric], scores: Vector, y: Vector) -> None:
         sums = np.cumsum(np.concatenate([[self.labels], y]))
-        guess = sums[:-1] / np.maximum(self.rows + np.arange(len(y)), 1)
+        mean = sums[:-1] / np.maximum(self.rows + np.arange(len(y)), 1)
+        last = np.concatenate([[self.last], y[:-1]])
         for name, metric in metrics.items():
-            self.sums[name] = self.sums.get(name, 0.0) + float(np.sum(metric(scores, y)))
-            self.reference[name] = self.reference.get(name, 0.0) + float(np.sum(metric(guess, y)))
-        self.labels, self.rows = float(sums[-1]), self.rows + len(y)
+            for total, guess in ((self.sums, scores), (self.running_mean, mean), (self.last_label, last)):
+                total[name] = total.get(name, 0.0) + float(np.sum(metric(guess, y)))
+        self.labels, self.last, self.rows = float(sums[-1]), float(y[-1]), self.rows + len(y)
 
     def means(self) -> dict[str, float]:
-        return {name: total / max(1, self.rows) for name, total in self.sums.items()}
+        return self._over_rows(self.sums)
 
-    def reference_means(self) -> dict[str, float]:
-        return {name: total / max(1, self.rows) for name, total in self.reference.items()}
+    def references(self) -> dict[str, dict[str, float]]:
+        return {"running mean": self._over_rows(self.running_mean), "last label": self._over_rows(self.last_label)}
+
+    def _over_rows(self, sums: dict[str, float]) -> dict[str, float]:
+        return {name: total / max(1, self.rows) for name, total in sums.items()}
 
 
 @dataclass

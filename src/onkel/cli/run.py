@@ -123,6 +123,7 @@ def _learn(
     for X, y in stream.after(model.rows, model.encoded):
         if len(y) and not warm:
             model.warm_up(X, y)
+            watch.begin(model.rows)
             warm = True
         began = time.perf_counter() - seconds_compiling()
         scores = model.learn(X, y) if len(y) else y
@@ -191,7 +192,7 @@ def _result(model: Model, stream: data.Stream, each: float, outputs: Outputs) ->
         "inputs": len(stream.names),
         "columns": model.encoder.width,
         **model.tally.means(),
-        "running_mean": model.tally.reference_means(),
+        **{name.replace(" ", "_"): means for name, means in model.tally.references().items()},
         "microseconds_per_row": each,
         "bytes": nbytes(model.state),
         "notes": [*stream.notes(), *model.notes()],
@@ -204,10 +205,8 @@ def _print(model: Model, stream: data.Stream, each: float, outputs: Outputs) -> 
     wide = "" if model.encoder.width == len(stream.names) else f" in {model.encoder.width} columns"
     made = f"{len(stream.names)} inputs{wide}, {model.task} of {model.target.name}"
     page.print(f"{Path(stream.name).name}: {model.tally.rows:,} rows, {made}")
-    own = {name: number(name, value) for name, value in model.tally.means().items()}
-    reference = {name: number(name, value) for name, value in model.tally.reference_means().items()}
     cost = {"µs a row": f"{each:.1f}", "memory": memory(nbytes(model.state))}
-    page.print(lines({type(model.learner).__name__: {**own, **cost}}, {"the running mean": reference}))
+    page.print(lines({type(model.learner).__name__: {**shown(model.tally.means()), **cost}}, references(model)))
     for note in [*stream.notes(), *model.notes()]:
         page.print(f"note: {note}", style="yellow", markup=False)
     if isinstance(model.target, Signs) and isinstance(model.target.high, str):
@@ -218,6 +217,14 @@ def _print(model: Model, stream: data.Stream, each: float, outputs: Outputs) -> 
             page.print("(in Python, its learner wants the inputs standardised; onkel predict does that)")
     if outputs.plot is not None:
         page.print(f"drew {outputs.plot}")
+
+
+def shown(errors: dict[str, float]) -> dict[str, str]:
+    return {name: number(name, value) for name, value in errors.items()}
+
+
+def references(model: Model) -> dict[str, dict[str, str]]:
+    return {f"the {name}": shown(means) for name, means in model.tally.references().items()}
 
 
 def patience(follow: bool, idle: float | None) -> float | None:

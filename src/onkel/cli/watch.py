@@ -29,6 +29,10 @@ class Watch:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.bar.stop()
 
+    def begin(self, rows: int) -> None:
+        """From here on the clock runs: what was compiled before says nothing about the rate."""
+        self.first, self.began = rows, time.monotonic()
+
     def show(self, rows: int, errors: dict[str, float]) -> None:
         now = time.monotonic()
         rate = (rows - self.first) / max(now - self.began, 1e-9)
