@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 import onkel
 from onkel import PKAWV, Basis, Constant, FileError, Fourier, Identity, Standardize, Taylor
 from onkel.features import Chain
-from onkel.persist import checkpoint, load_more
+from onkel.persist import Extra, checkpoint, read
 from tests.laws.cases import bits
 
 pytestmark = pytest.mark.once
@@ -1009,17 +1009,18 @@ def test_arguments_in_the_wrong_order_are_said_to_be(path: Path) -> None:
 
 
 def test_more_is_kept_beside_a_model(tmp_path: Path) -> None:
-    learner = onkel.PKAWV()
-    path = tmp_path / "m.onkel"
+    learner, path = onkel.PKAWV(), tmp_path / "m.onkel"
     onkel.save(path, learner, learner.init(2))
-    assert load_more(path) is None
-    onkel.save(path, learner, learner.init(2), {"columns": ["ä", 1.1]})
-    assert load_more(path) == {"columns": ["ä", 1.1]}
-    assert onkel.load(path)[0] == learner
-    content = path.read_bytes()
-    path.write_bytes(content.replace(b"1.1", b"1.2"))
+    assert read(path)[2] is None
+    onkel.save(path, learner, learner.init(2), Extra({"columns": ["ä", 1.1]}, {"there": np.array([True, False])}))
+    again, _, extra = read(path)
+    assert again == learner == onkel.load(path)[0]
+    assert extra is not None
+    assert extra.about == {"columns": ["ä", 1.1]}
+    assert extra.arrays["there"].tolist() == [True, False]
+    path.write_bytes(path.read_bytes().replace(b"1.1", b"1.2"))
     with pytest.raises(onkel.FileError, match=r"cannot load .*(checksum|CRC)"):
-        load_more(path)
-    onkel.save(path, learner, learner.init(2), "x" * 2_000_000)
-    with pytest.raises(onkel.FileError, match=r"its more\.json is too large"):
-        load_more(path)
+        read(path)
+    onkel.save(path, learner, learner.init(2), Extra({"long": "x" * 20_000_000}, {}))
+    with pytest.raises(onkel.FileError, match=r"too large"):
+        read(path)

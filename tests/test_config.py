@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ REQUIRED: dict[str, Any] = {
     "upper": ruler,
     "both": ruler,
     "coef": (1 / 3, -0.0),
+    "each": (ruler,),
     "base": (onkel.Spline(2), onkel.Exponential(1 / 3)),
     "domain": (1 / 3, 2.0),
     "kernel": Gaussian(1 / 3) + Linear() * Polynomial(3),
@@ -106,7 +108,7 @@ class TestEveryClass:
     def test_takes_its_fields_by_place(self, kind: type) -> None:
         for config in variants(kind):
             values = [getattr(config, field.name) for field in dataclasses.fields(kind)]
-            text = ", ".join(value.__name__ if value is ruler else repr(value) for value in values)
+            text = re.sub(r"<function (\w+) at 0x\w+>", r"\1", ", ".join(map(repr, values)))
             assert same(parse(f"{kind.__name__}({text})", FUNCTIONS), config)
 
     def test_a_bare_name_means_all_defaults(self, kind: type) -> None:
