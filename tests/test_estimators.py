@@ -287,17 +287,21 @@ def test_a_key_that_comes_later_is_passed_over_and_told_unless_a_column_is_spare
 def test_values_that_are_no_numbers_are_named_and_leave_no_trace() -> None:
     model = learnt(onkel.Classifier(SMALL), dicts()[:10], KINDS[:10])
     before = bits(model.state_), model.feature_names_in_.tolist(), model.classes_.tolist()
-    for wrong, message in (
+    for value, message in (
         ("red", r"x\['x3'\] is 'red'.*encode"),
         (np.nan, r"x\['x3'\] is nan; leave the key out"),
         (None, "encode"),
     ):
         with pytest.raises(onkel.InputError, match=message):
-            model.learn_one(dicts()[0] | {"x3": wrong}, "new")
+            model.learn_one(dicts()[0] | {"x3": value}, "new")
         with pytest.raises(onkel.InputError, match=message):
-            model.predict_one(dicts()[0] | {"x3": wrong})
-    with pytest.raises(onkel.InputError, match=r"x\['new'\]"):
-        model.learn_one({"new": "text"}, "a")
+            model.predict_one(dicts()[0] | {"x3": value})
+    for wrong in ({"new": "text"}, {"new": 1.0, "x3": "red"}):
+        with pytest.raises(onkel.InputError, match=r"x\['(new|x3)'\]"):
+            model.learn_one(wrong, "a")
+    with pytest.raises(onkel.InputError, match="x3"):
+        model.predict_one({"x3": "red"}, id=1)
+    assert not model.learn_late(1, "a")
     assert (bits(model.state_), model.feature_names_in_.tolist(), model.classes_.tolist()) == before
 
 

@@ -114,15 +114,15 @@ class Classifier(ClassifierMixin, Online):
 
     def predict_proba_one(self, x: Row, id: Hashable = None) -> dict[Any, float]:
         """The probability of each class for one row; with an `id` the row waits for `learn_late(id, y)`."""
+        chances = self._probabilities(self._scores_one(x))[0].tolist() if hasattr(self, "state_") else []
         self._wait(id, x)
-        if not hasattr(self, "state_"):
-            return {}
-        return dict(zip(self._known, self._probabilities(self._scores_one(x))[0].tolist(), strict=True))
+        return dict(zip(self._known, chances, strict=True)) if chances else {}
 
     def predict_one(self, x: Row, id: Hashable = None) -> Any:
         """The class of one row (None before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
+        prediction = self._known[int(self._scores_one(x)[0].argmax())] if hasattr(self, "state_") else None
         self._wait(id, x)
-        return self._known[int(self._scores_one(x)[0].argmax())] if hasattr(self, "state_") else None
+        return prediction
 
     # --- classes: `_labels` in the order of their columns, `classes_` and `_known` in their own
 

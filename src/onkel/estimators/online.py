@@ -201,8 +201,8 @@ class Online(BaseEstimator):
         """Make room for the keys of a row that is to be learnt."""
         if not isinstance(x, Mapping) or self._names is None or self._names.keys() >= x.keys():
             return
-        for name in x.keys() - self._names.keys():
-            _number(name, x[name])
+        for name, value in x.items():
+            _number(name, value)
         if self.model_.keeps_rows(self.state_):
             names = sorted({*self._names, *x}, key=_order)
             at = {name: k for k, name in enumerate(names)}

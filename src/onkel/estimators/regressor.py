@@ -109,12 +109,13 @@ class Regressor(RegressorMixin, Online):
 
     def predict_one(self, x: Row, id: Hashable = None) -> Any:
         """The prediction of one row (0 before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
+        prediction: Any = 0.0
+        if hasattr(self, "state_"):
+            row, there = self._row(x)
+            scores = self.model_.predict(self.state_, row, there)
+            prediction = float(scores[0]) if self._flat else scores.reshape(-1)
         self._wait(id, x)
-        if not hasattr(self, "state_"):
-            return 0.0
-        row, there = self._row(x)
-        scores = self.model_.predict(self.state_, row, there)
-        return float(scores[0]) if self._flat else scores.reshape(-1)
+        return prediction
 
     def _check_settings(self) -> None:
         super()._check_settings()
