@@ -142,7 +142,7 @@ def test_columns_can_be_added_while_the_rows_are_kept() -> None:
 
 def test_an_error_leaves_no_trace() -> None:
     """The third row of this block comes after the learner has begun again twice."""
-    learner = Scaled(onkel.KernelAWV(onkel.Polynomial(degree=4)), inputs=False)
+    learner = Scaled(onkel.KernelAWV(onkel.Polynomial(degree=2)), inputs=False)
     state = learner.init(2)
     before = bits(state)
     with pytest.raises(onkel.InputError, match="would overflow"):
