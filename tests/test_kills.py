@@ -60,7 +60,9 @@ def test_a_killed_run_ends_as_if_it_had_never_stopped(tmp_path: Path) -> None:
     options = ["--target", "y", "--missing", "mean", "--every", "0", "--json", "--learner", "PKAWV(forgetting=0.9999)"]
     command = [sys.executable, "-c", "from onkel.cli import main; main()", "run", str(tmp_path / "t.csv"), *options]
     whole, parts = tmp_path / "whole.onkel", tmp_path / "parts.onkel"
+    began = time.monotonic()
     subprocess.run([*command, "--save", str(whole)], check=True, stdout=subprocess.DEVNULL)
+    seconds = time.monotonic() - began
     kills, lengths = 0, []
     while kills < 20:
         if parts.exists() and Model.load(parts).rows == len(y):
@@ -68,7 +70,7 @@ def test_a_killed_run_ends_as_if_it_had_never_stopped(tmp_path: Path) -> None:
             parts.unlink()  # it got to its end: begin again
         with subprocess.Popen([*command, "--save", str(parts), "--resume"], stdout=subprocess.DEVNULL) as run:
             try:
-                run.wait(timeout=1.5 + 3.0 * rng.random())
+                run.wait(timeout=seconds * rng.random())
             except subprocess.TimeoutExpired:
                 run.send_signal(signal.SIGKILL)
                 kills += 1

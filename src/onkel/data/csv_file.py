@@ -1,8 +1,9 @@
-"""Tables from csv: read fast by pyarrow, and by the csv module wherever something is not as plain as that.
+"""Tables from csv: numbers in compiled code, mixed columns by pyarrow, and the csv module wherever something is not as plain as that.
 
-The bytes are cut into pieces of whole records. A piece in which pyarrow refuses a cell, or finds a number that is not finite, is
-read again by the csv module: it names the line of the first bad cell, and it accepts what only pyarrow objects to. Quotes in
-places where no program puts them leave the ends of records in doubt: from there on the csv module reads alone.
+The bytes are cut into pieces of whole records. A piece of plain numbers is parsed by `numbers`, any other by pyarrow. Where that
+refuses a cell, or finds a number that is not finite, the csv module reads the piece again: it names the line of the first bad cell,
+and it accepts what only pyarrow objects to. Quotes in places where no program puts them leave the ends of records in doubt: from
+there on the csv module reads alone.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 
 from onkel.data.columns import DECLARE, MISSING, SAMPLE_ROWS, check_declared, choose, date, dates, kind_of, number, shown
 from onkel.data.input import Input, as_file, reading
+from onkel.data.numbers import parse
 from onkel.data.table import Dates, Kind, Origin, Table, Texts, texts
 from onkel.errors import FileError, InputError
 
@@ -42,7 +44,8 @@ class _Record(NamedTuple):
 class _Piece(NamedTuple):
     chunks: Iterable[bytes]
     line: int  # of its first byte
-    plain: bytes | None  # all of it, where pyarrow may try
+    plain: bytes | None = None  # all of it, where it can be read fast
+    lines: int = 0  # in it
 
 
 @dataclass(frozen=True)
@@ -72,15 +75,20 @@ class CsvSource:
     def _read(self, piece: _Piece) -> Iterator[Table]:
         if piece.plain == b"":
             yield self._table([])
-        elif piece.plain is None or (table := self._quickly(piece.plain, piece.line)) is None:
+        elif piece.plain is None or (table := self._quickly(piece.plain, piece.line, piece.lines)) is None:
             yield from self._carefully(piece)
         else:
             yield table
 
-    def _quickly(self, data: bytes, line: int) -> Table | None:
+    def _quickly(self, data: bytes, line: int, lines: int) -> Table | None:
         """The table of a piece, or None where the csv module must have a look."""
         if data.startswith(_BOM):  # inside a file it is part of a cell; pyarrow would drop it
             return None
+        if all(kind is Kind.NUMBER for kind in self.kinds.values()) and _QUOTE not in data:
+            wanted = [j for _, j in self._at()]
+            numbers = parse(data, self.separator, len(self.header), wanted, lines + 1)
+            if numbers is not None:
+                return Table(tuple(self.kinds), numbers, {}, {}, (self._origin(len(numbers), data, line),))
         import pyarrow
         import pyarrow.csv as pc
 
@@ -118,8 +126,11 @@ class CsvSource:
             numbers,
             {name: column for name, column in words.items() if self.kinds[name] is Kind.TEXT},
             {name: column for name, column in moments.items() if column is not None},
-            (Origin(len(numbers), 0, lambda row: self._place(_records(self.name, [data], line, self.separator), row)),),
+            (self._origin(len(numbers), data, line),),
         )
+
+    def _origin(self, rows: int, data: bytes, line: int) -> Origin:
+        return Origin(rows, 0, lambda row: self._place(_records(self.name, [data], line, self.separator), row))
 
     def _carefully(self, piece: _Piece) -> Iterator[Table]:
         """The rows of a piece up to the first bad cell, of which the error says where it is."""
@@ -262,16 +273,17 @@ def _pieces(chunks: Iterator[bytes], line: int, separator: str) -> Iterator[_Pie
         data = rest + chunk
         end = _end_of_records(data, separator) if chunk else 0
         if end is None or len(data) - end > LONGEST_LINE:
-            yield _Piece(itertools.chain([data], chunks), line, None)
+            yield _Piece(itertools.chain([data], chunks), line)
             return
         records = data[:end]
+        lines = _line_ends(records)
         if end or not chunk:
-            yield _Piece([records], line, records)
-        line += _line_ends(records)
+            yield _Piece([records], line, records, lines)
+        line += lines
         rest = data[end:]
     if rest:
         whole = _end_of_records(rest + b"\n", separator) == len(rest) + 1
-        yield _Piece([rest], line, rest if whole else None)
+        yield _Piece([rest], line, rest if whole else None, _line_ends(rest))
 
 
 def _end_of_records(data: bytes, separator: str) -> int | None:
