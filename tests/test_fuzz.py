@@ -70,7 +70,10 @@ def csv_bytes(rng: random.Random) -> bytes:
     text = io.StringIO(newline="")
     quoting: Any = rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
     end = rng.choice(["\n", "\r\n", "\r"])
-    writer = csv.DictWriter(text, ["n", "t", "d", "y"], quoting=quoting, lineterminator=end, delimiter=rng.choice(",,,;\t|"))
+    plain = rng.random() < 0.5  # numbers alone go another way
+    columns, quoting = (["n", "y"], csv.QUOTE_MINIMAL) if plain else (["n", "t", "d", "y"], quoting)
+    delimiter = rng.choice(",,,;\t|")
+    writer = csv.DictWriter(text, columns, quoting=quoting, lineterminator=end, delimiter=delimiter, extrasaction="ignore")
     writer.writeheader()
     writer.writerows(sound_rows(rng))
     return text.getvalue().encode(rng.choice(["utf-8", "utf-8", "utf-8-sig"]))

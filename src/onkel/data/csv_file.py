@@ -1,4 +1,4 @@
-"""Tables from csv: numbers in compiled code, mixed columns by pyarrow, and the csv module wherever something is not as plain as that.
+"""Tables from csv: numbers in compiled code, mixed columns by pyarrow, and the csv module wherever it is not as plain as that.
 
 The bytes are cut into pieces of whole records. A piece of plain numbers is parsed by `numbers`, any other by pyarrow. Where that
 refuses a cell, or finds a number that is not finite, the csv module reads the piece again: it names the line of the first bad cell,
