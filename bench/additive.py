@@ -154,8 +154,8 @@ def growth(verdicts: Verdicts) -> dict[str, float]:
 
 
 def beside_naive(verdicts: Verdicts, fast: dict[str, float]) -> None:
-    """The bar is for the spline. Ours costs the same whatever the kernel, a few places of memory one after the other; the naive sum
-    costs what NumPy needs for a kernel value, which is less for an exponential and next to nothing for a minimum."""
+    """Ours costs the same whatever the kernel. The naive sum costs what NumPy needs for a kernel value, which for a minimum is so
+    little that the ratio is printed and not judged."""
     rng = np.random.default_rng(2)
     p, a = rng.random(NAIVE_SIZE), rng.normal(size=NAIVE_SIZE)
     for name in ("Spline(order=1)", "Exponential(rate=10)", "Brownian()"):
@@ -163,7 +163,7 @@ def beside_naive(verdicts: Verdicts, fast: dict[str, float]) -> None:
         console.print(
             f"{name}: the naive sum over {NAIVE_SIZE:,} points takes {1e3 * taken:.1f} ms, {taken / fast[name]:,.0f} times ours"
         )
-        if name == "Spline(order=1)":
+        if name != "Brownian()":
             verdicts.at_least(f"{name}: times faster than the naive sum at {NAIVE_SIZE:,} points", taken / fast[name], 5000.0)
 
 
