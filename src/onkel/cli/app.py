@@ -19,12 +19,14 @@ Examples:
     onkel predict model.onkel new.csv
     onkel run friedman
 
-A command ends with 0; with 1 where something is wrong, and one line says what; with 130 after Ctrl-C.
+A command ends with 0; with 1 where something is wrong, and one line says what; with 2 where it was not understood; with 130 after
+Ctrl-C.
 """,
     suppress_keyboard_interrupt=False,  # `main` says how it ended
 )
 app.register_install_completion_command()
 
+File = Annotated[str, Parameter(allow_leading_hyphen=True)]  # - is the standard input
 Flag = Annotated[bool, Parameter(negative=())]
 Task = Literal["auto", "classification", "regression"]
 Missing = Literal["refuse", "mean", "drop"]
@@ -32,7 +34,7 @@ Missing = Literal["refuse", "mean", "drop"]
 
 @app.command
 def run(
-    file: str,
+    file: File,
     /,
     *,
     target: str | None = None,
@@ -124,7 +126,7 @@ def run(
 
 @app.command
 def compare(
-    file: str,
+    file: File,
     *learners: str,
     target: str | None = None,
     seeds: int = 1,
@@ -188,7 +190,7 @@ def compare(
 
 
 @app.command
-def predict(model: Path, file: str, /, *, out: Path | None = None, format: str | None = None, json: Flag = False) -> None:
+def predict(model: Path, file: File, /, *, out: Path | None = None, format: str | None = None, json: Flag = False) -> None:
     """What a saved model predicts for each row of a file; nothing is learnt.
 
     Examples:
@@ -230,7 +232,7 @@ def learners(*, json: Flag = False) -> None:
 
 @app.command
 def data(
-    file: str | None = None,
+    file: File | None = None,
     /,
     *,
     columns: str | None = None,

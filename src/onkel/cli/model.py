@@ -40,7 +40,9 @@ def read_learner(text: str | None, task: str, raw: bool) -> Any:
         raise InputError(f"{learner!r} is not a learner; name one, such as PKAWV(features={learner!r})")
     if task not in tasks_of(learner):
         able = " and ".join(sorted(tasks_of(learner)))
-        raise InputError(f"{learner!r:.200} learns {able}, but this is {task}; choose another: onkel learners")
+        other = f"{type(learner).__name__}(loss={'Square' if task == 'regression' else 'Hinge'}())"
+        remedy = f"give it another loss: {other}" if task in learner.tasks else "choose another: onkel learners"
+        raise InputError(f"{learner!r:.200} learns {able}, but this is {task}; {remedy}")
     if raw or not hasattr(learner, "features") or scales_itself(learner):
         return learner
     features = learner.features if isinstance(learner.features, tuple) else (learner.features,)

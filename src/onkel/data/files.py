@@ -8,6 +8,7 @@ The name tells the format; what each may hold is said in its own file. Packed fi
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -16,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from onkel.data import libsvm_file
-from onkel.data.arrow_table import open_arrow, open_frame, open_parquet
+from onkel.data.arrow_table import ArrowSource, open_arrow, open_frame, open_parquet
 from onkel.data.columns import choose, declared, listed, repeated
 from onkel.data.csv_file import open_csv
 from onkel.data.encoder import Encoder, Missing, policy
 from onkel.data.input import File, Growing, Input, check_file, reading, standard_input
 from onkel.data.jsonl_file import open_jsonl
 from onkel.data.libsvm_file import open_libsvm
-from onkel.data.matrix import LABEL, open_matrix
+from onkel.data.matrix import LABEL, Matrix, open_matrix
 from onkel.data.named import find
 from onkel.data.npz_file import open_npz
 from onkel.data.plan import planned, sampled
@@ -85,14 +86,16 @@ def read(
     ['size', 'size is missing', 'town=Bonn', 'town=Ulm']
     """
     _check(block, columns, follow)
-    if is_name(path, format):
-        path, own = find(path).open()
+    name = path if is_name(path, format) else None
+    if name is not None:
+        path, own = find(name).open()
         target = own if target is None else target
     label, ending = _label(path, target, format)
     if columns is not None and (label in columns or repeated(columns)):
         raise InputError(f"columns must name each feature once and not the target, got {listed(columns)}")
     wanted = None if columns is None or label is None else (*columns, label)
-    source = open_source(path, ending, wanted, declared(text, dates), None if isinstance(target, str) else target, label, follow)
+    y = None if isinstance(target, str) else target
+    source = called(name, open_source(path, ending, wanted, declared(text, dates), y, label, follow))
     known = list(source.kinds)
     if label is None:
         raise InputError(f"{source.name}: choose the target, one of: {listed(known)}")
@@ -109,15 +112,15 @@ def read_again(
     path: str, encoder: Encoder, target: Target | None, block: int = 4096, follow: float | None = None, format: str | None = None
 ) -> Stream:
     """The same columns of the same or of another file, encoded as they were before; without a target there is no y to read."""
-    if is_name(path, format):
-        path = find(path).open()[0]
+    name = path if is_name(path, format) else None
+    opened: Any = path if name is None else find(name).open()[0]
     names = [column.name for column in encoder.columns]
     kinds = {column.name: column.kind for column in encoder.columns}
     if target is not None:
         names.append(target.name)
         kinds[target.name] = Kind.TEXT if isinstance(target, Signs) and isinstance(target.low, str) else Kind.NUMBER
-    ending = ending_of(path, format) if isinstance(path, str | os.PathLike) else ""
-    source = open_source(path, ending, names, kinds, None, None if target is None else target.name, follow)
+    ending = ending_of(opened, format) if isinstance(opened, str | os.PathLike) else ""
+    source = called(name, open_source(opened, ending, names, kinds, None, None if target is None else target.name, follow))
     return Stream(source, target or Unlabelled(), encoder, block, sampled(source))
 
 
@@ -146,6 +149,12 @@ def open_source(
         if ending in FILES:
             return FILES[ending](path, wanted, kinds)
         return _opener(str(path), ending)(File(path) if follow is None else Growing(path, follow), wanted, kinds)
+
+
+def called(name: str | None, source: Source) -> Source:
+    """A table in memory that was found by name goes by it."""
+    in_memory = isinstance(source, ArrowSource | Matrix)
+    return dataclasses.replace(source, name=name) if name is not None and in_memory else source  # type: ignore[type-var]
 
 
 def is_name(path: Any, format: str | None = None) -> bool:
