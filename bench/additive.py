@@ -21,7 +21,8 @@ from timing import Verdicts, seconds
 import onkel
 from onkel._jit import hot
 from onkel.dictionary import sorted_blocks
-from onkel.dictionary.sorted_blocks import Curves, Inputs, SortedBlocks, evaluate, has_room, join, workspace
+from onkel.dictionary.block_tree import Curves, Inputs
+from onkel.dictionary.sorted_blocks import SortedBlocks, evaluate, has_room, join, workspace
 
 Array = NDArray[np.float64]
 Keys = Callable[[int, int], Array]  # (points before, points now)

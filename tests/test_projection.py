@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel._jit import compiler_off
+from onkel.dictionary.block_tree import COEF, KEY
 from onkel.dictionary.row_table import slot
-from onkel.dictionary.sorted_blocks import COEF, KEY, SortedBlocks
+from onkel.dictionary.sorted_blocks import SortedBlocks
 from onkel.dictionary.support import Support
 from onkel.kernels import (
     Additive,

@@ -34,6 +34,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 compiler_off: bool = bool(numba.config.DISABLE_JIT)
 
+REORDERED = {"reassoc", "contract"}  # of additions and products
 SECONDS_UNUSED_CACHE_IS_KEPT = 30 * 24 * 3600
 
 
@@ -42,14 +43,19 @@ def hot(function: F) -> F:
 
     Additions may be reassociated and contracted, which lets sums use vector registers; NaN and infinity keep their meaning.
     """
-    return _compile(function, {"reassoc", "contract"}, inline=False)
+    return _compile(function, REORDERED, counting=True)
+
+
+def hot_lean(function: F) -> F:
+    """`hot` that counts no references to the arrays it is given, each of which is an atomic addition: so it must neither make an
+    array nor return one. For what is called in each row."""
+    return _compile(function, REORDERED)
 
 
 def hot_inline(function: F) -> F:
-    """`hot`, and its code becomes part of every caller: for what is called in each row, where a call that passes a few arrays costs
-    as much as a hundred multiplications. For the same reason it counts no references to the arrays it is given (an atomic addition
-    each): so it must neither make an array nor return one."""
-    return _compile(function, {"reassoc", "contract"}, inline=True)
+    """`hot_lean`, and its code becomes part of every caller: a call that passes a few arrays costs as much as a hundred
+    multiplications."""
+    return _compile(function, REORDERED, inline=True)
 
 
 def hot_strict(function: F) -> F:
@@ -57,11 +63,11 @@ def hot_strict(function: F) -> F:
     return _compile(function, False, inline=True)
 
 
-def _compile(function: F, fastmath: set[str] | bool, inline: bool) -> F:
+def _compile(function: F, fastmath: set[str] | bool, counting: bool = False, inline: bool = False) -> F:
     theirs = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = os.path.join(theirs, _source_hash()) if theirs else _cache_folder()
     try:
-        options = {"fastmath": fastmath, "forceinline": inline, "_nrt": not inline}
+        options = {"fastmath": fastmath, "forceinline": inline, "_nrt": counting}
         compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
         numba.config.CACHE_DIR = theirs

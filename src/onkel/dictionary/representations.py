@@ -18,9 +18,9 @@ from typing import Any
 
 from onkel._jit import by_type
 from onkel.dictionary import plane, sorted_blocks, spiked, support
+from onkel.dictionary.block_tree import Curves
 from onkel.dictionary.function import Function
 from onkel.dictionary.plane import Slope
-from onkel.dictionary.sorted_blocks import Curves
 from onkel.dictionary.spiked import Spikes, is_spiked
 from onkel.dictionary.support import Sum
 from onkel.kernels import Additive, Interval, Kernel, Linear

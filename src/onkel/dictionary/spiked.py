@@ -15,9 +15,10 @@ import numpy as np
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel.dictionary import row_table, sorted_blocks
+from onkel.dictionary.block_tree import Curves, Inputs
 from onkel.dictionary.function import Function
 from onkel.dictionary.row_table import RowTable, Table, enter, slot
-from onkel.dictionary.sorted_blocks import Curves, Inputs, SortedBlocks
+from onkel.dictionary.sorted_blocks import SortedBlocks
 from onkel.errors import InputError
 from onkel.kernels import Additive, Delta, Interval, Kernel, Sum
 from onkel.state import nbytes
