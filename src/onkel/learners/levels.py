@@ -42,9 +42,8 @@ class Fit(NamedTuple):
 
 
 def grown(needed: Vector, rows: float) -> int:
-    """N: the last of the levels, one after the other, whose rows are there."""
-    enough = needed <= rows
-    return len(needed) if enough.all() else max(1, int(np.argmin(enough)))
+    """N: the last of the levels whose rows are there. None waits for fewer rows than the level before it."""
+    return max(1, int(np.searchsorted(needed, rows, side="right")))
 
 
 @hot

@@ -17,7 +17,7 @@ from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel.features.fourier import cos_sin
 
-LANES = 64  # rows whose angles are turned together
+TOGETHER, LANES = 64, 8  # the most rows whose angles are turned together; they are a multiple of the numbers in a vector register
 
 
 class Waves(NamedTuple):
@@ -48,14 +48,9 @@ class Waves(NamedTuple):
 
     def products(self, sums: Matrix, j: int) -> Vector:
         """Σ ψ_i ψ_j for i = 0 … j, from the sums."""
-        cosines, sines = sums
-        a, b = self.multiple[: j + 1], self.multiple[j]
-        apart, together = np.abs(a - b), a + b
-        alike = cosines[apart] + np.where(self.is_sine[: j + 1], -1.0, 1.0) * cosines[together]
-        lead = np.where(self.is_sine[: j + 1], 1.0, -1.0) * np.sign(a - b)  # which of the two is the sine
-        unlike = sines[together] + lead * sines[apart]
-        both = np.where(self.is_sine[: j + 1] == self.is_sine[j], alike, unlike)
-        return np.asarray(0.5 * self.size[: j + 1] * self.size[j] * both)
+        out = np.empty(j + 1)
+        _multiply(self.multiple, self.is_sine, self.size, sums, j, out)
+        return out
 
 
 @hot
@@ -70,12 +65,26 @@ def _fill(u: Vector, frequency: Vector, which: Counts, is_sine: NDArray[np.bool_
 
 
 @hot
+def _multiply(multiple: Counts, is_sine: NDArray[np.bool_], size: Vector, sums: Matrix, j: int, out: Vector) -> None:
+    cosines, sines = sums
+    for i in range(j + 1):
+        apart, together = multiple[i] - multiple[j], multiple[i] + multiple[j]
+        if is_sine[i] == is_sine[j]:
+            both = cosines[abs(apart)] + (-cosines[together] if is_sine[i] else cosines[together])
+        else:
+            lead = apart if is_sine[i] else -apart  # of the sine before the cosine
+            both = sines[together] + (sines[lead] if lead > 0 else -sines[-lead])
+        out[i] = 0.5 * size[i] * size[j] * both
+
+
+@hot
 def _add(turn: float, u: Vector, weight: Vector, Y: Matrix, sums: Matrix, heights: NDArray[np.float64]) -> None:
     """Each angle is turned once for every multiple: four multiplications in the place of a sine and a cosine."""
-    first_cos, first_sin, cos, sin = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
-    w, wy = np.empty(LANES), np.empty((Y.shape[1], LANES))
-    for start in range(0, u.size, LANES):
-        for k in range(LANES):
+    first_cos, first_sin, cos, sin = np.empty(TOGETHER), np.empty(TOGETHER), np.empty(TOGETHER), np.empty(TOGETHER)
+    w, wy = np.empty(TOGETHER), np.empty((Y.shape[1], TOGETHER))
+    for start in range(0, u.size, TOGETHER):
+        lanes = min(TOGETHER, (u.size - start + LANES - 1) & -LANES)
+        for k in range(lanes):
             there = start + k < u.size
             w[k] = weight[start + k] if there else 0.0
             angle = turn * u[start + k] if there else 0.0
@@ -84,7 +93,7 @@ def _add(turn: float, u: Vector, weight: Vector, Y: Matrix, sums: Matrix, height
                 wy[o, k] = w[k] * Y[start + k, o] if there else 0.0
         for m in range(sums.shape[1]):
             total, other = 0.0, 0.0
-            for k in range(LANES):
+            for k in range(lanes):
                 total += w[k] * cos[k]
                 other += w[k] * sin[k]
             sums[0, m] += total
@@ -92,12 +101,12 @@ def _add(turn: float, u: Vector, weight: Vector, Y: Matrix, sums: Matrix, height
             if m < heights.shape[2]:
                 for o in range(Y.shape[1]):
                     total, other = 0.0, 0.0
-                    for k in range(LANES):
+                    for k in range(lanes):
                         total += wy[o, k] * cos[k]
                         other += wy[o, k] * sin[k]
                     heights[o, 0, m] += total
                     heights[o, 1, m] += other
-            for k in range(LANES):
+            for k in range(lanes):
                 turned = cos[k] * first_cos[k] - sin[k] * first_sin[k]
                 sin[k] = sin[k] * first_cos[k] + cos[k] * first_sin[k]
                 cos[k] = turned
