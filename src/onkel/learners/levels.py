@@ -13,7 +13,7 @@ import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
-from onkel.linalg.factor import learn_solved, solve_row, workspace
+from onkel.linalg.factor import ROUNDS, learn_solved, rotate, solve_row, workspace
 from onkel.mixing import aggregate, cut, reward, temper
 
 SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
@@ -56,7 +56,16 @@ def learn(
     curves, leverages = np.empty((outputs, levels)), np.empty(levels)
     follows, first = rule.needed[0] > 0.0, 0 if rule.needed[0] > 0.0 else level - 1
     is_ahead, R, c, scale = False, fit.matrix, fit.coef, fit.scale[0]
-    for i in range(Psi.shape[0]):
+    i = 0
+    while i < Psi.shape[0]:
+        if not follows and rule.forgetting == 1.0 and weight[i] > 0.0:
+            size = _pass_size(rows, level, weight[i:], rule)
+            now = slice(i, i + size)
+            _pass(fit, taken, level, Psi[now], Y[now], weight[now], rule, scores[now])
+            i, rows = i + size, rows + size
+            if level < levels and rule.needed[level] <= rows:
+                return i, rows
+            continue
         if weight[i] > 0.0:
             _begin_round(fit, taken, rows, rule, z, work, Psi.shape[1] > taken)
             is_ahead, R, c, scale = False, fit.matrix, fit.coef, fit.scale[0]
@@ -88,7 +97,40 @@ def learn(
             rows += 1
             if not follows and level < levels and rule.needed[level] <= still(rows, rule.forgetting):
                 return i + 1, rows
-    return Psi.shape[0], rows
+        i += 1
+    return i, rows
+
+
+@hot
+def _pass_size(rows: int, level: int, weight: Vector, rule: Rule) -> int:
+    """How many rows, the next one among them, are learnt in one pass over R: until a level comes, or a row without weight."""
+    most = ROUNDS - rows % ROUNDS
+    if level < rule.needed.size:
+        most = int(min(most, max(1.0, np.ceil(rule.needed[level] - rows))))
+    size = 1
+    while size < min(most, weight.size) and weight[size] > 0.0:
+        size += 1
+    return size
+
+
+@hot
+def _pass(fit: Fit, taken: int, level: int, Psi: Matrix, Y: Matrix, weight: Vector, rule: Rule, scores: Matrix) -> None:
+    """Score, then learn, rows of one level that nothing fades between: as one by one, with R read once."""
+    size, outputs = Y.shape
+    new, labels, m, s = np.empty((size, taken)), np.empty((size, outputs)), np.empty((size, outputs)), np.empty(size)
+    for k in range(size):
+        root = np.sqrt(weight[k])
+        for j in range(taken):
+            new[k, j] = root * Psi[k, j]
+        for o in range(outputs):
+            labels[k, o] = root * Y[k, o]
+    rotate(fit.matrix, fit.coef, new, labels, np.zeros(size, np.int64), m, s)
+    for k in range(size):
+        for o in range(outputs):
+            curve = m[k, o] / np.sqrt(weight[k])
+            scores[k, o] = cut(curve, rule.clip)
+            fit.squares[o, level - 1] += weight[k] * (Y[k, o] - curve) ** 2 / (1.0 + s[k])
+        _wait(fit, taken, Psi[k], Y[k], weight[k])
 
 
 @hot

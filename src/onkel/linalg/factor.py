@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from onkel._jit import compiled_or, hot, hot_inline
+from onkel._jit import compiled_or, hot, hot_inline, hot_lean
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.linalg.blas import gemm_nt, solve_upper_transposed
 
-ROUNDS = 8  # learnt in one pass over R, whose rows stay in the nearest cache meanwhile; passes end at absolute multiples
+LANES = 8  # numbers in the widest vector register, a power of two
+ROUNDS = 9  # three times three, learnt in one pass over R, whose rows stay in the nearest cache; passes end at absolute multiples
 SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
 SMALLEST_REMAINDER = 1e-7  # pivot² relative to its corner, below which a bordered R keeps fewer than about nine digits
 LARGEST_ENTRY = 1e150  # of R and c; rows and labels cannot make larger ones
@@ -55,7 +56,7 @@ def learn(
             scale *= np.sqrt(forgetting)
             if forgetting < 1.0:
                 start[size] = rows % r
-                rounds[size, start[size] :] = 0.0
+                rounds[size] = 0.0
                 rounds[size, start[size]] = np.sqrt(returning) / scale
                 new[size] = 0.0
                 size += 1
@@ -87,15 +88,25 @@ def _write_scores(
 def rotate(R: Matrix, c: Matrix, new: Matrix, labels: Matrix, start: Counts, m: Matrix, s: Vector) -> None:
     """Rotate the rows of [new | labels] into [R | c], in order. Row k is zero before column start[k].
 
-    m and s receive zᵀc and zᵀz with z = R⁻ᵀ new_k, taken just before row k. `new` and `labels` are used up.
+    m and s receive zᵀc and zᵀz with z = R⁻ᵀ new_k, taken just before row k. `new` and `labels` are used up. Where the new rows are
+    shorter than R, this happens to the leading block alone.
 
     Squares of the diagonal are summed first, so that the roots and divisions of a column do not wait for each other.
     """
+    which, work = np.empty(new.shape[0], np.int64), np.empty((6, new.shape[0] + 1))
+    _rotate_columns(R, c, new, labels, start, m, s, which, work)
+
+
+@hot_lean
+def _rotate_columns(
+    R: Matrix, c: Matrix, new: Matrix, labels: Matrix, start: Counts, m: Matrix, s: Vector, which: Counts, work: Matrix
+) -> None:
     size, r = new.shape
-    which, cos, sin, grown = np.empty(size, np.int64), np.empty(size), np.empty(size), np.ones(size)
-    square, inverse = np.empty(size + 1), np.empty(size + 1)
-    m[:] = 0.0
-    s[:] = 0.0
+    square, inverse, cos, sin, z, grown = work[0], work[1], work[2], work[3], work[4], work[5]
+    for k in range(size):
+        grown[k], s[k] = 1.0, 0.0
+        for o in range(labels.shape[1]):
+            m[k, o] = 0.0
     for i in range(r):
         active = 0
         square[0] = R[i, i] * R[i, i]
@@ -110,17 +121,25 @@ def rotate(R: Matrix, c: Matrix, new: Matrix, labels: Matrix, start: Counts, m: 
             k = which[a]
             cos[a] = square[a] * inverse[a] * inverse[a + 1]
             sin[a] = new[k, i] * inverse[a + 1]
-            z = new[k, i] * inverse[a] * grown[k]
-            s[k] += z * z
-            for o in range(labels.shape[1]):
-                m[k, o] += z * c[o, i]
-                c[o, i], labels[k, o] = cos[a] * c[o, i] + sin[a] * labels[k, o], cos[a] * labels[k, o] - sin[a] * c[o, i]
+            z[a] = new[k, i] * inverse[a] * grown[k]
+            s[k] += z[a] * z[a]
             grown[k] *= square[a + 1] * inverse[a + 1] * inverse[a]
+        for o in range(labels.shape[1]):
+            x = c[o, i]
+            for a in range(active):
+                y = labels[which[a], o]
+                m[which[a], o] += z[a] * x
+                labels[which[a], o] = cos[a] * y - sin[a] * x
+                x = cos[a] * x + sin[a] * y
+            c[o, i] = x
+        first = max(0, r - ((r - i + LANES - 2) & -LANES))  # columns before i are 0 in all of these rows, and stay so
+        _rotate_row(R[i, first:r], new, first, which[:active], cos, sin)
         R[i, i] = square[active] * inverse[active]
-        _rotate_row(R[i, i + 1 :], new, i + 1, which[:active], cos, sin)
+        for a in range(active):
+            new[which[a], i] = 0.0
 
 
-@hot
+@hot_lean
 def _rotate_row(R_i: Vector, new: Matrix, first: int, which: Counts, cos: Vector, sin: Vector) -> None:
     """Apply a column's rotations to the rest of row i; three at a time, to keep R_i in registers (four defeat the vectoriser)."""
     a = 0
