@@ -29,7 +29,7 @@ test-compiled: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
 
 test-uncompiled: setup
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not long and not once" --ignore=src
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not long and not once" tests
 
 test-full: test  ## the long runs too: fuzz, kills, 10^6 rounds
 	$(BIN)/python -m pytest -m long -s

@@ -74,7 +74,7 @@ def test_the_laws_of_learners_hold(case: Case, law: Any) -> None:
     law(case)
 
 
-@pytest.mark.parametrize("size", [1, 33, 100])
+@pytest.mark.parametrize("size", [33, 100])  # law 2 cuts it row by row
 def test_the_cut_of_the_stream_changes_nothing(case: Case, size: int) -> None:
     test_protocol.test_3_the_cut_of_the_stream_changes_nothing(case, size)
 

@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 from onkel.measure.components import Components, Curve
 from onkel.report import draw_components
 
+pytestmark = pytest.mark.once
+
 RNG = np.random.default_rng(0)
 PLACES = np.linspace(-3.0, 3.0, 200)
 PARTS = Components(

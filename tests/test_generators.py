@@ -14,6 +14,8 @@ from onkel.data import abrupt, drifting, friedman, rings, smooth
 from onkel.data.generators import _draw_waves
 from onkel.errors import InputError
 
+pytestmark = pytest.mark.once
+
 Generator = Callable[..., tuple[Matrix, Vector]]
 ALL: list[Generator] = [smooth, drifting, abrupt, rings, friedman]
 

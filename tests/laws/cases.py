@@ -99,8 +99,10 @@ def _cases() -> list[Case]:
 CASES = _cases()
 
 # With the compiler off, NumPy twins stand in for BLAS and every index is checked. Laws that this can break are asked of every
-# configuration in both modes; the others (4, 5, 7, 12, 13) of every one while it is on, and of the defaults while it is off.
-fewer = pytest.mark.parametrize("case", [case for case in CASES if not (compiler_off and case.small)], ids=lambda case: case.name)
+# configuration in both modes; the others (4 to 7, 12 to 14) of every one while it is on, and of the defaults while it is off.
+fewer = pytest.mark.parametrize(
+    "case", [case for case in CASES if not (compiler_off and case.small)], ids=lambda case: case.name, scope="session"
+)
 
 
 def bits(state: Any) -> list[tuple[str, bytes]]:
