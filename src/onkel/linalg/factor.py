@@ -23,6 +23,7 @@ from onkel.errors import InputError
 from onkel.linalg.blas import gemm_nt, solve_upper_transposed
 
 LANES = 8  # numbers in the widest vector register, a power of two
+PAGE, SAME_PLACE = 512, 24  # of memory, in numbers; and how far apart two places of it are told apart
 ROUNDS = 9  # three times three, learnt in one pass over R, whose rows stay in the nearest cache; passes end at absolute multiples
 SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
 SMALLEST_REMAINDER = 1e-7  # pivot² relative to its corner, below which a bordered R keeps fewer than about nine digits
@@ -88,20 +89,33 @@ def _write_scores(
 def rotate(R: Matrix, c: Matrix, new: Matrix, labels: Matrix, start: Counts, m: Matrix, s: Vector) -> None:
     """Rotate the rows of [new | labels] into [R | c], in order. Row k is zero before column start[k].
 
-    m and s receive zᵀc and zᵀz with z = R⁻ᵀ new_k, taken just before row k. `new` and `labels` are used up. Where the new rows are
+    m and s receive zᵀc and zᵀz with z = R⁻ᵀ new_k, taken just before row k. `labels` are used up. Where the new rows are
     shorter than R, this happens to the leading block alone.
 
     Squares of the diagonal are summed first, so that the roots and divisions of a column do not wait for each other.
     """
-    which, work = np.empty(new.shape[0], np.int64), np.empty((6, new.shape[0] + 1))
-    _rotate_columns(R, c, new, labels, start, m, s, which, work)
+    size, r = new.shape
+    apart = np.empty((size, _stride(r)))
+    for k in range(size):
+        for j in range(r):
+            apart[k, j] = new[k, j]
+    _rotate_columns(R, c, r, apart, labels, start, m, s, np.empty(size, np.int64), np.empty((6, size + 1)))
+
+
+@hot_inline
+def _stride(r: int) -> int:
+    """From one row of r numbers to the next. Rows at the same place of two pages of memory, or nearly, wait for each other."""
+    stride = (r + LANES - 1) & -LANES
+    while (stride + SAME_PLACE) % PAGE < 2 * SAME_PLACE:
+        stride += LANES
+    return stride
 
 
 @hot_lean
 def _rotate_columns(
-    R: Matrix, c: Matrix, new: Matrix, labels: Matrix, start: Counts, m: Matrix, s: Vector, which: Counts, work: Matrix
+    R: Matrix, c: Matrix, r: int, new: Matrix, labels: Matrix, start: Counts, m: Matrix, s: Vector, which: Counts, work: Matrix
 ) -> None:
-    size, r = new.shape
+    size = new.shape[0]
     square, inverse, cos, sin, z, grown = work[0], work[1], work[2], work[3], work[4], work[5]
     for k in range(size):
         grown[k], s[k] = 1.0, 0.0
