@@ -6,13 +6,12 @@ import dataclasses
 import json
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import onkel
-from onkel.cli.run import Inputs
+from onkel.cli.options import Inputs, split
 from onkel.data.named import catalogue
 from onkel.report.tables import console, lines
 
@@ -82,17 +81,12 @@ def list_data(as_json: bool) -> None:
 def describe_data(inputs: Inputs, as_json: bool) -> None:
     """The columns of a file, by its first rows."""
     from onkel.data.columns import declared
-    from onkel.data.files import LABELS, ending_of, is_name, open_source
-    from onkel.data.named import find
+    from onkel.data.files import look
     from onkel.data.plan import planned, sampled
 
-    path: Any = inputs.path
-    y: Any = None
-    if is_name(path, inputs.format):
-        path, y = find(path).open()
-    ending = ending_of(path, inputs.format) if isinstance(path, str | Path) else ""
-    kinds, y = declared(inputs.text, inputs.dates), None if isinstance(y, str) else y
-    source = open_source(path, ending, inputs.columns, kinds, y, LABELS.get(ending))
+    columns, written = inputs.columns, inputs.format
+    kinds = declared(split(columns.text) or (), split(columns.dates) or ())
+    source = look(inputs.path, split(columns.columns), kinds, written.format, written.header)
     sample = sampled(source)
     encoder = planned(sample, list(source.kinds), onkel.data.Missing.MEAN)
     rows = {}

@@ -31,12 +31,13 @@ class Watch:
 
     def begin(self, rows: int) -> None:
         """From here on the clock runs: what was compiled before says nothing about the rate."""
-        self.first, self.began = rows, time.monotonic()
+        self.first = rows
+        self.began = self.said = time.monotonic()
 
-    def show(self, rows: int, errors: dict[str, float]) -> None:
+    def show(self, rows: int, errors: dict[str, str]) -> None:
         now = time.monotonic()
         rate = (rows - self.first) / max(now - self.began, 1e-9)
-        error = "".join(f", {name} {value:.4g}" for name, value in list(errors.items())[:1])
+        error = "".join(f", {name} {value}" for name, value in list(errors.items())[:1])
         line = f"{rows:,} rows, {rate:,.0f} a second{error}"
         self.bar.update(self.task, completed=rows, description=line)
         if not self.console.is_terminal and now - self.said >= SECONDS_BETWEEN_LINES:

@@ -15,10 +15,8 @@ import numpy as np
 
 from onkel._types import Vector
 from onkel.data.columns import check_declared, choose, dates, shown
-from onkel.data.table import Dates, Kind, Origin, Table, Texts, texts
+from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Table, Texts, texts
 from onkel.errors import FileError, InputError
-
-ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)

@@ -27,17 +27,29 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\
 _PLAIN = re.compile(r"(?!0000)\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)  # without an offset
 
 
-def choose(source: str, known: Sequence[str], wanted: Sequence[str] | None) -> tuple[str, ...]:
-    """The columns asked for, or all of them."""
+class NoColumn(InputError):
+    """A column was asked for that the source does not have."""
+
+    def __init__(self, source: str, column: str, known: Sequence[str], *hints: str) -> None:
+        super().__init__(unknown(source, "column", column, known) + _beside(hints))
+        self.column = column
+
+
+def choose(source: str, known: Sequence[str], wanted: Sequence[str] | None, *hints: str) -> tuple[str, ...]:
+    """The columns asked for, or all of them; hints go with an error."""
     if twice := repeated(known):
-        raise InputError(f"{source}: two columns are named {twice!r}; rename one")
+        raise InputError(f"{source}: two columns are named {twice!r}; rename one{_beside(hints)}")
     names = tuple(known if wanted is None else wanted)
     if "" in names and "" in known:
         raise InputError(f"{source}: column {known.index('') + 1} has no name; name it, or choose the columns without it")
     there = set(known)
     if absent := [name for name in names if name not in there]:
-        raise InputError(unknown(source, "column", absent[0], known))
+        raise NoColumn(source, absent[0], known, *hints)
     return names
+
+
+def _beside(hints: Sequence[str]) -> str:
+    return "".join(f" ({hint})" for hint in hints)
 
 
 def repeated(names: Sequence[str]) -> str:
@@ -114,4 +126,10 @@ def declared(text: Sequence[str], dates: Sequence[str]) -> dict[str, Kind]:
 
 def check_declared(source: str, kinds: Mapping[str, Kind], known: Sequence[str]) -> None:
     if absent := [name for name in kinds if name not in known]:
-        raise InputError(unknown(source, "column", absent[0], known))
+        raise NoColumn(source, absent[0], known)
+
+
+def numbers_only(source: str, kinds: Mapping[str, Kind]) -> None:
+    """Refuse texts and dates where a format has none."""
+    if other := [name for name, kind in kinds.items() if kind is not Kind.NUMBER]:
+        raise InputError(f"{source} holds numbers only, but {other[0]!r} was declared as text or dates")

@@ -179,6 +179,7 @@ class State:
     shared: dict[str, int]  # rows whose value had to share the last column
     filled: dict[str, int] = field(default_factory=dict)  # missing values, by column
     dropped: int = 0  # rows
+    labels: list[Any] = field(default_factory=list)  # of the target's classes, texts or numbers, in the order in which they came
 
     def copy(self) -> State:
         return State.from_json(self.to_json())
@@ -260,6 +261,8 @@ class Encoder:
         for name, values in state.values.items() if fits else ():
             fits = fits and len(values) <= rooms[name] and all(type(value) is str for value in values)
             fits = fits and len(set(values)) == len(values)
+        fits = fits and {type(label) for label in state.labels} in (set(), {str}, {float})
+        fits = fits and len(set(state.labels)) == len(state.labels)
         if not fits:
             raise InputError("the encoder's state is not one of this encoder")
 

@@ -18,10 +18,8 @@ import numpy as np
 
 from onkel.data.columns import DECLARE, SAMPLE_ROWS, check_declared, choose, date, dates, is_date, shown
 from onkel.data.input import Input, reading, whole_lines
-from onkel.data.table import Kind, Origin, Table, texts
+from onkel.data.table import ROWS_AT_ONCE, Kind, Origin, Table, texts
 from onkel.errors import FileError, InputError
-
-ROWS_AT_ONCE = 4096
 
 
 class _Row(NamedTuple):

@@ -28,6 +28,7 @@ def results(traces: Mapping[str, Trace], references: Mapping[str, Mapping[str, f
 
 
 Cells = Mapping[str, Mapping[str, str]]  # name -> heading -> what stands there
+SHARES = ("mistakes", "explained")  # metrics in per cent
 WIDE = 200  # characters of a line where nobody's terminal limits it
 
 
@@ -51,7 +52,7 @@ def lines(rows: Cells, dim: Cells | None = None, heading: str = "learner") -> Ta
 
 
 def number(metric: str, value: float) -> str:
-    return f"{value:.2%}" if metric == "mistakes" else f"{value:.4g}"
+    return f"{value:.2%}" if metric in SHARES else f"{value:.4g}"
 
 
 def memory(nbytes: int) -> str:
