@@ -221,7 +221,7 @@ def test_the_first_rows_plan_the_encoder(tmp_path: Path) -> None:
     np.testing.assert_array_equal(X[:, 7:12].any(axis=1), [True, True, True, True])
     np.testing.assert_array_equal(X[3, 7:12], [0, 0, 0, 0, 1])
     np.testing.assert_array_equal(y, [1, 2, 3, 4])
-    assert Counter(note.split(" of ")[0] for note in found.notes()) == {"1 missing values": 3}
+    assert Counter(note.split(" of ")[0] for note in found.notes()) == {"1 missing value": 3}
 
 
 def test_rows_with_gaps_can_be_dropped(tmp_path: Path) -> None:

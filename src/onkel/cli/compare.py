@@ -18,7 +18,7 @@ from onkel._types import Matrix, Vector
 from onkel.cli.model import Model, read_learner
 from onkel.cli.opening import BLOCK, opened
 from onkel.cli.options import Inputs
-from onkel.cli.telling import heading, on_the_target, references, shown
+from onkel.cli.telling import heading, on_the_inputs, on_the_target, references, shown
 from onkel.cli.watch import CtrlC, Watch
 from onkel.data.encoder import State as EncoderState
 from onkel.errors import InputError
@@ -121,7 +121,7 @@ def _is_random(learner: Any) -> bool:
 def _show(contenders: list[Contender], stream: data.Stream, inputs: Inputs, as_json: bool) -> None:
     first = contenders[0].models[0]
     rows = [_summary(one) for one in contenders]
-    remarks = [*stream.notes(), *on_the_target(first, stream, inputs)]
+    remarks = [*stream.notes(), *on_the_inputs(stream), *on_the_target(first, stream, inputs)]
     if as_json:
         known = {name.replace(" ", "_"): means for name, means in first.tally.references().items()}
         about = {"file": stream.name, "target": first.target.name, "task": first.task, "rows": first.tally.rows}

@@ -31,6 +31,7 @@ def opened(inputs: Inputs, learners: Sequence[Any]) -> data.Stream:
         inputs.follow,
         written.format,
         written.header,
+        split(columns.without) or (),
     )
     return dataclasses.replace(stream, target=_decided(stream, inputs, learners))
 

@@ -47,6 +47,8 @@ class Columns:
     ----------
     columns
         The inputs, separated by commas; without this all columns but the target.
+    without
+        Columns that are no inputs, separated by commas.
     text
         Columns that are texts though they look like numbers, separated by commas.
     dates
@@ -54,6 +56,7 @@ class Columns:
     """
 
     columns: str | None = None
+    without: str | None = None
     text: str | None = None
     dates: str | None = None
 

@@ -159,7 +159,9 @@ def _kind(name: str, column: str, kind: Any) -> Kind:
         return Kind.TEXT
     if t.is_date(kind) or t.is_timestamp(kind):
         return Kind.DATE
-    raise InputError(f"{name}: column {column!r} holds {kind}, neither numbers, texts nor dates; choose the columns without it")
+    raise InputError(
+        f"{name}: column {column!r} holds {kind}, neither numbers, texts nor dates; leave the column out (--without {column})"
+    )
 
 
 def _numbers(column: Any) -> Vector:

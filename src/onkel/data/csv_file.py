@@ -22,7 +22,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from onkel.data.columns import DECLARE, MISSING, SAMPLE_ROWS, check_declared, choose, date, dates, kind_of, listed, number, shown
+from onkel.data.columns import DECLARE, MISSING, SAMPLE_ROWS, check_declared, choose, date, dates, kinds_in, listed, number, shown
 from onkel.data.input import Input, as_file, reading
 from onkel.data.numbers import parse
 from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Table, Texts, texts
@@ -59,6 +59,7 @@ class CsvSource:
     separator: str
     kinds: Mapping[str, Kind]
     named: Header = True
+    mixed: tuple[str, ...] = ()  # columns of numbers and words, taken as text
     about: int | None = None  # rows, by the size of the file and the length of its first lines
     rows: int | None = None
 
@@ -67,7 +68,8 @@ class CsvSource:
         return self.input.name
 
     def notes(self) -> list[str]:
-        return _doubt(self.header) if self.named is True else []
+        mixed = [f"{name!r} has numbers and words in it and was taken as text" for name in self.mixed]
+        return [*(_doubt(self.header) if self.named is True else []), *mixed]
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         with reading(self.name), closing(self.input.chunks(sample)) as chunks:
@@ -185,7 +187,7 @@ class CsvSource:
         cell, place = record.fields[j], f"{self.name}, line {record.last}, column {name!r}"
         if not _is_utf8(cell):
             return FileError(f"{place}: {shown(cell)} is not UTF-8 text; save the file as UTF-8")
-        remedy = f"correct it or drop the line, choose the columns without it, or {DECLARE[Kind.TEXT].format(name=name)}"
+        remedy = f"correct it or drop the line, leave the column out (--without {name}), or {DECLARE[Kind.TEXT].format(name=name)}"
         if "\n" in cell or "\r" in cell:
             remedy = f"is a quote left open? The record begins on line {record.first}"
         elif record.fields == list(self.header):
@@ -214,10 +216,12 @@ def open_csv(
         raise FileError(f"{source.name} has a header but no rows; write the data again")
     whole = [record.fields for record in sample if len(record.fields) == len(known)]
     column = {name: j for j, name in enumerate(known)}
-    found = {name: kinds.get(name) or kind_of(fields[column[name]] for fields in whole) for name in names}
+    guessed = {name: kinds_in(fields[column[name]] for fields in whole) for name in names if name not in kinds}
+    found = {name: kinds[name] if name in kinds else guessed[name][0] for name in names}
+    mixed = tuple(name for name, (_, is_mixed) in guessed.items() if is_mixed)
     length = sum(len(separator.join(record.fields)) + 1 for record in sample) / len(sample)
     about = None if source.size is None else round(source.size / length)
-    return CsvSource(source, tuple(known), separator, found, named, about)
+    return CsvSource(source, tuple(known), separator, found, named, mixed, about)
 
 
 def _separator(source: Input, separators: str) -> str:
@@ -263,7 +267,9 @@ def _check_header(name: str, record: _Record, separator: str) -> list[str]:
 
 
 def _doubt(header: Sequence[str]) -> list[str]:
-    """What to say of a header with numbers in it."""
+    """What to say of a header with numbers in it, or of one that looks like a comment."""
+    if header[0].startswith("#"):
+        return ["the first line begins with #; if it is a comment, leave it out: tail -n +2 FILE | onkel run - …"]
     numbers = [name for name in header if math.isfinite(number(name))]
     return [f"the first line was taken for the names of the columns, {listed(numbers)} among them; {NO_HEADER}"] if numbers else []
 

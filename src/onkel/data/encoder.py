@@ -270,8 +270,8 @@ class Encoder:
         """What a person should know of the rows so far, one sentence each."""
         late = "came too late for a column of their own and share one; give it more room, or hash it"
         shared = [f"{rows:,} values of {name!r} {late}" for name, rows in state.shared.items() if rows]
-        filled = [f"{rows:,} missing values of {name!r} were filled in" for name, rows in state.filled.items()]
-        dropped = [f"{state.dropped:,} rows were dropped, for a value was missing"] if state.dropped else []
+        filled = [counted(rows, "missing value", f" of {name!r}") + " filled in" for name, rows in state.filled.items()]
+        dropped = [counted(state.dropped, "row") + " dropped, for a value was missing"] if state.dropped else []
         return shared + filled + dropped
 
     def _encode(self, state: State, table: Table, learning: bool) -> tuple[Matrix, Mask]:
@@ -323,8 +323,12 @@ class Encoder:
     def _refusal(self, table: Table, gaps: Mapping[str, Mask]) -> InputError:
         order = [column.name for column in self.columns if column.name in gaps]
         row, name = min((int(np.flatnonzero(gaps[name])[0]), k) for k, name in enumerate(order))
-        remedy = "fill it, choose the columns without it, or say what to do: missing='mean' or 'drop' (--missing mean)"
-        return InputError(f"{table.place(row)}, column {order[name]!r}: the value is missing; {remedy}")
+        remedy = f"leave the column out (--without {order[name]}), or say what to do: missing='mean' or 'drop' (--missing mean)"
+        return InputError(f"{table.place(row)}, column {order[name]!r}: the value is missing; fill it, {remedy}")
+
+
+def counted(count: int, noun: str, of: str = "") -> str:
+    return f"1 {noun}{of} was" if count == 1 else f"{count:,} {noun}s{of} were"
 
 
 def _filled(numbers: Matrix, state: State, learning: bool) -> Matrix:

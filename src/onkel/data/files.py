@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from onkel.data import libsvm_file
 from onkel.data.arrow_table import ArrowSource, open_arrow, open_frame, open_parquet
-from onkel.data.columns import choose, declared, listed, repeated
+from onkel.data.columns import AllBut, choose, declared, listed, repeated
 from onkel.data.csv_file import SEPARATORS, Header, open_csv
 from onkel.data.encoder import Encoder, Missing, policy
 from onkel.data.input import File, Growing, Input, check_file, reading, standard_input
@@ -63,13 +63,14 @@ def read(
     follow: float | None = None,
     format: str | None = None,
     header: Header = True,
+    without: Sequence[str] = (),
 ) -> Stream:
     """Open a file as a stream of blocks of `block` rows (the last may be shorter).
 
     path     a file, or "-" for the standard input; a name (see `onkel data`); or a table in memory (of pandas, polars,
              pyarrow; an array, a scipy.sparse matrix); or a list of files, one read behind the other
     target   the column that y comes from (npz and libsvm files know theirs); y itself for an array or a sparse matrix
-    columns  those that X is made from, in the order wanted; the others are not looked at
+    columns  those that X is made from, in the order wanted; the others are not looked at. `without`: all but these
     missing  what becomes of a missing value: "refuse" it, fill in the "mean" so far, or "drop" the row
     text     columns that are texts though they look like numbers, such as postcodes; `dates`: columns of dates (ISO 8601)
     labels   two classes, low and high, which y gives as -1 and 1; found by itself where the target has two texts. With more texts
@@ -91,13 +92,15 @@ def read(
     label = found[0].label
     if columns is not None and (label in columns or repeated(columns)):
         raise InputError(f"columns must name each feature once and not the target, got {listed(columns)}")
-    wanted = None if columns is None or label is None else (*columns, label)
+    wanted: Sequence[str] | None = AllBut(without) if without else None
+    if columns is not None and label is not None:
+        wanted = (*(name for name in columns if name not in without), label)
     source = _opened(found, wanted, declared(text, dates), label, follow, header)
     known = list(source.kinds)
     if label is None:
         raise InputError(f"{source.name}: choose the target, one of: {listed(known)}")
     choose(source.name, known, [label], *source.notes())
-    names = [name for name in known if name != label] if columns is None else list(columns)
+    names = [name for name in known if name != label]
     if not names:
         raise InputError(f"{source.name}: there are no feature columns, only {known[0]!r}; give at least one")
     _check_whole(source, policy(missing))

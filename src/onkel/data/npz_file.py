@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Matrix
-from onkel.data.columns import choose, listed, numbers_only, unknown
+from onkel.data.columns import AllBut, choose, listed, numbers_only, unknown
 from onkel.data.input import reading
 from onkel.data.table import BYTES_AT_ONCE, Kind, Origin, Table, rows_at_once
 from onkel.errors import FileError, InputError
@@ -85,7 +85,7 @@ def open_npz(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]
         if "X" not in held and not set(_CSR) <= set(held):
             raise FileError(f"{path} has neither X nor {', '.join(_CSR)}; it holds: {listed(held)}")
         taken = {"X", *_CSR, "format", "feature_names"}
-        if (wanted is None or label in wanted) and (label not in held or label in taken):
+        if (isinstance(wanted, AllBut | None) or label in wanted) and (label not in held or label in taken):
             raise InputError(unknown(str(path), "array of labels", label, [name for name in held if name not in taken]))
         for name in taken.union({label}).intersection(held):
             _check_sum(archive, name)

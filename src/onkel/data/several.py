@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onkel.data.columns import SAMPLE_ROWS, NoColumn, listed
+from onkel.data.columns import SAMPLE_ROWS, AllBut, NoColumn, listed
 from onkel.data.table import Kind, Source, Table, Texts
 from onkel.errors import InputError
 
@@ -81,7 +81,7 @@ def open_several(openers: Sequence[Opener], wanted: Sequence[str] | None, kinds:
             if before is not kind:
                 raise InputError(
                     f"column {name!r} is {before.value} in {where} and {kind.value} in {part.name}; "
-                    f"declare it as text (text=[{name!r}], or --text {name}), or choose the columns without it"
+                    f"declare it as text (text=[{name!r}], or --text {name}), or leave the column out (--without {name})"
                 )
     for name, error in absent.items():
         if name not in found:
@@ -101,7 +101,8 @@ def _opened(
             if error.column == label:
                 raise
             absent.setdefault(error.column, error)
-            wanted = None if wanted is None else [name for name in wanted if name != error.column]
+            left = [name for name in wanted or () if name != error.column]
+            wanted = None if wanted is None else AllBut(left) if isinstance(wanted, AllBut) else left
             kinds = {name: kind for name, kind in kinds.items() if name != error.column}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 
@@ -29,6 +30,7 @@ def results(traces: Mapping[str, Trace], references: Mapping[str, Mapping[str, f
 
 Cells = Mapping[str, Mapping[str, str]]  # name -> heading -> what stands there
 SHARES = ("mistakes", "explained")  # metrics in per cent
+FIGURE = r"(-?[\d.,]+(e[+-]?\d+)?%?( ± \S+)?( [kM]B)?|nan|-?inf)?"
 WIDE = 200  # characters of a line where nobody's terminal limits it
 
 
@@ -43,7 +45,7 @@ def lines(rows: Cells, dim: Cells | None = None, heading: str = "learner") -> Ta
     headings = list(dict.fromkeys(key for cells in rows.values() for key in cells))
     table.add_column(heading, no_wrap=True)
     for key in headings:
-        digits = all(cells.get(key, "")[:1] in "0123456789-" for cells in rows.values())
+        digits = all(re.fullmatch(FIGURE, cells.get(key, "")) for cells in rows.values())
         table.add_column(key, justify="right" if digits else "left", overflow="fold")
     for style, part in (("", rows), ("dim", dim or {})):
         for name, cells in part.items():
