@@ -215,3 +215,30 @@ def test_a_file_without_a_header_loses_no_row(tmp_path: Path, monkeypatch: Patch
     odd = result(monkeypatch, capsys, without, "--target", names[0])  # taken for a header, and told
     assert odd["rows"] == ROWS - 1
     assert any("taken for the names of the columns" in note and "--no-header" in note for note in odd["notes"])
+
+
+def passenger(k: int) -> str:
+    ticket = f"PC {k}" if k % 10 < 3 else str(k * 7 % 40)
+    return f"passenger {k},{ticket},{['D', '', '11', '2', 'A', 'C'][k % 6]},{k % 2}\n"
+
+
+def test_columns_of_numbers_and_words_are_text_and_what_helps_nobody_is_told(
+    tmp_path: Path, monkeypatch: Patch, capsys: Captured
+) -> None:
+    file = tmp_path / "ship.csv"
+    file.write_text("name,ticket,boat,survived\n" + "".join(map(passenger, range(200))))
+    found = result(monkeypatch, capsys, file, "--target", "survived", "--missing", "mean")
+    assert found["notes"][:2] == [f"{name!r} has numbers and words in it and was taken as text" for name in ("ticket", "boat")]
+    assert found["notes"][-1].endswith("--without name")
+    less = result(monkeypatch, capsys, file, "--target", "survived", "--without", "name,boat")
+    assert (less["inputs"], len(less["notes"])) == (1, 1)
+    assert onkel_call(monkeypatch, "data", file, "--without", "name", "--json") == 0
+    assert list(json.loads(capsys.readouterr().out)["columns"]) == ["ticket", "boat", "survived"]
+    file.write_text("size,price\n" + "1,2\n" * 40 + "12 m,3\n")  # one word is a slip, and is told even where nothing is learnt
+    assert call(monkeypatch, file, "--target", "price") == 1
+    assert "line 42, column 'size': '12 m' is not a number" in capsys.readouterr().err
+    assert onkel_call(monkeypatch, "data", file) == 0
+    assert "note: behind these rows: " in capsys.readouterr().out
+    file.write_text("# a comment\n" + "size,price\n1,2\n")
+    assert call(monkeypatch, file, "--target", "price") == 1
+    assert "if it is a comment, leave it out" in capsys.readouterr().err

@@ -47,7 +47,7 @@ def run(
     plot: Path | None = None,
     json: Flag = False,
 ) -> None:
-    """Learn a file row by row; every row is scored before it is learnt, and every score counts.
+    """Learn a file row by row; every row is scored before it is learnt.
 
     Examples:
 
