@@ -15,7 +15,7 @@ import numpy as np
 from onkel import data, features
 from onkel._jit import seconds_compiling
 from onkel._types import Matrix, Vector
-from onkel.cli.model import Model, read_learner
+from onkel.cli.model import Model, called, read_learner, suited, task_of
 from onkel.cli.opening import BLOCK, opened
 from onkel.cli.options import Inputs
 from onkel.cli.telling import heading, on_the_inputs, on_the_target, references, shown
@@ -46,6 +46,9 @@ def compare_file(inputs: Inputs, texts: Sequence[str], seeds: int, shuffle: bool
         raise InputError(f"{twice[0]} is named twice; name each learner once")
     contenders = [Contender(text, read_learner(text)) for text in texts]
     stream = opened(inputs, [one.learner for one in contenders])
+    for one in contenders:
+        if (suitable := suited(one.learner, task_of(stream.target))) != one.learner:
+            one.learner, one.text = suitable, called(suitable)
     orders = range(seeds) if shuffle else range(1)
     encoded = stream.encoder.init()
     whole = _in_memory(stream, encoded) if shuffle else None

@@ -39,6 +39,21 @@ def read_learner(text: str | None) -> Any:
     return learner
 
 
+def suited(learner: Any, task: str) -> Any:
+    """A learner of which only the name was given gets a loss for the task, where its own is for the other."""
+    if task in tasks_of(learner) or task not in learner.tasks or learner != type(learner)():
+        return learner
+    return dataclasses.replace(learner, loss=onkel.Square() if task == "regression" else onkel.Hinge())
+
+
+def called(learner: Any) -> str:
+    """Its name, and the settings that are not the usual ones."""
+    usual = type(learner)()
+    other = [field.name for field in dataclasses.fields(learner) if getattr(learner, field.name) != getattr(usual, field.name)]
+    settings = ", ".join(f"{name}={getattr(learner, name)!r}" for name in other)
+    return f"{type(learner).__name__}({settings})" if settings else type(learner).__name__
+
+
 def wrapped(learner: Any, target: Target, raw: bool) -> Scaled:
     """The learner as it meets the file: behind scales, unless `raw`, and once for every class where it knows only two."""
     task = task_of(target)

@@ -17,7 +17,7 @@ from rich.console import Console
 from onkel import data
 from onkel._jit import seconds_compiling
 from onkel._types import Vector
-from onkel.cli.model import Model, read_learner
+from onkel.cli.model import Model, called, read_learner, suited, task_of
 from onkel.cli.opening import opened, opened_again
 from onkel.cli.options import Inputs
 from onkel.cli.telling import heading, notes, references, short, shown
@@ -60,7 +60,7 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     else:
         chosen = read_learner(learner)
         stream = opened(inputs, [chosen])
-        model = Model.fresh(chosen, stream, stream.encoder.init(), inputs.target.raw)
+        model = Model.fresh(suited(chosen, task_of(stream.target)), stream, stream.encoder.init(), inputs.target.raw)
     kept: list[Vector] = []
     before = model.tally.rows
     with Watch(stream.rows or stream.about(), model.rows) as watch, CtrlC() as stop:
@@ -109,7 +109,7 @@ def _learn(model: Model, stream: data.Stream, outputs: Outputs, watch: Watch, st
 
 def _resumed(inputs: Inputs, learner: str | None, path: Path) -> tuple[Model, data.Stream]:
     model = Model.load(path)
-    if learner is not None and model.own != read_learner(learner):
+    if learner is not None and model.own != suited(read_learner(learner), model.task):
         raise InputError(f"{path} holds {model.own!r:.200}; leave --learner out to go on with it, or --resume to start again")
     if inputs.target.target not in (None, model.target.name):
         raise InputError(f"{path} predicts {model.target.name!r}, not {inputs.target.target!r}; leave --resume out to start again")
@@ -132,7 +132,7 @@ def _draw(path: Path, model: Model, stream: data.Stream, kept: list[Vector]) -> 
     metric = next(iter(model.tally.means()))
     trace = Trace(model.own, model.state, losses, losses, {metric: losses})
     title = f"{short(stream.name)}: {stream.target.name}"
-    draw_curves(path, {type(model.own).__name__: trace}, metric, max(1, trace.rows // 50), title)
+    draw_curves(path, {called(model.own): trace}, metric, max(1, trace.rows // 50), title)
 
 
 def _result(model: Model, stream: data.Stream, each: float, inputs: Inputs, outputs: Outputs) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _print(model: Model, stream: data.Stream, each: float, inputs: Inputs, outpu
     page = console()
     page.print(heading(model, stream), markup=False)
     cost = {"µs a row": f"{each:.1f}", "memory": memory(nbytes(model.state))}
-    page.print(lines({type(model.own).__name__: {**shown(model.tally, model.tally.means()), **cost}}, references(model)))
+    page.print(lines({called(model.own): {**shown(model.tally, model.tally.means()), **cost}}, references(model)))
     for note in notes(model, stream, inputs):
         page.print(f"note: {note}", style="yellow", markup=False)
     if outputs.save is not None:

@@ -75,10 +75,9 @@ def _on_the_error(model: Model) -> list[str]:
     if not better:
         return []
     if better == ["last label"]:
-        fast = "'PKAWV(forgetting=0.99)' " + ("'FOGD(loss=Square())'" if model.task == "regression" else "FOGD")
         return [
             "the last label alone does better: labels come in runs. Learners that adapt fast may follow them, as in: "
-            f"onkel compare FILE PKAWV {fast}; if the order of the rows has no meaning, add --shuffle there"
+            "onkel compare FILE PKAWV 'PKAWV(forgetting=0.99)' FOGD; if the order of the rows has no meaning, add --shuffle there"
         ]
     both = f"the {' and the '.join(better)} {'does' if len(better) == 1 else 'do'} better than the learner"
     said = f"the inputs may say little of {model.target.name}; a stiffer learner may lose less: PKAWV(lam=100)"

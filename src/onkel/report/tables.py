@@ -43,7 +43,7 @@ def lines(rows: Cells, dim: Cells | None = None, heading: str = "learner") -> Ta
     """One line a name, the cells under their headings; the `dim` ones last, greyed."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     headings = list(dict.fromkeys(key for cells in rows.values() for key in cells))
-    table.add_column(heading, no_wrap=True)
+    table.add_column(heading, overflow="fold")
     for key in headings:
         digits = all(re.fullmatch(FIGURE, cells.get(key, "")) for cells in rows.values())
         table.add_column(key, justify="right" if digits else "left", overflow="fold")
