@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.cli import main
-from onkel.cli import run as run_module
+from onkel.cli import main, opening
 from onkel.cli import watch as watch_module
 from onkel.cli.compare import reseeded
 from onkel.cli.model import Model
+from onkel.combine import Scaled
 from onkel.persist import Extra
 from onkel.state import leaves
 
@@ -71,14 +71,15 @@ def test_json_agrees_with_the_library(prices: Path, monkeypatch: pytest.MonkeyPa
     text = "PKAWV(features=(Standardize(), Taylor(degree=2) + Constant()), lam=0.5)"
     found = result(monkeypatch, capsys, prices, "--target", "price", "--learner", text)
     X, y = onkel.data.friedman(1500, dim=5, seed=0)
-    trace = onkel.prequential(onkel.parse(text), (X, y))
-    assert found["square"] == pytest.approx(trace.mean("square"), rel=1e-9)
+    trace = onkel.prequential(Scaled(onkel.parse(text), inputs=False), (X, y))
+    assert found["square"] == pytest.approx(float(np.mean(trace.losses["square"][1:])), rel=1e-9)  # the first nobody can know
     assert found["rows"] == 1500
     assert found["bytes"] == trace.nbytes
     assert onkel.parse(found["learner"]) == onkel.parse(text)
-    guess = np.concatenate([[0.0], np.cumsum(y)[:-1] / np.arange(1, 1500)])
-    assert found["running_mean"]["square"] == pytest.approx(float(np.mean((guess - y) ** 2)), rel=1e-9)
-    assert found["last_label"]["square"] == pytest.approx(float(np.mean((np.concatenate([[0.0], y[:-1]]) - y) ** 2)), rel=1e-9)
+    mean = float(np.mean((np.cumsum(y)[:-1] / np.arange(1, 1500) - y[1:]) ** 2))
+    assert found["running_mean"]["square"] == pytest.approx(mean, rel=1e-9)
+    assert found["explained"] == pytest.approx(1.0 - found["square"] / mean, rel=1e-9)
+    assert found["last_label"]["square"] == pytest.approx(float(np.mean(np.diff(y) ** 2)), rel=1e-9)
 
 
 def test_save_writes_a_model_that_goes_on(
@@ -86,7 +87,7 @@ def test_save_writes_a_model_that_goes_on(
 ) -> None:
     found = result(monkeypatch, capsys, prices, "--target", "price", "--save", tmp_path / "m.onkel")
     learner, state = onkel.load(found["saved"])
-    assert state.ridge.rows == 1500
+    assert state.inner.ridge.rows == 1500
     assert learner.predict(state, np.full((1, 5), 0.5)).shape == (1,)
 
 
@@ -168,7 +169,8 @@ def test_texts_dates_gaps_and_labels_are_learnt_and_predicted(
     found = result(monkeypatch, capsys, mixed, "--target", "sold", "--missing", "mean", "--save", model)
     assert found["task"] == "classification"
     assert found["mistakes"] < 0.2
-    assert found["notes"] == ["429 missing values of 'size' were filled in"]
+    assert found["notes"][0] == "429 missing values of 'size' were filled in"
+    assert "the last label alone does better" in found["notes"][1]
     moved = tmp_path / "moved.csv"  # other columns, another order, no target
     rows = [line.split(",") for line in MIXED.splitlines()]
     moved.write_text("\n".join(",".join([row[2], "0" if k else "more", row[0], row[1]]) for k, row in enumerate(rows)))
@@ -176,10 +178,10 @@ def test_texts_dates_gaps_and_labels_are_learnt_and_predicted(
     said = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     assert len(said) == 3000
     assert np.mean([row["sold"] != line[3] for row, line in zip(said, rows[1:], strict=True)]) < 0.1
-    assert all((float(row["score"]) >= 0.0) == (row["sold"] == "yes") for row in said)
+    assert all((float(row["P(yes)"]) > 0.5) == (row["sold"] == "yes") for row in said)
     assert onkel_call(monkeypatch, "predict", model, mixed, "--json", "--out", tmp_path / "p.jsonl") == 0
     lines = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
-    assert [line["score"] for line in lines] == [float(row["score"]) for row in said]
+    assert [line["P(no)"] for line in lines] == [float(row["P(no)"]) for row in said]
     assert onkel_call(monkeypatch, "predict", model, write_csv(tmp_path / "other.csv", np.ones((3, 2)), np.ones(3))) == 1
     assert "has no column 'size'" in capsys.readouterr().err
 
@@ -214,7 +216,7 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(
     whole, parts = tmp_path / "whole.onkel", tmp_path / "parts.onkel"
     options = ("--target", "sold", "--missing", "mean", "--learner", learner)
     result(monkeypatch, capsys, mixed, *options, "--save", whole)
-    monkeypatch.setattr(run_module, "BLOCK", 700)
+    monkeypatch.setattr(opening, "BLOCK", 700)
     lines = MIXED.splitlines(keepends=True)
     for rows in (0, 1500, 1500, 3000):  # the file grows between the runs
         mixed.write_text("".join(lines[: 1 + max(rows, 1500)]))
@@ -235,7 +237,7 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(
 def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on(
     mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(run_module, "BLOCK", 500)
+    monkeypatch.setattr(opening, "BLOCK", 500)
     learn, calls = Model.learn, []
 
     def interrupted(self: Model, X: Any, y: Any) -> Any:
@@ -355,7 +357,10 @@ WRONG = [
     (["prices.csv", "--target", "price", "--save", "nowhere/m.onkel"], r"cannot write nowhere/m.onkel.*name a file"),
     (["prices.csv", "--target", "price", "--save", "."], r"cannot write \..*name a file"),
     (["prices.csv", "--target", "price", "--plot", "curve.xyz"], r"must end in \.png"),
-    (["prices.csv", "--target", "price", "--task", "classification"], r"is neither -1 nor 1"),
+    (
+        ["prices.csv", "--target", "price", "--task", "classification"],
+        r"line 502, .*more than 500 different labels; say --task regression",
+    ),
     (["prices.txt", "--target", "price"], r"cannot tell the format"),
     (["text.csv", "--target", "y"], r"text\.csv.*line 3.*'a'"),
     (["empty.csv", "--target", "y"], r"empty"),
@@ -363,6 +368,18 @@ WRONG = [
     (["prices.csv", "--target", "price", "--idle", "3"], r"it goes with --follow"),
     (["prices.csv", "--target", "price", "--learner", "Perceptron"], r"learns classification, but this is regression"),
     (["prices.csv", "--target", "price", "--labels", "a"], r"--labels takes two labels"),
+    (["prices.csv", "--target", "price", "--names", "a,b"], r"line 1: 2 columns are named, but the first line has 6 fields"),
+    (["text.csv", "--target", "a", "--text", "a", "--task", "regression"], r"'a' has labels, not numbers"),
+    (["bare.csv", "--target", "b"], r"bare\.csv, line 1: no header, only numbers .*--no-header.*--names a,b,c"),
+    (["named.csv", "--target", "b"], r"no column 'b'.*the first line was taken for the names .*'1', '2' among them.*--no-header"),
+    (["prices.csv", "text.csv", "--target", "price"], r"text\.csv has no column 'price'"),
+    (["text.csv", "slip.csv", "--target", "y", "--text", "a"], r"slip\.csv, line 2, column 'y': 'three' is not a number"),
+    (["text.csv", "kind.csv", "--target", "y"], r"column 'a' is a number in text\.csv and text in kind\.csv; .*--text a"),
+    (
+        ["text.csv", "lacks.csv", "--target", "y", "--text", "a"],
+        r"text\.csv has no column 'b', but another file has; .*--missing mean",
+    ),
+    (["text.csv", "lacks.csv", "--target", "y", "--columns", "c"], r"text\.csv has no column 'c'"),
     (["nonsense", "--target", "price"], r"nonsense does not exist, and no data has this name"),
 ]
 
@@ -379,6 +396,11 @@ def test_one_clear_line_when_something_is_wrong(
     Path("prices.txt").write_text("x,price\n1,2\n")
     Path("text.csv").write_text("a,y\n1,2\nred,3\n")
     Path("empty.csv").write_text("")
+    Path("bare.csv").write_text("1,2\n3,4\n")
+    Path("named.csv").write_text("1,2,red\n3,4,blue\n")
+    Path("slip.csv").write_text("y,a\nthree,1\n4,1\n")
+    Path("kind.csv").write_text("y,a\n3,red\n")
+    Path("lacks.csv").write_text("y,b\n3,1\n4,1\n")
     assert call(monkeypatch, *arguments) == 1
     captured = capsys.readouterr()
     assert captured.out == ""

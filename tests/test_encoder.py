@@ -221,7 +221,7 @@ def test_the_first_rows_plan_the_encoder(tmp_path: Path) -> None:
     np.testing.assert_array_equal(X[:, 7:12].any(axis=1), [True, True, True, True])
     np.testing.assert_array_equal(X[3, 7:12], [0, 0, 0, 0, 1])
     np.testing.assert_array_equal(y, [1, 2, 3, 4])
-    assert Counter(note.split(" of ")[0] for note in found.notes()) == {"1 missing values": 3}
+    assert Counter(note.split(" of ")[0] for note in found.notes()) == {"1 missing value": 3}
 
 
 def test_rows_with_gaps_can_be_dropped(tmp_path: Path) -> None:
@@ -246,16 +246,29 @@ def test_two_texts_are_two_classes(tmp_path: Path) -> None:
     found = stream(tmp_path, MIXED, "sold", columns=["price"], labels=("yes", "no"))
     np.testing.assert_array_equal(next(iter(found))[1], [-1, 1, -1, 1])
     found = stream(tmp_path, MIXED, "price", columns=["sold"], labels=(1.0, 2.0))
-    with pytest.raises(InputError, match=r"line 4, column 'price': the label 3 is neither 1 nor 2; two classes are known"):
+    with pytest.raises(InputError, match=r"line 4, column 'price': the label 3 is neither 1 nor 2; say --task classification"):
         list(found)
-    with pytest.raises(InputError, match=r"'town' has more than two labels: 'A', 'Bonn', 'Ulm'; two classes are known so far"):
-        stream(tmp_path, MIXED.replace("80,Bonn", "80,A"), "town", columns=["price"])
-    with pytest.raises(InputError, match=r"rows have one label in 'sold', 'no'; shuffle the rows, or name both: labels="):
-        stream(tmp_path, MIXED.replace("yes", "no"), "sold", columns=["price"])
     with pytest.raises(InputError, match=r"the target 'when' is a date"):
         list(stream(tmp_path, MIXED, "when", columns=["price"]))
     with pytest.raises(InputError, match=r"the labels of two classes must differ, got 'no' twice"):
         stream(tmp_path, MIXED, "sold", labels=("no", "no"))
+
+
+def test_other_texts_are_classes_as_they_come(tmp_path: Path) -> None:
+    found = stream(tmp_path, MIXED.replace("80,Bonn", "80,A"), "town", columns=["price"], missing="drop", block=2)
+    assert [label for _, y in found for label in y] == [0, 1, 2]
+    assert found.state.labels == ["Bonn", "Ulm", "A"]
+    assert [label for _, y in stream(tmp_path, MIXED.replace("yes", "no"), "sold", columns=["price"]) for label in y] == [
+        0,
+        0,
+        0,
+        0,
+    ]
+    again = State.from_json(json.loads(json.dumps(found.state.to_json())))
+    found.encoder.check(again)
+    again.labels.append("Ulm")
+    with pytest.raises(InputError, match="not one of this encoder"):
+        found.encoder.check(again)
 
 
 def test_columns_can_be_declared(tmp_path: Path) -> None:

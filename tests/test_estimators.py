@@ -22,7 +22,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 import onkel
 from onkel.combine import OneVsRest, Scaled
-from onkel.estimators.classifier import _nearest_on_simplex
+from onkel.combine.chances import nearest_on_simplex
 from onkel.features.compose import as_features
 from tests.laws.cases import bits
 
@@ -218,7 +218,7 @@ def test_one_class_alone() -> None:
 def test_scores_of_a_square_loss_go_to_the_nearest_probabilities() -> None:
     rng = np.random.default_rng(0)
     for scores in rng.normal(size=(50, 4)):
-        nearest = _nearest_on_simplex(scores[None])[0]
+        nearest = nearest_on_simplex(scores[None])[0]
         assert nearest.min() >= 0.0
         assert nearest.sum() == pytest.approx(1.0, abs=1e-12)
         others = rng.dirichlet(np.full(4, 0.5), size=200)

@@ -171,9 +171,10 @@ def test_line_longer_than_a_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 LEAVE_OUT = (
-    r"; correct it or drop the line, choose the columns without it, or declare the column as text \(text=\['b'\], or --text b\)$"
+    r"; correct it or drop the line, leave the column out \(--without b\), or"
+    r" declare the column as text \(text=\['b'\], or --text b\)$"
 )
-GAP = r": the value is missing; fill it, choose the columns without it, or say what to do: missing='mean' or 'drop'"
+GAP = r": the value is missing; fill it, leave the column out \(--without \w+\), or say what to do: missing='mean' or 'drop'"
 
 
 @pytest.mark.parametrize(

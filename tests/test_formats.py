@@ -141,7 +141,7 @@ def test_arrow_types() -> None:
     X, _ = joined(found)
     assert found.encoder.names(found.state)[6:9] == ["d=x", "d=y", "d#2"]
     np.testing.assert_array_equal(X[:, 6:8], [[1, 0], [0, 1], [0, 0]])
-    with pytest.raises(InputError, match=r"column 'z' holds list<.*>, neither numbers, texts nor dates; choose the"):
+    with pytest.raises(InputError, match=r"column 'z' holds list<.*>, neither numbers, texts nor dates; leave the column out"):
         read(pyarrow.table({"z": [[1], [2]], "y": [1, 2]}), "y")
     assert read(pyarrow.table({"z": [[1], [2]], "x": [1, 2], "y": [1, 2]}), "y", columns=["x"]).names == ("x",)
     with pytest.raises(FileError, match=r"the pyarrow Table has no rows"):
@@ -187,7 +187,7 @@ def test_files_cut_short_or_altered(tmp_path: Path, form: str) -> None:
         ('{"a": NaN, "y": 2}', r"line 3: it is not JSON \(NaN is not a number of JSON\)"),
         ('{"a": 1, "a": 2, "y": 2}', r"line 3: it is not JSON \(a key stands twice\)"),
         ("[1, 2]", r"line 3: '\[1, 2\]' is not an object; write it like"),
-        ('{"a": [1], "y": 2}', r"line 3, key 'a': '\[1\]' is nested; choose the columns without it, or write it flat"),
+        ('{"a": [1], "y": 2}', r"line 3, key 'a': '\[1\]' is nested; leave the column out \(--without a\), or write it flat"),
         ('{"a": "5", "y": 2}', r"line 3, key 'a': '5' is not a number; correct it, .* or declare the column as text"),
         ('{"a": 1e999, "y": 2}', r"line 3, key 'a': 'inf' is not finite"),
         ('{"a": 1' + "0" * 400 + ', "y": 2}', r"line 3, key 'a': '10+…' is not finite"),
@@ -219,7 +219,7 @@ def test_keys_appear_vanish_and_move(tmp_path: Path, monkeypatch: pytest.MonkeyP
     np.testing.assert_array_equal(y, -np.arange(1002))
     assert stream.notes() == [
         "the key 'c', which first appears on line 1001, is not used",
-        "1 missing values of 'b' were filled in",
+        "1 missing value of 'b' was filled in",
     ]
     monkeypatch.setattr(jsonl_file, "ROWS_AT_ONCE", 6)  # divides 1002: no empty table may end a block early
     blocks = list(stream)

@@ -49,15 +49,24 @@ def test_a_killed_save_leaves_a_whole_model(tmp_path: Path) -> None:
     assert len(set(rows)) > 10  # the kills fell at different moments
 
 
+RUNS = {
+    "a number, scaled": ["--target", "y", "--missing", "mean", "--learner", "PKAWV(forgetting=0.9999)"],
+    "classes on one matrix": ["--target", "town", "--missing", "drop"],
+    "one learner a class": ["--target", "town", "--missing", "drop", "--learner", "FOGD(loss=Hinge())"],
+}
+
+
 @pytest.mark.long
-def test_a_killed_run_ends_as_if_it_had_never_stopped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("said", RUNS.values(), ids=list(RUNS))
+def test_a_killed_run_ends_as_if_it_had_never_stopped(said: list[str], tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    X, y = onkel.data.smooth(400_000, dim=3, seed=0)
+    X, y = onkel.data.smooth(200_000, dim=3, seed=0)
     towns = np.array(["Bonn", "Ulm", "Kiel", ""])[rng.integers(4, size=len(y))]
+    towns[120_000::10] = "Aue"  # a class that comes late
     with (tmp_path / "t.csv").open("w") as file:
         file.write("a,b,c,town,y\n")
         file.writelines(f"{a:.6g},{b:.6g},{c:.6g},{town},{label:.6g}\n" for (a, b, c), town, label in zip(X, towns, y, strict=True))
-    options = ["--target", "y", "--missing", "mean", "--every", "0", "--json", "--learner", "PKAWV(forgetting=0.9999)"]
+    options = [*said, "--every", "0", "--json"]
     command = [sys.executable, "-c", "from onkel.cli import main; main()", "run", str(tmp_path / "t.csv"), *options]
     whole, parts = tmp_path / "whole.onkel", tmp_path / "parts.onkel"
     began = time.monotonic()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import App
+
+from onkel.cli.options import Columns, File, Flag, Format, Inputs, Target
 
 app = App(
     name="onkel",
@@ -26,42 +27,34 @@ Ctrl-C.
 )
 app.register_install_completion_command()
 
-File = Annotated[str, Parameter(allow_leading_hyphen=True)]  # - is the standard input
-Flag = Annotated[bool, Parameter(negative=())]
-Task = Literal["auto", "classification", "regression"]
-Missing = Literal["refuse", "mean", "drop"]
+FORMAT, COLUMNS, TARGET = Format(), Columns(), Target()
 
 
 @app.command
 def run(
     file: File,
     /,
-    *,
-    target: str | None = None,
+    *more: str,
     learner: str | None = None,
-    columns: str | None = None,
-    task: Task = "auto",
-    missing: Missing = "refuse",
-    text: str | None = None,
-    dates: str | None = None,
-    labels: str | None = None,
-    raw: Flag = False,
+    target: Target = TARGET,
+    columns: Columns = COLUMNS,
+    format: Format = FORMAT,
     save: Path | None = None,
     every: float = 10.0,
     resume: Flag = False,
     follow: Flag = False,
     idle: float | None = None,
     plot: Path | None = None,
-    format: str | None = None,
     json: Flag = False,
 ) -> None:
-    """Learn a file row by row; every row is scored before it is learnt, and every score counts.
+    """Learn a file row by row; every row is scored before it is learnt.
 
     Examples:
 
         onkel run prices.csv --target price
         onkel run clicks.csv.gz --target clicked --missing mean --text zip --learner "FORKS(kernel=Gaussian(width=2))"
-        onkel run big.csv --target y --save model.onkel --resume
+        onkel run iris.data --names length,width,petal_length,petal_width,species --target species
+        onkel run 2024.csv 2025.csv --target y --save model.onkel --resume
         tail -f log.jsonl | onkel run - --format jsonl --target latency
         onkel run friedman
 
@@ -70,26 +63,11 @@ def run(
     file
         A csv, tsv, jsonl, libsvm (.svm), npz, parquet or arrow file, packed (gz, xz, bz2, zst) or not; - for the standard input;
         or the name of data that is there: onkel data.
-    target
-        The column to predict. An npz or libsvm file knows its own.
+    more
+        Files that follow it, as if all were one. A column that a file lacks is missing there.
     learner
         A learner as Python code: a bare name such as PKAWV, or with its settings. It is read, never executed. Without this
         option: PKAWV with 100 random frequencies, a linear part and an intercept.
-    columns
-        The inputs, separated by commas; without it all columns but the target.
-    task
-        Classification counts mistakes and takes two labels. By default the first rows decide.
-    missing
-        What becomes of a missing value: an error, the mean of its column so far (and a column that says so), or its row is
-        dropped.
-    text
-        Columns that are texts though they look like numbers, separated by commas.
-    dates
-        Columns of dates (2026-11-16 14:05:00), separated by commas; those that look like dates are found.
-    labels
-        The two labels, low and high, separated by a comma, where the first rows do not show both.
-    raw
-        Give the learner the inputs as they are. Without this they are standardised first, by the rows so far.
     save
         Write the model to this .onkel file, now and then and at the end.
     every
@@ -97,48 +75,30 @@ def run(
     resume
         Go on from the model that --save names, if it is there, behind the rows that it has learnt.
     follow
-        Go on as the file grows, until Ctrl-C.
+        Go on as the (last) file grows, until Ctrl-C.
     idle
         With --follow: end after so many seconds in which nothing came.
     plot
         Write a picture of the error along the stream.
-    format
-        What the end of the name would say, such as csv.
     json
         Print the result as JSON (progress goes to the error stream).
     """
-    from onkel.cli.run import Inputs, Outputs, patience, run_file
+    from onkel.cli.run import Outputs, patience, run_file
 
-    inputs = Inputs(
-        file,
-        target,
-        names(columns),
-        task,
-        missing,
-        names(text) or (),
-        names(dates) or (),
-        pair(labels),
-        format,
-        patience(follow, idle),
-    )
-    run_file(inputs, learner, raw, Outputs(save, every, resume, plot, json))
+    inputs = Inputs((file, *more), format, columns, target, patience(follow, idle))
+    run_file(inputs, learner, Outputs(save, every, resume, plot, json))
 
 
 @app.command
 def compare(
     file: File,
+    /,
     *learners: str,
-    target: str | None = None,
+    target: Target = TARGET,
+    columns: Columns = COLUMNS,
+    format: Format = FORMAT,
     seeds: int = 1,
     shuffle: Flag = False,
-    columns: str | None = None,
-    task: Task = "auto",
-    missing: Missing = "refuse",
-    text: str | None = None,
-    dates: str | None = None,
-    labels: str | None = None,
-    raw: Flag = False,
-    format: str | None = None,
     json: Flag = False,
 ) -> None:
     """Several learners on the same stream: error, time and memory side by side.
@@ -151,47 +111,27 @@ def compare(
     Parameters
     ----------
     file
-        As for run.
+        As for run; more files may follow.
     learners
         Learners as Python code, the first word of each a name that `onkel learners` lists.
-    target
-        The column to predict.
     seeds
         How often a learner with a seed runs, each time with another; the table then shows mean ± deviation.
     shuffle
         Each seed is also another order of the rows, for every learner; the file is then held in memory.
-    columns
-        The inputs, separated by commas.
-    task
-        By default the first rows decide.
-    missing
-        What becomes of a missing value: an error, the mean of its column so far, or its row is dropped.
-    text
-        Columns that are texts though they look like numbers, separated by commas.
-    dates
-        Columns of dates, separated by commas.
-    labels
-        The two labels, low and high, separated by a comma.
-    raw
-        Give the learners the inputs as they are, not standardised.
-    format
-        What the end of the name would say, such as csv.
     json
         Print the result as JSON.
     """
     from onkel.cli.compare import compare_file
-    from onkel.cli.run import Inputs
-    from onkel.errors import InputError
 
-    if not learners:
-        raise InputError("name the learners to compare, as in: onkel compare prices.csv PKAWV FOGD --target price")
-    inputs = Inputs(file, target, names(columns), task, missing, names(text) or (), names(dates) or (), pair(labels), format)
-    compare_file(inputs, learners, seeds, shuffle, raw, json)
+    files = next((k for k, text in enumerate(learners) if not Path(text).exists()), len(learners))
+    compare_file(Inputs((file, *learners[:files]), format, columns, target), learners[files:], seeds, shuffle, json)
 
 
 @app.command
-def predict(model: Path, file: File, /, *, out: Path | None = None, format: str | None = None, json: Flag = False) -> None:
+def predict(model: Path, file: File, /, *more: str, out: Path | None = None, format: Format = FORMAT, json: Flag = False) -> None:
     """What a saved model predicts for each row of a file; nothing is learnt.
+
+    For labels there is also a column for each, with its probability, or with its score where the learner has only that.
 
     Examples:
 
@@ -204,16 +144,16 @@ def predict(model: Path, file: File, /, *, out: Path | None = None, format: str 
         A file that `onkel run --save` wrote.
     file
         As for run; it needs the columns that the model was made from, in any order. Other columns are not looked at.
+    more
+        Files that follow it.
     out
         Write to this file, not to the standard output.
-    format
-        What the end of the name would say, such as csv.
     json
         JSON lines in the place of csv.
     """
     from onkel.cli.predict import predict_file
 
-    predict_file(model, file, out, json, format)
+    predict_file(model, Inputs((file, *more), format), out, json)
 
 
 @app.command
@@ -231,16 +171,7 @@ def learners(*, json: Flag = False) -> None:
 
 
 @app.command
-def data(
-    file: File | None = None,
-    /,
-    *,
-    columns: str | None = None,
-    text: str | None = None,
-    dates: str | None = None,
-    format: str | None = None,
-    json: Flag = False,
-) -> None:
+def data(file: File | None = None, /, *, columns: Columns = COLUMNS, format: Format = FORMAT, json: Flag = False) -> None:
     """The data that can be learnt by name; or the columns of one file, and how they would be encoded.
 
     Examples:
@@ -252,36 +183,12 @@ def data(
     ----------
     file
         A file or a name, as for run.
-    columns
-        Only these, separated by commas.
-    text
-        Columns that are texts though they look like numbers, separated by commas.
-    dates
-        Columns of dates, separated by commas.
-    format
-        What the end of the name would say, such as csv.
     json
         Print it as JSON.
     """
     from onkel.cli.catalogue import describe_data, list_data
-    from onkel.cli.run import Inputs
 
     if file is None:
         list_data(json)
     else:
-        describe_data(Inputs(file, None, names(columns), text=names(text) or (), dates=names(dates) or (), format=format), json)
-
-
-def names(listed: str | None) -> list[str] | None:
-    return None if listed is None else [name.strip() for name in listed.split(",")]
-
-
-def pair(listed: str | None) -> tuple[str, str] | None:
-    from onkel.errors import InputError
-
-    found = names(listed)
-    if found is None:
-        return None
-    if len(found) != 2:
-        raise InputError(f"--labels takes two labels, low and high, as in --labels no,yes; got {listed!r}")
-    return found[0], found[1]
+        describe_data(Inputs((file,), format, columns), json)

@@ -6,14 +6,14 @@ import dataclasses
 import json
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import onkel
-from onkel.cli.run import Inputs
+from onkel.cli.options import Inputs, split
 from onkel.data.named import catalogue
+from onkel.data.table import Source
 from onkel.report.tables import console, lines
 
 LOSSES = ("Square", "Hinge", "SquaredHinge", "Logistic", "EpsilonInsensitive", "SquaredEpsilonInsensitive")
@@ -81,18 +81,14 @@ def list_data(as_json: bool) -> None:
 
 def describe_data(inputs: Inputs, as_json: bool) -> None:
     """The columns of a file, by its first rows."""
-    from onkel.data.columns import declared
-    from onkel.data.files import LABELS, ending_of, is_name, open_source
-    from onkel.data.named import find
+    from onkel.data.columns import AllBut, declared
+    from onkel.data.files import look
     from onkel.data.plan import planned, sampled
 
-    path: Any = inputs.path
-    y: Any = None
-    if is_name(path, inputs.format):
-        path, y = find(path).open()
-    ending = ending_of(path, inputs.format) if isinstance(path, str | Path) else ""
-    kinds, y = declared(inputs.text, inputs.dates), None if isinstance(y, str) else y
-    source = open_source(path, ending, inputs.columns, kinds, y, LABELS.get(ending))
+    columns, written = inputs.columns, inputs.format
+    kinds = declared(split(columns.text) or (), split(columns.dates) or ())
+    but = AllBut(split(columns.without) or ())
+    source = look(inputs.path, split(columns.columns) or but, kinds, written.format, written.header)
     sample = sampled(source)
     encoder = planned(sample, list(source.kinds), onkel.data.Missing.MEAN)
     rows = {}
@@ -113,9 +109,28 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
             seen = f"{np.nanmin(moments).astype('datetime64[s]')} … {np.nanmax(moments).astype('datetime64[s]')}"
             gaps = int(np.isnat(moments).sum())
         rows[name] = {"kind": source.kinds[name].value, "columns of X": str(column.width), "missing": str(gaps), "seen": seen}
+    remarks = [*source.notes(), *_trouble(source)]
     if as_json:
-        print(json.dumps({"file": source.name, "rows": source.rows, "sampled": len(sample), "columns": rows}))
+        about = {"file": source.name, "rows": source.rows, "sampled": len(sample)}
+        print(json.dumps({**about, "columns": rows, "notes": remarks}))
         return
     page = console()
     page.print(f"{source.name}: {len(source.kinds)} columns; what its first {len(sample):,} rows show:")
     page.print(lines(rows, heading="column"))
+    for note in remarks:
+        page.print(f"note: {note}", style="yellow", markup=False)
+
+
+def _trouble(source: Source) -> list[str]:
+    """What is wrong with the first rows, where the sample had to end early."""
+    from onkel.data.columns import SAMPLE_ROWS
+
+    rows = 0
+    try:
+        for table in source.tables(sample=True):
+            rows += len(table)
+            if rows >= SAMPLE_ROWS:
+                break
+    except (onkel.InputError, onkel.FileError) as error:
+        return [f"behind these rows: {error}"]
+    return []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +15,12 @@ import numpy as np
 from onkel import data, features
 from onkel._jit import seconds_compiling
 from onkel._types import Matrix, Vector
-from onkel.cli.model import Model, read_learner
-from onkel.cli.run import BLOCK, Inputs, references, task_of
+from onkel.cli.model import Model, called, read_learner, suited, task_of
+from onkel.cli.opening import BLOCK, opened
+from onkel.cli.options import Inputs
+from onkel.cli.telling import heading, on_the_inputs, on_the_target, references, shown
 from onkel.cli.watch import CtrlC, Watch
+from onkel.data.encoder import State as EncoderState
 from onkel.errors import InputError
 from onkel.report.tables import console, lines, memory, number
 from onkel.state import nbytes
@@ -29,25 +33,32 @@ class Contender:
     models: list[Model] = field(default_factory=list)  # one a seed
     seconds: float = 0.0
 
-    def errors(self, metric: str) -> list[float]:
-        return [model.tally.means()[metric] for model in self.models]
+    def errors(self, measure: str) -> list[float]:
+        return [model.tally.means()[measure] for model in self.models]
 
 
-def compare_file(inputs: Inputs, texts: Sequence[str], seeds: int, shuffle: bool, raw: bool, as_json: bool) -> None:
+def compare_file(inputs: Inputs, texts: Sequence[str], seeds: int, shuffle: bool, as_json: bool) -> None:
+    if not texts:
+        raise InputError("name the learners to compare, as in: onkel compare prices.csv PKAWV FOGD --target price")
     if seeds < 1:
         raise InputError(f"--seeds must be at least 1, got {seeds}")
     if twice := [text for text in texts if list(texts).count(text) > 1]:
         raise InputError(f"{twice[0]} is named twice; name each learner once")
-    stream = inputs.stream()
-    contenders = [Contender(text, read_learner(text, task_of(stream), raw)) for text in texts]
+    contenders = [Contender(text, read_learner(text)) for text in texts]
+    stream = opened(inputs, [one.learner for one in contenders])
+    for one in contenders:
+        if (suitable := suited(one.learner, task_of(stream.target))) != one.learner:
+            one.learner, one.text = suitable, called(suitable)
     orders = range(seeds) if shuffle else range(1)
-    whole = _in_memory(stream) if shuffle else None
+    encoded = stream.encoder.init()
+    whole = _in_memory(stream, encoded) if shuffle else None
     total = None if stream.rows is None else stream.rows * len(orders)
     with Watch(total or stream.about()) as watch, CtrlC() as stop:
         done = 0
         for order in orders:
-            running = [(one, model) for one in contenders for model in _models(one, stream, seeds, order, shuffle, raw)]
-            for X, y in stream if whole is None else _shuffled(*whole, order, BLOCK):
+            fresh = functools.partial(Model.fresh, stream=stream, encoded=encoded, raw=inputs.target.raw)
+            running = [(one, model) for one in contenders for model in _models(one, fresh, [order] if shuffle else range(seeds))]
+            for X, y in stream.after(0, encoded) if whole is None else _shuffled(*whole, order, BLOCK):
                 if stop.pressed:
                     raise KeyboardInterrupt
                 if done == 0:
@@ -55,17 +66,16 @@ def compare_file(inputs: Inputs, texts: Sequence[str], seeds: int, shuffle: bool
                     watch.begin(0)
                 _learn(running, X, y)
                 done += len(y)
-                watch.show(done, running[0][1].tally.means())
+                watch.show(done, shown(running[0][1].tally, running[0][1].tally.means()))
     if not done:
         raise InputError(f"{stream.name}: no row was left to learn from; see --missing")
-    _show(contenders, stream, as_json)
+    _show(contenders, stream, inputs, as_json)
 
 
-def _models(one: Contender, stream: data.Stream, seeds: int, order: int, shuffle: bool, raw: bool) -> Iterator[Model]:
-    """With rows in their own order, one model a seed, where the learner has one; else one a permutation."""
-    chosen = [order] if shuffle else range(seeds if _is_random(one.learner) else 1)
-    for seed in chosen:
-        one.models.append(Model.fresh(reseeded(one.learner, seed), stream, raw))
+def _models(one: Contender, fresh: Callable[[Any], Model], seeds: Sequence[int]) -> Iterator[Model]:
+    """One model a seed; a learner without one runs once."""
+    for seed in seeds if _is_random(one.learner) else seeds[:1]:
+        one.models.append(fresh(reseeded(one.learner, seed)))
         yield one.models[-1]
 
 
@@ -81,8 +91,8 @@ def _learn(running: list[tuple[Contender, Model]], X: Matrix, y: Vector) -> None
         one.seconds += time.perf_counter() - seconds_compiling() - began
 
 
-def _in_memory(stream: data.Stream) -> tuple[Matrix, Vector]:
-    blocks = list(stream)
+def _in_memory(stream: data.Stream, encoded: EncoderState) -> tuple[Matrix, Vector]:
+    blocks = list(stream.after(0, encoded))
     return np.concatenate([X for X, _ in blocks]), np.concatenate([y for _, y in blocks])
 
 
@@ -111,35 +121,36 @@ def _is_random(learner: Any) -> bool:
     return bool(reseeded(learner, 1) != learner)
 
 
-def _show(contenders: list[Contender], stream: data.Stream, as_json: bool) -> None:
+def _show(contenders: list[Contender], stream: data.Stream, inputs: Inputs, as_json: bool) -> None:
     first = contenders[0].models[0]
     rows = [_summary(one) for one in contenders]
+    remarks = [*stream.notes(), *on_the_inputs(stream), *on_the_target(first, stream, inputs)]
     if as_json:
         known = {name.replace(" ", "_"): means for name, means in first.tally.references().items()}
         about = {"file": stream.name, "target": first.target.name, "task": first.task, "rows": first.tally.rows}
-        print(json.dumps({**about, "learners": rows, **known, "notes": stream.notes()}))
+        print(json.dumps({**about, "learners": rows, **known, "notes": remarks}))
         return
     page = console()
-    page.print(f"{stream.name}: {first.tally.rows:,} rows, {len(stream.names)} inputs, {first.task} of {first.target.name}")
-    best = min(rows, key=lambda row: float(np.mean(row[next(iter(first.metrics))])))
-    shown = {}
-    for row in rows:
-        errors = {metric: _spread(metric, row[metric]) for metric in first.metrics}
-        name = f"[bold]{row['learner']}[/]" if row is best else row["learner"]
+    page.print(heading(first, stream), markup=False)
+    best = min(contenders, key=lambda one: np.mean(one.errors(next(iter(first.tally.means())))))
+    cells = {}
+    for one, row in zip(contenders, rows, strict=True):
+        columns = [model.tally.columns(model.tally.means()) for model in one.models]
+        errors = {name: _spread(name, [column[name] for column in columns]) for name in columns[0]}
         cost = {"µs a row": f"{row['microseconds_per_row']:.1f}", "memory": memory(row["bytes"])}
-        shown[name] = {**errors, "runs": str(row["runs"]), **cost}
-    page.print(lines(shown, references(first)))
-    for note in stream.notes():
+        cells[f"[bold]{one.text}[/]" if one is best else one.text] = {**errors, "runs": str(row["runs"]), **cost}
+    page.print(lines(cells, references(first)))
+    for note in remarks:
         page.print(f"note: {note}", style="yellow", markup=False)
 
 
 def _summary(one: Contender) -> dict[str, Any]:
     rows = sum(model.tally.rows for model in one.models)
-    errors = {metric: one.errors(metric) for metric in one.models[0].metrics}
+    errors = {measure: one.errors(measure) for measure in one.models[0].tally.means()}
     cost = {"microseconds_per_row": 1e6 * one.seconds / rows, "bytes": max(nbytes(model.state) for model in one.models)}
     return {"learner": one.text, **errors, "runs": len(one.models), **cost}
 
 
-def _spread(metric: str, values: Sequence[float]) -> str:
-    mean = number(metric, float(np.mean(values)))
-    return mean if len(values) == 1 else f"{mean} ± {number(metric, float(np.std(values, ddof=1)))}"
+def _spread(heading: str, values: Sequence[float]) -> str:
+    mean = number(heading, float(np.mean(values)))
+    return mean if len(values) == 1 else f"{mean} ± {number(heading, float(np.std(values, ddof=1)))}"

@@ -1,7 +1,7 @@
 """A model of the command line: a learner and all that stands between it and a file, in one `.onkel` file.
 
-file ──encoder──> X ──scale──> learner ──> score
-     ──target───> y ─────────────^
+file ──encoder──> X ──Scaled──> learner, or one a class ──> score
+     ──target───> y ───────────────^
 """
 
 from __future__ import annotations
@@ -12,41 +12,59 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import onkel
 from onkel import data
 from onkel._types import Matrix, Vector
+from onkel.cli.tally import OfClasses, OfNumbers, Tally
+from onkel.combine import OneVsRest, Scaled
+from onkel.combine.chances import are_chances, chances
+from onkel.combine.scaled import FIRST_ROWS
 from onkel.data.encoder import State as EncoderState
-from onkel.data.target import Signs, Target
+from onkel.data.target import Classes, Label, Signs, Target
 from onkel.errors import FileError, InputError
-from onkel.features.scale import State as Scale
-from onkel.learners.protocol import tasks_of
-from onkel.measure import absolute, mistakes, square
-from onkel.measure.metrics import Metric
+from onkel.learners.protocol import is_learner, tasks_of
 from onkel.persist import Extra, from_json, read, to_json
 
 ROWS_TO_WARM_UP = 64
-DEFAULT = onkel.PKAWV(features=onkel.Fourier(count=100) + onkel.Identity() + onkel.Constant())
-METRICS: dict[str, dict[str, Metric]] = {
-    "classification": {"mistakes": mistakes, "square": square},
-    "regression": {"square": square, "absolute": absolute},
-}
+DEFAULT = onkel.PKAWV()
 
 
-def read_learner(text: str | None, task: str, raw: bool) -> Any:
-    """A learner from what a person typed; its task must be this one. Unless `raw`, its features begin with Standardize."""
+def read_learner(text: str | None) -> Any:
+    """A learner from what a person typed."""
     learner = DEFAULT if text is None else onkel.parse(text)
-    if not hasattr(learner, "learn"):
+    if not is_learner(learner):
         raise InputError(f"{learner!r} is not a learner; name one, such as PKAWV(features={learner!r})")
+    return learner
+
+
+def suited(learner: Any, task: str) -> Any:
+    """A learner of which only the name was given gets a loss for the task, where its own is for the other."""
+    if task in tasks_of(learner) or task not in learner.tasks or learner != type(learner)():
+        return learner
+    return dataclasses.replace(learner, loss=onkel.Square() if task == "regression" else onkel.Hinge())
+
+
+def called(learner: Any) -> str:
+    """Its name, and the settings that are not the usual ones."""
+    usual = type(learner)()
+    other = [field.name for field in dataclasses.fields(learner) if getattr(learner, field.name) != getattr(usual, field.name)]
+    settings = ", ".join(f"{name}={getattr(learner, name)!r}" for name in other)
+    return f"{type(learner).__name__}({settings})" if settings else type(learner).__name__
+
+
+def wrapped(learner: Any, target: Target, raw: bool) -> Scaled:
+    """The learner as it meets the file: behind scales, unless `raw`, and once for every class where it knows only two."""
+    task = task_of(target)
     if task not in tasks_of(learner):
         able = " and ".join(sorted(tasks_of(learner)))
         other = f"{type(learner).__name__}(loss={'Square' if task == 'regression' else 'Hinge'}())"
         remedy = f"give it another loss: {other}" if task in learner.tasks else "choose another: onkel learners"
         raise InputError(f"{learner!r:.200} learns {able}, but this is {task}; {remedy}")
-    if raw or not hasattr(learner, "features") or scales_itself(learner):
-        return learner
-    features = learner.features if isinstance(learner.features, tuple) else (learner.features,)
-    return dataclasses.replace(learner, features=(onkel.Standardize(), *features))
+    inputs, targets = not raw and not scales_itself(learner), not raw and task == "regression"
+    one_each = isinstance(target, Classes) and not learner.multi_output
+    return Scaled(OneVsRest(learner) if one_each else learner, inputs, targets, FIRST_ROWS if targets else 0)
 
 
 def scales_itself(learner: Any) -> bool:
@@ -55,94 +73,90 @@ def scales_itself(learner: Any) -> bool:
     return isinstance(first, onkel.Standardize)
 
 
-@dataclass
-class Tally:
-    """Sums of each metric over the rows so far: of the learner, and of two guesses that know only the labels before each row."""
-
-    rows: int = 0
-    sums: dict[str, float] = field(default_factory=dict)
-    running_mean: dict[str, float] = field(default_factory=dict)
-    last_label: dict[str, float] = field(default_factory=dict)
-    labels: float = 0.0  # their sum
-    last: float = 0.0
-
-    def add(self, metrics: dict[str, Metric], scores: Vector, y: Vector) -> None:
-        sums = np.cumsum(np.concatenate([[self.labels], y]))
-        mean = sums[:-1] / np.maximum(self.rows + np.arange(len(y)), 1)
-        last = np.concatenate([[self.last], y[:-1]])
-        for name, metric in metrics.items():
-            for total, guess in ((self.sums, scores), (self.running_mean, mean), (self.last_label, last)):
-                total[name] = total.get(name, 0.0) + float(np.sum(metric(guess, y)))
-        self.labels, self.last, self.rows = float(sums[-1]), float(y[-1]), self.rows + len(y)
-
-    def means(self) -> dict[str, float]:
-        return self._over_rows(self.sums)
-
-    def references(self) -> dict[str, dict[str, float]]:
-        return {"running mean": self._over_rows(self.running_mean), "last label": self._over_rows(self.last_label)}
-
-    def _over_rows(self, sums: dict[str, float]) -> dict[str, float]:
-        return {name: total / max(1, self.rows) for name, total in sums.items()}
+def task_of(target: Target) -> str:
+    return "classification" if isinstance(target, Signs | Classes) else "regression"
 
 
 @dataclass
 class Model:
-    learner: Any
+    learner: Scaled
     state: Any
-    scale: Scale | None  # None: X goes to the learner as it is
     encoder: data.Encoder
     encoded: EncoderState
     target: Target
+    tally: Any  # a Tally
     rows: int = 0  # of the file, learnt or dropped
-    tally: Tally = field(default_factory=Tally)
+    losses: Vector = field(default_factory=lambda: np.empty(0))  # of the rows learnt last
+
+    @staticmethod
+    def fresh(learner: Any, stream: data.Stream, encoded: EncoderState, raw: bool) -> Model:
+        whole = wrapped(learner, stream.target, raw)
+        return Model(whole, whole.init(stream.encoder.width), stream.encoder, encoded, stream.target, _tally(stream.target))
 
     @property
     def task(self) -> str:
-        return "classification" if isinstance(self.target, Signs) else "regression"
+        return task_of(self.target)
 
     @property
-    def metrics(self) -> dict[str, Metric]:
-        return METRICS[self.task]
+    def own(self) -> Any:
+        """The user's learner, inside."""
+        inner = self.learner.learner
+        return inner.learner if isinstance(inner, OneVsRest) else inner
 
-    @staticmethod
-    def fresh(learner: Any, stream: data.Stream, raw: bool) -> Model:
-        width = stream.encoder.width
-        scale = None if raw or scales_itself(learner) else onkel.Standardize().init(width)
-        return Model(learner, learner.init(width), scale, stream.encoder, stream.encoder.init(), stream.target)
+    @property
+    def labels(self) -> list[Label]:
+        """Of the classes, in the order of their scores."""
+        return [self.target.low, self.target.high] if isinstance(self.target, Signs) else self.encoded.labels
 
     def warm_up(self, X: Matrix, y: Vector) -> None:
         """Load the compiled code, on states that are thrown away."""
-        idle = dataclasses.replace(self, state=self.learner.init(self.encoder.width), tally=Tally())
+        idle = dataclasses.replace(self, state=self.learner.init(self.encoder.width), tally=_tally(self.target))
         idle.learn(X[:ROWS_TO_WARM_UP], y[:ROWS_TO_WARM_UP])
         idle.predict(X[:1])
 
-    def learn(self, X: Matrix, y: Vector) -> Vector:
-        Z, after = self._scaled(X, np.ones(len(X)))
-        scores: Vector = self.learner.learn(self.state, Z, y)
-        self.scale = after
-        self.tally.add(self.metrics, scores, y)
-        return scores
+    def learn(self, X: Matrix, y: Vector) -> None:
+        if not isinstance(self.target, Classes):
+            scores = self.learner.learn(self.state, X, y)
+            is_sign = isinstance(self.target, Signs)
+            self.losses = self.tally.add(_place(scores >= 0.0), _place(y > 0.0)) if is_sign else self.tally.add(scores, y)
+            return
+        if len(self.labels) > self.state.outputs:
+            self.learner.widen(self.state, len(self.labels))
+        absent = OneVsRest.absent if isinstance(self.learner.learner, OneVsRest) else 0.0
+        own = _place(y)
+        coded = np.where(own[:, None] == np.arange(self.state.outputs), 1.0, absent)
+        scores = self.learner.learn(self.state, X, coded)
+        self.losses = self.tally.add(self.tally.best(scores, own), own)
 
     def predict(self, X: Matrix) -> Vector:
-        scores: Vector = self.learner.predict(self.state, self._scaled(X, np.zeros(len(X)))[0])
-        return scores
+        """Numbers; of classes the scores, one column each."""
+        scores = self.learner.predict(self.state, X)
+        if isinstance(self.target, Signs):
+            return np.column_stack([-scores, scores])
+        return scores.reshape(len(X), -1) if isinstance(self.target, Classes) else scores
 
-    def _scaled(self, X: Matrix, weight: Vector) -> tuple[Matrix, Scale | None]:
-        if self.scale is None:
-            return X, None
-        Z = np.empty_like(X)
-        return Z, onkel.Standardize().write(self.scale, X, weight, Z, 0)
+    def classes(self, scores: Matrix) -> NDArray[np.int64]:
+        """Of each row, the place of its class among the labels; the high one of two where they are even."""
+        if isinstance(self.target, Signs):
+            return _place(scores[:, 1] >= 0.0)
+        return np.asarray(scores.argmax(axis=1))
+
+    @property
+    def has_chances(self) -> bool:
+        return are_chances(self.own)
+
+    def chances(self, scores: Matrix) -> Matrix:
+        signs = isinstance(self.target, Signs) or isinstance(self.learner.learner, OneVsRest)
+        return chances(self.own, scores, signs)
 
     def notes(self) -> list[str]:
         return [str(note) for note in self.learner.notes(self.state)]
 
     def save(self, path: Path) -> None:
-        scale = self.scale and {"mean": self.scale.mean.tolist(), "spread": self.scale.spread.tolist(), "rows": self.scale.rows}
         about = {
             "encoder": to_json(self.encoder),
             "encoded": self.encoded.to_json(),
             "target": to_json(self.target),
-            "scale": scale,
             "rows": self.rows,
             "tally": dataclasses.asdict(self.tally),
         }
@@ -155,16 +169,28 @@ class Model:
         if about is None:
             raise FileError(f"{path} does not say how its inputs were made: it was saved from Python; use onkel.load there")
         try:
-            encoder, scale = from_json(about["encoder"]), about["scale"]
-            found = None if scale is None else Scale(np.array(scale["mean"]), np.array(scale["spread"]), int(scale["rows"]))
-            model = Model(
-                learner, state, found, encoder, EncoderState.from_json(about["encoded"]), from_json(about["target"]),
-                int(about["rows"]), Tally(**about["tally"]),
-            )  # fmt: skip
-            encoder.check(model.encoded)
-            shapes = {state.dim, encoder.width, *([] if found is None else [len(found.mean), len(found.spread)])}
-            if len(shapes) > 1 or not isinstance(model.target, Target):
+            encoder, target = from_json(about["encoder"]), from_json(about["target"])
+            encoded = EncoderState.from_json(about["encoded"])
+            tally = type(_tally(target))(**about["tally"])
+            model = Model(learner, state, encoder, encoded, target, tally, int(about["rows"]))
+            encoder.check(encoded)
+            outputs = max(1, len(encoded.labels)) if isinstance(target, Classes) else 1
+            fits = isinstance(learner, Scaled) and isinstance(target, Target) and learner in _ways(model)
+            if not fits or (state.dim, state.outputs) != (encoder.width, outputs):
                 raise InputError("its learner and its encoder do not fit together")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileError(f"cannot load {path}: {error}; it may be altered, save it again") from None
         return model
+
+
+def _ways(model: Model) -> list[Scaled]:
+    """How this learner may have met this target."""
+    return [wrapped(model.own, model.target, raw) for raw in (False, True)]
+
+
+def _tally(target: Target) -> Tally:
+    return OfNumbers() if task_of(target) == "regression" else OfClasses()
+
+
+def _place(values: Any) -> NDArray[np.int64]:
+    return np.asarray(values, dtype=np.int64)

@@ -12,43 +12,47 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from onkel._types import Matrix
 from onkel.cli.model import Model
-from onkel.data.files import read_again
-from onkel.data.target import Signs
+from onkel.cli.opening import opened_again
+from onkel.cli.options import Inputs
+from onkel.data.target import cell
 from onkel.errors import InputError
 
 
-def predict_file(model_path: Path, path: str, out: Path | None, as_json: bool, format: str | None) -> None:
+def predict_file(model_path: Path, inputs: Inputs, out: Path | None, as_json: bool) -> None:
     model = Model.load(model_path)
-    stream = read_again(path, model.encoder, None, format=format)
+    stream = opened_again(inputs, model.encoder, None)
     with _written(out) as file:
         if not as_json:
             csv.writer(file).writerow(_fields(model))
         skipped = 0
         for X, kept in stream.to_predict(model.encoded):
-            scores = np.full(len(kept), np.nan)
-            if len(X):
-                scores[kept] = model.predict(X)
+            rows = iter(_rows(model, X) if len(X) else ())
+            cells = [next(rows) if there else [None] * len(_fields(model)) for there in kept.tolist()]
             skipped += int(np.count_nonzero(~kept))
-            rows = [_row(model, score) for score in scores.tolist()]
             if as_json:
-                file.writelines(json.dumps(dict(zip(_fields(model), row, strict=True))) + "\n" for row in rows)
+                file.writelines(json.dumps(dict(zip(_fields(model), row, strict=True))) + "\n" for row in cells)
             else:
-                csv.writer(file).writerows([["" if cell is None else cell for cell in row] for row in rows])
+                csv.writer(file).writerows(cells)
     if skipped:
         print(f"onkel: {skipped:,} rows have a missing value and no prediction", file=sys.stderr)
 
 
 def _fields(model: Model) -> list[str]:
-    return [model.target.name, "score"] if isinstance(model.target, Signs) else [model.target.name]
+    if model.task == "regression":
+        return [model.target.name]
+    what = "P" if model.has_chances else "score"
+    return [model.target.name, *(f"{what}({cell(label)})" for label in model.labels)]
 
 
-def _row(model: Model, score: float) -> list[Any]:
-    if np.isnan(score):
-        return [None] * len(_fields(model))
-    if isinstance(model.target, Signs):
-        return [model.target.high if score >= 0.0 else model.target.low, score]
-    return [score]
+def _rows(model: Model, X: Matrix) -> list[list[Any]]:
+    scores = model.predict(X)
+    if model.task == "regression":
+        return [[score] for score in scores.tolist()]
+    names = [cell(label) for label in model.labels]
+    beside = model.chances(scores) if model.has_chances else scores
+    return [[names[k], *values] for k, values in zip(model.classes(scores), beside.tolist(), strict=True)]
 
 
 @contextmanager

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import shlex
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,50 +17,19 @@ from rich.console import Console
 from onkel import data
 from onkel._jit import seconds_compiling
 from onkel._types import Vector
-from onkel.cli.model import Model, read_learner
+from onkel.cli.model import Model, called, read_learner, suited, task_of
+from onkel.cli.opening import opened, opened_again
+from onkel.cli.options import Inputs
+from onkel.cli.telling import heading, notes, references, short, shown
 from onkel.cli.watch import CtrlC, Watch
-from onkel.data.encoder import Missing
-from onkel.data.files import read_again
-from onkel.data.target import Signs, plain, two_labels
+from onkel.data.target import cell
 from onkel.errors import InputError
 from onkel.measure import Trace
 from onkel.report.plots import draw_curves
-from onkel.report.tables import console, lines, memory, number
+from onkel.report.tables import console, lines, memory
 from onkel.state import nbytes
 
-BLOCK = 4096  # rows; a run that goes on repeats the same cuts, which lie at its multiples
 PICTURES = (".png", ".svg", ".pdf")
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What the user said about the file."""
-
-    path: str
-    target: str | None = None
-    columns: Sequence[str] | None = None
-    task: str = "auto"
-    missing: str = Missing.REFUSE
-    text: Sequence[str] = ()
-    dates: Sequence[str] = ()
-    labels: tuple[str, str] | None = None
-    format: str | None = None
-    follow: float | None = None
-
-    def stream(self) -> data.Stream:
-        declared = (self.columns, self.missing, self.text, self.dates, self._labels())
-        found = data.read(self.path, self.target, BLOCK, *declared, self.follow, self.format)
-        return labelled(found, self.task)
-
-    def _labels(self) -> Any:
-        """Labels that look like numbers are numbers."""
-        if self.labels is None:
-            return None
-        try:
-            low, high = map(float, self.labels)
-        except ValueError:
-            return self.labels
-        return low, high
 
 
 @dataclass(frozen=True)
@@ -87,13 +54,14 @@ class Outputs:
             raise InputError(f"--every must be a number of seconds, at least 0, got {self.every}")
 
 
-def run_file(inputs: Inputs, learner: str | None, raw: bool, outputs: Outputs) -> None:
+def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     if outputs.resume and outputs.save is not None and outputs.save.exists():
         model, stream = _resumed(inputs, learner, outputs.save)
     else:
-        stream = inputs.stream()
-        model = Model.fresh(read_learner(learner, task_of(stream), raw), stream, raw)
-    kept: list[tuple[Vector, Vector]] = []
+        chosen = read_learner(learner)
+        stream = opened(inputs, [chosen])
+        model = Model.fresh(suited(chosen, task_of(stream.target)), stream, stream.encoder.init(), inputs.target.raw)
+    kept: list[Vector] = []
     before = model.tally.rows
     with Watch(stream.rows or stream.about(), model.rows) as watch, CtrlC() as stop:
         seconds = _learn(model, stream, outputs, watch, stop, kept)
@@ -107,16 +75,14 @@ def run_file(inputs: Inputs, learner: str | None, raw: bool, outputs: Outputs) -
     if outputs.plot is not None and kept:
         _draw(outputs.plot, model, stream, kept)
     if outputs.as_json:
-        print(json.dumps(_result(model, stream, each, outputs)))
+        print(json.dumps(_result(model, stream, each, inputs, outputs)))
     else:
-        _print(model, stream, each, outputs)
+        _print(model, stream, each, inputs, outputs)
     if stop.pressed:
         sys.exit(130)
 
 
-def _learn(
-    model: Model, stream: data.Stream, outputs: Outputs, watch: Watch, stop: CtrlC, kept: list[tuple[Vector, Vector]]
-) -> float:
+def _learn(model: Model, stream: data.Stream, outputs: Outputs, watch: Watch, stop: CtrlC, kept: list[Vector]) -> float:
     """Learn what is left of the stream, or until Ctrl-C; the seconds in the learner."""
     seconds, saved = 0.0, time.monotonic()
     warm = False
@@ -126,12 +92,13 @@ def _learn(
             watch.begin(model.rows)
             warm = True
         began = time.perf_counter() - seconds_compiling()
-        scores = model.learn(X, y) if len(y) else y
+        if len(y):
+            model.learn(X, y)
         seconds += time.perf_counter() - seconds_compiling() - began
         model.rows = stream.done
-        if outputs.plot is not None:
-            kept.append((scores, y))
-        watch.show(model.rows, model.tally.means())
+        if outputs.plot is not None and len(y):
+            kept.append(model.losses)
+        watch.show(model.rows, shown(model.tally, model.tally.means()))
         if outputs.save is not None and len(y) and time.monotonic() - saved >= outputs.every:
             model.save(outputs.save)
             saved = time.monotonic()
@@ -142,27 +109,13 @@ def _learn(
 
 def _resumed(inputs: Inputs, learner: str | None, path: Path) -> tuple[Model, data.Stream]:
     model = Model.load(path)
-    if learner is not None and model.learner not in (read_learner(learner, model.task, raw) for raw in (False, True)):
-        raise InputError(f"{path} holds {model.learner!r:.200}; leave --learner out to go on with it, or --resume to start again")
-    if inputs.target not in (None, model.target.name):
-        raise InputError(f"{path} predicts {model.target.name!r}, not {inputs.target!r}; leave --resume out to start again")
-    return model, read_again(inputs.path, model.encoder, model.target, BLOCK, inputs.follow, inputs.format)
-
-
-def labelled(stream: data.Stream, task: str) -> data.Stream:
-    """The stream held to its task, which the first rows decide where it was left open: two labels become -1 and 1."""
-    if isinstance(stream.target, Signs):
-        if task == "regression":
-            raise InputError(f"{stream.name}: the target {stream.target.name!r} has labels, not numbers; predict another column")
-        return stream
-    labels = two_labels(stream.sample, stream.target.name)
-    if task == "classification" or (task == "auto" and labels is not None):
-        return dataclasses.replace(stream, target=Signs(stream.target.name, *(labels or (-1.0, 1.0))))
-    return stream
-
-
-def task_of(stream: data.Stream) -> str:
-    return "classification" if isinstance(stream.target, Signs) else "regression"
+    if learner is not None and model.own != suited(read_learner(learner), model.task):
+        raise InputError(f"{path} holds {model.own!r:.200}; leave --learner out to go on with it, or --resume to start again")
+    if inputs.target.target not in (None, model.target.name):
+        raise InputError(f"{path} predicts {model.target.name!r}, not {inputs.target.target!r}; leave --resume out to start again")
+    if inputs.target.task not in ("auto", model.task):
+        raise InputError(f"{path} was made for {model.task}, not for {inputs.target.task}; leave --resume out to start again")
+    return model, opened_again(inputs, model.encoder, model.target)
 
 
 def _say_how_to_go_on(model: Model, outputs: Outputs) -> None:
@@ -174,20 +127,22 @@ def _say_how_to_go_on(model: Model, outputs: Outputs) -> None:
     page.print(f"stopped after {model.rows:,} rows, which {outputs.save} holds; go on with:\n  onkel {shlex.join(again)}")
 
 
-def _draw(path: Path, model: Model, stream: data.Stream, kept: list[tuple[Vector, Vector]]) -> None:
-    scores, y = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-    trace = Trace(model.learner, model.state, scores, y, {name: metric(scores, y) for name, metric in model.metrics.items()})
-    title = f"{Path(stream.name).name}: {stream.target.name}"
-    draw_curves(path, {type(model.learner).__name__: trace}, next(iter(trace.losses)), max(1, trace.rows // 50), title)
+def _draw(path: Path, model: Model, stream: data.Stream, kept: list[Vector]) -> None:
+    losses = np.concatenate(kept)
+    metric = next(iter(model.tally.means()))
+    trace = Trace(model.own, model.state, losses, losses, {metric: losses})
+    title = f"{short(stream.name)}: {stream.target.name}"
+    draw_curves(path, {called(model.own): trace}, metric, max(1, trace.rows // 50), title)
 
 
-def _result(model: Model, stream: data.Stream, each: float, outputs: Outputs) -> dict[str, Any]:
+def _result(model: Model, stream: data.Stream, each: float, inputs: Inputs, outputs: Outputs) -> dict[str, Any]:
     return {
         "file": stream.name,
         "target": model.target.name,
         "task": model.task,
-        "learner": repr(model.learner),
-        "standardised": model.scale is not None,
+        **({"classes": [cell(label) for label in model.labels]} if model.task == "classification" else {}),
+        "learner": repr(model.own),
+        "standardised": {"inputs": model.learner.inputs, "target": model.learner.targets},
         "rows": model.tally.rows,
         "inputs": len(stream.names),
         "columns": model.encoder.width,
@@ -195,36 +150,22 @@ def _result(model: Model, stream: data.Stream, each: float, outputs: Outputs) ->
         **{name.replace(" ", "_"): means for name, means in model.tally.references().items()},
         "microseconds_per_row": each,
         "bytes": nbytes(model.state),
-        "notes": [*stream.notes(), *model.notes()],
+        "notes": notes(model, stream, inputs),
         "saved": outputs.save and str(outputs.save),
     }
 
 
-def _print(model: Model, stream: data.Stream, each: float, outputs: Outputs) -> None:
+def _print(model: Model, stream: data.Stream, each: float, inputs: Inputs, outputs: Outputs) -> None:
     page = console()
-    wide = "" if model.encoder.width == len(stream.names) else f" in {model.encoder.width} columns"
-    made = f"{len(stream.names)} inputs{wide}, {model.task} of {model.target.name}"
-    page.print(f"{Path(stream.name).name}: {model.tally.rows:,} rows, {made}")
+    page.print(heading(model, stream), markup=False)
     cost = {"µs a row": f"{each:.1f}", "memory": memory(nbytes(model.state))}
-    page.print(lines({type(model.learner).__name__: {**shown(model.tally.means()), **cost}}, references(model)))
-    for note in [*stream.notes(), *model.notes()]:
+    page.print(lines({called(model.own): {**shown(model.tally, model.tally.means()), **cost}}, references(model)))
+    for note in notes(model, stream, inputs):
         page.print(f"note: {note}", style="yellow", markup=False)
-    if isinstance(model.target, Signs) and isinstance(model.target.high, str):
-        page.print(f"a score of 0 or more means {plain(model.target.high)}, below 0 {plain(model.target.low)}")
     if outputs.save is not None:
         page.print(f"saved {outputs.save} ({memory(outputs.save.stat().st_size)}); use it: onkel predict {outputs.save} FILE")
-        if model.scale is not None:
-            page.print("(in Python, its learner wants the inputs standardised; onkel predict does that)")
     if outputs.plot is not None:
         page.print(f"drew {outputs.plot}")
-
-
-def shown(errors: dict[str, float]) -> dict[str, str]:
-    return {name: number(name, value) for name, value in errors.items()}
-
-
-def references(model: Model) -> dict[str, dict[str, str]]:
-    return {f"the {name}": shown(means) for name, means in model.tally.references().items()}
 
 
 def patience(follow: bool, idle: float | None) -> float | None:

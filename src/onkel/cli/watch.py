@@ -10,6 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from onkel._jit import seconds_compiling
+
 SECONDS_BETWEEN_LINES = 5.0
 
 
@@ -20,7 +22,8 @@ class Watch:
         self.bar = Progress(*shape, console=self.console, transient=True, disable=not self.console.is_terminal)
         self.task = self.bar.add_task("reading", total=rows, completed=done)
         self.rows, self.first = rows, done
-        self.began = self.said = time.monotonic()
+        self.said = time.monotonic()
+        self.began = self.said - seconds_compiling()
 
     def __enter__(self) -> Watch:
         self.bar.start()
@@ -31,12 +34,13 @@ class Watch:
 
     def begin(self, rows: int) -> None:
         """From here on the clock runs: what was compiled before says nothing about the rate."""
-        self.first, self.began = rows, time.monotonic()
+        self.first, self.said = rows, time.monotonic()
+        self.began = self.said - seconds_compiling()
 
-    def show(self, rows: int, errors: dict[str, float]) -> None:
+    def show(self, rows: int, errors: dict[str, str]) -> None:
         now = time.monotonic()
-        rate = (rows - self.first) / max(now - self.began, 1e-9)
-        error = "".join(f", {name} {value:.4g}" for name, value in list(errors.items())[:1])
+        rate = (rows - self.first) / max(now - self.began - seconds_compiling(), 1e-9)
+        error = "".join(f", {name} {value}" for name, value in list(errors.items())[:1])
         line = f"{rows:,} rows, {rate:,.0f} a second{error}"
         self.bar.update(self.task, completed=rows, description=line)
         if not self.console.is_terminal and now - self.said >= SECONDS_BETWEEN_LINES:

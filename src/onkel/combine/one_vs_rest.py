@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 
 from onkel._inputs import check_inputs, check_labelled, check_on_or_off, check_signs
 from onkel._types import Matrix, Vector
+from onkel.combine.inner import same
 from onkel.errors import InputError
 from onkel.learners import Perceptron
 from onkel.learners.descent import may_diverge
@@ -51,18 +52,12 @@ class OneVsRest:
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     multi_output: ClassVar[bool] = True
     absent: ClassVar[float] = -1.0  # the label of a class that a row is not of
+    bounded = same("bounded")
+    cut_tolerance = same("cut_tolerance")
 
     def __post_init__(self) -> None:
         if not is_learner(self.learner) or "classification" not in tasks_of(self.learner):
             raise InputError(f"OneVsRest: learner must be one for two classes, such as Perceptron(), got {self.learner!r:.200}")
-
-    @property
-    def bounded(self) -> bool:
-        return bool(self.learner.bounded)
-
-    @property
-    def cut_tolerance(self) -> float:
-        return float(self.learner.cut_tolerance)
 
     @property
     def _may_fail_late(self) -> bool:

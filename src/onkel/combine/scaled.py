@@ -31,6 +31,7 @@ from onkel._inputs import LARGEST_NUMBER, check_inputs, check_labelled, check_we
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, whole
+from onkel.combine.inner import same
 from onkel.errors import InputError
 from onkel.features.scale import moments, standardized
 from onkel.learners import PKAWV
@@ -96,25 +97,14 @@ class Scaled:
         flag(self, "targets")
         whole(self, "first_rows", least=1 if self.targets else 0, most=2**20)
 
-    @property
-    def tasks(self) -> frozenset[str]:
-        return frozenset(self.learner.tasks)
+    tasks = same("tasks")
+    multi_output = same("multi_output")
+    bounded = same("bounded")
+    cut_tolerance = same("cut_tolerance")
 
     @property
     def loss(self) -> Any:
         return getattr(self.learner, "loss", self.learner)
-
-    @property
-    def multi_output(self) -> bool:
-        return bool(self.learner.multi_output)
-
-    @property
-    def bounded(self) -> bool:
-        return bool(self.learner.bounded)
-
-    @property
-    def cut_tolerance(self) -> float:
-        return float(self.learner.cut_tolerance)
 
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""

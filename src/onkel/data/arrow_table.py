@@ -15,10 +15,8 @@ import numpy as np
 
 from onkel._types import Vector
 from onkel.data.columns import check_declared, choose, dates, shown
-from onkel.data.table import Dates, Kind, Origin, Table, Texts, texts
+from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Table, Texts, texts
 from onkel.errors import FileError, InputError
-
-ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
@@ -161,7 +159,9 @@ def _kind(name: str, column: str, kind: Any) -> Kind:
         return Kind.TEXT
     if t.is_date(kind) or t.is_timestamp(kind):
         return Kind.DATE
-    raise InputError(f"{name}: column {column!r} holds {kind}, neither numbers, texts nor dates; choose the columns without it")
+    raise InputError(
+        f"{name}: column {column!r} holds {kind}, neither numbers, texts nor dates; leave the column out (--without {column})"
+    )
 
 
 def _numbers(column: Any) -> Vector:

@@ -18,6 +18,7 @@ from onkel.errors import InputError
 SAMPLE_ROWS = 1000  # that decide the kind of a column, and how the columns are encoded
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")  # in a column of numbers or dates; of texts, only the first
 NAMES_SHOWN = 20
+SEVERAL_WORDS, RARELY = 3, 0.05  # what makes text of a column with numbers in it: different words, and their share of the cells
 
 DECLARE = {
     Kind.TEXT: "declare the column as text (text=[{name!r}], or --text {name})",
@@ -27,17 +28,33 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\
 _PLAIN = re.compile(r"(?!0000)\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)  # without an offset
 
 
-def choose(source: str, known: Sequence[str], wanted: Sequence[str] | None) -> tuple[str, ...]:
-    """The columns asked for, or all of them."""
+class AllBut(tuple[str, ...]):
+    """All columns are wanted but these."""
+
+
+class NoColumn(InputError):
+    """A column was asked for that the source does not have."""
+
+    def __init__(self, source: str, column: str, known: Sequence[str], *hints: str) -> None:
+        super().__init__(unknown(source, "column", column, known) + _beside(hints))
+        self.column = column
+
+
+def choose(source: str, known: Sequence[str], wanted: Sequence[str] | None, *hints: str) -> tuple[str, ...]:
+    """The columns asked for, or all of them; hints go with an error."""
     if twice := repeated(known):
-        raise InputError(f"{source}: two columns are named {twice!r}; rename one")
-    names = tuple(known if wanted is None else wanted)
-    if "" in names and "" in known:
-        raise InputError(f"{source}: column {known.index('') + 1} has no name; name it, or choose the columns without it")
+        raise InputError(f"{source}: two columns are named {twice!r}; rename one{_beside(hints)}")
     there = set(known)
-    if absent := [name for name in names if name not in there]:
-        raise InputError(unknown(source, "column", absent[0], known))
+    if absent := [name for name in wanted or () if name not in there]:
+        raise NoColumn(source, absent[0], known, *hints)
+    names = tuple(name for name in known if name not in (wanted or ())) if isinstance(wanted, AllBut | None) else tuple(wanted)
+    if "" in names:
+        raise InputError(f"{source}: column {known.index('') + 1} has no name; name it, or choose the columns without it")
     return names
+
+
+def _beside(hints: Sequence[str]) -> str:
+    return "".join(f" ({hint})" for hint in hints)
 
 
 def repeated(names: Sequence[str]) -> str:
@@ -59,10 +76,18 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "…")
 
 
-def kind_of(cells: Iterable[str]) -> Kind:
-    """Numbers if any cell is one, else dates if any is one, else text: a column of numbers with a slip in it is no text."""
-    found = {_kind(cell) for cell in cells if cell.strip() not in MISSING}
-    return next((kind for kind in (Kind.NUMBER, Kind.DATE) if kind in found), Kind.TEXT if found else Kind.NUMBER)
+def kinds_in(cells: Iterable[str]) -> tuple[Kind, bool]:
+    """Numbers if any cell is one, else dates if any is one, else text: a column of numbers with a slip in it is no text.
+
+    But one with several words, and not rarely, is text with numbers in it, such as tickets: then the second is True.
+    """
+    found = [(cell, _kind(cell)) for cell in cells if cell.strip() not in MISSING]
+    kinds = {kind for _, kind in found}
+    if Kind.TEXT in kinds and len(kinds) > 1:
+        words = [cell for cell, kind in found if kind is Kind.TEXT and any(map(str.isalpha, cell)) and math.isnan(number(cell))]
+        if len(set(words)) >= SEVERAL_WORDS and len(words) >= RARELY * len(found):
+            return Kind.TEXT, True
+    return next((kind for kind in (Kind.NUMBER, Kind.DATE) if kind in kinds), Kind.TEXT if kinds else Kind.NUMBER), False
 
 
 def _kind(cell: str) -> Kind:
@@ -114,4 +139,10 @@ def declared(text: Sequence[str], dates: Sequence[str]) -> dict[str, Kind]:
 
 def check_declared(source: str, kinds: Mapping[str, Kind], known: Sequence[str]) -> None:
     if absent := [name for name in kinds if name not in known]:
-        raise InputError(unknown(source, "column", absent[0], known))
+        raise NoColumn(source, absent[0], known)
+
+
+def numbers_only(source: str, kinds: Mapping[str, Kind]) -> None:
+    """Refuse texts and dates where a format has none."""
+    if other := [name for name, kind in kinds.items() if kind is not Kind.NUMBER]:
+        raise InputError(f"{source} holds numbers only, but {other[0]!r} was declared as text or dates")

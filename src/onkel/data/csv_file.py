@@ -4,6 +4,8 @@ The bytes are cut into pieces of whole records. A piece of plain numbers is pars
 refuses a cell, or finds a number that is not finite, the csv module reads the piece again: it names the line of the first bad cell,
 and it accepts what only pyarrow objects to. Quotes in places where no program puts them leave the ends of records in doubt: from
 there on the csv module reads alone.
+
+The first record is the header, unless the columns are named from outside, or c0, c1, c2 … for want of names.
 """
 
 from __future__ import annotations
@@ -20,18 +22,20 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from onkel.data.columns import DECLARE, MISSING, SAMPLE_ROWS, check_declared, choose, date, dates, kind_of, number, shown
+from onkel.data.columns import DECLARE, MISSING, SAMPLE_ROWS, check_declared, choose, date, dates, kinds_in, listed, number, shown
 from onkel.data.input import Input, as_file, reading
 from onkel.data.numbers import parse
-from onkel.data.table import Dates, Kind, Origin, Table, Texts, texts
+from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Table, Texts, texts
 from onkel.errors import FileError, InputError
 
-ROWS_AT_ONCE = 4096  # where the csv module reads
 LONGEST_LINE = 1 << 24  # characters; beyond it the file is hardly a table
 SEPARATORS = ",;\t|"
+NO_HEADER = "if it is a row of data: header=False (--no-header), or header=[…] to name the columns (--names a,b,c)"
 _BOM = b"\xef\xbb\xbf"
 _QUOTE = ord('"')
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+Header = bool | Sequence[str]  # whether there is one; or the names, and there is none
+
 _NO_DATE = np.datetime64("NaT", "us")
 
 
@@ -54,6 +58,8 @@ class CsvSource:
     header: tuple[str, ...]
     separator: str
     kinds: Mapping[str, Kind]
+    named: Header = True
+    mixed: tuple[str, ...] = ()  # columns of numbers and words, taken as text
     about: int | None = None  # rows, by the size of the file and the length of its first lines
     rows: int | None = None
 
@@ -62,11 +68,12 @@ class CsvSource:
         return self.input.name
 
     def notes(self) -> list[str]:
-        return []
+        mixed = [f"{name!r} has numbers and words in it and was taken as text" for name in self.mixed]
+        return [*(_doubt(self.header) if self.named is True else []), *mixed]
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         with reading(self.name), closing(self.input.chunks(sample)) as chunks:
-            header, rest = _header(self.name, chunks, self.separator)
+            header, rest = _header(self.name, chunks, self.separator, self.named)
             if tuple(header.fields) != self.header:
                 raise FileError(f"{self.name}: the header changed since the file was opened; read it again")
             for piece in _pieces(rest, header.last + 1, self.separator):
@@ -180,7 +187,7 @@ class CsvSource:
         cell, place = record.fields[j], f"{self.name}, line {record.last}, column {name!r}"
         if not _is_utf8(cell):
             return FileError(f"{place}: {shown(cell)} is not UTF-8 text; save the file as UTF-8")
-        remedy = f"correct it or drop the line, choose the columns without it, or {DECLARE[Kind.TEXT].format(name=name)}"
+        remedy = f"correct it or drop the line, leave the column out (--without {name}), or {DECLARE[Kind.TEXT].format(name=name)}"
         if "\n" in cell or "\r" in cell:
             remedy = f"is a quote left open? The record begins on line {record.first}"
         elif record.fields == list(self.header):
@@ -189,23 +196,32 @@ class CsvSource:
         return InputError(f"{place}: {shown(cell)} is not {what}; {remedy}")
 
 
-def open_csv(source: Input, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], separators: str = SEPARATORS) -> CsvSource:
+def open_csv(
+    source: Input,
+    wanted: Sequence[str] | None,
+    kinds: Mapping[str, Kind],
+    separators: str = SEPARATORS,
+    named: Header = True,
+) -> CsvSource:
     """The header and the first rows decide; `kinds` are those that were declared."""
     with reading(source.name):
         separator = _separator(source, separators)
         with closing(source.chunks(sample=True)) as chunks:
-            header, rest = _header(source.name, chunks, separator)
-            known = _check_header(source.name, header, separator)
-            names = choose(source.name, known, wanted)
+            header, rest = _header(source.name, chunks, separator, named)
+            known = _check_header(source.name, header, separator) if named is True else header.fields
+            names = choose(source.name, known, wanted, *(_doubt(known) if named is True else []))
             check_declared(source.name, kinds, known)
             sample = list(itertools.islice(_records(source.name, rest, header.last + 1, separator), SAMPLE_ROWS))
     if not sample:
         raise FileError(f"{source.name} has a header but no rows; write the data again")
     whole = [record.fields for record in sample if len(record.fields) == len(known)]
     column = {name: j for j, name in enumerate(known)}
-    found = {name: kinds.get(name) or kind_of(fields[column[name]] for fields in whole) for name in names}
+    guessed = {name: kinds_in(fields[column[name]] for fields in whole) for name in names if name not in kinds}
+    found = {name: kinds[name] if name in kinds else guessed[name][0] for name in names}
+    mixed = tuple(name for name, (_, is_mixed) in guessed.items() if is_mixed)
     length = sum(len(separator.join(record.fields)) + 1 for record in sample) / len(sample)
-    return CsvSource(source, tuple(known), separator, found, None if source.size is None else round(source.size / length))
+    about = None if source.size is None else round(source.size / length)
+    return CsvSource(source, tuple(known), separator, found, named, mixed, about)
 
 
 def _separator(source: Input, separators: str) -> str:
@@ -213,13 +229,13 @@ def _separator(source: Input, separators: str) -> str:
 
     def fields(separator: str) -> int:
         with closing(source.chunks(sample=True)) as chunks:
-            return len(_header(source.name, chunks, separator)[0].fields)
+            return len(_header(source.name, chunks, separator, True)[0].fields)
 
     return max(separators, key=fields)
 
 
-def _header(name: str, chunks: Iterator[bytes], separator: str) -> tuple[_Record, Iterator[bytes]]:
-    """The first record and what follows it. The record is whole once there is a second one."""
+def _header(name: str, chunks: Iterator[bytes], separator: str, named: Header) -> tuple[_Record, Iterator[bytes]]:
+    """The names of the columns, and the bytes of the rows. The first record is whole once there is a second one."""
     data = next(chunks, b"").removeprefix(_BOM)
     while True:
         records = list(itertools.islice(_records(name, [data], 1, separator), 2))
@@ -229,6 +245,12 @@ def _header(name: str, chunks: Iterator[bytes], separator: str) -> tuple[_Record
         data += more
     if not records:
         raise FileError(f"{name} is empty: it has only blank lines; write the data again")
+    if named is not True:
+        given = [f"c{k}" for k in range(len(records[0].fields))] if named is False else list(named)
+        if len(given) != len(records[0].fields):
+            count = f"{len(given)} columns are named, but the first line has {len(records[0].fields)} fields"
+            raise InputError(f"{name}, line {records[0].last}: {count}; name each column, in order")
+        return _Record(given, 0, 0), itertools.chain([data], chunks)
     ends = itertools.islice(_LINE_END.finditer(data), records[0].last - 1, None)
     end = next((match.end() for match in ends), len(data))
     return records[0], itertools.chain([data[end:]] if end < len(data) else [], chunks)
@@ -240,8 +262,16 @@ def _check_header(name: str, record: _Record, separator: str) -> list[str]:
         raise FileError(f"{place}: the header is not UTF-8 text; save the file as UTF-8")
     if all(not cell.strip() or not math.isnan(number(cell)) for cell in record.fields):
         line = separator.join(record.fields)
-        raise FileError(f"{place}: no header, only numbers ({shown(line)}); put a line of column names first")
+        raise FileError(f"{place}: no header, only numbers ({shown(line)}); put a line of column names first, or {NO_HEADER}")
     return record.fields
+
+
+def _doubt(header: Sequence[str]) -> list[str]:
+    """What to say of a header with numbers in it, or of one that looks like a comment."""
+    if header[0].startswith("#"):
+        return ["the first line begins with #; if it is a comment, leave it out: tail -n +2 FILE | onkel run - …"]
+    numbers = [name for name in header if math.isfinite(number(name))]
+    return [f"the first line was taken for the names of the columns, {listed(numbers)} among them; {NO_HEADER}"] if numbers else []
 
 
 def _records(name: str, chunks: Iterable[bytes], line: int, separator: str) -> Generator[_Record]:

@@ -179,6 +179,7 @@ class State:
     shared: dict[str, int]  # rows whose value had to share the last column
     filled: dict[str, int] = field(default_factory=dict)  # missing values, by column
     dropped: int = 0  # rows
+    labels: list[Any] = field(default_factory=list)  # of the target's classes, texts or numbers, in the order in which they came
 
     def copy(self) -> State:
         return State.from_json(self.to_json())
@@ -260,6 +261,8 @@ class Encoder:
         for name, values in state.values.items() if fits else ():
             fits = fits and len(values) <= rooms[name] and all(type(value) is str for value in values)
             fits = fits and len(set(values)) == len(values)
+        fits = fits and {type(label) for label in state.labels} in (set(), {str}, {float})
+        fits = fits and len(set(state.labels)) == len(state.labels)
         if not fits:
             raise InputError("the encoder's state is not one of this encoder")
 
@@ -267,8 +270,8 @@ class Encoder:
         """What a person should know of the rows so far, one sentence each."""
         late = "came too late for a column of their own and share one; give it more room, or hash it"
         shared = [f"{rows:,} values of {name!r} {late}" for name, rows in state.shared.items() if rows]
-        filled = [f"{rows:,} missing values of {name!r} were filled in" for name, rows in state.filled.items()]
-        dropped = [f"{state.dropped:,} rows were dropped, for a value was missing"] if state.dropped else []
+        filled = [counted(rows, "missing value", f" of {name!r}") + " filled in" for name, rows in state.filled.items()]
+        dropped = [counted(state.dropped, "row") + " dropped, for a value was missing"] if state.dropped else []
         return shared + filled + dropped
 
     def _encode(self, state: State, table: Table, learning: bool) -> tuple[Matrix, Mask]:
@@ -320,8 +323,12 @@ class Encoder:
     def _refusal(self, table: Table, gaps: Mapping[str, Mask]) -> InputError:
         order = [column.name for column in self.columns if column.name in gaps]
         row, name = min((int(np.flatnonzero(gaps[name])[0]), k) for k, name in enumerate(order))
-        remedy = "fill it, choose the columns without it, or say what to do: missing='mean' or 'drop' (--missing mean)"
-        return InputError(f"{table.place(row)}, column {order[name]!r}: the value is missing; {remedy}")
+        remedy = f"leave the column out (--without {order[name]}), or say what to do: missing='mean' or 'drop' (--missing mean)"
+        return InputError(f"{table.place(row)}, column {order[name]!r}: the value is missing; fill it, {remedy}")
+
+
+def counted(count: int, noun: str, of: str = "") -> str:
+    return f"1 {noun}{of} was" if count == 1 else f"{count:,} {noun}s{of} were"
 
 
 def _filled(numbers: Matrix, state: State, learning: bool) -> Matrix:

@@ -14,12 +14,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from onkel.data import libsvm_file
 from onkel.data.arrow_table import ArrowSource, open_arrow, open_frame, open_parquet
-from onkel.data.columns import choose, declared, listed, repeated
-from onkel.data.csv_file import open_csv
+from onkel.data.columns import AllBut, choose, declared, listed, repeated
+from onkel.data.csv_file import SEPARATORS, Header, open_csv
 from onkel.data.encoder import Encoder, Missing, policy
 from onkel.data.input import File, Growing, Input, check_file, reading, standard_input
 from onkel.data.jsonl_file import open_jsonl
@@ -28,9 +28,10 @@ from onkel.data.matrix import LABEL, Matrix, open_matrix
 from onkel.data.named import find
 from onkel.data.npz_file import open_npz
 from onkel.data.plan import planned, sampled
+from onkel.data.several import Opener, Several, open_several
 from onkel.data.stream import Stream
-from onkel.data.table import Kind, Source
-from onkel.data.target import Label, Signs, Target, Unlabelled, Value, two_labels
+from onkel.data.table import Kind, Source, Table
+from onkel.data.target import Classes, Label, Signs, Target, Unlabelled, Value, is_text, two_labels
 from onkel.errors import FileError, InputError
 
 STANDARD_INPUT = "-"
@@ -40,13 +41,10 @@ OfLines = Callable[[Input, Sequence[str] | None, Mapping[str, Kind]], Source]
 OfFile = Callable[[Path, Sequence[str] | None, Mapping[str, Kind]], Source]
 
 
-def open_tsv(source: Input, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> Source:
-    return open_csv(source, wanted, kinds, separators="\t")
-
-
 LINES: dict[str, OfLines] = {  # can come through a pipe, packed, or still be growing
-    ".csv": open_csv, ".tsv": open_tsv, ".jsonl": open_jsonl, ".ndjson": open_jsonl, ".libsvm": open_libsvm, ".svm": open_libsvm,
+    ".jsonl": open_jsonl, ".ndjson": open_jsonl, ".libsvm": open_libsvm, ".svm": open_libsvm,
 }  # fmt: skip
+TABLES = {".csv": SEPARATORS, ".data": SEPARATORS, ".tsv": "\t"}  # the same, with a header or without
 FILES: dict[str, OfFile] = {
     ".parquet": open_parquet, ".pq": open_parquet, ".arrow": open_arrow, ".feather": open_arrow, ".ipc": open_arrow,
 }  # fmt: skip
@@ -64,18 +62,22 @@ def read(
     labels: tuple[Label, Label] | None = None,
     follow: float | None = None,
     format: str | None = None,
+    header: Header = True,
+    without: Sequence[str] = (),
 ) -> Stream:
     """Open a file as a stream of blocks of `block` rows (the last may be shorter).
 
     path     a file, or "-" for the standard input; a name (see `onkel data`); or a table in memory (of pandas, polars,
-             pyarrow; an array, a scipy.sparse matrix)
+             pyarrow; an array, a scipy.sparse matrix); or a list of files, one read behind the other
     target   the column that y comes from (npz and libsvm files know theirs); y itself for an array or a sparse matrix
-    columns  those that X is made from, in the order wanted; the others are not looked at
+    columns  those that X is made from, in the order wanted; the others are not looked at. `without`: all but these
     missing  what becomes of a missing value: "refuse" it, fill in the "mean" so far, or "drop" the row
     text     columns that are texts though they look like numbers, such as postcodes; `dates`: columns of dates (ISO 8601)
-    labels   two classes, low and high, which y gives as -1 and 1; found by itself where the target is text
+    labels   two classes, low and high, which y gives as -1 and 1; found by itself where the target has two texts. With more texts
+             y is 0, 1, 2 …, the place of the row's own in `stream.state.labels`, which grows as new ones come
     follow   go on as the file grows, until it has been still for so many seconds (math.inf: for ever)
     format   what the end of the name would say, such as "csv"
+    header   of a csv file: False if it has none (the columns are then c0, c1, c2 …), or a list of names if it has none
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -85,43 +87,96 @@ def read(
     ([[50.0, 0.0, 1.0, 0.0, 0.0, 0.0], [50.0, 1.0, 0.0, 1.0, 0.0, 0.0], [70.0, 0.0, 1.0, 0.0, 0.0, 0.0]], [210.0, 350.0, 330.0])
     ['size', 'size is missing', 'town=Bonn', 'town=Ulm']
     """
-    _check(block, columns, follow)
-    name = path if is_name(path, format) else None
-    if name is not None:
-        path, own = find(name).open()
-        target = own if target is None else target
-    label, ending = _label(path, target, format)
+    _check(block, columns, follow, header)
+    found = [_found(one, target, format) for one in (path if _is_several(path) else [path])]
+    label = found[0].label
     if columns is not None and (label in columns or repeated(columns)):
         raise InputError(f"columns must name each feature once and not the target, got {listed(columns)}")
-    wanted = None if columns is None or label is None else (*columns, label)
-    y = None if isinstance(target, str) else target
-    source = called(name, open_source(path, ending, wanted, declared(text, dates), y, label, follow))
+    wanted: Sequence[str] | None = AllBut(without) if without else None
+    if columns is not None and label is not None:
+        wanted = (*(name for name in columns if name not in without), label)
+    source = _opened(found, wanted, declared(text, dates), label, follow, header)
     known = list(source.kinds)
     if label is None:
         raise InputError(f"{source.name}: choose the target, one of: {listed(known)}")
-    choose(source.name, known, [label])
-    names = [name for name in known if name != label] if columns is None else list(columns)
+    choose(source.name, known, [label], *source.notes())
+    names = [name for name in known if name != label]
     if not names:
         raise InputError(f"{source.name}: there are no feature columns, only {known[0]!r}; give at least one")
+    _check_whole(source, policy(missing))
     sample = sampled(source)
     encoder = planned(sample, names, policy(missing))
     return Stream(source, _target(source, label, labels, sample), encoder, int(block), sample)
 
 
 def read_again(
-    path: str, encoder: Encoder, target: Target | None, block: int = 4096, follow: float | None = None, format: str | None = None
+    path: Any,
+    encoder: Encoder,
+    target: Target | None,
+    block: int = 4096,
+    follow: float | None = None,
+    format: str | None = None,
+    header: Header = True,
 ) -> Stream:
     """The same columns of the same or of another file, encoded as they were before; without a target there is no y to read."""
-    name = path if is_name(path, format) else None
-    opened: Any = path if name is None else find(name).open()[0]
+    label = None if target is None else target.name
+    found = [_found(one, label, format) for one in (path if _is_several(path) else [path])]
     names = [column.name for column in encoder.columns]
     kinds = {column.name: column.kind for column in encoder.columns}
     if target is not None:
         names.append(target.name)
-        kinds[target.name] = Kind.TEXT if isinstance(target, Signs) and isinstance(target.low, str) else Kind.NUMBER
-    ending = ending_of(opened, format) if isinstance(opened, str | os.PathLike) else ""
-    source = called(name, open_source(opened, ending, names, kinds, None, None if target is None else target.name, follow))
+        kinds[target.name] = Kind.TEXT if is_text(target) else Kind.NUMBER
+    source = _opened(found, names, kinds, label, follow, header)
+    _check_whole(source, encoder.missing)
     return Stream(source, target or Unlabelled(), encoder, block, sampled(source))
+
+
+def look(path: str, columns: Sequence[str] | None, kinds: Mapping[str, Kind], format: str | None, header: Header) -> Source:
+    """A file or a name, its target a column like any other."""
+    found = _found(path, None, format)
+    return _opened([found], columns, kinds, found.label, None, header)
+
+
+class _Found(NamedTuple):
+    """What a path stands for."""
+
+    name: str | None  # of named data
+    path: Any
+    y: Any  # of an array
+    label: str | None  # the column that y comes from, as far as it is known
+    ending: str
+
+
+def _found(path: Any, target: Any, format: str | None) -> _Found:
+    name, own = path if is_name(path, format) else None, None
+    if name is not None:
+        path, own = find(name).open()
+    label, ending = _label(path, own if target is None else target, format)
+    return _Found(name, path, next((y for y in (target, own) if not isinstance(y, str | None)), None), label, ending)
+
+
+def _is_several(path: Any) -> bool:
+    return isinstance(path, list | tuple) and len(path) > 0 and all(isinstance(one, str | os.PathLike) for one in path)
+
+
+def _opened(
+    found: Sequence[_Found],
+    wanted: Sequence[str] | None,
+    kinds: Mapping[str, Kind],
+    label: str | None,
+    follow: float | None,
+    header: Header,
+) -> Source:
+    """Of several files only the last can be followed."""
+
+    def opener(one: _Found) -> Opener:
+        waits = follow if one is found[-1] else None
+        return lambda names, declared: called(
+            one.name, open_source(one.path, one.ending, names, declared, one.y, label, waits, header)
+        )
+
+    openers = [opener(one) for one in found]
+    return openers[0](wanted, kinds) if len(openers) == 1 else open_several(openers, wanted, kinds, label)
 
 
 def open_source(
@@ -132,6 +187,7 @@ def open_source(
     y: Any = None,
     label: str | None = None,
     follow: float | None = None,
+    header: Header = True,
 ) -> Source:
     """What `path` names or is, as tables of the columns `wanted` (None: all). `y` goes with an array, `label` is that of an npz."""
     if hasattr(path, "__arrow_c_stream__"):
@@ -139,8 +195,7 @@ def open_source(
     if not isinstance(path, str | os.PathLike):
         return open_matrix(path, y, wanted, kinds)
     if path == STANDARD_INPUT:
-        pipe = standard_input()
-        return _opener(pipe.name, ending)(pipe, wanted, kinds)
+        return _of_lines(standard_input(), ending, wanted, kinds, header)
     path = Path(path)
     with reading(path):
         check_file(path)
@@ -148,7 +203,7 @@ def open_source(
             return open_npz(path, wanted, kinds, label or LABELS[ending])
         if ending in FILES:
             return FILES[ending](path, wanted, kinds)
-        return _opener(str(path), ending)(File(path) if follow is None else Growing(path, follow), wanted, kinds)
+        return _of_lines(File(path) if follow is None else Growing(path, follow), ending, wanted, kinds, header)
 
 
 def called(name: str | None, source: Source) -> Source:
@@ -163,13 +218,16 @@ def is_name(path: Any, format: str | None = None) -> bool:
     return bare and not Path(path).suffix and not Path(path).exists()
 
 
-def _opener(name: str, ending: str) -> OfLines:
+def _of_lines(source: Input, ending: str, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], header: Header) -> Source:
+    if ending in TABLES:
+        return open_csv(source, wanted, kinds, TABLES[ending], header)
     if ending in LINES:
-        return LINES[ending]
+        return LINES[ending](source, wanted, kinds)
     if ending in (*FILES, ".npz"):
-        raise FileError(f"{name}: {ending} cannot come through a pipe; save it to a file first")
-    known = " ".join([*LINES, *FILES, ".npz"])
-    raise FileError(f"{name}: cannot tell the format from {ending!r}; say it, as in format='csv' (--format csv); known are {known}")
+        raise FileError(f"{source.name}: {ending} cannot come through a pipe; save it to a file first")
+    known = " ".join([*TABLES, *LINES, *FILES, ".npz"])
+    remedy = f"say it, as in format='csv' (--format csv); known are {known}"
+    raise FileError(f"{source.name}: cannot tell the format from {ending!r}; {remedy}")
 
 
 def ending_of(path: Any, format: str | None) -> str:
@@ -193,18 +251,24 @@ def _label(path: Any, target: Any, format: str | None) -> tuple[str | None, str]
     return LABELS.get(ending) if target is None else target, ending
 
 
-def _target(source: Source, name: str, labels: tuple[Label, Label] | None, sample: Any) -> Target:
+def _target(source: Source, name: str, labels: tuple[Label, Label] | None, sample: Table) -> Target:
     if labels is None and source.kinds[name] is not Kind.TEXT:
         return Value(name)
     found = labels or two_labels(sample, name)
-    assert found is not None  # of texts there are two, or an error
-    return Signs(name, *found)
+    return Classes(name) if found is None else Signs(name, *found)
 
 
-def _check(block: Any, columns: Any, follow: Any) -> None:
+def _check_whole(source: Source, missing: Missing) -> None:
+    """Refuse a file that lacks a column of another before anything is learnt, where missing values are refused."""
+    if missing is Missing.REFUSE and isinstance(source, Several) and (lacking := source.lacking()):
+        raise InputError(f"{lacking[0]}; choose the columns without it, or say what to do: missing='mean' (--missing mean)")
+
+
+def _check(block: Any, columns: Any, follow: Any, header: Any) -> None:
     if not isinstance(block, Integral) or isinstance(block, bool) or block < 1:
         raise InputError(f"block must be a whole number of rows, at least 1, got {block!r}")
-    if isinstance(columns, str) or (columns is not None and not all(isinstance(name, str) for name in columns)):
-        raise InputError(f"columns must be a list of names, got {columns!r}")
+    for name, value in {"columns": columns, "header": None if isinstance(header, bool) else header}.items():
+        if isinstance(value, str) or (value is not None and not all(isinstance(one, str) for one in value)):
+            raise InputError(f"{name} must be a list of names, got {value!r}")
     if follow is not None and not (isinstance(follow, int | float) and follow >= 0.0 and not math.isnan(follow)):
         raise InputError(f"follow must be a number of seconds, or math.inf, got {follow!r}")

@@ -18,10 +18,8 @@ import numpy as np
 
 from onkel.data.columns import DECLARE, SAMPLE_ROWS, check_declared, choose, date, dates, is_date, shown
 from onkel.data.input import Input, reading, whole_lines
-from onkel.data.table import Kind, Origin, Table, texts
+from onkel.data.table import ROWS_AT_ONCE, Kind, Origin, Table, texts
 from onkel.errors import FileError, InputError
-
-ROWS_AT_ONCE = 4096
 
 
 class _Row(NamedTuple):
@@ -77,8 +75,10 @@ class JsonLines:
             if value is not None and not _is_sound(value, kind):
                 place = f"{self.name}, line {row.line}, key {key!r}"
                 if isinstance(value, dict | list):
-                    raise InputError(f"{place}: {shown(str(value))} is nested; choose the columns without it, or write it flat")
-                remedy = f"correct it, choose the columns without it, or {DECLARE[Kind.TEXT].format(name=key)}"
+                    raise InputError(
+                        f"{place}: {shown(str(value))} is nested; leave the column out (--without {key}), or write it flat"
+                    )
+                remedy = f"correct it, leave the column out (--without {key}), or {DECLARE[Kind.TEXT].format(name=key)}"
                 raise InputError(f"{place}: {shown(str(value))} is not {_wanted(value, kind)}; {remedy}")
 
     def _table(self, rows: Sequence[_Row]) -> Table:

@@ -16,14 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onkel.data.columns import SAMPLE_ROWS, choose, number, shown
+from onkel.data.columns import SAMPLE_ROWS, choose, number, numbers_only, shown
 from onkel.data.input import File, Input, reading, whole_lines
-from onkel.data.table import Kind, Origin, Table
+from onkel.data.table import BYTES_AT_ONCE, Kind, Origin, Table, rows_at_once
 from onkel.errors import FileError, InputError
 
 LABEL = "y"
-ROWS_AT_ONCE = 4096
-BYTES_AT_ONCE = 1 << 24  # of the rows made dense
 LARGEST_INDEX = BYTES_AT_ONCE // 8
 
 
@@ -53,7 +51,7 @@ class Libsvm:
         return []
 
     def tables(self, sample: bool = False) -> Generator[Table]:
-        at_once = max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // (8 * (self.width + 1))))
+        at_once = rows_at_once(self.width + 1)
         place = {f"x{self.first + k}": k for k in range(self.width)} | {LABEL: self.width}
         keep = [place[name] for name in self.wanted]
         with reading(self.name), closing(self.input.chunks(sample)) as chunks:
@@ -80,10 +78,7 @@ class Libsvm:
 
 
 def open_libsvm(source: Input, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> Libsvm:
-    if kinds:
-        raise InputError(
-            f"{source.name}: a libsvm file holds numbers only, but {next(iter(kinds))!r} was declared as text or dates"
-        )
+    numbers_only(source.name, kinds)
     asked = [int(name[1:]) for name in wanted or () if re.fullmatch(r"x\d{1,7}", name)]  # they are 0 where no row names them
     lowest, highest, rows = min([1, *asked]), max([0, *asked]), 0
     with reading(source.name), closing(source.chunks(sample=True)) as chunks:

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Vector
-from onkel.data.columns import choose
-from onkel.data.table import Kind, Origin, Table
+from onkel.data.columns import choose, numbers_only
+from onkel.data.table import Kind, Origin, Table, rows_at_once
 from onkel.errors import FileError, InputError
 
 LABEL = "y"
-BYTES_AT_ONCE = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Matrix:
     def tables(self, sample: bool = False) -> Generator[Table]:
         columns = {f"x{j}": j for j in range(self.X.shape[1])} | {LABEL: self.X.shape[1]}
         keep = [columns[name] for name in self.wanted]
-        at_once = max(1, BYTES_AT_ONCE // (8 * (self.X.shape[1] + 1)))
+        at_once = rows_at_once(self.X.shape[1] + 1)
         for start in range(0, self.rows, at_once):
             part = self.X[start : start + at_once]
             dense = np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=float)
@@ -50,8 +49,7 @@ class Matrix:
 
 
 def open_matrix(X: Any, y: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> Matrix:
-    if declared := [name for name, kind in kinds.items() if kind is not Kind.NUMBER]:
-        raise InputError(f"X holds numbers only, but {declared[0]!r} was declared as text or dates")
+    numbers_only("X", kinds)
     if X.ndim != 2 or (X.dtype.kind not in "biuf"):
         raise InputError(f"X must be a matrix of numbers, got shape {X.shape} of {X.dtype}")
     if X.shape[0] == 0:

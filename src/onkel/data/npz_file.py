@@ -22,14 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Matrix
-from onkel.data.columns import choose, listed, unknown
+from onkel.data.columns import AllBut, choose, listed, numbers_only, unknown
 from onkel.data.input import reading
-from onkel.data.table import Kind, Origin, Table
+from onkel.data.table import BYTES_AT_ONCE, Kind, Origin, Table, rows_at_once
 from onkel.errors import FileError, InputError
 
 PIECE = 1 << 20  # bytes read at a time to verify a checksum
-ROWS_AT_ONCE = 4096
-BYTES_AT_ONCE = 1 << 24  # of the rows made dense
 
 _CSR = ("data", "indices", "indptr", "shape")
 _DAMAGE = (
@@ -69,7 +67,7 @@ class NpzSource:
             labels = _array(self.path, archive, self.label) if self.label in self.wanted else None
             if matrix.shape != self.shape or (labels is not None and labels.shape != self.shape[:1]):
                 raise FileError(f"{self.path} changed since it was opened; read it again")
-            at_once = max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // (8 * max(1, self.shape[1]))))
+            at_once = rows_at_once(self.shape[1])
             for start in range(0, self.shape[0], at_once):
                 count = min(at_once, self.shape[0] - start)
                 numbers = np.take(_float(matrix.take(count)), keep, axis=1)
@@ -87,7 +85,7 @@ def open_npz(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]
         if "X" not in held and not set(_CSR) <= set(held):
             raise FileError(f"{path} has neither X nor {', '.join(_CSR)}; it holds: {listed(held)}")
         taken = {"X", *_CSR, "format", "feature_names"}
-        if (wanted is None or label in wanted) and (label not in held or label in taken):
+        if (isinstance(wanted, AllBut | None) or label in wanted) and (label not in held or label in taken):
             raise InputError(unknown(str(path), "array of labels", label, [name for name in held if name not in taken]))
         for name in taken.union({label}).intersection(held):
             _check_sum(archive, name)
@@ -101,8 +99,7 @@ def open_npz(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]
         if shape[1] * 8 > BYTES_AT_ONCE:
             raise InputError(f"{path}: a row of {shape[1]} columns takes {shape[1] * 8 / 1e9:.1f} GB; choose fewer columns")
         known = _feature_names(path, archive, shape[1]) if "feature_names" in held else [f"x{j}" for j in range(shape[1])]
-    if declared := [name for name, kind in kinds.items() if kind is not Kind.NUMBER]:
-        raise InputError(f"{path} holds numbers only, but {declared[0]!r} was declared as text or dates")
+    numbers_only(str(path), kinds)
     names = choose(str(path), [*known, label], wanted)
     return NpzSource(path, label, {name: j for j, name in enumerate(known)}, names, shape)
 

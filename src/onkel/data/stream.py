@@ -87,7 +87,7 @@ class Stream:
             yield self.encoder.predict(state, table)
 
     def _encode(self, table: Table) -> Block:
-        y = self.target.encode(table) if len(table) else np.empty(0)
+        y = self.target.encode(table, self.state.labels) if len(table) else np.empty(0)
         unlabelled = np.isnan(y)
         if unlabelled.any():
             if self.encoder.missing is Missing.REFUSE:

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from onkel._types import Matrix
 
+ROWS_AT_ONCE = 4096
+BYTES_AT_ONCE = 1 << 24  # of rows of numbers
+
 Dates = NDArray[np.datetime64]  # in microseconds
 Place = Callable[[int], str]  # where a row of a table came from, such as "prices.csv, line 17"
 
@@ -109,6 +112,11 @@ class Source(Protocol):
 
     def notes(self) -> list[str]:
         """What a person should know of what was read, one sentence each."""
+
+
+def rows_at_once(columns: int) -> int:
+    """How many rows of numbers a table may have."""
+    return max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // (8 * max(1, columns))))
 
 
 def texts(values: Iterable[str | None]) -> Texts:

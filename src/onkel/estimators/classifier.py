@@ -3,9 +3,7 @@
 The ridge family learns one 0/1 output a class on one matrix; every other learner becomes `OneVsRest`. A class may appear at any
 time: both then start exactly where they would be had it been known.
 
-Probabilities: scores of a square loss are estimates of probabilities, (1 + f)/2 where labels are ±1, and become the nearest point
-of the simplex; other scores go through the logistic function and are divided by their sum. That is exact for the logistic loss
-and two classes; for margins (perceptron, hinge) it is an order, not a calibration.
+Where probabilities come from, and of which learners they deserve the name, `combine/chances.py` says.
 
 >>> X, y = onkel.data.rings(1000, seed=0)
 >>> names = np.where(y > 0, "outer", "inner")
@@ -26,17 +24,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from onkel._types import Matrix, Vector
 from onkel.combine import OneVsRest, Scaled
+from onkel.combine.chances import chances
 from onkel.combine.scaled import FIRST_ROWS
 from onkel.errors import InputError
 from onkel.estimators.online import Online, Row, plain
-from onkel.losses import Square
 
 
 class Classifier(ClassifierMixin, Online):
@@ -162,14 +159,7 @@ class Classifier(ClassifierMixin, Online):
         return self.model_.predict(self.state_, row, there).reshape(1, -1)[:, self._places]
 
     def _probabilities(self, scores: Matrix) -> Matrix:
-        if scores.shape[1] == 1:
-            return np.ones(scores.shape)
-        if not self._one_vs_rest:
-            return _nearest_on_simplex(scores)
-        if isinstance(getattr(self.model_.learner.learner, "loss", None), Square):
-            return _nearest_on_simplex((1.0 + scores) / 2.0)
-        odds = np.maximum(expit(scores), np.finfo(float).tiny)
-        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+        return chances(self._inner(self.model_), scores, self._one_vs_rest)
 
     # --- for `Online`
 
@@ -197,11 +187,3 @@ def _sorted(labels: list[Any]) -> list[Any]:
         return sorted(distinct)
     except TypeError:
         return distinct
-
-
-def _nearest_on_simplex(scores: Matrix) -> Matrix:
-    """The nearest point with no negative coordinate and the sum 1: max(s − θ, 0), with the θ that makes it so."""
-    falling = -np.sort(-scores, axis=1)
-    excess = (np.cumsum(falling, axis=1) - 1.0) / np.arange(1, scores.shape[1] + 1)
-    last = np.count_nonzero(falling > excess, axis=1) - 1
-    return np.maximum(scores - np.take_along_axis(excess, last[:, None], axis=1), 0.0)

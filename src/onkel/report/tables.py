@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 
@@ -28,6 +29,8 @@ def results(traces: Mapping[str, Trace], references: Mapping[str, Mapping[str, f
 
 
 Cells = Mapping[str, Mapping[str, str]]  # name -> heading -> what stands there
+SHARES = ("mistakes", "explained")  # metrics in per cent
+FIGURE = r"(-?[\d.,]+(e[+-]?\d+)?%?( ± \S+)?( [kM]B)?|nan|-?inf)?"
 WIDE = 200  # characters of a line where nobody's terminal limits it
 
 
@@ -40,9 +43,9 @@ def lines(rows: Cells, dim: Cells | None = None, heading: str = "learner") -> Ta
     """One line a name, the cells under their headings; the `dim` ones last, greyed."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     headings = list(dict.fromkeys(key for cells in rows.values() for key in cells))
-    table.add_column(heading, no_wrap=True)
+    table.add_column(heading, overflow="fold")
     for key in headings:
-        digits = all(cells.get(key, "")[:1] in "0123456789-" for cells in rows.values())
+        digits = all(re.fullmatch(FIGURE, cells.get(key, "")) for cells in rows.values())
         table.add_column(key, justify="right" if digits else "left", overflow="fold")
     for style, part in (("", rows), ("dim", dim or {})):
         for name, cells in part.items():
@@ -51,7 +54,7 @@ def lines(rows: Cells, dim: Cells | None = None, heading: str = "learner") -> Ta
 
 
 def number(metric: str, value: float) -> str:
-    return f"{value:.2%}" if metric == "mistakes" else f"{value:.4g}"
+    return f"{value:.2%}" if metric in SHARES else f"{value:.4g}"
 
 
 def memory(nbytes: int) -> str:

@@ -1,0 +1,84 @@
+"""What a result says besides its figures: what was learnt, how the target was taken, what to try next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from onkel import data
+from onkel.cli.model import Model
+from onkel.cli.opening import numbered
+from onkel.cli.options import Inputs
+from onkel.cli.tally import Means, Tally
+from onkel.data.plan import MOST_VALUES
+from onkel.data.target import Value, cell
+from onkel.report.tables import number
+
+LABELS_SHOWN = 6
+LIKE_CLASSES = 10  # different whole numbers: the target may be one of classes
+IDENTIFIES = 0.95  # of the rows have a value of their own: names, numbers of tickets
+
+
+def heading(model: Model, stream: data.Stream) -> str:
+    wide = "" if model.encoder.width == len(stream.names) else f" in {model.encoder.width} columns"
+    inputs = f"{len(stream.names)} input" + "s" * (len(stream.names) != 1)
+    made = f"{model.tally.rows:,} rows, {inputs}{wide}, {model.task} of {model.target.name}"
+    if model.task == "classification":
+        some = ", ".join(str(cell(label)) for label in model.labels[:LABELS_SHOWN])
+        made += f", {len(model.labels)} classes: {some}{', …' if len(model.labels) > LABELS_SHOWN else ''}"
+    return f"{short(stream.name)}: {made}"
+
+
+def short(name: str) -> str:
+    """Without the folder, where it is a file's."""
+    return Path(name).name or name
+
+
+def shown(tally: Tally, means: Means) -> dict[str, str]:
+    return {name: number(name, value) for name, value in tally.columns(means).items()}
+
+
+def references(model: Model) -> dict[str, dict[str, str]]:
+    return {f"the {name}": shown(model.tally, means) for name, means in model.tally.references().items()}
+
+
+def notes(model: Model, stream: data.Stream, inputs: Inputs) -> list[str]:
+    return [*stream.notes(), *model.notes(), *on_the_inputs(stream), *on_the_target(model, stream, inputs), *_on_the_error(model)]
+
+
+def on_the_inputs(stream: data.Stream) -> list[str]:
+    """Texts that tell rows apart and nothing else."""
+    found = []
+    for name in stream.names:
+        codes = stream.sample.texts[name].codes if name in stream.sample.texts else np.empty(0)
+        there = codes[codes >= 0]
+        if len(there) > MOST_VALUES and len(np.unique(there)) >= IDENTIFIES * len(there):
+            found.append(name)
+    names = ",".join(found)
+    return [f"{names}: nearly every row has another value, from which little can be learnt: --without {names}"] if found else []
+
+
+def on_the_target(model: Model, stream: data.Stream, inputs: Inputs) -> list[str]:
+    if inputs.target.task != "auto" or not isinstance(model.target, Value) or not (few := numbered(stream, LIKE_CLASSES)):
+        return []
+    values = ", ".join(str(cell(value)) for value in few)
+    return [
+        f"{model.target.name} has the values {values}, which were taken as numbers; if they name classes: --task classification"
+    ]
+
+
+def _on_the_error(model: Model) -> list[str]:
+    """Where a guess without the inputs does better."""
+    measure, error = next(iter(model.tally.means().items()))
+    better = [name for name, means in model.tally.references().items() if means[measure] < error]
+    if not better:
+        return []
+    if better == ["last label"]:
+        return [
+            "the last label alone does better: labels come in runs. Learners that adapt fast may follow them, as in: "
+            "onkel compare FILE PKAWV 'PKAWV(forgetting=0.99)' FOGD; if the order of the rows has no meaning, add --shuffle there"
+        ]
+    both = f"the {' and the '.join(better)} {'does' if len(better) == 1 else 'do'} better than the learner"
+    said = f"the inputs may say little of {model.target.name}; a stiffer learner may lose less: PKAWV(lam=100)"
+    return [f"{both}: {said}"]

@@ -1,0 +1,111 @@
+"""Several files as one source, one read behind the other; errors name the file they are met in.
+
+Its columns are those of all files. What a file lacks is missing in its rows (0 in a libsvm file); a column must be of the same kind
+in all of them. The target must be in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+
+from onkel.data.columns import SAMPLE_ROWS, AllBut, NoColumn, listed
+from onkel.data.table import Kind, Source, Table, Texts
+from onkel.errors import InputError
+
+Opener = Callable[[Sequence[str] | None, Mapping[str, Kind]], Source]  # from the columns wanted and the kinds declared
+
+
+@dataclass(frozen=True)
+class Several:
+    parts: tuple[Source, ...]
+    kinds: Mapping[str, Kind]
+
+    @property
+    def name(self) -> str:
+        return f"{self.parts[0].name} and {len(self.parts) - 1} more"
+
+    @property
+    def rows(self) -> int | None:
+        return _sum([part.rows for part in self.parts])
+
+    @property
+    def about(self) -> int | None:
+        return _sum([part.rows or getattr(part, "about", None) for part in self.parts])
+
+    def notes(self) -> list[str]:
+        return [*self.lacking(), *(f"{part.name}: {note}" for part in self.parts for note in part.notes())]
+
+    def lacking(self) -> list[str]:
+        """Which file has not which columns, one sentence each."""
+        absent = {part.name: [name for name in self.kinds if name not in part.kinds] for part in self.parts}
+        return [f"{part} has no column {listed(names)}, but another file has" for part, names in absent.items() if names]
+
+    def tables(self, sample: bool = False) -> Generator[Table]:
+        """A sample has its share of each file."""
+        share = -(-SAMPLE_ROWS // len(self.parts))
+        for part in self.parts:
+            rows = 0
+            with closing(part.tables(sample)) as tables:
+                for table in tables:
+                    yield self._whole(table[: share - rows] if sample else table)
+                    rows += len(table)
+                    if sample and rows >= share:
+                        break
+
+    def _whole(self, table: Table) -> Table:
+        """With the columns of all files, those that it lacks missing."""
+        of = {kind: tuple(name for name, own in self.kinds.items() if own is kind) for kind in Kind}
+        numbers = np.full((len(table), len(of[Kind.NUMBER])), np.nan)
+        numbers[:, [of[Kind.NUMBER].index(name) for name in table.names]] = table.numbers
+        no_text, no_date = Texts(np.full(len(table), -1), ()), np.full(len(table), np.datetime64("NaT", "us"))
+        return Table(
+            of[Kind.NUMBER],
+            numbers,
+            {name: table.texts.get(name, no_text) for name in of[Kind.TEXT]},
+            {name: table.dates.get(name, no_date) for name in of[Kind.DATE]},
+            table.origins,
+        )
+
+
+def open_several(openers: Sequence[Opener], wanted: Sequence[str] | None, kinds: Mapping[str, Kind], label: str | None) -> Several:
+    found: dict[str, tuple[Kind, str]] = {}
+    absent: dict[str, NoColumn] = {}
+    for opener in openers:
+        part = _opened(opener, wanted, kinds, label, absent)
+        for name, kind in part.kinds.items():
+            before, where = found.setdefault(name, (kind, part.name))
+            if before is not kind:
+                raise InputError(
+                    f"column {name!r} is {before.value} in {where} and {kind.value} in {part.name}; "
+                    f"declare it as text (text=[{name!r}], or --text {name}), or leave the column out (--without {name})"
+                )
+    for name, error in absent.items():
+        if name not in found:
+            raise error
+    all_kinds = {name: kind for name, (kind, _) in found.items()}
+    return Several(tuple(_opened(opener, list(all_kinds), all_kinds, label, {}) for opener in openers), all_kinds)
+
+
+def _opened(
+    opener: Opener, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], label: str | None, absent: dict[str, NoColumn]
+) -> Source:
+    """Without the columns that it lacks."""
+    while True:
+        try:
+            return opener(wanted, kinds)
+        except NoColumn as error:
+            if error.column == label:
+                raise
+            absent.setdefault(error.column, error)
+            left = [name for name in wanted or () if name != error.column]
+            wanted = None if wanted is None else AllBut(left) if isinstance(wanted, AllBut) else left
+            kinds = {name: kind for name, kind in kinds.items() if name != error.column}
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
