@@ -3,9 +3,9 @@
 (A) Up to n, with N = ⌊n^(1/(2α+1))⌋ as in the paper, and with the constant ½ of Figure 1. Functional SGD in its usual form, a sum
 over all rows so far, in NumPy and as a compiled loop: timed in windows of rows up to a million, the rows before them being filled
 in; the lines are the integrals. And functional SGD as onkel has it, in sorted blocks.
-(B) For one row, where the constant is so small that there are 800 functions at a million rows: the theory says N², n^(2/(2α+1)),
+(B) For one row, where the constant is so small that there are 1,200 functions at a million rows: the theory says N², n^(2/(2α+1)),
 where N is so large that N² is most of what a row costs.
-The fastest of three streams, since what else the machine does only adds; a row's time is the median of five windows around n.
+The faster of two streams, since what else the machine does only adds; a row's time is the median of five windows around n.
 Writes figure3.png, figure3.json and figure3.md.
 """
 
@@ -27,7 +27,7 @@ from papers.results import main
 from papers.zhang_simon2021.examples import BROWNIAN, SECOND, Array, descent
 from papers.zhang_simon2021.rates import NEAR, judged
 
-ROWS, LEVELS, STREAMS, WINDOWS = 10**6, 800, 3, 5
+ROWS, LEVELS, STREAMS, WINDOWS = 10**6, 1200, 2, 5
 AT = tuple(round(10.0 ** (3.0 + i / 4.0)) for i in range(13))  # 10³ … 10⁶
 STEP = 5.0  # of functional SGD, as in the paper
 FEWEST, MOST = 64, 2_048  # rows of a window
