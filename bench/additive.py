@@ -23,6 +23,7 @@ from onkel._jit import hot
 from onkel.dictionary import sorted_blocks
 from onkel.dictionary.block_tree import Curves, Inputs
 from onkel.dictionary.sorted_blocks import SortedBlocks, evaluate, has_room, join, workspace
+from onkel.learners.supported import ROWS_AT_ONCE
 
 Array = NDArray[np.float64]
 Keys = Callable[[int, int], Array]  # (points before, points now)
@@ -59,16 +60,16 @@ class Curve:
         self.rng = np.random.default_rng(1)
 
     def grow(self, points: int) -> float:
-        """Query and insert so many: seconds each."""
+        """Query and insert so many, in blocks as learners do it: seconds each."""
         X, a, scores = self.keys(self.points, points)[:, None], self.rng.normal(size=points), np.empty(points)
-        rows = self.f.rows(self.kernel, X)
-        inputs, done, used, before = self.f.source(self.kernel, rows), 0, 0.0, int(self.f.used.sum())
+        rows, done, used, before = self.f.rows(self.kernel, X), 0, 0.0, int(self.f.used.sum())
         while done < points:
+            now = slice(done, done + ROWS_AT_ONCE)
             start = time.perf_counter()
-            done = _play(inputs, self.f.sum, rows, a, scores, done)
+            inputs = self.f.source(self.kernel, rows[now])
+            done += _play(inputs, self.f.sum, rows[now], a[now], scores[now])
             used += time.perf_counter() - start
-            if done < points:
-                self.f.make_room(self.kernel)
+            self.f.make_room(self.kernel)
         self.points += points
         self.splits = int(self.f.used.sum()) - before
         return used / points
@@ -80,8 +81,8 @@ class Curve:
         taken, touched = [], []
         for _ in range(TURNS):
             taken.append(self.grow(min(CHUNK, points // 10)))
-            # down the tree twice, and for each split the half that is new and its parent
-            touched.append(2 * (int(self.f.roots[0, 1]) + 1) + 2 * self.splits / min(CHUNK, points // 10))
+            # down the tree three times, to find the block, to read and to write, and for each split the new half and its parent
+            touched.append(3 * int(self.f.roots[0, 1]) + 2 + 2 * self.splits / min(CHUNK, points // 10))
         return min(taken), float(np.mean(touched))
 
     @property
@@ -90,9 +91,9 @@ class Curve:
 
 
 @hot
-def _play(inputs: Inputs, f: Curves, rows: Array, a: Array, scores: Array, start: int) -> int:
-    work = workspace(f)
-    for i in range(start, rows.shape[0]):
+def _play(inputs: Inputs, f: Curves, rows: Array, a: Array, scores: Array) -> int:
+    work = workspace(inputs, f, rows)
+    for i in range(rows.shape[0]):
         if not has_room(f):
             return i
         scores[i] = evaluate(inputs, f, rows[i], work)

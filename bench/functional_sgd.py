@@ -93,7 +93,7 @@ class TwoFunctions:
 
 @hot
 def _play(kernel: Any, f: Any, moment: Any, before: int, X: Array, y: Array, scores: Array, start: int) -> int:
-    work = workspace(f)
+    work = workspace(kernel, f, X)
     for i in range(start, X.shape[0]):
         if not (has_room(f) and has_room(moment)):
             return i

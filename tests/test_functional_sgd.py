@@ -251,8 +251,9 @@ def _insert(f: Function, kernel: Kernel, X: Array, a: Array, rounds: NDArray[np.
 
 
 def _with_moment(f: Function, kernel: Kernel, Z: Array) -> tuple[Array, Array]:
-    rows, work = f.rows(kernel, Z), representations.workspace(f.sum)
+    rows = f.rows(kernel, Z)
     source = f.source(kernel, rows)
+    work = representations.workspace(source, f.sum, rows)
     values, moments = np.transpose([representations.with_moment(source, f.sum, row, work) for row in rows])
     return values, moments
 

@@ -19,7 +19,7 @@ PACKAGE = Path(onkel.__file__).parent
 LAYERS = [
     {"errors", "_types"},
     {"_validate", "_jit", "state"},
-    {"_inputs"},
+    {"_inputs", "_lanes"},
     {"random"},
     {"kernels", "losses", "mixing", "linalg"},
     {"dictionary", "features", "data"},

@@ -94,6 +94,7 @@ class Pair:
     def insert(self, X: Array, a: Array) -> None:
         rows = self.f.rows(self.kernel, X)
         source = self.f.source(self.kernel, rows)
+        representations.workspace(source, self.f.sum, rows)  # ways that will be old when they are used
         for i in range(len(X)):
             self.f.make_room(self.kernel)
             representations.add(source, self.f.sum, rows[i], 1.0, a[i], 0)
@@ -105,7 +106,8 @@ class Pair:
 
     def fast(self, Z: Array) -> Array:
         rows = self.f.rows(self.kernel, Z)
-        source, work = self.f.source(self.kernel, rows), representations.workspace(self.f.sum)
+        source = self.f.source(self.kernel, rows)
+        work = representations.workspace(source, self.f.sum, rows)
         return np.array([representations.evaluate(source, self.f.sum, row, work) for row in rows])
 
     def agrees_at(self, Z: Array) -> bool:
@@ -152,9 +154,14 @@ def test_thousands_of_points_on_three_levels_equal_the_naive_sum(kernel: Kernel,
     assert levels(pair.f) == (1 if rank_one else 2 if compiler_off else 3)
 
 
-@pytest.mark.parametrize("name", ARRANGEMENTS)
+SOME_KERNELS: list[Kernel] = [Spline(2, UNIT), Exponential(600.0), Exponential(5000.0), MATERN, PeriodicSpline(UNIT, 3)]
+
+
 @pytest.mark.parametrize(
-    "kernel", [Spline(2, UNIT), Exponential(600.0), Exponential(5000.0), MATERN, PeriodicSpline(UNIT, 3)], ids=repr
+    ("kernel", "name"),
+    # of MATERN's own lists, 1 and 1 ± rate p, nothing but rounding is left there: it gives k(p, p) = 0 at p = 1e17
+    [(kernel, name) for kernel in SOME_KERNELS for name in ARRANGEMENTS if (kernel, name) != (MATERN, "beyond digits")],
+    ids=repr,
 )
 def test_however_the_keys_come(kernel: Kernel, name: str) -> None:
     rows = 300 if compiler_off else 4000
@@ -542,7 +549,7 @@ def test_a_learner_that_forgets_fast_stays_small_and_the_same_however_it_is_cut(
     "kernel", [Additive(Exponential()), Additive(Spline(2, UNIT)), Additive(Exponential()) + Delta(0.5)], ids=repr
 )
 def test_a_row_is_scored_as_predicted_when_others_leave_before_it(kernel: Kernel) -> None:
-    rows, own = 800 if compiler_off else 6000, float(np.max(kernel.diagonal(np.ones((1, 2)))))
+    rows, own = 800 if compiler_off else 12_000, float(np.max(kernel.diagonal(np.ones((1, 2)))))
     learner = onkel.NORMA(kernel, onkel.Square(), step=0.5 / own, lam=own * (2.0 - (1e-3 if compiler_off else 1.0)))
     X = np.random.default_rng(8).random((rows, 2))
     state, left, before = learner.init(2), 0, 0

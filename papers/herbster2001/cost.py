@@ -30,6 +30,7 @@ from onkel._jit import hot
 from onkel.dictionary import sorted_blocks
 from onkel.dictionary.sorted_blocks import SortedBlocks
 from onkel.kernels.lists import KIND, POWERS, SHAPE, halves, power_sum
+from onkel.learners.supported import ROWS_AT_ONCE
 from onkel.state import copied, nbytes
 from papers.plots import BLUE, GREEN, ORANGE, RED, key, panels, save
 from papers.results import keep, kept, publish
@@ -46,10 +47,10 @@ WAYS = {"sorted blocks": BLUE, "in a learner": GREEN, "compiled sum": ORANGE, "N
 
 
 @hot
-def play(inputs: Any, f: Any, rows: Array, a: Array, scores: Array, start: int) -> int:
+def play(inputs: Any, f: Any, rows: Array, a: Array, scores: Array) -> int:
     """Read f at each row, then let the row join; ends at a row for which there is no room."""
-    work = sorted_blocks.workspace(f)
-    for i in range(start, rows.shape[0]):
+    work = sorted_blocks.workspace(inputs, f, rows)
+    for i in range(rows.shape[0]):
         if not sorted_blocks.has_room(f):
             return i
         scores[i] = sorted_blocks.evaluate(inputs, f, rows[i], work)
@@ -72,11 +73,13 @@ class Tree:
 
     def go(self, f: SortedBlocks, rows: int) -> tuple[SortedBlocks, float, int]:
         """Play new rows on f: f, the seconds of all, how many."""
-        lists, a, scores, done = self.kernel.lists(self.rng.random((rows, self.dim))), self.rng.normal(size=rows), np.empty(rows), 0
+        X, a, scores, done = self.rng.random((rows, self.dim)), self.rng.normal(size=rows), np.empty(rows), 0
+        lists = f.rows(self.kernel, X)
         f.make_room(self.kernel)
         before = time.thread_time()
         while done < rows:
-            done = play(self.inputs, f.sum, lists, a, scores, done)
+            now = slice(done, done + ROWS_AT_ONCE)
+            done += play(self.inputs, f.sum, lists[now], a[now], scores[now])
             if done < rows:
                 f.make_room(self.kernel)
         return f, time.thread_time() - before, rows

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import llvmlite.binding
-import llvmlite.ir
 import numba
 import numba.core.event
 import numba.extending
+from llvmlite import ir as ir  # the instructions' own language, for those who write some
 from numba.core import cgutils
 from threadpoolctl import ThreadpoolController
 
@@ -176,6 +176,32 @@ def by_type(position: int, table: Mapping[type, Any]) -> Callable[..., Any]:
     return choose
 
 
+def instructions(twin: F, result: str, arguments: tuple[str, ...], emit: Callable[..., Any]) -> F:
+    """A function for compiled code that is given by its LLVM instructions: `emit(builder, *values)` writes them, and gets of each
+    array the address of its first number. Types are "int64", "float64", "void" or, as an argument, "array". Where the compiler is
+    off, `twin` takes its place."""
+    if compiler_off:
+        return twin
+
+    def resolve(*given: Any) -> Any:
+        def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            numbers = [
+                context.make_array(kind)(context, builder, value).data if isinstance(kind, numba.types.Array) else value
+                for kind, value in zip(signature.args, values, strict=True)
+            ]
+            return emit(builder, *numbers) or context.get_dummy_value()
+
+        kinds = [kind if name == "array" else getattr(numba.types, name) for kind, name in zip(given, arguments, strict=True)]
+        return getattr(numba.types, result)(*kinds), write
+
+    by_arity = {
+        1: lambda typing, a: resolve(a),
+        3: lambda typing, a, b, c: resolve(a, b, c),
+        5: lambda typing, a, b, c, d, e: resolve(a, b, c, d, e),
+    }
+    return numba.extending.intrinsic(by_arity[len(arguments)])  # type: ignore[no-any-return]
+
+
 def fortran(routine: str, module: str = "cython_blas") -> Callable[[Any], None]:
     """A BLAS or LAPACK routine for use in compiled code, called with one tuple of `np.uint8` characters, integers, floats and
     arrays. Every argument goes by address, as Fortran wants it."""
@@ -189,7 +215,7 @@ def fortran(routine: str, module: str = "cython_blas") -> Callable[[Any], None]:
                 builder.bitcast(_address(context, builder, kind, builder.extract_value(values[0], k)), cgutils.voidptr_t)
                 for k, kind in enumerate(signature.args[0].types)
             ]
-            interface = llvmlite.ir.FunctionType(llvmlite.ir.VoidType(), [cgutils.voidptr_t] * len(addresses))
+            interface = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * len(addresses))
             builder.call(cgutils.get_or_insert_function(builder.module, interface, symbol), addresses)
             return context.get_dummy_value()
 
@@ -202,7 +228,7 @@ def _address(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     if isinstance(kind, numba.types.Array):
         return context.make_array(kind)(context, builder, value).data
     if isinstance(kind, numba.types.Integer) and kind.bitwidth > 8:
-        value = builder.trunc(value, llvmlite.ir.IntType(32))  # Fortran's default integer
+        value = builder.trunc(value, ir.IntType(32))  # Fortran's default integer
     return cgutils.alloca_once_value(builder, value)
 
 

@@ -27,18 +27,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._jit import hot, hot_inline, hot_lean, hot_strict
+from onkel._lanes import lanes
 from onkel._types import Counts, Matrix, Vector
-from onkel.kernels.exponentials import exponential, exponentials
-from onkel.kernels.lists import EXPONENTIAL, GIVEN, KIND, POWERS, SHAPE, SIDES, halves, split
+from onkel.kernels.exponentials import NEAR, exponential, exponentials
+from onkel.kernels.lists import EXPONENTIAL, GIVEN, KIND, POWERS, SHAPE, SIDES, halves_sum, split
 
-BLOCK = 64  # the most points of a block: one pass over them costs about as much as a step down the tree
+BLOCK = 32  # the most points of a block: one pass over them costs about as much as a step down the tree
 FAN = 32  # the most children of a node
-LANES = 8  # numbers in the widest vector register, a power of two
+FAN_BITS = FAN.bit_length() - 1
+LEVELS = 8  # of a tree, for which the way to a key is written down: enough for 10⁹ points
+ANCHOR, FALL, RISE, WAY = 3 + LEVELS, 2 + LEVELS, 1 + LEVELS, LEVELS  # where that stands in a row, from its end
+NO_WAY = np.array([np.nan, 1.0, 1.0] + LEVELS * [-1.0])
 
 KEY, COEF, LISTS = range(3)  # lines of a block: keys, coefficients, and the lists of a user's kernel from here on
 FIRST, LAST, SUMS = range(3)  # lines of a node: the first and last key of each child, and its sums from here on
 CLOSE = 200.0  # rate times the range of keys with one anchor: e^CLOSE leaves room for coefficients within the scale's limits
 CANCELLED = 1e-3  # of what is added to a key: where less is left, the sums above it have lost digits
+
+
+_NODE, _BLOCK = lanes(FAN), lanes(BLOCK)
+count_up_to, beside, room_in_node = _NODE.count_up_to, _NODE.beside, _NODE.make_way
+count_below, make_way, fetch = _BLOCK.count_below, _BLOCK.make_way, _BLOCK.fetch
 
 
 class Inputs(NamedTuple):
@@ -60,6 +69,46 @@ class Curves(NamedTuple):
     totals: NDArray[np.float64]
     used: Counts
     scale: Vector
+    scratch: Matrix  # (4, BLOCK or more)  for a block's weights, and for the lists of a point
+
+
+@hot_inline
+def width(inputs: Inputs) -> int:
+    """The numbers that a row has for an input: its key, its lists, and the way to its block."""
+    return 1 + 2 * inputs.sides + inputs.powers + ANCHOR
+
+
+@hot
+def find_ways(inputs: Inputs, f: Curves, rows: Matrix) -> None:
+    """Behind the lists of each row and input, the way down the tree as it is now: for each level node · FAN + child.
+
+    Level by level, for all rows: what one row waits for is on its way to the next ones too, and so are the blocks in the end.
+    """
+    size = width(inputs)
+    for c in range(inputs.table.shape[0]):
+        root, end, rate = f.roots[c, 0], (c + 1) * size, decay_rate(inputs.table[c])
+        if f.children[root, FAN] == 0:
+            continue
+        close, anchor = shared_anchor(rate, *range_of(f, root))
+        for i in range(rows.shape[0] if close and rate > 0.0 else 0):
+            rows[i, end - ANCHOR] = anchor
+            rows[i, end - FALL], rows[i, end - RISE] = _from_anchor(rate, rows[i, c * size], anchor)
+        for level in range(min(f.roots[c, 1], LEVELS)):
+            place = end - WAY + level
+            for i in range(rows.shape[0]):
+                at = root if level == 0 else _child(f, rows[i, place - 1])
+                rows[i, place] = at * FAN + _way(f.nodes[at], f.children[at, FAN], rows[i, c * size])
+                if level + 1 == f.roots[c, 1]:
+                    below = _child(f, rows[i, place])
+                    fetch(f.blocks[below, KEY])
+                    fetch(f.blocks[below, COEF])
+
+
+@hot_inline
+def _child(f: Curves, turn: float) -> int:
+    """The node or block to which a turn leads."""
+    place = int(turn)
+    return int(f.children[place >> FAN_BITS, place & (FAN - 1)])
 
 
 @hot
@@ -81,67 +130,82 @@ def fold(f: Curves) -> None:
     f.scale[0] = 1.0
 
 
-@hot_lean
-def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> None:
-    """Adds f_c at the key x[0], of which the lists stand behind it, to the numbers behind the place for a block."""
+@hot_inline
+def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> tuple[float, float]:
+    """f_c at the key x[0], and its moment there; 0, where it has none."""
     line, d, layers = inputs.table[c], inputs.sides, f.totals.shape[1]
-    u, sides, rate = x[0], int(line[SIDES]), decay_rate(line)
-    for layer in range(layers):
-        for r in range(int(line[POWERS])):
-            work[BLOCK + layer] += f.totals[c, layer, r] * x[1 + 2 * d + r]
+    u, sides, rate, value, later = x[0], int(line[SIDES]), decay_rate(line), 0.0, 0.0
+    if line[POWERS] > 0.0:
+        value = _of_totals(f.totals[c, 0], x, 1 + 2 * d, int(line[POWERS]))
+        later = _of_totals(f.totals[c, 1], x, 1 + 2 * d, int(line[POWERS])) if layers > 1 else 0.0
     if sides == 0 or f.children[f.roots[c, 0], FAN] == 0:
-        return
-    at, anchor, fall, rise, far = f.roots[c, 0], np.nan, 1.0, 1.0, 1.0
-    for _ in range(f.roots[c, 1]):
+        return value, later
+    at, anchor, fall, rise = f.roots[c, 0], x[x.size - ANCHOR], x[x.size - FALL], x[x.size - RISE]
+    far, parent, way = _beyond(rate, u, anchor), at, 0
+    for level in range(f.roots[c, 1]):
         node, n = f.nodes[at], f.children[at, FAN]
-        way = _way(node, n, u)
+        way = _turn(f, at, u, x[x.size - WAY + level] if level < LEVELS else -1.0)
         close, shared = shared_anchor(rate, node[FIRST, 0], node[LAST, n - 1])
-        if not close:
-            for i in range(n):
-                work[i] = max(u - node[LAST, i], 0.0) if i < way else max(node[FIRST, i] - u, 0.0)
-            exponentials(work, n, -rate)
-        elif rate > 0.0 and shared != anchor:
+        if close and rate > 0.0 and shared != anchor:
             anchor = shared
-            fall, rise = _from_anchor(rate * (u - anchor))
-            far = decay(rate, u - anchor - CLOSE / rate)
+            fall, rise = _from_anchor(rate, u, anchor)
+            far = _beyond(rate, u, anchor)
         for layer in range(layers):
             total, sums = 0.0, SUMS + 2 * d * layer
             for j in range(sides):
-                left, right = 0.0, 0.0
-                if not close:
-                    for i in range(way):
-                        left += node[sums + j, i] * work[i]
-                    for i in range(way + 1, n):
-                        right += node[sums + d + j, i] * work[i]
+                before, behind = x[1 + d + j], x[1 + j]
+                if close:
+                    total += far * beside(node[sums + j], node[sums + d + j], way, fall * before, rise * behind)
                 else:
-                    for i in range(FAN):
-                        left += node[sums + j, i] if i < way else 0.0
-                        right += node[sums + d + j, i] if i > way else 0.0
-                    left, right = _fallen(left, fall, far), right * rise
-                total += left * x[1 + d + j] + right * x[1 + j]
-            work[BLOCK + layer] += total
-        at = f.children[at, way]
-    block, n = f.blocks[at], _whole_registers(f.length[at])
-    _inside(line, d, block, COEF + layers, n, x, work)
+                    total += _beside_own_anchors(node, sums + j, sums + d + j, n, way, rate, u, before, behind, work)
+            value, later = value + (0.0 if layer else total), later + (total if layer else 0.0)
+        parent, at = at, f.children[at, way]
+    near = rate * max(abs(u - f.nodes[parent, FIRST, way]), abs(u - f.nodes[parent, LAST, way])) <= NEAR
     for layer in range(layers):
-        total = 0.0
-        for i in range(n):
-            total += block[COEF + layer, i] * work[i]
-        work[BLOCK + layer] += total
+        total = _inside(line, d, f, at, layer, near, x, work)
+        value, later = value + (0.0 if layer else total), later + (total if layer else 0.0)
+    return value, later
+
+
+@hot_lean
+def _of_totals(totals: Vector, x: Vector, start: int, powers: int) -> float:
+    """What the powers add. (This and the next few are called and not written out: what is not met in most rows lengthens the way
+    through the rest, and a processor does not remember as many branches.)"""
+    total = 0.0
+    for r in range(powers):
+        total += totals[r] * x[start + r]
+    return total
+
+
+@hot_lean
+def _beside_own_anchors(
+    node: Matrix, left: int, right: int, n: int, way: int, rate: float, u: float, before: float, behind: float, work: Vector
+) -> float:  # fmt: skip
+    """`beside` where each child has its own anchors."""
+    for i in range(n):
+        work[i] = max(u - node[LAST, i], 0.0) if i < way else max(node[FIRST, i] - u, 0.0)
+    exponentials(work, n, -rate)
+    total = 0.0
+    for i in range(way):
+        total += node[left, i] * work[i] * before
+    for i in range(way + 1, n):
+        total += node[right, i] * work[i] * behind
+    return total
 
 
 @hot_inline
-def _whole_registers(n: int) -> int:
-    return (n + LANES - 1) & -LANES
+def _inside(line: Vector, d: int, f: Curves, at: int, layer: int, near: bool, x: Vector, work: Vector) -> float:
+    """What the points of one block add."""
+    block = f.blocks[at]
+    if line[KIND] == GIVEN:
+        return _inside_given(line, d, block, f.length[at], layer, f.totals.shape[1], x, work)
+    return halves_sum(int(line[KIND]), line[SHAPE], block[KEY], block[COEF + layer], x[0], near)
 
 
-@hot_inline
-def _inside(line: Vector, d: int, block: Matrix, lists: int, n: int, x: Vector, work: Vector) -> None:
-    """work[i] ← the kernel, but for its powers, between the points of one block and x."""
-    u = x[0]
-    if line[KIND] != GIVEN:
-        halves(int(line[KIND]), line[SHAPE], block[KEY], n, u, work)
-        return
+@hot_lean
+def _inside_given(line: Vector, d: int, block: Matrix, n: int, layer: int, layers: int, x: Vector, work: Vector) -> float:
+    """The same, for a user's kernel."""
+    u, total, lists = x[0], 0.0, COEF + layers
     for i in range(n):
         work[i] = abs(u - block[KEY, i])
     exponentials(work, n, -line[SHAPE])
@@ -150,28 +214,31 @@ def _inside(line: Vector, d: int, block: Matrix, lists: int, n: int, x: Vector, 
         for j in range(int(line[SIDES])):
             value += block[lists + j, i] * x[1 + d + j] if block[KEY, i] <= u else block[lists + d + j, i] * x[1 + j]
         work[i] *= value
+    for i in range(n):
+        total += block[COEF + layer, i] * work[i]
+    return total
 
 
-@hot_lean
+@hot_inline
 def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) -> None:
     """f_c ← f_c + a k_c(x[0], ·), and `late` in the place of a for its moment, if it has one."""
     line, d, layers = inputs.table[c], inputs.sides, f.totals.shape[1]
     u, sides, rate = x[0], int(line[SIDES]), decay_rate(line)
-    for layer in range(layers):
-        for r in range(int(line[POWERS])):
-            f.totals[c, layer, r] += (late if layer else a) * x[1 + 2 * d + r]
+    for layer in range(layers if line[POWERS] > 0.0 else 0):
+        _add_to_totals(f.totals[c, layer], x, 1 + 2 * d, int(line[POWERS]), late if layer else a)
     if sides == 0:  # a kernel of finite rank: its totals are all that is ever asked for
         return
     if f.children[f.roots[c, 0], FAN] == FAN:
         _raise_root(inputs, f, c)
-    at, anchor, fall, rise = f.roots[c, 0], np.nan, 1.0, 1.0
-    for level in range(f.roots[c, 1], 0, -1):
+    at, anchor, fall, rise = f.roots[c, 0], x[x.size - ANCHOR], x[x.size - FALL], x[x.size - RISE]
+    height = f.roots[c, 1]
+    for level in range(height, 0, -1):
         node, children = f.nodes[at], f.children[at]
         if children[FAN] == 0:
             children[0], children[FAN] = f.used[0], 1
             f.used[0] += 1
             node[FIRST, 0] = node[LAST, 0] = u
-        way = _way(node, children[FAN], u)
+        way = _turn(f, at, u, x[x.size - WAY + height - level] if height - level < LEVELS else -1.0)
         if _is_full(f, children[way], level):
             _split(inputs, f, c, at, way, level)
             way += 1 if u >= node[FIRST, way + 1] else 0
@@ -180,36 +247,31 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
         if not (low <= u <= high):
             _move_anchor(inputs, f, c, at, level, shared_anchor(rate, low, high), (min(low, u), max(high, u)))
         first, last = node[FIRST, way], node[LAST, way]
-        node[FIRST, way], node[LAST, way] = min(first, u), max(last, u)
+        if u < first:
+            node[FIRST, way] = u
+        if u > last:
+            node[LAST, way] = u
         if close:
             if rate > 0.0 and shared != anchor:
                 anchor = shared
-                fall, rise = _from_anchor(rate * (u - anchor))
+                fall, rise = _from_anchor(rate, u, anchor)
             for layer in range(layers):
                 b, sums = late if layer else a, SUMS + 2 * d * layer
                 for j in range(sides):
                     node[sums + j, way] += b * x[1 + j] * rise
                     node[sums + d + j, way] += b * x[1 + d + j] * fall
         else:
-            old_left, new_left = decay(rate, u - last), decay(rate, last - u)
-            old_right, new_right = decay(rate, first - u), decay(rate, u - first)
             for layer in range(layers):
-                b, sums = late if layer else a, SUMS + 2 * d * layer
-                for j in range(sides):
-                    node[sums + j, way] = node[sums + j, way] * old_left + b * x[1 + j] * new_left
-                    node[sums + d + j, way] = node[sums + d + j, way] * old_right + b * x[1 + d + j] * new_right
+                _add_at_own_anchors(node, way, SUMS + 2 * d * layer, d, sides, rate, x, late if layer else a, (first, last))
         at = children[way]
     block, n = f.blocks[at], f.length[at]
-    place = 0
-    for i in range(_whole_registers(n)):
-        place += 1 if (block[KEY, i] < u) & (i < n) else 0
+    place = count_below(block[KEY], n, u)
     if place == n or block[KEY, place] != u:
-        _make_way(block, place, n)
-        block[KEY, place] = u
+        make_way(block[KEY], place, u)
         for layer in range(layers):
-            block[COEF + layer, place] = 0.0
+            make_way(block[COEF + layer], place, 0.0)
         for row in range(COEF + layers, block.shape[0]):
-            block[row, place] = x[1 + row - COEF - layers]
+            make_way(block[row], place, x[1 + row - COEF - layers])
         f.length[at] = n + 1
     cancelled = False
     for layer in range(layers):
@@ -220,21 +282,31 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
         _sum_anew(inputs, f, c, u)
 
 
-@hot_inline
-def _make_way(block: Matrix, place: int, n: int) -> None:
-    """The points from this place on move one further. An unsigned index is not asked whether it counts from the end."""
-    for row in range(block.shape[0]):
-        to = np.uint64(n)
-        while to > np.uint64(place):
-            block[row, to] = block[row, to - np.uint64(1)]
-            to -= np.uint64(1)
+@hot_lean
+def _add_to_totals(totals: Vector, x: Vector, start: int, powers: int, a: float) -> None:
+    for r in range(powers):
+        totals[r] += a * x[start + r]
+
+
+@hot_lean
+def _add_at_own_anchors(
+    node: Matrix, way: int, sums: int, d: int, sides: int, rate: float, x: Vector, a: float, keys: tuple[float, float]
+) -> None:  # fmt: skip
+    """One point more in the sums of a child that had this range of keys, and has anchors of its own at its ends."""
+    u, (first, last) = x[0], keys
+    old_left, new_left = decay(rate, u - last), decay(rate, last - u)
+    old_right, new_right = decay(rate, first - u), decay(rate, u - first)
+    for j in range(sides):
+        node[sums + j, way] = node[sums + j, way] * old_left + a * x[1 + j] * new_left
+        node[sums + d + j, way] = node[sums + d + j, way] * old_right + a * x[1 + d + j] * new_right
 
 
 @hot
 def replant(inputs: Inputs, old: Curves, new: Curves) -> None:
     """Into empty trees, all points of others whose coefficient is not 0. The totals are left alone."""
     d, layers = inputs.sides, old.totals.shape[1]
-    x, lower, upper = np.zeros(1 + 2 * d + inputs.powers), np.zeros(d), np.zeros(d)
+    x, lower, upper = np.zeros(width(inputs)), np.zeros(d), np.zeros(d)
+    x[x.size - ANCHOR :] = NO_WAY
     for c in range(old.roots.shape[0]):
         line = inputs.table[c]
         for j in range(d):
@@ -292,40 +364,49 @@ def carried(rate: float, distance: float) -> float:
     return exponential(-rate * distance) if rate * distance > 0.0 else 1.0 / exponential(rate * distance)
 
 
-@hot_inline
+@hot_strict
 def shared_anchor(rate: float, first: float, last: float) -> tuple[bool, float]:
     """Whether all sums of a node with these keys have one anchor, and where it is: on a grid, not behind the first key, so that it
     seldom moves. Beyond the digits of a number there is no such grid."""
     if rate == 0.0:
         return True, 0.0
     cell = 0.5 * CLOSE / rate
-    anchor = cell * np.floor(first / cell)
+    anchor = cell * np.floor(first * (2.0 * rate / CLOSE))
     return anchor <= first and last - anchor <= 2.0 * cell, anchor
 
 
-@hot_inline
-def _from_anchor(distance: float) -> tuple[float, float]:
-    """e^(−distance), by which a left sum has fallen on the way from its anchor, and e^distance for a right one. A key before the
-    anchor has no left sums. One behind all keys has no right ones, and the left ones have fallen as if it were the last of them."""
-    if distance < 0.0:
-        return 0.0, exponential(distance)
-    fall = exponential(-min(distance, CLOSE))
-    return fall, 1.0 / fall
-
-
 @hot_strict
-def _fallen(left: float, fall: float, far: float) -> float:
-    """The product in this order: fall · far by itself can be too small for a number."""
-    return (left * fall) * far
+def _from_anchor(rate: float, u: float, anchor: float) -> tuple[float, float]:
+    """e^(−rate (u − anchor)), by which a left sum has fallen on the way from its anchor, and the inverse for a right one. A key
+    before the anchor has no left sums. One behind all keys has no right ones, and the left ones have fallen as if it were the last
+    of them. Strict: the same bits whoever asks."""
+    distance = rate * (u - anchor)
+    before = distance < 0.0
+    power = exponential(distance if before else -min(distance, CLOSE))
+    return 0.0 if before else power, power if before else 1.0 / power
+
+
+@hot_inline
+def _beyond(rate: float, u: float, anchor: float) -> float:
+    """By how much more the left sums fall behind the last key that their anchor may have: there are no right ones there. Not a part
+    of e^(−rate (u − anchor)), which by itself can be too small for a number."""
+    return decay(rate, u - anchor - CLOSE / rate) if rate > 0.0 else 1.0
+
+
+@hot_inline
+def _turn(f: Curves, at: int, u: float, turn: float) -> int:
+    """`_way` from this node: as it was written down, unless the tree has changed here."""
+    node, n = f.nodes[at], f.children[at, FAN]
+    way = int(turn) & (FAN - 1)
+    begins = (node[FIRST, way] <= u) | (way == 0)
+    ends = (way + 1 >= n) | (node[FIRST, min(way + 1, FAN - 1)] > u)
+    return way if (turn == at * FAN + way) & (way < n) & begins & ends else _way(node, n, u)
 
 
 @hot_inline
 def _way(node: Matrix, n: int, u: float) -> int:
     """The child for the key u: the last one that does not begin behind it."""
-    way = 0
-    for i in range(1, FAN):
-        way += 1 if (node[FIRST, i] <= u) & (i < n) else 0
-    return way
+    return max(count_up_to(node[FIRST], n, u) - 1, 0)
 
 
 @hot_inline
@@ -367,8 +448,8 @@ def _split(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int) -> 
     n = children[FAN]
     for i in range(n, way, -1):
         children[i] = children[i - 1]
-        for row in range(node.shape[0]):
-            node[row, i] = node[row, i - 1]
+    for row in range(node.shape[0]):
+        room_in_node(node[row], way + 1, node[row, way])  # the range of keys stays what it was
     children[way + 1], children[FAN] = new, n + 1
     summarise(inputs, f, c, at, way, level, range_of(f, at))
     summarise(inputs, f, c, at, way + 1, level, range_of(f, at))
@@ -437,13 +518,23 @@ def summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, 
         block, n = f.blocks[child], f.length[child]
         first, last = block[KEY, 0], block[KEY, n - 1]
         to_left, to_right = (anchor, anchor) if close else (last, first)
-        lower, upper = np.empty(d), np.empty(d)
+        lower, upper, left, right = f.scratch[0], f.scratch[1], f.scratch[2], f.scratch[3]
+        for i in range(n):
+            left[i] = right[i] = 1.0
+        if rate > 0.0:
+            for i in range(n):
+                left[i], right[i] = to_left - block[KEY, i], block[KEY, i] - to_right
+            exponentials(right, n, -rate)
+            if close:
+                for i in range(n):
+                    left[i] = 1.0 / right[i]
+            else:
+                exponentials(left, n, -rate)
         for i in range(n):
             _lists_of(line, d, block, COEF + layers, i, lower, upper)
-            left, right = carried(rate, to_left - block[KEY, i]), carried(rate, block[KEY, i] - to_right)
             for layer in range(layers):
                 a, sums = block[COEF + layer, i], SUMS + 2 * d * layer
                 for j in range(sides):
-                    node[sums + j, way] += a * lower[j] * left
-                    node[sums + d + j, way] += a * upper[j] * right
+                    node[sums + j, way] += a * lower[j] * left[i]
+                    node[sums + d + j, way] += a * upper[j] * right[i]
     node[FIRST, way], node[LAST, way] = first, last

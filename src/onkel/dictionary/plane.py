@@ -126,5 +126,5 @@ def has_room(f: Slope) -> bool:
 
 
 @hot
-def workspace(f: Slope) -> Vector:
+def workspace(kernel: Source, f: Slope, X: Matrix) -> Vector:
     return np.empty(0)

@@ -60,4 +60,4 @@ shrink = _by_type(0, "shrink")  # (f, factor): f ← factor · f
 count = _by_type(0, "count")  # (f): the points that have slots
 holds = _by_type(0, "holds")  # (f, most): whether those are so many
 has_room = _by_type(0, "has_room")  # (f): whether one more point fits
-workspace = _by_type(0, "workspace")  # (f): what `evaluate` needs to write on
+workspace = _by_type(1, "workspace")  # (kernel, f, X): what `evaluate` needs to write on, for rows that may now learn where to look

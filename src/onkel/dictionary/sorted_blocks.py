@@ -21,7 +21,21 @@ from numpy.typing import NDArray
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel.dictionary.block_check import is_sound
-from onkel.dictionary.block_tree import BLOCK, COEF, FAN, SUMS, Curves, Inputs, curve, fold, insert, replant
+from onkel.dictionary.block_tree import (
+    BLOCK,
+    COEF,
+    FAN,
+    NO_WAY,
+    SUMS,
+    Curves,
+    Inputs,
+    curve,
+    find_ways,
+    fold,
+    insert,
+    replant,
+    width,
+)
 from onkel.dictionary.function import Function
 from onkel.errors import InputError
 from onkel.kernels import Additive, Kernel
@@ -43,7 +57,10 @@ class SortedBlocks(Function):
 
     @property
     def sum(self) -> Curves:
-        return Curves(self.blocks, self.nodes, self.children, self.length, self.roots, self.totals, self.used, self.scale)
+        scratch = np.empty((4, max(BLOCK, self.nodes.shape[1])))
+        return Curves(
+            self.blocks, self.nodes, self.children, self.length, self.roots, self.totals, self.used, self.scale, scratch
+        )  # fmt: skip
 
     @property
     def has_room(self) -> bool:
@@ -96,8 +113,12 @@ class SortedBlocks(Function):
         return int(2 * (held + 8 * full * BLOCK * (self.blocks.shape[1] + self.nodes.shape[1])))
 
     def rows(self, kernel: Kernel, X: Matrix) -> Matrix:
-        """For each row and input its key and its lists; then the row itself, by which it can be known again."""
-        return np.hstack([_additive(kernel, X.shape[1]).lists(X), X])
+        """For each row and input its key, its lists and room for the way to its block; then the row itself, by which it can be
+        known again."""
+        n, inputs, size = len(X), len(self.roots), width(inputs_of(kernel, X.shape[1]))
+        lists = _additive(kernel, X.shape[1]).lists(X).reshape(n, inputs, size - NO_WAY.size)
+        ways = np.broadcast_to(NO_WAY, (n, inputs, NO_WAY.size))
+        return np.hstack([np.concatenate([lists, ways], axis=2).reshape(n, inputs * size), X])
 
     def source(self, kernel: Kernel, rows: Matrix) -> Inputs:
         return inputs_of(kernel, _columns(kernel, len(self.roots)))
@@ -214,33 +235,26 @@ def has_room(f: Curves) -> bool:
 @hot_inline
 def evaluate(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> float:
     """f(x)."""
-    _read(inputs, f, x, work)
-    return float(f.scale[0] * work[BLOCK])
+    return with_moment(inputs, f, x, work)[0]
 
 
 @hot_inline
 def with_moment(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> tuple[float, float]:
     """f(x), and its moment there; 0, where it has none."""
-    _read(inputs, f, x, work)
-    return f.scale[0] * work[BLOCK], f.scale[0] * work[BLOCK + 1]
-
-
-@hot_inline
-def _read(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> None:
-    """The sum of all curves, of each layer, behind the place for a block."""
-    width = 1 + 2 * inputs.sides + inputs.powers
-    work[BLOCK] = work[BLOCK + 1] = 0.0
+    size, value, later = width(inputs), 0.0, 0.0
     for c in range(inputs.table.shape[0]):
-        curve(inputs, f, c, x[c * width : (c + 1) * width], work)
+        more = curve(inputs, f, c, x[c * size : (c + 1) * size], work)
+        value, later = value + more[0], later + more[1]
+    return f.scale[0] * value, f.scale[0] * later
 
 
 @hot_inline
 def join(inputs: Inputs, f: Curves, x: Vector, own: float, a: float, round: int) -> None:
     """f ← f + a k(x, ·); there is room."""
-    width = 1 + 2 * inputs.sides + inputs.powers
+    size = width(inputs)
     a /= f.scale[0]
     for c in range(inputs.table.shape[0]):
-        insert(inputs, f, c, x[c * width : (c + 1) * width], a, (round + 1.0) * a)
+        insert(inputs, f, c, x[c * size : (c + 1) * size], a, (round + 1.0) * a)
 
 
 @hot_inline
@@ -252,5 +266,7 @@ def shrink(f: Curves, factor: float) -> None:
 
 
 @hot
-def workspace(f: Curves) -> Vector:
-    return np.empty(BLOCK + 2)  # for a block, and for the sum of each layer
+def workspace(inputs: Inputs, f: Curves, X: Matrix) -> Vector:
+    """Room for a block or a node; and the rows are told the ways to their blocks."""
+    find_ways(inputs, f, X)
+    return np.empty(max(BLOCK, FAN))

@@ -15,7 +15,7 @@ import numpy as np
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel.dictionary import row_table, sorted_blocks
-from onkel.dictionary.block_tree import Curves, Inputs
+from onkel.dictionary.block_tree import Curves, Inputs, width
 from onkel.dictionary.function import Function
 from onkel.dictionary.row_table import RowTable, Table, enter, slot
 from onkel.dictionary.sorted_blocks import SortedBlocks
@@ -76,7 +76,7 @@ class Spiked(Function):
     def source(self, kernel: Kernel, rows: Matrix) -> SpikedInputs:
         additive, weight = parts(kernel)
         inputs = self.curves.source(additive, rows)
-        return SpikedInputs(inputs, weight, rows.shape[1] - len(self.curves.roots) * (1 + 2 * inputs.sides + inputs.powers))
+        return SpikedInputs(inputs, weight, rows.shape[1] - len(self.curves.roots) * width(inputs))
 
     def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
         additive, _ = parts(kernel)
@@ -180,5 +180,6 @@ def has_room(f: Spikes) -> bool:
 
 
 @hot
-def workspace(f: Spikes) -> Vector:
-    return sorted_blocks.workspace(f.curves)
+def workspace(kernel: SpikedInputs, f: Spikes, X: Matrix) -> Vector:
+    """As for the curves alone."""
+    return sorted_blocks.workspace(kernel.inputs, f.curves, X)

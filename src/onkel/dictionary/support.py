@@ -265,7 +265,8 @@ def has_room(f: Sum) -> bool:
 
 
 @hot
-def workspace(f: Sum) -> Vector:
+def workspace(source: Source, f: Sum, X: Matrix) -> Vector:
+    """Room for the kernel values of a row."""
     return np.empty(f.coef.size)
 
 

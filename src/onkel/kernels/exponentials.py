@@ -11,11 +11,14 @@ import math
 import numpy as np
 
 from onkel._jit import compiled_or, hot_strict
+from onkel._lanes import fma
 from onkel._types import Vector
 
 _LEAST_EXPONENT = -708.0  # e⁻⁷⁰⁸ is about the smallest normal float64; below it we give 0
 _LOG2_E = math.log2(math.e)
+_ROUNDER = 1.5 * 2.0**52  # added, it rounds to a whole number, which then stands in the last bits
 _LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")  # the high part times n is exact
+NEAR = 1.0 / 32.0  # of −a: up to it the first eight terms of Taylor's series are all of eᵃ, the next one being below 2.3e-17
 _TAYLOR = tuple(1.0 / math.factorial(k) for k in range(14))  # on |r| ≤ ln 2 / 2 the next term is below 5e-18
 
 
@@ -40,13 +43,23 @@ def exponential(a: float) -> float:
     Strict arithmetic: were a − n·high − n·low reassociated, r would lose its last digits.
     """
     clamped = max(a, _LEAST_EXPONENT)
-    n = np.rint(clamped * _LOG2_E)
-    r = (clamped - n * _LN2_HIGH) - n * _LN2_LOW
+    shifted = fma(clamped, _LOG2_E, _ROUNDER)
+    n = shifted - _ROUNDER
+    r = fma(-n, _LN2_LOW, fma(-n, _LN2_HIGH, clamped))
     square, t = r * r, _TAYLOR
     fourth = square * square
-    low = (t[2] + t[3] * r) + (t[4] + t[5] * r) * square
-    middle = (t[6] + t[7] * r) + (t[8] + t[9] * r) * square
-    high = (t[10] + t[11] * r) + (t[12] + t[13] * r) * square
-    polynomial = 1.0 + (r + square * (low + fourth * (middle + fourth * high)))
-    biased = np.int64(np.int32(n)) + np.int64(1023)  # through int32, which every vector unit converts
-    return polynomial * np.int64(biased << np.int64(52)).view(np.float64) if a >= _LEAST_EXPONENT else 0.0  # the bits of 2ⁿ
+    low = fma(fma(t[5], r, t[4]), square, fma(t[3], r, t[2]))
+    middle = fma(fma(t[9], r, t[8]), square, fma(t[7], r, t[6]))
+    high = fma(fma(t[13], r, t[12]), square, fma(t[11], r, t[10]))
+    polynomial = 1.0 + fma(square, fma(fourth, fma(fourth, high, middle), low), r)
+    bits = np.float64(polynomial).view(np.int64) + (np.float64(shifted).view(np.int64) << np.int64(52))
+    return np.int64(bits).view(np.float64) if a >= _LEAST_EXPONENT else 0.0
+
+
+@hot_strict
+def near_exponential(a: float) -> float:
+    """eᵃ for −NEAR ≤ a ≤ 0; below it something between 0 and 1."""
+    r, t = max(a, -NEAR), _TAYLOR
+    square = r * r
+    high = fma(square, fma(t[7], r, t[6]), fma(t[5], r, t[4]))
+    return 1.0 + fma(square, fma(square, high, fma(t[3], r, t[2])), r)

@@ -21,9 +21,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel._jit import compiled_or, hot, hot_inline
+from onkel._jit import compiled_or, hot, hot_inline, hot_lean
 from onkel._types import Matrix, Vector
-from onkel.kernels.exponentials import exponentials
+from onkel.kernels.exponentials import exponential, exponentials, near_exponential
 
 SPLINE, PERIODIC, EXPONENTIAL, GIVEN = range(4)
 KIND, SHAPE, SIDES, POWERS, FIRST, SECOND, LOW, SPAN = range(8)  # the columns of the table of inputs
@@ -81,37 +81,89 @@ def halves_twin(kind: int, shape: float, keys: Vector, size: int, u: float, out:
 
 @compiled_or(halves_twin)
 def halves(kind: int, shape: float, keys: Vector, size: int, u: float, out: Vector) -> None:
-    """out[i] ← k(keys[i], u) without the powers, for i < size. All terms of a spline are positive here: no digit is lost."""
+    """out[i] ← k(keys[i], u) without the powers, for i < size."""
     order = int(shape)
-    if kind == SPLINE and order <= 1:  # the usual ones, in vector registers: m, and m² (M/2 − m/6)
+    if kind == SPLINE and order <= 1:
         for i in range(size):
-            least, most = min(keys[i], u), max(keys[i], u)
-            out[i] = least * least * (0.5 * most - least / 6.0) if order == 1 else least
+            out[i] = _low_spline(order, keys[i], u)
     elif kind == SPLINE:
-        terms = _SPLINE[order]
         for i in range(size):
-            least = min(keys[i], u)
-            apart = max(keys[i], u) - least
-            power, total = 1.0, terms[order]
-            for r in range(order - 1, -1, -1):
-                power *= least
-                total = total * apart + terms[r] * power
-            out[i] = total * power * least
+            out[i] = _spline(order, keys[i], u)
     elif kind == PERIODIC:
-        terms = _PERIODIC[order]
         for i in range(size):
-            apart = abs(keys[i] - u)
-            total = terms[2 * order]
-            for r in range(2 * order - 1, -1, -1):
-                total = total * apart + terms[r]
-            out[i] = total
+            out[i] = _periodic(order, keys[i], u)
     else:
         for i in range(size):
-            out[i] = abs(keys[i] - u)
-        exponentials(out, size, -shape)
+            out[i] = exponential(-shape * abs(keys[i] - u))
 
 
-@hot
+def halves_sum_twin(kind: int, shape: float, keys: Vector, coef: Vector, u: float, near: bool) -> float:
+    """`halves_sum` in NumPy, for runs with the compiler off."""
+    values = np.empty(keys.size)
+    halves_twin(kind, shape, keys, keys.size, u, values)
+    return float(coef @ values)
+
+
+@compiled_or(halves_sum_twin)
+def halves_sum(kind: int, shape: float, keys: Vector, coef: Vector, u: float, near: bool) -> float:
+    """Σ coef[i] k(keys[i], u) without the powers. `near`: no key with a coefficient is farther from u than NEAR / rate."""
+    total, order = 0.0, int(shape)
+    if kind == EXPONENTIAL and near:
+        for i in range(keys.size):
+            total += coef[i] * near_exponential(-shape * abs(keys[i] - u))
+    elif kind == SPLINE and order <= 1:
+        for i in range(keys.size):
+            total += coef[i] * _low_spline(order, keys[i], u)
+    else:
+        total = _unusual_sum(kind, shape, keys, coef, u)
+    return total
+
+
+@hot_lean
+def _unusual_sum(kind: int, shape: float, keys: Vector, coef: Vector, u: float) -> float:
+    """What is not met in most rows has code of its own: the way through the rest is short."""
+    total, order = 0.0, int(shape)
+    if kind == SPLINE:
+        for i in range(keys.size):
+            total += coef[i] * _spline(order, keys[i], u)
+    elif kind == PERIODIC:
+        for i in range(keys.size):
+            total += coef[i] * _periodic(order, keys[i], u)
+    else:
+        for i in range(keys.size):
+            total += coef[i] * exponential(-shape * abs(keys[i] - u))
+    return total
+
+
+@hot_inline
+def _low_spline(order: int, p: float, u: float) -> float:
+    """The usual ones, which vector registers can do: m, and m² (M/2 − m/6)."""
+    least, most = min(p, u), max(p, u)
+    return least * least * (0.5 * most - least / 6.0) if order == 1 else least
+
+
+@hot_inline
+def _spline(order: int, p: float, u: float) -> float:
+    """Any order. All terms are positive here: no digit is lost."""
+    least, terms = min(p, u), _SPLINE[order]
+    apart = max(p, u) - least
+    power, total = 1.0, float(terms[order])
+    for r in range(order - 1, -1, -1):
+        power *= least
+        total = total * apart + terms[r] * power
+    return total * power * least
+
+
+@hot_inline
+def _periodic(order: int, p: float, u: float) -> float:
+    apart, terms = abs(p - u), _PERIODIC[order]
+    total = float(terms[2 * order])
+    for r in range(2 * order - 1, -1, -1):
+        total = total * apart + terms[r]
+    return total
+
+
+@hot_inline
 def split(kind: int, shape: float, u: float, lower: Vector, upper: Vector) -> None:
     """lower_j(u) and upper_j(u)."""
     order = int(shape)
@@ -143,7 +195,7 @@ def _taylor(terms: Vector, degree: int, u: float, out: Vector) -> None:
             out[j] += u * out[j + 1]
 
 
-@hot
+@hot_inline
 def mapped(line: Vector, x: Vector) -> float:
     """The value of an input in a row: a coordinate or a product of two, and, where it has a domain, its place there."""
     value: float = x[int(line[FIRST])]

@@ -93,7 +93,7 @@ class Descending(Supported):
 @hot
 def descend(block: Block, f: Any, round: int, rule: Rule, most: int, stops: bool, scores: Vector) -> int:
     """Score, then learn, each row: how many. With `most` points the oldest gives way to a new one, or, if it `stops`, it does."""
-    work = workspace(f)
+    work = workspace(block.kernel, f, block.X)
     for i in range(block.X.shape[0]):
         if block.weight[i] > 0.0 and not (has_room(f) or holds(f, most)):
             return i

@@ -84,7 +84,7 @@ class FunctionalSGD(Descending):
 def _learn(block: Block, f: Any, round: int, step: float, decay: float, averaging: bool, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight = block
-    work = workspace(f)
+    work = workspace(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not has_room(f):
             return i

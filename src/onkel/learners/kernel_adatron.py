@@ -107,7 +107,7 @@ def _learn(
 ) -> int:  # fmt: skip
     """Score, then learn, each row, which stands in the last `dim` numbers of what compiled code gets."""
     kernel, X, own, y, weight = block
-    work = workspace(f)
+    work = workspace(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not (has_room(f) and row_table.has_room(known)):
             return i

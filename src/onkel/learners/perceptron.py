@@ -52,7 +52,7 @@ class Perceptron(Supported):
 def _learn(block: Block, f: Any, round: int, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight = block
-    work = workspace(f)
+    work = workspace(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not has_room(f):
             return i

@@ -32,7 +32,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from onkel._jit import hot, hot_inline
-from onkel._types import Vector
+from onkel._types import Matrix, Vector
 from onkel._validate import instance, real
 from onkel.dictionary import Start, representations
 from onkel.dictionary.function import Function
@@ -94,7 +94,7 @@ class _Projecting(Supported):
             for i in range(len(coef)):
                 state.support.make_room(self.kernel)
                 kernel = state.support.source(self.kernel, rows[i : i + 1])
-                _begin(kernel, state.support.sum, state.norm2, rows[i], float(own[i]), float(coef[i]), i)
+                _begin(kernel, state.support.sum, state.norm2, rows[i : i + 1], float(own[i]), float(coef[i]), i)
             state.support.make_room(self.kernel)
         return state
 
@@ -163,7 +163,7 @@ def _learn(
 ) -> int:  # fmt: skip
     """Score, then learn, each row."""
     kernel, X, own, y, weight = block
-    work = workspace(f)
+    work = workspace(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not has_room(f):
             return i
@@ -192,8 +192,8 @@ def _to_tube(score: float, y: float, own: float, epsilon: float) -> float:
 
 
 @hot
-def _begin(kernel: Any, f: Any, norm2: Vector, x: Vector, own: float, a: float, round: int) -> None:
-    """One point of the start."""
-    score = evaluate(kernel, f, x, workspace(f))
-    add(kernel, f, x, own, a, round)
+def _begin(kernel: Any, f: Any, norm2: Vector, x: Matrix, own: float, a: float, round: int) -> None:
+    """One point of the start, in a single row."""
+    score = evaluate(kernel, f, x[0], workspace(kernel, f, x))
+    add(kernel, f, x[0], own, a, round)
     norm2[0] = max(norm2[0] + 2.0 * a * score + a * a * own, 0.0)

@@ -18,7 +18,7 @@ from onkel.kernels import Kernel
 from onkel.learners.protocol import check_room, check_sizes, tasks_of
 from onkel.state import copied
 
-ROWS_AT_ONCE = 256  # where compiled code wants rows in another form, so many are written in it at a time
+ROWS_AT_ONCE = 512  # where compiled code wants rows in another form, so many are written in it at a time
 
 
 class Block(NamedTuple):

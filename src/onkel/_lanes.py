@@ -1,0 +1,111 @@
+"""What compiled code does in vector registers, or asks of them, where a loop would not get there.
+
+A loop of fixed length is either unrolled number by number or dressed up with tests for lengths that never come; written as vectors,
+each of these is a dozen instructions without a branch. `lanes(32)` has them for lines of 32 numbers:
+
+    count_below(line, n, u)      how many of the first n numbers are less than u
+    count_up_to(line, n, u)      the same, with those equal to it
+    beside(l, r, place, b, c)    b Σ_{i < place} l[i] + c Σ_{i > place} r[i]
+    make_way(line, place, u)     u comes to this place; what stood there and behind it moves one further, and the last one is lost
+    fetch(line)                  a hint that it will be read soon: nothing changes, and nobody waits
+
+And `fma(a, b, c)` is a · b + c, rounded once: the same bits wherever the compiler puts it, which "contract" does not promise.
+Where the compiler is off, NumPy does the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel._jit import instructions, ir
+from onkel._types import Vector
+
+NUMBER, INTEGER, SHORT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+CACHE_LINE = 8  # numbers that memory brings at once
+
+
+class Lanes(NamedTuple):
+    count_below: Callable[[Vector, int, float], int]
+    count_up_to: Callable[[Vector, int, float], int]
+    beside: Callable[[Vector, Vector, int, float, float], float]
+    make_way: Callable[[Vector, int, float], None]
+    fetch: Callable[[Vector], None]
+
+
+def _fma_twin(a: float, b: float, c: float) -> float:
+    return a * b + c
+
+
+fma = instructions(_fma_twin, "float64", ("float64", "float64", "float64"), lambda builder, a, b, c: builder.fma(a, b, c))
+
+
+def lanes(width: int) -> Lanes:
+    """All of them, for lines of so many numbers."""
+    line, count = ir.VectorType(NUMBER, width), ("array", "int64", "float64")
+    lane = ir.Constant(ir.VectorType(INTEGER, width), list(range(width)))
+
+    def spread(builder: Any, value: Any) -> Any:
+        """The same value in each lane."""
+        empty, first = ir.Constant(ir.VectorType(value.type, width), ir.Undefined), ir.Constant(ir.VectorType(SHORT, width), None)
+        return builder.shuffle_vector(builder.insert_element(empty, value, SHORT(0)), empty, first)
+
+    def load(builder: Any, address: Any) -> Any:
+        loaded = builder.load(builder.bitcast(address, line.as_pointer()))
+        loaded.align = 8
+        return loaded
+
+    def counting(relation: str) -> Any:
+        def emit(builder: Any, address: Any, n: Any, u: Any) -> Any:
+            fits = builder.fcmp_ordered(relation, load(builder, address), spread(builder, u))
+            there = builder.icmp_signed("<", lane, spread(builder, n))
+            found = builder.ctpop(builder.bitcast(builder.and_(fits, there), ir.IntType(width)))
+            return found if width == 64 else builder.zext(found, INTEGER)
+
+        return emit
+
+    def beside(builder: Any, left: Any, right: Any, place: Any, before: Any, behind: Any) -> Any:
+        here, nothing = spread(builder, place), ir.Constant(line, None)
+        left = builder.select(builder.icmp_signed("<", lane, here), load(builder, left), nothing)
+        right = builder.select(builder.icmp_signed(">", lane, here), load(builder, right), nothing)
+        weighed = builder.fmul(right, spread(builder, behind))
+        both = builder.call(_declared(builder, f"llvm.fma.v{width}f64", line, [line] * 3), [left, spread(builder, before), weighed])
+        reduce = _declared(builder, f"llvm.vector.reduce.fadd.v{width}f64", NUMBER, [NUMBER, line])
+        return builder.call(reduce, [NUMBER(-0.0), both], fastmath=("reassoc",))
+
+    def beside_twin(left: Vector, right: Vector, place: int, before: float, behind: float) -> float:
+        return float(before * np.sum(left[:place]) + behind * np.sum(right[place + 1 :]))
+
+    def make_way(builder: Any, address: Any, place: Any, u: Any) -> None:
+        old, here = load(builder, address), spread(builder, place)
+        moved = builder.shuffle_vector(old, old, ir.Constant(ir.VectorType(SHORT, width), [0, *range(width - 1)]))
+        new = builder.select(builder.icmp_signed(">", lane, here), moved, old)
+        new = builder.select(builder.icmp_signed("==", lane, here), spread(builder, u), new)
+        builder.store(new, builder.bitcast(address, line.as_pointer())).align = 8
+
+    def make_way_twin(numbers: Vector, place: int, u: float) -> None:
+        numbers[place + 1 :] = numbers[place:-1].copy()
+        numbers[place] = u
+
+    def fetch(builder: Any, address: Any) -> None:
+        byte = ir.IntType(8).as_pointer()
+        prefetch = _declared(builder, "llvm.prefetch.p0", ir.VoidType(), [byte, SHORT, SHORT, SHORT])
+        for start in range(0, width, CACHE_LINE):
+            place = builder.bitcast(builder.gep(address, [INTEGER(start)]), byte)
+            builder.call(prefetch, [place, SHORT(1), SHORT(3), SHORT(1)])  # to be written too, to stay close, of data
+
+    return Lanes(
+        instructions(lambda numbers, n, u: int(np.sum(numbers[:n] < u)), "int64", count, counting("<")),
+        instructions(lambda numbers, n, u: int(np.sum(numbers[:n] <= u)), "int64", count, counting("<=")),
+        instructions(beside_twin, "float64", ("array", "array", "int64", "float64", "float64"), beside),
+        instructions(make_way_twin, "void", count, make_way),
+        instructions(lambda numbers: None, "void", ("array",), fetch),
+    )
+
+
+def _declared(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
+    """A function that LLVM knows by itself."""
+    known = builder.module.globals.get(name)
+    return known if known is not None else ir.Function(builder.module, ir.FunctionType(result, arguments), name)
