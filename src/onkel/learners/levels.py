@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onkel._jit import hot
+from onkel._jit import hot, hot_inline, hot_lean
 from onkel._types import Counts, Matrix, Vector
 from onkel.linalg.factor import ROUNDS, learn_solved, rotate, solve_row, workspace
 from onkel.mixing import aggregate, cut, reward, temper
@@ -23,6 +23,7 @@ class Rule(NamedTuple):
     """The settings, as compiled code sees them."""
 
     widths: Counts  # functions of each level
+    level_of: Counts  # each function, the first that has it
     needed: Vector  # rows that each level waits for; all infinite where every level speaks
     prior: Vector  # of each level
     lam: float
@@ -75,18 +76,15 @@ def learn(
         for j in range(taken):
             z[j] = Psi[i, j]
         solve_row(R, z)
-        _levels(z, c, scale, rule.widths, first, level, curves, leverages)
-        for o in range(outputs):
-            score = aggregate(curves[o], fit.shares[o], fit.largest[o]) if follows else curves[o, level - 1]
-            scores[i, o] = cut(score, rule.clip)
-        if weight[i] > 0.0:
+        if follows:
+            _every_level(z, c, scale, rule.level_of, curves, leverages)
+            _mix(curves, fit.shares, fit.largest, rule.clip, scores[i])
+        else:
+            _one_level(z[: rule.widths[first]], c, scale, first, curves, leverages)
             for o in range(outputs):
-                for N in range(first, level):
-                    error = Y[i, o] - curves[o, N]
-                    square = weight[i] * error * error / (1.0 + weight[i] * leverages[N])
-                    fit.squares[o, N] = rule.forgetting * fit.squares[o, N] + square
-                if follows:
-                    _compare(fit, o, curves[o], Y[i, o], rows, rule)
+                scores[i, o] = cut(curves[o, first], rule.clip)
+        if weight[i] > 0.0:
+            _compare(fit, curves, leverages, first, level, Y[i], weight[i], rows, rule)
             root = np.sqrt(weight[i]) / scale
             for j in range(taken):
                 z[j] *= root
@@ -172,30 +170,62 @@ def ahead(fit: Fit, taken: int, rows: int, rule: Rule) -> tuple[Matrix, Matrix, 
 
 
 @hot
-def _levels(z: Vector, c: Matrix, scale: float, widths: Counts, first: int, last: int, curves: Matrix, leverages: Vector) -> None:
-    """The prediction and ψᵀA⁻¹ψ of the levels from `first` on: sums over their functions, and those of the levels before."""
-    leverage = np.dot(z[: widths[first]], z[: widths[first]])
+def _one_level(z: Vector, c: Matrix, scale: float, N: int, curves: Matrix, leverages: Vector) -> None:
+    """The prediction and ψᵀA⁻¹ψ of the level that has the functions of z."""
+    leverages[N] = np.dot(z, z) / (scale * scale)
     for o in range(c.shape[0]):
-        curves[o, first] = np.dot(z[: widths[first]], c[o, : widths[first]])
-    leverages[first] = leverage / (scale * scale)
-    for N in range(first + 1, last):
-        for o in range(c.shape[0]):
-            curves[o, N] = curves[o, N - 1]
-        for j in range(widths[N - 1], widths[N]):
-            leverage += z[j] * z[j]
-            for o in range(c.shape[0]):
-                curves[o, N] += z[j] * c[o, j]
-        leverages[N] = leverage / (scale * scale)
+        curves[o, N] = np.dot(z, c[o, : z.size])
 
 
-@hot
-def _compare(fit: Fit, o: int, curves: Vector, y: float, rows: int, rule: Rule) -> None:
-    """What each level counts for after this label, and the largest label."""
-    bound = fit.largest[o]
-    reward(fit.shares[o], rule.prior, curves, y, bound, 1.0 / (still(rows, rule.forgetting) + 2.0))
-    if rule.clip == np.inf and abs(y) > bound:
-        temper(fit.shares[o], rule.prior, (bound / y) ** 2)
-        fit.largest[o] = abs(y)
+@hot_lean
+def _every_level(z: Vector, c: Matrix, scale: float, level_of: Counts, curves: Matrix, leverages: Vector) -> None:
+    """The prediction and ψᵀA⁻¹ψ of all levels: sums that grow from function to function, and stay with the level at its last one.
+
+    Four outputs side by side, since each sum waits for the one before it. The last output fills the places that are left.
+    """
+    leverage, last = 0.0, c.shape[0] - 1
+    for j in range(z.size):
+        leverage += z[j] * z[j]
+        leverages[level_of[j]] = leverage / (scale * scale)
+    for o in range(0, last + 1, 4):
+        o1, o2, o3 = min(o + 1, last), min(o + 2, last), min(o + 3, last)
+        c0, c1, c2, c3 = c[o], c[o1], c[o2], c[o3]
+        curve0, curve1, curve2, curve3 = curves[o], curves[o1], curves[o2], curves[o3]
+        sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(z.size):
+            sum0 += z[j] * c0[j]
+            sum1 += z[j] * c1[j]
+            sum2 += z[j] * c2[j]
+            sum3 += z[j] * c3[j]
+            N = level_of[j]
+            curve0[N], curve1[N], curve2[N], curve3[N] = sum0, sum1, sum2, sum3
+
+
+@hot_lean
+def _mix(curves: Matrix, shares: Matrix, largest: Vector, clip: float, scores: Vector) -> None:
+    for o in range(scores.size):
+        scores[o] = cut(aggregate(curves[o], shares[o], largest[o]), clip)
+
+
+@hot_lean
+def _compare(
+    fit: Fit, curves: Matrix, leverages: Vector, first: int, last: int, y: Vector, weight: float, rows: int, rule: Rule
+) -> None:
+    """What the levels from `first` on have lost and count for after these labels, and the largest labels. Uses up the leverages."""
+    follows, back = rule.needed[0] > 0.0, 1.0 / (still(rows, rule.forgetting) + 2.0)
+    gains = leverages[first:last]  # a slice, since loops from `first` on would not use vector registers
+    for N in range(gains.size):
+        gains[N] = weight / (1.0 + weight * gains[N])
+    for o in range(y.size):
+        squares, curve, label = fit.squares[o, first:last], curves[o, first:last], y[o]
+        for N in range(gains.size):
+            squares[N] = rule.forgetting * squares[N] + gains[N] * (label - curve[N]) ** 2
+        if follows:
+            bound = fit.largest[o]
+            reward(fit.shares[o], rule.prior, curves[o], label, bound, back)
+            if rule.clip == np.inf and abs(label) > bound:
+                temper(fit.shares[o], rule.prior, (bound / label) ** 2)
+                fit.largest[o] = abs(label)
 
 
 @hot
@@ -211,7 +241,7 @@ def _wait(fit: Fit, taken: int, psi: Vector, y: Vector, weight: float) -> None:
             fit.coef[o, j] += times * psi[j]
 
 
-@hot
+@hot_inline
 def still(rows: int, forgetting: float) -> float:
     """The rows that still count: 1 + μ + … + μ^(rows − 1)."""
     return float(rows) if forgetting == 1.0 else (1.0 - forgetting**rows) / (1.0 - forgetting)

@@ -326,7 +326,8 @@ def _rule(learner: MercerProjection, dim: int) -> Rule:
         needed[0] = 0.0
     clip = math.inf if learner.clip is None else learner.clip
     prior = 1.0 / levels
-    return Rule(widths, needed, prior / prior.sum(), learner.lam, learner.forgetting, clip)
+    level_of = np.repeat(levels - 1, np.diff(widths, prepend=0))
+    return Rule(widths, level_of, needed, prior / prior.sum(), learner.lam, learner.forgetting, clip)
 
 
 @functools.lru_cache(maxsize=256)

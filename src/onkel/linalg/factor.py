@@ -262,6 +262,20 @@ def stretch(R: Matrix, c: Matrix, z: Vector, work: Matrix) -> None:
     besides row i of R, only Σ_{k>i} z_k R_k, which is summed from below. Nothing is subtracted. `work` is of `workspace(r)`. Where
     z is shorter than R, this happens to the leading block alone.
     """
+    _stretch_matrix(R, z, work)
+    stretched, share = work[1], work[2]
+    for o in range(c.shape[0]):
+        total = 0.0
+        for k in range(z.size):
+            i = z.size - 1 - k
+            x = c[o, i]
+            c[o, i] = stretched[i] * x + share[i] * total
+            total += z[i] * x
+
+
+@hot_inline
+def _stretch_matrix(R: Matrix, z: Vector, work: Matrix) -> None:
+    """R ← T R. What c needs of T is left behind: work[1] and work[2] hold T_ii and T_ij/z_j."""
     r = z.size
     root, stretched, share, below = work[0], work[1], work[2], work[3]
     root[0] = 1.0
@@ -273,13 +287,6 @@ def stretch(R: Matrix, c: Matrix, z: Vector, work: Matrix) -> None:
     for i in range(r):
         stretched[i] = root[i + 1] / root[i]
         share[i] = z[i] / (root[i + 1] * root[i])
-    for o in range(c.shape[0]):
-        total = 0.0
-        for k in range(r):
-            i = r - 1 - k
-            x = c[o, i]
-            c[o, i] = stretched[i] * x + share[i] * total
-            total += z[i] * x
     i = r - 1
     while i > 0:
         above = (stretched[i - 1], share[i - 1], z[i - 1])
@@ -309,12 +316,29 @@ def newton(R: Matrix, c: Matrix, z: Vector, shift: float, slope: float, eta: flo
 @hot
 def learn_solved(R: Matrix, c: Matrix, z: Vector, y: Vector, work: Matrix) -> None:
     """Learn the row v = Rᵀz with labels y, for a caller that has z = R⁻ᵀv already, from scoring: θ ← θ + A⁻¹v (y − m)/(1 + s)."""
-    s = np.dot(z, z)
-    for o in range(y.size):
-        step = (y[o] - np.dot(c[o, : z.size], z)) / (1.0 + s)
+    _stretch_matrix(R, z, work)
+    _learn_labels(c, z, y, work[1], work[2])
+
+
+@hot_inline
+def _learn_labels(c: Matrix, z: Vector, y: Vector, stretched: Vector, share: Vector) -> None:
+    """c ← T(c + z (y − m)/(1 + s)), which is T_ii c_i + T_ij/z_j (y − z_0 c_0 − … − z_i c_i) in entry i.
+
+    Four outputs side by side, since each difference waits for the one before it. The last output fills the places that are left.
+    """
+    last = y.size - 1
+    for o in range(0, y.size, 4):
+        o1, o2, o3 = min(o + 1, last), min(o + 2, last), min(o + 3, last)
+        c0, c1, c2, c3 = c[o], c[o1], c[o2], c[o3]
+        left0, left1, left2, left3 = y[o], y[o1], y[o2], y[o3]
         for i in range(z.size):
-            c[o, i] += step * z[i]
-    stretch(R, c, z, work)
+            t, u, z_i = stretched[i], share[i], z[i]
+            x0, x1, x2, x3 = c0[i], c1[i], c2[i], c3[i]
+            left0 -= z_i * x0
+            left1 -= z_i * x1
+            left2 -= z_i * x2
+            left3 -= z_i * x3
+            c0[i], c1[i], c2[i], c3[i] = t * x0 + u * left0, t * x1 + u * left1, t * x2 + u * left2, t * x3 + u * left3
 
 
 def border(R: Matrix, c: Matrix, column: Vector, corner: float, target: Vector, floor: float) -> tuple[Matrix, Matrix, bool]:
