@@ -21,7 +21,7 @@ from timing import Verdicts, seconds
 import onkel
 from onkel._jit import hot
 from onkel.dictionary import sorted_blocks
-from onkel.dictionary.block_tree import Curves, Inputs
+from onkel.dictionary.block_layout import Curves, Inputs
 from onkel.dictionary.sorted_blocks import SortedBlocks, evaluate, has_room, join, workspace
 from onkel.learners.supported import ROWS_AT_ONCE
 

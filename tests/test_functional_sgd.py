@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import onkel
 from onkel._jit import compiler_off
 from onkel.dictionary import representations
-from onkel.dictionary.block_tree import BLOCK, COEF, FAN, SUMS
+from onkel.dictionary.block_layout import BLOCK, COEF, FAN, SUMS
 from onkel.dictionary.function import Function
 from onkel.dictionary.support import Support
 from onkel.kernels import Additive, Brownian, CustomKernel, Delta, Exponential, Gaussian, Kernel, Linear, Polynomial, Spline

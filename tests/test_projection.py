@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel._jit import compiler_off
-from onkel.dictionary.block_tree import COEF, KEY
+from onkel.dictionary.block_layout import COEF, KEY
 from onkel.dictionary.row_table import slot
 from onkel.dictionary.sorted_blocks import SortedBlocks
 from onkel.dictionary.support import Support

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import onkel
 from onkel._jit import compiler_off
 from onkel.dictionary import representations
-from onkel.dictionary.block_tree import BLOCK, COEF, FAN, FIRST, KEY, LAST, LISTS, SUMS
+from onkel.dictionary.block_layout import BLOCK, COEF, FAN, FIRST, KEY, LAST, LISTS, SUMS
 from onkel.dictionary.sorted_blocks import SortedBlocks
 from onkel.kernels import Additive, Bases, Brownian, Delta, Exponential, Kernel, PeriodicSpline, Spline
 from onkel.state import copied

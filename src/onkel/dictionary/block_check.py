@@ -6,7 +6,7 @@ import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Vector
-from onkel.dictionary.block_tree import (
+from onkel.dictionary.block_layout import (
     BLOCK,
     COEF,
     FAN,
@@ -20,8 +20,8 @@ from onkel.dictionary.block_tree import (
     decay_rate,
     range_of,
     shared_anchor,
-    summarise,
 )
+from onkel.dictionary.block_sums import summarise
 from onkel.kernels.lists import GIVEN, KIND, POWERS
 
 SUM_TOLERANCE = 1e-6  # of a sum computed anew

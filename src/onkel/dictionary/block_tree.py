@@ -1,81 +1,54 @@
 """The tree over the points of one coordinate, in compiled code: to read a curve, and to add a point to it.
 
-The points lie sorted in blocks of at most BLOCK, and over the blocks stands a tree: a node knows, of each of its at most FAN
-children, the first and the last key below it and the sums that a kernel of `onkel.kernels.lists` needs of points left and right of
-a key. To read a curve means to go down from the root, to take the sums of the children left and right of the way, and to add the
-points of one block one by one.
+To read a curve means to go down from the root, to take the sums of the children left and right of the way, and to add the points of
+one block one by one. To add a point means to go down again, and to split on the way each child that is full.
 
-A child that is full is split in two on the way down, and what its parent knows of it is summed anew: O(log m) in the worst case
-too. No sum is the difference of two others, which would lose digits. Where the kernel decays, sums are anchored: the left one is
-Σ a_i lower(p_i) e^(−rate (anchor − p_i)), and costs who asks for it one more exponential, e^(−rate (q − anchor)). A node whose keys
-are close together has one anchor for all of its sums. In any other one each child has its own, at the key next to those who will
-ask, the last key for the left sum and the first for the right one: no exponent is positive there, so nothing overflows, whatever
-rate times range is.
-
-Where f has a moment (`representations`) there are two layers of coefficients, sums and totals, for the same keys: one way down the
-tree serves both. The lines of the second stand behind those of the first, and before the lists.
-
-Loops over a node go through all of its FAN places, and those over a block through a whole number of vector registers: behind the
-last point are zeros, and a loop that always ends in the same way costs no wrong guess of where it ends.
+Rows come in blocks, so the ways down are looked up for all rows of a block before the first of them is learnt, and their memory is
+asked for: it comes while others are looked up. A way is written into the row, node by node, and holds where the tree has not
+changed since; where it has, it is looked up again. Nothing but time depends on it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
-from onkel._jit import hot, hot_inline, hot_lean, hot_strict
+from onkel._jit import hot, hot_inline, hot_lean
 from onkel._lanes import lanes
 from onkel._types import Counts, Matrix, Vector
-from onkel.kernels.exponentials import NEAR, exponential, exponentials
-from onkel.kernels.lists import EXPONENTIAL, GIVEN, KIND, POWERS, SHAPE, SIDES, halves_sum, split
+from onkel.dictionary.block_layout import (
+    ANCHOR,
+    BLOCK,
+    COEF,
+    FALL,
+    FAN,
+    FAN_BITS,
+    FIRST,
+    KEY,
+    LAST,
+    LEVELS,
+    NO_WAY,
+    RISE,
+    SUMS,
+    WAY,
+    Curves,
+    Inputs,
+    beyond,
+    decay,
+    decay_rate,
+    from_anchor,
+    range_of,
+    shared_anchor,
+    way_to,
+    width,
+)
+from onkel.dictionary.block_sums import lists_of, move_anchor, raise_root, split_child, sum_anew
+from onkel.kernels.exponentials import NEAR, exponentials
+from onkel.kernels.lists import GIVEN, KIND, POWERS, SHAPE, SIDES, halves_sum
 
-BLOCK = 32  # the most points of a block: one pass over them costs about as much as a step down the tree
-FAN = 32  # the most children of a node
-FAN_BITS = FAN.bit_length() - 1
-LEVELS = 8  # of a tree, for which the way to a key is written down: enough for 10⁹ points
-ANCHOR, FALL, RISE, WAY = 3 + LEVELS, 2 + LEVELS, 1 + LEVELS, LEVELS  # where that stands in a row, from its end
-NO_WAY = np.array([np.nan, 1.0, 1.0] + LEVELS * [-1.0])
-
-KEY, COEF, LISTS = range(3)  # lines of a block: keys, coefficients, and the lists of a user's kernel from here on
-FIRST, LAST, SUMS = range(3)  # lines of a node: the first and last key of each child, and its sums from here on
-CLOSE = 200.0  # rate times the range of keys with one anchor: e^CLOSE leaves room for coefficients within the scale's limits
 CANCELLED = 1e-3  # of what is added to a key: where less is left, the sums above it have lost digits
 
-
-_NODE, _BLOCK = lanes(FAN), lanes(BLOCK)
-count_up_to, beside, room_in_node = _NODE.count_up_to, _NODE.beside, _NODE.make_way
-count_below, make_way, fetch = _BLOCK.count_below, _BLOCK.make_way, _BLOCK.fetch
-
-
-class Inputs(NamedTuple):
-    """The kernel, as compiled code sees it."""
-
-    table: Matrix  # a line for each input
-    sides: int  # the longest left list
-    powers: int  # the longest global list
-
-
-class Curves(NamedTuple):
-    """What compiled code sees of `SortedBlocks`."""
-
-    blocks: NDArray[np.float64]
-    nodes: NDArray[np.float64]
-    children: Counts
-    length: Counts
-    roots: Counts
-    totals: NDArray[np.float64]
-    used: Counts
-    scale: Vector
-    scratch: Matrix  # (4, BLOCK or more)  for a block's weights, and for the lists of a point
-
-
-@hot_inline
-def width(inputs: Inputs) -> int:
-    """The numbers that a row has for an input: its key, its lists, and the way to its block."""
-    return 1 + 2 * inputs.sides + inputs.powers + ANCHOR
+beside = lanes(FAN).beside
+count_below, make_way, fetch = lanes(BLOCK).count_below, lanes(BLOCK).make_way, lanes(BLOCK).fetch
 
 
 @hot
@@ -92,12 +65,12 @@ def find_ways(inputs: Inputs, f: Curves, rows: Matrix) -> None:
         close, anchor = shared_anchor(rate, *range_of(f, root))
         for i in range(rows.shape[0] if close and rate > 0.0 else 0):
             rows[i, end - ANCHOR] = anchor
-            rows[i, end - FALL], rows[i, end - RISE] = _from_anchor(rate, rows[i, c * size], anchor)
+            rows[i, end - FALL], rows[i, end - RISE] = from_anchor(rate, rows[i, c * size], anchor)
         for level in range(min(f.roots[c, 1], LEVELS)):
             place = end - WAY + level
             for i in range(rows.shape[0]):
                 at = root if level == 0 else _child(f, rows[i, place - 1])
-                rows[i, place] = at * FAN + _way(f.nodes[at], f.children[at, FAN], rows[i, c * size])
+                rows[i, place] = at * FAN + way_to(f.nodes[at], f.children[at, FAN], rows[i, c * size])
                 if level + 1 == f.roots[c, 1]:
                     below = _child(f, rows[i, place])
                     fetch(f.blocks[below, KEY])
@@ -111,23 +84,14 @@ def _child(f: Curves, turn: float) -> int:
     return int(f.children[place >> FAN_BITS, place & (FAN - 1)])
 
 
-@hot
-def fold(f: Curves) -> None:
-    """The scale becomes part of all that it scales."""
-    scale = f.scale[0]
-    for at in range(f.used[0]):
-        for row in range(COEF, COEF + f.totals.shape[1]):
-            for i in range(BLOCK):
-                f.blocks[at, row, i] *= scale
-    for at in range(f.used[1]):
-        for row in range(SUMS, f.nodes.shape[1]):
-            for i in range(FAN):
-                f.nodes[at, row, i] *= scale
-    for c in range(f.totals.shape[0]):
-        for layer in range(f.totals.shape[1]):
-            for r in range(f.totals.shape[2]):
-                f.totals[c, layer, r] *= scale
-    f.scale[0] = 1.0
+@hot_inline
+def _turn(f: Curves, at: int, u: float, turn: float) -> int:
+    """`way_to` from this node: as it was written down, unless the tree has changed here."""
+    node, n = f.nodes[at], f.children[at, FAN]
+    way = int(turn) & (FAN - 1)
+    begins = (node[FIRST, way] <= u) | (way == 0)
+    ends = (way + 1 >= n) | (node[FIRST, min(way + 1, FAN - 1)] > u)
+    return way if (turn == at * FAN + way) & (way < n) & begins & ends else way_to(node, n, u)
 
 
 @hot_inline
@@ -141,15 +105,15 @@ def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> tuple[f
     if sides == 0 or f.children[f.roots[c, 0], FAN] == 0:
         return value, later
     at, anchor, fall, rise = f.roots[c, 0], x[x.size - ANCHOR], x[x.size - FALL], x[x.size - RISE]
-    far, parent, way = _beyond(rate, u, anchor), at, 0
+    far, parent, way = beyond(rate, u, anchor), at, 0
     for level in range(f.roots[c, 1]):
         node, n = f.nodes[at], f.children[at, FAN]
         way = _turn(f, at, u, x[x.size - WAY + level] if level < LEVELS else -1.0)
         close, shared = shared_anchor(rate, node[FIRST, 0], node[LAST, n - 1])
         if close and rate > 0.0 and shared != anchor:
             anchor = shared
-            fall, rise = _from_anchor(rate, u, anchor)
-            far = _beyond(rate, u, anchor)
+            fall, rise = from_anchor(rate, u, anchor)
+            far = beyond(rate, u, anchor)
         for layer in range(layers):
             total, sums = 0.0, SUMS + 2 * d * layer
             for j in range(sides):
@@ -229,7 +193,7 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
     if sides == 0:  # a kernel of finite rank: its totals are all that is ever asked for
         return
     if f.children[f.roots[c, 0], FAN] == FAN:
-        _raise_root(inputs, f, c)
+        raise_root(inputs, f, c)
     at, anchor, fall, rise = f.roots[c, 0], x[x.size - ANCHOR], x[x.size - FALL], x[x.size - RISE]
     height = f.roots[c, 1]
     for level in range(height, 0, -1):
@@ -240,12 +204,12 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
             node[FIRST, 0] = node[LAST, 0] = u
         way = _turn(f, at, u, x[x.size - WAY + height - level] if height - level < LEVELS else -1.0)
         if _is_full(f, children[way], level):
-            _split(inputs, f, c, at, way, level)
+            split_child(inputs, f, c, at, way, level)
             way += 1 if u >= node[FIRST, way + 1] else 0
         low, high = node[FIRST, 0], node[LAST, children[FAN] - 1]
         close, shared = shared_anchor(rate, min(low, u), max(high, u))
         if not (low <= u <= high):
-            _move_anchor(inputs, f, c, at, level, shared_anchor(rate, low, high), (min(low, u), max(high, u)))
+            move_anchor(inputs, f, c, at, level, shared_anchor(rate, low, high), (min(low, u), max(high, u)))
         first, last = node[FIRST, way], node[LAST, way]
         if u < first:
             node[FIRST, way] = u
@@ -254,7 +218,7 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
         if close:
             if rate > 0.0 and shared != anchor:
                 anchor = shared
-                fall, rise = _from_anchor(rate, u, anchor)
+                fall, rise = from_anchor(rate, u, anchor)
             for layer in range(layers):
                 b, sums = late if layer else a, SUMS + 2 * d * layer
                 for j in range(sides):
@@ -279,7 +243,12 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
         block[COEF + layer, place] += b
         cancelled |= abs(block[COEF + layer, place]) < CANCELLED * abs(b)
     if cancelled:
-        _sum_anew(inputs, f, c, u)
+        sum_anew(inputs, f, c, u)
+
+
+@hot_inline
+def _is_full(f: Curves, child: int, level: int) -> bool:
+    return bool(f.length[child] == BLOCK) if level == 1 else bool(f.children[child, FAN] == FAN)
 
 
 @hot_lean
@@ -316,7 +285,7 @@ def replant(inputs: Inputs, old: Curves, new: Curves) -> None:
             for i in range(old.length[at]):
                 a, late = block[COEF, i], block[COEF + layers - 1, i]
                 if a != 0.0 or late != 0.0:
-                    _lists_of(line, d, block, COEF + layers, i, lower, upper)
+                    lists_of(line, d, block, COEF + layers, i, lower, upper)
                     x[0] = block[KEY, i]
                     for j in range(d):
                         x[1 + j], x[1 + d + j] = lower[j], upper[j]
@@ -335,206 +304,3 @@ def _leaves(f: Curves, c: int) -> Counts:
                 count += 1
         level = below[:count].copy()
     return level
-
-
-@hot_inline
-def _lists_of(line: Vector, d: int, block: Matrix, lists: int, i: int, lower: Vector, upper: Vector) -> None:
-    """The left and right list of a block's point."""
-    if line[KIND] == GIVEN:
-        for j in range(d):
-            lower[j], upper[j] = block[lists + j, i], block[lists + d + j, i]
-    else:
-        split(int(line[KIND]), line[SHAPE], block[KEY, i], lower, upper)
-
-
-@hot_inline
-def decay_rate(line: Vector) -> float:
-    return line[SHAPE] if line[KIND] == EXPONENTIAL or line[KIND] == GIVEN else 0.0
-
-
-@hot_inline
-def decay(rate: float, distance: float) -> float:
-    """e^(−rate · distance), where there is a distance."""
-    return exponential(-rate * distance) if rate * distance > 0.0 else 1.0
-
-
-@hot_inline
-def carried(rate: float, distance: float) -> float:
-    """e^(−rate · distance), where a distance may be negative, though not by more than twice CLOSE."""
-    return exponential(-rate * distance) if rate * distance > 0.0 else 1.0 / exponential(rate * distance)
-
-
-@hot_strict
-def shared_anchor(rate: float, first: float, last: float) -> tuple[bool, float]:
-    """Whether all sums of a node with these keys have one anchor, and where it is: on a grid, not behind the first key, so that it
-    seldom moves. Beyond the digits of a number there is no such grid."""
-    if rate == 0.0:
-        return True, 0.0
-    cell = 0.5 * CLOSE / rate
-    anchor = cell * np.floor(first * (2.0 * rate / CLOSE))
-    return anchor <= first and last - anchor <= 2.0 * cell, anchor
-
-
-@hot_strict
-def _from_anchor(rate: float, u: float, anchor: float) -> tuple[float, float]:
-    """e^(−rate (u − anchor)), by which a left sum has fallen on the way from its anchor, and the inverse for a right one. A key
-    before the anchor has no left sums. One behind all keys has no right ones, and the left ones have fallen as if it were the last
-    of them. Strict: the same bits whoever asks."""
-    distance = rate * (u - anchor)
-    before = distance < 0.0
-    power = exponential(distance if before else -min(distance, CLOSE))
-    return 0.0 if before else power, power if before else 1.0 / power
-
-
-@hot_inline
-def _beyond(rate: float, u: float, anchor: float) -> float:
-    """By how much more the left sums fall behind the last key that their anchor may have: there are no right ones there. Not a part
-    of e^(−rate (u − anchor)), which by itself can be too small for a number."""
-    return decay(rate, u - anchor - CLOSE / rate) if rate > 0.0 else 1.0
-
-
-@hot_inline
-def _turn(f: Curves, at: int, u: float, turn: float) -> int:
-    """`_way` from this node: as it was written down, unless the tree has changed here."""
-    node, n = f.nodes[at], f.children[at, FAN]
-    way = int(turn) & (FAN - 1)
-    begins = (node[FIRST, way] <= u) | (way == 0)
-    ends = (way + 1 >= n) | (node[FIRST, min(way + 1, FAN - 1)] > u)
-    return way if (turn == at * FAN + way) & (way < n) & begins & ends else _way(node, n, u)
-
-
-@hot_inline
-def _way(node: Matrix, n: int, u: float) -> int:
-    """The child for the key u: the last one that does not begin behind it."""
-    return max(count_up_to(node[FIRST], n, u) - 1, 0)
-
-
-@hot_inline
-def _is_full(f: Curves, child: int, level: int) -> bool:
-    return bool(f.length[child] == BLOCK) if level == 1 else bool(f.children[child, FAN] == FAN)
-
-
-@hot_lean
-def _raise_root(inputs: Inputs, f: Curves, c: int) -> None:
-    """A new root, whose only child is the old one."""
-    old, new = f.roots[c, 0], f.used[1]
-    f.used[1] += 1
-    f.children[new, 0], f.children[new, FAN] = old, 1
-    f.roots[c, 0] = new
-    f.roots[c, 1] += 1
-    summarise(inputs, f, c, new, 0, f.roots[c, 1], range_of(f, old))
-
-
-@hot_lean
-def _split(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int) -> None:
-    """A full child gives its second half to a new one, next to it."""
-    node, children = f.nodes[at], f.children[at]
-    old, new = children[way], f.used[0] if level == 1 else f.used[1]
-    if level == 1:
-        f.used[0] += 1
-        half = BLOCK // 2
-        _move(f.blocks[old], half, f.blocks[new])
-        f.length[old], f.length[new] = half, BLOCK - half
-    else:
-        f.used[1] += 1
-        half, low, high = FAN // 2, *range_of(f, old)
-        before = shared_anchor(decay_rate(inputs.table[c]), low, high)
-        _move(f.nodes[old], half, f.nodes[new])
-        for i in range(half, FAN):
-            f.children[new, i - half], f.children[old, i] = f.children[old, i], 0
-        f.children[old, FAN], f.children[new, FAN] = half, FAN - half
-        _move_anchor(inputs, f, c, old, level - 1, before, range_of(f, old))
-        _move_anchor(inputs, f, c, new, level - 1, before, range_of(f, new))
-    n = children[FAN]
-    for i in range(n, way, -1):
-        children[i] = children[i - 1]
-    for row in range(node.shape[0]):
-        room_in_node(node[row], way + 1, node[row, way])  # the range of keys stays what it was
-    children[way + 1], children[FAN] = new, n + 1
-    summarise(inputs, f, c, at, way, level, range_of(f, at))
-    summarise(inputs, f, c, at, way + 1, level, range_of(f, at))
-
-
-@hot
-def _sum_anew(inputs: Inputs, f: Curves, c: int, u: float) -> None:
-    """All that the tree knows of the block of this key, from the bottom up."""
-    height = f.roots[c, 1]
-    path, ways = np.empty(height, np.int64), np.empty(height, np.int64)
-    at = f.roots[c, 0]
-    for depth in range(height):
-        path[depth], ways[depth] = at, _way(f.nodes[at], f.children[at, FAN], u)
-        at = f.children[at, ways[depth]]
-    for depth in range(height - 1, -1, -1):
-        summarise(inputs, f, c, path[depth], ways[depth], height - depth, range_of(f, path[depth]))
-
-
-@hot_lean
-def _move(old: Matrix, half: int, new: Matrix) -> None:
-    """The columns from `half` on become the first ones of another array, and leave zeros behind."""
-    for row in range(old.shape[0]):
-        for i in range(half, old.shape[1]):
-            new[row, i - half], old[row, i] = old[row, i], 0.0
-
-
-@hot_inline
-def range_of(f: Curves, at: int) -> tuple[float, float]:
-    """The first and the last key of a node."""
-    return f.nodes[at, FIRST, 0], f.nodes[at, LAST, f.children[at, FAN] - 1]
-
-
-@hot_lean
-def _move_anchor(
-    inputs: Inputs, f: Curves, c: int, at: int, level: int, before: tuple[bool, float], keys: tuple[float, float]
-) -> None:
-    """All sums of a node anew, if it had another anchor than it should have for this range of keys."""
-    close, anchor = shared_anchor(decay_rate(inputs.table[c]), *keys)
-    if close != before[0] or (close and anchor != before[1]):
-        for i in range(f.children[at, FAN]):
-            summarise(inputs, f, c, at, i, level, keys)
-
-
-@hot
-def summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, keys: tuple[float, float]) -> None:
-    """What a node with this range of keys knows of one child, from what is in the child."""
-    line, d, layers = inputs.table[c], inputs.sides, f.totals.shape[1]
-    sides, rate = int(line[SIDES]), decay_rate(line)
-    node, child = f.nodes[at], f.children[at, way]
-    close, anchor = shared_anchor(rate, *keys)
-    for row in range(SUMS, node.shape[0]):
-        node[row, way] = 0.0
-    if level > 1:
-        below, n = f.nodes[child], f.children[child, FAN]
-        first, last = below[FIRST, 0], below[LAST, n - 1]
-        (to_left, to_right), (is_close, own) = (anchor, anchor) if close else (last, first), shared_anchor(rate, first, last)
-        for i in range(n):
-            left = carried(rate, to_left - (own if is_close else below[LAST, i]))
-            right = carried(rate, (own if is_close else below[FIRST, i]) - to_right)
-            for layer in range(layers):
-                sums = SUMS + 2 * d * layer
-                for j in range(sides):
-                    node[sums + j, way] += below[sums + j, i] * left
-                    node[sums + d + j, way] += below[sums + d + j, i] * right
-    else:
-        block, n = f.blocks[child], f.length[child]
-        first, last = block[KEY, 0], block[KEY, n - 1]
-        to_left, to_right = (anchor, anchor) if close else (last, first)
-        lower, upper, left, right = f.scratch[0], f.scratch[1], f.scratch[2], f.scratch[3]
-        for i in range(n):
-            left[i] = right[i] = 1.0
-        if rate > 0.0:
-            for i in range(n):
-                left[i], right[i] = to_left - block[KEY, i], block[KEY, i] - to_right
-            exponentials(right, n, -rate)
-            if close:
-                for i in range(n):
-                    left[i] = 1.0 / right[i]
-            else:
-                exponentials(left, n, -rate)
-        for i in range(n):
-            _lists_of(line, d, block, COEF + layers, i, lower, upper)
-            for layer in range(layers):
-                a, sums = block[COEF + layer, i], SUMS + 2 * d * layer
-                for j in range(sides):
-                    node[sums + j, way] += a * lower[j] * left[i]
-                    node[sums + d + j, way] += a * upper[j] * right[i]
-    node[FIRST, way], node[LAST, way] = first, last

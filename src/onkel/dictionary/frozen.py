@@ -14,7 +14,7 @@ import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
-from onkel.dictionary.block_tree import COEF, KEY, Inputs, decay, decay_rate
+from onkel.dictionary.block_layout import COEF, KEY, Inputs, decay, decay_rate
 from onkel.dictionary.sorted_blocks import SortedBlocks
 from onkel.kernels import Additive
 from onkel.kernels.additive import Given

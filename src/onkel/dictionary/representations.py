@@ -18,7 +18,7 @@ from typing import Any
 
 from onkel._jit import by_type
 from onkel.dictionary import plane, sorted_blocks, spiked, support
-from onkel.dictionary.block_tree import Curves
+from onkel.dictionary.block_layout import Curves
 from onkel.dictionary.function import Function
 from onkel.dictionary.plane import Slope
 from onkel.dictionary.spiked import Spikes, is_spiked

@@ -21,21 +21,9 @@ from numpy.typing import NDArray
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel.dictionary.block_check import is_sound
-from onkel.dictionary.block_tree import (
-    BLOCK,
-    COEF,
-    FAN,
-    NO_WAY,
-    SUMS,
-    Curves,
-    Inputs,
-    curve,
-    find_ways,
-    fold,
-    insert,
-    replant,
-    width,
-)
+from onkel.dictionary.block_layout import BLOCK, COEF, FAN, NO_WAY, SUMS, Curves, Inputs, width
+from onkel.dictionary.block_sums import fold
+from onkel.dictionary.block_tree import curve, find_ways, insert, replant
 from onkel.dictionary.function import Function
 from onkel.errors import InputError
 from onkel.kernels import Additive, Kernel

@@ -15,7 +15,7 @@ import numpy as np
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel.dictionary import row_table, sorted_blocks
-from onkel.dictionary.block_tree import Curves, Inputs, width
+from onkel.dictionary.block_layout import Curves, Inputs, width
 from onkel.dictionary.function import Function
 from onkel.dictionary.row_table import RowTable, Table, enter, slot
 from onkel.dictionary.sorted_blocks import SortedBlocks
