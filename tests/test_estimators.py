@@ -250,8 +250,9 @@ def test_a_missing_value_is_the_mean_and_moves_nothing() -> None:
     x = dicts()[9]
     without = {name: value for name, value in x.items() if name != "x3"}
     assert model.predict_one(without) == pytest.approx(model.predict_one(x | {"x3": mean}), rel=1e-9)
+    assert model.predict_one(x | {"x3": None, "new": None}) == model.predict_one(without)
     seen = model.state_.seen.copy()
-    model.learn_one(without, 1.0)
+    model.learn_one(x | {"x3": None}, 1.0)
     assert model.state_.mean[NAMES.index("x3")] == mean
     assert (model.state_.seen - seen).tolist() == [name != "x3" for name in NAMES]
 
@@ -290,7 +291,8 @@ def test_values_that_are_no_numbers_are_named_and_leave_no_trace() -> None:
     for value, message in (
         ("red", r"x\['x3'\] is 'red'.*encode"),
         (np.nan, r"x\['x3'\] is nan; leave the key out"),
-        (None, "encode"),
+        ("3.5", "encode"),
+        (b"3", "encode"),
     ):
         with pytest.raises(onkel.InputError, match=message):
             model.learn_one(dicts()[0] | {"x3": value}, "new")
@@ -313,8 +315,9 @@ def test_arrays_and_dicts_cannot_be_mixed_without_names() -> None:
         model.predict_one(X[0, :3])
     with pytest.raises(onkel.InputError, match="one dimension"):
         model.learn_one(X[:2], 1.0)
-    with pytest.raises(onkel.InputError, match="no keys"):
-        onkel.Regressor().learn_one({}, 1.0)
+    for nothing in ({}, {"a": None}):
+        with pytest.raises(onkel.InputError, match="no keys"):
+            onkel.Regressor().learn_one(nothing, 1.0)
 
 
 def test_frames_have_names() -> None:
@@ -325,6 +328,8 @@ def test_frames_have_names() -> None:
     assert model.predict_one(dicts()[600]) == pytest.approx(model.predict(frame[600:601])[0], rel=1e-12)
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame[NAMES[::-1]])
+    with pytest.raises(onkel.InputError, match=r"column 'x3' of X holds text .*'red'.*OneHotEncoder"):
+        model.predict(frame[:2].assign(x3=["red", "blue"]))
 
 
 def test_sparse_rows_are_dense_rows() -> None:
@@ -449,8 +454,9 @@ def test_settings_inside_the_learner_have_long_names() -> None:
 def test_settings_are_checked_when_they_are_used() -> None:
     wrong: Any = 1
     for model, message in (
-        (onkel.Regressor(onkel.Perceptron()), "not for regression"),
-        (onkel.Classifier(TUBE), "not for classification"),
+        (onkel.Regressor(onkel.Perceptron()), "learns classification, but this is regression; choose another"),
+        (onkel.Classifier(TUBE), "learns regression, but this is classification; choose another"),
+        (onkel.Regressor(onkel.NORMA(loss=onkel.Logistic())), r"this is regression; give it another loss, such as loss=Square\(\)"),
         (onkel.Regressor("PKAWV"), "must be one of onkel's learners"),
         (onkel.Regressor(onkel.PKAWV), "must be one of onkel's learners"),
         (onkel.Regressor(standardize=wrong), "standardize must be True or False"),
@@ -458,6 +464,13 @@ def test_settings_are_checked_when_they_are_used() -> None:
     ):
         with pytest.raises(onkel.InputError, match=message):
             model.fit(X, Y)
+
+
+def test_a_loss_that_nobody_chose_suits_the_task() -> None:
+    own = onkel.FOGD(step=0.01)
+    model = onkel.Regressor(own).fit(X, Y)
+    assert model.learner is own
+    assert bits(model.state_) == bits(onkel.Regressor(onkel.FOGD(step=0.01, loss=onkel.Square())).fit(X, Y).state_)
 
 
 def test_clone_and_pickle() -> None:

@@ -687,3 +687,24 @@ def test_the_cut_into_calls_leaves_no_trace(learner: Any, cuts: list[int]) -> No
     apart = [learner.learn(parts, X[piece], y[piece], weight[piece]) for piece in pieces]
     assert np.array_equal(np.concatenate(apart), together)
     assert bits(parts) == bits(whole)
+
+
+@pytest.mark.parametrize("rate", [10.0, 600.0])
+@pytest.mark.parametrize("widths", [(0.0, 1.0), (1.0, 0.0), (1.0, 1.0)], ids=["to the right", "to the left", "both"])
+def test_ways_and_anchors_that_are_old_leave_no_trace(rate: float, widths: tuple[float, float]) -> None:
+    """A block begins with what it has found in the tree; while it is learnt the range of keys widens over many anchors, and
+    rows that are only scored lie just behind the last key for which an anchor is good."""
+    rng, first, rows = np.random.default_rng(9), 40, 90 if compiler_off else 400
+    low, high = widths
+    reach = np.linspace(0.0, 1.0, rows)
+    X = np.append(rng.uniform(1.0, 2.0, first), 1.0 - 4.0 * low * reach + (1.0 + 4.0 * (low + high) * reach) * rng.random(rows))
+    anchor = 100.0 / rate * np.floor(X * rate / 100.0)
+    asked = rng.random(len(X)) < 0.3
+    X = np.where(asked, anchor + rng.choice([199.0, 200.0, 200.5, 230.0], len(X)) / rate, X)[:, None]
+    y, weight = rng.normal(size=len(X)), np.where(asked, 0.0, 1.0)
+    learner = onkel.TubeProjection(Exponential(rate), epsilon=0.0)
+    whole, single = learner.init(1), learner.init(1)
+    together = [learner.learn(whole, X[part], y[part], weight[part]) for part in (slice(first), slice(first, None))]
+    apart = [learner.learn(single, X[i : i + 1], y[i : i + 1], weight[i : i + 1]) for i in range(len(X))]
+    assert np.array_equal(np.concatenate(apart), np.concatenate(together))
+    assert bits(whole) == bits(single)

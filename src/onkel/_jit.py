@@ -177,11 +177,13 @@ def by_type(position: int, table: Mapping[type, Any]) -> Callable[..., Any]:
 
 
 def instructions(twin: F, result: str, arguments: tuple[str, ...], emit: Callable[..., Any]) -> F:
-    """A function for compiled code that is given by its LLVM instructions: `emit(builder, *values)` writes them, and gets of each
-    array the address of its first number. Types are "int64", "float64", "void" or, as an argument, "array". Where the compiler is
-    off, `twin` takes its place."""
+    """A function of one, three or five arguments for compiled code, given by its LLVM instructions: `emit(builder, *values)` writes
+    them, and gets of each array the address of its first number. Types are "int64", "float64", "void" or, as an argument, "array":
+    numbers side by side that may be written; nobody checks how many. Where the compiler is off, `twin` takes its place."""
     if compiler_off:
         return twin
+
+    line = numba.types.Array(numba.types.float64, 1, "C")
 
     def resolve(*given: Any) -> Any:
         def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -191,7 +193,9 @@ def instructions(twin: F, result: str, arguments: tuple[str, ...], emit: Callabl
             ]
             return emit(builder, *numbers) or context.get_dummy_value()
 
-        kinds = [kind if name == "array" else getattr(numba.types, name) for kind, name in zip(given, arguments, strict=True)]
+        kinds = [line if name == "array" else getattr(numba.types, name) for name in arguments]
+        if wrong := [kind for kind in given if isinstance(kind, numba.types.Array) and kind != line]:
+            raise numba.errors.TypingError(f"wants float64 side by side that may be written, got {wrong[0]}")
         return getattr(numba.types, result)(*kinds), write
 
     by_arity = {

@@ -9,7 +9,8 @@ each of these is a dozen instructions without a branch. `lanes(32)` has them for
     make_way(line, place, u)     u comes to this place; what stood there and behind it moves one further, and the last one is lost
     fetch(line)                  a hint that it will be read soon: nothing changes, and nobody waits
 
-And `fma(a, b, c)` is a · b + c, rounded once: the same bits wherever the compiler puts it, which "contract" does not promise.
+And `fma(a, b, c)` is a · b + c, rounded once by a processor that can: the same bits wherever the compiler puts it, which "contract"
+does not promise. A processor that cannot rounds twice, everywhere too, instead of asking a library at ten times the price.
 Where the compiler is off, NumPy does the same.
 """
 
@@ -22,9 +23,10 @@ import numpy as np
 
 from onkel._jit import instructions, ir
 from onkel._types import Vector
+from onkel.state import CACHE_LINE
 
 NUMBER, INTEGER, SHORT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
-CACHE_LINE = 8  # numbers that memory brings at once
+NUMBER_SIZE = 8  # bytes
 
 
 class Lanes(NamedTuple):
@@ -39,7 +41,13 @@ def _fma_twin(a: float, b: float, c: float) -> float:
     return a * b + c
 
 
-fma = instructions(_fma_twin, "float64", ("float64", "float64", "float64"), lambda builder, a, b, c: builder.fma(a, b, c))
+def _multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    """Of numbers or of vectors."""
+    name = "llvm.fmuladd.f64" if a.type == NUMBER else f"llvm.fmuladd.v{a.type.count}f64"
+    return builder.call(_declared(builder, name, a.type, [a.type] * 3), [a, b, c])
+
+
+fma = instructions(_fma_twin, "float64", ("float64", "float64", "float64"), _multiply_add)
 
 
 def lanes(width: int) -> Lanes:
@@ -71,7 +79,7 @@ def lanes(width: int) -> Lanes:
         left = builder.select(builder.icmp_signed("<", lane, here), load(builder, left), nothing)
         right = builder.select(builder.icmp_signed(">", lane, here), load(builder, right), nothing)
         weighed = builder.fmul(right, spread(builder, behind))
-        both = builder.call(_declared(builder, f"llvm.fma.v{width}f64", line, [line] * 3), [left, spread(builder, before), weighed])
+        both = _multiply_add(builder, left, spread(builder, before), weighed)
         reduce = _declared(builder, f"llvm.vector.reduce.fadd.v{width}f64", NUMBER, [NUMBER, line])
         return builder.call(reduce, [NUMBER(-0.0), both], fastmath=("reassoc",))
 
@@ -92,7 +100,7 @@ def lanes(width: int) -> Lanes:
     def fetch(builder: Any, address: Any) -> None:
         byte = ir.IntType(8).as_pointer()
         prefetch = _declared(builder, "llvm.prefetch.p0", ir.VoidType(), [byte, SHORT, SHORT, SHORT])
-        for start in range(0, width, CACHE_LINE):
+        for start in range(0, width, CACHE_LINE // NUMBER_SIZE):
             place = builder.bitcast(builder.gep(address, [INTEGER(start)]), byte)
             builder.call(prefetch, [place, SHORT(1), SHORT(3), SHORT(1)])  # to be written too, to stay close, of data
 

@@ -15,13 +15,14 @@ import numpy as np
 from onkel import data, features
 from onkel._jit import seconds_compiling
 from onkel._types import Matrix, Vector
-from onkel.cli.model import Model, called, read_learner, suited, task_of
+from onkel.cli.model import Model, called, read_learner, task_of
 from onkel.cli.opening import BLOCK, opened
 from onkel.cli.options import Inputs
 from onkel.cli.telling import heading, on_the_inputs, on_the_target, references, shown
 from onkel.cli.watch import CtrlC, Watch
 from onkel.data.encoder import State as EncoderState
 from onkel.errors import InputError
+from onkel.learners.protocol import suited
 from onkel.report.tables import console, lines, memory, number
 from onkel.state import nbytes
 

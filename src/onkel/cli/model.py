@@ -24,7 +24,7 @@ from onkel.combine.scaled import FIRST_ROWS
 from onkel.data.encoder import State as EncoderState
 from onkel.data.target import Classes, Label, Signs, Target
 from onkel.errors import FileError, InputError
-from onkel.learners.protocol import is_learner, tasks_of
+from onkel.learners.protocol import is_learner, suited
 from onkel.persist import Extra, from_json, read, to_json
 
 ROWS_TO_WARM_UP = 64
@@ -39,13 +39,6 @@ def read_learner(text: str | None) -> Any:
     return learner
 
 
-def suited(learner: Any, task: str) -> Any:
-    """A learner of which only the name was given gets a loss for the task, where its own is for the other."""
-    if task in tasks_of(learner) or task not in learner.tasks or learner != type(learner)():
-        return learner
-    return dataclasses.replace(learner, loss=onkel.Square() if task == "regression" else onkel.Hinge())
-
-
 def called(learner: Any) -> str:
     """Its name, and the settings that are not the usual ones."""
     usual = type(learner)()
@@ -57,11 +50,7 @@ def called(learner: Any) -> str:
 def wrapped(learner: Any, target: Target, raw: bool) -> Scaled:
     """The learner as it meets the file: behind scales, unless `raw`, and once for every class where it knows only two."""
     task = task_of(target)
-    if task not in tasks_of(learner):
-        able = " and ".join(sorted(tasks_of(learner)))
-        other = f"{type(learner).__name__}(loss={'Square' if task == 'regression' else 'Hinge'}())"
-        remedy = f"give it another loss: {other}" if task in learner.tasks else "choose another: onkel learners"
-        raise InputError(f"{learner!r:.200} learns {able}, but this is {task}; {remedy}")
+    learner = suited(learner, task)
     inputs, targets = not raw and not scales_itself(learner), not raw and task == "regression"
     one_each = isinstance(target, Classes) and not learner.multi_output
     return Scaled(OneVsRest(learner) if one_each else learner, inputs, targets, FIRST_ROWS if targets else 0)

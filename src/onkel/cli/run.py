@@ -17,13 +17,14 @@ from rich.console import Console
 from onkel import data
 from onkel._jit import seconds_compiling
 from onkel._types import Vector
-from onkel.cli.model import Model, called, read_learner, suited, task_of
+from onkel.cli.model import Model, called, read_learner, task_of
 from onkel.cli.opening import opened, opened_again
 from onkel.cli.options import Inputs
 from onkel.cli.telling import heading, notes, references, short, shown
 from onkel.cli.watch import CtrlC, Watch
 from onkel.data.target import cell
 from onkel.errors import InputError
+from onkel.learners.protocol import suited
 from onkel.measure import Trace
 from onkel.report.plots import draw_curves
 from onkel.report.tables import console, lines, memory

@@ -85,7 +85,7 @@ def decay_rate(line: Vector) -> float:
     return line[SHAPE] if line[KIND] == EXPONENTIAL or line[KIND] == GIVEN else 0.0
 
 
-@hot_inline
+@hot_strict
 def decay(rate: float, distance: float) -> float:
     """e^(−rate · distance), where there is a distance."""
     return exponential(-rate * distance) if rate * distance > 0.0 else 1.0
@@ -119,8 +119,8 @@ def from_anchor(rate: float, u: float, anchor: float) -> tuple[float, float]:
     return 0.0 if before else power, power if before else 1.0 / power
 
 
-@hot_inline
+@hot_strict
 def beyond(rate: float, u: float, anchor: float) -> float:
     """By how much more the left sums fall behind the last key that their anchor may have: there are no right ones there. Not a part
-    of e^(−rate (u − anchor)), which by itself can be too small for a number."""
+    of e^(−rate (u − anchor)), which by itself can be too small for a number. Strict: the same bits whoever asks."""
     return decay(rate, u - anchor - CLOSE / rate) if rate > 0.0 else 1.0

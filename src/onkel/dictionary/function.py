@@ -36,9 +36,17 @@ class Function(ABC):
     def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
         """Refuse what cannot have come about in so many rounds, with room for so many points where that is fixed."""
 
+    def lists(self, kernel: Kernel, X: Matrix) -> Matrix:
+        """What has to be known of each row; a user's functions are called here, and may fail."""
+        return X
+
+    def placed(self, kernel: Kernel, lists: Matrix) -> Matrix:
+        """The same as compiled code wants it, which may be far wider: for as many rows as are learnt at once."""
+        return lists
+
     def rows(self, kernel: Kernel, X: Matrix) -> Matrix:
         """The rows as compiled code wants them."""
-        return X
+        return self.placed(kernel, self.lists(kernel, X))
 
     @abstractmethod
     def source(self, kernel: Kernel, rows: Matrix) -> Any:

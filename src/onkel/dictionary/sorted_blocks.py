@@ -100,13 +100,16 @@ class SortedBlocks(Function):
         held = self.blocks.nbytes + self.nodes.nbytes + self.children.nbytes + self.length.nbytes
         return int(2 * (held + 8 * full * BLOCK * (self.blocks.shape[1] + self.nodes.shape[1])))
 
-    def rows(self, kernel: Kernel, X: Matrix) -> Matrix:
-        """For each row and input its key, its lists and room for the way to its block; then the row itself, by which it can be
-        known again."""
-        n, inputs, size = len(X), len(self.roots), width(inputs_of(kernel, X.shape[1]))
-        lists = _additive(kernel, X.shape[1]).lists(X).reshape(n, inputs, size - NO_WAY.size)
+    def lists(self, kernel: Kernel, X: Matrix) -> Matrix:
+        """For each row and input its key and its lists; then the row itself, by which it can be known again."""
+        return np.hstack([_additive(kernel, X.shape[1]).lists(X), X])
+
+    def placed(self, kernel: Kernel, lists: Matrix) -> Matrix:
+        """Behind the lists of each input there is room for the way to its block."""
+        n, inputs, size = len(lists), len(self.roots), width(self.source(kernel, lists)) - NO_WAY.size
+        each, row = np.split(lists, [inputs * size], axis=1)
         ways = np.broadcast_to(NO_WAY, (n, inputs, NO_WAY.size))
-        return np.hstack([np.concatenate([lists, ways], axis=2).reshape(n, inputs * size), X])
+        return np.hstack([np.concatenate([each.reshape(n, inputs, size), ways], axis=2).reshape(n, -1), row])
 
     def source(self, kernel: Kernel, rows: Matrix) -> Inputs:
         return inputs_of(kernel, _columns(kernel, len(self.roots)))

@@ -69,9 +69,11 @@ class Spiked(Function):
         slots = 4 * (int(self.table.size[0]) + self._layers * rows)  # a quarter full at least, and copied when they are doubled
         return self.curves.bytes_with(rows) + 2 * max(nbytes(self.table), 32 * slots)
 
-    def rows(self, kernel: Kernel, X: Matrix) -> Matrix:
-        additive, _ = parts(kernel)
-        return self.curves.rows(additive, X)
+    def lists(self, kernel: Kernel, X: Matrix) -> Matrix:
+        return self.curves.lists(parts(kernel)[0], X)
+
+    def placed(self, kernel: Kernel, lists: Matrix) -> Matrix:
+        return self.curves.placed(parts(kernel)[0], lists)
 
     def source(self, kernel: Kernel, rows: Matrix) -> SpikedInputs:
         additive, weight = parts(kernel)

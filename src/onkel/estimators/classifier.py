@@ -33,7 +33,7 @@ from onkel.combine import OneVsRest, Scaled
 from onkel.combine.chances import chances
 from onkel.combine.scaled import FIRST_ROWS
 from onkel.errors import InputError
-from onkel.estimators.online import Online, Row, plain
+from onkel.estimators.online import Given, Online, Row, given, plain
 
 
 class Classifier(ClassifierMixin, Online):
@@ -100,25 +100,28 @@ class Classifier(ClassifierMixin, Online):
             raise InputError(f"y is {label}, which is no class; a row without a label can wait for it: predict_one(x, id=...)")
         if not (weights := self._weights(weight)):
             return
+        row = given(x)
         if not hasattr(self, "state_"):
             self._check_settings()
-            self._begin_with([label], *self._first_columns(x))
-        self._admit(x)
-        row, there = self._row(x)
+            self._begin_with([label], *self._first_columns(row))
+        self._admit(row)
+        rows, there = self._row(row)
         self._meet([label])
         for each in weights:
-            self.model_.learn(self.state_, row, self._coded(np.array([self._labels.index(label)])), each, there)
+            self.model_.learn(self.state_, rows, self._coded(np.array([self._labels.index(label)])), each, there)
 
     def predict_proba_one(self, x: Row, id: Hashable = None) -> dict[Any, float]:
         """The probability of each class for one row; with an `id` the row waits for `learn_late(id, y)`."""
-        chances = self._probabilities(self._scores_one(x))[0].tolist() if hasattr(self, "state_") else []
-        self._wait(id, x)
+        row = given(x)
+        chances = self._probabilities(self._scores_one(row))[0].tolist() if hasattr(self, "state_") else []
+        self._wait(id, row)
         return dict(zip(self._known, chances, strict=True)) if chances else {}
 
     def predict_one(self, x: Row, id: Hashable = None) -> Any:
         """The class of one row (None before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
-        prediction = self._known[int(self._scores_one(x)[0].argmax())] if hasattr(self, "state_") else None
-        self._wait(id, x)
+        row = given(x)
+        prediction = self._known[int(self._scores_one(row)[0].argmax())] if hasattr(self, "state_") else None
+        self._wait(id, row)
         return prediction
 
     # --- classes: `_labels` in the order of their columns, `classes_` and `_known` in their own
@@ -154,9 +157,8 @@ class Classifier(ClassifierMixin, Online):
     def _scores(self, X: Any) -> Matrix:
         return super()._scores(X)[:, self._places]
 
-    def _scores_one(self, x: Row) -> Matrix:
-        row, there = self._row(x)
-        return self.model_.predict(self.state_, row, there).reshape(1, -1)[:, self._places]
+    def _scores_one(self, x: Given) -> Matrix:
+        return self.model_.predict(self.state_, *self._row(x)).reshape(1, -1)[:, self._places]
 
     def _probabilities(self, scores: Matrix) -> Matrix:
         return chances(self._inner(self.model_), scores, self._one_vs_rest)

@@ -22,7 +22,7 @@ from onkel.combine.scaled import FIRST_ROWS, There
 from onkel.errors import FileError, InputError
 from onkel.estimators.params import changed, inside
 from onkel.learners import PKAWV
-from onkel.learners.protocol import is_learner, tasks_of
+from onkel.learners.protocol import is_learner, suited
 from onkel.persist.checkpoint import Extra, read, save
 from onkel.state import filled, leaves
 
@@ -30,6 +30,7 @@ ROWS_AT_ONCE = 4096  # of a sparse matrix, made dense
 MOST_REPEATS = 1000  # of a row, for a learner that has no weights
 
 Row = Mapping[Any, Any] | ArrayLike
+Given = dict[Any, float] | Vector  # a row whose values are known to be numbers
 KINDS = (str, int, float, bool)  # of names, labels and ids that a file can hold
 
 
@@ -68,8 +69,8 @@ class Online(BaseEstimator):
 
     @property
     def _own_learner(self) -> Any:
-        """A copy: a config remembers what it has worked out, and the user's object is not to change."""
-        return copy.deepcopy(self._learner)
+        """A copy for this task: a config remembers what it has worked out, and the user's object is not to change."""
+        return suited(copy.deepcopy(self._learner), self.task)
 
     def _model(self, named: bool) -> Scaled:
         """The learner behind its scales, for rows whose columns have names or have none."""
@@ -78,8 +79,7 @@ class Online(BaseEstimator):
     def _check_settings(self) -> None:
         if not is_learner(self._learner):
             raise InputError(f"learner must be one of onkel's learners, such as onkel.PKAWV(), or None, got {self.learner!r:.200}")
-        if self.task not in tasks_of(self._learner):
-            raise InputError(f"{self._learner!r:.200} is not for {self.task}; choose another learner, or another loss for it")
+        suited(self._learner, self.task)  # which refuses what it cannot do
         flag(self, "standardize")
         whole(self, "spare", least=0, most=2**20)
         whole(self, "waiting", least=0)
@@ -136,7 +136,17 @@ class Online(BaseEstimator):
 
     def _checked(self, X: Any, y: Any = "no_validation", first: bool = False, **how: Any) -> Any:
         """X (and y) as scikit-learn wants them."""
-        return validate_data(self, X, y, reset=first, accept_sparse="csr", dtype=np.float64, **how)
+        try:
+            return validate_data(self, X, y, reset=first, accept_sparse="csr", dtype=np.float64, **how)
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            texts = [name for name in getattr(X, "columns", ()) if not _are_numbers(X[name])]
+            where = f"column {texts[0]!r} of X" if texts else "X or y"
+            raise InputError(
+                f"{where} holds text ({error}); encode it first, as scikit-learn's OneHotEncoder does, or let "
+                "onkel.data.read(table, target) encode the table"
+            ) from None
 
     def _blocks(self, X: Any) -> Iterator[tuple[slice, Matrix, There | None]]:
         """X in dense pieces, as wide as the state. Columns that no row has had yet are missing."""
@@ -181,10 +191,10 @@ class Online(BaseEstimator):
 
     # --- single rows
 
-    def _row(self, x: Row) -> tuple[Matrix, There | None]:
+    def _row(self, x: Given) -> tuple[Matrix, There | None]:
         """One row as wide as the state; keys that it does not know are passed over."""
-        if not isinstance(x, Mapping):
-            rows = _vector(x).reshape(1, -1)
+        if not isinstance(x, dict):
+            rows = x.reshape(1, -1)
             if rows.shape[1] != self.n_features_in_:
                 raise InputError(f"x has {rows.shape[1]} values, the rows before it had {self.n_features_in_}")
             ((_, block, there),) = self._blocks(rows)
@@ -194,15 +204,13 @@ class Online(BaseEstimator):
         row, there = np.zeros((1, self.state_.dim)), np.zeros((1, self.state_.dim), dtype=bool)
         for name, value in x.items():
             if (column := self._names.get(name)) is not None:
-                row[0, column], there[0, column] = _number(name, value), True
+                row[0, column], there[0, column] = value, True
         return row, there
 
-    def _admit(self, x: Row) -> None:
+    def _admit(self, x: Given) -> None:
         """Make room for the keys of a row that is to be learnt."""
-        if not isinstance(x, Mapping) or self._names is None or self._names.keys() >= x.keys():
+        if not isinstance(x, dict) or self._names is None or self._names.keys() >= x.keys():
             return
-        for name, value in x.items():
-            _number(name, value)
         if self.model_.keeps_rows(self.state_):
             names = sorted({*self._names, *x}, key=_order)
             at = {name: k for k, name in enumerate(names)}
@@ -217,24 +225,22 @@ class Online(BaseEstimator):
             self._passed_over += sum(name not in self._names for name in new)
         self._tell_columns(len(self._names))
 
-    def _first_columns(self, x: Row) -> tuple[list[Hashable] | None, int]:
+    def _first_columns(self, x: Given) -> tuple[list[Hashable] | None, int]:
         """The names and the number of columns that a stream with this first row begins with."""
-        if not isinstance(x, Mapping):
-            return None, len(_vector(x))
+        if not isinstance(x, dict):
+            return None, len(x)
         if not x:
             raise InputError("the first row has no keys; give at least one")
-        for name, value in x.items():
-            _number(name, value)
         return sorted(x, key=_order), len(x)
 
     # --- labels that come later
 
-    def _wait(self, id: Hashable, x: Row) -> None:
+    def _wait(self, id: Hashable, x: Given) -> None:
         if id is None:
             return
         rows = self.__dict__.setdefault("waiting_", {})
         rows.pop(id, None)
-        rows[id] = {name: _number(name, value) for name, value in x.items()} if isinstance(x, Mapping) else _vector(x).copy()
+        rows[id] = x.copy()
         while len(rows) > self.waiting:
             del rows[next(iter(rows))]
 
@@ -337,7 +343,10 @@ class Online(BaseEstimator):
         return model.learner
 
 
-def _vector(x: ArrayLike) -> Vector:
+def given(x: Row) -> Given:
+    """One row as numbers. A key whose value is None is missing."""
+    if isinstance(x, Mapping):
+        return {name: _number(name, value) for name, value in x.items() if value is not None}
     if (values := np.asarray(x, dtype=np.float64)).ndim != 1:
         raise InputError(
             f"a row is a dict or an array of one dimension, got shape {values.shape}; for many rows there is partial_fit"
@@ -347,14 +356,24 @@ def _vector(x: ArrayLike) -> Vector:
 
 def _number(name: Hashable, value: Any) -> float:
     try:
+        if isinstance(value, str | bytes):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise InputError(
             f"x[{name!r}] is {value!r:.60}, not a number; encode it, or leave the key out where it is missing"
         ) from None
     if not math.isfinite(number):
-        raise InputError(f"x[{name!r}] is {number}; leave the key out where a value is missing")
+        raise InputError(f"x[{name!r}] is {number}; leave the key out, or give None, where a value is missing")
     return number
+
+
+def _are_numbers(column: Any) -> bool:
+    try:
+        np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _order(name: Hashable) -> tuple[str, str]:

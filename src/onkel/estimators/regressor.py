@@ -28,7 +28,7 @@ from onkel._validate import flag
 from onkel.combine import Scaled
 from onkel.combine.scaled import FIRST_ROWS
 from onkel.errors import InputError
-from onkel.estimators.online import Online, Row
+from onkel.estimators.online import Online, Row, given
 
 
 class Regressor(RegressorMixin, Online):
@@ -96,25 +96,26 @@ class Regressor(RegressorMixin, Online):
         target = np.atleast_2d(np.asarray(y, dtype=np.float64))
         if not (weights := self._weights(weight)):
             return
+        row = given(x)
         if not hasattr(self, "state_"):
             self._check_settings()
-            names, dim = self._first_columns(x)
+            names, dim = self._first_columns(row)
             check_labelled(np.zeros((1, dim)), target, dim, target.shape[1])
             self._begin(self._model(names is not None), names, dim, target.shape[1])
             self._flat = np.ndim(y) == 0
-        self._admit(x)
-        row, there = self._row(x)
+        self._admit(row)
+        rows, there = self._row(row)
         for each in weights:
-            self.model_.learn(self.state_, row, target, each, there)
+            self.model_.learn(self.state_, rows, target, each, there)
 
     def predict_one(self, x: Row, id: Hashable = None) -> Any:
         """The prediction of one row (0 before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
         prediction: Any = 0.0
+        row = given(x)
         if hasattr(self, "state_"):
-            row, there = self._row(x)
-            scores = self.model_.predict(self.state_, row, there)
+            scores = self.model_.predict(self.state_, *self._row(row))
             prediction = float(scores[0]) if self._flat else scores.reshape(-1)
-        self._wait(id, x)
+        self._wait(id, row)
         return prediction
 
     def _check_settings(self) -> None:

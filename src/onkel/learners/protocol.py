@@ -7,6 +7,7 @@ scores = learner.predict(state, X)           each row scored as if it came next;
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import operator
 import os
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from onkel._types import Vector
 from onkel.errors import InputError
+from onkel.losses import Hinge, Square
 
 S = TypeVar("S", bound="State")
 
@@ -57,6 +59,18 @@ def is_learner(thing: Any) -> bool:
 def tasks_of(learner: Any) -> frozenset[str]:
     """What a learner can do as it is set: its own tasks, narrowed by its loss."""
     return frozenset(learner.tasks & getattr(learner, "loss", learner).tasks)
+
+
+def suited(learner: Any, task: str) -> Any:
+    """The learner for this task: where its loss is for the other one and nobody chose it, it gets one for this."""
+    if task in tasks_of(learner):
+        return learner
+    able, other = " and ".join(sorted(tasks_of(learner))), Square() if task == "regression" else Hinge()
+    if task not in learner.tasks:
+        raise InputError(f"{learner!r:.200} learns {able}, but this is {task}; choose another learner (onkel learners lists them)")
+    if learner.loss != type(learner)().loss:
+        raise InputError(f"{learner!r:.200} learns {able}, but this is {task}; give it another loss, such as loss={other!r}")
+    return dataclasses.replace(learner, loss=other)
 
 
 def check_sizes(learner: Any, dim: int, outputs: int) -> tuple[int, int]:

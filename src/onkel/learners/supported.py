@@ -99,10 +99,10 @@ class Supported(ABC):
 
     def _rounds(self, state: Any, X: Matrix, own: Vector, y: Vector, weight: Vector) -> Vector:
         scores, done, f = np.empty(len(X)), 0, state.support
-        written = f.rows(self.kernel, X) if self.kernel.fallible else None  # a user's functions fail before anything is learnt
+        written = f.lists(self.kernel, X) if self.kernel.fallible else None  # a user's functions fail before anything is learnt
         while done < len(X):
             now = slice(done, done + self._at_once(state, len(X)))
-            rows = f.rows(self.kernel, X[now]) if written is None else written[now]
+            rows = f.placed(self.kernel, f.lists(self.kernel, X[now]) if written is None else written[now])
             block = Block(self._source(state, rows), rows, own[now], y[now], weight[now])
             used = self._learn(state, block, scores[now])
             state.rows += int(np.count_nonzero(weight[done : done + used]))
