@@ -52,9 +52,9 @@ def check_weight(weight: ArrayLike | None, rows: int) -> Vector:
     weights = _floats("weight", weight)
     if weights.shape != (rows,):
         raise InputError(f"weight must have shape ({rows},), one weight a row of X, got {weights.shape}")
-    _refuse_bad("weight", weights.reshape(rows, 1))
-    wrong = np.flatnonzero((weights < SMALLEST_WEIGHT) & (weights != 0.0))
-    if wrong.size:
+    if not _are_weights(weights):
+        _refuse_bad("weight", weights.reshape(rows, 1))
+        wrong = np.flatnonzero((weights < SMALLEST_WEIGHT) & (weights != 0.0))
         least = f"at least {SMALLEST_WEIGHT:g}, or 0 to leave the row unlearnt"
         raise InputError(f"weight[{wrong[0]}] is {weights[wrong[0]]:g}; weights must be {least}")
     return weights
@@ -137,4 +137,12 @@ def _is_sound(one: Vector, other: Vector) -> bool:
         sound &= bool(abs(value) <= LARGEST_NUMBER)
     for value in other:
         sound &= bool(abs(value) <= LARGEST_NUMBER)
+    return sound
+
+
+@hot_strict
+def _are_weights(weights: Vector) -> bool:
+    sound = True
+    for value in weights:
+        sound &= bool(value == 0.0) | (bool(value >= SMALLEST_WEIGHT) & bool(value <= LARGEST_NUMBER))
     return sound

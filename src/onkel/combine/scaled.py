@@ -130,7 +130,7 @@ class Scaled:
     def predict(self, state: State, X: ArrayLike, there: ArrayLike | None = None) -> Vector:
         """The score of each row as if it came next; changes nothing."""
         rows = check_inputs(X, state.dim)
-        Z, _ = self._standardised(state, rows, _present(there, rows), np.zeros(len(rows)))
+        Z = self._standardised(state, rows, _present(there, rows), np.zeros(len(rows)))[0]
         scores = self.learner.predict(state.inner, Z).reshape(len(rows), state.outputs)
         scores = np.asarray(state.centre + _divisor(state) * scores)
         return scores if state.outputs > 1 else scores[:, 0]
@@ -198,7 +198,7 @@ class Scaled:
         return state.rows if self.keeps_rows(state) else 0
 
     def _is_settled(self, state: State) -> bool:
-        return not self.keeps_rows(state) and not (self.targets and (state.scale == 0.0).any())
+        return not self.keeps_rows(state) and not (self.targets and not state.scale.all())
 
     def _rounds(self, state: State, block: Block) -> Matrix:
         scores, start = np.empty(block.y.shape), 0
@@ -251,26 +251,24 @@ class Scaled:
         scores = self._learn_scaled(state, block)
         if self.targets:
             far = np.abs(block.y - state.centre) > FAR / self._stretch * state.scale
-            state.far += int(np.count_nonzero(far[block.weight > 0.0]))
+            if far.any():
+                state.far += int(np.count_nonzero(far[block.weight > 0.0]))
         return scores
 
     def _learn_scaled(self, state: State, block: Block) -> Matrix:
-        Z, after = self._standardised(state, block.X, block.there, block.weight)
-        u = (block.y - state.centre) / _divisor(state)
+        Z, *after = self._standardised(state, block.X, block.there, block.weight)
+        divisor = _divisor(state)
+        u = (block.y - state.centre) / divisor
         if not (np.abs(u) <= LARGEST_NUMBER).all():
             raise InputError(f"y is beyond {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
-        u = u if state.outputs > 1 else u[:, 0]
-        scores = self.learner.learn(state.inner, Z, u, block.weight).reshape(len(Z), state.outputs)
+        scores = self.learner.learn(state.inner, Z, u if state.outputs > 1 else u[:, 0], block.weight)
         state.mean, state.spread, state.seen = after
         state.rows += int(np.count_nonzero(block.weight))
-        return np.asarray(state.centre + _divisor(state) * scores)
+        return np.asarray(state.centre + divisor * scores.reshape(u.shape))
 
-    def _standardised(self, state: State, X: Matrix, there: There, weight: Vector) -> tuple[Matrix, tuple[Vector, Vector, Counts]]:
-        after = state.mean.copy(), state.spread.copy(), state.seen.copy()
-        Z = np.where(there, X, 0.0)
-        if self.inputs:
-            _standardise(*after, X, there, weight, Z)
-        return Z, after
+    def _standardised(self, state: State, X: Matrix, there: There, weight: Vector) -> tuple[Matrix, Vector, Vector, Counts]:
+        """z of each row; and mean, spread and counts behind the last one."""
+        return _standardise(self.inputs, state.mean, state.spread, state.seen, X, there, weight)
 
     def _keep(self, state: State, block: Block) -> None:
         learnt = block.weight > 0.0
@@ -293,7 +291,7 @@ class Scaled:
 
 
 def _divisor(state: State) -> Vector:
-    return np.where(state.scale > 0.0, state.scale, 1.0)
+    return np.asarray(state.scale + (state.scale == 0.0))
 
 
 def _present(there: ArrayLike | None, X: Matrix) -> There:
@@ -306,12 +304,20 @@ def _present(there: ArrayLike | None, X: Matrix) -> There:
 
 
 @hot
-def _standardise(mean: Vector, spread: Vector, seen: Counts, X: Matrix, there: There, weight: Vector, Z: Matrix) -> None:
+def _standardise(
+    inputs: bool, mean: Vector, spread: Vector, seen: Counts, X: Matrix, there: There, weight: Vector
+) -> tuple[Matrix, Vector, Vector, Counts]:  # fmt: skip
+    mean, spread, seen, Z = mean.copy(), spread.copy(), seen.copy(), np.zeros(X.shape)
     for t in range(X.shape[0]):
         for j in range(X.shape[1]):
-            if there[t, j]:
-                centre, total = moments(X[t, j], mean[j], spread[j], seen[j])
-                Z[t, j] = standardized(X[t, j], centre, total, seen[j] + 1)
-                if weight[t] > 0.0:
-                    mean[j], spread[j] = centre, total
-                    seen[j] += 1
+            if not there[t, j]:
+                continue
+            if not inputs:
+                Z[t, j] = X[t, j]
+                continue
+            centre, total = moments(X[t, j], mean[j], spread[j], seen[j])
+            Z[t, j] = standardized(X[t, j], centre, total, seen[j] + 1)
+            if weight[t] > 0.0:
+                mean[j], spread[j] = centre, total
+                seen[j] += 1
+    return Z, mean, spread, seen
