@@ -16,11 +16,13 @@ from onkel._types import Matrix
 from onkel.cli.model import Model
 from onkel.cli.opening import opened_again
 from onkel.cli.options import Inputs
+from onkel.cli.writing import check_places
 from onkel.data.target import cell
 from onkel.errors import InputError
 
 
 def predict_file(model_path: Path, inputs: Inputs, out: Path | None, as_json: bool) -> None:
+    check_places({"--out": out}, [model_path, *inputs.paths])
     model = Model.load(model_path)
     stream = opened_again(inputs, model.encoder, None)
     with _written(out) as file:

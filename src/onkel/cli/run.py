@@ -22,6 +22,7 @@ from onkel.cli.opening import opened, opened_again
 from onkel.cli.options import Inputs
 from onkel.cli.telling import heading, notes, references, short, shown
 from onkel.cli.watch import CtrlC, Watch
+from onkel.cli.writing import check_model, check_places
 from onkel.data.target import cell
 from onkel.errors import InputError
 from onkel.measure import Trace
@@ -43,9 +44,6 @@ class Outputs:
     as_json: bool = False
 
     def __post_init__(self) -> None:
-        for place in (self.save, self.plot):
-            if place is not None and (place.is_dir() or not place.parent.is_dir()):
-                raise InputError(f"cannot write {place}: it is a folder, or there is no folder {place.parent}; name a file")
         if self.plot is not None and self.plot.suffix not in PICTURES:
             raise InputError(f"cannot draw {self.plot}: the name must end in {' or '.join(PICTURES)}")
         if self.resume and self.save is None:
@@ -53,8 +51,14 @@ class Outputs:
         if not self.every >= 0.0:
             raise InputError(f"--every must be a number of seconds, at least 0, got {self.every}")
 
+    def check(self, inputs: Inputs) -> None:
+        check_places({"--save": self.save, "--plot": self.plot}, inputs.paths)
+        if self.save is not None:
+            check_model(self.save)
+
 
 def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
+    outputs.check(inputs)
     if outputs.resume and outputs.save is not None and outputs.save.exists():
         model, stream = _resumed(inputs, learner, outputs.save)
     else:
