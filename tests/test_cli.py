@@ -231,7 +231,7 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(
     assert "predicts 'sold', not 'town'" in capsys.readouterr().err
     mixed.write_text("".join(lines[:100]))
     assert call(monkeypatch, mixed, "--save", parts, "--resume") == 1
-    assert "has 99 rows, but 3,000 were learnt from it; is it another file?" in capsys.readouterr().err
+    assert "has 99 rows, not the 3,000 that" in capsys.readouterr().err
 
 
 def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on(

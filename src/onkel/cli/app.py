@@ -42,6 +42,7 @@ def run(
     save: Path | None = None,
     every: float = 10.0,
     resume: Flag = False,
+    append: Flag = False,
     follow: Flag = False,
     idle: float | None = None,
     plot: Path | None = None,
@@ -55,6 +56,7 @@ def run(
         onkel run clicks.csv.gz --target clicked --missing mean --text zip --learner "FORKS(kernel=Gaussian(width=2))"
         onkel run iris.data --names length,width,petal_length,petal_width,species --target species
         onkel run 2024.csv 2025.csv --target y --save model.onkel --resume
+        onkel run 2026.csv --save model.onkel --append
         tail -f log.jsonl | onkel run - --format jsonl --target latency
         onkel run friedman
 
@@ -73,7 +75,9 @@ def run(
     every
         Seconds between two checkpoints.
     resume
-        Go on from the model that --save names, if it is there, behind the rows that it has learnt.
+        Go on from the model that --save names, if it is there, behind the rows that it has learnt: the files must begin with them.
+    append
+        Go on from the model that --save names with these files, from their first row.
     follow
         Go on as the (last) file grows, until Ctrl-C.
     idle
@@ -86,7 +90,7 @@ def run(
     from onkel.cli.run import Outputs, patience, run_file
 
     inputs = Inputs((file, *more), format, columns, target, patience(follow, idle))
-    run_file(inputs, learner, Outputs(save, every, resume, plot, json))
+    run_file(inputs, learner, Outputs(save, every, resume, append, plot, json))
 
 
 @app.command

@@ -24,7 +24,7 @@ def opened(inputs: Inputs, learners: Sequence[Any]) -> data.Stream:
         target.target,
         BLOCK,
         split(columns.columns),
-        target.missing,
+        target.missing or data.Missing.REFUSE,
         split(columns.text) or (),
         split(columns.dates) or (),
         target.pair(),

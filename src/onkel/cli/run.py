@@ -18,8 +18,9 @@ from onkel import data
 from onkel._jit import seconds_compiling
 from onkel._types import Vector
 from onkel.cli.model import Model, called, read_learner, suited, task_of
-from onkel.cli.opening import opened, opened_again
+from onkel.cli.opening import opened
 from onkel.cli.options import Inputs
+from onkel.cli.resuming import Learnt, resumed
 from onkel.cli.telling import heading, notes, references, short, shown
 from onkel.cli.watch import CtrlC, Watch
 from onkel.cli.writing import check_model, check_places
@@ -40,6 +41,7 @@ class Outputs:
     save: Path | None = None
     every: float = 10.0  # seconds between checkpoints
     resume: bool = False
+    append: bool = False
     plot: Path | None = None
     as_json: bool = False
 
@@ -48,6 +50,10 @@ class Outputs:
             raise InputError(f"cannot draw {self.plot}: the name must end in {' or '.join(PICTURES)}")
         if self.resume and self.save is None:
             raise InputError("--resume goes on from a saved model; say which: --save model.onkel --resume")
+        if self.append and self.resume:
+            raise InputError("--resume goes on behind the rows learnt, --append at the first row of the files; say one of them")
+        if self.append and (self.save is None or not self.save.exists()):
+            raise InputError("--append goes on from a saved model; say which: --save model.onkel --append")
         if not self.every >= 0.0:
             raise InputError(f"--every must be a number of seconds, at least 0, got {self.every}")
 
@@ -59,8 +65,8 @@ class Outputs:
 
 def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     outputs.check(inputs)
-    if outputs.resume and outputs.save is not None and outputs.save.exists():
-        model, stream = _resumed(inputs, learner, outputs.save)
+    if (outputs.resume or outputs.append) and outputs.save is not None and outputs.save.exists():
+        model, stream = resumed(inputs, learner, outputs.save, outputs.append)
     else:
         chosen = read_learner(learner)
         stream = opened(inputs, [chosen])
@@ -89,8 +95,8 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
 def _learn(model: Model, stream: data.Stream, outputs: Outputs, watch: Watch, stop: CtrlC, kept: list[Vector]) -> float:
     """Learn what is left of the stream, or until Ctrl-C; the seconds in the learner."""
     seconds, saved = 0.0, time.monotonic()
-    warm = False
-    for X, y in stream.after(model.rows, model.encoded):
+    warm, learnt = False, Learnt(model, stream, outputs.save)
+    for X, y in stream.after(model.rows, model.encoded, learnt.add):
         if len(y) and not warm:
             model.warm_up(X, y)
             watch.begin(model.rows)
@@ -99,7 +105,7 @@ def _learn(model: Model, stream: data.Stream, outputs: Outputs, watch: Watch, st
         if len(y):
             model.learn(X, y)
         seconds += time.perf_counter() - seconds_compiling() - began
-        model.rows = stream.done
+        learnt.mark()
         if outputs.plot is not None and len(y):
             kept.append(model.losses)
         watch.show(model.rows, shown(model.tally, model.tally.means()))
@@ -107,19 +113,9 @@ def _learn(model: Model, stream: data.Stream, outputs: Outputs, watch: Watch, st
             model.save(outputs.save)
             saved = time.monotonic()
         if stop.pressed:
-            break
+            return seconds
+    learnt.check_whole()
     return seconds
-
-
-def _resumed(inputs: Inputs, learner: str | None, path: Path) -> tuple[Model, data.Stream]:
-    model = Model.load(path)
-    if learner is not None and model.own != suited(read_learner(learner), model.task):
-        raise InputError(f"{path} holds {model.own!r:.200}; leave --learner out to go on with it, or --resume to start again")
-    if inputs.target.target not in (None, model.target.name):
-        raise InputError(f"{path} predicts {model.target.name!r}, not {inputs.target.target!r}; leave --resume out to start again")
-    if inputs.target.task not in ("auto", model.task):
-        raise InputError(f"{path} was made for {model.task}, not for {inputs.target.task}; leave --resume out to start again")
-    return model, opened_again(inputs, model.encoder, model.target)
 
 
 def _say_how_to_go_on(model: Model, outputs: Outputs) -> None:
@@ -127,7 +123,7 @@ def _say_how_to_go_on(model: Model, outputs: Outputs) -> None:
     if outputs.save is None:
         page.print(f"stopped after {model.rows:,} rows; with --save model.onkel it could have gone on from here")
         return
-    again = [*sys.argv[1:], *([] if outputs.resume else ["--resume"])]
+    again = [*(word for word in sys.argv[1:] if word not in ("--append", "--resume")), "--resume"]
     page.print(f"stopped after {model.rows:,} rows, which {outputs.save} holds; go on with:\n  onkel {shlex.join(again)}")
 
 
@@ -148,6 +144,7 @@ def _result(model: Model, stream: data.Stream, each: float, inputs: Inputs, outp
         "learner": repr(model.own),
         "standardised": {"inputs": model.learner.inputs, "target": model.learner.targets},
         "rows": model.tally.rows,
+        "earlier_rows": model.earlier,
         "inputs": len(stream.names),
         "columns": model.encoder.width,
         **model.tally.means(),
