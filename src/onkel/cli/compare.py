@@ -22,7 +22,8 @@ from onkel.cli.telling import heading, on_the_inputs, on_the_target, references,
 from onkel.cli.watch import CtrlC, Watch
 from onkel.data.encoder import State as EncoderState
 from onkel.errors import InputError
-from onkel.report.tables import console, lines, memory, number
+from onkel.report.page import Page
+from onkel.report.tables import lines, memory, number
 from onkel.state import nbytes
 
 
@@ -130,18 +131,18 @@ def _show(contenders: list[Contender], stream: data.Stream, inputs: Inputs, as_j
         about = {"file": stream.name, "target": first.target.name, "task": first.task, "rows": first.tally.rows}
         print(json.dumps({**about, "learners": rows, **known, "notes": remarks}))
         return
-    page = console()
-    page.print(heading(first, stream), markup=False)
+    page = Page()
+    page.say(heading(first, stream))
     best = min(contenders, key=lambda one: np.mean(one.errors(next(iter(first.tally.means())))))
     cells = {}
     for one, row in zip(contenders, rows, strict=True):
         columns = [model.tally.columns(model.tally.means()) for model in one.models]
         errors = {name: _spread(name, [column[name] for column in columns]) for name in columns[0]}
         cost = {"µs a row": f"{row['microseconds_per_row']:.1f}", "memory": memory(row["bytes"])}
-        cells[f"[bold]{one.text}[/]" if one is best else one.text] = {**errors, "runs": str(row["runs"]), **cost}
-    page.print(lines(cells, references(first)))
+        cells[one.text] = {**errors, "runs": str(row["runs"]), **cost}
+    page.show(lines(cells, references(first), bold=best.text))
     for note in remarks:
-        page.print(f"note: {note}", style="yellow", markup=False)
+        page.say(f"note: {note}", style="yellow")
 
 
 def _summary(one: Contender) -> dict[str, Any]:

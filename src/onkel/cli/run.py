@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from onkel import data
 from onkel._jit import seconds_compiling
@@ -27,8 +26,9 @@ from onkel.cli.writing import check_model, check_places
 from onkel.data.target import cell
 from onkel.errors import InputError
 from onkel.measure import Trace
+from onkel.report.page import Page
 from onkel.report.plots import draw_curves
-from onkel.report.tables import console, lines, memory
+from onkel.report.tables import lines, memory
 from onkel.state import nbytes
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -119,12 +119,13 @@ def _learn(model: Model, stream: data.Stream, outputs: Outputs, watch: Watch, st
 
 
 def _say_how_to_go_on(model: Model, outputs: Outputs) -> None:
-    page = Console(stderr=True, highlight=False, soft_wrap=True)
+    page = Page(errors=True)
     if outputs.save is None:
-        page.print(f"stopped after {model.rows:,} rows; with --save model.onkel it could have gone on from here")
+        page.say(f"stopped after {model.rows:,} rows; with --save model.onkel it could have gone on from here")
         return
     again = [*(word for word in sys.argv[1:] if word not in ("--append", "--resume")), "--resume"]
-    page.print(f"stopped after {model.rows:,} rows, which {outputs.save} holds; go on with:\n  onkel {shlex.join(again)}")
+    page.say(f"stopped after {model.rows:,} rows, which {outputs.save} holds; go on with:")
+    page.say(f"  onkel {shlex.join(again)}")
 
 
 def _draw(path: Path, model: Model, stream: data.Stream, kept: list[Vector]) -> None:
@@ -157,16 +158,17 @@ def _result(model: Model, stream: data.Stream, each: float, inputs: Inputs, outp
 
 
 def _print(model: Model, stream: data.Stream, each: float, inputs: Inputs, outputs: Outputs) -> None:
-    page = console()
-    page.print(heading(model, stream), markup=False)
+    page = Page()
+    page.say(heading(model, stream))
     cost = {"µs a row": f"{each:.1f}", "memory": memory(nbytes(model.state))}
-    page.print(lines({called(model.own): {**shown(model.tally, model.tally.means()), **cost}}, references(model)))
+    page.show(lines({called(model.own): {**shown(model.tally, model.tally.means()), **cost}}, references(model)))
     for note in notes(model, stream, inputs):
-        page.print(f"note: {note}", style="yellow", markup=False)
+        page.say(f"note: {note}", style="yellow")
     if outputs.save is not None:
-        page.print(f"saved {outputs.save} ({memory(outputs.save.stat().st_size)}); use it: onkel predict {outputs.save} FILE")
+        use = shlex.join(["onkel", "predict", str(outputs.save)])
+        page.say(f"saved {outputs.save} ({memory(outputs.save.stat().st_size)}); use it: {use} FILE")
     if outputs.plot is not None:
-        page.print(f"drew {outputs.plot}")
+        page.say(f"drew {outputs.plot}")
 
 
 def patience(follow: bool, idle: float | None) -> float | None:
