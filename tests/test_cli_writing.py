@@ -77,3 +77,38 @@ def test_a_model_replaces_only_models(prices: Path, monkeypatch: Patch, capsys: 
 def test_two_results_do_not_share_a_file(prices: Path, monkeypatch: Patch, capsys: Captured) -> None:
     assert onkel_call(monkeypatch, "run", prices, "--target", "price", "--save", "x.png", "--plot", "./x.png") == 1
     assert "--save and --plot name the same file" in capsys.readouterr().err
+
+
+def test_a_gap_in_what_is_to_be_predicted(prices: Path, monkeypatch: Patch, capsys: Captured) -> None:
+    rows = [line.split(",") for line in prices.read_text().splitlines()]
+    assert onkel_call(monkeypatch, "run", prices, "--target", "price", "--save", "m.onkel") == 0  # no word on missing values
+    mean = np.mean([float(row[1]) for row in rows[1:]])
+    for name, cell in {"gap.csv": "", "mean.csv": repr(float(mean))}.items():
+        Path(name).write_text(
+            "".join(",".join([*row[:1], cell if k == 2 else row[1], *row[2:]]) + "\n" for k, row in enumerate(rows))
+        )
+    capsys.readouterr()
+    assert onkel_call(monkeypatch, "predict", "m.onkel", "gap.csv") == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    remedy = "fill it, or say what to do: missing='mean' or 'drop' (--missing mean)"
+    assert captured.err == f"onkel: gap.csv, line 3, column 'x1': the value is missing; {remedy}\n"
+    assert onkel_call(monkeypatch, "predict", "m.onkel", "gap.csv", "--missing", "mean") == 0
+    filled = capsys.readouterr().out.splitlines()
+    assert onkel_call(monkeypatch, "predict", "m.onkel", "mean.csv") == 0
+    np.testing.assert_allclose([*map(float, filled[1:])], [*map(float, capsys.readouterr().out.splitlines()[1:])], rtol=1e-12)
+    assert onkel_call(monkeypatch, "predict", "m.onkel", "gap.csv", "--missing", "drop") == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[2] == '""'
+    assert [*captured.out.splitlines()[:2], *captured.out.splitlines()[3:]] == [*filled[:2], *filled[3:]]
+    assert "1 row has a missing value and no prediction" in captured.err
+
+
+def test_a_column_that_the_model_needs_is_named(prices: Path, monkeypatch: Patch, capsys: Captured) -> None:
+    assert onkel_call(monkeypatch, "run", prices, "--target", "price", "--columns", "x0,x1", "--save", "m.onkel") == 0
+    Path("new.csv").write_text("x1,size\n1,2\n")
+    assert onkel_call(monkeypatch, "predict", "m.onkel", "new.csv") == 1
+    needed = "the model needs 'x0', 'x1', the file has 'x1', 'size'"
+    assert f"new.csv has no column 'x0': {needed}; add the column, or rename the one that is meant" in capsys.readouterr().err
+    assert onkel_call(monkeypatch, "run", "new.csv", "--save", "m.onkel", "--resume") == 1
+    assert "the model needs 'x0', 'x1', 'price', the file has 'x1', 'size'" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cyclopts import App
 
-from onkel.cli.options import Columns, File, Flag, Format, Inputs, Target
+from onkel.cli.options import Columns, File, Flag, Format, Inputs, Missing, Target
 
 app = App(
     name="onkel",
@@ -132,7 +132,16 @@ def compare(
 
 
 @app.command
-def predict(model: Path, file: File, /, *more: str, out: Path | None = None, format: Format = FORMAT, json: Flag = False) -> None:
+def predict(
+    model: Path,
+    file: File,
+    /,
+    *more: str,
+    missing: Missing | None = None,
+    out: Path | None = None,
+    format: Format = FORMAT,
+    json: Flag = False,
+) -> None:
     """What a saved model predicts for each row of a file; nothing is learnt.
 
     For labels there is also a column for each, with its probability, or with its score where the learner has only that.
@@ -150,6 +159,9 @@ def predict(model: Path, file: File, /, *more: str, out: Path | None = None, for
         As for run; it needs the columns that the model was made from, in any order. Other columns are not looked at.
     more
         Files that follow it.
+    missing
+        What becomes of a missing value, if not what the model was made with: an error (refuse), the mean of the rows learnt, or
+        its row has no prediction (drop).
     out
         Write to this file, not to the standard output.
     json
@@ -157,7 +169,7 @@ def predict(model: Path, file: File, /, *more: str, out: Path | None = None, for
     """
     from onkel.cli.predict import predict_file
 
-    predict_file(model, Inputs((file, *more), format), out, json)
+    predict_file(model, Inputs((file, *more), format), missing, out, json)
 
 
 @app.command
