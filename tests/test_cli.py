@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.cli import main, opening
+from onkel.cli import compare, main, opening
 from onkel.cli import watch as watch_module
-from onkel.cli.compare import reseeded
+from onkel.cli.compare import Run, reseeded
 from onkel.cli.model import Model
 from onkel.combine import Scaled
 from onkel.persist import Extra
@@ -231,7 +231,7 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(
     assert "predicts 'sold', not 'town'" in capsys.readouterr().err
     mixed.write_text("".join(lines[:100]))
     assert call(monkeypatch, mixed, "--save", parts, "--resume") == 1
-    assert "has 99 rows, but 3,000 were learnt from it; is it another file?" in capsys.readouterr().err
+    assert "has 99 rows, not the 3,000 that" in capsys.readouterr().err
 
 
 def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on(
@@ -295,6 +295,44 @@ def test_learners_are_compared_on_the_same_rows(
     }.items():
         assert onkel_call(monkeypatch, *wrong) == 1
         assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("more", "blocks", "note", "runs", "rows"), [
+    ((), 3, "stopped: these are the first 900 rows", [1, 2], 900),
+    (("--shuffle",), 3, "stopped: these are the first 900 rows of the first order", [1, 1], 900),
+    (("--shuffle",), 7, "stopped: these are 1 of 2 orders of the rows", [1, 1], 1500),
+])  # fmt: skip
+def test_ctrl_c_shows_what_was_compared_so_far(
+    more: tuple[str, ...], blocks: int, note: str, runs: list[int], rows: int,
+    prices: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    arguments = ("compare", prices, "PKAWV(Identity() + Constant())", "FOGD", "--target", "price", "--seeds", 2, *more)
+    monkeypatch.setattr(opening, "BLOCK", 300)
+    monkeypatch.setattr(compare, "BLOCK", 300)
+    learn, blocks_learnt = Run.learn, 0
+
+    def interrupted(self: Run, X: Any, y: Any) -> None:
+        nonlocal blocks_learnt
+        learn(self, X, y)
+        blocks_learnt += "FOGD" not in repr(self.model.own)
+        if blocks_learnt == blocks and not pressed:
+            pressed.append(True)
+            signal.raise_signal(signal.SIGINT)
+
+    pressed: list[bool] = []
+    monkeypatch.setattr(Run, "learn", interrupted)
+    assert onkel_call(monkeypatch, *arguments, "--json") == 130
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"], found["notes"][0]) == (rows, note)
+    assert [row["runs"] for row in found["learners"]] == runs
+    if not more:  # as a file of so many rows
+        head = prices.with_name("head.csv")
+        head.write_text("".join(prices.read_text().splitlines(keepends=True)[: 1 + rows]))
+        monkeypatch.setattr(Run, "learn", learn)
+        assert onkel_call(monkeypatch, "compare", head, *arguments[2:], "--json") == 0
+        assert [row["square"] for row in json.loads(capsys.readouterr().out)["learners"]] == [
+            row["square"] for row in found["learners"]
+        ]
 
 
 def test_seeds_are_found_wherever_they_are() -> None:

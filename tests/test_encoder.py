@@ -323,3 +323,8 @@ def test_many_values_are_hashed_and_late_ones_share(tmp_path: Path) -> None:
     assert found.notes() == [
         "6 values of 'id' came too late for a column of their own and share one; give it more room, or hash it"
     ]
+
+
+def test_numbers_beyond_any_sum_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,y\n" + "1.7e308,1\n" * 3 + "-1.7e308,1\n" * 3)
+    assert np.concatenate([X for X, _ in read(tmp_path / "a.csv", "y")]).ravel().tolist() == [1.7e308] * 3 + [-1.7e308] * 3

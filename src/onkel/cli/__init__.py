@@ -14,7 +14,9 @@ def main() -> None:
     try:
         app(sys.argv[1:])
     except (InputError, FileError) as error:
-        print(f"onkel: {error}", file=sys.stderr)
+        from onkel.report.page import escaped
+
+        print(f"onkel: {escaped(str(error))}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         print("onkel: stopped", file=sys.stderr)

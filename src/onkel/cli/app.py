@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cyclopts import App
 
-from onkel.cli.options import Columns, File, Flag, Format, Inputs, Target
+from onkel.cli.options import Columns, File, Flag, Format, Inputs, Missing, Target
 
 app = App(
     name="onkel",
@@ -42,6 +42,7 @@ def run(
     save: Path | None = None,
     every: float = 10.0,
     resume: Flag = False,
+    append: Flag = False,
     follow: Flag = False,
     idle: float | None = None,
     plot: Path | None = None,
@@ -55,6 +56,7 @@ def run(
         onkel run clicks.csv.gz --target clicked --missing mean --text zip --learner "FORKS(kernel=Gaussian(width=2))"
         onkel run iris.data --names length,width,petal_length,petal_width,species --target species
         onkel run 2024.csv 2025.csv --target y --save model.onkel --resume
+        onkel run 2026.csv --save model.onkel --append
         tail -f log.jsonl | onkel run - --format jsonl --target latency
         onkel run friedman
 
@@ -73,7 +75,9 @@ def run(
     every
         Seconds between two checkpoints.
     resume
-        Go on from the model that --save names, if it is there, behind the rows that it has learnt.
+        Go on from the model that --save names, if it is there, behind the rows that it has learnt: the files must begin with them.
+    append
+        Go on from the model that --save names with these files, from their first row.
     follow
         Go on as the (last) file grows, until Ctrl-C.
     idle
@@ -86,7 +90,7 @@ def run(
     from onkel.cli.run import Outputs, patience, run_file
 
     inputs = Inputs((file, *more), format, columns, target, patience(follow, idle))
-    run_file(inputs, learner, Outputs(save, every, resume, plot, json))
+    run_file(inputs, learner, Outputs(save, every, resume, append, plot, json))
 
 
 @app.command
@@ -128,7 +132,16 @@ def compare(
 
 
 @app.command
-def predict(model: Path, file: File, /, *more: str, out: Path | None = None, format: Format = FORMAT, json: Flag = False) -> None:
+def predict(
+    model: Path,
+    file: File,
+    /,
+    *more: str,
+    missing: Missing | None = None,
+    out: Path | None = None,
+    format: Format = FORMAT,
+    json: Flag = False,
+) -> None:
     """What a saved model predicts for each row of a file; nothing is learnt.
 
     For labels there is also a column for each, with its probability, or with its score where the learner has only that.
@@ -146,6 +159,9 @@ def predict(model: Path, file: File, /, *more: str, out: Path | None = None, for
         As for run; it needs the columns that the model was made from, in any order. Other columns are not looked at.
     more
         Files that follow it.
+    missing
+        What becomes of a missing value, if not what the model was made with: an error (refuse), the mean of the rows learnt, or
+        its row has no prediction (drop).
     out
         Write to this file, not to the standard output.
     json
@@ -153,7 +169,7 @@ def predict(model: Path, file: File, /, *more: str, out: Path | None = None, for
     """
     from onkel.cli.predict import predict_file
 
-    predict_file(model, Inputs((file, *more), format), out, json)
+    predict_file(model, Inputs((file, *more), format), missing, out, json)
 
 
 @app.command

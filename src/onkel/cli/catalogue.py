@@ -14,7 +14,8 @@ import onkel
 from onkel.cli.options import Inputs, split
 from onkel.data.named import catalogue
 from onkel.data.table import Source
-from onkel.report.tables import console, lines
+from onkel.report.page import Page
+from onkel.report.tables import lines
 
 LOSSES = ("Square", "Hinge", "SquaredHinge", "Logistic", "EpsilonInsensitive", "SquaredEpsilonInsensitive")
 
@@ -24,9 +25,9 @@ def list_learners(as_json: bool) -> None:
     if as_json:
         print(json.dumps(rows))
         return
-    page = console()
-    page.print(lines({name: {key: str(value) for key, value in row.items()} for name, row in rows.items()}))
-    page.print("m, B: points kept; r: features; k: coordinates; t, n: rows so far. Write one as Python code: PKAWV(lam=0.1)")
+    page = Page()
+    page.show(lines({name: {key: str(value) for key, value in row.items()} for name, row in rows.items()}))
+    page.say("m, B: points kept; r: features; k: coordinates; t, n: rows so far. Write one as Python code: PKAWV(lam=0.1)")
 
 
 def about(kind: Any) -> dict[str, str]:
@@ -70,13 +71,13 @@ def list_data(as_json: bool) -> None:
         keys = ("name", "origin", "task", "rows", "remark")
         print(json.dumps([{key: getattr(one, key) for key in keys} for one in found]))
         return
-    page = console()
+    page = Page()
     cells = {
         one.name: {"from": one.origin, "task": one.task, "rows": f"{one.rows:,}" if one.rows else "", "remark": one.remark}
         for one in found
     }
-    page.print(lines(cells, heading="name"))
-    page.print("learn one: onkel run NAME; look at one: onkel data NAME. ONKEL_DATA names a folder with more.")
+    page.show(lines(cells, heading="name"))
+    page.say("learn one: onkel run NAME; look at one: onkel data NAME. ONKEL_DATA names a folder with more.")
 
 
 def describe_data(inputs: Inputs, as_json: bool) -> None:
@@ -114,11 +115,11 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
         about = {"file": source.name, "rows": source.rows, "sampled": len(sample)}
         print(json.dumps({**about, "columns": rows, "notes": remarks}))
         return
-    page = console()
-    page.print(f"{source.name}: {len(source.kinds)} columns; what its first {len(sample):,} rows show:")
-    page.print(lines(rows, heading="column"))
+    page = Page()
+    page.say(f"{source.name}: {len(source.kinds)} columns; what its first {len(sample):,} rows show:")
+    page.show(lines(rows, heading="column"))
     for note in remarks:
-        page.print(f"note: {note}", style="yellow", markup=False)
+        page.say(f"note: {note}", style="yellow")
 
 
 def _trouble(source: Source) -> list[str]:

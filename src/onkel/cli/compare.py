@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,19 +24,34 @@ from onkel.cli.watch import CtrlC, Watch
 from onkel.data.encoder import State as EncoderState
 from onkel.errors import InputError
 from onkel.learners.protocol import suited
-from onkel.report.tables import console, lines, memory, number
+from onkel.report.page import Page
+from onkel.report.tables import lines, memory, number
 from onkel.state import nbytes
+
+Pass = tuple[Sequence[int], Iterable[tuple[Matrix, Vector]]]  # through the rows, with models of these seeds
+
+
+@dataclass
+class Run:
+    """Of one learner with one seed."""
+
+    model: Model
+    seconds: float = 0.0
+
+    def learn(self, X: Matrix, y: Vector) -> None:
+        began = time.perf_counter() - seconds_compiling()
+        self.model.learn(X, y)
+        self.seconds += time.perf_counter() - seconds_compiling() - began
 
 
 @dataclass
 class Contender:
     text: str
     learner: Any
-    models: list[Model] = field(default_factory=list)  # one a seed
-    seconds: float = 0.0
+    runs: list[Run] = field(default_factory=list)  # one a seed
 
     def errors(self, measure: str) -> list[float]:
-        return [model.tally.means()[measure] for model in self.models]
+        return [run.model.tally.means()[measure] for run in self.runs]
 
 
 def compare_file(inputs: Inputs, texts: Sequence[str], seeds: int, shuffle: bool, as_json: bool) -> None:
@@ -50,46 +66,61 @@ def compare_file(inputs: Inputs, texts: Sequence[str], seeds: int, shuffle: bool
     for one in contenders:
         if (suitable := suited(one.learner, task_of(stream.target))) != one.learner:
             one.learner, one.text = suitable, called(suitable)
-    orders = range(seeds) if shuffle else range(1)
     encoded = stream.encoder.init()
-    whole = _in_memory(stream, encoded) if shuffle else None
-    total = None if stream.rows is None else stream.rows * len(orders)
-    with Watch(total or stream.about()) as watch, CtrlC() as stop:
-        done = 0
-        for order in orders:
-            fresh = functools.partial(Model.fresh, stream=stream, encoded=encoded, raw=inputs.target.raw)
-            running = [(one, model) for one in contenders for model in _models(one, fresh, [order] if shuffle else range(seeds))]
-            for X, y in stream.after(0, encoded) if whole is None else _shuffled(*whole, order, BLOCK):
-                if stop.pressed:
-                    raise KeyboardInterrupt
-                if done == 0:
-                    _warm_up(contenders, X, y)
-                    watch.begin(0)
-                _learn(running, X, y)
-                done += len(y)
-                watch.show(done, shown(running[0][1].tally, running[0][1].tally.means()))
-    if not done:
+    fresh = functools.partial(Model.fresh, stream=stream, encoded=encoded, raw=inputs.target.raw)
+    if shuffle:
+        whole = _in_memory(stream, encoded)
+        passes = [(range(order, order + 1), _shuffled(*whole, order, BLOCK)) for order in range(seeds)]
+    else:
+        passes = [(range(seeds), stream.after(0, encoded))]
+    total = None if stream.rows is None else stream.rows * len(passes)
+    with Watch(total or stream.about()) as watch:
+        stopped = _learn(contenders, fresh, passes, watch)
+    if not contenders[0].runs[0].model.tally.rows:
         raise InputError(f"{stream.name}: no row was left to learn from; see --missing")
-    _show(contenders, stream, inputs, as_json)
+    _show(contenders, stream, inputs, stopped, as_json)
+    if stopped:
+        sys.exit(130)
 
 
-def _models(one: Contender, fresh: Callable[[Any], Model], seeds: Sequence[int]) -> Iterator[Model]:
-    """One model a seed; a learner without one runs once."""
-    for seed in seeds if _is_random(one.learner) else seeds[:1]:
-        one.models.append(fresh(reseeded(one.learner, seed)))
-        yield one.models[-1]
+def _learn(contenders: list[Contender], fresh: Callable[[Any], Model], passes: Sequence[Pass], watch: Watch) -> list[str]:
+    """Each pass goes through the rows with models of its own; what is to say of it where Ctrl-C ended it."""
+    done = 0
+    with CtrlC() as stop:
+        for number, (seeds, blocks) in enumerate(passes):
+            running = [run for one in contenders for run in _begun(one, fresh, seeds)]
+            for X, y in blocks:
+                if stop.pressed:
+                    return _stopped(contenders, number, len(passes))
+                if done == 0 and len(y):
+                    for one in contenders:
+                        one.runs[0].model.warm_up(X, y)
+                    watch.begin(0)
+                for run in running if len(y) else ():
+                    run.learn(X, y)
+                done += len(y)
+                first = running[0].model.tally
+                watch.show(done, shown(first, first.means()))
+    return []
 
 
-def _warm_up(contenders: list[Contender], X: Matrix, y: Vector) -> None:
-    for one in contenders if len(y) else ():
-        one.models[0].warm_up(X, y)
+def _begun(one: Contender, fresh: Callable[[Any], Model], seeds: Sequence[int]) -> list[Run]:
+    """One run a seed; a learner without one runs once."""
+    begun = [Run(fresh(reseeded(one.learner, seed))) for seed in (seeds if _is_random(one.learner) else seeds[:1])]
+    one.runs += begun
+    return begun
 
 
-def _learn(running: list[tuple[Contender, Model]], X: Matrix, y: Vector) -> None:
-    for one, model in running if len(y) else ():
-        began = time.perf_counter() - seconds_compiling()
-        model.learn(X, y)
-        one.seconds += time.perf_counter() - seconds_compiling() - began
+def _stopped(contenders: list[Contender], done: int, passes: int) -> list[str]:
+    """Passes that are whole are kept alone; of a first one, the rows so far, which all learners have seen."""
+    if done:
+        for one in contenders:
+            one.runs.pop()
+        return [f"stopped: these are {done} of {passes} orders of the rows"]
+    rows = contenders[0].runs[0].model.tally.rows
+    if not rows:
+        raise KeyboardInterrupt
+    return [f"stopped: these are the first {rows:,} rows" + " of the first order" * (passes > 1)]
 
 
 def _in_memory(stream: data.Stream, encoded: EncoderState) -> tuple[Matrix, Vector]:
@@ -122,34 +153,34 @@ def _is_random(learner: Any) -> bool:
     return bool(reseeded(learner, 1) != learner)
 
 
-def _show(contenders: list[Contender], stream: data.Stream, inputs: Inputs, as_json: bool) -> None:
-    first = contenders[0].models[0]
+def _show(contenders: list[Contender], stream: data.Stream, inputs: Inputs, stopped: list[str], as_json: bool) -> None:
+    first = contenders[0].runs[0].model
     rows = [_summary(one) for one in contenders]
-    remarks = [*stream.notes(), *on_the_inputs(stream), *on_the_target(first, stream, inputs)]
+    remarks = [*stopped, *stream.notes(), *on_the_inputs(stream), *on_the_target(first, stream, inputs)]
     if as_json:
         known = {name.replace(" ", "_"): means for name, means in first.tally.references().items()}
         about = {"file": stream.name, "target": first.target.name, "task": first.task, "rows": first.tally.rows}
         print(json.dumps({**about, "learners": rows, **known, "notes": remarks}))
         return
-    page = console()
-    page.print(heading(first, stream), markup=False)
+    page = Page()
+    page.say(heading(first, stream))
     best = min(contenders, key=lambda one: np.mean(one.errors(next(iter(first.tally.means())))))
     cells = {}
     for one, row in zip(contenders, rows, strict=True):
-        columns = [model.tally.columns(model.tally.means()) for model in one.models]
+        columns = [run.model.tally.columns(run.model.tally.means()) for run in one.runs]
         errors = {name: _spread(name, [column[name] for column in columns]) for name in columns[0]}
         cost = {"µs a row": f"{row['microseconds_per_row']:.1f}", "memory": memory(row["bytes"])}
-        cells[f"[bold]{one.text}[/]" if one is best else one.text] = {**errors, "runs": str(row["runs"]), **cost}
-    page.print(lines(cells, references(first)))
+        cells[one.text] = {**errors, "runs": str(row["runs"]), **cost}
+    page.show(lines(cells, references(first), bold=best.text))
     for note in remarks:
-        page.print(f"note: {note}", style="yellow", markup=False)
+        page.say(f"note: {note}", style="yellow")
 
 
 def _summary(one: Contender) -> dict[str, Any]:
-    rows = sum(model.tally.rows for model in one.models)
-    errors = {measure: one.errors(measure) for measure in one.models[0].tally.means()}
-    cost = {"microseconds_per_row": 1e6 * one.seconds / rows, "bytes": max(nbytes(model.state) for model in one.models)}
-    return {"learner": one.text, **errors, "runs": len(one.models), **cost}
+    rows, seconds = sum(run.model.tally.rows for run in one.runs), sum(run.seconds for run in one.runs)
+    errors = {measure: one.errors(measure) for measure in one.runs[0].model.tally.means()}
+    cost = {"microseconds_per_row": 1e6 * seconds / rows, "bytes": max(nbytes(run.model.state) for run in one.runs)}
+    return {"learner": one.text, **errors, "runs": len(one.runs), **cost}
 
 
 def _spread(heading: str, values: Sequence[float]) -> str:

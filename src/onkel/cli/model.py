@@ -74,7 +74,9 @@ class Model:
     encoded: EncoderState
     target: Target
     tally: Any  # a Tally
-    rows: int = 0  # of the file, learnt or dropped
+    rows: int = 0  # of the files, learnt or dropped
+    learnt: str = ""  # the fingerprint of these rows
+    earlier: int = 0  # rows of other files, learnt before them
     losses: Vector = field(default_factory=lambda: np.empty(0))  # of the rows learnt last
 
     @staticmethod
@@ -147,6 +149,8 @@ class Model:
             "encoded": self.encoded.to_json(),
             "target": to_json(self.target),
             "rows": self.rows,
+            "learnt": self.learnt,
+            "earlier": self.earlier,
             "tally": dataclasses.asdict(self.tally),
         }
         onkel.save(path, self.learner, self.state, Extra({"run": about}, {}))
@@ -161,7 +165,8 @@ class Model:
             encoder, target = from_json(about["encoder"]), from_json(about["target"])
             encoded = EncoderState.from_json(about["encoded"])
             tally = type(_tally(target))(**about["tally"])
-            model = Model(learner, state, encoder, encoded, target, tally, int(about["rows"]))
+            so_far = int(about["rows"]), str(about["learnt"]), int(about["earlier"])
+            model = Model(learner, state, encoder, encoded, target, tally, *so_far)
             encoder.check(encoded)
             outputs = max(1, len(encoded.labels)) if isinstance(target, Classes) else 1
             fits = isinstance(learner, Scaled) and isinstance(target, Target) and learner in _ways(model)

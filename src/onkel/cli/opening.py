@@ -8,6 +8,7 @@ from typing import Any
 
 from onkel import data
 from onkel.cli.options import Inputs, split
+from onkel.data.columns import NoColumn, listed
 from onkel.data.files import read_again
 from onkel.data.target import Classes, Signs, Target, Value, labels_in, two_labels
 from onkel.errors import InputError
@@ -24,7 +25,7 @@ def opened(inputs: Inputs, learners: Sequence[Any]) -> data.Stream:
         target.target,
         BLOCK,
         split(columns.columns),
-        target.missing,
+        target.missing or data.Missing.REFUSE,
         split(columns.text) or (),
         split(columns.dates) or (),
         target.pair(),
@@ -37,7 +38,14 @@ def opened(inputs: Inputs, learners: Sequence[Any]) -> data.Stream:
 
 
 def opened_again(inputs: Inputs, encoder: data.Encoder, target: Target | None) -> data.Stream:
-    return read_again(inputs.path, encoder, target, BLOCK, inputs.follow, inputs.format.format, inputs.format.header)
+    written = inputs.format
+    try:
+        return read_again(inputs.path, encoder, target, BLOCK, inputs.follow, written.format, written.header)
+    except NoColumn as error:
+        needed = [column.name for column in encoder.columns] + ([] if target is None else [target.name])
+        both = f"the model needs {listed(needed)}, the file has {listed(error.known)}"
+        remedy = f"add the column, or rename the one that is meant{error.beside}"
+        raise InputError(f"{error.source} has no column {error.column!r}: {both}; {remedy}") from None
 
 
 def _decided(stream: data.Stream, inputs: Inputs, learners: Sequence[Any]) -> Target:

@@ -76,8 +76,8 @@ class Target:
     labels
         Two labels, low and high, separated by a comma, and no others: learners of two classes then cost half.
     missing
-        What becomes of a missing value: an error, the mean of its column so far (and a column that says so), or its row is
-        dropped.
+        What becomes of a missing value: an error (refuse, the default), the mean of its column so far (and a column that says so),
+        or its row is dropped.
     raw
         Give the learner inputs and target as they are. Without this the inputs are standardised first, by the rows so far, and a
         number to predict by its first 256.
@@ -86,7 +86,7 @@ class Target:
     target: str | None = None
     task: Task = "auto"
     labels: str | None = None
-    missing: Missing = "refuse"
+    missing: Missing | None = None  # refuse, where nothing was said
     raw: Flag = False
 
     def pair(self) -> tuple[Any, Any] | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
+import itertools
 import json
 import sys
 from collections.abc import Iterator
@@ -15,19 +17,23 @@ import numpy as np
 from onkel._types import Matrix
 from onkel.cli.model import Model
 from onkel.cli.opening import opened_again
-from onkel.cli.options import Inputs
+from onkel.cli.options import Inputs, Missing
+from onkel.cli.writing import check_places
 from onkel.data.target import cell
 from onkel.errors import InputError
 
 
-def predict_file(model_path: Path, inputs: Inputs, out: Path | None, as_json: bool) -> None:
+def predict_file(model_path: Path, inputs: Inputs, missing: Missing | None, out: Path | None, as_json: bool) -> None:
+    check_places({"--out": out}, [model_path, *inputs.paths])
     model = Model.load(model_path)
-    stream = opened_again(inputs, model.encoder, None)
+    encoder = model.encoder if missing is None else dataclasses.replace(model.encoder, missing=missing)
+    blocks = opened_again(inputs, encoder, None).to_predict(model.encoded)
+    first = list(itertools.islice(blocks, 1))  # what is wrong there is said before anything is written
+    skipped = 0
     with _written(out) as file:
         if not as_json:
             csv.writer(file).writerow(_fields(model))
-        skipped = 0
-        for X, kept in stream.to_predict(model.encoded):
+        for X, kept in itertools.chain(first, blocks):
             rows = iter(_rows(model, X) if len(X) else ())
             cells = [next(rows) if there else [None] * len(_fields(model)) for there in kept.tolist()]
             skipped += int(np.count_nonzero(~kept))
@@ -36,7 +42,8 @@ def predict_file(model_path: Path, inputs: Inputs, out: Path | None, as_json: bo
             else:
                 csv.writer(file).writerows(cells)
     if skipped:
-        print(f"onkel: {skipped:,} rows have a missing value and no prediction", file=sys.stderr)
+        rows_have = "1 row has" if skipped == 1 else f"{skipped:,} rows have"
+        print(f"onkel: {rows_have} a missing value and no prediction", file=sys.stderr)
 
 
 def _fields(model: Model) -> list[str]:

@@ -12,22 +12,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from onkel import data
 from onkel._jit import seconds_compiling
 from onkel._types import Vector
 from onkel.cli.model import Model, called, read_learner, task_of
-from onkel.cli.opening import opened, opened_again
+from onkel.cli.opening import opened
 from onkel.cli.options import Inputs
+from onkel.cli.resuming import Learnt, resumed
 from onkel.cli.telling import heading, notes, references, short, shown
 from onkel.cli.watch import CtrlC, Watch
+from onkel.cli.writing import check_model, check_places
 from onkel.data.target import cell
 from onkel.errors import InputError
 from onkel.learners.protocol import suited
 from onkel.measure import Trace
+from onkel.report.page import Page
 from onkel.report.plots import draw_curves
-from onkel.report.tables import console, lines, memory
+from onkel.report.tables import lines, memory
 from onkel.state import nbytes
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -40,24 +42,32 @@ class Outputs:
     save: Path | None = None
     every: float = 10.0  # seconds between checkpoints
     resume: bool = False
+    append: bool = False
     plot: Path | None = None
     as_json: bool = False
 
     def __post_init__(self) -> None:
-        for place in (self.save, self.plot):
-            if place is not None and (place.is_dir() or not place.parent.is_dir()):
-                raise InputError(f"cannot write {place}: it is a folder, or there is no folder {place.parent}; name a file")
         if self.plot is not None and self.plot.suffix not in PICTURES:
             raise InputError(f"cannot draw {self.plot}: the name must end in {' or '.join(PICTURES)}")
         if self.resume and self.save is None:
             raise InputError("--resume goes on from a saved model; say which: --save model.onkel --resume")
+        if self.append and self.resume:
+            raise InputError("--resume goes on behind the rows learnt, --append at the first row of the files; say one of them")
+        if self.append and (self.save is None or not self.save.exists()):
+            raise InputError("--append goes on from a saved model; say which: --save model.onkel --append")
         if not self.every >= 0.0:
             raise InputError(f"--every must be a number of seconds, at least 0, got {self.every}")
 
+    def check(self, inputs: Inputs) -> None:
+        check_places({"--save": self.save, "--plot": self.plot}, inputs.paths)
+        if self.save is not None:
+            check_model(self.save)
+
 
 def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
-    if outputs.resume and outputs.save is not None and outputs.save.exists():
-        model, stream = _resumed(inputs, learner, outputs.save)
+    outputs.check(inputs)
+    if (outputs.resume or outputs.append) and outputs.save is not None and outputs.save.exists():
+        model, stream = resumed(inputs, learner, outputs.save, outputs.append)
     else:
         chosen = read_learner(learner)
         stream = opened(inputs, [chosen])
@@ -86,8 +96,8 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
 def _learn(model: Model, stream: data.Stream, outputs: Outputs, watch: Watch, stop: CtrlC, kept: list[Vector]) -> float:
     """Learn what is left of the stream, or until Ctrl-C; the seconds in the learner."""
     seconds, saved = 0.0, time.monotonic()
-    warm = False
-    for X, y in stream.after(model.rows, model.encoded):
+    warm, learnt = False, Learnt(model, stream, outputs.save)
+    for X, y in stream.after(model.rows, model.encoded, learnt.add):
         if len(y) and not warm:
             model.warm_up(X, y)
             watch.begin(model.rows)
@@ -96,7 +106,7 @@ def _learn(model: Model, stream: data.Stream, outputs: Outputs, watch: Watch, st
         if len(y):
             model.learn(X, y)
         seconds += time.perf_counter() - seconds_compiling() - began
-        model.rows = stream.done
+        learnt.mark()
         if outputs.plot is not None and len(y):
             kept.append(model.losses)
         watch.show(model.rows, shown(model.tally, model.tally.means()))
@@ -104,28 +114,19 @@ def _learn(model: Model, stream: data.Stream, outputs: Outputs, watch: Watch, st
             model.save(outputs.save)
             saved = time.monotonic()
         if stop.pressed:
-            break
+            return seconds
+    learnt.check_whole()
     return seconds
 
 
-def _resumed(inputs: Inputs, learner: str | None, path: Path) -> tuple[Model, data.Stream]:
-    model = Model.load(path)
-    if learner is not None and model.own != suited(read_learner(learner), model.task):
-        raise InputError(f"{path} holds {model.own!r:.200}; leave --learner out to go on with it, or --resume to start again")
-    if inputs.target.target not in (None, model.target.name):
-        raise InputError(f"{path} predicts {model.target.name!r}, not {inputs.target.target!r}; leave --resume out to start again")
-    if inputs.target.task not in ("auto", model.task):
-        raise InputError(f"{path} was made for {model.task}, not for {inputs.target.task}; leave --resume out to start again")
-    return model, opened_again(inputs, model.encoder, model.target)
-
-
 def _say_how_to_go_on(model: Model, outputs: Outputs) -> None:
-    page = Console(stderr=True, highlight=False, soft_wrap=True)
+    page = Page(errors=True)
     if outputs.save is None:
-        page.print(f"stopped after {model.rows:,} rows; with --save model.onkel it could have gone on from here")
+        page.say(f"stopped after {model.rows:,} rows; with --save model.onkel it could have gone on from here")
         return
-    again = [*sys.argv[1:], *([] if outputs.resume else ["--resume"])]
-    page.print(f"stopped after {model.rows:,} rows, which {outputs.save} holds; go on with:\n  onkel {shlex.join(again)}")
+    again = [*(word for word in sys.argv[1:] if word not in ("--append", "--resume")), "--resume"]
+    page.say(f"stopped after {model.rows:,} rows, which {outputs.save} holds; go on with:")
+    page.say(f"  onkel {shlex.join(again)}")
 
 
 def _draw(path: Path, model: Model, stream: data.Stream, kept: list[Vector]) -> None:
@@ -145,6 +146,7 @@ def _result(model: Model, stream: data.Stream, each: float, inputs: Inputs, outp
         "learner": repr(model.own),
         "standardised": {"inputs": model.learner.inputs, "target": model.learner.targets},
         "rows": model.tally.rows,
+        "earlier_rows": model.earlier,
         "inputs": len(stream.names),
         "columns": model.encoder.width,
         **model.tally.means(),
@@ -157,16 +159,17 @@ def _result(model: Model, stream: data.Stream, each: float, inputs: Inputs, outp
 
 
 def _print(model: Model, stream: data.Stream, each: float, inputs: Inputs, outputs: Outputs) -> None:
-    page = console()
-    page.print(heading(model, stream), markup=False)
+    page = Page()
+    page.say(heading(model, stream))
     cost = {"µs a row": f"{each:.1f}", "memory": memory(nbytes(model.state))}
-    page.print(lines({called(model.own): {**shown(model.tally, model.tally.means()), **cost}}, references(model)))
+    page.show(lines({called(model.own): {**shown(model.tally, model.tally.means()), **cost}}, references(model)))
     for note in notes(model, stream, inputs):
-        page.print(f"note: {note}", style="yellow", markup=False)
+        page.say(f"note: {note}", style="yellow")
     if outputs.save is not None:
-        page.print(f"saved {outputs.save} ({memory(outputs.save.stat().st_size)}); use it: onkel predict {outputs.save} FILE")
+        use = shlex.join(["onkel", "predict", str(outputs.save)])
+        page.say(f"saved {outputs.save} ({memory(outputs.save.stat().st_size)}); use it: {use} FILE")
     if outputs.plot is not None:
-        page.print(f"drew {outputs.plot}")
+        page.say(f"drew {outputs.plot}")
 
 
 def patience(follow: bool, idle: float | None) -> float | None:

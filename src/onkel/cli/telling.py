@@ -27,7 +27,8 @@ def heading(model: Model, stream: data.Stream) -> str:
     if model.task == "classification":
         some = ", ".join(str(cell(label)) for label in model.labels[:LABELS_SHOWN])
         made += f", {len(model.labels)} classes: {some}{', …' if len(model.labels) > LABELS_SHOWN else ''}"
-    return f"{short(stream.name)}: {made}"
+    behind = f", behind {model.earlier:,} rows of earlier files" if model.earlier else ""
+    return f"{short(stream.name)}{behind}: {made}"
 
 
 def short(name: str) -> str:

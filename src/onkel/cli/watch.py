@@ -7,23 +7,28 @@ import time
 from types import FrameType, TracebackType
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from onkel._jit import seconds_compiling
+from onkel.report.page import Page
 
 SECONDS_BETWEEN_LINES = 5.0
 
 
 class Watch:
     def __init__(self, rows: int | None, done: int = 0) -> None:
-        self.console = Console(stderr=True, highlight=False)
-        shape = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
-        self.bar = Progress(*shape, console=self.console, transient=True, disable=not self.console.is_terminal)
+        self.page = Page(errors=True)
+        text = TextColumn("{task.description}", markup=False)
+        shape = [SpinnerColumn(), text, BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
+        self.bar = Progress(*shape, console=self.page.console, transient=True, disable=not self._is_watched)
         self.task = self.bar.add_task("reading", total=rows, completed=done)
         self.rows, self.first = rows, done
         self.said = time.monotonic()
         self.began = self.said - seconds_compiling()
+
+    @property
+    def _is_watched(self) -> bool:
+        return self.page.console.is_terminal
 
     def __enter__(self) -> Watch:
         self.bar.start()
@@ -43,10 +48,10 @@ class Watch:
         error = "".join(f", {name} {value}" for name, value in list(errors.items())[:1])
         line = f"{rows:,} rows, {rate:,.0f} a second{error}"
         self.bar.update(self.task, completed=rows, description=line)
-        if not self.console.is_terminal and now - self.said >= SECONDS_BETWEEN_LINES:
+        if not self._is_watched and now - self.said >= SECONDS_BETWEEN_LINES:
             self.said = now
             left = f", about {max(0.0, (self.rows - rows) / rate):,.0f} s left" if self.rows and rate else ""
-            self.console.print(line + left)
+            self.page.say(line + left)
 
 
 class CtrlC:

@@ -37,7 +37,7 @@ class NoColumn(InputError):
 
     def __init__(self, source: str, column: str, known: Sequence[str], *hints: str) -> None:
         super().__init__(unknown(source, "column", column, known) + _beside(hints))
-        self.column = column
+        self.source, self.column, self.known, self.beside = source, column, known, _beside(hints)
 
 
 def choose(source: str, known: Sequence[str], wanted: Sequence[str] | None, *hints: str) -> tuple[str, ...]:

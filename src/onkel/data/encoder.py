@@ -173,7 +173,7 @@ Column = Number | OneHot | Hashed | Cyclic
 class State:
     """What the rows so far have taught; plain numbers and texts, ready for JSON."""
 
-    sums: list[float]  # of each number, where means are asked for
+    sums: list[float]  # of each number: a model may be asked for means later
     counts: list[int]
     values: dict[str, list[str]]  # of each OneHot, in the order of their columns
     shared: dict[str, int]  # rows whose value had to share the last column
@@ -228,8 +228,7 @@ class Encoder:
 
     def init(self) -> State:
         names, one_hot = self._numbers[0], [column.name for column in self.columns if isinstance(column, OneHot)]
-        count = len(names) if self.missing is Missing.MEAN else 0
-        return State([0.0] * count, [0] * count, {name: [] for name in one_hot}, dict.fromkeys(one_hot, 0))
+        return State([0.0] * len(names), [0] * len(names), {name: [] for name in one_hot}, dict.fromkeys(one_hot, 0))
 
     def names(self, state: State) -> list[str]:
         """Of the columns of X."""
@@ -283,11 +282,11 @@ class Encoder:
         gaps = self._gaps(table, numbers)
         kept = np.ones(len(table), dtype=bool)
         if gaps and self.missing is Missing.REFUSE:
-            raise self._refusal(table, gaps)
+            raise self._refusal(table, gaps, learning)
         if gaps and self.missing is Missing.DROP:
             kept = ~np.logical_or.reduce(list(gaps.values()))
             numbers, gaps = numbers[kept], {}
-        if self.missing is Missing.MEAN:
+        if learning or gaps:
             numbers = _filled(numbers, state, learning)
             for name in gaps if learning else ():
                 state.filled[name] = state.filled.get(name, 0) + int(np.count_nonzero(gaps[name]))
@@ -320,11 +319,12 @@ class Encoder:
             found[column.name] = table.texts[column.name].codes < 0 if in_text else np.isnat(table.dates[column.name])
         return {name: mask for name, mask in found.items() if mask.any()}
 
-    def _refusal(self, table: Table, gaps: Mapping[str, Mask]) -> InputError:
+    def _refusal(self, table: Table, gaps: Mapping[str, Mask], learning: bool) -> InputError:
         order = [column.name for column in self.columns if column.name in gaps]
         row, name = min((int(np.flatnonzero(gaps[name])[0]), k) for k, name in enumerate(order))
-        remedy = f"leave the column out (--without {order[name]}), or say what to do: missing='mean' or 'drop' (--missing mean)"
-        return InputError(f"{table.place(row)}, column {order[name]!r}: the value is missing; fill it, {remedy}")
+        without = f"leave the column out (--without {order[name]}), " if learning else ""
+        remedy = f"fill it, {without}or say what to do: missing='mean' or 'drop' (--missing mean)"
+        return InputError(f"{table.place(row)}, column {order[name]!r}: the value is missing; {remedy}")
 
 
 def counted(count: int, noun: str, of: str = "") -> str:
@@ -337,10 +337,12 @@ def _filled(numbers: Matrix, state: State, learning: bool) -> Matrix:
     if not learning:
         means = np.array(state.sums) / np.maximum(state.counts, 1)
         return np.where(holes, means, numbers)
-    sums = np.cumsum(np.vstack([state.sums, np.where(holes, 0.0, numbers)]), axis=0)
-    counts = np.cumsum(np.vstack([state.counts, ~holes]), axis=0)
+    gaps = holes.any()
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers so large that no learner takes them
+        sums = np.cumsum(np.vstack([state.sums, np.where(holes, 0.0, numbers) if gaps else numbers]), axis=0)
+    counts = np.cumsum(np.vstack([state.counts, ~holes]), axis=0) if gaps else np.add([state.counts], len(numbers))
     state.sums, state.counts = sums[-1].tolist(), counts[-1].tolist()
-    return np.where(holes, sums[:-1] / np.maximum(counts[:-1], 1), numbers)
+    return np.where(holes, sums[:-1] / np.maximum(counts[:-1], 1), numbers) if gaps else numbers
 
 
 def _hash(name: str, value: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -69,17 +69,22 @@ class Stream:
     def __iter__(self) -> Iterator[Block]:
         return self.after(0, self.encoder.init())
 
-    def after(self, rows: int, state: State) -> Iterator[Block]:
-        """Go on behind so many rows of the source, with the state that the encoder had then."""
+    def after(self, rows: int, state: State, seen: Callable[[Table], None] = lambda table: None) -> Iterator[Block]:
+        """Go on behind so many rows of the source, with the state that the encoder had then.
+
+        `seen` is given all rows before they are, those that are passed over among them, with a cut behind the last of these.
+        """
         self.state, self.done = state, rows
         start = 0
         for table in recut(self.source.tables(), self.block):
-            end = start + len(table)
-            if end > rows or not len(table):
-                yield self._encode(table[max(0, rows - start) :])
-            start = end
-        if start < rows:
-            raise InputError(f"{self.name} has {start:,} rows, but {rows:,} were learnt from it; is it another file?")
+            passed = min(max(0, rows - start), len(table))
+            if passed:
+                seen(table[:passed])
+            if passed < len(table) or not len(table):
+                rest = table[passed:]
+                seen(rest)
+                yield self._encode(rest)
+            start += len(table)
 
     def to_predict(self, state: State) -> Iterator[tuple[Matrix, NDArray[np.bool_]]]:
         """X of each block, by an encoder that learns nothing more, and which rows it has."""

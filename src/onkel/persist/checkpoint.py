@@ -123,6 +123,15 @@ def read(
         raise FileError(f"cannot load {path}: its contents do not describe a learner ({type(error).__name__}: {error})") from error
 
 
+def is_ours(path: str | os.PathLike[str]) -> bool:
+    """Whether `save` may have written it, by the names of its entries alone."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {HEADER, SUMS} <= set(archive.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
 def _made_by(learner: Any, state: Any) -> bool:
     """Whether the state has the learner's make: its bytes, or, where they grow, its arrays and numbers by name."""
     if learner.bounded:

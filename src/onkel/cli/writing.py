@@ -1,0 +1,50 @@
+"""Where results go: never over what is read, nor over what is not ours."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import combinations
+from pathlib import Path
+
+from onkel.data.files import STANDARD_INPUT, is_name
+from onkel.data.named import FOLDER, find
+from onkel.errors import InputError
+from onkel.persist.checkpoint import is_ours
+
+
+def check_places(places: Mapping[str, Path | None], inputs: Sequence[str | Path]) -> None:
+    """Refuse options whose file cannot be written, or is one of the inputs, or is said twice."""
+    said = {option: place for option, place in places.items() if place is not None}
+    for option, place in said.items():
+        if place.is_dir() or not place.parent.is_dir():
+            raise InputError(f"cannot write {place}: it is a folder, or there is no folder {place.parent}; name a file")
+        if any(_is(place, file) for file in inputs):
+            raise InputError(f"{option} {place} would overwrite a file that is read; name another file")
+    for (one, place), (other, same) in combinations(said.items(), 2):
+        if place.resolve() == same.resolve():
+            raise InputError(f"{one} and {other} name the same file, {place}; name two")
+
+
+def check_model(place: Path) -> None:
+    """Refuse to put a model over a file that is none."""
+    if place.exists() and place.stat().st_size and not is_ours(place):
+        raise InputError(f"--save {place} would overwrite a file that onkel did not write; name another file, or remove it first")
+
+
+def _is(place: Path, file: str | Path) -> bool:
+    with suppress(OSError):  # one of the two is not there, or the standard input is no file
+        here = place.stat()
+        return any(os.path.samestat(here, there) for there in _found(file))
+    return False
+
+
+def _found(file: str | Path) -> Iterator[os.stat_result]:
+    if file == STANDARD_INPUT:
+        yield os.fstat(sys.stdin.fileno())
+    elif not is_name(file):
+        yield Path(file).stat()
+    elif (named := find(str(file))).origin == FOLDER:
+        yield Path(named.open()[0]).stat()

@@ -1,0 +1,114 @@
+"""What a command writes, and what it never overwrites."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import onkel
+from tests.test_cli import onkel_call, write_csv
+
+pytestmark = pytest.mark.once
+
+Patch = pytest.MonkeyPatch
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def prices(tmp_path: Path, monkeypatch: Patch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return write_csv(Path("prices.csv"), *onkel.data.friedman(300, dim=5, seed=0))
+
+
+OVER = {
+    "the file": ["run", "prices.csv", "--target", "price", "--save", "prices.csv"],
+    "through a link": ["run", "prices.csv", "--target", "price", "--save", "link.csv"],
+    "under a second name": ["run", "prices.csv", "--target", "price", "--save", "hard.csv"],
+    "a later file": ["run", "other.csv", "prices.csv", "--target", "price", "--save", "prices.csv"],
+    "a picture": ["run", "picture.png", "--format", "csv", "--target", "price", "--plot", "picture.png"],
+    "to predict": ["predict", "m.onkel", "prices.csv", "--out", "prices.csv"],
+    "the model": ["predict", "m.onkel", "prices.csv", "--out", "m.onkel"],
+    "data by name": ["predict", "m.onkel", "named", "--out", "folder/named.csv"],
+    "the standard input": ["predict", "m.onkel", "-", "--out", "prices.csv"],
+}
+
+
+@pytest.mark.parametrize("arguments", OVER.values(), ids=list(OVER))
+def test_what_is_read_is_not_overwritten(arguments: list[str], prices: Path, monkeypatch: Patch, capsys: Captured) -> None:
+    assert onkel_call(monkeypatch, "run", prices, "--target", "price", "--save", "m.onkel") == 0
+    before = prices.read_bytes()
+    for copy in ("other.csv", "picture.png"):
+        Path(copy).write_bytes(before)
+    Path("link.csv").symlink_to(prices)
+    os.link(prices, "hard.csv")
+    Path("folder").mkdir()
+    os.link(prices, "folder/named.csv")
+    monkeypatch.setenv("ONKEL_DATA", "folder")
+    model = Path("m.onkel").read_bytes()
+    capsys.readouterr()
+    with prices.open("rb") as file:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file))
+        assert onkel_call(monkeypatch, *arguments) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert f"{arguments[-2]} {arguments[-1]} would overwrite a file that is read; name another file" in captured.err
+    assert (prices.read_bytes(), Path("picture.png").read_bytes(), Path("m.onkel").read_bytes()) == (before, before, model)
+    assert Path("link.csv").is_symlink()
+
+
+def test_a_model_replaces_only_models(prices: Path, monkeypatch: Patch, capsys: Captured) -> None:
+    np.savez("arrays.npz", X=np.ones((3, 2)), y=np.ones(3))  # a zip file, too
+    for name, contents in {"notes.txt": b"my notes", "arrays.npz": Path("arrays.npz").read_bytes()}.items():
+        Path(name).write_bytes(contents)
+        assert onkel_call(monkeypatch, "run", prices, "--target", "price", "--save", name) == 1
+        assert "would overwrite a file that onkel did not write; name another file, or remove it first" in capsys.readouterr().err
+        assert Path(name).read_bytes() == contents
+    Path("m.onkel").touch()  # as mktemp makes one
+    for _ in range(2):
+        assert onkel_call(monkeypatch, "run", prices, "--target", "price", "--save", "m.onkel") == 0
+        assert onkel.load("m.onkel")[1].inner.ridge.rows == 300
+
+
+def test_two_results_do_not_share_a_file(prices: Path, monkeypatch: Patch, capsys: Captured) -> None:
+    assert onkel_call(monkeypatch, "run", prices, "--target", "price", "--save", "x.png", "--plot", "./x.png") == 1
+    assert "--save and --plot name the same file" in capsys.readouterr().err
+
+
+def test_a_gap_in_what_is_to_be_predicted(prices: Path, monkeypatch: Patch, capsys: Captured) -> None:
+    rows = [line.split(",") for line in prices.read_text().splitlines()]
+    assert onkel_call(monkeypatch, "run", prices, "--target", "price", "--save", "m.onkel") == 0  # no word on missing values
+    mean = np.mean([float(row[1]) for row in rows[1:]])
+    for name, cell in {"gap.csv": "", "mean.csv": repr(float(mean))}.items():
+        Path(name).write_text(
+            "".join(",".join([*row[:1], cell if k == 2 else row[1], *row[2:]]) + "\n" for k, row in enumerate(rows))
+        )
+    capsys.readouterr()
+    assert onkel_call(monkeypatch, "predict", "m.onkel", "gap.csv") == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    remedy = "fill it, or say what to do: missing='mean' or 'drop' (--missing mean)"
+    assert captured.err == f"onkel: gap.csv, line 3, column 'x1': the value is missing; {remedy}\n"
+    assert onkel_call(monkeypatch, "predict", "m.onkel", "gap.csv", "--missing", "mean") == 0
+    filled = capsys.readouterr().out.splitlines()
+    assert onkel_call(monkeypatch, "predict", "m.onkel", "mean.csv") == 0
+    np.testing.assert_allclose([*map(float, filled[1:])], [*map(float, capsys.readouterr().out.splitlines()[1:])], rtol=1e-12)
+    assert onkel_call(monkeypatch, "predict", "m.onkel", "gap.csv", "--missing", "drop") == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[2] == '""'
+    assert [*captured.out.splitlines()[:2], *captured.out.splitlines()[3:]] == [*filled[:2], *filled[3:]]
+    assert "1 row has a missing value and no prediction" in captured.err
+
+
+def test_a_column_that_the_model_needs_is_named(prices: Path, monkeypatch: Patch, capsys: Captured) -> None:
+    assert onkel_call(monkeypatch, "run", prices, "--target", "price", "--columns", "x0,x1", "--save", "m.onkel") == 0
+    Path("new.csv").write_text("x1,size\n1,2\n")
+    assert onkel_call(monkeypatch, "predict", "m.onkel", "new.csv") == 1
+    needed = "the model needs 'x0', 'x1', the file has 'x1', 'size'"
+    assert f"new.csv has no column 'x0': {needed}; add the column, or rename the one that is meant" in capsys.readouterr().err
+    assert onkel_call(monkeypatch, "run", "new.csv", "--save", "m.onkel", "--resume") == 1
+    assert "the model needs 'x0', 'x1', 'price', the file has 'x1', 'size'" in capsys.readouterr().err
