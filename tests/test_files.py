@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onkel._types import Matrix, Vector
-from onkel.data import Stream, csv_file, read, smooth
+from onkel.data import Stream, csv_records, read, smooth
 from onkel.data import input as input_module
 from onkel.data.table import Origin, Table, recut
 from onkel.errors import FileError, InputError
@@ -165,7 +165,7 @@ def test_line_longer_than_a_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(input_module, "CHUNK", 64)
     path = written(tmp_path, GOOD.replace("5", "5." + "0" * 200))
     np.testing.assert_array_equal(joined(read(path, "y", block=1))[0], [[1, 2], [4, 5], [7, 8]])
-    monkeypatch.setattr(csv_file, "LONGEST_LINE", 100)
+    monkeypatch.setattr(csv_records, "LONGEST_LINE", 100)
     with pytest.raises(FileError, match=r"a line is longer than 100 characters; is it a csv file\?"):
         joined(read(path, "y"))
 

@@ -75,7 +75,10 @@ def csv_bytes(rng: random.Random) -> bytes:
     delimiter = rng.choice(",,,;\t|")
     writer = csv.DictWriter(text, columns, quoting=quoting, lineterminator=end, delimiter=delimiter, extrasaction="ignore")
     writer.writeheader()
-    writer.writerows(sound_rows(rng))
+    rows = sound_rows(rng)
+    if delimiter != "," and rng.random() < 0.3:  # decimal commas
+        rows = [{key: str(value).replace(".", ",") if key in "ny" else value for key, value in row.items()} for row in rows]
+    writer.writerows(rows)
     return text.getvalue().encode(rng.choice(["utf-8", "utf-8", "utf-8-sig"]))
 
 
@@ -132,8 +135,13 @@ def libsvm_cells(content: bytes, source: Source) -> dict[str, list[Any]]:
     return {name: [row.get(name, "0") for row in rows] for name in source.kinds}
 
 
-def as_number(cell: Any) -> float:
-    return math.nan if cell is None or (isinstance(cell, str) and cell.strip() in MISSING) else float(cell)
+def as_number(cell: Any, mark: str) -> float:
+    if cell is None or (isinstance(cell, str) and cell.strip() in MISSING):
+        return math.nan
+    if mark != ".":
+        assert "." not in cell
+        cell = cell.replace(mark, ".")
+    return float(cell)
 
 
 def as_text(cell: Any) -> str | None:
@@ -154,7 +162,7 @@ def compare(source: Source, cells: dict[str, list[Any]]) -> None:
     for name, kind in source.kinds.items():
         if kind is Kind.NUMBER:
             found = np.concatenate([table.numbers[:, table.names.index(name)] for table in tables])
-            expected = np.array([as_number(cell) for cell in cells[name]])
+            expected = np.array([as_number(cell, getattr(source, "mark", ".")) for cell in cells[name]])
             np.testing.assert_array_equal(found, expected, strict=True)
             assert np.signbit(found[~np.isnan(found)]).tolist() == np.signbit(expected[~np.isnan(found)]).tolist()
         elif kind is Kind.TEXT:

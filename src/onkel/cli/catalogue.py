@@ -83,6 +83,7 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
     """The columns of a file, by its first rows."""
     from onkel.data.columns import AllBut, declared
     from onkel.data.files import look
+    from onkel.data.looks import remarks
     from onkel.data.plan import planned, sampled
 
     columns, written = inputs.columns, inputs.format
@@ -109,15 +110,15 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
             seen = f"{np.nanmin(moments).astype('datetime64[s]')} … {np.nanmax(moments).astype('datetime64[s]')}"
             gaps = int(np.isnat(moments).sum())
         rows[name] = {"kind": source.kinds[name].value, "columns of X": str(column.width), "missing": str(gaps), "seen": seen}
-    remarks = [*source.notes(), *_trouble(source)]
+    noted = [*source.notes(), *remarks(sample, split(columns.text) or ()), *_trouble(source)]
     if as_json:
         about = {"file": source.name, "rows": source.rows, "sampled": len(sample)}
-        print(json.dumps({**about, "columns": rows, "notes": remarks}))
+        print(json.dumps({**about, "columns": rows, "notes": noted}))
         return
     page = console()
     page.print(f"{source.name}: {len(source.kinds)} columns; what its first {len(sample):,} rows show:")
     page.print(lines(rows, heading="column"))
-    for note in remarks:
+    for note in noted:
         page.print(f"note: {note}", style="yellow", markup=False)
 
 

@@ -19,11 +19,13 @@ from typing import Any, NamedTuple
 from onkel.data import libsvm_file
 from onkel.data.arrow_table import ArrowSource, open_arrow, open_frame, open_parquet
 from onkel.data.columns import AllBut, choose, declared, listed, repeated
-from onkel.data.csv_file import SEPARATORS, Header, open_csv
+from onkel.data.csv_file import SEPARATORS, open_csv
+from onkel.data.csv_records import Header
 from onkel.data.encoder import Encoder, Missing, policy
 from onkel.data.input import File, Growing, Input, check_file, reading, standard_input
 from onkel.data.jsonl_file import open_jsonl
 from onkel.data.libsvm_file import open_libsvm
+from onkel.data.looks import labels_remark, remarks
 from onkel.data.matrix import LABEL, Matrix, open_matrix
 from onkel.data.named import find
 from onkel.data.npz_file import open_npz
@@ -106,7 +108,8 @@ def read(
     _check_whole(source, policy(missing))
     sample = sampled(source)
     encoder = planned(sample, names, policy(missing))
-    return Stream(source, _target(source, label, labels, sample), encoder, int(block), sample)
+    seen = [*remarks(sample, text), *(labels_remark(sample, label) if label not in text else [])]
+    return Stream(source, _target(source, label, labels, sample), encoder, int(block), sample, tuple(seen))
 
 
 def read_again(
