@@ -302,7 +302,7 @@ def test_matrices_in_memory(form: str) -> None:
         assert labels.tobytes() == y.tobytes()
     assert stream.rows == 300
     np.testing.assert_array_equal(joined(read(X.toarray(), y, columns=["x3", "x0"]))[0], X.toarray()[:, [3, 0]])
-    with pytest.raises(InputError, match=r"y must hold one number for each of the 300 rows of X, got shape \(2,\)"):
+    with pytest.raises(InputError, match=r"y must hold one label for each of the 300 rows, got shape \(2,\)"):
         read(X, y[:2])
     with pytest.raises(InputError, match=r"X must be a matrix of numbers, got shape \(3,\)"):
         read(np.ones(3), y)

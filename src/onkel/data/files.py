@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from onkel.data import libsvm_file
 from onkel.data.arrow_table import ArrowSource, open_arrow, open_frame, open_parquet
+from onkel.data.beside import name_of
 from onkel.data.columns import AllBut, choose, declared, listed, repeated
 from onkel.data.csv_file import SEPARATORS, open_csv
 from onkel.data.csv_records import Header
@@ -26,7 +27,7 @@ from onkel.data.input import File, Growing, Input, check_file, reading, standard
 from onkel.data.jsonl_file import open_jsonl
 from onkel.data.libsvm_file import open_libsvm
 from onkel.data.looks import labels_remark, remarks
-from onkel.data.matrix import LABEL, Matrix, open_matrix
+from onkel.data.matrix import Matrix, open_matrix
 from onkel.data.named import find
 from onkel.data.npz_file import open_npz
 from onkel.data.plan import planned, sampled
@@ -71,7 +72,7 @@ def read(
 
     path     a file, or "-" for the standard input; a name (see `onkel data`); or a table in memory (of pandas, polars,
              pyarrow; an array, a scipy.sparse matrix); or a list of files, one read behind the other
-    target   the column that y comes from (npz and libsvm files know theirs); y itself for an array or a sparse matrix
+    target   the column that y comes from (npz and libsvm files know theirs); of what is in memory also y itself: numbers or labels
     columns  those that X is made from, in the order wanted; the others are not looked at. `without`: all but these
     missing  what becomes of a missing value: "refuse" it, fill in the "mean" so far, or "drop" the row
     text     columns that are texts though they look like numbers, such as postcodes; `dates`: columns of dates (ISO 8601)
@@ -89,6 +90,8 @@ def read(
     ([[50.0, 0.0, 1.0, 0.0, 0.0, 0.0], [50.0, 1.0, 0.0, 1.0, 0.0, 0.0], [70.0, 0.0, 1.0, 0.0, 0.0, 0.0]], [210.0, 350.0, 330.0])
     ['size', 'size is missing', 'town=Bonn', 'town=Ulm']
     """
+    target = str(target) if isinstance(target, Integral) else target  # a name, as tables of pandas may have them
+    columns, without, text, dates = (_named(given) for given in (columns, without, text, dates))
     _check(block, columns, follow, header)
     found = [_found(one, target, format) for one in (path if _is_several(path) else [path])]
     label = found[0].label
@@ -194,7 +197,7 @@ def open_source(
 ) -> Source:
     """What `path` names or is, as tables of the columns `wanted` (None: all). `y` goes with an array, `label` is that of an npz."""
     if hasattr(path, "__arrow_c_stream__"):
-        return open_frame(path, wanted, kinds)
+        return open_frame(path, y, wanted, kinds)
     if not isinstance(path, str | os.PathLike):
         return open_matrix(path, y, wanted, kinds)
     if path == STANDARD_INPUT:
@@ -243,15 +246,19 @@ def ending_of(path: Any, format: str | None) -> str:
 
 def _label(path: Any, target: Any, format: str | None) -> tuple[str | None, str]:
     """The name of the column that y comes from, as far as it is known, and the format of a file."""
-    in_memory = not isinstance(path, str | os.PathLike)
-    if in_memory and not hasattr(path, "__arrow_c_stream__"):
-        if not (hasattr(path, "shape") and hasattr(path, "dtype")):
-            raise InputError(f"path must name a file, or be a table, got {path!r:.200}")
-        return LABEL, ""
-    if target is not None and not isinstance(target, str):
-        raise InputError(f"target must be a name, got {target!r:.200}")
-    ending = "" if in_memory else ending_of(path, format)
-    return LABELS.get(ending) if target is None else target, ending
+    beside = target is not None and not isinstance(target, str)
+    if isinstance(path, str | os.PathLike):
+        if beside:
+            raise InputError(f"target must be the name of a column of {path}, got {type(target).__name__}; name it, as in 'price'")
+        ending = ending_of(path, format)
+        return LABELS.get(ending) if target is None else target, ending
+    if hasattr(path, "collect"):
+        raise InputError(f"a {type(path).__name__} has no rows yet; give table.collect()")
+    if hasattr(path, "__arrow_c_stream__"):
+        return name_of(target) if beside else target, ""
+    if not (hasattr(path, "shape") and hasattr(path, "dtype")):
+        raise InputError(f"path must name a file or be a table or an array, got a {type(path).__name__}; convert it: np.array(…)")
+    return name_of(target), ""
 
 
 def _target(source: Source, name: str, labels: tuple[Label, Label] | None, sample: Table) -> Target:
@@ -259,6 +266,10 @@ def _target(source: Source, name: str, labels: tuple[Label, Label] | None, sampl
         return Value(name)
     found = labels or two_labels(sample, name)
     return Classes(name) if found is None else Signs(name, *found)
+
+
+def _named(given: Any) -> Any:
+    return [str(one) if isinstance(one, Integral) else one for one in given] if isinstance(given, list | tuple) else given
 
 
 def _check_whole(source: Source, missing: Missing) -> None:
