@@ -87,11 +87,12 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
     from onkel.data.plan import planned, sampled
 
     columns, written = inputs.columns, inputs.format
-    kinds = declared(split(columns.text) or (), split(columns.dates) or ())
+    hashed = split(columns.hash) or ()
+    kinds = declared(split(columns.text) or (), split(columns.dates) or (), hashed)
     but = AllBut(split(columns.without) or ())
     source = look(inputs.path, split(columns.columns) or but, kinds, written.format, written.header)
     sample = sampled(source)
-    encoder = planned(sample, list(source.kinds), onkel.data.Missing.MEAN)
+    encoder = planned(sample, list(source.kinds), onkel.data.Missing.MEAN, hashed)
     rows = {}
     for column in encoder.columns:
         name = column.name
@@ -110,7 +111,7 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
             seen = f"{np.nanmin(moments).astype('datetime64[s]')} … {np.nanmax(moments).astype('datetime64[s]')}"
             gaps = int(np.isnat(moments).sum())
         rows[name] = {"kind": source.kinds[name].value, "columns of X": str(column.width), "missing": str(gaps), "seen": seen}
-    noted = [*source.notes(), *remarks(sample, split(columns.text) or ()), *_trouble(source)]
+    noted = [*source.notes(), *remarks(sample, (*(split(columns.text) or ()), *hashed)), *_trouble(source)]
     if as_json:
         about = {"file": source.name, "rows": source.rows, "sampled": len(sample)}
         print(json.dumps({**about, "columns": rows, "notes": noted}))

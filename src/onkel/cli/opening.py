@@ -32,6 +32,7 @@ def opened(inputs: Inputs, learners: Sequence[Any]) -> data.Stream:
         written.format,
         written.header,
         split(columns.without) or (),
+        split(columns.hash) or (),
     )
     return dataclasses.replace(stream, target=_decided(stream, inputs, learners))
 

@@ -133,10 +133,10 @@ def dates(cells: Sequence[str]) -> Dates:
     return np.array([date(cell) for cell in cells], dtype="datetime64[us]")
 
 
-def declared(text: Sequence[str], dates: Sequence[str]) -> dict[str, Kind]:
-    if both := set(text) & set(dates):
+def declared(text: Sequence[str], dates: Sequence[str], hashed: Sequence[str] = ()) -> dict[str, Kind]:
+    if both := {*text, *hashed} & set(dates):
         raise InputError(f"column {min(both)!r} cannot be both text and dates; declare it once")
-    return {**dict.fromkeys(text, Kind.TEXT), **dict.fromkeys(dates, Kind.DATE)}
+    return {**dict.fromkeys((*text, *hashed), Kind.TEXT), **dict.fromkeys(dates, Kind.DATE)}
 
 
 def check_declared(source: str, kinds: Mapping[str, Kind], known: Sequence[str]) -> None:

@@ -268,8 +268,8 @@ class Encoder:
 
     def notes(self, state: State) -> list[str]:
         """What a person should know of the rows so far, one sentence each."""
-        late = "came too late for a column of their own and share one; give it more room, or hash it"
-        shared = [f"{rows:,} values of {name!r} {late}" for name, rows in state.shared.items() if rows]
+        late = "came too late for a column of their own and share one; hash them all:"
+        shared = [f"{rows:,} values of {name!r} {late} --hash {name}" for name, rows in state.shared.items() if rows]
         filled = [counted(rows, "missing value", f" of {name!r}") + " filled in" for name, rows in state.filled.items()]
         dropped = [counted(state.dropped, "row") + " dropped, for a value was missing"] if state.dropped else []
         return shared + filled + dropped

@@ -67,6 +67,7 @@ def read(
     format: str | None = None,
     header: Header = True,
     without: Sequence[str] = (),
+    hashed: Sequence[str] = (),
 ) -> Stream:
     """Open a file as a stream of blocks of `block` rows (the last may be shorter).
 
@@ -75,7 +76,8 @@ def read(
     target   the column that y comes from (npz and libsvm files know theirs); of what is in memory also y itself: numbers or labels
     columns  those that X is made from, in the order wanted; the others are not looked at. `without`: all but these
     missing  what becomes of a missing value: "refuse" it, fill in the "mean" so far, or "drop" the row
-    text     columns that are texts though they look like numbers, such as postcodes; `dates`: columns of dates (ISO 8601)
+    text     columns that are texts though they look like numbers, such as postcodes; `dates`: columns of dates (ISO 8601);
+             `hashed`: texts of which no value gets a column of its own, however few there are in the first rows
     labels   two classes, low and high, which y gives as -1 and 1; found by itself where the target has two texts. With more texts
              y is 0, 1, 2 …, the place of the row's own in `stream.state.labels`, which grows as new ones come
     follow   go on as the file grows, until it has been still for so many seconds (math.inf: for ever)
@@ -91,7 +93,7 @@ def read(
     ['size', 'size is missing', 'town=Bonn', 'town=Ulm']
     """
     target = str(target) if isinstance(target, Integral) else target  # a name, as tables of pandas may have them
-    columns, without, text, dates = (_named(given) for given in (columns, without, text, dates))
+    columns, without, text, dates, hashed = (_named(given) for given in (columns, without, text, dates, hashed))
     _check(block, columns, follow, header)
     found = [_found(one, target, format) for one in (path if _is_several(path) else [path])]
     label = found[0].label
@@ -100,7 +102,7 @@ def read(
     wanted: Sequence[str] | None = AllBut(without) if without else None
     if columns is not None and label is not None:
         wanted = (*(name for name in columns if name not in without), label)
-    source = _opened(found, wanted, declared(text, dates), label, follow, header)
+    source = _opened(found, wanted, declared(text, dates, hashed), label, follow, header)
     known = list(source.kinds)
     if label is None:
         raise InputError(f"{source.name}: choose the target, one of: {listed(known)}")
@@ -110,8 +112,8 @@ def read(
         raise InputError(f"{source.name}: there are no feature columns, only {known[0]!r}; give at least one")
     _check_whole(source, policy(missing))
     sample = sampled(source)
-    encoder = planned(sample, names, policy(missing))
-    seen = [*remarks(sample, text), *(labels_remark(sample, label) if label not in text else [])]
+    encoder = planned(sample, names, policy(missing), hashed)
+    seen = [*remarks(sample, (*text, *hashed)), *(labels_remark(sample, label) if label not in text else [])]
     return Stream(source, _target(source, label, labels, sample), encoder, int(block), sample, tuple(seen))
 
 
