@@ -24,7 +24,7 @@ from onkel.data.csv_file import SEPARATORS, open_csv
 from onkel.data.csv_records import Header
 from onkel.data.encoder import Encoder, Missing, policy
 from onkel.data.input import File, Growing, Input, check_file, reading, standard_input
-from onkel.data.jsonl_file import open_jsonl
+from onkel.data.jsonl_file import JsonLines, open_jsonl
 from onkel.data.libsvm_file import open_libsvm
 from onkel.data.looks import labels_remark, remarks
 from onkel.data.matrix import Matrix, open_matrix
@@ -68,6 +68,7 @@ def read(
     header: Header = True,
     without: Sequence[str] = (),
     hashed: Sequence[str] = (),
+    spare: int = 0,
 ) -> Stream:
     """Open a file as a stream of blocks of `block` rows (the last may be shorter).
 
@@ -80,6 +81,7 @@ def read(
              `hashed`: texts of which no value gets a column of its own, however few there are in the first rows
     labels   two classes, low and high, which y gives as -1 and 1; found by itself where the target has two texts. With more texts
              y is 0, 1, 2 …, the place of the row's own in `stream.state.labels`, which grows as new ones come
+    spare    columns of X kept free for keys of JSON lines that first appear behind the first 1,000 rows; numbers, 0 where absent
     follow   go on as the file grows, until it has been still for so many seconds (math.inf: for ever)
     format   what the end of the name would say, such as "csv"
     header   of a csv file: False if it has none (the columns are then c0, c1, c2 …), or a list of names if it has none
@@ -112,7 +114,9 @@ def read(
         raise InputError(f"{source.name}: there are no feature columns, only {known[0]!r}; give at least one")
     _check_whole(source, policy(missing))
     sample = sampled(source)
-    encoder = planned(sample, names, policy(missing), hashed)
+    passed = sorted({*_known(source), *without}.difference(names)) if spare else ()
+    encoder = planned(sample, names, policy(missing), hashed, spare, passed)
+    source = _with_room(source, encoder)
     seen = [*remarks(sample, (*text, *hashed)), *(labels_remark(sample, label) if label not in text else [])]
     return Stream(source, _target(source, label, labels, sample), encoder, int(block), sample, tuple(seen))
 
@@ -134,9 +138,26 @@ def read_again(
     if target is not None:
         names.append(target.name)
         kinds[target.name] = Kind.TEXT if is_text(target) else Kind.NUMBER
-    source = _opened(found, names, kinds, label, follow, header)
+    source = _with_room(_opened(found, names, kinds, label, follow, header), encoder)
     _check_whole(source, encoder.missing)
     return Stream(source, target or Unlabelled(), encoder, block, sampled(source))
+
+
+def _known(source: Source) -> set[str]:
+    """Its columns, wanted or not."""
+    if isinstance(source, Several):
+        return set().union(*map(_known, source.parts))
+    return set(source.known if isinstance(source, JsonLines) else source.kinds)
+
+
+def _with_room(source: Source, encoder: Encoder) -> Source:
+    """Let keys through that are new to the encoder, if it has spare columns for them."""
+    if encoder.spare and isinstance(source, Several):
+        return dataclasses.replace(source, parts=tuple(_with_room(part, encoder) for part in source.parts))
+    if encoder.spare and isinstance(source, JsonLines):
+        known = frozenset((*(column.name for column in encoder.columns), *encoder.passed))
+        return dataclasses.replace(source, known=known, room=True, unused={})
+    return source
 
 
 def look(path: str, columns: Sequence[str] | None, kinds: Mapping[str, Kind], format: str | None, header: Header) -> Source:

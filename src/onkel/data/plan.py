@@ -39,11 +39,13 @@ def sampled(source: Source) -> Table:
     return joined([table for table in tables if len(table)])[:SAMPLE_ROWS]
 
 
-def planned(sample: Table, names: Sequence[str], missing: Missing, hashed: Collection[str] = ()) -> Encoder:
+def planned(
+    sample: Table, names: Sequence[str], missing: Missing, hashed: Collection[str] = (), spare: int = 0, passed: Sequence[str] = ()
+) -> Encoder:
     """Columns that are to be `hashed` are texts."""
     gaps = dict(zip(sample.names, np.asarray(np.isnan(sample.numbers).any(axis=0)).tolist(), strict=True))
     indicate = missing is Missing.MEAN
-    return Encoder(tuple(_planned(sample, name, gaps, indicate, name in hashed) for name in names), missing)
+    return Encoder(tuple(_planned(sample, name, gaps, indicate, name in hashed) for name in names), missing, spare, tuple(passed))
 
 
 def _planned(sample: Table, name: str, gaps_of: Mapping[str, bool], indicate: bool, hashed: bool) -> Column:
