@@ -34,7 +34,7 @@ SPICE = [
     b'"', b'""', b",", b";", b"\t", b"|", b"\r", b"\n", b"\r\n", b"\0", b"\xff", b"\xc3", "é".encode(), b" ", b"_", b"'", b"\\",
     b"1e999", b"-inf", b"nan", b"NA", b"NaN", b"null", b"0x1f", b"1_000", "٣".encode(), b"+5", b".", b"-", b"e", b"1e-400",
     b"99999999999999999999999", b"2026-02-30", b"2026-11-16 10:00", b"true", b"{", b"}", b"[", b"]", b":", b'{"a":', b"#",
-    b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\x1a", b"1:2", b"\\ud800",
+    b": NaN,", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\x1a", b"1:2", b"\\ud800",
 ]  # fmt: skip
 WORDS = ["red", "green", "x,y", 'say "hi"', "Köln", "", "two\nlines", "NA", "a;b", "7 or 8"]
 
@@ -145,11 +145,11 @@ def as_number(cell: Any, mark: str) -> float:
 
 
 def as_text(cell: Any) -> str | None:
-    return None if cell is None or not str(cell).strip() else cell
+    return None if cell is None or cell != cell or not str(cell).strip() else cell  # NaN is missing
 
 
 def as_date(cell: Any) -> np.datetime64:
-    if cell is None or cell.strip() in MISSING:
+    if cell is None or cell != cell or cell.strip() in MISSING:
         return np.datetime64("NaT", "us")
     moment = datetime.fromisoformat(cell.strip())
     return np.datetime64(moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment, "us")

@@ -78,6 +78,28 @@ def test_texts_that_look_like_numbers_or_dates(tmp_path: Path) -> None:
         list(read(tmp_path / "t.csv", "y", dates=["d"]))
 
 
+def test_dates_where_nothing_stood_at_first(tmp_path: Path) -> None:
+    remedy = r"'2024-01-01' is not a number; .*declare the column as dates \(dates=\['d'\], or --dates d\), or .*--text d"
+    with pytest.raises(InputError, match=r"line 1002, column 'd': " + remedy):
+        list(stream(tmp_path, "d,y\n" + ",1\n" * 1000 + "2024-01-01,2\n", "y", missing="mean"))
+    lines = '{"d": null, "y": 1}\n' * 1000 + '{"d": "2024-01-01", "y": 2}\n'
+    with pytest.raises(InputError, match=r"line 1001, key 'd': " + remedy):
+        list(stream(tmp_path, lines, "y", name="t.jsonl", missing="mean"))
+    assert len(next(iter(read(tmp_path / "t.jsonl", "y", missing="mean", dates=["d"])))[1]) == 1001
+
+
+def test_nan_in_json_lines_is_missing(tmp_path: Path) -> None:
+    lines = '{"a": NaN, "t": NaN, "y": 1}\n{"a": 3, "t": "u", "y": 2}\n'
+    ((X, _),) = stream(tmp_path, lines, "y", name="t.jsonl", missing="mean")
+    np.testing.assert_array_equal(X, [[0, 1, 0, 0, 0, 0, 1], [3, 0, 1, 0, 0, 0, 0]])
+    with pytest.raises(InputError, match=r"line 1, column 'a': the value is missing; fill it"):
+        list(stream(tmp_path, lines, "y", name="t.jsonl"))
+    with pytest.raises(
+        InputError, match=r"line 2: it is not JSON \(-Infinity is not a number of JSON\); correct it or drop the line"
+    ):
+        list(stream(tmp_path, lines.replace("3", "-Infinity"), "y", name="t.jsonl", missing="mean"))
+
+
 def test_a_target_of_as_many_labels_as_rows(tmp_path: Path) -> None:
     note = "the target 'k' was taken as labels, 40 different ones in the first 40 rows, for '0 EUR' is not a number; "
     rows = "".join(f"{k},{k} EUR\n" for k in range(40))

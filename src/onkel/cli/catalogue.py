@@ -99,7 +99,9 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
         if name in sample.names:
             values = sample.numbers[:, sample.names.index(name)]
             there = values[~np.isnan(values)]
-            seen = f"{there.min():g} … {there.max():g}" if there.size else ""
+            seen = (
+                f"{there.min():g} … {there.max():g}" if there.size else "nothing yet; if they will be no numbers: --text or --dates"
+            )
             gaps = int(np.isnan(values).sum())
         elif name in sample.texts:
             codes = sample.texts[name].codes

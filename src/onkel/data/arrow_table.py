@@ -17,6 +17,7 @@ import numpy as np
 from onkel._types import Vector
 from onkel.data.beside import labels_of, name_of
 from onkel.data.columns import check_declared, choose, dates, shown
+from onkel.data.looks import remedy
 from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Table, Texts, texts
 from onkel.errors import FileError, InputError
 
@@ -66,7 +67,8 @@ class ArrowSource:
         wrong = np.flatnonzero(np.isnat(found) & (cells.codes >= 0))
         if wrong.size:
             cell = cells.values[cells.codes[wrong[0]]]
-            raise InputError(f"{self._place(done + int(wrong[0]))}, column {name!r}: {shown(cell)} is not a date; correct it")
+            place = f"{self._place(done + int(wrong[0]))}, column {name!r}"
+            raise InputError(f"{place}: {shown(cell)} is not a date; {remedy(name, Kind.DATE, cell)}")
         return np.asarray(found)
 
 

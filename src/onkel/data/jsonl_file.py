@@ -1,8 +1,8 @@
 """Tables from JSON lines: one object a line, its keys the columns.
 
-The keys of the first rows are the columns; a key that is absent or null is missing. One that first appears later is not used, which
-is noted; with `room` for such keys their numbers are the `late` columns of a table. Numbers, true and false are numbers; strings
-are texts, or dates where any of them is one. Nothing may be nested.
+The keys of the first rows are the columns; a key that is absent, null or NaN is missing. One that first appears later is not used,
+which is noted; with `room` for such keys their numbers are the `late` columns of a table. Numbers, true and false are numbers;
+strings are texts, or dates where any of them is one. Nothing may be nested.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onkel._types import Vector
-from onkel.data.columns import DECLARE, SAMPLE_ROWS, check_declared, choose, date, dates, is_date, shown
+from onkel.data.columns import SAMPLE_ROWS, check_declared, choose, date, dates, is_date, shown
 from onkel.data.input import Input, reading, whole_lines
+from onkel.data.looks import remedy
 from onkel.data.table import ROWS_AT_ONCE, Kind, Origin, Table, texts
 from onkel.errors import FileError, InputError
 
@@ -91,8 +92,8 @@ class JsonLines:
                     raise InputError(
                         f"{place}: {shown(str(value))} is nested; leave the column out (--without {key}), or write it flat"
                     )
-                remedy = f"correct it, leave the column out (--without {key}), or {DECLARE[Kind.TEXT].format(name=key)}"
-                raise InputError(f"{place}: {shown(str(value))} is not {_wanted(value, kind)}; {remedy}")
+                way = remedy(key, kind, str(value))
+                raise InputError(f"{place}: {shown(str(value))} is not {_wanted(value, kind)}; {way}")
 
     def _table(self, rows: Sequence[_Row]) -> Table:
         names = tuple(key for key, kind in self.kinds.items() if kind is Kind.NUMBER)
@@ -143,7 +144,7 @@ def _rows(name: str, first: int, lines: list[bytes]) -> Iterator[_Row]:
 
 def _parsed(place: str, line: bytes) -> dict[str, Any]:
     try:
-        values = json.loads(line.decode(), object_pairs_hook=_object, parse_constant=_refuse)
+        values = json.loads(line.decode(), object_pairs_hook=_object, parse_constant=_constant)
     except UnicodeDecodeError:
         raise FileError(f"{place}: it is not UTF-8 text; save the file as UTF-8") from None
     except RecursionError:
@@ -162,8 +163,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a number of JSON")
+def _constant(name: str) -> None:
+    """What Python writes though JSON has no word for it: NaN is missing."""
+    if name != "NaN":
+        raise ValueError(f"{name} is not a number of JSON")
 
 
 def _kind(values: Sequence[Any]) -> Kind:
