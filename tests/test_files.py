@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onkel._types import Matrix, Vector
-from onkel.data import Stream, csv_file, read, smooth
+from onkel.data import Stream, csv_records, read, smooth
 from onkel.data import input as input_module
 from onkel.data.table import Origin, Table, recut
 from onkel.errors import FileError, InputError
@@ -165,7 +165,7 @@ def test_line_longer_than_a_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(input_module, "CHUNK", 64)
     path = written(tmp_path, GOOD.replace("5", "5." + "0" * 200))
     np.testing.assert_array_equal(joined(read(path, "y", block=1))[0], [[1, 2], [4, 5], [7, 8]])
-    monkeypatch.setattr(csv_file, "LONGEST_LINE", 100)
+    monkeypatch.setattr(csv_records, "LONGEST_LINE", 100)
     with pytest.raises(FileError, match=r"a line is longer than 100 characters; is it a csv file\?"):
         joined(read(path, "y"))
 
@@ -254,10 +254,11 @@ def test_bad_cell_deep_in_a_file(tmp_path: Path, block: int, bad: int) -> None:
         ({"target": "prise"}, r"has no column 'prise'; did you mean 'price'\? choose one of: 'first', 'second', 'price'"),
         ({"target": "zzz"}, r"has no column 'zzz'; choose one of: 'first', 'second', 'price'"),
         ({"target": ""}, r"has no column ''; choose one of"),
-        ({"target": 2}, r"target must be a name, got 2"),
+        ({"target": 2}, r"has no column '2'; choose one of"),
+        ({"target": [1, 2, 3]}, r"target must be the name of a column of .*, got list; name it, as in 'price'"),
         ({"columns": ["frist"]}, r"has no column 'frist'; did you mean 'first'\?"),
         ({"columns": "first"}, r"columns must be a list of names, got 'first'"),
-        ({"columns": [0]}, r"columns must be a list of names, got \[0\]"),
+        ({"columns": [0.5]}, r"columns must be a list of names, got \[0.5\]"),
         ({"columns": []}, r"there are no feature columns, only '.+'; give at least one"),
         ({"columns": ["first", "price"]}, r"columns must name each feature once and not the target"),
         ({"columns": ["first", "first"]}, r"columns must name each feature once and not the target"),
@@ -265,7 +266,7 @@ def test_bad_cell_deep_in_a_file(tmp_path: Path, block: int, bad: int) -> None:
         ({"block": 1.5}, r"block must be a whole number of rows, at least 1, got 1\.5"),
         ({"block": True}, r"block must be a whole number of rows"),
         ({"block": 10**9}, r"a block of 1000000000 rows and 3 columns takes 24\.0 GB; choose block=44739242 or less"),
-        ({"path": 3}, r"path must name a file, or be a table, got 3"),
+        ({"path": 3}, r"path must name a file or be a table or an array, got a int; convert it"),
     ],
 )
 def test_bad_arguments(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:
@@ -400,13 +401,13 @@ CSR = scipy.sparse.csr_matrix(X32)
     [
         (FileError, {"Z": X32, "y": Y3}, r"t\.npz has neither X nor data, indices, indptr, shape; it holds: 'Z', 'y'"),
         (InputError, {"X": X32, "yy": Y3}, r"has no array of labels 'y'; did you mean 'yy'\? choose one of: 'yy'"),
-        (InputError, {"X": X32}, r"has no array of labels 'y'; choose one of: \(none\)"),
+        (InputError, {"X": X32}, r"has no labels; save it with them, as in np.savez\('.*', X=X, y=y\)"),
         (InputError, {"X": Y3, "y": Y3}, r"X must have two dimensions, \(rows, features\), got shape \(3,\)"),
-        (InputError, {"X": X32, "y": Y3[:2]}, r"y must hold one number for each of the 3 rows of X, got shape \(2,\)"),
-        (InputError, {"X": X32, "y": X32}, r"y must hold one number for each of the 3 rows of X, got shape \(3, 2\)"),
+        (InputError, {"X": X32, "y": Y3[:2]}, r"y must hold one label for each of the 3 rows of X, got shape \(2,\)"),
+        (InputError, {"X": X32, "y": X32}, r"y must hold one label for each of the 3 rows of X, got shape \(3, 2\)"),
         (FileError, {"X": X32[:0], "y": Y3[:0]}, r"has no rows; write the data again"),
         (InputError, {"X": X32[:, :0], "y": Y3}, r"there are no feature columns, only '.+'; give at least one"),
-        (InputError, {"X": X32, "y": np.array(["a", "b", "c"])}, r"array y holds <U1, not numbers; convert it before saving"),
+        (InputError, {"X": X32, "y": Y3 + 1j}, r"array y holds complex128, not numbers or texts; convert it before saving"),
         (InputError, {"X": X32 + 1j, "y": Y3}, r"array X holds complex128, not numbers; convert it before saving"),
         (InputError, {"X": X32, "y": Y3, "feature_names": np.array(["a"])}, r"feature_names must have shape \(2,\), .* got \(1,\)"),
         (InputError, {"X": X32, "y": Y3, "feature_names": np.array(["a", "a"])}, r"two columns are named 'a'; rename one"),

@@ -184,11 +184,11 @@ def test_files_cut_short_or_altered(tmp_path: Path, form: str) -> None:
     ("line", "message"),
     [
         ('{"a": 1, "y": 2', r"line 3: it is not JSON \(Expecting ',' delimiter.*\); correct it or drop the line"),
-        ('{"a": NaN, "y": 2}', r"line 3: it is not JSON \(NaN is not a number of JSON\)"),
+        ('{"a": Infinity, "y": 2}', r"line 3: it is not JSON \(Infinity is not a number of JSON\)"),
         ('{"a": 1, "a": 2, "y": 2}', r"line 3: it is not JSON \(a key stands twice\)"),
         ("[1, 2]", r"line 3: '\[1, 2\]' is not an object; write it like"),
         ('{"a": [1], "y": 2}', r"line 3, key 'a': '\[1\]' is nested; leave the column out \(--without a\), or write it flat"),
-        ('{"a": "5", "y": 2}', r"line 3, key 'a': '5' is not a number; correct it, .* or declare the column as text"),
+        ('{"a": "5", "y": 2}', r"line 3, key 'a': '5' is not a number; correct it .* or declare the column as text"),
         ('{"a": 1e999, "y": 2}', r"line 3, key 'a': 'inf' is not finite"),
         ('{"a": 1' + "0" * 400 + ', "y": 2}', r"line 3, key 'a': '10+…' is not finite"),
         ('{"a": 1' + "0" * 5000 + ', "y": 2}', r"line 3: it is not JSON \(Exceeds the limit"),
@@ -218,7 +218,7 @@ def test_keys_appear_vanish_and_move(tmp_path: Path, monkeypatch: pytest.MonkeyP
     np.testing.assert_array_equal(X[1000:], [[1000, 999.0], [1001, 7]])
     np.testing.assert_array_equal(y, -np.arange(1002))
     assert stream.notes() == [
-        "the key 'c', which first appears on line 1001, is not used",
+        "the key 'c', which first appears on line 1001, is not used; keep columns free for such keys: --spare 1",
         "1 missing value of 'b' was filled in",
     ]
     monkeypatch.setattr(jsonl_file, "ROWS_AT_ONCE", 6)  # divides 1002: no empty table may end a block early
@@ -302,7 +302,7 @@ def test_matrices_in_memory(form: str) -> None:
         assert labels.tobytes() == y.tobytes()
     assert stream.rows == 300
     np.testing.assert_array_equal(joined(read(X.toarray(), y, columns=["x3", "x0"]))[0], X.toarray()[:, [3, 0]])
-    with pytest.raises(InputError, match=r"y must hold one number for each of the 300 rows of X, got shape \(2,\)"):
+    with pytest.raises(InputError, match=r"y must hold one label for each of the 300 rows, got shape \(2,\)"):
         read(X, y[:2])
     with pytest.raises(InputError, match=r"X must be a matrix of numbers, got shape \(3,\)"):
         read(np.ones(3), y)

@@ -34,7 +34,7 @@ SPICE = [
     b'"', b'""', b",", b";", b"\t", b"|", b"\r", b"\n", b"\r\n", b"\0", b"\xff", b"\xc3", "é".encode(), b" ", b"_", b"'", b"\\",
     b"1e999", b"-inf", b"nan", b"NA", b"NaN", b"null", b"0x1f", b"1_000", "٣".encode(), b"+5", b".", b"-", b"e", b"1e-400",
     b"99999999999999999999999", b"2026-02-30", b"2026-11-16 10:00", b"true", b"{", b"}", b"[", b"]", b":", b'{"a":', b"#",
-    b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\x1a", b"1:2", b"\\ud800",
+    b": NaN,", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\x1a", b"1:2", b"\\ud800",
 ]  # fmt: skip
 WORDS = ["red", "green", "x,y", 'say "hi"', "Köln", "", "two\nlines", "NA", "a;b", "7 or 8"]
 
@@ -75,7 +75,10 @@ def csv_bytes(rng: random.Random) -> bytes:
     delimiter = rng.choice(",,,;\t|")
     writer = csv.DictWriter(text, columns, quoting=quoting, lineterminator=end, delimiter=delimiter, extrasaction="ignore")
     writer.writeheader()
-    writer.writerows(sound_rows(rng))
+    rows = sound_rows(rng)
+    if delimiter != "," and rng.random() < 0.3:  # decimal commas
+        rows = [{key: str(value).replace(".", ",") if key in "ny" else value for key, value in row.items()} for row in rows]
+    writer.writerows(rows)
     return text.getvalue().encode(rng.choice(["utf-8", "utf-8", "utf-8-sig"]))
 
 
@@ -132,16 +135,21 @@ def libsvm_cells(content: bytes, source: Source) -> dict[str, list[Any]]:
     return {name: [row.get(name, "0") for row in rows] for name in source.kinds}
 
 
-def as_number(cell: Any) -> float:
-    return math.nan if cell is None or (isinstance(cell, str) and cell.strip() in MISSING) else float(cell)
+def as_number(cell: Any, mark: str) -> float:
+    if cell is None or (isinstance(cell, str) and cell.strip() in MISSING):
+        return math.nan
+    if mark != ".":
+        assert "." not in cell
+        cell = cell.replace(mark, ".")
+    return float(cell)
 
 
 def as_text(cell: Any) -> str | None:
-    return None if cell is None or not str(cell).strip() else cell
+    return None if cell is None or cell != cell or not str(cell).strip() else cell  # NaN is missing
 
 
 def as_date(cell: Any) -> np.datetime64:
-    if cell is None or cell.strip() in MISSING:
+    if cell is None or cell != cell or cell.strip() in MISSING:
         return np.datetime64("NaT", "us")
     moment = datetime.fromisoformat(cell.strip())
     return np.datetime64(moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment, "us")
@@ -154,7 +162,7 @@ def compare(source: Source, cells: dict[str, list[Any]]) -> None:
     for name, kind in source.kinds.items():
         if kind is Kind.NUMBER:
             found = np.concatenate([table.numbers[:, table.names.index(name)] for table in tables])
-            expected = np.array([as_number(cell) for cell in cells[name]])
+            expected = np.array([as_number(cell, getattr(source, "mark", ".")) for cell in cells[name]])
             np.testing.assert_array_equal(found, expected, strict=True)
             assert np.signbit(found[~np.isnan(found)]).tolist() == np.signbit(expected[~np.isnan(found)]).tolist()
         elif kind is Kind.TEXT:

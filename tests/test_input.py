@@ -187,3 +187,20 @@ def test_tabs_alone_separate_a_tsv(tmp_path: Path) -> None:
 def test_an_empty_table_flushes_what_waits() -> None:
     full = Table(("a",), np.zeros((5, 1)), {}, {}, (Origin(5, 0, str),))
     assert [len(part) for part in recut([full, full, full[:0], full], 4)] == [4, 4, 2, 0, 4, 1]
+
+
+def test_a_file_that_is_replaced_while_it_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(input_module, "SECONDS_BETWEEN_LOOKS", 0.001)
+    path, old = tmp_path / "t.csv", tmp_path / "t.csv.1"
+    path.write_text(TEXT)
+    chunks = Growing(path, math.inf).chunks()
+    assert [next(chunks), next(chunks)] == [TEXT.encode(), b""]
+    path.rename(old)
+    with old.open("a") as file:
+        file.write("1,2,3\n")
+    assert [next(chunks), next(chunks)] == [b"1,2,3\n", b""]  # it has no name now, but is still written to
+    path.write_text(TEXT)
+    with pytest.raises(
+        FileError, match=r"t\.csv was renamed while it was followed, and a new file has its name; name both, the old"
+    ):
+        next(chunks)

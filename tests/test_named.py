@@ -66,8 +66,12 @@ def test_what_comes_with_scikit_learn(name: str) -> None:
     stream = read(name, block=10_000)
     X, y = next(iter(stream))
     assert X.tobytes() == np.ascontiguousarray(theirs.data).tobytes()
-    np.testing.assert_array_equal(y, theirs.target)
+    labels = stream.state.labels
+    expected = theirs.target if not labels else [labels.index(str(theirs.target_names[code])) for code in theirs.target]
+    np.testing.assert_array_equal(y, expected)
     assert stream.names == tuple(theirs.feature_names)
+    assert named.find(name).rows == len(y)
+    assert len(labels) == (len(theirs.target_names) if name in ("digits", "iris", "wine") else 0)
 
 
 @pytest.mark.parametrize("name", named.GENERATED)
@@ -86,6 +90,9 @@ def test_what_comes_with_river() -> None:
     np.testing.assert_array_equal(y, [label for _, label in rows])
     np.testing.assert_array_equal(X, [[x[name] for name in stream.names] for x, _ in rows])
     assert read("Bananas").rows == 5300
+    segments = read("ImageSegments", block=5000)
+    list(segments)
+    assert sorted(segments.state.labels) == sorted({label for _, label in datasets.ImageSegments()})
     assert named.find("Higgs").remark == "to be downloaded"
 
 

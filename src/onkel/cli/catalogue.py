@@ -84,21 +84,25 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
     """The columns of a file, by its first rows."""
     from onkel.data.columns import AllBut, declared
     from onkel.data.files import look
+    from onkel.data.looks import remarks
     from onkel.data.plan import planned, sampled
 
     columns, written = inputs.columns, inputs.format
-    kinds = declared(split(columns.text) or (), split(columns.dates) or ())
+    hashed = split(columns.hash) or ()
+    kinds = declared(split(columns.text) or (), split(columns.dates) or (), hashed)
     but = AllBut(split(columns.without) or ())
     source = look(inputs.path, split(columns.columns) or but, kinds, written.format, written.header)
     sample = sampled(source)
-    encoder = planned(sample, list(source.kinds), onkel.data.Missing.MEAN)
+    encoder = planned(sample, list(source.kinds), onkel.data.Missing.MEAN, hashed)
     rows = {}
     for column in encoder.columns:
         name = column.name
         if name in sample.names:
             values = sample.numbers[:, sample.names.index(name)]
             there = values[~np.isnan(values)]
-            seen = f"{there.min():g} … {there.max():g}" if there.size else ""
+            seen = (
+                f"{there.min():g} … {there.max():g}" if there.size else "nothing yet; if they will be no numbers: --text or --dates"
+            )
             gaps = int(np.isnan(values).sum())
         elif name in sample.texts:
             codes = sample.texts[name].codes
@@ -110,15 +114,15 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
             seen = f"{np.nanmin(moments).astype('datetime64[s]')} … {np.nanmax(moments).astype('datetime64[s]')}"
             gaps = int(np.isnat(moments).sum())
         rows[name] = {"kind": source.kinds[name].value, "columns of X": str(column.width), "missing": str(gaps), "seen": seen}
-    remarks = [*source.notes(), *_trouble(source)]
+    noted = [*source.notes(), *remarks(sample, (*(split(columns.text) or ()), *hashed)), *_trouble(source)]
     if as_json:
         about = {"file": source.name, "rows": source.rows, "sampled": len(sample)}
-        print(json.dumps({**about, "columns": rows, "notes": remarks}))
+        print(json.dumps({**about, "columns": rows, "notes": noted}))
         return
     page = Page()
     page.say(f"{source.name}: {len(source.kinds)} columns; what its first {len(sample):,} rows show:")
     page.show(lines(rows, heading="column"))
-    for note in remarks:
+    for note in noted:
         page.say(f"note: {note}", style="yellow")
 
 

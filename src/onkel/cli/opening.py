@@ -33,6 +33,8 @@ def opened(inputs: Inputs, learners: Sequence[Any]) -> data.Stream:
         written.format,
         written.header,
         split(columns.without) or (),
+        split(columns.hash) or (),
+        columns.spare,
     )
     return dataclasses.replace(stream, target=_decided(stream, inputs, learners))
 

@@ -53,12 +53,18 @@ class Columns:
         Columns that are texts though they look like numbers, separated by commas.
     dates
         Columns of dates (2026-11-16 14:05:00), separated by commas; those that look like dates are found.
+    hash
+        Texts that go into 64 columns by a hash, separated by commas: for values of which most come later.
+    spare
+        Columns kept free for keys of JSON lines that first appear after 1,000 rows; they must be numbers.
     """
 
     columns: str | None = None
     without: str | None = None
     text: str | None = None
     dates: str | None = None
+    hash: str | None = None
+    spare: int = 0
 
 
 @Parameter(name="*")

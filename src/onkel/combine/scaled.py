@@ -256,13 +256,13 @@ class Scaled:
         return scores
 
     def _learn_scaled(self, state: State, block: Block) -> Matrix:
-        Z, *after = self._standardised(state, block.X, block.there, block.weight)
+        Z, mean, spread, seen = self._standardised(state, block.X, block.there, block.weight)
         divisor = _divisor(state)
         u = (block.y - state.centre) / divisor
         if not (np.abs(u) <= LARGEST_NUMBER).all():
             raise InputError(f"y is beyond {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
         scores = self.learner.learn(state.inner, Z, u if state.outputs > 1 else u[:, 0], block.weight)
-        state.mean, state.spread, state.seen = after
+        state.mean, state.spread, state.seen = mean, spread, seen
         state.rows += int(np.count_nonzero(block.weight))
         return np.asarray(state.centre + divisor * scores.reshape(u.shape))
 

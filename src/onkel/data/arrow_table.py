@@ -5,6 +5,7 @@ The schema tells the kinds. Whole numbers beyond 2⁵³ are rounded, as everywhe
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Vector
+from onkel.data.beside import labels_of, name_of
 from onkel.data.columns import check_declared, choose, dates, shown
+from onkel.data.looks import remedy
 from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Table, Texts, texts
 from onkel.errors import FileError, InputError
 
@@ -25,13 +28,14 @@ class ArrowSource:
     kinds: Mapping[str, Kind]
     rows: int | None
     batches: Callable[[list[str]], Iterator[Any]]  # of the columns named
+    in_memory: bool = False
 
     def notes(self) -> list[str]:
         return []
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         done = 0
-        with _opened(self.name):
+        with (_converted if self.in_memory else _opened)(self.name):
             for batch in self.batches(list(self.kinds)):
                 yield self._table(batch, done)
                 done += batch.num_rows
@@ -63,7 +67,8 @@ class ArrowSource:
         wrong = np.flatnonzero(np.isnat(found) & (cells.codes >= 0))
         if wrong.size:
             cell = cells.values[cells.codes[wrong[0]]]
-            raise InputError(f"{self._place(done + int(wrong[0]))}, column {name!r}: {shown(cell)} is not a date; correct it")
+            place = f"{self._place(done + int(wrong[0]))}, column {name!r}"
+            raise InputError(f"{place}: {shown(cell)} is not a date; {remedy(name, Kind.DATE, cell)}")
         return np.asarray(found)
 
 
@@ -103,19 +108,54 @@ def open_arrow(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kin
     return _source(str(path), schema, None, batches, wanted, kinds)
 
 
-def open_frame(frame: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> ArrowSource:
-    """A table in memory that hands itself over by `__arrow_c_stream__`."""
+def open_frame(frame: Any, y: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> ArrowSource:
+    """A table in memory that hands itself over by `__arrow_c_stream__`, perhaps with labels beside it."""
     import pyarrow
 
     name = f"the {type(frame).__module__.split('.')[0]} {type(frame).__name__}"
+    with _converted(name):
+        if hasattr(frame, "iloc"):
+            frame = _of_pandas(name, frame, wanted, None if y is None else name_of(y))
+        if y is not None:
+            frame = _with_labels(name, pyarrow.RecordBatchReader.from_stream(frame).read_all(), y)
+        schema = pyarrow.RecordBatchReader.from_stream(frame).schema
 
     def batches(names: list[str]) -> Iterator[Any]:
         for batch in pyarrow.RecordBatchReader.from_stream(frame):
             yield from _cut(batch.select(names))
 
-    with _opened(name):
-        schema = pyarrow.RecordBatchReader.from_stream(frame).schema
-    return _source(name, schema, len(frame) if hasattr(frame, "__len__") else None, batches, wanted, kinds)
+    rows = len(frame) if hasattr(frame, "__len__") else None
+    return dataclasses.replace(_source(name, schema, rows, batches, wanted, kinds), in_memory=True)
+
+
+def _of_pandas(name: str, frame: Any, wanted: Sequence[str] | None, label: str | None) -> Any:
+    """Without the index, which would be one more input; what is not wanted need not be of one kind."""
+    import pyarrow
+
+    known = [str(column) for column in frame.columns]
+    beside = [] if label is None or label in known else [label]
+    names = choose(name, [*known, *beside], wanted)
+    columns = []
+    for j, column in enumerate(known):
+        try:
+            columns.append(pyarrow.Array.from_pandas(frame.iloc[:, j]) if column in names else pyarrow.nulls(len(frame)))
+        except (pyarrow.ArrowException, TypeError) as error:
+            remedy = f"convert it, as in frame[{column!r}].astype(str), or leave the column out (without=[{column!r}])"
+            raise InputError(f"{name}: column {column!r} is not of one kind ({_reason(error)}); {remedy}") from None
+    return pyarrow.table(columns, names=known)
+
+
+def _with_labels(name: str, table: Any, y: Any) -> Any:
+    import pyarrow
+
+    if (label := name_of(y)) in table.column_names:
+        remedy = f"say target={label!r}, or rename one"
+        raise InputError(f"{name} has a column {label!r}, and labels of that name came beside it; {remedy}")
+    found = labels_of(y, table.num_rows)
+    if isinstance(found, Texts):
+        values = [*found.values, None]
+        return table.append_column(label, pyarrow.array([values[code] for code in found.codes], pyarrow.string()))
+    return table.append_column(label, pyarrow.array(found))
 
 
 def _source(
@@ -142,17 +182,31 @@ def _opened(name: str) -> Iterator[None]:
     try:
         yield
     except (pyarrow.ArrowException, OSError, EOFError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileError(f"{name} cannot be read: {reason}; it may be truncated or of another format, write it again") from error
+        remedy = "it may be truncated or of another format, write it again"
+        raise FileError(f"{name} cannot be read: {_reason(error)}; {remedy}") from error
+
+
+@contextmanager
+def _converted(name: str) -> Iterator[None]:
+    """For a table in memory, which is never truncated."""
+    import pyarrow
+
+    try:
+        yield
+    except pyarrow.ArrowException as error:
+        remedy = "convert its columns to numbers, texts or dates, or leave one out (without=[…])"
+        raise InputError(f"{name} cannot be handed over: {_reason(error)}; {remedy}") from error
+
+
+def _reason(error: Exception) -> str:
+    return str(error.args[0]).splitlines()[0] if error.args and str(error.args[0]) else type(error).__name__
 
 
 def _kind(name: str, column: str, kind: Any) -> Kind:
     import pyarrow.types as t
 
     if t.is_dictionary(kind):
-        kind = kind.value_type
-        if not (t.is_string(kind) or t.is_large_string(kind)):
-            return Kind.TEXT
+        return Kind.TEXT
     if t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind) or t.is_decimal(kind) or t.is_null(kind):
         return Kind.NUMBER
     if t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind):
@@ -175,7 +229,7 @@ def _numbers(column: Any) -> Vector:
 def _texts(column: Any) -> Texts:
     import pyarrow
 
-    encoded = column.cast(pyarrow.large_string()).dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
-    values = texts(encoded.dictionary.to_pylist())  # blanks are missing
+    encoded = column if pyarrow.types.is_dictionary(column.type) else column.cast(pyarrow.large_string()).dictionary_encode()
+    codes = encoded.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy()
+    values = texts(encoded.dictionary.cast(pyarrow.large_string()).to_pylist())  # blanks are missing
     return Texts(np.append(values.codes, -1)[codes], values.values)

@@ -76,12 +76,12 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "…")
 
 
-def kinds_in(cells: Iterable[str]) -> tuple[Kind, bool]:
+def kinds_in(cells: Iterable[str], mark: str = ".") -> tuple[Kind, bool]:
     """Numbers if any cell is one, else dates if any is one, else text: a column of numbers with a slip in it is no text.
 
     But one with several words, and not rarely, is text with numbers in it, such as tickets: then the second is True.
     """
-    found = [(cell, _kind(cell)) for cell in cells if cell.strip() not in MISSING]
+    found = [(cell, _kind(cell, mark)) for cell in cells if cell.strip() not in MISSING]
     kinds = {kind for _, kind in found}
     if Kind.TEXT in kinds and len(kinds) > 1:
         words = [cell for cell, kind in found if kind is Kind.TEXT and any(map(str.isalpha, cell)) and math.isnan(number(cell))]
@@ -90,8 +90,8 @@ def kinds_in(cells: Iterable[str]) -> tuple[Kind, bool]:
     return next((kind for kind in (Kind.NUMBER, Kind.DATE) if kind in kinds), Kind.TEXT if kinds else Kind.NUMBER), False
 
 
-def _kind(cell: str) -> Kind:
-    if math.isfinite(number(cell)):
+def _kind(cell: str, mark: str) -> Kind:
+    if math.isfinite(number(cell, mark)):
         return Kind.NUMBER
     return Kind.DATE if is_date(cell) else Kind.TEXT
 
@@ -101,8 +101,10 @@ def is_date(cell: str) -> bool:
     return _DATE.fullmatch(cell.strip()) is not None
 
 
-def number(cell: str) -> float:
-    """The cell's value, NaN if it is not a number."""
+def number(cell: str, mark: str = ".") -> float:
+    """The cell's value, NaN if it is not a number; `mark` stands before the decimals."""
+    if mark != ".":
+        cell = cell.replace(".", "_").replace(mark, ".")
     if not cell.isascii() or "_" in cell:  # float() takes 1_000 and the digits of every script; pyarrow and people do not
         return math.nan
     try:
@@ -131,10 +133,10 @@ def dates(cells: Sequence[str]) -> Dates:
     return np.array([date(cell) for cell in cells], dtype="datetime64[us]")
 
 
-def declared(text: Sequence[str], dates: Sequence[str]) -> dict[str, Kind]:
-    if both := set(text) & set(dates):
+def declared(text: Sequence[str], dates: Sequence[str], hashed: Sequence[str] = ()) -> dict[str, Kind]:
+    if both := {*text, *hashed} & set(dates):
         raise InputError(f"column {min(both)!r} cannot be both text and dates; declare it once")
-    return {**dict.fromkeys(text, Kind.TEXT), **dict.fromkeys(dates, Kind.DATE)}
+    return {**dict.fromkeys((*text, *hashed), Kind.TEXT), **dict.fromkeys(dates, Kind.DATE)}
 
 
 def check_declared(source: str, kinds: Mapping[str, Kind], known: Sequence[str]) -> None:

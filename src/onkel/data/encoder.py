@@ -4,6 +4,7 @@
     text     OneHot: 1 in the place of its value, which it gets when it first appears; late ones share the last    room
              Hashed: ±1 in a place told by a hash of its value; nothing is kept                                    width
     date     Cyclic: sine and cosine of the time of day, of the week, of the year                              2 each
+    spare    0, until a column comes that nobody knew of: then its numbers, and 0 where it has none                spare
 
 A missing value is refused, or becomes the mean of the column so far (0 for texts and dates) beside an indicator, or its row is
 dropped. The verbs are those of a learner: `learn` takes note of means and values, `predict` sees a row as if it came next. A row
@@ -179,6 +180,8 @@ class State:
     shared: dict[str, int]  # rows whose value had to share the last column
     filled: dict[str, int] = field(default_factory=dict)  # missing values, by column
     dropped: int = 0  # rows
+    late: list[str] = field(default_factory=list)  # the columns that came later, in the order of the spare ones that they took
+    crowded: int = 0  # numbers that found no spare column
     labels: list[Any] = field(default_factory=list)  # of the target's classes, texts or numbers, in the order in which they came
 
     def copy(self) -> State:
@@ -196,8 +199,11 @@ class State:
 class Encoder:
     columns: tuple[Column, ...]
     missing: Missing = Missing.REFUSE
+    spare: int = 0  # columns of X, the last ones, kept free for columns that come later
+    passed: tuple[str, ...] = ()  # columns that were there from the start and are no inputs
 
     def __post_init__(self) -> None:
+        whole(self, "spare", least=0, most=LARGEST_ROOM)
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "missing", policy(self.missing))
         if not self.columns:
@@ -208,7 +214,7 @@ class Encoder:
     @functools.cached_property
     def width(self) -> int:
         """The columns of X."""
-        return sum(column.width + column.indicator for column in self.columns)
+        return sum(column.width + column.indicator for column in self.columns) + self.spare
 
     @functools.cached_property
     def starts(self) -> list[int]:
@@ -236,7 +242,7 @@ class Encoder:
             name
             for column in self.columns
             for name in [*column.names(state), *([f"{column.name} is missing"] if column.indicator else [])]
-        ]
+        ] + [state.late[k] if k < len(state.late) else f"spare#{k}" for k in range(self.spare)]
 
     def learn(self, state: State, table: Table) -> tuple[Matrix, Mask]:
         """X, and which rows of the table it has."""
@@ -254,12 +260,14 @@ class Encoder:
         fits = (
             len(state.sums) == len(fresh.sums) == len(state.counts) and state.values.keys() == rooms.keys() == state.shared.keys()
         )
-        counts = [*state.counts, *state.shared.values(), *state.filled.values(), state.dropped]
+        counts = [*state.counts, *state.shared.values(), *state.filled.values(), state.dropped, state.crowded]
         fits = fits and all(type(total) is float and np.isfinite(total) for total in state.sums)
         fits = fits and all(type(count) is int and count >= 0 for count in counts)
         for name, values in state.values.items() if fits else ():
             fits = fits and len(values) <= rooms[name] and all(type(value) is str for value in values)
             fits = fits and len(set(values)) == len(values)
+        fits = fits and len(state.late) <= self.spare and all(type(name) is str for name in state.late)
+        fits = fits and len(set(state.late)) == len(state.late)
         fits = fits and {type(label) for label in state.labels} in (set(), {str}, {float})
         fits = fits and len(set(state.labels)) == len(state.labels)
         if not fits:
@@ -267,11 +275,14 @@ class Encoder:
 
     def notes(self, state: State) -> list[str]:
         """What a person should know of the rows so far, one sentence each."""
-        late = "came too late for a column of their own and share one; give it more room, or hash it"
-        shared = [f"{rows:,} values of {name!r} {late}" for name, rows in state.shared.items() if rows]
+        late = "came too late for a column of their own and share one; hash them all:"
+        shared = [f"{rows:,} values of {name!r} {late} --hash {name}" for name, rows in state.shared.items() if rows]
         filled = [counted(rows, "missing value", f" of {name!r}") + " filled in" for name, rows in state.filled.items()]
         dropped = [counted(state.dropped, "row") + " dropped, for a value was missing"] if state.dropped else []
-        return shared + filled + dropped
+        late = [f"{name!r} came late and took a spare column" for name in state.late]
+        few = f"{counted(state.crowded, 'number')} passed over, for no spare column was left; keep more: --spare {2 * self.spare}"
+        crowded = [few] if state.crowded else []
+        return shared + filled + dropped + late + crowded
 
     def _encode(self, state: State, table: Table, learning: bool) -> tuple[Matrix, Mask]:
         names, places = self._numbers
@@ -302,7 +313,27 @@ class Encoder:
                 X[:, start : start + column.width] = part
             if column.indicator and column.name in gaps:
                 X[:, start + column.width] = gaps[column.name]
+        if self.spare:
+            self._write_late(state, {name: column[kept] for name, column in table.late.items()}, X, learning)
         return X, kept
+
+    def _write_late(self, state: State, late: Mapping[str, Vector], X: Matrix, learning: bool) -> None:
+        """New columns take spare ones in the order of their rows, in one row by name, so that the cut changes nothing."""
+        there = {name: ~np.isnan(late[name]) for name in sorted(late)}
+        fresh = [name for name in there if there[name].any() and name not in state.late]
+        if learning:
+            for name in sorted(fresh, key=lambda name: int(np.argmax(there[name]))):
+                if len(state.late) < self.spare:
+                    state.late.append(name)
+                else:
+                    state.crowded += int(np.count_nonzero(there[name]))
+        before = np.full(len(X), len(state.late))  # where the next new column of each row would go
+        for name, rows in there.items():
+            place = np.full(len(X), state.late.index(name)) if name in state.late else before
+            rows = rows & (place < self.spare)
+            X[rows, self.width - self.spare + place[rows]] = late[name][rows]
+            if name not in state.late:
+                before = before + there[name]
 
     def _gaps(self, table: Table, numbers: Matrix) -> dict[str, Mask]:
         """Where values are missing, for the columns in which any is."""

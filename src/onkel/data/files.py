@@ -18,13 +18,16 @@ from typing import Any, NamedTuple
 
 from onkel.data import libsvm_file
 from onkel.data.arrow_table import ArrowSource, open_arrow, open_frame, open_parquet
+from onkel.data.beside import name_of
 from onkel.data.columns import AllBut, choose, declared, listed, repeated
-from onkel.data.csv_file import SEPARATORS, Header, open_csv
+from onkel.data.csv_file import SEPARATORS, open_csv
+from onkel.data.csv_records import Header
 from onkel.data.encoder import Encoder, Missing, policy
 from onkel.data.input import File, Growing, Input, check_file, reading, standard_input
-from onkel.data.jsonl_file import open_jsonl
+from onkel.data.jsonl_file import JsonLines, open_jsonl
 from onkel.data.libsvm_file import open_libsvm
-from onkel.data.matrix import LABEL, Matrix, open_matrix
+from onkel.data.looks import labels_remark, remarks
+from onkel.data.matrix import Matrix, open_matrix
 from onkel.data.named import find
 from onkel.data.npz_file import open_npz
 from onkel.data.plan import planned, sampled
@@ -64,17 +67,21 @@ def read(
     format: str | None = None,
     header: Header = True,
     without: Sequence[str] = (),
+    hashed: Sequence[str] = (),
+    spare: int = 0,
 ) -> Stream:
     """Open a file as a stream of blocks of `block` rows (the last may be shorter).
 
     path     a file, or "-" for the standard input; a name (see `onkel data`); or a table in memory (of pandas, polars,
              pyarrow; an array, a scipy.sparse matrix); or a list of files, one read behind the other
-    target   the column that y comes from (npz and libsvm files know theirs); y itself for an array or a sparse matrix
+    target   the column that y comes from (npz and libsvm files know theirs); of what is in memory also y itself: numbers or labels
     columns  those that X is made from, in the order wanted; the others are not looked at. `without`: all but these
     missing  what becomes of a missing value: "refuse" it, fill in the "mean" so far, or "drop" the row
-    text     columns that are texts though they look like numbers, such as postcodes; `dates`: columns of dates (ISO 8601)
+    text     columns that are texts though they look like numbers, such as postcodes; `dates`: columns of dates (ISO 8601);
+             `hashed`: texts of which no value gets a column of its own, however few there are in the first rows
     labels   two classes, low and high, which y gives as -1 and 1; found by itself where the target has two texts. With more texts
              y is 0, 1, 2 …, the place of the row's own in `stream.state.labels`, which grows as new ones come
+    spare    columns of X kept free for keys of JSON lines that first appear behind the first 1,000 rows; numbers, 0 where absent
     follow   go on as the file grows, until it has been still for so many seconds (math.inf: for ever)
     format   what the end of the name would say, such as "csv"
     header   of a csv file: False if it has none (the columns are then c0, c1, c2 …), or a list of names if it has none
@@ -87,6 +94,8 @@ def read(
     ([[50.0, 0.0, 1.0, 0.0, 0.0, 0.0], [50.0, 1.0, 0.0, 1.0, 0.0, 0.0], [70.0, 0.0, 1.0, 0.0, 0.0, 0.0]], [210.0, 350.0, 330.0])
     ['size', 'size is missing', 'town=Bonn', 'town=Ulm']
     """
+    target = str(target) if isinstance(target, Integral) else target  # a name, as tables of pandas may have them
+    columns, without, text, dates, hashed = (_named(given) for given in (columns, without, text, dates, hashed))
     _check(block, columns, follow, header)
     found = [_found(one, target, format) for one in (path if _is_several(path) else [path])]
     label = found[0].label
@@ -95,7 +104,7 @@ def read(
     wanted: Sequence[str] | None = AllBut(without) if without else None
     if columns is not None and label is not None:
         wanted = (*(name for name in columns if name not in without), label)
-    source = _opened(found, wanted, declared(text, dates), label, follow, header)
+    source = _opened(found, wanted, declared(text, dates, hashed), label, follow, header)
     known = list(source.kinds)
     if label is None:
         raise InputError(f"{source.name}: choose the target, one of: {listed(known)}")
@@ -105,8 +114,11 @@ def read(
         raise InputError(f"{source.name}: there are no feature columns, only {known[0]!r}; give at least one")
     _check_whole(source, policy(missing))
     sample = sampled(source)
-    encoder = planned(sample, names, policy(missing))
-    return Stream(source, _target(source, label, labels, sample), encoder, int(block), sample)
+    passed = sorted({*_known(source), *without}.difference(names)) if spare else ()
+    encoder = planned(sample, names, policy(missing), hashed, spare, passed)
+    source = _with_room(source, encoder)
+    seen = [*remarks(sample, (*text, *hashed)), *(labels_remark(sample, label) if label not in text else [])]
+    return Stream(source, _target(source, label, labels, sample), encoder, int(block), sample, tuple(seen))
 
 
 def read_again(
@@ -126,9 +138,26 @@ def read_again(
     if target is not None:
         names.append(target.name)
         kinds[target.name] = Kind.TEXT if is_text(target) else Kind.NUMBER
-    source = _opened(found, names, kinds, label, follow, header)
+    source = _with_room(_opened(found, names, kinds, label, follow, header), encoder)
     _check_whole(source, encoder.missing)
     return Stream(source, target or Unlabelled(), encoder, block, sampled(source))
+
+
+def _known(source: Source) -> set[str]:
+    """Its columns, wanted or not."""
+    if isinstance(source, Several):
+        return set().union(*map(_known, source.parts))
+    return set(source.known if isinstance(source, JsonLines) else source.kinds)
+
+
+def _with_room(source: Source, encoder: Encoder) -> Source:
+    """Let keys through that are new to the encoder, if it has spare columns for them."""
+    if encoder.spare and isinstance(source, Several):
+        return dataclasses.replace(source, parts=tuple(_with_room(part, encoder) for part in source.parts))
+    if encoder.spare and isinstance(source, JsonLines):
+        known = frozenset((*(column.name for column in encoder.columns), *encoder.passed))
+        return dataclasses.replace(source, known=known, room=True, unused={})
+    return source
 
 
 def look(path: str, columns: Sequence[str] | None, kinds: Mapping[str, Kind], format: str | None, header: Header) -> Source:
@@ -191,7 +220,7 @@ def open_source(
 ) -> Source:
     """What `path` names or is, as tables of the columns `wanted` (None: all). `y` goes with an array, `label` is that of an npz."""
     if hasattr(path, "__arrow_c_stream__"):
-        return open_frame(path, wanted, kinds)
+        return open_frame(path, y, wanted, kinds)
     if not isinstance(path, str | os.PathLike):
         return open_matrix(path, y, wanted, kinds)
     if path == STANDARD_INPUT:
@@ -240,15 +269,19 @@ def ending_of(path: Any, format: str | None) -> str:
 
 def _label(path: Any, target: Any, format: str | None) -> tuple[str | None, str]:
     """The name of the column that y comes from, as far as it is known, and the format of a file."""
-    in_memory = not isinstance(path, str | os.PathLike)
-    if in_memory and not hasattr(path, "__arrow_c_stream__"):
-        if not (hasattr(path, "shape") and hasattr(path, "dtype")):
-            raise InputError(f"path must name a file, or be a table, got {path!r:.200}")
-        return LABEL, ""
-    if target is not None and not isinstance(target, str):
-        raise InputError(f"target must be a name, got {target!r:.200}")
-    ending = "" if in_memory else ending_of(path, format)
-    return LABELS.get(ending) if target is None else target, ending
+    beside = target is not None and not isinstance(target, str)
+    if isinstance(path, str | os.PathLike):
+        if beside:
+            raise InputError(f"target must be the name of a column of {path}, got {type(target).__name__}; name it, as in 'price'")
+        ending = ending_of(path, format)
+        return LABELS.get(ending) if target is None else target, ending
+    if hasattr(path, "collect"):
+        raise InputError(f"a {type(path).__name__} has no rows yet; give table.collect()")
+    if hasattr(path, "__arrow_c_stream__"):
+        return name_of(target) if beside else target, ""
+    if not (hasattr(path, "shape") and hasattr(path, "dtype")):
+        raise InputError(f"path must name a file or be a table or an array, got a {type(path).__name__}; convert it: np.array(…)")
+    return name_of(target), ""
 
 
 def _target(source: Source, name: str, labels: tuple[Label, Label] | None, sample: Table) -> Target:
@@ -256,6 +289,10 @@ def _target(source: Source, name: str, labels: tuple[Label, Label] | None, sampl
         return Value(name)
     found = labels or two_labels(sample, name)
     return Classes(name) if found is None else Signs(name, *found)
+
+
+def _named(given: Any) -> Any:
+    return [str(one) if isinstance(one, Integral) else one for one in given] if isinstance(given, list | tuple) else given
 
 
 def _check_whole(source: Source, missing: Missing) -> None:

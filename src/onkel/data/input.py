@@ -10,6 +10,7 @@ import gzip
 import io
 import lzma
 import math
+import os
 import sys
 import time
 import zlib
@@ -112,9 +113,21 @@ class Growing:
                 yield b""
                 if time.monotonic() - last > self.patience:
                     return
-                if self.path.stat().st_size < file.tell():
-                    raise FileError(f"{self.path} became shorter while it was followed; start again on the new file")
+                self._check(file)
                 time.sleep(SECONDS_BETWEEN_LOOKS)
+
+    def _check(self, file: IO[bytes]) -> None:
+        """Whether its name still stands for it; between an old and a new file there may be none."""
+        try:
+            now = self.path.stat()
+        except FileNotFoundError:
+            return
+        own = os.fstat(file.fileno())
+        if (now.st_dev, now.st_ino) != (own.st_dev, own.st_ino):
+            remedy = "name both, the old one first (read([old, new]); with --save go on by --resume)"
+            raise FileError(f"{self.path} was renamed while it was followed, and a new file has its name; {remedy}")
+        if now.st_size < file.tell():
+            raise FileError(f"{self.path} became shorter while it was followed; start again on the new file")
 
 
 @dataclass

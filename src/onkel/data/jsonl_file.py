@@ -1,7 +1,8 @@
 """Tables from JSON lines: one object a line, its keys the columns.
 
-The keys of the first rows are the columns; a key that is absent or null is missing, and one that first appears later is not used,
-which is noted. Numbers, true and false are numbers; strings are texts, or dates where any of them is one. Nothing may be nested.
+The keys of the first rows are the columns; a key that is absent, null or NaN is missing. One that first appears later is not used,
+which is noted; with `room` for such keys their numbers are the `late` columns of a table. Numbers, true and false are numbers;
+strings are texts, or dates where any of them is one. Nothing may be nested.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel.data.columns import DECLARE, SAMPLE_ROWS, check_declared, choose, date, dates, is_date, shown
+from onkel._types import Vector
+from onkel.data.columns import SAMPLE_ROWS, check_declared, choose, date, dates, is_date, shown
 from onkel.data.input import Input, reading, whole_lines
+from onkel.data.looks import remedy
 from onkel.data.table import ROWS_AT_ONCE, Kind, Origin, Table, texts
 from onkel.errors import FileError, InputError
 
@@ -33,14 +36,20 @@ class JsonLines:
     kinds: dict[str, Kind]
     known: frozenset[str]  # keys of the first rows, wanted or not
     rows: int | None = None
-    late: dict[str, int] = field(default_factory=dict)  # keys that came later, with their line
+    room: bool = False  # for keys that come later
+    unused: dict[str, tuple[int, bool]] = field(default_factory=dict)  # such keys: their first line, and whether it has a number
 
     @property
     def name(self) -> str:
         return self.input.name
 
     def notes(self) -> list[str]:
-        return [f"the key {key!r}, which first appears on line {line}, is not used" for key, line in self.late.items()]
+        numbers = sum(is_number for _, is_number in self.unused.values())
+        remedy = {True: f"; keep columns free for such keys: --spare {numbers}", False: ": only numbers may come so late"}
+        return [
+            f"the key {key!r}, which first appears on line {line}, is not used{remedy[is_number]}"
+            for key, (line, is_number) in self.unused.items()
+        ]
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         with reading(self.name), closing(self.input.chunks(sample)) as chunks:
@@ -68,9 +77,14 @@ class JsonLines:
                 return
 
     def _check(self, row: _Row) -> None:
+        kinds = self.kinds
         for key in row.values.keys() - self.known:
-            self.late.setdefault(key, row.line)
-        for key, kind in self.kinds.items():
+            is_number = isinstance(row.values[key], int | float)
+            if is_number and self.room:
+                kinds = {**kinds, key: Kind.NUMBER}
+            elif row.values[key] is not None:
+                self.unused.setdefault(key, (row.line, is_number))
+        for key, kind in kinds.items():
             value = row.values.get(key)
             if value is not None and not _is_sound(value, kind):
                 place = f"{self.name}, line {row.line}, key {key!r}"
@@ -78,8 +92,8 @@ class JsonLines:
                     raise InputError(
                         f"{place}: {shown(str(value))} is nested; leave the column out (--without {key}), or write it flat"
                     )
-                remedy = f"correct it, leave the column out (--without {key}), or {DECLARE[Kind.TEXT].format(name=key)}"
-                raise InputError(f"{place}: {shown(str(value))} is not {_wanted(value, kind)}; {remedy}")
+                way = remedy(key, kind, str(value))
+                raise InputError(f"{place}: {shown(str(value))} is not {_wanted(value, kind)}; {way}")
 
     def _table(self, rows: Sequence[_Row]) -> Table:
         names = tuple(key for key, kind in self.kinds.items() if kind is Kind.NUMBER)
@@ -90,7 +104,16 @@ class JsonLines:
             {key: texts(_text(row.values.get(key)) for row in rows) for key, kind in self.kinds.items() if kind is Kind.TEXT},
             {key: dates([row.values.get(key) or "" for row in rows]) for key, kind in self.kinds.items() if kind is Kind.DATE},
             (Origin(len(rows), 0, lambda row: f"{self.name}, line {rows[row].line}"),),
+            self._late(rows) if self.room else {},
         )
+
+    def _late(self, rows: Sequence[_Row]) -> dict[str, Vector]:
+        found: dict[str, Vector] = {}
+        for k, row in enumerate(rows):
+            for key in row.values.keys() - self.known:
+                if isinstance(row.values[key], int | float):
+                    found.setdefault(key, np.full(len(rows), np.nan))[k] = row.values[key]
+        return found
 
 
 def open_jsonl(source: Input, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> JsonLines:
@@ -121,7 +144,7 @@ def _rows(name: str, first: int, lines: list[bytes]) -> Iterator[_Row]:
 
 def _parsed(place: str, line: bytes) -> dict[str, Any]:
     try:
-        values = json.loads(line.decode(), object_pairs_hook=_object, parse_constant=_refuse)
+        values = json.loads(line.decode(), object_pairs_hook=_object, parse_constant=_constant)
     except UnicodeDecodeError:
         raise FileError(f"{place}: it is not UTF-8 text; save the file as UTF-8") from None
     except RecursionError:
@@ -140,8 +163,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a number of JSON")
+def _constant(name: str) -> None:
+    """What Python writes though JSON has no word for it: NaN is missing."""
+    if name != "NaN":
+        raise ValueError(f"{name} is not a number of JSON")
 
 
 def _kind(values: Sequence[Any]) -> Kind:

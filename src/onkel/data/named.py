@@ -30,8 +30,13 @@ SECONDS_TO_ANSWER = 20.0  # of a server
 PIECE = 1 << 16
 SUFFIXES = (".npz", ".csv", ".csv.gz", ".tsv", ".jsonl", ".svm", ".libsvm", ".parquet")
 
-# bundled with scikit-learn, with two classes or a number to predict
-SCIKIT_LEARN = {"breast_cancer": "classification", "diabetes": "regression"}
+SCIKIT_LEARN = {  # bundled with it: task, rows, remark
+    "breast_cancer": ("classification", 569, ""),
+    "diabetes": ("regression", 442, ""),
+    "digits": ("classification", 1797, "10 classes"),
+    "iris": ("classification", 150, "3 classes, one behind the other"),
+    "wine": ("classification", 178, "3 classes, one behind the other"),
+}
 GENERATED = {**dict.fromkeys(("smooth", "drifting", "abrupt", "friedman"), "regression"), "rings": "classification"}
 
 
@@ -48,8 +53,8 @@ class Named:
 def catalogue() -> Iterator[Named]:
     """Everything there is, in the order in which names are looked up."""
     yield from _folder()
-    for name, task in SCIKIT_LEARN.items():
-        yield Named(name, "scikit-learn", task, None, functools.partial(_from_scikit_learn, name))
+    for name, (task, rows, remark) in SCIKIT_LEARN.items():
+        yield Named(name, "scikit-learn", task, rows, functools.partial(_from_scikit_learn, name), remark)
     yield from _river()
     for name, task in GENERATED.items():
         yield Named(name, "generated", task, GENERATED_ROWS, functools.partial(getattr(generators, name), GENERATED_ROWS))
@@ -158,7 +163,9 @@ def _from_scikit_learn(name: str) -> tuple[Any, Any]:
 
     found = getattr(sklearn.datasets, f"load_{name}")()
     columns = dict(zip(map(str, found.feature_names), found.data.T, strict=True))
-    return pyarrow.table({**columns, "target": found.target}), "target"
+    names = getattr(found, "target_names", ())
+    labels = [str(names[code]) for code in found.target] if len(names) > 2 else found.target  # 0, 1, 2 would be numbers
+    return pyarrow.table({**columns, "target": labels}), "target"
 
 
 def _river() -> Iterator[Named]:
@@ -171,7 +178,7 @@ def _river() -> Iterator[Named]:
         if not isinstance(kind, type):
             continue
         made = kind()
-        task = str(made.task).lower().removeprefix("binary ")
+        task = str(made.task).lower().removeprefix("binary ").removeprefix("multi-class ")
         if task in ("regression", "classification"):
             remark = "" if getattr(made, "is_downloaded", True) else "to be downloaded"
             yield Named(name, "River", task, made.n_samples, functools.partial(_from_river, made), remark)

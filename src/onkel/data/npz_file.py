@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from onkel._types import Matrix
 from onkel.data.columns import AllBut, choose, listed, numbers_only, unknown
 from onkel.data.input import reading
-from onkel.data.table import BYTES_AT_ONCE, Kind, Origin, Table, rows_at_once
+from onkel.data.table import BYTES_AT_ONCE, Kind, Origin, Table, rows_at_once, texts
 from onkel.errors import FileError, InputError
 
 PIECE = 1 << 20  # bytes read at a time to verify a checksum
@@ -43,6 +43,7 @@ class NpzSource:
     columns: Mapping[str, int]  # of X
     wanted: tuple[str, ...]
     shape: tuple[int, ...]
+    in_texts: bool = False  # are the labels
 
     @property
     def name(self) -> str:
@@ -54,26 +55,30 @@ class NpzSource:
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        return dict.fromkeys(self.wanted, Kind.NUMBER)
+        return {name: Kind.TEXT if self.in_texts and name == self.label else Kind.NUMBER for name in self.wanted}
 
     def notes(self) -> list[str]:
         return []
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         keep = [self.columns[name] for name in self.wanted if name != self.label]
-        names = (*(name for name in self.wanted if name != self.label), *((self.label,) if self.label in self.wanted else ()))
+        names = [name for name in self.wanted if name != self.label]
         with _unpacking(self.path) as archive:
             matrix = _matrix(self.path, archive)
-            labels = _array(self.path, archive, self.label) if self.label in self.wanted else None
+            labels = _labels(self.path, archive, self.label) if self.label in self.wanted else None
             if matrix.shape != self.shape or (labels is not None and labels.shape != self.shape[:1]):
                 raise FileError(f"{self.path} changed since it was opened; read it again")
             at_once = rows_at_once(self.shape[1])
             for start in range(0, self.shape[0], at_once):
                 count = min(at_once, self.shape[0] - start)
                 numbers = np.take(_float(matrix.take(count)), keep, axis=1)
-                if labels is not None:
+                words = {}
+                if labels is not None and self.in_texts:
+                    words = {self.label: texts(labels.take(count).tolist())}
+                elif labels is not None:
                     numbers = np.column_stack([numbers, _float(labels.take(count))])
-                yield Table(names, numbers, {}, {}, (Origin(count, start, self._place),))
+                known = tuple(names if labels is None or self.in_texts else [*names, self.label])
+                yield Table(known, numbers, words, {}, (Origin(count, start, self._place),))
 
     def _place(self, row: int) -> str:
         return f"{self.path}, row {row} (counted from 0)"
@@ -86,22 +91,26 @@ def open_npz(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]
             raise FileError(f"{path} has neither X nor {', '.join(_CSR)}; it holds: {listed(held)}")
         taken = {"X", *_CSR, "format", "feature_names"}
         if (isinstance(wanted, AllBut | None) or label in wanted) and (label not in held or label in taken):
-            raise InputError(unknown(str(path), "array of labels", label, [name for name in held if name not in taken]))
+            others = [name for name in held if name not in taken]
+            remedy = f"save it with them, as in np.savez({path.name!r}, X=X, y=y)"
+            raise InputError(unknown(str(path), "array of labels", label, others) if others else f"{path} has no labels; {remedy}")
         for name in taken.union({label}).intersection(held):
             _check_sum(archive, name)
         shape = _matrix(path, archive).shape
         if len(shape) != 2:
             raise InputError(f"{path}: X must have two dimensions, (rows, features), got shape {shape}")
-        if label in held and (labels := _array(path, archive, label).shape) != shape[:1]:
-            raise InputError(f"{path}: {label} must hold one number for each of the {shape[0]} rows of X, got shape {labels}")
+        labels = _labels(path, archive, label) if label in held else None
+        if labels is not None and labels.shape != shape[:1]:
+            raise InputError(f"{path}: {label} must hold one label for each of the {shape[0]} rows of X, got shape {labels.shape}")
         if shape[0] == 0:
             raise FileError(f"{path} has no rows; write the data again")
         if shape[1] * 8 > BYTES_AT_ONCE:
             raise InputError(f"{path}: a row of {shape[1]} columns takes {shape[1] * 8 / 1e9:.1f} GB; choose fewer columns")
         known = _feature_names(path, archive, shape[1]) if "feature_names" in held else [f"x{j}" for j in range(shape[1])]
-    numbers_only(str(path), kinds)
+    in_texts = labels is not None and labels.dtype.kind == "U"
+    numbers_only(str(path), {name: kind for name, kind in kinds.items() if name != label or not in_texts})
     names = choose(str(path), [*known, label], wanted)
-    return NpzSource(path, label, {name: j for j, name in enumerate(known)}, names, shape)
+    return NpzSource(path, label, {name: j for j, name in enumerate(known)}, names, shape, in_texts)
 
 
 def _float(values: NDArray[Any]) -> NDArray[np.float64]:
@@ -168,6 +177,10 @@ def _array(path: Path, archive: zipfile.ZipFile, name: str, kinds: str = "fiub",
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != size:
         raise FileError(f"{path}: array {name} claims the shape {shape}, which does not fit its {size} bytes; write it again")
     return _Array(file, shape, dtype, by_columns and len(shape) > 1)
+
+
+def _labels(path: Path, archive: zipfile.ZipFile, name: str) -> _Array:
+    return _array(path, archive, name, "fiubU", "numbers or texts")
 
 
 def _feature_names(path: Path, archive: zipfile.ZipFile, dim: int) -> list[str]:

@@ -4,7 +4,7 @@ A cell [±]digits[.digits][e[±]digits] is w · 10^q with a whole number w < 2�
 and one operation rounds correctly. Else w · 5^q is computed to 128 bits, from a table of the first bits of 5^q, and rounded to the
 53 that float64 has, ties to even; that those bits always suffice is proved by Mushtak & Lemire (2023), Fast number parsing without
 fallback, Software: Practice and Experience, for the method of Lemire (2021), Number parsing at a gigabyte per second, ibid.
-Whatever else stands there (blanks, words, 20 digits, numbers below 2.2e-308) is left to others.
+Whatever else stands there (blanks, words, 20 digits, numbers below 2.2e-308) is left to others. The point may be another mark.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAN = np.frombuffer(np.float64(np.nan).tobytes(), np.uint64)[0]
 Bits = NDArray[np.uint64]
 
 
-def parse(data: bytes, separator: str, columns: int, wanted: list[int], lines: int) -> Matrix | None:
+def parse(data: bytes, separator: str, columns: int, wanted: list[int], lines: int, mark: str = ".") -> Matrix | None:
     """The wanted columns of a piece of at most so many lines; an empty cell is NaN. None where it holds anything but numbers."""
     if compiler_off:
         return None  # compiled code only: uint64 in NumPy's scalars warns when it wraps around
@@ -32,7 +32,9 @@ def parse(data: bytes, separator: str, columns: int, wanted: list[int], lines: i
     place[wanted] = np.arange(len(wanted))
     out = np.empty((lines, len(wanted)), dtype=np.uint64)
     scratch = np.empty(1)
-    rows = _parse(np.frombuffer(data, np.uint8), ord(separator), place, *_tables(), _NAN, scratch, scratch.view(np.uint64), out)
+    rows = _parse(
+        np.frombuffer(data, np.uint8), ord(separator), ord(mark), place, *_tables(), _NAN, scratch, scratch.view(np.uint64), out
+    )
     return None if rows < 0 else out[:rows].view(np.float64)
 
 
@@ -54,7 +56,7 @@ def _tables() -> tuple[Bits, Vector]:
 
 @hot_strict
 def _parse(
-    data: NDArray[np.uint8], separator: int, place: Counts, fives: Bits, tens: Vector, nan: np.uint64,
+    data: NDArray[np.uint8], separator: int, mark: int, place: Counts, fives: Bits, tens: Vector, nan: np.uint64,
     exact: Vector, as_bits: Bits, out: Bits,
 ) -> int:  # fmt: skip
     """Rows written, or -1 at the first cell that is not a plain number and at the first line with another number of cells."""
@@ -76,7 +78,7 @@ def _parse(
                     w = w * np.uint64(10) + np.uint64(byte - 48)
                     if w > np.uint64(0):
                         digits += 1
-                elif byte == 46 and point < 0:
+                elif byte == mark and point < 0:
                     point = at
                 else:
                     break

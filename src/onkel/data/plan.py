@@ -1,12 +1,12 @@
 """How the columns of a source are encoded, unless somebody says it: the first rows decide.
 
-A text column gets twice as many columns of X as it has values there, at least 4; with more than 32 values it is hashed. A column in
-which a value is missing there gets an indicator. Dates get the time of day only if there is any.
+A text column gets twice as many columns of X as it has values there, at least 4; with more than 32 values, or where somebody says
+so, it is hashed. A column in which a value is missing there gets an indicator. Dates get the time of day only if there is any.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 
 import numpy as np
@@ -39,17 +39,21 @@ def sampled(source: Source) -> Table:
     return joined([table for table in tables if len(table)])[:SAMPLE_ROWS]
 
 
-def planned(sample: Table, names: Sequence[str], missing: Missing) -> Encoder:
+def planned(
+    sample: Table, names: Sequence[str], missing: Missing, hashed: Collection[str] = (), spare: int = 0, passed: Sequence[str] = ()
+) -> Encoder:
+    """Columns that are to be `hashed` are texts."""
     gaps = dict(zip(sample.names, np.asarray(np.isnan(sample.numbers).any(axis=0)).tolist(), strict=True))
-    return Encoder(tuple(_planned(sample, name, gaps, missing is Missing.MEAN) for name in names), missing)
+    indicate = missing is Missing.MEAN
+    return Encoder(tuple(_planned(sample, name, gaps, indicate, name in hashed) for name in names), missing, spare, tuple(passed))
 
 
-def _planned(sample: Table, name: str, gaps_of: Mapping[str, bool], indicate: bool) -> Column:
+def _planned(sample: Table, name: str, gaps_of: Mapping[str, bool], indicate: bool, hashed: bool) -> Column:
     if name in sample.texts:
         codes = sample.texts[name].codes
         values = len(np.unique(codes[codes >= 0]))
         indicator = indicate and bool((codes < 0).any())
-        if values > MOST_VALUES:
+        if hashed or values > MOST_VALUES:
             return Hashed(name, HASHED_WIDTH, indicator)
         return OneHot(name, max(LEAST_ROOM, 2 * values), indicator)
     if name in sample.dates:

@@ -68,6 +68,7 @@ class Several:
             {name: table.texts.get(name, no_text) for name in of[Kind.TEXT]},
             {name: table.dates.get(name, no_date) for name in of[Kind.DATE]},
             table.origins,
+            table.late,
         )
 
 

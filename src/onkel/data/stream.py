@@ -28,6 +28,7 @@ class Stream:
     encoder: Encoder
     block: int  # rows of the source at a time
     sample: Table  # the first rows, by which the rest was planned
+    remarks: tuple[str, ...] = ()  # on what these look like
     state: State = field(init=False)  # of the encoder, after the rows given so far
     done: int = field(init=False, default=0)  # rows of the source given so far
 
@@ -64,7 +65,7 @@ class Stream:
 
     def notes(self) -> list[str]:
         """What a person should know of the rows so far, one sentence each."""
-        return [*self.source.notes(), *self.encoder.notes(self.state)]
+        return [*self.source.notes(), *self.remarks, *self.encoder.notes(self.state)]
 
     def __iter__(self) -> Iterator[Block]:
         return self.after(0, self.encoder.init())

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel._types import Matrix
+from onkel._types import Matrix, Vector
 
 ROWS_AT_ONCE = 4096
 BYTES_AT_ONCE = 1 << 24  # of rows of numbers
@@ -53,6 +53,7 @@ class Table:
     texts: Mapping[str, Texts]
     dates: Mapping[str, Dates]
     origins: tuple[Origin, ...]
+    late: Mapping[str, Vector] = field(default_factory=dict)  # numbers of columns that nobody knew of at first
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -80,6 +81,7 @@ class Table:
             {name: column[rows] for name, column in self.texts.items()},
             {name: column[rows] for name, column in self.dates.items()},
             tuple(origins),
+            {name: column[rows] for name, column in self.late.items()},
         )
 
     def where(self, mask: NDArray[np.bool_]) -> Table:
@@ -91,6 +93,7 @@ class Table:
             {name: column[mask] for name, column in self.texts.items()},
             {name: column[mask] for name, column in self.dates.items()},
             (Origin(len(kept), 0, lambda row: self.place(int(kept[row]))),),
+            {name: column[mask] for name, column in self.late.items()},
         )
 
 
@@ -137,7 +140,13 @@ def joined(tables: Sequence[Table]) -> Table:
         {name: _joined_texts([table.texts[name] for table in tables]) for name in first.texts},
         {name: np.concatenate([table.dates[name] for table in tables]) for name in first.dates},
         tuple(origin for table in tables for origin in table.origins),
+        _joined_late(tables),
     )
+
+
+def _joined_late(tables: Sequence[Table]) -> dict[str, Vector]:
+    names = dict.fromkeys(name for table in tables for name in table.late)
+    return {name: np.concatenate([table.late.get(name, np.full(len(table), np.nan)) for table in tables]) for name in names}
 
 
 def _joined_texts(columns: Sequence[Texts]) -> Texts:
