@@ -130,6 +130,8 @@ SAID = {
     ("--target", "town"): "predicts 'sold', not 'town'",
     ("--columns", "size,town"): "was made from 'size', 'town', 'when'",
     ("--without", "town"): "was made with 'town'",
+    ("--hash", "town"): "was made without --hash town",
+    ("--spare", "3"): "was made with --spare 0",
     ("--text", "size"): "took 'size' for a number",
     ("--dates", "town"): "took 'town' for text",
 }

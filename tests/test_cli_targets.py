@@ -119,11 +119,11 @@ def test_the_size_of_the_target_does_not_matter(tmp_path: Path, monkeypatch: Pat
     assert onkel_call(monkeypatch, "compare", large, "PKAWV", "PKAWV(lam=0.5)", "--target", "price", "--json") == 0
     assert json.loads(capsys.readouterr().out)["learners"][0]["explained"] == [other["explained"]]
     assert onkel_call(monkeypatch, "compare", small, "FOGD", "--target", "price", "--json") == 0
-    (alone,) = json.loads(capsys.readouterr().out)["learners"]  # only its name was given: its loss follows the task
+    (alone,) = json.loads(capsys.readouterr().out)["learners"]  # nobody chose a loss: it follows the task
     assert alone["learner"] == "FOGD(loss=Square())"
     assert alone["explained"][0] > 0.4
-    assert call(monkeypatch, small, "--target", "price", "--learner", "FOGD(step=0.1)") == 1
-    assert "give it another loss: FOGD(loss=Square())" in capsys.readouterr().err
+    assert call(monkeypatch, small, "--target", "price", "--learner", "FOGD(loss=Logistic())") == 1
+    assert "give it another loss, such as loss=Square()" in capsys.readouterr().err
 
 
 CODES = [

@@ -11,6 +11,7 @@ from onkel.cli.model import Model, read_learner, wrapped
 from onkel.cli.opening import opened_again
 from onkel.cli.options import Inputs, split
 from onkel.data.columns import listed
+from onkel.data.encoder import Hashed
 from onkel.data.table import Kind, Table
 from onkel.data.target import Signs
 from onkel.errors import InputError
@@ -53,6 +54,11 @@ def _differences(model: Model, inputs: Inputs, learner: str | None) -> Iterator[
         for name in split(names) or ():
             if kinds.get(name, kind) is not kind:
                 yield option, f"took {name!r} for {kinds[name].value}"
+    for column in model.encoder.columns:
+        if column.name in (split(columns.hash) or ()) and not isinstance(column, Hashed):
+            yield "--hash", f"was made without --hash {column.name}"
+    if columns.spare not in (0, model.encoder.spare):
+        yield "--spare", f"was made with --spare {model.encoder.spare}"
 
 
 class Learnt(Fingerprint):
