@@ -67,7 +67,8 @@ def test_predict_sees_what_learn_would(data: list[tuple[float, ...]]) -> None:
 
 
 def test_a_forged_state_is_refused() -> None:
-    for late in (["p", "p"], ["p", "q", "r"], [3]):
+    forged: list[Any] = [["p", "p"], ["p", "q", "r"], [3]]
+    for late in forged:
         state = ENCODER.init()
         state.late = late
         with pytest.raises(InputError, match="not one of this encoder"):
@@ -83,7 +84,7 @@ def written(folder: Path, late: list[dict[str, Any]]) -> Path:
 
 
 def test_late_keys_of_json_lines(tmp_path: Path) -> None:
-    late = [{"a": 1, "b": 7, "y": 2, "z": 5, "w": "word"}, {"a": 1, "y": 2, "v": 0.5, "u": True, "b": 2}]
+    late: list[dict[str, Any]] = [{"a": 1, "b": 7, "y": 2, "z": 5, "w": "word"}, {"a": 1, "y": 2, "v": 0.5, "u": True, "b": 2}]
     path = written(tmp_path, late)
     stream = read(path, "y", without=["b"], spare=2, block=700)
     X = np.concatenate([X for X, _ in stream])
