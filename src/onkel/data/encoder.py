@@ -208,6 +208,7 @@ class Encoder:
         object.__setattr__(self, "missing", policy(self.missing))
         if not self.columns:
             raise InputError("there are no feature columns; give at least one")
+        object.__setattr__(self, "passed", tuple(map(str, self.passed)))
         if wrong := [column for column in self.columns if not isinstance(column, Column)]:
             raise InputError(f"columns must be Number, OneHot, Hashed or Cyclic, got {wrong[0]!r}")
 
