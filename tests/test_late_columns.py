@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onkel.data import Encoder, Number, read
+from onkel.cli.opening import opened
+from onkel.cli.options import Columns, Inputs, Target
+from onkel.data import Encoder, Hashed, Number, read
 from onkel.data.encoder import State
 from onkel.data.files import read_again
 from onkel.data.table import Origin, Table, recut
@@ -110,3 +112,9 @@ def test_late_keys_must_be_finite(tmp_path: Path) -> None:
     assert sum(len(y) for _, y in read(path, "y")) == 1001
     with pytest.raises(InputError, match=r"line 1001, key 'z': '1000.*' is not finite"):
         list(read(path, "y", spare=1))
+
+
+def test_room_is_asked_for_on_the_command_line(tmp_path: Path) -> None:
+    path = written(tmp_path, [])
+    stream = opened(Inputs((str(path),), columns=Columns(hash="b", spare=3), target=Target(target="y")), [])
+    assert stream.encoder == Encoder((Number("a"), Hashed("b", 64)), spare=3, passed=("y",))
