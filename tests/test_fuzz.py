@@ -145,7 +145,7 @@ def as_number(cell: Any, mark: str) -> float:
 
 
 def as_text(cell: Any) -> str | None:
-    return None if cell is None or cell != cell or not str(cell).strip() else cell  # NaN is missing
+    return None if cell is None or cell != cell else cell.strip() or None  # NaN is missing
 
 
 def as_date(cell: Any) -> np.datetime64:

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onkel.data import Encoder, Number, read
+from onkel.cli.opening import opened
+from onkel.cli.options import Columns, Inputs, Target
+from onkel.data import Encoder, Hashed, Number, read
 from onkel.data.encoder import State
 from onkel.data.files import read_again
 from onkel.data.table import Origin, Table, recut
@@ -67,7 +69,8 @@ def test_predict_sees_what_learn_would(data: list[tuple[float, ...]]) -> None:
 
 
 def test_a_forged_state_is_refused() -> None:
-    for late in (["p", "p"], ["p", "q", "r"], [3]):
+    forged: list[Any] = [["p", "p"], ["p", "q", "r"], [3]]
+    for late in forged:
         state = ENCODER.init()
         state.late = late
         with pytest.raises(InputError, match="not one of this encoder"):
@@ -83,7 +86,7 @@ def written(folder: Path, late: list[dict[str, Any]]) -> Path:
 
 
 def test_late_keys_of_json_lines(tmp_path: Path) -> None:
-    late = [{"a": 1, "b": 7, "y": 2, "z": 5, "w": "word"}, {"a": 1, "y": 2, "v": 0.5, "u": True, "b": 2}]
+    late: list[dict[str, Any]] = [{"a": 1, "b": 7, "y": 2, "z": 5, "w": "word"}, {"a": 1, "y": 2, "v": 0.5, "u": True, "b": 2}]
     path = written(tmp_path, late)
     stream = read(path, "y", without=["b"], spare=2, block=700)
     X = np.concatenate([X for X, _ in stream])
@@ -109,3 +112,9 @@ def test_late_keys_must_be_finite(tmp_path: Path) -> None:
     assert sum(len(y) for _, y in read(path, "y")) == 1001
     with pytest.raises(InputError, match=r"line 1001, key 'z': '1000.*' is not finite"):
         list(read(path, "y", spare=1))
+
+
+def test_room_is_asked_for_on_the_command_line(tmp_path: Path) -> None:
+    path = written(tmp_path, [])
+    stream = opened(Inputs((str(path),), columns=Columns(hash="b", spare=3), target=Target(target="y")), [])
+    assert stream.encoder == Encoder((Number("a"), Hashed("b", 64)), spare=3, passed=("y",))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 
 from onkel.data import Number, Stream, read
@@ -98,6 +100,33 @@ def test_nan_in_json_lines_is_missing(tmp_path: Path) -> None:
         InputError, match=r"line 2: it is not JSON \(-Infinity is not a number of JSON\); correct it or drop the line"
     ):
         list(stream(tmp_path, lines.replace("3", "-Infinity"), "y", name="t.jsonl", missing="mean"))
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
+def test_blanks_around_texts_do_not_count(tmp_path: Path, name: str) -> None:
+    labels, path = ["yes", " yes", "no", "yes\t", "\u00a0no", " "], tmp_path / name
+    if name == "t.parquet":
+        pyarrow.parquet.write_table(pyarrow.table({"a": range(6), "y": labels}), path)
+    elif name == "t.csv":
+        path.write_text("a,y\n" + "".join(f'{k},"{label}"\n' for k, label in enumerate(labels)))
+    else:
+        path.write_text("\n".join(json.dumps({"a": k, "y": label}) for k, label in enumerate(labels)))
+    np.testing.assert_array_equal(next(iter(read(path, "y", missing="drop")))[1], [1, 1, -1, 1, -1])
+
+
+def test_codes_that_begin_with_0(tmp_path: Path) -> None:
+    content = "zip,share,y\n01000,0.5,1\n,,2\n20095,07.5,3\n"
+    found = stream(tmp_path, content, "y", missing="mean")
+    assert found.notes() == ["'zip' was taken as numbers, so that '01000' is 1000; if it is a code: --text zip"]
+    assert read(tmp_path / "t.csv", "y", text=["zip"], missing="mean").notes() == []
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("town,y\nKöln,1\n".encode("latin1"))
+    with pytest.raises(
+        FileError, match=r"line 2, column 'town': b'K\\xf6ln' is not UTF-8 text; save the file as UTF-8, as in: iconv"
+    ):
+        read(tmp_path / "t.csv", "y")
 
 
 def test_a_target_of_as_many_labels_as_rows(tmp_path: Path) -> None:

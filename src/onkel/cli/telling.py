@@ -63,10 +63,8 @@ def on_the_inputs(stream: data.Stream) -> list[str]:
 def on_the_target(model: Model, stream: data.Stream, inputs: Inputs) -> list[str]:
     if inputs.target.task != "auto" or not isinstance(model.target, Value) or not (few := numbered(stream, LIKE_CLASSES)):
         return []
-    values = ", ".join(str(cell(value)) for value in few)
-    return [
-        f"{model.target.name} has the values {values}, which were taken as numbers; if they name classes: --task classification"
-    ]
+    values = f"the value{'s' * (len(few) > 1)} {', '.join(str(cell(value)) for value in few)}"
+    return [f"{model.target.name} has {values}, which were taken as numbers; if they name classes: --task classification"]
 
 
 def _on_the_error(model: Model) -> list[str]:

@@ -18,7 +18,7 @@ from onkel._types import Vector
 from onkel.data.beside import labels_of, name_of
 from onkel.data.columns import check_declared, choose, dates, shown
 from onkel.data.looks import remedy
-from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Table, Texts, texts
+from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Table, Texts, coded
 from onkel.errors import FileError, InputError
 
 
@@ -231,5 +231,4 @@ def _texts(column: Any) -> Texts:
 
     encoded = column if pyarrow.types.is_dictionary(column.type) else column.cast(pyarrow.large_string()).dictionary_encode()
     codes = encoded.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy()
-    values = texts(encoded.dictionary.cast(pyarrow.large_string()).to_pylist())  # blanks are missing
-    return Texts(np.append(values.codes, -1)[codes], values.values)
+    return coded(codes, encoded.dictionary.cast(pyarrow.large_string()).to_pylist())

@@ -32,9 +32,9 @@ from onkel.data.csv_records import (
     records_in,
 )  # fmt: skip
 from onkel.data.input import Input, reading
-from onkel.data.looks import decimal_mark, remedy
+from onkel.data.looks import codes_remark, decimal_mark, remedy
 from onkel.data.numbers import parse
-from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Table, Texts, texts
+from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Table, Texts, coded, texts
 from onkel.errors import FileError, InputError
 
 SEPARATORS = ",;\t|"
@@ -177,7 +177,8 @@ class CsvSource:
         name, j = min(wrong, key=lambda pair: pair[1])
         cell, place = record.fields[j], f"{self.name}, line {record.last}, column {name!r}"
         if not is_utf8(cell):
-            return FileError(f"{place}: {shown(cell)} is not UTF-8 text; save the file as UTF-8")
+            raw = cell.encode(errors="surrogateescape")[:40]
+            return FileError(f"{place}: {raw!r} is not UTF-8 text; save the file as UTF-8, as in: iconv -f latin1 -t utf-8 FILE")
         way = remedy(name, self.kinds[name], cell)
         if "\n" in cell or "\r" in cell:
             way = f"is a quote left open? The record begins on line {record.first}"
@@ -212,17 +213,17 @@ def open_csv(
     guessed = {name: kinds_in(column, mark) for name, column in cells.items() if name not in kinds}
     found = {name: kinds[name] if name in kinds else guessed[name][0] for name in names}
     remarks = [f"{name!r} has numbers and words in it and was taken as text" for name, (_, is_mixed) in guessed.items() if is_mixed]
+    remarks += [note for name, (kind, _) in guessed.items() if kind is Kind.NUMBER for note in codes_remark(name, cells[name])]
     length = sum(len(separator.join(record.fields)) + 1 for record in sample) / len(sample)
     about = None if source.size is None else round(source.size / length)
     return CsvSource(source, tuple(known), separator, found, named, mark, (*([remark] if remark else []), *remarks), about)
 
 
 def _from_arrow(column: Any) -> Texts:
-    """A column of texts; blanks are missing."""
-    parts = [Texts(part.indices.to_numpy().astype(np.int64), tuple(part.dictionary.to_pylist())) for part in column.chunks]
-    codes, values = (parts[0].codes, parts[0].values) if parts else (np.empty(0, np.int64), ())
-    blank = np.array([not value.strip() for value in values], dtype=bool)
-    return Texts(np.where(blank[codes], -1, codes) if blank.any() else codes, values)
+    if not column.chunks:
+        return texts([])
+    (part,) = column.chunks  # a piece is one block
+    return coded(part.indices.to_numpy().astype(np.int64), part.dictionary.to_pylist())
 
 
 def _as_dates(column: Texts) -> Dates | None:

@@ -208,6 +208,7 @@ class Encoder:
         object.__setattr__(self, "missing", policy(self.missing))
         if not self.columns:
             raise InputError("there are no feature columns; give at least one")
+        object.__setattr__(self, "passed", tuple(map(str, self.passed)))
         if wrong := [column for column in self.columns if not isinstance(column, Column)]:
             raise InputError(f"columns must be Number, OneHot, Hashed or Cyclic, got {wrong[0]!r}")
 
@@ -279,10 +280,10 @@ class Encoder:
         shared = [f"{rows:,} values of {name!r} {late} --hash {name}" for name, rows in state.shared.items() if rows]
         filled = [counted(rows, "missing value", f" of {name!r}") + " filled in" for name, rows in state.filled.items()]
         dropped = [counted(state.dropped, "row") + " dropped, for a value was missing"] if state.dropped else []
-        late = [f"{name!r} came late and took a spare column" for name in state.late]
+        took = [f"{name!r} came late and took a spare column" for name in state.late]
         few = f"{counted(state.crowded, 'number')} passed over, for no spare column was left; keep more: --spare {2 * self.spare}"
         crowded = [few] if state.crowded else []
-        return shared + filled + dropped + late + crowded
+        return shared + filled + dropped + took + crowded
 
     def _encode(self, state: State, table: Table, learning: bool) -> tuple[Matrix, Mask]:
         names, places = self._numbers

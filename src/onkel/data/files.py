@@ -58,7 +58,7 @@ def read(
     path: Any,
     target: Any = None,
     block: int = 4096,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[Any] | None = None,
     missing: Missing | str = Missing.REFUSE,
     text: Sequence[str] = (),
     dates: Sequence[str] = (),

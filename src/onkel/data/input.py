@@ -124,7 +124,7 @@ class Growing:
             return
         own = os.fstat(file.fileno())
         if (now.st_dev, now.st_ino) != (own.st_dev, own.st_ino):
-            remedy = "name both, the old one first (read([old, new]); with --save go on by --resume)"
+            remedy = f"name both, the old one first: onkel run OLD {self.path} … --resume, or read([OLD, {str(self.path)!r}], …)"
             raise FileError(f"{self.path} was renamed while it was followed, and a new file has its name; {remedy}")
         if now.st_size < file.tell():
             raise FileError(f"{self.path} became shorter while it was followed; start again on the new file")

@@ -75,6 +75,15 @@ def remedy(name: str, kind: Kind, cell: str) -> str:
     return f"{', '.join(ways)}, or {DECLARE[Kind.TEXT].format(name=name)}"
 
 
+def codes_remark(name: str, cells: Sequence[str]) -> list[str]:
+    """Of whole numbers that begin with 0, as codes do."""
+    there = [cell.strip() for cell in cells if cell.strip() not in MISSING]
+    led = [cell for cell in there if len(cell) > 1 and cell.startswith("0")]
+    if not led or not all(cell.isdecimal() for cell in there):
+        return []
+    return [f"{name!r} was taken as numbers, so that {led[0]!r} is {int(led[0])}; if it is a code: --text {name}"]
+
+
 def remarks(sample: Table, but: Collection[str] = ()) -> list[str]:
     """What the texts of the first rows look like, except in the columns that were declared."""
     found = []

@@ -123,10 +123,17 @@ def rows_at_once(columns: int) -> int:
 
 
 def texts(values: Iterable[str | None]) -> Texts:
-    """A column of texts; None and blanks are missing."""
+    """A column of texts, without the blanks around them; None and blanks alone are missing."""
     known: dict[str, int] = {}
-    codes = [-1 if value is None or not value.strip() else known.setdefault(value, len(known)) for value in values]
+    stripped = ("" if value is None else value.strip() for value in values)
+    codes = [known.setdefault(value, len(known)) if value else -1 for value in stripped]
     return Texts(np.array(codes, dtype=np.int64), tuple(known))
+
+
+def coded(codes: NDArray[np.int64], values: Iterable[str | None]) -> Texts:
+    """A column of texts that was given as codes for values, -1 where one is missing."""
+    found = texts(values)
+    return Texts(np.append(found.codes, -1)[codes], found.values)
 
 
 def joined(tables: Sequence[Table]) -> Table:
