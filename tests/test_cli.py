@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -335,6 +337,27 @@ def test_ctrl_c_shows_what_was_compared_so_far(
         ]
 
 
+def test_learners_and_files_are_told_apart(
+    prices: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(prices.parent)
+    for name in ("FOGD", "more.csv"):
+        Path(name).write_bytes(prices.read_bytes())
+    arguments = ("compare", prices, "more.csv", "FOGD", "PKAWV (lam=0.5)", "--target", "price", "--json")
+    assert onkel_call(monkeypatch, *arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"], [row["learner"] for row in found["learners"]]) == (3000, ["FOGD(loss=Square())", "PKAWV (lam=0.5)"])
+    assert onkel_call(monkeypatch, "compare", prices, "./FOGD", "PKAWV", "--target", "price", "--format", "csv", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 3000
+    for words, message in {
+        ("nofile2.csv", "PKAWV"): "'nofile2.csv' is neither a file nor a learner; check the path, or see: onkel learners",
+        ("PKAWV", "more.csv"): "more.csv is a file, behind a learner; name all files first",
+        ("PKAVW",): "did you mean PKAWV",
+    }.items():
+        assert onkel_call(monkeypatch, "compare", prices, *words, "--target", "price") == 1
+        assert message in capsys.readouterr().err
+
+
 def test_seeds_are_found_wherever_they_are() -> None:
     learner = onkel.PKAWV(features=(onkel.Standardize(), onkel.Fourier(count=3, seed=5) + onkel.Identity()))
     assert reseeded(learner, 2) == onkel.PKAWV(features=(onkel.Standardize(), onkel.Fourier(count=3, seed=7) + onkel.Identity()))
@@ -473,3 +496,11 @@ def test_help_has_examples(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     with pytest.raises(SystemExit):
         main()
     assert "onkel run prices.csv --target price" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_module_is_the_command() -> None:
+    command = [sys.executable, "-m", "onkel", "data", "nonsense"]
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    said = subprocess.run(command, capture_output=True, text=True, check=False, env=path)
+    assert said.returncode == 1
+    assert said.stderr.startswith("onkel: nonsense does not exist")

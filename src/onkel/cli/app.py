@@ -117,7 +117,7 @@ def compare(
     file
         As for run; more files may follow.
     learners
-        Learners as Python code, the first word of each a name that `onkel learners` lists.
+        Learners as Python code, the first word of each a name that `onkel learners` lists; a file of that name is ./NAME.
     seeds
         How often a learner with a seed runs, each time with another; the table then shows mean ± deviation.
     shuffle
@@ -125,10 +125,10 @@ def compare(
     json
         Print the result as JSON.
     """
-    from onkel.cli.compare import compare_file
+    from onkel.cli.compare import compare_file, told_apart
 
-    files = next((k for k, text in enumerate(learners) if not Path(text).exists()), len(learners))
-    compare_file(Inputs((file, *learners[:files]), format, columns, target), learners[files:], seeds, shuffle, json)
+    files, texts = told_apart(learners)
+    compare_file(Inputs((file, *files), format, columns, target), texts, seeds, shuffle, json)
 
 
 @app.command
