@@ -377,8 +377,21 @@ def test_the_learners_are_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         assert re.search(r"(19|20)\d\d$", row["paper"]), name
         assert row["memory"] == ("fixed" if getattr(onkel, name).bounded else "grows")
     assert rows["PKAWV"]["paper"] == "Jézéquel et al. 2019"
+    assert {name: rows[name]["a row costs"] for name in ("Perceptron", "FunctionalSGD", "PKAWVNystroem", "Projectron")} == {
+        "Perceptron": "O(m)", "FunctionalSGD": "O(n)", "PKAWVNystroem": "O(m² dim)", "Projectron": "O(B), a wrong one O(B²)",
+    }  # fmt: skip
+    symbols = {
+        symbol
+        for row in rows.values()
+        for symbol in re.findall(r"[A-Za-z]+", re.sub(r"O\(|log|a wrong one", "", row["a row costs"]))
+    }
     assert onkel_call(monkeypatch, "learners") == 0
-    assert "PKAWVNystroem" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "PKAWVNystroem" in shown
+    legend = re.findall(r"([A-Za-z, ]+):", next(line for line in shown.splitlines() if line.startswith("m, B:")))
+    assert {letter for symbol in symbols for letter in (symbol if symbol != "dim" else ["dim"])} <= set(
+        re.findall(r"\w+", " ".join(legend))
+    )
 
 
 def test_data_is_listed_and_described(mixed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -388,6 +401,11 @@ def test_data_is_listed_and_described(mixed: Path, monkeypatch: pytest.MonkeyPat
     assert "onkel run NAME" in capsys.readouterr().out
     assert onkel_call(monkeypatch, "data", mixed, "--json") == 0
     found = json.loads(capsys.readouterr().out)["columns"]
+    assert found["size"] == {"kind": "a number", "columns of X": 1, "missing": 143, "least": 0.0, "largest": 49.0}
+    assert found["town"] | {"columns of X": 0} == {
+        "kind": "text", "columns of X": 0, "missing": 0, "values": 2, "first values": ["Bonn", "Ulm"],
+    }  # fmt: skip
+    assert (found["when"]["least"], found["when"]["largest"]) == ("2026-01-11T00:00:00", "2026-09-11T23:00:00")
     assert {name: column["kind"] for name, column in found.items()} == {
         "size": "a number", "town": "text", "when": "a date", "sold": "text",
     }  # fmt: skip
@@ -491,7 +509,10 @@ def test_help_has_examples(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         monkeypatch.setattr(sys, "argv", ["onkel", command, "--help"])
         with pytest.raises(SystemExit):
             main()
-        assert example in " ".join(capsys.readouterr().out.split())
+        shown = " ".join(capsys.readouterr().out.split())
+        assert example in shown
+        assert shown.count("onkel run friedman") <= 1  # those of all commands stand elsewhere
+        assert "A command ends with 0" not in shown
     monkeypatch.setattr(sys, "argv", ["onkel", "--help"])
     with pytest.raises(SystemExit):
         main()
