@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -15,9 +17,9 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.cli import compare, main, opening
+from onkel.cli import main, opening
 from onkel.cli import watch as watch_module
-from onkel.cli.compare import Run, reseeded
+from onkel.cli.compare import reseeded
 from onkel.cli.model import Model
 from onkel.combine import Scaled
 from onkel.persist import Extra
@@ -297,44 +299,6 @@ def test_learners_are_compared_on_the_same_rows(
         assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("more", "blocks", "note", "runs", "rows"), [
-    ((), 3, "stopped: these are the first 900 rows", [1, 2], 900),
-    (("--shuffle",), 3, "stopped: these are the first 900 rows of the first order", [1, 1], 900),
-    (("--shuffle",), 7, "stopped: these are 1 of 2 orders of the rows", [1, 1], 1500),
-])  # fmt: skip
-def test_ctrl_c_shows_what_was_compared_so_far(
-    more: tuple[str, ...], blocks: int, note: str, runs: list[int], rows: int,
-    prices: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    arguments = ("compare", prices, "PKAWV(Identity() + Constant())", "FOGD", "--target", "price", "--seeds", 2, *more)
-    monkeypatch.setattr(opening, "BLOCK", 300)
-    monkeypatch.setattr(compare, "BLOCK", 300)
-    learn, blocks_learnt = Run.learn, 0
-
-    def interrupted(self: Run, X: Any, y: Any) -> None:
-        nonlocal blocks_learnt
-        learn(self, X, y)
-        blocks_learnt += "FOGD" not in repr(self.model.own)
-        if blocks_learnt == blocks and not pressed:
-            pressed.append(True)
-            signal.raise_signal(signal.SIGINT)
-
-    pressed: list[bool] = []
-    monkeypatch.setattr(Run, "learn", interrupted)
-    assert onkel_call(monkeypatch, *arguments, "--json") == 130
-    found = json.loads(capsys.readouterr().out)
-    assert (found["rows"], found["notes"][0]) == (rows, note)
-    assert [row["runs"] for row in found["learners"]] == runs
-    if not more:  # as a file of so many rows
-        head = prices.with_name("head.csv")
-        head.write_text("".join(prices.read_text().splitlines(keepends=True)[: 1 + rows]))
-        monkeypatch.setattr(Run, "learn", learn)
-        assert onkel_call(monkeypatch, "compare", head, *arguments[2:], "--json") == 0
-        assert [row["square"] for row in json.loads(capsys.readouterr().out)["learners"]] == [
-            row["square"] for row in found["learners"]
-        ]
-
-
 def test_seeds_are_found_wherever_they_are() -> None:
     learner = onkel.PKAWV(features=(onkel.Standardize(), onkel.Fourier(count=3, seed=5) + onkel.Identity()))
     assert reseeded(learner, 2) == onkel.PKAWV(features=(onkel.Standardize(), onkel.Fourier(count=3, seed=7) + onkel.Identity()))
@@ -354,8 +318,21 @@ def test_the_learners_are_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         assert re.search(r"(19|20)\d\d$", row["paper"]), name
         assert row["memory"] == ("fixed" if getattr(onkel, name).bounded else "grows")
     assert rows["PKAWV"]["paper"] == "Jézéquel et al. 2019"
+    assert {name: rows[name]["a row costs"] for name in ("Perceptron", "FunctionalSGD", "PKAWVNystroem", "Projectron")} == {
+        "Perceptron": "O(m)", "FunctionalSGD": "O(n)", "PKAWVNystroem": "O(m² dim)", "Projectron": "O(B), a wrong one O(B²)",
+    }  # fmt: skip
+    symbols = {
+        symbol
+        for row in rows.values()
+        for symbol in re.findall(r"[A-Za-z]+", re.sub(r"O\(|log|a wrong one", "", row["a row costs"]))
+    }
     assert onkel_call(monkeypatch, "learners") == 0
-    assert "PKAWVNystroem" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "PKAWVNystroem" in shown
+    legend = re.findall(r"([A-Za-z, ]+):", next(line for line in shown.splitlines() if line.startswith("m, B:")))
+    assert {letter for symbol in symbols for letter in (symbol if symbol != "dim" else ["dim"])} <= set(
+        re.findall(r"\w+", " ".join(legend))
+    )
 
 
 def test_data_is_listed_and_described(mixed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -365,6 +342,11 @@ def test_data_is_listed_and_described(mixed: Path, monkeypatch: pytest.MonkeyPat
     assert "onkel run NAME" in capsys.readouterr().out
     assert onkel_call(monkeypatch, "data", mixed, "--json") == 0
     found = json.loads(capsys.readouterr().out)["columns"]
+    assert found["size"] == {"kind": "a number", "columns of X": 1, "missing": 143, "least": 0.0, "largest": 49.0}
+    assert found["town"] | {"columns of X": 0} == {
+        "kind": "text", "columns of X": 0, "missing": 0, "values": 2, "first values": ["Bonn", "Ulm"],
+    }  # fmt: skip
+    assert (found["when"]["least"], found["when"]["largest"]) == ("2026-01-11T00:00:00", "2026-09-11T23:00:00")
     assert {name: column["kind"] for name, column in found.items()} == {
         "size": "a number", "town": "text", "when": "a date", "sold": "text",
     }  # fmt: skip
@@ -468,8 +450,19 @@ def test_help_has_examples(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         monkeypatch.setattr(sys, "argv", ["onkel", command, "--help"])
         with pytest.raises(SystemExit):
             main()
-        assert example in " ".join(capsys.readouterr().out.split())
+        shown = " ".join(capsys.readouterr().out.split())
+        assert example in shown
+        assert shown.count("onkel run friedman") <= 1  # those of all commands stand elsewhere
+        assert "A command ends with 0" not in shown
     monkeypatch.setattr(sys, "argv", ["onkel", "--help"])
     with pytest.raises(SystemExit):
         main()
     assert "onkel run prices.csv --target price" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_module_is_the_command() -> None:
+    command = [sys.executable, "-m", "onkel", "data", "nonsense"]
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    said = subprocess.run(command, capture_output=True, text=True, check=False, env=path)
+    assert said.returncode == 1
+    assert said.stderr.startswith("onkel: nonsense does not exist")

@@ -112,3 +112,28 @@ def test_a_column_that_the_model_needs_is_named(prices: Path, monkeypatch: Patch
     assert f"new.csv has no column 'x0': {needed}; add the column, or rename the one that is meant" in capsys.readouterr().err
     assert onkel_call(monkeypatch, "run", "new.csv", "--save", "m.onkel", "--resume") == 1
     assert "the model needs 'x0', 'x1', 'price', the file has 'x1', 'size'" in capsys.readouterr().err
+
+
+def test_a_model_of_the_command_line_is_no_estimator(prices: Path, monkeypatch: Patch) -> None:
+    assert onkel_call(monkeypatch, "run", prices, "--target", "price", "--save", "m.onkel") == 0
+    with pytest.raises(onkel.FileError, match=r"a model of the command line, for onkel predict .*, not a Regressor"):
+        onkel.Regressor.load("m.onkel")
+
+
+@pytest.mark.parametrize(("rows", "said"), [(12, False), (300, True)])
+def test_notes_on_who_does_better_wait_for_rows(
+    rows: int, said: bool, tmp_path: Path, monkeypatch: Patch, capsys: Captured
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    y = np.repeat([1.0, 3.5, 2.0], rows // 3)  # in runs
+    write_csv(Path("runs.csv"), np.random.default_rng(0).normal(size=(rows, 2)), y)
+    assert onkel_call(monkeypatch, "run", "runs.csv", "--target", "price") == 0
+    assert (" better" in capsys.readouterr().out) is said
+
+
+def test_one_far_label_is_one() -> None:
+    learner = onkel.combine.Scaled(onkel.PKAWV(onkel.Identity()), first_rows=4)
+    state = learner.init(1)
+    learner.learn(state, np.ones((7, 1)), np.array([1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1e6]))
+    assert state.far == 1
+    assert learner.notes(state)[-1].startswith("1 label lay more than")

@@ -31,6 +31,7 @@ LAYERS = [
     {"_names"},
     {"report"},
     {"cli"},
+    {"__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 from cyclopts import App
@@ -26,11 +27,12 @@ Ctrl-C.
     suppress_keyboard_interrupt=False,  # `main` says how it ended
 )
 app.register_install_completion_command()
+command = functools.partial(app.command, help_epilogue="")  # each has examples of its own
 
 FORMAT, COLUMNS, TARGET = Format(), Columns(), Target()
 
 
-@app.command
+@command
 def run(
     file: File,
     /,
@@ -93,7 +95,7 @@ def run(
     run_file(inputs, learner, Outputs(save, every, resume, append, plot, json))
 
 
-@app.command
+@command
 def compare(
     file: File,
     /,
@@ -117,7 +119,7 @@ def compare(
     file
         As for run; more files may follow.
     learners
-        Learners as Python code, the first word of each a name that `onkel learners` lists.
+        Learners as Python code, the first word of each a name that `onkel learners` lists; a file of that name is ./NAME.
     seeds
         How often a learner with a seed runs, each time with another; the table then shows mean ± deviation.
     shuffle
@@ -125,13 +127,13 @@ def compare(
     json
         Print the result as JSON.
     """
-    from onkel.cli.compare import compare_file
+    from onkel.cli.compare import compare_file, told_apart
 
-    files = next((k for k, text in enumerate(learners) if not Path(text).exists()), len(learners))
-    compare_file(Inputs((file, *learners[:files]), format, columns, target), learners[files:], seeds, shuffle, json)
+    files, texts = told_apart(learners)
+    compare_file(Inputs((file, *files), format, columns, target), texts, seeds, shuffle, json)
 
 
-@app.command
+@command
 def predict(
     model: Path,
     file: File,
@@ -172,7 +174,7 @@ def predict(
     predict_file(model, Inputs((file, *more), format), missing, out, json)
 
 
-@app.command
+@command
 def learners(*, json: Flag = False) -> None:
     """Every learner: what it can do, what a row costs, whether its memory is fixed, and the paper it comes from.
 
@@ -186,7 +188,7 @@ def learners(*, json: Flag = False) -> None:
     list_learners(json)
 
 
-@app.command
+@command
 def data(file: File | None = None, /, *, columns: Columns = COLUMNS, format: Format = FORMAT, json: Flag = False) -> None:
     """The data that can be learnt by name; or the columns of one file, and how they would be encoded.
 

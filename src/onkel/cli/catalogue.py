@@ -13,10 +13,11 @@ import numpy as np
 import onkel
 from onkel.cli.options import Inputs, split
 from onkel.data.named import catalogue
-from onkel.data.table import Source
+from onkel.data.table import Source, Table
 from onkel.report.page import Page
 from onkel.report.tables import lines
 
+VALUES_SHOWN = 4
 LOSSES = ("Square", "Hinge", "SquaredHinge", "Logistic", "EpsilonInsensitive", "SquaredEpsilonInsensitive")
 
 
@@ -27,20 +28,22 @@ def list_learners(as_json: bool) -> None:
         return
     page = Page()
     page.show(lines({name: {key: str(value) for key, value in row.items()} for name, row in rows.items()}))
-    page.say("m, B: points kept; r: features; k: coordinates; t, n: rows so far. Write one as Python code: PKAWV(lam=0.1)")
+    page.say("m, B: points kept; r: features; k: coordinates; dim: inputs; t, n: rows so far; a kernel value costs O(dim)")
+    page.say("write one as Python code: PKAWV(lam=0.1)")
 
 
 def about(kind: Any) -> dict[str, str]:
     """What the header of its file and its fields say of a learner."""
     text = " ".join((sys.modules[kind.__module__].__doc__ or "").split())
     own = text[text.index(f"{kind.__name__}: O(") :] if f"{kind.__name__}: O(" in text else text
-    cost = re.search(r"O\([^)]*\)(?= a row| a wrong row|,)", own)
+    cost = re.search(r"O\([^)]*\)(?= a row|,)", own)
+    wrong = re.search(r"O\([^)]*\)(?= a wrong row)", own)
     paper = re.search(r"(?:(?<=\. )|(?<=\] )|(?<=\) ))?([A-Z][^.:;()]*?) \(((?:19|20)\d\d)\)", text)
     tasks = "both" if len(kind.tasks) == 2 else next(iter(kind.tasks))
     return {
         "tasks": tasks,
         "losses": ", ".join(losses(kind)) or "its own",
-        "a row costs": cost.group() if cost else "",
+        "a row costs": (cost.group() if cost else "") + (f", a wrong one {wrong.group()}" if wrong else ""),
         "memory": "fixed" if kind.bounded else "grows",
         "paper": f"{_short(paper.group(1))} {paper.group(2)}" if paper else "",
     }
@@ -94,26 +97,10 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
     source = look(inputs.path, split(columns.columns) or but, kinds, written.format, written.header)
     sample = sampled(source)
     encoder = planned(sample, list(source.kinds), onkel.data.Missing.MEAN, hashed)
-    rows = {}
-    for column in encoder.columns:
-        name = column.name
-        if name in sample.names:
-            values = sample.numbers[:, sample.names.index(name)]
-            there = values[~np.isnan(values)]
-            seen = (
-                f"{there.min():g} … {there.max():g}" if there.size else "nothing yet; if they will be no numbers: --text or --dates"
-            )
-            gaps = int(np.isnan(values).sum())
-        elif name in sample.texts:
-            codes = sample.texts[name].codes
-            values_seen = [sample.texts[name].values[code] for code in dict.fromkeys(codes[codes >= 0].tolist())]
-            seen = f"{len(values_seen)} values: " + ", ".join(values_seen[:4]) + ("…" if len(values_seen) > 4 else "")
-            gaps = int((codes < 0).sum())
-        else:
-            moments = sample.dates[name]
-            seen = f"{np.nanmin(moments).astype('datetime64[s]')} … {np.nanmax(moments).astype('datetime64[s]')}"
-            gaps = int(np.isnat(moments).sum())
-        rows[name] = {"kind": source.kinds[name].value, "columns of X": str(column.width), "missing": str(gaps), "seen": seen}
+    rows = {
+        column.name: {"kind": source.kinds[column.name].value, "columns of X": column.width, **_seen(sample, column.name)}
+        for column in encoder.columns
+    }
     noted = [*source.notes(), *remarks(sample, (*(split(columns.text) or ()), *hashed)), *_trouble(source)]
     if as_json:
         about = {"file": source.name, "rows": source.rows, "sampled": len(sample)}
@@ -121,9 +108,32 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
         return
     page = Page()
     page.say(f"{source.name}: {len(source.kinds)} columns; what its first {len(sample):,} rows show:")
-    page.show(lines(rows, heading="column"))
+    page.show(lines({name: _told(row) for name, row in rows.items()}, heading="column"))
     for note in noted:
         page.say(f"note: {note}", style="yellow")
+
+
+def _seen(sample: Table, name: str) -> dict[str, Any]:
+    """What stands in a column of the first rows: how often nothing, and from where to where, or which values."""
+    if name in sample.texts:
+        codes = sample.texts[name].codes
+        values = [sample.texts[name].values[code] for code in dict.fromkeys(codes[codes >= 0].tolist())]
+        return {"missing": int((codes < 0).sum()), "values": len(values), "first values": values[:VALUES_SHOWN]}
+    found: Any = sample.dates[name].astype("datetime64[s]") if name in sample.dates else sample.numbers[:, sample.names.index(name)]
+    there = found[~np.isnan(found)]
+    ends = [there.min(), there.max()] if there.size else [None, None]
+    least, largest = [str(end) if isinstance(end, np.datetime64) else end and float(end) for end in ends]
+    return {"missing": len(found) - len(there), "least": least, "largest": largest}
+
+
+def _told(row: dict[str, Any]) -> dict[str, str]:
+    """A column of a file as cells of a table."""
+    if "values" in row:
+        seen = f"{row['values']} values: " + ", ".join(row["first values"]) + "…" * (row["values"] > VALUES_SHOWN)
+    else:
+        ends = [f"{end:g}" if isinstance(end, float) else end for end in (row["least"], row["largest"])]
+        seen = "nothing yet; if they will be no numbers: --text or --dates" if row["least"] is None else " … ".join(ends)
+    return {"kind": row["kind"], "columns of X": str(row["columns of X"]), "missing": str(row["missing"]), "seen": seen}
 
 
 def _trouble(source: Source) -> list[str]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import onkel
 from onkel import data, features
 from onkel._jit import seconds_compiling
 from onkel._types import Matrix, Vector
@@ -29,6 +32,8 @@ from onkel.report.tables import lines, memory, number
 from onkel.state import nbytes
 
 Pass = tuple[Sequence[int], Iterable[tuple[Matrix, Vector]]]  # through the rows, with models of these seeds
+
+CODE = re.compile(r"\s*([A-Za-z_]\w*)\s*(\(.*)?", re.DOTALL)  # a name, maybe with settings
 
 
 @dataclass
@@ -52,6 +57,23 @@ class Contender:
 
     def errors(self, measure: str) -> list[float]:
         return [run.model.tally.means()[measure] for run in self.runs]
+
+
+def told_apart(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Files, and behind them learners; the name of a learner is one, even where a file has it too."""
+    first = next((k for k, word in enumerate(words) if _names_learner(word) or not Path(word).exists()), len(words))
+    files, texts = words[:first], words[first:]
+    for text in texts:
+        if not _names_learner(text) and Path(text).exists():
+            raise InputError(f"{text} is a file, behind a learner; name all files first")
+        if not CODE.fullmatch(text):
+            raise InputError(f"{text!r} is neither a file nor a learner; check the path, or see: onkel learners")
+    return files, texts
+
+
+def _names_learner(text: str) -> bool:
+    found = CODE.fullmatch(text)
+    return found is not None and found[1] in onkel.learners.__all__
 
 
 def compare_file(inputs: Inputs, texts: Sequence[str], seeds: int, shuffle: bool, as_json: bool) -> None:

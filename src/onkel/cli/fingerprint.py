@@ -26,7 +26,7 @@ class Fingerprint:
         self._sum = hashlib.blake2b(digest_size=BYTES)
 
     def add(self, table: Table) -> None:
-        self._sum.update(_words(table, self.names))
+        self._sum.update(_words(table, self.names).data)
         self.rows += len(table)
 
     @property

@@ -19,6 +19,7 @@ from onkel.cli.model import Model
 from onkel.cli.opening import opened_again
 from onkel.cli.options import Inputs, Missing
 from onkel.cli.writing import check_places
+from onkel.data.encoder import policy
 from onkel.data.target import cell
 from onkel.errors import InputError
 
@@ -26,7 +27,7 @@ from onkel.errors import InputError
 def predict_file(model_path: Path, inputs: Inputs, missing: Missing | None, out: Path | None, as_json: bool) -> None:
     check_places({"--out": out}, [model_path, *inputs.paths])
     model = Model.load(model_path)
-    encoder = model.encoder if missing is None else dataclasses.replace(model.encoder, missing=missing)
+    encoder = model.encoder if missing is None else dataclasses.replace(model.encoder, missing=policy(missing))
     blocks = opened_again(inputs, encoder, None).to_predict(model.encoded)
     first = list(itertools.islice(blocks, 1))  # what is wrong there is said before anything is written
     skipped = 0

@@ -16,6 +16,7 @@ from onkel.data.target import Value, cell
 from onkel.report.tables import number
 
 LABELS_SHOWN = 6
+ENOUGH_ROWS = 100  # for a word on who does better
 LIKE_CLASSES = 10  # different whole numbers: the target may be one of classes
 IDENTIFIES = 0.95  # of the rows have a value of their own: names, numbers of tickets
 
@@ -68,7 +69,9 @@ def on_the_target(model: Model, stream: data.Stream, inputs: Inputs) -> list[str
 
 
 def _on_the_error(model: Model) -> list[str]:
-    """Where a guess without the inputs does better."""
+    """Where a guess without the inputs does better, and not by chance."""
+    if model.tally.rows < ENOUGH_ROWS:
+        return []
     measure, error = next(iter(model.tally.means().items()))
     better = [name for name, means in model.tally.references().items() if means[measure] < error]
     if not better:

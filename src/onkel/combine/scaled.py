@@ -183,10 +183,9 @@ class Scaled:
         """What a person should know of this state, one sentence each."""
         notes: list[str] = self.learner.notes(state.inner)
         if state.far:
-            notes.append(
-                f"{state.far} labels lay more than {FAR:g} deviations of the first {self.first_rows} from their mean; "
-                "if the target has moved for good, begin again"
-            )
+            labels = "1 label" if state.far == 1 else f"{state.far} labels"
+            far = f"{labels} lay more than {FAR:g} deviations of the first {self.first_rows} from their mean"
+            notes.append(f"{far}; if the target has moved for good, begin again")
         return notes
 
     @property

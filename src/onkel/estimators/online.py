@@ -298,6 +298,8 @@ class Online(BaseEstimator):
         model, state, extra = read(path, kernels, bases)
         if extra is None or extra.about.get("type") != cls.__name__:
             held = "a bare learner; onkel.load reads it" if extra is None else f"a {extra.about.get('type')!r:.60}"
+            if extra is not None and "run" in extra.about:
+                held = "a model of the command line, for onkel predict (onkel.load reads its learner and state)"
             raise FileError(f"cannot load {path}: it holds {held}, not a {cls.__name__}")
         try:
             return cls._loaded(model, state, extra)

@@ -12,7 +12,7 @@ Where the kernel's eigenvalues fall like i^(−a), and rows are independent, wit
 decay = 1 / (a + 1) gives the best rate, E (f̄ − f)² = O(n^(−a/(a + 1))): ⅓ for `Brownian`, ⅕ for `Spline()`. Steps with
 γ k(x, x) ≤ 1 cannot run away (‖f̃‖² grows by γ y² a row at most); longer ones may, and are then refused.
 
-O(log n) a row and input for an additive kernel and n rows learnt, O(dim) for `Linear()`, O(n) for any other; O(n) memory.
+O(n) a row after n rows learnt; O(log n) a row and input for an additive kernel, O(dim) for `Linear()`; O(n) memory.
 
 Dieuleveut & Bach (2016), Nonparametric stochastic approximation with large step-sizes, Annals of Statistics.
 

@@ -2,8 +2,8 @@
 
     f(x) = Σ y_i k(x_i, x),   ŷ = f(x);   where sign(ŷ) ≠ y:  f ← f + y k(x, ·)
 
-Mistakes M ≤ L + κ²U² + κU√L against every u with ‖u‖ ≤ U and hinge loss L, κ² the largest k(x, x). O(M) a row and in memory: it
-keeps every row that it got wrong.
+Mistakes M ≤ L + κ²U² + κU√L against every u with ‖u‖ ≤ U and hinge loss L, κ² the largest k(x, x). O(m) a row and in memory: it
+keeps the m rows that it got wrong.
 
 Rosenblatt (1958), The perceptron, Psychological Review; with kernels: Freund & Schapire (1999), Machine Learning.
 

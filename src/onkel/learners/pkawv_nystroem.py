@@ -8,7 +8,7 @@
 
 Regret with KORS, μ ≤ λ and |y| ≤ B, with high probability:  λ‖f‖² + B² d_eff(λ) ln(e + enκ²/λ) + 2B²(m + 1)nμ/λ, m points.
 
-`keep_history=True` is the definition: a new coordinate is computed for all past rows, which are kept: O(m²dim) a row on average,
+`keep_history=True` is the definition: a new coordinate is computed for all past rows, which are kept: O(m² dim) a row on average,
 n(dim + outputs + 1) + O(m²) numbers. `keep_history=False` gives past rows a 0 there: O(m² + m·dim) a row and in memory, no proof.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Algorithm 2.

@@ -6,7 +6,7 @@
         τ(2ℓ − τp − 2UΔ) ≥ 0:  a ← a + τ y d                                                     U = ¼√((B + 1)/ln(B + 1))
 
 With k(x, x) ≤ 1 and without the budget the Projectron's mistakes are at most (‖u‖² + 2 Σ hinge(u))/(1 − 2η‖u‖) for every u with
-η‖u‖ < ½. O(B² + B·dim) a wrong row, O(B·dim) any other; O(B² + B·dim) memory.
+η‖u‖ < ½. O(B) a row, O(B²) a wrong row, beside the kernel values, O(B·dim); O(B² + B·dim) memory.
 
 Orabona, Keshet & Caputo (2008), The Projectron: a bounded kernel-based perceptron, ICML; (2009), JMLR.
 Departs from the papers: a budget (as in public toolboxes), the Cholesky factor of K in the place of its inverse; a point that is

@@ -1,0 +1,81 @@
+"""`onkel compare`: stopped in between, and given files and learners in one row of words."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import onkel
+from onkel.cli import compare, opening
+from onkel.cli.compare import Run
+from tests.test_cli import onkel_call, write_csv
+
+pytestmark = pytest.mark.once
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> Path:
+    return write_csv(tmp_path / "prices.csv", *onkel.data.friedman(1500, dim=5, seed=0))
+
+
+@pytest.mark.parametrize(("more", "blocks", "note", "runs", "rows"), [
+    ((), 3, "stopped: these are the first 900 rows", [1, 2], 900),
+    (("--shuffle",), 3, "stopped: these are the first 900 rows of the first order", [1, 1], 900),
+    (("--shuffle",), 7, "stopped: these are 1 of 2 orders of the rows", [1, 1], 1500),
+])  # fmt: skip
+def test_ctrl_c_shows_what_was_compared_so_far(
+    more: tuple[str, ...], blocks: int, note: str, runs: list[int], rows: int,
+    prices: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    arguments = ("compare", prices, "PKAWV(Identity() + Constant())", "FOGD", "--target", "price", "--seeds", 2, *more)
+    monkeypatch.setattr(opening, "BLOCK", 300)
+    monkeypatch.setattr(compare, "BLOCK", 300)
+    learn, blocks_learnt = Run.learn, 0
+
+    def interrupted(self: Run, X: Any, y: Any) -> None:
+        nonlocal blocks_learnt
+        learn(self, X, y)
+        blocks_learnt += "FOGD" not in repr(self.model.own)
+        if blocks_learnt == blocks and not pressed:
+            pressed.append(True)
+            signal.raise_signal(signal.SIGINT)
+
+    pressed: list[bool] = []
+    monkeypatch.setattr(Run, "learn", interrupted)
+    assert onkel_call(monkeypatch, *arguments, "--json") == 130
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"], found["notes"][0]) == (rows, note)
+    assert [row["runs"] for row in found["learners"]] == runs
+    if not more:  # as a file of so many rows
+        head = prices.with_name("head.csv")
+        head.write_text("".join(prices.read_text().splitlines(keepends=True)[: 1 + rows]))
+        monkeypatch.setattr(Run, "learn", learn)
+        assert onkel_call(monkeypatch, "compare", head, *arguments[2:], "--json") == 0
+        assert [row["square"] for row in json.loads(capsys.readouterr().out)["learners"]] == [
+            row["square"] for row in found["learners"]
+        ]
+
+
+def test_learners_and_files_are_told_apart(
+    prices: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(prices.parent)
+    for name in ("FOGD", "more.csv"):
+        Path(name).write_bytes(prices.read_bytes())
+    arguments = ("compare", prices, "more.csv", "FOGD", "PKAWV (lam=0.5)", "--target", "price", "--json")
+    assert onkel_call(monkeypatch, *arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"], [row["learner"] for row in found["learners"]]) == (3000, ["FOGD(loss=Square())", "PKAWV (lam=0.5)"])
+    assert onkel_call(monkeypatch, "compare", prices, "./FOGD", "PKAWV", "--target", "price", "--format", "csv", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 3000
+    for words, message in {
+        ("nofile2.csv", "PKAWV"): "'nofile2.csv' is neither a file nor a learner; check the path, or see: onkel learners",
+        ("PKAWV", "more.csv"): "more.csv is a file, behind a learner; name all files first",
+        ("PKAVW",): "did you mean PKAWV",
+    }.items():
+        assert onkel_call(monkeypatch, "compare", prices, *words, "--target", "price") == 1
+        assert message in capsys.readouterr().err
