@@ -65,7 +65,7 @@ def _written_with(mark: str, columns: Mapping[str, Sequence[str]]) -> dict[str, 
 
 def remedy(name: str, kind: Kind, cell: str) -> str:
     """What to do about a cell that is not of the kind of its column."""
-    ways = ["correct it or drop the line", f"leave the column out (--without {name})"]
+    ways = ["correct it or drop the line", f"leave the column out, if it is an input (--without {name})"]
     if kind is Kind.NUMBER and in_thousands(cell):
         ways[0] = "write it without marks between the thousands"
     if kind is Kind.DATE and not is_date(cell):
