@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onkel._jit import compiler_off, hot_lean
+from onkel._jit import hot_lean
 from onkel._lanes import fma, lanes
 from onkel.kernels.exponentials import NEAR, exponential, near_exponential
 from onkel.state import CACHE_LINE, grown, zeros
@@ -75,7 +75,7 @@ def test_what_stands_behind_makes_way(width: int) -> None:
         assert np.array_equal(numbers, np.concatenate([around[:width], moved, around[2 * width :]]))
 
 
-@pytest.mark.skipif(compiler_off, reason="the compiler's own types are asked")
+@pytest.mark.once  # the compiler's own types are asked
 @pytest.mark.parametrize(
     "line",
     [np.zeros(64)[::8], np.zeros((8, 8), order="F")[0], np.zeros(8, np.int64), np.zeros(8, np.float32), np.frombuffer(bytes(64))],
