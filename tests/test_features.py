@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -219,6 +220,44 @@ def test_fourier_width_divides_the_frequencies() -> None:
     assert np.allclose(Fourier(6, width=4.0).init(9).frequencies, Fourier(6).init(9).frequencies * (3.0 / 4.0), rtol=1e-15)
 
 
+def mean_kernel(features: Fourier, X: Array, seeds: int) -> Array:
+    """The inner products of the features of these rows, in the mean of several seeds."""
+    drawn = [written(dataclasses.replace(features, seed=seed), X)[0] for seed in range(seeds)]
+    return np.sum([Z @ Z.T for Z in drawn], axis=0) / seeds  # type: ignore[no-any-return]
+
+
+PLACES = np.array([[0.0, 0.0], [0.5, 0.0], [1.0, -1.0], [2.0, 0.5], [-3.0, 1.0]])
+
+
+@pytest.mark.parametrize("kernel", [onkel.Gaussian(1.5), onkel.Laplacian(1.5), onkel.Laplacian()])
+def test_fourier_approximates_its_kernel(kernel: Any) -> None:
+    count, seeds = 1000, 20  # the deviation of a mean is at most 1/√(2 · 20,000) = 0.005
+    assert np.abs(mean_kernel(Fourier(count, kernel=kernel), PLACES, seeds) - kernel(PLACES, PLACES)).max() < 4 * 0.005
+
+
+@pytest.mark.parametrize("kernel", [onkel.Gaussian, onkel.Laplacian])
+def test_fourier_of_a_spread_approximates_the_mean_of_kernels(kernel: Any) -> None:
+    widths = 0.8 * 5.0 ** np.linspace(-1.0, 1.0, 201)
+    expected = np.mean([kernel(float(width))(PLACES, PLACES) for width in widths], axis=0)
+    found = mean_kernel(Fourier(1000, kernel=kernel(0.8), spread=5.0), PLACES, seeds=20)
+    assert np.abs(found - expected).max() < 4 * 0.005
+    assert np.abs(kernel(0.8)(PLACES, PLACES) - expected).max() > 8 * 0.005
+
+
+def test_fourier_frequencies_are_cauchy_draws_that_are_cut() -> None:
+    draws = np.sort(Fourier(20_000, kernel=onkel.Laplacian(0.5)).init(2).frequencies.ravel() * 0.5)
+    assert scipy.stats.kstest(draws, "cauchy").pvalue > 0.01
+    largest = math.tan(math.pi * (0.5 - fourier.CAUCHY_CUT))
+    assert np.abs(draws).max() == pytest.approx(largest) == pytest.approx(3183, rel=1e-3)
+
+
+def test_fourier_takes_the_width_of_its_kernel_or_its_own() -> None:
+    for kind in (onkel.Gaussian, onkel.Laplacian):
+        own, given, open_ = Fourier(4, kernel=kind(2.0)), Fourier(4, 2.0, kernel=kind()), Fourier(4, kernel=kind())
+        assert own.init(4).frequencies.tobytes() == given.init(4).frequencies.tobytes() == open_.init(4).frequencies.tobytes()
+    assert Fourier(4, 3.0, kernel=onkel.Gaussian()).init(4).frequencies.tobytes() == Fourier(4, 3.0).init(4).frequencies.tobytes()
+
+
 def test_fourier_equals_its_formula() -> None:
     X = normal(20, 3)
     features = Fourier(7, width=0.9, seed=2)
@@ -322,6 +361,15 @@ def test_standardize_gives_0_where_nothing_varied() -> None:
     assert (after.spread[:3] == 0.0).all()
     assert (Z[:20, 3] == 0.0).all()
     assert Z[20, 3] == pytest.approx(math.sqrt(20.0))  # one new value among n + 1 lies √n deviations out
+
+
+def test_standardize_cuts_at_clip() -> None:
+    X = normal(200, 2) ** 3
+    plain, state = written(Standardize(), X)
+    cut, same = written(Standardize(clip=1.5), X)
+    assert np.abs(plain).max() > 3.0
+    assert cut.tobytes() == plain.clip(-1.5, 1.5).tobytes()
+    assert bits(state) == bits(same)
 
 
 def test_standardize_on_rows_one_by_one_has_the_same_bits() -> None:
@@ -441,9 +489,10 @@ def test_basis_refuses_what_is_no_function() -> None:
 leaf: st.SearchStrategy[Features] = st.one_of(
     st.just(Identity()),
     st.just(Constant()),
-    st.just(Standardize()),
+    st.builds(Standardize, st.none() | st.floats(0.5, 2.0)),
     st.builds(Taylor, st.integers(0, 2), st.none() | st.floats(0.5, 3.0)),
     st.builds(Fourier, st.integers(1, 3), st.none() | st.floats(0.5, 3.0), st.integers(0, 9)),
+    st.builds(Fourier, st.integers(1, 3), kernel=st.just(onkel.Laplacian(2.0)), spread=st.floats(1.0, 3.0)),
     st.just(Basis(wave, GRAM[:2, :2])),
 )
 nested: st.SearchStrategy[Features] = st.recursive(
@@ -545,6 +594,11 @@ anything: Any = None  # the wrong types below are the point
         (lambda: Fourier(seed=-1), r"Fourier: seed must be at least 0, got -1"),
         (lambda: Fourier(seed=2**63), r"Fourier: seed must be at most"),
         (lambda: Fourier(width=-1.0), r"Fourier: width must be at least"),
+        (lambda: Fourier(kernel=onkel.Linear()), r"Fourier: kernel must be Gaussian\(\), Laplacian\(\) or None, got Linear"),  # type: ignore[arg-type]
+        (lambda: Fourier(kernel=3), r"Fourier: kernel must be .* got 3"),  # type: ignore[arg-type]
+        (lambda: Fourier(width=1.0, kernel=onkel.Laplacian(2.0)), r"Laplacian\(width=2.0\) has a width of its own; leave out"),
+        (lambda: Fourier(spread=0.5), r"Fourier: spread must be at least 1, got 0.5"),
+        (lambda: Standardize(clip=0.0), r"Standardize: clip must be at least 1e-30, got 0"),
         (lambda: Fourier() + anything, r"side by side.*got None"),
         (lambda: Fourier() + onkel.Gaussian(), r"side by side.*Gaussian"),  # type: ignore[operator]
         (lambda: Sum(), r"at least one part"),

@@ -76,3 +76,12 @@ def fill_normal(seed: int, round: int, out: Matrix) -> None:
     for i in range(rows):
         for j in range(columns):
             out[i, j] = normal(seed, round, i * columns + j)
+
+
+@hot
+def fill_uniform(seed: int, round: int, out: Matrix) -> None:
+    """Fill `out` with draws uniform on [0, 1); the lane of an entry is its flat index."""
+    rows, columns = out.shape
+    for i in range(rows):
+        for j in range(columns):
+            out[i, j] = uniform(seed, round, i * columns + j)

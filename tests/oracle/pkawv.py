@@ -36,7 +36,8 @@ def features(config: Features | tuple[Features, ...], X: Array, learnt: Mask) ->
     if isinstance(config, onkel.Constant):
         return np.ones((n, 1))
     if isinstance(config, onkel.Standardize):
-        return np.array([standardized(np.vstack([X[:t][learnt[:t]], X[t]])) for t in range(n)])
+        clip = np.inf if config.clip is None else config.clip
+        return np.array([standardized(np.vstack([X[:t][learnt[:t]], X[t]])).clip(-clip, clip) for t in range(n)])
     if isinstance(config, onkel.Taylor):
         return np.array([taylor(x, config.degree, config.width or sqrt(dim)) for x in X])
     if isinstance(config, onkel.Fourier):

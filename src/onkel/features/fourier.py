@@ -1,9 +1,20 @@
-"""Fourier: random features of the Gaussian kernel.
+"""Fourier: random features of the Gaussian or the Laplacian kernel.
 
-    z(x) = (cos ω_jᵀx, sin ω_jᵀx)_{j ≤ count} / √count,    ω_j ~ N(0, I / width²),    E z(x)ᵀz(x') = k(x, x')
+    z(x) = (cos ω_jᵀx, sin ω_jᵀx)_{j ≤ count} / √count,     E z(x)ᵀz(x') = k(x, x')
+    Gaussian:   ω_j ~ N(0, I) / width_j           Laplacian:   the coordinates of ω_j are Cauchy draws / width_j
+    width_j = width · spread^(2u − 1),   u uniform on [0, 1):  log-uniform on [width/spread, width · spread]
+
+With `spread` = 1 every width_j is the width. With more, narrow and wide features come in one map, and k is the mean of the kernels
+of all those widths. A Cauchy draw is cut at its quantiles CAUCHY_CUT and 1 − CAUCHY_CUT, ±3183, so that phases stay moderate; this
+changes k(x, x') by at most 4 · CAUCHY_CUT for each input.
 
 Rahimi & Recht (2007), Random features for large-scale kernel machines. The frequencies are draws of the counter-based generator:
 the first ones stay the same when `count` grows.
+
+>>> X = np.array([[0.0, 0.0], [1.0, -0.5]])
+>>> z = onkel.Transformer(Fourier(count=10_000, kernel=onkel.Laplacian(width=2.0))).fit_transform(X)
+>>> float((z[0] @ z[1]).round(2)), float(np.exp(-1.5 / 2.0).round(2))
+(0.47, 0.47)
 """
 
 from __future__ import annotations
@@ -16,9 +27,13 @@ import numpy as np
 from onkel import random
 from onkel._jit import hot, hot_strict
 from onkel._types import Matrix, Vector
-from onkel._validate import check_width, whole, width_or_root
+from onkel._validate import check_width, real, whole, width_or_root
+from onkel.errors import InputError
 from onkel.features.feature import Features
+from onkel.kernels import Gaussian, Laplacian
 from onkel.state import fixed
+
+CAUCHY_CUT = 1e-4
 
 
 @dataclass
@@ -29,21 +44,34 @@ class State:
 @dataclass(frozen=True)
 class Fourier(Features):
     count: int = 100  # frequencies; twice as many features
-    width: float | None = None  # of the Gaussian kernel; None: √dim
+    width: float | None = None  # of the kernel; None: that of `kernel`, or √dim
     seed: int = 0
+    kernel: Gaussian | Laplacian | None = None  # None: Gaussian
+    spread: float = 1.0  # widths from width/spread to width · spread
 
     def __post_init__(self) -> None:
         whole(self, "count", least=1)
         check_width(self)
         whole(self, "seed", least=0)
+        if not isinstance(self.kernel, Gaussian | Laplacian | None):
+            raise InputError(f"Fourier: kernel must be Gaussian(), Laplacian() or None, got {self.kernel!r:.200}")
+        if self.width is not None and self.kernel is not None and self.kernel.width is not None:
+            raise InputError(f"Fourier: {self.kernel!r} has a width of its own; leave out width, or the kernel's")
+        real(self, "spread", least=1.0, most=1e30)
 
     def size(self, dim: int) -> int:
         return 2 * self.count
 
     def init(self, dim: int) -> State:
-        draws = np.empty((self.count, dim))
-        random.fill_normal(self.seed, 0, draws)
-        return State(np.ascontiguousarray(draws.T) / width_or_root(self.width, dim))
+        draws, lot = np.empty((self.count, dim)), np.empty((1, self.count))
+        if isinstance(self.kernel, Laplacian):
+            random.fill_uniform(self.seed, 0, draws)
+            draws = np.tan(np.pi * (np.clip(draws, CAUCHY_CUT, 1.0 - CAUCHY_CUT) - 0.5))
+        else:
+            random.fill_normal(self.seed, 0, draws)
+        random.fill_uniform(self.seed, 1, lot)
+        width = width_or_root(self.kernel.width if self.kernel and self.width is None else self.width, dim)
+        return State(np.ascontiguousarray(draws.T) / (width * self.spread ** (2.0 * lot[0] - 1.0)))
 
     def footprint(self, dim: int) -> int:
         return 8 * self.count * dim

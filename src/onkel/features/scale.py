@@ -4,6 +4,7 @@ With n rows learnt and this one the (n+1)-th:   μ ← μ + (x − μ)/(n+1),   
 
 Mean and deviation are those of the rows up to and including this one, never of its label; a row counts once whatever its
 weight, since a score may not depend on its own row's weight. A column that has not varied yet gives 0.
+With `clip`, z is cut at ±clip.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
+from onkel._validate import real
 from onkel.features.feature import Features
 
 
@@ -28,6 +30,11 @@ class State:
 class Standardize(Features):
     """Mean 0, deviation 1, as far as the stream has shown them."""
 
+    clip: float | None = None  # the largest |z|; None: no limit
+
+    def __post_init__(self) -> None:
+        real(self, "clip", least=1e-30, optional=True)
+
     def size(self, dim: int) -> int:
         return dim
 
@@ -39,16 +46,17 @@ class Standardize(Features):
 
     def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
         after = State(state.mean.copy(), state.spread.copy())
-        after.rows = _standardize(after.mean, after.spread, state.rows, X, weight, Z, at)
+        clip = np.inf if self.clip is None else self.clip
+        after.rows = _standardize(after.mean, after.spread, state.rows, clip, X, weight, Z, at)
         return after
 
 
 @hot
-def _standardize(mean: Vector, spread: Vector, rows: int, X: Matrix, weight: Vector, Z: Matrix, at: int) -> int:
+def _standardize(mean: Vector, spread: Vector, rows: int, clip: float, X: Matrix, weight: Vector, Z: Matrix, at: int) -> int:
     for t in range(X.shape[0]):
         for j in range(X.shape[1]):
             centre, total = moments(X[t, j], mean[j], spread[j], rows)
-            Z[t, at + j] = standardized(X[t, j], centre, total, rows + 1)
+            Z[t, at + j] = min(max(standardized(X[t, j], centre, total, rows + 1), -clip), clip)
             if weight[t] > 0.0:
                 mean[j], spread[j] = centre, total
         if weight[t] > 0.0:
