@@ -7,7 +7,21 @@ from typing import TYPE_CHECKING, Any
 from onkel import combine, data, measure
 from onkel.dictionary import Kors, Start, Uniform
 from onkel.errors import FileError, InputError
-from onkel.features import Basis, Chain, Constant, Fourier, Identity, Mercer, Nystroem, Standardize, Taylor
+from onkel.features import (
+    Basis,
+    Chain,
+    Constant,
+    Fourier,
+    Hats,
+    Identity,
+    Mercer,
+    Nystroem,
+    Products,
+    Project,
+    Ranks,
+    Standardize,
+    Taylor,
+)
 from onkel.features.mercer import (
     AdditiveSystem,
     Beam,
@@ -105,6 +119,7 @@ __all__ = [
     "FunctionalSGD",
     "Gaussian",
     "Haar",
+    "Hats",
     "Hermite",
     "Hinge",
     "Identity",
@@ -131,9 +146,12 @@ __all__ = [
     "PeriodicSpline",
     "Polynomial",
     "ProductSystem",
+    "Products",
+    "Project",
     "Projectron",
     "ProjectronPP",
     "ProsNKONS",
+    "Ranks",
     "Regressor",
     "Regret",
     "Sine",

@@ -4,10 +4,30 @@ from onkel.features.basis import Basis
 from onkel.features.compose import Chain, Sum
 from onkel.features.feature import Features
 from onkel.features.fourier import Fourier
+from onkel.features.hats import Hats
 from onkel.features.mercer import Mercer
 from onkel.features.nystroem import Nystroem
 from onkel.features.plain import Constant, Identity
+from onkel.features.products import Products
+from onkel.features.project import Project
+from onkel.features.ranks import Ranks
 from onkel.features.scale import Standardize
 from onkel.features.taylor import Taylor
 
-__all__ = ["Basis", "Chain", "Constant", "Features", "Fourier", "Identity", "Mercer", "Nystroem", "Standardize", "Sum", "Taylor"]
+__all__ = [
+    "Basis",
+    "Chain",
+    "Constant",
+    "Features",
+    "Fourier",
+    "Hats",
+    "Identity",
+    "Mercer",
+    "Nystroem",
+    "Products",
+    "Project",
+    "Ranks",
+    "Standardize",
+    "Sum",
+    "Taylor",
+]

@@ -1,0 +1,68 @@
+"""Hats: piecewise linear functions of each input, for an additive model.
+
+    z_k(x) = max(0, 1 − |x − knot_k| / h),   knot_k = low + (k − 1)h,   h = (high − low)/(count − 1),   k = 1 … count
+
+for each input in turn, after a value beyond [low, high] is moved to its edge: so the outermost hats stay at 1 outside. The hats of
+an input sum to 1, and span the functions that are continuous, linear between the knots and constant beyond the outermost.
+
+de Boor (1978), A Practical Guide to Splines, chapter III: the B-splines of order 2.
+
+>>> onkel.Transformer(Hats(count=3, low=-1.0, high=1.0)).fit_transform([[-0.25], [4.0]])
+array([[0.25, 0.75, 0.  ],
+       [0.  , 0.  , 1.  ]])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from onkel._inputs import LARGEST_NUMBER
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel._validate import real, whole
+from onkel.errors import InputError
+from onkel.features.feature import Features
+
+NARROWEST = 1e-30  # the least high − low
+
+
+@dataclass(frozen=True)
+class Hats(Features):
+    """The knots suit standardised inputs; for ranks, which fill [−√3, √3], bring them there."""
+
+    count: int = 5  # for each input
+    low: float = -2.0  # the first knot
+    high: float = 2.0  # the last
+
+    def __post_init__(self) -> None:
+        whole(self, "count", least=2)
+        real(self, "low", -LARGEST_NUMBER, LARGEST_NUMBER)
+        real(self, "high", -LARGEST_NUMBER, LARGEST_NUMBER)
+        if not self.high - self.low >= NARROWEST:
+            raise InputError(f"Hats: high must be above low, got low={self.low:g} and high={self.high:g}")
+
+    def size(self, dim: int) -> int:
+        return self.count * dim
+
+    def init(self, dim: int) -> None: ...
+
+    def footprint(self, dim: int) -> int:
+        return 0
+
+    def write(self, state: None, X: Matrix, weight: Vector, Z: Matrix, at: int) -> None:
+        _hats(self.count, self.low, self.high, X, Z, at)
+
+
+@hot
+def _hats(count: int, low: float, high: float, X: Matrix, Z: Matrix, at: int) -> None:
+    dim = X.shape[1]
+    per_unit = (count - 1) / (high - low)
+    for t in range(X.shape[0]):
+        z = Z[t, at : at + count * dim]
+        z[:] = 0.0
+        for j in range(dim):
+            place = (min(max(X[t, j], low), high) - low) * per_unit  # in knots, from the first
+            left = min(int(place), count - 2)
+            right_share = min(place - left, 1.0)
+            z[j * count + left] = 1.0 - right_share
+            z[j * count + left + 1] = right_share

@@ -1,0 +1,90 @@
+"""Products: of two inputs, so that a linear learner becomes a quadratic one.
+
+    z_ij(x) = x_i x_j for i < j,     z_ii(x) = (x_i² − 1)/√2
+
+For independent standard normal inputs each has mean 0 and deviation 1, and no two are correlated: they are the Hermite polynomials
+of degree 2. All pairs where there are at most `count`, in the order (0, 0), (0, 1), (1, 1), (0, 2), …; else `count` different ones,
+drawn without replacement by the counter-based generator: the first stay the same when `count` grows. A product is cut at ±1e50.
+
+>>> onkel.Transformer(Products()).fit_transform([[2.0, 3.0]]).round(2)
+array([[2.12, 6.  , 5.66]])
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from onkel._inputs import LARGEST_NUMBER
+from onkel._jit import hot
+from onkel._types import Counts, Matrix, Vector
+from onkel._validate import whole
+from onkel.features.feature import Features
+from onkel.random import below
+from onkel.state import fixed
+
+ROOT_HALF = math.sqrt(0.5)
+
+
+@dataclass
+class State:
+    first: Counts = fixed()  # (size,)  i
+    second: Counts = fixed()  # (size,)  j ≥ i
+
+
+@dataclass(frozen=True)
+class Products(Features):
+    count: int = 66  # the most
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole(self, "count", least=1)
+        whole(self, "seed", least=0)
+
+    def size(self, dim: int) -> int:
+        return min(self.count, _pairs(dim))
+
+    def init(self, dim: int) -> State:
+        chosen = range(_pairs(dim)) if _pairs(dim) <= self.count else _drawn(self.seed, self.count, _pairs(dim))
+        pairs = [_pair(number) for number in chosen]
+        return State(np.array([i for i, _ in pairs], np.int64), np.array([j for _, j in pairs], np.int64))
+
+    def footprint(self, dim: int) -> int:
+        return 16 * self.size(dim)
+
+    def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
+        _products(state.first, state.second, X, Z, at)
+        return state
+
+
+def _pairs(dim: int) -> int:
+    return dim * (dim + 1) // 2
+
+
+def _pair(number: int) -> tuple[int, int]:
+    """(i, j) with i ≤ j and number = j(j + 1)/2 + i."""
+    j = (math.isqrt(8 * number + 1) - 1) // 2
+    return number - j * (j + 1) // 2, j
+
+
+def _drawn(seed: int, count: int, total: int) -> list[int]:
+    """So many different numbers below `total`: the start of a Fisher-Yates shuffle, which keeps only the places that it changed."""
+    moved: dict[int, int] = {}
+    drawn = []
+    for k in range(count):
+        other = k + below(seed, 0, k, total - k)
+        drawn.append(moved.get(other, other))
+        moved[other] = moved.get(k, k)
+    return drawn
+
+
+@hot
+def _products(first: Counts, second: Counts, X: Matrix, Z: Matrix, at: int) -> None:
+    for t in range(X.shape[0]):
+        x, z = X[t], Z[t, at : at + first.size]
+        for p in range(first.size):
+            i, j = first[p], second[p]
+            product = (x[i] * x[i] - 1.0) * ROOT_HALF if i == j else x[i] * x[j]
+            z[p] = min(max(product, -LARGEST_NUMBER), LARGEST_NUMBER)

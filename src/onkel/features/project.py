@@ -1,0 +1,91 @@
+"""Project: many inputs to a few, by a sparse random projection.
+
+    z_c(x) = √(count / (dim · s)) Σ_{i, b: h_b(i) = c} σ_b(i) x_i,     E z(x)·z(x') = (count/dim) x·x'
+
+Each input i is added to s = `entries` outputs, one in each of s groups of them: output h_b(i) and sign σ_b(i) are draws of the
+counter-based generator for that input. So uncorrelated inputs of deviation 1 give outputs of deviation about 1, the place of an
+input does not depend on how many there are, and a row costs s additions for each input that is not 0.
+
+Kane & Nelson (2014), Sparser Johnson-Lindenstrauss transforms, JACM 61. With entries=1 it is the count-sketch of Charikar, Chen &
+Farach-Colton (2004), known as feature hashing.
+
+>>> X = np.random.default_rng(0).normal(size=(1000, 500))
+>>> Z = onkel.Transformer(Project(count=20)).fit_transform(X)
+>>> Z.shape, float(Z.std().round(1))
+((1000, 20), 1.0)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Counts, Matrix, Vector
+from onkel._validate import whole
+from onkel.features.feature import Features
+from onkel.random import below, uniform
+from onkel.state import fixed
+
+
+@dataclass
+class State:
+    places: Counts = fixed()  # (dim, s)  c where the sign is +, −1 − c where it is −
+
+
+@dataclass(frozen=True)
+class Project(Features):
+    count: int = 50  # outputs
+    seed: int = 0
+    entries: int = 4  # outputs that an input is added to; never more than count
+
+    def __post_init__(self) -> None:
+        whole(self, "count", least=1)
+        whole(self, "seed", least=0)
+        whole(self, "entries", least=1)
+
+    def size(self, dim: int) -> int:
+        return self.count
+
+    def init(self, dim: int) -> State:
+        places = np.empty((dim, min(self.entries, self.count)), np.int64)
+        _draw(self.seed, self.count, places)
+        return State(places)
+
+    def footprint(self, dim: int) -> int:
+        return 8 * dim * min(self.entries, self.count)
+
+    def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
+        _project(state.places, X, Z, at, self.count)
+        return state
+
+
+@hot
+def _draw(seed: int, count: int, places: Counts) -> None:
+    dim, groups = places.shape
+    for i in range(dim):
+        for b in range(groups):
+            first, end = b * count // groups, (b + 1) * count // groups
+            place = first + below(seed, i, 2 * b, end - first)
+            places[i, b] = place if uniform(seed, i, 2 * b + 1) < 0.5 else -1 - place
+
+
+@hot
+def _project(places: Counts, X: Matrix, Z: Matrix, at: int, count: int) -> None:
+    dim, groups = places.shape
+    entry = math.sqrt(count / (dim * groups))
+    for t in range(X.shape[0]):
+        z = Z[t, at : at + count]
+        z[:] = 0.0
+        for i in range(dim):
+            x = entry * X[t, i]
+            if x == 0.0:
+                continue
+            for b in range(groups):
+                place = places[i, b]
+                if place >= 0:
+                    z[place] += x
+                else:
+                    z[-1 - place] -= x

@@ -1,0 +1,146 @@
+"""Ranks: each input replaced by its rank among the values so far, whatever its scale and tails.
+
+    z = √12 (F(x) − ½),     F linear between `knots` quantiles q of a sample of the rows so far,
+    F(q) = (share of the sample below q) + ½ (share equal to q),     F = 0 below the least of the sample, 1 above the largest
+
+So a uniform rank has mean 0 and deviation 1, and z is in [−√3, √3]. An input of at most `knots` different values has them all as
+quantiles and gets mid-ranks, a constant one 0. The quantiles are taken anew after rows 32, 128, 512 and 2048, and then stay as they
+are, so that what was learnt keeps its meaning. Before, F is the normal distribution function of the standardised input.
+
+The sample has at most 512 rows, evenly spaced: every row, then every second, then every fourth. Give Ranks the inputs as they come,
+not standardised ones: a running mean makes different values of equal ones, and ties are lost.
+
+>>> x = np.random.default_rng(0).normal(size=(3000, 1))
+>>> ranks = onkel.Transformer(Ranks()).fit(np.sinh(5.0 * x))
+>>> ranks.transform(np.sinh([[-99.0], [-5.0], [0.0], [5.0], [99.0]])).ravel().round(1)
+array([-1.7, -1.2,  0. ,  1.1,  1.7])
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel._validate import whole
+from onkel.features import scale
+from onkel.features.feature import Features
+
+SAMPLE = 512  # rows kept at most
+REFRESHES = (32, 128, 512, 2048)  # rows after which the quantiles are taken anew
+ROOT_12 = math.sqrt(12.0)
+
+
+@dataclass
+class State:
+    start: scale.State  # mean and deviation of the rows before the first quantiles
+    sample: Matrix  # (512, dim)  zeros after the last refresh
+    quantiles: Matrix  # (dim, knots)  ascending; the largest again where there are fewer
+    levels: Matrix  # (dim, knots)  F there
+    rows: int = 0  # counted up to the last refresh
+
+
+@dataclass(frozen=True)
+class Ranks(Features):
+    knots: int = 33  # quantiles of each input, the least and the largest value among them
+
+    def __post_init__(self) -> None:
+        whole(self, "knots", least=2, most=SAMPLE)
+
+    def size(self, dim: int) -> int:
+        return dim
+
+    def init(self, dim: int) -> State:
+        knots = (dim, self.knots)
+        return State(scale.Standardize().init(dim), np.zeros((SAMPLE, dim)), np.zeros(knots), np.zeros(knots))
+
+    def footprint(self, dim: int) -> int:
+        return scale.Standardize().footprint(dim) + 8 * (dim * (SAMPLE + 2 * self.knots) + 1)
+
+    def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
+        begin = 0
+        for refresh in [rows for rows in REFRESHES if rows > state.rows]:
+            learnt = begin + np.flatnonzero(weight[begin:] > 0.0)[: refresh - state.rows]
+            if learnt.size == 0:
+                continue
+            end = int(learnt[-1]) + 1 if state.rows + learnt.size == refresh else len(X)
+            now = slice(begin, end)
+            start = self._transform(state, X[now], weight[now], Z[now], at)
+            state = State(
+                start, _kept(state.sample, state.rows, X[learnt]), state.quantiles, state.levels, state.rows + learnt.size
+            )
+            begin = end
+            if state.rows == refresh:
+                self._refresh(state)
+        self._transform(state, X[begin:], weight[begin:], Z[begin:], at)
+        return state
+
+    def _transform(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> scale.State:
+        """Write the ranks of rows that one set of quantiles serves; returns `start` after them."""
+        if state.rows >= REFRESHES[0]:
+            _ranks(state.quantiles, state.levels, X, Z, at)
+            return state.start
+        from scipy.special import ndtr  # the normal distribution function
+
+        start = scale.Standardize().write(state.start, X, weight, Z, at)
+        now = Z[:, at : at + X.shape[1]]
+        now[:] = ROOT_12 * (ndtr(now) - 0.5)
+        return start
+
+    def _refresh(self, state: State) -> None:
+        """New quantiles, of the sample."""
+        state.quantiles, state.levels = np.empty_like(state.quantiles), np.empty_like(state.levels)
+        for j, column in enumerate(np.sort(state.sample[: -(-state.rows // _stride(state.rows))], axis=0).T):
+            values = np.unique(column)
+            if values.size > self.knots:
+                values = np.unique(column[np.linspace(0.0, column.size - 1.0, self.knots).round().astype(int)])
+            below, up_to = np.searchsorted(column, values, "left"), np.searchsorted(column, values, "right")
+            padding = (0, self.knots - values.size)
+            state.quantiles[j] = np.pad(values, padding, "edge")
+            state.levels[j] = np.pad((below + up_to) / (2.0 * column.size), padding, "edge")
+        if state.rows == REFRESHES[-1]:
+            state.sample = np.zeros_like(state.sample)
+
+
+def _stride(rows: int) -> int:
+    """Every how many-th of so many rows is in the sample."""
+    stride = 1
+    while rows > SAMPLE * stride:
+        stride *= 2
+    return stride
+
+
+def _kept(sample: Matrix, rows: int, X: Matrix) -> Matrix:
+    """The sample of so many rows, after these."""
+    before, stride = _stride(rows), _stride(rows + len(X))
+    after = np.zeros_like(sample)
+    after[: SAMPLE * before // stride] = sample[:: stride // before]
+    numbers = np.arange(rows, rows + len(X))
+    chosen = numbers % stride == 0
+    after[numbers[chosen] // stride] = X[chosen]
+    return after
+
+
+@hot
+def _ranks(quantiles: Matrix, levels: Matrix, X: Matrix, Z: Matrix, at: int) -> None:
+    dim, knots = quantiles.shape
+    for t in range(X.shape[0]):
+        for j in range(dim):
+            q, x = quantiles[j], X[t, j]
+            k, span = 0, knots
+            while span > 1:  # q[k] ≤ x < q[k + span], where there is one
+                half = span // 2
+                k += half if q[k + half] <= x else 0
+                span -= half
+            if x < q[0]:
+                level = 0.0
+            elif x > q[knots - 1]:
+                level = 1.0
+            elif k == knots - 1:
+                level = levels[j, k]
+            else:
+                level = levels[j, k] + (levels[j, k + 1] - levels[j, k]) * ((x - q[k]) / (q[k + 1] - q[k]))
+            Z[t, at + j] = ROOT_12 * (level - 0.5)
