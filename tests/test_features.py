@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 
 import onkel
-from onkel import Basis, Constant, Fourier, Identity, InputError, Standardize, Taylor
+from onkel import Basis, Constant, Fourier, Hats, Identity, InputError, Products, Project, Ranks, Standardize, Taylor
 from onkel.features import Chain, Features, Sum, fourier
 from tests.laws.cases import bits
 from tests.oracle.pkawv import features as definition
+from tests.oracle.pkawv import ranks as oracle_ranks
 
 Array = NDArray[np.float64]
 Wide = NDArray[np.floating[Any]]  # np.longdouble
@@ -383,6 +384,170 @@ def test_standardize_on_rows_one_by_one_has_the_same_bits() -> None:
     assert bits(state) == bits(after)
 
 
+# Hats
+
+
+@quickly
+@given(
+    count=st.integers(2, 9), low=st.floats(-5.0, 5.0), width=st.floats(1e-3, 10.0), values=st.lists(st.floats(-20, 20), min_size=1)
+)
+def test_hats_sum_to_one_and_interpolate(count: int, low: float, width: float, values: list[float]) -> None:
+    features = Hats(count, low, low + width)
+    X = np.column_stack([values, np.negative(values)])
+    Z, _ = written(features, X)
+    hats = Z.reshape(len(X), 2, count)  # input by input
+    assert np.abs(hats.sum(axis=2) - 1.0).max() < 1e-15
+    assert hats.min() >= 0.0
+    assert (np.count_nonzero(hats, axis=2) <= 2).all()
+    knots = np.linspace(low, low + width, count)
+    assert np.abs(hats @ knots - X.clip(low, low + width)).max() < 1e-13  # a linear function, constant outside
+    bent = np.random.default_rng(0).normal(size=count)
+    assert np.abs(hats @ bent - np.interp(X, knots, bent)).max() < 1e-9
+
+
+def test_hats_at_the_edges() -> None:
+    Z, _ = written(Hats(3, -1.0, 1.0), [[-1e50], [-1.0], [0.0], [1.0], [1e50]])
+    assert Z.tolist() == [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1]]
+
+
+# Products
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5, 11])
+def test_products_are_all_where_they_fit(dim: int) -> None:
+    pairs = list(itertools.combinations_with_replacement(range(dim), 2))
+    for count in (len(pairs), len(pairs) + 7):
+        state = Products(count).init(dim)
+        found = list(zip(state.first.tolist(), state.second.tolist(), strict=True))
+        assert sorted(found) == pairs
+        assert found == sorted(pairs, key=lambda pair: pair[::-1])
+
+
+@pytest.mark.parametrize(("count", "dim"), [(1, 2), (65, 11), (66, 12), (500, 10**6)])
+def test_products_are_different_pairs_where_not_all_fit(count: int, dim: int) -> None:
+    state = Products(count, seed=4).init(dim)
+    pairs = list(zip(state.first.tolist(), state.second.tolist(), strict=True))
+    assert len(set(pairs)) == len(pairs) == Products(count).size(dim) == count
+    assert all(0 <= i <= j < dim for i, j in pairs)
+    fewer = Products(max(1, count // 2), seed=4).init(dim)
+    assert list(zip(fewer.first.tolist(), fewer.second.tolist(), strict=True)) == pairs[: max(1, count // 2)]
+
+
+def test_products_draw_every_pair_equally_often() -> None:
+    drawn = [Products(3, seed).init(4) for seed in range(2000)]
+    counts = np.zeros((4, 4))
+    for state in drawn:
+        counts[state.first, state.second] += 1
+    found = counts[np.triu_indices(4)]
+    assert scipy.stats.chisquare(found).pvalue > 0.01  # drawn without replacement, they vary less
+
+
+def test_products_of_normal_inputs_are_orthonormal() -> None:
+    Z, _ = written(Products(), normal(100_000, 3))
+    assert np.abs(Z.mean(axis=0)).max() < 0.02
+    assert np.abs(Z.T @ Z / len(Z) - np.eye(6)).max() < 0.05
+
+
+def test_products_stay_within_the_numbers_that_are_taken() -> None:
+    Z, _ = written(Chain((Products(), Products(), Products())), [[1e50, -1e50], [0.0, 1e50]])
+    assert np.abs(Z).max() == 1e50
+
+
+# Ranks
+
+
+def ranked(learnt: Array, X: Array, knots: int = 33) -> Array:
+    """The ranks of X after the other rows, all of one input."""
+    features = Ranks(knots)
+    return written(features, X[:, None], np.zeros(len(X)), written(features, learnt[:, None])[1])[0][:, 0]
+
+
+def test_ranks_equal_their_definition_through_every_refresh() -> None:
+    rng = np.random.default_rng(3)
+    X = np.column_stack(
+        [rng.normal(size=2400), rng.integers(0, 3, size=2400), np.full(2400, 7.0), np.exp(4 * rng.normal(size=2400))]
+    )
+    weight = rng.choice([0.0, 1.0, 3.0], size=2400, p=[0.05, 0.9, 0.05])
+    Z, after = written(Ranks(), X, weight)
+    some = np.unique(np.r_[:140, 500:560, 1020:1090, 2120:2200, 2390:2400])
+    naive = np.array([oracle_ranks(X[:t][weight[:t] > 0], X[t], 33) for t in some])
+    assert np.abs(Z[some] - naive).max() < 1e-12
+    assert after.rows == 2048
+    for cut in (31, 600, 2300):
+        first, state = written(Ranks(), X[:cut], weight[:cut])
+        second, state = written(Ranks(), X[cut:], weight[cut:], state)
+        assert np.vstack([first, second]).tobytes() == Z.tobytes()
+        assert bits(state) == bits(after)
+    kept, state = written(Ranks(), X[weight > 0])
+    assert kept.tobytes() == Z[weight > 0].tobytes()
+    assert bits(state) == bits(after)
+
+
+@pytest.mark.parametrize("rows", [32, 128, 300, 2048, 3000])
+def test_ranks_do_not_depend_on_the_scale(rows: int) -> None:
+    """Equal at the quantiles; between two of them a monotone function moves a rank by no more than lies between them."""
+    x, new = normal(rows, 1, 1)[:, 0], normal(200, 1, 2)[:, 0]
+    between = math.sqrt(12.0) / 31
+    for function in (np.exp, np.cbrt, lambda x: 1e6 + 1e3 * x, lambda x: np.sinh(4 * x)):
+        assert np.abs(ranked(function(x), function(new)) - ranked(x, new)).max() < between
+    state = written(Ranks(), x[:, None])[1]
+    places = state.quantiles[0]
+    assert ranked(np.exp(x), np.exp(places)).tobytes() == ranked(x, places).tobytes()
+
+
+def test_ranks_of_a_uniform_sample_are_uniform() -> None:
+    u = np.random.default_rng(5).random((6000, 2))
+    Z, _ = written(Ranks(), u)
+    assert np.abs(Z[:32] - math.sqrt(12.0) * (u[:32] - 0.5)).mean() < 0.4
+    assert np.abs(Z[2048:] - math.sqrt(12.0) * (u[2048:] - 0.5)).max() < 0.2
+    assert Z[2048:].std() == pytest.approx(1.0, abs=0.05)
+    assert Z[32:128].std() == pytest.approx(1.0, abs=0.15)
+
+
+def test_ranks_of_few_values_are_mid_ranks() -> None:
+    coin = np.tile([0.0, 0.0, 1.0, 0.0], 600)
+    root = math.sqrt(12.0)
+    for rows, tolerance in ((512, 1e-12), (2400, 0.1)):  # of 2048 rows a sample is taken, which has no period
+        assert ranked(coin[:rows], np.array([0.0, 1.0])) == pytest.approx([-0.125 * root, 0.375 * root], abs=tolerance)
+        assert ranked(coin[:rows], np.array([-1.0, 2.0])) == pytest.approx([-root / 2, root / 2])  # values never seen lie outside
+    rare = np.r_[np.zeros(500), 1.0, np.full(11, 2.0)]
+    assert ranked(rare, np.array([0.0, 1.0, 2.0])) == pytest.approx(root * (np.array([250.0, 500.5, 506.5]) / 512 - 0.5))
+    assert ranked(np.full(600, 3.0), np.array([2.0, 3.0, 4.0])) == pytest.approx([-root / 2, 0.0, root / 2])
+    assert ranked(np.full(10, 3.0), np.array([3.0])) == 0.0
+
+
+# Project
+
+
+def test_project_keeps_inner_products_in_the_mean() -> None:
+    X = normal(4, 60)
+    seeds = 300
+    for entries in (1, 4):
+        drawn = [written(Project(10, seed, entries), X)[0] for seed in range(seeds)]
+        products = np.array([Z @ Z.T for Z in drawn]) * (60 / 10)
+        deviation = products.std(axis=0) / math.sqrt(seeds)
+        assert (np.abs(products.mean(axis=0) - X @ X.T) < 4 * deviation).all()
+
+
+def test_project_gives_deviation_one() -> None:
+    Z, _ = written(Project(25), normal(300, 900))
+    assert Z.std() == pytest.approx(1.0, abs=0.05)
+    assert Z.std(axis=0).max() < 1.5
+    assert Z.std(axis=0).min() > 0.6
+
+
+@pytest.mark.parametrize(("count", "entries"), [(1, 4), (3, 4), (10, 3), (10, 1), (7, 7)])
+def test_project_gives_an_input_one_place_in_each_group(count: int, entries: int) -> None:
+    narrow, wide = Project(count, 3, entries).init(20).places, Project(count, 3, entries).init(50).places
+    assert wide[:20].tobytes() == narrow.tobytes()
+    groups = min(count, entries)
+    outputs = np.where(wide >= 0, wide, -1 - wide)
+    edges = [b * count // groups for b in range(groups + 1)]
+    for b in range(groups):
+        assert set(outputs[:, b].tolist()) <= set(range(edges[b], edges[b + 1]))
+    assert 0.3 < (wide >= 0).mean() < 0.7
+
+
 # Basis
 
 
@@ -493,6 +658,10 @@ leaf: st.SearchStrategy[Features] = st.one_of(
     st.builds(Taylor, st.integers(0, 2), st.none() | st.floats(0.5, 3.0)),
     st.builds(Fourier, st.integers(1, 3), st.none() | st.floats(0.5, 3.0), st.integers(0, 9)),
     st.builds(Fourier, st.integers(1, 3), kernel=st.just(onkel.Laplacian(2.0)), spread=st.floats(1.0, 3.0)),
+    st.builds(Hats, st.integers(2, 4)),
+    st.builds(Products, st.integers(1, 4), st.integers(0, 9)),
+    st.just(Ranks(4)),
+    st.builds(Project, st.integers(1, 4), st.integers(0, 9), st.integers(1, 3)),
     st.just(Basis(wave, GRAM[:2, :2])),
 )
 nested: st.SearchStrategy[Features] = st.recursive(
@@ -599,6 +768,12 @@ anything: Any = None  # the wrong types below are the point
         (lambda: Fourier(width=1.0, kernel=onkel.Laplacian(2.0)), r"Laplacian\(width=2.0\) has a width of its own; leave out"),
         (lambda: Fourier(spread=0.5), r"Fourier: spread must be at least 1, got 0.5"),
         (lambda: Standardize(clip=0.0), r"Standardize: clip must be at least 1e-30, got 0"),
+        (lambda: Hats(count=1), r"Hats: count must be at least 2, got 1"),
+        (lambda: Hats(low=1.0, high=1.0), r"Hats: high must be above low, got low=1 and high=1"),
+        (lambda: Hats(low=math.nan), r"Hats: low must be a finite number"),
+        (lambda: Products(count=0), r"Products: count must be at least 1"),
+        (lambda: Ranks(knots=513), r"Ranks: knots must be at most 512, got 513"),
+        (lambda: Project(entries=0), r"Project: entries must be at least 1"),
         (lambda: Fourier() + anything, r"side by side.*got None"),
         (lambda: Fourier() + onkel.Gaussian(), r"side by side.*Gaussian"),  # type: ignore[operator]
         (lambda: Sum(), r"at least one part"),

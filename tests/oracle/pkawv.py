@@ -8,7 +8,7 @@ refined with residuals in that precision, because with a small λ a plain solve 
 """
 
 from itertools import combinations_with_replacement
-from math import exp, factorial, prod, sqrt
+from math import erf, exp, factorial, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel.features import Chain, Features, Sum
+from onkel.random import below
 
 Array = NDArray[np.float64]
 Wide = NDArray[np.floating[Any]]  # np.longdouble
@@ -43,6 +44,15 @@ def features(config: Features | tuple[Features, ...], X: Array, learnt: Mask) ->
     if isinstance(config, onkel.Fourier):
         angle = X @ config.init(dim).frequencies
         return np.hstack([np.cos(angle), np.sin(angle)]) / sqrt(config.count)
+    if isinstance(config, onkel.Hats):
+        return np.hstack([hats(x, config) for x in X.T])
+    if isinstance(config, onkel.Products):
+        pairs = zip(config.init(dim).first, config.init(dim).second, strict=True)
+        return np.column_stack([(X[:, i] ** 2 - 1) / sqrt(2) if i == j else X[:, i] * X[:, j] for i, j in pairs])
+    if isinstance(config, onkel.Ranks):
+        return np.array([ranks(X[:t][learnt[:t]], X[t], config.knots) for t in range(n)])
+    if isinstance(config, onkel.Project):
+        return X @ projection(config, dim)
     if isinstance(config, onkel.Basis):
         eigenvalues, U = np.linalg.eigh(np.array(config.gram, dtype=float))
         return np.vstack([U / np.sqrt(eigenvalues) @ U.T @ np.ravel(config.fn(x[None, :])) for x in X])  # eq. 37: Q^(−1/2) v(x)
@@ -65,6 +75,41 @@ def taylor(x: Array, degree: int, width: float) -> list[float]:
     indices = [[c.count(i) for i in range(len(x))] for c in raised]
     bell = exp(-float(x @ x) / (2 * width**2))
     return [bell * prod(float(x[i]) ** k / (width**k * sqrt(factorial(k))) for i, k in enumerate(index)) for index in indices]
+
+
+def hats(x: Array, config: onkel.Hats) -> Array:
+    """One column a knot, of the values of one input."""
+    knots = np.linspace(config.low, config.high, config.count)
+    away: Array = np.abs(np.clip(x, config.low, config.high)[:, None] - knots) / (knots[1] - knots[0])
+    return (1.0 - away).clip(min=0.0)
+
+
+def ranks(past: Array, x: Array, knots: int) -> Array:
+    """√12 (F(x) − ½), by the rows up to the last refresh; before the first, by the normal distribution function."""
+    known = max((rows for rows in (32, 128, 512, 2048) if rows <= len(past)), default=0)
+    if known == 0:
+        return np.array([sqrt(12) * erf(z / sqrt(2)) / 2 for z in standardized(np.vstack([past, x]))])
+    sample = past[[4 * k + below(0, 0, k, 4) for k in range(512)]] if known == 2048 else past[:known]
+    return np.array([sqrt(12) * (distribution(np.sort(column), at, knots) - 0.5) for column, at in zip(sample.T, x, strict=True)])
+
+
+def distribution(column: Array, x: float, knots: int) -> float:
+    """F(x): linear between quantiles of a sorted column, at which it is the mid-rank."""
+    if not column[0] <= x <= column[-1]:
+        return float(x > column[-1])
+    q = column if len(set(column)) <= knots else column[[round(k * (len(column) - 1) / (knots - 1)) for k in range(knots)]]
+    q = np.array(sorted(set(q)))
+    return float(np.interp(x, q, [np.mean(column < value) + np.mean(column == value) / 2 for value in q]))
+
+
+def projection(config: onkel.Project, dim: int) -> Array:
+    """(dim, count): in each group of outputs one entry a row."""
+    groups = min(config.entries, config.count)
+    matrix = np.zeros((dim, config.count))
+    for i, places in enumerate(config.init(dim).places):
+        for place in places:
+            matrix[i, place if place >= 0 else -1 - place] += (1 if place >= 0 else -1) * sqrt(config.count / (dim * groups))
+    return matrix
 
 
 def scores(learner: onkel.PKAWV, X: Array, y: Array, weight: Array | None = None) -> Array:
@@ -107,7 +152,10 @@ FORGETFUL = onkel.PKAWV(features=(onkel.Standardize(), _ALL), lam=0.5, awv=False
 FADING = onkel.PKAWV(features=onkel.Fourier(count=5, width=2.0, seed=3) + onkel.Constant(), lam=0.1, forgetting=0.88)
 FACTOR = onkel.PKAWV(features=_ALL, lam=1e-7)
 MOVING = onkel.PKAWV(features=onkel.Identity() + onkel.Constant(), lam=1e-3)
-SMALL = (INVERSE, FORGETFUL, FADING, FACTOR, MOVING)
+_INPUTS = onkel.Constant() + onkel.Identity() + onkel.Products(5) + onkel.Fourier(3, kernel=onkel.Laplacian(2.0), spread=2.0)
+_RANKED = (onkel.Ranks(), onkel.Hats(4, low=-1.7, high=1.7) + onkel.Project(4))
+RICH = onkel.PKAWV(features=Sum((onkel.Standardize(clip=2.0), _INPUTS), _RANKED), lam=0.5)
+SMALL = (INVERSE, FORGETFUL, FADING, FACTOR, MOVING, RICH)
 
 
 def stream(config: onkel.PKAWV) -> tuple[Array, Array, Array]:
@@ -125,7 +173,7 @@ def reached(config: onkel.PKAWV, state: Any) -> bool:
     """Whether the stream visited each stage that it was made for."""
     ridge = state.ridge
     learnt = ridge.rows == np.count_nonzero(stream(config)[2])
-    factored, moved = config != INVERSE, config == MOVING
+    factored, moved = config not in (INVERSE, RICH), config == MOVING
     decay = config.forgetting ** (ridge.rows / 2)  # what the scale would be, had it never been folded away
     folded = config.forgetting == 1 or decay < 1e-7 * ridge.scale < 1e-7
     return bool(learnt and folded and ridge.factored == factored and ridge.moved == moved)

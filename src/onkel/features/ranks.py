@@ -7,13 +7,13 @@ So a uniform rank has mean 0 and deviation 1, and z is in [−√3, √3]. An in
 quantiles and gets mid-ranks, a constant one 0. The quantiles are taken anew after rows 32, 128, 512 and 2048, and then stay as they
 are, so that what was learnt keeps its meaning. Before, F is the normal distribution function of the standardised input.
 
-The sample has at most 512 rows, evenly spaced: every row, then every second, then every fourth. Give Ranks the inputs as they come,
-not standardised ones: a running mean makes different values of equal ones, and ties are lost.
+The sample has at most 512 rows: all of them, and at row 2048 one at random of each four (every fourth would miss hours of a day).
+Give Ranks the inputs as they come, not standardised ones: a running mean makes different values of equal ones, and ties are lost.
 
 >>> x = np.random.default_rng(0).normal(size=(3000, 1))
 >>> ranks = onkel.Transformer(Ranks()).fit(np.sinh(5.0 * x))
 >>> ranks.transform(np.sinh([[-99.0], [-5.0], [0.0], [5.0], [99.0]])).ravel().round(1)
-array([-1.7, -1.2,  0. ,  1.1,  1.7])
+array([-1.7, -1.1,  0.1,  1.2,  1.7])
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from onkel import random
 from onkel._jit import hot
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel._validate import whole
 from onkel.features import scale
 from onkel.features.feature import Features
@@ -69,9 +70,8 @@ class Ranks(Features):
             end = int(learnt[-1]) + 1 if state.rows + learnt.size == refresh else len(X)
             now = slice(begin, end)
             start = self._transform(state, X[now], weight[now], Z[now], at)
-            state = State(
-                start, _kept(state.sample, state.rows, X[learnt]), state.quantiles, state.levels, state.rows + learnt.size
-            )
+            sample = _sampled(state.sample, _picked(refresh), state.rows, X[learnt])
+            state = State(start, sample, state.quantiles, state.levels, state.rows + learnt.size)
             begin = end
             if state.rows == refresh:
                 self._refresh(state)
@@ -91,9 +91,9 @@ class Ranks(Features):
         return start
 
     def _refresh(self, state: State) -> None:
-        """New quantiles, of the sample."""
+        """New quantiles, and room in the sample for the rows up to the next."""
         state.quantiles, state.levels = np.empty_like(state.quantiles), np.empty_like(state.levels)
-        for j, column in enumerate(np.sort(state.sample[: -(-state.rows // _stride(state.rows))], axis=0).T):
+        for j, column in enumerate(np.sort(state.sample[: state.rows], axis=0).T):
             values = np.unique(column)
             if values.size > self.knots:
                 values = np.unique(column[np.linspace(0.0, column.size - 1.0, self.knots).round().astype(int)])
@@ -101,26 +101,30 @@ class Ranks(Features):
             padding = (0, self.knots - values.size)
             state.quantiles[j] = np.pad(values, padding, "edge")
             state.levels[j] = np.pad((below + up_to) / (2.0 * column.size), padding, "edge")
-        if state.rows == REFRESHES[-1]:
-            state.sample = np.zeros_like(state.sample)
+        later = [_picked(rows) for rows in REFRESHES if rows > state.rows]
+        state.sample = _thinned(state.sample, later[0][later[0] < state.rows] if later else np.empty(0, np.int64))
 
 
-def _stride(rows: int) -> int:
-    """Every how many-th of so many rows is in the sample."""
-    stride = 1
-    while rows > SAMPLE * stride:
-        stride *= 2
-    return stride
+def _picked(rows: int) -> Counts:
+    """The numbers of the rows that are in the sample of so many: all, or one of each group of rows // SAMPLE."""
+    group, draws = max(1, rows // SAMPLE), np.empty((1, min(rows, SAMPLE)))
+    random.fill_uniform(0, 0, draws)
+    numbers: Counts = group * np.arange(draws.size) + (group * draws[0]).astype(np.int64)
+    return numbers
 
 
-def _kept(sample: Matrix, rows: int, X: Matrix) -> Matrix:
-    """The sample of so many rows, after these."""
-    before, stride = _stride(rows), _stride(rows + len(X))
+def _sampled(sample: Matrix, picked: Counts, rows: int, X: Matrix) -> Matrix:
+    """The sample after these rows, which come after so many."""
+    first, end = np.searchsorted(picked, [rows, rows + len(X)])
+    after = sample.copy()
+    after[first:end] = X[picked[first:end] - rows]
+    return after
+
+
+def _thinned(sample: Matrix, kept: Counts) -> Matrix:
+    """These rows of a sample, and zeros after them."""
     after = np.zeros_like(sample)
-    after[: SAMPLE * before // stride] = sample[:: stride // before]
-    numbers = np.arange(rows, rows + len(X))
-    chosen = numbers % stride == 0
-    after[numbers[chosen] // stride] = X[chosen]
+    after[: len(kept)] = sample[kept]
     return after
 
 
