@@ -1,6 +1,7 @@
 """Learners made of learners: the same three verbs, around somebody else's."""
 
+from onkel.combine.intervals import Intervals
 from onkel.combine.one_vs_rest import OneVsRest
 from onkel.combine.scaled import Scaled
 
-__all__ = ["OneVsRest", "Scaled"]
+__all__ = ["Intervals", "OneVsRest", "Scaled"]
