@@ -198,7 +198,7 @@ def test_intervals_are_around_scores_and_were_there_before_the_label() -> None:
 
 
 def test_intervals_move_with_the_target() -> None:
-    learner = Intervals(Scaled(onkel.PKAWV(forgetting=0.99)))
+    learner = Intervals(Scaled(onkel.PKAWV(onkel.Identity() + onkel.Constant())))
     X, y, _ = stream(learner)
     one, other = learner.init(2), learner.init(2)
     learner.learn(one, X, y)
