@@ -48,6 +48,7 @@ bench: setup  ## speed and start-up, with the stated ratios checked
 	$(BIN)/python bench/additive.py --check
 	$(BIN)/python bench/functional_sgd.py --check
 	$(BIN)/python bench/estimators.py --check
+	$(BIN)/python bench/intervals.py --check
 	$(BIN)/python bench/reading.py --check
 	$(BIN)/python bench/start_up.py --check
 

@@ -106,6 +106,10 @@ class Scaled:
     def loss(self) -> Any:
         return getattr(self.learner, "loss", self.learner)
 
+    @property
+    def absent(self) -> float:
+        return float(getattr(self.learner, "absent", 0.0))
+
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         inner = self.learner.init(dim, outputs)  # which checks the sizes
@@ -140,7 +144,7 @@ class Scaled:
         self.learner.widen(state.inner, outputs)
         more = state.inner.outputs - state.outputs
         labels = np.zeros((self.first_rows, more))
-        labels[: self._kept(state)] = getattr(self.learner, "absent", 0.0)
+        labels[: self._kept(state)] = self.absent
         state.first.y = np.hstack([state.first.y, labels])
         state.centre, state.scale = np.pad(state.centre, (0, more)), np.pad(state.scale, (0, more))
         state.outputs = state.inner.outputs

@@ -1,0 +1,136 @@
+"""Intervals: a learner that says how far its scores may be from the labels: prediction intervals of several levels.
+
+    score ± q,   q a quantile of the residuals of late that feedback keeps at its level: see `combine/conformal.py`
+
+Coverage holds over time, on streams that change: on average over some hundred rows, not for each input. No row's interval knows its
+label. The share of labels that lay within is counted in the state, and so are widths.
+
+>>> X, y = onkel.data.friedman(4000, seed=0)
+>>> y[2000:] *= 10.0
+>>> learner = onkel.combine.Intervals(onkel.combine.Scaled(onkel.PKAWV(forgetting=0.99)))
+>>> state = learner.init(dim=10)
+>>> for rows in range(0, 4000, 2000):
+...     scores = learner.learn(state, X[rows : rows + 2000], y[rows : rows + 2000])
+...     low, high = learner.predict_interval(state, X[:1], level=0.9)[0]
+...     print(f"{high - low:.0f}", {level: round(share, 2) for level, share in learner.coverage(state).items()})
+11 {0.5: 0.51, 0.8: 0.81, 0.9: 0.9, 0.95: 0.95}
+160 {0.5: 0.5, 0.8: 0.8, 0.9: 0.9, 0.95: 0.95}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_labelled, check_weight
+from onkel._types import Matrix, Vector
+from onkel.combine import conformal
+from onkel.combine.inner import same
+from onkel.errors import InputError
+from onkel.learners import PKAWV
+from onkel.learners.protocol import is_learner, tasks_of
+
+LEAST_LEVEL, MOST_LEVEL = 0.01, 0.999
+
+
+@dataclass
+class State:
+    inner: Any
+    bands: conformal.Bands
+    dim: int
+    outputs: int
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """A learner for regression, and intervals around its scores."""
+
+    learner: Any = PKAWV()
+    levels: tuple[float, ...] = (0.5, 0.8, 0.9, 0.95)  # shares of labels that are to lie within, rising
+
+    def __post_init__(self) -> None:
+        if not is_learner(self.learner) or "regression" not in tasks_of(self.learner):
+            raise InputError(f"Intervals: learner must be one for regression, such as PKAWV(), got {self.learner!r:.200}")
+        object.__setattr__(self, "levels", _checked(self.levels))
+
+    tasks = same("tasks")
+    multi_output = same("multi_output")
+    bounded = same("bounded")
+    cut_tolerance = same("cut_tolerance")
+
+    @property
+    def loss(self) -> Any:
+        return getattr(self.learner, "loss", self.learner)
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        inner = self.learner.init(dim, outputs)  # which checks the sizes
+        return State(inner, conformal.init(self.levels, inner.outputs), inner.dim, inner.outputs)
+
+    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> Vector:
+        """The learner's own scores; `more` is what its `learn` takes besides. A row of weight 0 leaves no trace."""
+        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
+        weights = check_weight(weight, len(rows))
+        scores = self.learner.learn(state.inner, rows, labels.reshape(shape), weights, **more)
+        conformal.learn(state.bands, labels - scores.reshape(labels.shape), weights)
+        return np.asarray(scores)
+
+    def predict(self, state: State, X: ArrayLike, **more: Any) -> Vector:
+        """The score of each row as if it came next; changes nothing."""
+        return np.asarray(self.learner.predict(state.inner, X, **more))
+
+    def predict_interval(self, state: State, X: ArrayLike, level: float = 0.9, **more: Any) -> Matrix:
+        """Lower and upper end for each row as if it came next (n, 2), or for each of its outputs (n, outputs, 2).
+
+        They are infinite until level/(1 − level) rows are known, 19 for 0.95.
+        """
+        if level not in self.levels:
+            raise InputError(f"level must be one of {', '.join(map(str, self.levels))}, as set in levels=…; got {level!r:.60}")
+        scores = self.predict(state, X, **more)
+        half = conformal.half_widths(state.bands)[:, self.levels.index(level)]
+        half = half if state.outputs > 1 else half[0]
+        return np.stack([scores - half, scores + half], axis=-1)
+
+    def coverage(self, state: State) -> dict[float, float]:
+        """The share of labels so far that lay within their interval, by level; of all outputs."""
+        return dict(zip(self.levels, conformal.coverage(state.bands).mean(axis=0).tolist(), strict=True))
+
+    def mean_width(self, state: State) -> dict[float, float]:
+        """The mean width of all intervals that were finite, by level; of all outputs."""
+        return dict(zip(self.levels, conformal.mean_width(state.bands).mean(axis=0).tolist(), strict=True))
+
+    def widen(self, state: State, outputs: int) -> None:
+        """Add outputs in mid-stream, as the learner's own `widen` does."""
+        self.learner.widen(state.inner, outputs)
+        conformal.widen(state.bands, state.inner.outputs)
+        state.outputs = state.inner.outputs
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold."""
+        return int(self.learner.footprint(dim, outputs) + conformal.footprint(len(self.levels), outputs) + 8 * 2)
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
+            raise InputError("its sizes do not agree")
+        conformal.check(state.bands, self.levels)
+        self.learner.check(state.inner)
+
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        notes: list[str] = self.learner.notes(state.inner)
+        return notes
+
+
+def _checked(levels: Any) -> tuple[float, ...]:
+    """The levels as a tuple of floats."""
+    try:
+        numbers = tuple(float(level) for level in levels)
+    except (TypeError, ValueError):
+        numbers = ()
+    if not numbers or not all(LEAST_LEVEL <= level <= MOST_LEVEL for level in numbers) or sorted(set(numbers)) != list(numbers):
+        raise InputError(f"Intervals: levels must rise from at least {LEAST_LEVEL} to at most {MOST_LEVEL}, got {levels!r:.60}")
+    return numbers

@@ -1,0 +1,213 @@
+"""Lagged: a learner whose inputs are the row's and the labels of the rows before it.
+
+    x_t, u_{t−1}, u_{t−2}, …, u_{t−lags},  m₁, m₂          u_t = y_t − y_1,   mᵢ ← mᵢ + (u − mᵢ)/min(t, memory)
+
+The two running means have memories of 10 and 100 rows. On streams in time the last labels often say more than all inputs; on rows
+in random order they say nothing, and cost little. The columns come after the row's own, for each of the first `outputs` columns of
+y in turn. They are 0 where there is no label yet: labels count from the first, or those far from 0 would make outliers of these
+zeros, by which a running deviation would go for long.
+
+`predict` takes each row as the next one, with the labels as known now. Where labels come late, keep `remember(state)` with each
+row that is predicted, and learn it as `learn(…, lagged=…)`, with what was known then.
+
+`Scaled(Lagged(learner))` gives the learner labels in deviations of the first rows, `Lagged(Scaled(learner))` standardises them with
+the other inputs; either will do, and the second can be given `lagged`. How many columns there are does not depend on how many
+outputs y has, so that `widen` can add some: one that is not there yet counts with the label that its rows would have had.
+
+>>> rng = np.random.default_rng(0)
+>>> y = np.zeros(1000)
+>>> for t in range(2, 1000):
+...     y[t] = 1.6 * y[t - 1] - 0.8 * y[t - 2] + rng.normal()
+>>> X = rng.normal(size=(1000, 2))
+>>> bare = onkel.PKAWV(onkel.Identity() + onkel.Constant())
+>>> for learner in bare, onkel.combine.Lagged(bare):
+...     scores = learner.learn(learner.init(dim=2), X, y)
+...     print(round(float(np.mean((scores - y)[500:] ** 2)), 1))
+13.7
+0.9
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_block, check_inputs, check_labelled, check_weight
+from onkel._jit import hot, hot_inline
+from onkel._types import Matrix, Vector
+from onkel._validate import whole
+from onkel.combine.inner import same
+from onkel.errors import InputError
+from onkel.learners import PKAWV
+from onkel.learners.protocol import is_learner
+
+MEMORIES = 10, 100  # rows, of the running means
+
+
+@dataclass
+class State:
+    inner: Any
+    first: Vector  # (learner's outputs,)  the first label
+    last: Matrix  # (learner's outputs, lags)  labels minus the first one, the latest before the others
+    means: Matrix  # (learner's outputs, 2)  of the same
+    rows: int  # labels so far
+    dim: int
+    outputs: int
+
+
+@dataclass(frozen=True)
+class Lagged:
+    """A learner on rows and earlier labels."""
+
+    learner: Any = PKAWV()
+    lags: int = 3  # labels
+    outputs: int = 1  # columns of y whose labels become inputs: the first ones
+
+    def __post_init__(self) -> None:
+        if not is_learner(self.learner):
+            raise InputError(f"Lagged: learner must be a learner, such as PKAWV(), got {self.learner!r:.200}")
+        whole(self, "lags", least=1, most=1000)
+        whole(self, "outputs", least=1, most=1000)
+
+    tasks = same("tasks")
+    multi_output = same("multi_output")
+    bounded = same("bounded")
+    cut_tolerance = same("cut_tolerance")
+
+    @property
+    def loss(self) -> Any:
+        return getattr(self.learner, "loss", self.learner)
+
+    @property
+    def absent(self) -> float:
+        return float(getattr(self.learner, "absent", 0.0))
+
+    @property
+    def columns(self) -> int:
+        """How many inputs are earlier labels, and means of them."""
+        return self.outputs * (self.lags + len(MEMORIES))
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        inner = self.learner.init(dim + self.columns, outputs)  # which checks the sizes
+        nothing = np.zeros(self.outputs), np.zeros((self.outputs, self.lags)), np.zeros((self.outputs, len(MEMORIES)))
+        return State(inner, *nothing, 0, inner.dim - self.columns, inner.outputs)
+
+    def learn(
+        self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None,
+        lagged: ArrayLike | None = None, there: ArrayLike | None = None,
+    ) -> Vector:  # fmt: skip
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace.
+
+        `lagged`, one row for each of X: what `remember` said when the row was predicted, in place of the labels just before it.
+        `there`: which values of X are not missing, for a learner that asks.
+        """
+        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
+        weights = check_weight(weight, len(rows))
+        wide, after = self._wide(rows), (state.first.copy(), state.last.copy(), state.means.copy())
+        count = lag(*after, state.rows, self._remembered(labels), weights, wide[:, state.dim :])
+        if lagged is not None:
+            wide[:, state.dim :] = self._given(lagged, len(rows))
+        scores = self.learner.learn(state.inner, wide, labels.reshape(shape), weights, **self._mask(there))
+        (state.first, state.last, state.means), state.rows = after, count
+        return np.asarray(scores)
+
+    def predict(self, state: State, X: ArrayLike, lagged: ArrayLike | None = None, there: ArrayLike | None = None) -> Vector:
+        """The score of each row as if it came next; changes nothing."""
+        wide = self._wide(rows := check_inputs(X, state.dim))
+        wide[:, state.dim :] = self.remember(state) if lagged is None else self._given(lagged, len(rows))
+        return np.asarray(self.learner.predict(state.inner, wide, **self._mask(there)))
+
+    def remember(self, state: State) -> Vector:
+        """The earlier labels and means that a row would get now: keep them with a row whose label comes late."""
+        inputs = np.empty(self.columns)
+        lag_inputs(state.last, state.means, inputs)
+        return inputs
+
+    def widen(self, state: State, outputs: int) -> None:
+        """Add outputs in mid-stream, as the learner's own `widen` does."""
+        self.learner.widen(state.inner, outputs)
+        state.outputs = state.inner.outputs
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold."""
+        return int(self.learner.footprint(dim + self.columns, outputs) + 8 * (self.columns + self.outputs + 3))
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        if (state.inner.dim, state.inner.outputs) != (state.dim + self.columns, state.outputs):
+            raise InputError("its sizes do not agree")
+        if state.rows == 0 and any(np.any(array) for array in (state.first, state.last, state.means)):
+            raise InputError("it has labels before the first row")
+        self.learner.check(state.inner)
+
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        notes: list[str] = self.learner.notes(state.inner)
+        return notes
+
+    def _wide(self, rows: Matrix) -> Matrix:
+        wide = np.empty((len(rows), rows.shape[1] + self.columns))
+        wide[:, : rows.shape[1]] = rows
+        return wide
+
+    def _remembered(self, labels: Matrix) -> Matrix:
+        """Those of the first outputs; of outputs that are not there yet, what `widen` will take them to have been."""
+        known = np.full((len(labels), self.outputs), self.absent)
+        some = min(self.outputs, labels.shape[1])
+        known[:, :some] = labels[:, :some]
+        return known
+
+    def _given(self, lagged: ArrayLike, rows: int) -> Matrix:
+        given = check_block("lagged", lagged)
+        if given.shape != (rows, self.columns):
+            raise InputError(f"lagged must have shape ({rows}, {self.columns}), what remember gave for each row; got {given.shape}")
+        return given
+
+    def _mask(self, there: ArrayLike | None) -> dict[str, Any]:
+        """Earlier labels are never missing."""
+        if there is None:
+            return {}
+        mask = np.asarray(there)
+        return {"there": np.pad(mask, ((0, 0), (0, self.columns)), constant_values=True)}
+
+
+@hot
+def lag(first: Vector, last: Matrix, means: Matrix, rows: int, y: Matrix, weight: Vector, inputs: Matrix) -> int:
+    """Write what each row knows of earlier labels, then learn its own; how many labels have been learnt in all."""
+    for t in range(y.shape[0]):
+        lag_inputs(last, means, inputs[t])
+        if weight[t] > 0.0:
+            push(first, last, means, rows, y[t])
+            rows += 1
+    return rows
+
+
+@hot_inline
+def lag_inputs(last: Matrix, means: Matrix, inputs: Vector) -> None:
+    """The labels of each output, the latest first, and their means."""
+    at = 0
+    for k in range(last.shape[0]):
+        for i in range(last.shape[1]):
+            inputs[at] = last[k, i]
+            at += 1
+        for i in range(means.shape[1]):
+            inputs[at] = means[k, i]
+            at += 1
+
+
+@hot_inline
+def push(first: Vector, last: Matrix, means: Matrix, rows: int, y: Vector) -> None:
+    """One label for each output, after so many."""
+    for k in range(last.shape[0]):
+        if rows == 0:
+            first[k] = y[k]
+        label = y[k] - first[k]
+        for i in range(last.shape[1] - 1, 0, -1):
+            last[k, i] = last[k, i - 1]
+        last[k, 0] = label
+        for i in range(means.shape[1]):
+            means[k, i] += (label - means[k, i]) / min(MEMORIES[i], rows + 1)
