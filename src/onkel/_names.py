@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from onkel import combine, data, measure
+from onkel.combine import BOA, ExponentialWeights, FixedShare, Layered, MLPoly, Ridge, Stacking
 from onkel.dictionary import Kors, Start, Uniform
 from onkel.errors import FileError, InputError
 from onkel.features import Basis, Chain, Constant, Fourier, Identity, Mercer, Nystroem, Standardize, Taylor
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from onkel.estimators import Classifier, Regressor, Transformer, to_river
 
 __all__ = [
+    "BOA",
     "BOGD",
     "BPAS",
     "FOGD",
@@ -99,7 +101,9 @@ __all__ = [
     "Delta",
     "EpsilonInsensitive",
     "Exponential",
+    "ExponentialWeights",
     "FileError",
+    "FixedShare",
     "Forgetron",
     "Fourier",
     "FunctionalSGD",
@@ -114,10 +118,12 @@ __all__ = [
     "KernelRidge",
     "Kors",
     "Laplacian",
+    "Layered",
     "Legendre",
     "Linear",
     "Listed",
     "Logistic",
+    "MLPoly",
     "MarginProjection",
     "Mercer",
     "MercerProjection",
@@ -136,6 +142,7 @@ __all__ = [
     "ProsNKONS",
     "Regressor",
     "Regret",
+    "Ridge",
     "Sine",
     "SkeGD",
     "SketchedKONS",
@@ -144,6 +151,7 @@ __all__ = [
     "Square",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
+    "Stacking",
     "Standardize",
     "Start",
     "Taylor",

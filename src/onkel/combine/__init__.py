@@ -1,6 +1,7 @@
 """Learners made of learners: the same three verbs, around somebody else's."""
 
 from onkel.combine.one_vs_rest import OneVsRest
+from onkel.combine.rules import BOA, ExponentialWeights, FixedShare, Layered, MLPoly, Ridge, Stacking
 from onkel.combine.scaled import Scaled
 
-__all__ = ["OneVsRest", "Scaled"]
+__all__ = ["BOA", "ExponentialWeights", "FixedShare", "Layered", "MLPoly", "OneVsRest", "Ridge", "Scaled", "Stacking"]
