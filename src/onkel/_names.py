@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from onkel import combine, data, measure
+from onkel.combine import BOA, ExponentialWeights, FixedShare, Layered, MLPoly, Ridge, Stacking
 from onkel.dictionary import Kors, Start, Uniform
 from onkel.errors import FileError, InputError
 from onkel.features import (
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from onkel.estimators import Classifier, Regressor, Transformer, to_river
 
 __all__ = [
+    "BOA",
     "BOGD",
     "BPAS",
     "FOGD",
@@ -113,7 +115,9 @@ __all__ = [
     "Delta",
     "EpsilonInsensitive",
     "Exponential",
+    "ExponentialWeights",
     "FileError",
+    "FixedShare",
     "Forgetron",
     "Fourier",
     "FunctionalSGD",
@@ -129,10 +133,12 @@ __all__ = [
     "KernelRidge",
     "Kors",
     "Laplacian",
+    "Layered",
     "Legendre",
     "Linear",
     "Listed",
     "Logistic",
+    "MLPoly",
     "MarginProjection",
     "Mercer",
     "MercerProjection",
@@ -154,6 +160,7 @@ __all__ = [
     "Ranks",
     "Regressor",
     "Regret",
+    "Ridge",
     "Sine",
     "SkeGD",
     "SketchedKONS",
@@ -162,6 +169,7 @@ __all__ = [
     "Square",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
+    "Stacking",
     "Standardize",
     "Start",
     "Taylor",
