@@ -10,6 +10,7 @@ from onkel.learners.functional_sgd import FunctionalSGD
 from onkel.learners.kernel_adatron import KernelAdatron
 from onkel.learners.kons import KONS, SketchedKONS
 from onkel.learners.mercer_projection import MercerProjection
+from onkel.learners.neighbours import Neighbours
 from onkel.learners.newton_features import NewtonFeatures
 from onkel.learners.nogd import NOGD
 from onkel.learners.norma import NORMA
@@ -42,6 +43,7 @@ __all__ = [
     "KernelRidge",
     "MarginProjection",
     "MercerProjection",
+    "Neighbours",
     "NewtonFeatures",
     "PKAWVNystroem",
     "PassiveAggressive",
