@@ -16,17 +16,17 @@ def _stream(rows: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("extra", [1, 4])
 def test_two_answers_of_one_search_are_those_of_two_learners(extra: int) -> None:
-    X, Y = _stream(300, 21)
-    learner = onkel.Neighbours(budget=2 * GROUP + 3, neighbours=4)
-    state, without = learner.init(21, 2), learner.init(21 - extra, 2)
+    X, Y = _stream(170, 11)
+    learner = onkel.Neighbours(budget=GROUP + 3, neighbours=4)
+    state, without = learner.init(11, 2), learner.init(11 - extra, 2)
     arrays = state.points, state.labels, state.weights, state.rows
-    scores, after = np.empty((2, 200, 2)), np.empty((2, 100, 2))
-    learn_block(*arrays, X[:200], Y[:200], np.ones(200), 4, extra, scores)
-    predict_block(*arrays, X[200:], 4, extra, after)
-    assert np.array_equal(scores[1], learner.learn(again := learner.init(21, 2), X[:200], Y[:200]))
-    assert np.array_equal(scores[0], learner.learn(without, X[:200, :-extra], Y[:200]))
-    assert np.array_equal(after[1], learner.predict(again, X[200:]))
-    assert np.array_equal(after[0], learner.predict(without, X[200:, :-extra]))
+    scores, after = np.empty((2, 160, 2)), np.empty((2, 10, 2))
+    learn_block(*arrays, X[:160], Y[:160], np.ones(160), 4, extra, scores)
+    predict_block(*arrays, X[160:], 4, extra, after)
+    assert np.array_equal(scores[1], learner.learn(again := learner.init(11, 2), X[:160], Y[:160]))
+    assert np.array_equal(scores[0], learner.learn(without, X[:160, :-extra], Y[:160]))
+    assert np.array_equal(after[1], learner.predict(again, X[160:]))
+    assert np.array_equal(after[0], learner.predict(without, X[160:, :-extra]))
 
 
 def test_a_row_seen_before_has_the_mean_label_of_its_copies() -> None:

@@ -32,9 +32,9 @@ def scores(learner: onkel.Neighbours, X: Array, y: Array, weight: Array | None =
     return out.reshape(y.shape)
 
 
-RING = onkel.Neighbours(budget=70, neighbours=3)  # two groups, the second of them half empty
+RING = onkel.Neighbours(budget=150, neighbours=3)  # two groups, the second of them hardly used
 SHORT = onkel.Neighbours(budget=5, neighbours=9)  # fewer rows than neighbours
-COARSE = onkel.Neighbours(budget=192, neighbours=4)  # on a grid: many rows are equally far
+COARSE = onkel.Neighbours(budget=128, neighbours=4)  # on a grid: many rows are equally far
 SMALL = (RING, SHORT, COARSE)
 
 

@@ -8,8 +8,8 @@ w_i is the weight that row i came with. Of rows equally far the younger ones cou
 O(B·dim) memory, for B rows kept.
 
 Points are kept in single precision, which makes the search twice as fast: x is rounded to it, cut at ±1e15, and d_i is summed up in
-it column by column, in this order, so that every program chooses the same rows. Points lie in groups of 64, in each group column
-after column. The youngest group is searched first, and a group is left when its 64 sums so far are all too large.
+it column by column, in this order, so that every program chooses the same rows. Points lie in groups of 128, in each group column
+after column. The youngest group is searched first, and a group is left when its 128 sums so far are all too large.
 
 Fix & Hodges (1951), Discriminatory analysis, nonparametric discrimination: consistency properties. Weights by distance: Shepard,
 A two-dimensional interpolation function for irregularly-spaced data (1968), with exponent 4 and the share of D against noise.
@@ -41,7 +41,7 @@ from onkel.state import zeros
 
 Points = NDArray[np.float32]  # (groups, dim, GROUP)
 
-GROUP = 64  # points side by side
+GROUP = 128  # points side by side
 COLUMNS_AT_ONCE = 8  # after so many columns, a group whose sums are all too large is left
 LARGEST = 1e15  # of an input: sums of squares stay within single precision
 SHARE = 0.1  # of D, added to each d_i: with 0 a row very near would count alone, with much more all would count the same
@@ -50,7 +50,7 @@ LEAST = 1e-60  # far below every d_i but 0: where all are 0, all count the same
 
 @dataclass
 class State:
-    points: Points  # (⌈B/64⌉, dim, 64)  row t is number t mod B
+    points: Points  # (⌈B/128⌉, dim, 128)  row t is number t mod B
     labels: Matrix  # (B, outputs)
     weights: Vector  # (B,)  0 where no row is yet
     rows: Counts  # (1,)  learnt so far
@@ -192,17 +192,17 @@ def _search_group(
     group: Points, first: int, after: int, number: int, x: Points, sums: Points, near: Points, who: Counts, ends: Counts
 ) -> None:
     sums[:] = 0.0
-    k, done = near.shape[1], 0
+    last, done = near.shape[1] - 1, 0
     for layer in range(ends.size):
         while done < ends[layer]:
+            if done > 0 and not _any_below(sums, near[-1, last]):  # the last layer's limit is the largest
+                return
             until = min(done + COLUMNS_AT_ONCE, ends[layer])
             _add_squares(group[done:until], x[done:until], sums)
             done = until
-            if not _any_below(sums, near[ends.size - 1, k - 1]):  # the last layer's is the largest
-                return
-        if _any_below(sums, near[layer, k - 1]):
+        if _any_below(sums, near[layer, last]):
             for i in range(after - 1, first - 1, -1):
-                if sums[i] < near[layer, k - 1]:
+                if sums[i] < near[layer, last]:
                     _insert(near[layer], who[layer], sums[i], number + i)
 
 
