@@ -21,6 +21,7 @@ from onkel.learners.pkawv_nystroem import PKAWVNystroem
 from onkel.learners.projection import MarginProjection, TubeProjection
 from onkel.learners.projectron import Projectron, ProjectronPP
 from onkel.learners.pros_n_kons import ProsNKONS
+from onkel.learners.random_trees import RandomTrees
 from onkel.learners.rbp import RBP
 from onkel.learners.romma import ROMMA
 from onkel.learners.skegd import SkeGD
@@ -51,6 +52,7 @@ __all__ = [
     "Projectron",
     "ProjectronPP",
     "ProsNKONS",
+    "RandomTrees",
     "SkeGD",
     "SketchedKONS",
     "TubeProjection",
