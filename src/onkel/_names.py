@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from onkel import combine, data, measure
-from onkel.combine import BOA, ExponentialWeights, FixedShare, Layered, MLPoly, Ridge, Stacking
+from onkel.combine import BOA, Auto, ExponentialWeights, FixedShare, Layered, MLPoly, Ridge, Stacking
 from onkel.dictionary import Kors, Start, Uniform
 from onkel.errors import FileError, InputError
 from onkel.features import (
@@ -69,6 +69,7 @@ from onkel.learners import (
     KernelRidge,
     MarginProjection,
     MercerProjection,
+    Neighbours,
     NewtonFeatures,
     PassiveAggressive,
     Perceptron,
@@ -76,6 +77,7 @@ from onkel.learners import (
     Projectron,
     ProjectronPP,
     ProsNKONS,
+    RandomTrees,
     SkeGD,
     SketchedKONS,
     TubeProjection,
@@ -103,6 +105,7 @@ __all__ = [
     "ROMMA",
     "Additive",
     "AdditiveSystem",
+    "Auto",
     "Bases",
     "Basis",
     "Beam",
@@ -142,6 +145,7 @@ __all__ = [
     "MarginProjection",
     "Mercer",
     "MercerProjection",
+    "Neighbours",
     "NewtonFeatures",
     "Numerical",
     "Nystroem",
@@ -157,6 +161,7 @@ __all__ = [
     "Projectron",
     "ProjectronPP",
     "ProsNKONS",
+    "RandomTrees",
     "Ranks",
     "Regressor",
     "Regret",

@@ -1,6 +1,6 @@
 """Auto: the learner that needs no tuning. Families of experts on the same features, mixed with a guarantee.
 
-    row ──> views ──> slow, fast, near, trees ──> some twenty experts' scores ──> a rule over rules ──> score
+row ──> views ──> slow, fast, near, trees ──> some twenty experts' scores ──> a rule over rules ──> score
 
 """
 

@@ -1,10 +1,10 @@
 """What `Auto` looks at: a row as it is, standardised, as ranks, and what the last labels were. Computed once, for all families.
 
-    X    as given
-    Z    (x − mean)/deviation, of the rows so far and this one, cut at ±8
-    N    Z, or a random projection of it to 64 columns where it has more: what kernels and neighbours see
-    U    ranks of X (of N where it is a projection) among the rows so far, by 33 quantiles
-    L    earlier labels, as `Lagged` has them, standardised; of several classes, where each is a point of a circle
+X    as given
+Z    (x − mean)/deviation, of the rows so far and this one, cut at ±8
+N    Z, or a random projection of it to 64 columns where it has more: what kernels and neighbours see
+U    ranks of X (of N where it is a projection) among the rows so far, by 33 quantiles
+L    earlier labels, as `Lagged` has them, standardised; of several classes, where each is a point of a circle
 """
 
 from __future__ import annotations
@@ -82,7 +82,11 @@ class Views:
     def init(self) -> State:
         lags = None
         if self.lags:
-            first, last, means = np.zeros(self._labels), np.zeros((self._labels, self.lags)), np.zeros((self._labels, len(MEMORIES)))
+            first, last, means = (
+                np.zeros(self._labels),
+                np.zeros((self._labels, self.lags)),
+                np.zeros((self._labels, len(MEMORIES))),
+            )
             lags = Lags(first, last, means, Standardize(CUT).init(self.lag_columns))
         projected = Project(NARROW, self.seed).init(self.dim) if self._is_projected else None
         return State(Standardize(CUT).init(self.dim), projected, Ranks().init(self.narrow), lags)
