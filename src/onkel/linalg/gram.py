@@ -4,7 +4,8 @@
 
 The leading N × N block of R is the factor of the first N features alone, so one R gives the solutions of every N. G and b are kept
 up to date in each row; R and θ are made from them now and then. Nothing is ever subtracted from a matrix, so nothing drifts. What
-that costs in digits is the condition of A times 1e-16: a ridge below SMALLEST_RIDGE times the largest diagonal of G is raised to it.
+that costs in digits is the condition of A times 1e-16: a ridge below SMALLEST_RIDGE times the largest diagonal of G is raised to
+it.
 
 A row costs r²/2 multiplications for G; making R costs r³/6. All of it is in matrix products.
 """

@@ -126,10 +126,10 @@ class Auto:
 
     def remember(self, state: State) -> Vector:
         """The earlier labels that a row would get now: keep them with a row whose label comes late, and hand them to `learn`."""
-        inputs = np.empty((1, self._views(state.dim, state.several).lag_columns))
+        inputs: Vector = np.empty(self._views(state.dim, state.several).lag_columns)
         if self.lags:
-            lag_inputs(state.views.lags.last, state.views.lags.means, inputs[0])
-        return inputs[0]
+            lag_inputs(state.views.lags.last, state.views.lags.means, inputs)
+        return inputs
 
     def experts(self, dim: int, several: int = 0) -> tuple[Expert, ...]:
         """Who is mixed, for rows of so many columns."""

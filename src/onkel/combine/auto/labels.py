@@ -2,7 +2,8 @@
 
 A label further from the running mean than the limit is moved to the limit:
 
-    limit = max(R, 20 · running mean of |y − mean|),    R = the largest distance accepted so far, doubled by each label beyond the limit
+    limit = max(R, 20 · running mean of |y − mean|)        R: the largest distance so far that was accepted
+    R ← 2 · limit                                          after a label beyond the limit
 
 so one label of 1e6 among ones of size 1 counts as 20, and a target that has moved by 1e6 is accepted after some twenty rows. Before
 START rows, or before labels differ, nothing is cut. Two labels are never cut: both were accepted when they first came.
@@ -16,6 +17,7 @@ import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
+from onkel.state import copied
 
 START = 20  # rows
 LIMIT = 20.0  # mean distances
@@ -34,7 +36,7 @@ class Labels:
 
 
 def init(outputs: int) -> Labels:
-    return Labels(*(np.zeros(outputs) for _ in range(4)))
+    return Labels(np.zeros(outputs), np.zeros(outputs), np.zeros(outputs), np.zeros(outputs))
 
 
 def footprint(outputs: int) -> int:
@@ -43,20 +45,19 @@ def footprint(outputs: int) -> int:
 
 def accepted(labels: Labels, Y: Matrix, weight: Vector) -> tuple[Matrix, Labels]:
     """The labels to learn, and what is known after them."""
-    after = Labels(*(vector.copy() for vector in (labels.reference, labels.mean, labels.distance, labels.largest)))
-    out = Y.copy()
-    after.rows, after.mass, cut = _accept(
-        after.reference, after.mean, after.distance, after.largest, labels.rows, labels.mass, weight, out
-    )
-    after.cut = labels.cut + cut
+    after, out = copied(labels), Y.copy()
+    known = after.reference, after.mean, after.distance, after.largest
+    after.rows, after.mass, cut = _accept(*known, labels.rows, labels.mass, weight, out)
+    after.cut += cut
     return out, after
 
 
 def widened(labels: Labels, outputs: int) -> Labels:
     """With outputs whose label was 0 until now."""
     more = (0, outputs - len(labels.mean))
-    vectors = (np.pad(vector, more) for vector in (labels.reference, labels.mean, labels.distance, labels.largest))
-    return Labels(*vectors, labels.mass, labels.rows, labels.cut)
+    known = (labels.reference, labels.mean, labels.distance, labels.largest)
+    reference, mean, distance, largest = (np.pad(vector, more) for vector in known)
+    return Labels(reference, mean, distance, largest, labels.mass, labels.rows, labels.cut)
 
 
 @hot

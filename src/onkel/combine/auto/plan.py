@@ -42,7 +42,11 @@ def plan(dim: int, lag_columns: int, cost_limit: float, memory_limit: float, see
 
 
 def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]:
-    narrow, count = min(dim, NARROW), lambda full: max(1, round(size * full))
+    narrow = min(dim, NARROW)
+
+    def count(full: int) -> int:
+        return max(1, round(size * full))
+
     hats, daily = dim <= WIDEST_HATS, dim <= WIDEST_DAILY_HATS
     gaussian, laplacian = Gaussian(math.sqrt(narrow) / 2.0), Laplacian(float(narrow))
     seeds = iter(range(16 * seed, 16 * seed + 16))
