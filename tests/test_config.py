@@ -71,7 +71,7 @@ def base(kind: type) -> Any:
 
 
 def required(kind: type) -> dict[str, Any]:
-    return REQUIRED | (SYSTEMS if issubclass(kind, System) else {})
+    return REQUIRED | (SYSTEMS if issubclass(kind, System) else {}) | ({"kernel": Laplacian(1 / 3)} if kind is Fourier else {})
 
 
 def variants(kind: type) -> Iterator[Any]:
@@ -205,7 +205,10 @@ def test_json_is_plain() -> None:
     learner = PKAWV((Standardize(), Taylor(degree=1) + Constant()), lam=0.1)
     assert to_json(learner) == {
         "type": "PKAWV",
-        "features": [{"type": "Standardize"}, {"+": [{"type": "Taylor", "degree": 1, "width": None}, {"type": "Constant"}]}],
+        "features": [
+            {"type": "Standardize", "clip": None},
+            {"+": [{"type": "Taylor", "degree": 1, "width": None}, {"type": "Constant"}]},
+        ],
         "lam": 0.1,
         "awv": True,
         "forgetting": 1.0,
