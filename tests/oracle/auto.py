@@ -99,7 +99,7 @@ def experts(family: Any, views: dict[str, Array], Y: Array, w: Array) -> Array:
 def slow(family: Slow, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) -> Array:
     """Ridge regression, solved after 8 rows, then after an eighth more, at least 8 and at most 512; features need half as many rows."""
     first = np.zeros_like(ridge)
-    first[0, 0] = 1e-6
+    first[0, 0] = 1e-4
     theta = np.zeros((len(family.lams) * len(ends), V.shape[1], Y.shape[1]))
     out, learnt, due = np.zeros((*Y.shape, len(theta))), list[int](), 8
     for t in range(len(V)):
@@ -120,7 +120,7 @@ def slow(family: Slow, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) 
 def fast(family: Fast, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) -> Array:
     """Ridge regression with forgetting; the ridge fades too, and is what it was after every block of rows."""
     full = family.lam * ridge
-    full[0, 0] = 1e-6
+    full[0, 0] = 1e-4
     A, G, b, rows = full, np.zeros_like(full), np.zeros((V.shape[1], Y.shape[1])), 0
     out = np.zeros((*Y.shape, len(ends)))
     for t, v in enumerate(V):

@@ -66,7 +66,7 @@ def mean_of(rule: Any, weights: Array, scores: Array) -> float:
     if isinstance(rule.loss, onkel.Logistic):
         chance = float(weights @ (1 / (1 + np.exp(-scores))))
         return math.log(chance / (1 - chance))
-    return float(weights @ scores)
+    return float(scores[0] + weights @ (scores - scores[0]))
 
 
 def exponential_weights(rule: Any, p: Array, y: Array, weight: Array, awake: Mask) -> list[float]:
@@ -118,7 +118,7 @@ def ml_poly(rule: Any, p: Array, y: Array, weight: Array, awake: Mask) -> list[f
     for scores, who, label, w in rounds(rule, p, y, weight, awake):
         raw = np.where(who & (regret > 0), regret / (b**2 + squares), 0.0) if b else np.zeros(p.shape[1])
         weights = raw / raw.sum() if raw.any() else who / who.sum()
-        out.append(float(weights @ scores))
+        out.append(float(scores[0] + weights @ (scores - scores[0])))
         if w > 0:
             r = np.where(who, w * slope_of(rule, out[-1], label) * (out[-1] - scores), 0.0)
             if np.abs(r).max() > b:
@@ -137,7 +137,7 @@ def boa(rule: Any, p: Array, y: Array, weight: Array, awake: Mask) -> list[float
             eta = np.array([min(0.5 / b, math.sqrt(math.log(max(K, 2)) / V) if V else np.inf) for V in squares])
         raw = np.where(who, eta * np.exp(eta * regret), 0.0)
         weights = raw / raw.sum()
-        out.append(float(weights @ scores))
+        out.append(float(scores[0] + weights @ (scores - scores[0])))
         if w > 0:
             r = np.where(who, w * slope_of(rule, out[-1], label) * (out[-1] - scores), 0.0)
             if np.abs(r).max() > b:
