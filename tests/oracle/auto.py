@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel.combine.auto.auto import RULE
-from onkel.combine.auto.families import Fast, Near, Slow
+from onkel.combine.auto.families import Fast, Near, Odds, Slow
 from tests.oracle import neighbours, random_trees, rules
 from tests.oracle.pkawv import Mask, features
 
@@ -45,9 +45,9 @@ def accepted(Y: Array, w: Array) -> Array:
             limit = max(largest, 20 * distance) if len(past) >= 20 and distance > 0 else np.inf
             if abs(away) > limit:
                 away, largest = float(np.sign(away)) * limit, 2 * limit
+                out[t, o] = mean + away
             largest = max(largest, abs(away))
-            out[t, o] = mean + away
-            past.append(mean + away)
+            past.append(float(out[t, o]))
             distances.append(abs(away))
     return out
 
@@ -85,10 +85,12 @@ def experts(family: Any, views: dict[str, Array], Y: Array, w: Array) -> Array:
     if isinstance(family, Near):
         sides = [views["N"]] + ([views["N+L"]] if family.lags else [])
         return np.stack([neighbours.scores(family.learner, X, Y, w) for X in sides], axis=2)
-    if isinstance(family, Slow | Fast):
+    if isinstance(family, Slow | Fast | Odds):
         everybody = np.ones(len(w), dtype=bool)
         V = np.hstack([features(part.features, views[part.view], everybody) for part in family.parts])
         ends = np.cumsum([part.size for part in family.parts])
+        if isinstance(family, Odds):
+            return np.stack([odds(family.lam, V, Y[:, o], w) for o in range(Y.shape[1])], axis=1)[:, :, None]
         ridge = np.eye(V.shape[1])
         ridge[0, 0] = 0.0
         return slow(family, V, ends, ridge, Y, w) if isinstance(family, Slow) else fast(family, V, ends, ridge, Y, w)
@@ -133,6 +135,26 @@ def fast(family: Fast, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) 
     return out
 
 
+def odds(lam: float, V: Array, y: Array, w: Array) -> Array:
+    """Logistic regression of the second value that came against the first, by the extended Kalman filter."""
+    A, theta, seen, out, rows = lam * np.eye(V.shape[1]), np.zeros(V.shape[1]), list[float](), np.zeros(len(y)), 0
+    for t, v in enumerate(V):
+        p = 1 / (1 + np.exp(-np.clip(theta @ v, -30, 30)))
+        if seen:
+            out[t] = seen[0] + (seen[1] - seen[0]) * p if len(seen) == 2 else seen[0]
+        if w[t] > 0:
+            if y[t] not in seen:
+                seen.append(y[t])
+                if len(seen) == 2:
+                    theta[0] = -np.log(rows + 1)
+            rows += 1
+            if len(seen) == 2:
+                p = 1 / (1 + np.exp(-np.clip(theta @ v, -30, 30)))
+                A = A + w[t] * p * (1 - p) * np.outer(v, v)
+                theta = theta + np.linalg.solve(A, v) * w[t] * (float(y[t] == seen[1]) - p)
+    return out
+
+
 PLAIN = onkel.Auto(cost_limit=1.0)
 LAGGED = onkel.Auto(lags=2, cost_limit=1.0, seed=3)
 SMALL = (PLAIN, LAGGED)
@@ -153,7 +175,7 @@ def stream(config: onkel.Auto) -> tuple[Array, Array, Array]:
 def reached(config: onkel.Auto, state: Any) -> bool:
     """Whether all features of the slow family are in use, the fast ones were made anew, trees have grown and a label was cut."""
     slow, *fast = state.families[:4]
-    trees = state.families[5]
+    trees = state.families[7]
     in_use = np.any(slow.theta[0, -1] != 0.0) and slow.rows >= len(slow.products) / 2
     renewed = all(np.any(part.products) for part in fast)
     return bool(in_use and renewed and trees.leaves.min() > 1 and state.labels.cut == 1)

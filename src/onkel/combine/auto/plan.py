@@ -6,6 +6,7 @@ The recipe, at full size, for d columns (Z, U, N, L, X are the views):
     month   μ = 0.998   1, Z / 5 hats an input of Z / 12 Laplacian and 12 Gaussian frequencies of N
     week    μ = 0.99    1, Z / 3 hats an input of Z / 15 and 15
     day     μ = 0.95    1, Z / 3 hats an input of Z
+    odds    two logistic regressions, for labels of two values: on 1, Z; and on 1, Z, U and 3 hats an input of Z
     neighbours among the last 8,000 rows; ten random trees
 
 Each "/" ends an expert. With lags each family has one more part at its end, of earlier labels, and so one more expert.
@@ -18,8 +19,9 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import replace
 
-from onkel.combine.auto.families import Family, Fast, Near, Part, Slow, Trees
+from onkel.combine.auto.families import Family, Fast, Near, Odds, Part, Slow, Trees
 from onkel.combine.auto.views import NARROW, PLANE
 from onkel.features import Constant, Fourier, Hats, Identity, Products
 from onkel.kernels import Gaussian, Laplacian
@@ -28,6 +30,7 @@ from onkel.learners.random_trees import RandomTrees
 
 SIZES = (1.0, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05)  # of the counts, tried from the largest
 WIDEST_HATS, WIDEST_DAILY_HATS = 40, 20  # columns with hats of their own
+WIDEST_ODDS = 128  # columns of a logistic regression
 RANK_EDGE = math.sqrt(3.0)  # ranks fill [−√3, √3]
 
 
@@ -66,6 +69,9 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
     month = [line, *([monthly] if hats else []), local(12)]
     week = [line, *([weekly] if hats else []), local(15)]
     day = [line, *([weekly] if daily else [])]
+    wide = line if dim <= WIDEST_ODDS else Part("N", Constant() + Identity(), narrow, "linear")
+    logistic = Odds((replace(wide, name="logistic"),), 0.1)
+    curved = Odds((wide, ranks, *([replace(weekly, name="additive logistic")] if daily else [])), 0.1)
     trees: list[Family] = [Trees(RandomTrees(seed=seed), dim, "X")]
     if lags:
         waves = Fourier(count(25), math.sqrt(narrow + lags / PLANE) / 2.0, next(seeds))
@@ -79,6 +85,8 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
         Fast(tuple(month), 0.998, 0.1, 32),
         Fast(tuple(week), 0.99, 0.1, 32),
         Fast(tuple(day), 0.95, 0.1, 16),
+        logistic,
+        curved,
         Near(Neighbours(count(8000)), narrow, lags),
         *trees,
     )
@@ -92,6 +100,9 @@ def cost(family: Family) -> float:
     if isinstance(family, Fast):
         r = sum(part.size for part in family.parts)
         return 0.5 + 5e-5 * r * r * (1.0 + r / (3.0 * family.block)) + 0.002 * family.block
+    if isinstance(family, Odds):
+        r = sum(part.size for part in family.parts)
+        return 0.2 + 2e-4 * r * r
     if isinstance(family, Near):
         return 5e-5 * family.learner.budget * (family.dim + family.lags)
     return 0.012 * family.learner.count * family.learner.splits
