@@ -26,7 +26,7 @@ def scores(learner: onkel.Auto, X: Array, y: Array, weight: Array | None = None)
     Y = accepted(y.reshape(len(X), -1), w)
     first = int(np.argmax(w > 0))
     views = seen(learner, X, Y, w)
-    parts = [experts(family, views, Y - Y[first], w) for family in learner._families(X.shape[1])]
+    parts = [experts(family, views, Y - Y[first], w) for family in learner._plan(X.shape[1]).families]
     P = np.concatenate(parts, axis=2) + Y[first][:, None]
     P[: first + 1] = 0.0
     return rules.mixture(RULE, P, Y, w, np.ones((len(X), P.shape[2]), dtype=bool)).reshape(y.shape)
@@ -98,7 +98,8 @@ def experts(family: Any, views: dict[str, Array], Y: Array, w: Array) -> Array:
 
 
 def slow(family: Slow, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) -> Array:
-    """Ridge regression, solved after 8 rows, then after an eighth more, at least 8 and at most 512; features need half as many rows."""
+    """Ridge regression, solved after 8 rows, then after an eighth more, at least 8 and at most 512; features need half as many
+    rows."""
     first = np.zeros_like(ridge)
     first[0, 0] = 1e-4
     theta = np.zeros((len(family.lams) * len(ends), V.shape[1], Y.shape[1]))

@@ -1,7 +1,7 @@
 """Logistic regression for labels that have two values, by the extended Kalman filter: a second-order step in every row.
 
     p = 1/(1 + e^(−θ·v)),   h = p(1 − p),   s = vᵀPv
-    θ ← θ + (t − p) Pv/(1 + hs),   P ← P − h Pv (Pv)ᵀ/(1 + hs)                P₀ = I/λ, t = 0 for the first value and 1 for the second
+    θ ← θ + (t − p) Pv/(1 + hs),   P ← P − h Pv (Pv)ᵀ/(1 + hs)          P₀ = I/λ; t = 1 for the second value, else 0
 
 The score is first + (second − first) p. As long as a label has had one value nothing is learnt but how many rows there were, so an
 output that comes later begins as if it had been there; a label with three values is none of this family's business, and its score
