@@ -3,6 +3,7 @@
 from onkel.combine.auto import Auto
 from onkel.combine.intervals import Intervals
 from onkel.combine.lagged import Lagged
+from onkel.combine.experts import Experts
 from onkel.combine.one_vs_rest import OneVsRest
 from onkel.combine.rules import BOA, ExponentialWeights, FixedShare, Layered, MLPoly, Ridge, Rule, Stacking
 from onkel.combine.scaled import Scaled
@@ -22,3 +23,4 @@ __all__ = [
     "Scaled",
     "Stacking",
 ]
+__all__ = ["BOA", "Experts", "ExponentialWeights", "FixedShare", "Layered", "MLPoly", "OneVsRest", "Ridge", "Scaled", "Stacking"]
