@@ -1,24 +1,25 @@
 """Calibrated: a learner of classes whose scores are probabilities, as the labels so far bear them out.
 
-Five maps take a score to a probability. One is the identity, cut to [0.001, 0.999]. Each of the others keeps, for each class, what
+Four maps take a score to a probability. One is the identity, cut to [0.001, 0.999]. Each of the others keeps, for each class, what
 share of rows was of the class where the score was near one of its knots, and is linear between them:
 
-    q(u) = (1 − h) m_i + h m_{i+1},    h = (u − x_i)/(x_{i+1} − x_i),    x_i = sin²(πi/2c)  for i = 0 … c,  c = 8, 16, 32
+    q(u) = (1 − h) m_i + h m_{i+1},    h = (u − x_i)/(x_{i+1} − x_i),    x_i = sin²(πi/2c),  i = 0 … c
     m_i ← m_i + (y − m_i) a/(n_i + a),    n_i ← min(n_i + a, memory),    a = weight · (1 − h, or h)
 
-where u is the score as an estimate of a probability, y is 1 or 0, m_i starts at x_i and n_i at 10. So each starts as the identity.
-Knots are close together near 0 and 1, where probabilities differ most in their logarithms. Each map's q of all classes are divided
-by their sum, and the maps are mixed by Bayes' rule with fixed shares, v_j starting at 1/5:
+where u is the score as an estimate of a probability, y is 1 or 0, m_i starts at x_i, cut to [0.01, 0.99], and n_i at 10.
+One has 17 knots and a memory of 1,000 rows at each; two have 9 and memories of 100 and of 20, for scores that change their meaning.
+Knots are close together near 0 and 1, where the logarithms of probabilities differ most. Each map's q of all classes are divided by
+their sum, and the maps are mixed by Bayes' rule with fixed shares, v_j starting at 1/4:
 
-    probability of a class  Σ_j v_j q_j,    v_j ∝ v_j q_j(the row's class),    then v_j ← (1 − 1/(t+1)) v_j + 1/(5(t+1))
+    probability of a class  Σ_j v_j q_j,    v_j ∝ v_j q_j(the row's class),    then v_j ← (1 − 1/(t+1)) v_j + 1/(4(t+1))
 
-On every stream of T rows its log loss is at most that of any sequence of maps made of K pieces, plus K ln(5(T+1)); so of the best
-map, the identity among them, plus ln(5(T+1)). A row counts once there, whatever its weight.
+On every stream of T rows its log loss is at most that of any sequence of maps made of K pieces, plus K ln(4T); so that of the best
+map, the identity among them, plus ln(4T). A row counts once there, whatever its weight.
 
-A class that no row has been of yet gets the probability 1/(t + classes), by Laplace's rule of succession; the others share the rest,
-and the maps learn nothing of it until it comes. So one that comes late starts exactly as if it had been known. With one output the
-classes are +1 and −1, and the score is 2p − 1, p the probability of +1. With several, scores are probabilities of sum 1 where labels are
-0 and 1, and 2p − 1 where they are ±1.
+A class that no row has been of gets the probability 1/(t + classes), by Laplace's rule of succession. The others share the rest,
+and the maps learn nothing of it until it comes: one that comes late starts exactly as if it had been known. With one output the
+classes are +1 and −1, and the score is 2p − 1, p the probability of +1. With several, scores are probabilities of sum 1 where
+labels are 0 and 1, and 2p − 1 where they are ±1.
 
 Vovk (1990), Aggregating strategies, COLT: for the log loss it is Bayes' rule. Herbster & Warmuth (1998), Tracking the best expert.
 
@@ -27,8 +28,8 @@ Vovk (1990), Aggregating strategies, COLT: for the log loss it is Bayes' rule. H
 >>> for learner in onkel.PKAWV(), onkel.combine.Calibrated(onkel.PKAWV()):
 ...     scores = learner.learn(learner.init(dim=2), X, y)
 ...     print(f"{onkel.measure.log_loss((1 + scores) / 2, y > 0):.3f}")
-0.415
-0.351
+0.409
+0.350
 """
 
 from __future__ import annotations
@@ -51,14 +52,15 @@ from onkel.learners import PKAWV
 from onkel.learners.protocol import is_learner, tasks_of
 from onkel.losses import Square
 
-CELLS = 8, 16, 32, 8  # between knots, by map; each divides FINEST
-MEMORY = 1000.0, 1000.0, 1000.0, 100.0  # rows near a knot
-FINEST = 32
-STARTS = 0, 9, 26, 59  # of each map's knots among all
-KNOTS = 68
+CELLS = 16, 8, 8  # between knots, by map; each divides FINEST
+MEMORY = 1000.0, 100.0, 20.0  # rows near a knot
+FINEST = 16
+STARTS = 0, 17, 26  # of each map's knots among all
+KNOTS = 35
 MAPS = 1 + len(CELLS)  # the identity comes first
 PRIOR = 10.0  # rows that the identity counts for at each knot
 CUT = 1e-3  # of the identity
+START = 1e-2  # the least that a knot begins with
 LEAST = 1e-6  # that a map says of a class
 
 PLACES = np.sin(0.5 * np.pi * np.arange(FINEST + 1) / FINEST) ** 2  # of the finest knots; those of the others are among them
@@ -156,7 +158,7 @@ class Calibrated:
         own = labels == 1.0
         if (wrong := np.flatnonzero((own.sum(axis=1) != 1) | np.any(~own & (labels != self.absent), axis=1))).size:
             raise InputError(f"the label of row {wrong[0]} must be 1 in one column, its class's, and {self.absent:g} in all others")
-        return own.argmax(axis=1)
+        return np.asarray(own.argmax(axis=1), dtype=np.int64)
 
     def _only_calibrated(self, state: State, scores: Any) -> Vector:
         nobody = np.zeros(len(scores), dtype=np.int64)
@@ -177,7 +179,7 @@ class Calibrated:
 
 def _identity() -> Vector:
     """What all knots say before the first row: where they are."""
-    return np.concatenate([PLACES[:: FINEST // cells] for cells in CELLS])
+    return np.asarray(np.concatenate([PLACES[:: FINEST // cells] for cells in CELLS]).clip(START, 1.0 - START))
 
 
 @hot
@@ -194,10 +196,10 @@ def track(
         mix(told, shares, seen, rows, chances[t])
         if weight[t] == 0.0:
             continue
+        rows += 1
         if seen[own[t]] > 0:
             reward(told, shares, own[t], rows)
         seen[own[t]] += 1
-        rows += 1
         if seen[own[t]] < rows:  # as long as there is only one class, there is nothing to learn
             for k in range(classes):
                 if seen[k] > 0:

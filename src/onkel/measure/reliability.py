@@ -6,8 +6,8 @@
 >>> for said in truth, np.where(truth > 0.5, 0.99, 0.01):
 ...     told = onkel.measure.reliability(said, labels)
 ...     print(f"error {told.calibration_error:.2f}, Brier score {told.brier:.2f}, log loss {told.log_loss:.2f}")
-error 0.01, Brier score 0.17, log loss 0.50
-error 0.24, Brier score 0.24, log loss 1.15
+error 0.01, Brier score 0.17, log loss 0.51
+error 0.24, Brier score 0.25, log loss 1.16
 """
 
 from __future__ import annotations
