@@ -2,9 +2,9 @@
 
 from onkel.combine.auto import Auto
 from onkel.combine.calibrated import Calibrated
+from onkel.combine.experts import Experts
 from onkel.combine.intervals import Intervals
 from onkel.combine.lagged import Lagged
-from onkel.combine.experts import Experts
 from onkel.combine.one_vs_rest import OneVsRest
 from onkel.combine.rules import BOA, ExponentialWeights, FixedShare, Layered, MLPoly, Ridge, Rule, Stacking
 from onkel.combine.scaled import Scaled
@@ -13,6 +13,7 @@ __all__ = [
     "BOA",
     "Auto",
     "Calibrated",
+    "Experts",
     "ExponentialWeights",
     "FixedShare",
     "Intervals",
@@ -25,4 +26,3 @@ __all__ = [
     "Scaled",
     "Stacking",
 ]
-__all__ = ["BOA", "Experts", "ExponentialWeights", "FixedShare", "Layered", "MLPoly", "OneVsRest", "Ridge", "Scaled", "Stacking"]

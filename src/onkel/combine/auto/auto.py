@@ -104,7 +104,7 @@ class Auto:
         if state.alone is not None:
             without = self._without_lags(state, P)
             RULE.learn(state.alone, without, Y, weight, _everybody(without))
-        restarts.keep(state.recent, X, Y, weight, view.lagged, restarts.loss(P, Y, known.largest))
+        restarts.keep(state.recent, X, Y, weight, view.lagged, restarts.loss(P, Y))
         state.views, state.labels = views, known
         return mixture
 

@@ -1,8 +1,8 @@
 """When a stream changes for good, a family that remembers everything begins again, from the rows after the change.
 
 Families that forget (Fast) adapt by themselves, and show that something has changed: every 256 rows (fewer where a plan is small),
-the mean loss of a family's best expert over these rows is compared with that of the best expert that forgets. A family that has led
-by a tenth at some check, and now has half as much loss again, knows too much of the past. It begins again, with those of the last
+the mean error of a family's best expert over these rows is compared with that of the best expert that forgets. A family that has
+led by a twentieth at some check, and now errs by a quarter more, knows too much of the past. It begins again, with those of the last
 512 rows that came since the change: from the row on from which the expert that had been its best has lost most to the one that
 forgets.
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from onkel._types import Counts, Cube, Matrix, Vector
 
 KEPT = 2  # so many times the rows between two checks are kept
-LED, LOST = 0.9, 1.5  # of the loss of the best expert that forgets
+LED, LOST = 0.95, 1.25  # times the error of the best expert that forgets
 
 
 @dataclass
@@ -56,11 +56,9 @@ def keep(recent: Recent, X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix, l
     recent.rows += len(learnt)
 
 
-def loss(P: Cube, Y: Matrix, largest: Vector) -> Matrix:
-    """Squares of each expert (n, experts), of residuals that are no larger than labels can differ."""
-    away = P - Y[:, :, None]
-    limit = 2.0 * largest[:, None]
-    return np.asarray(np.sum(np.clip(away, -limit, limit) ** 2, axis=1))
+def loss(P: Cube, Y: Matrix) -> Matrix:
+    """The absolute error of each expert (n, experts): an outlier counts for less than in its square."""
+    return np.asarray(np.sum(np.abs(P - Y[:, :, None]), axis=1))
 
 
 def outdated(recent: Recent, family_of: Counts, forgets: NDArray[np.bool_]) -> list[tuple[int, Counts]]:
