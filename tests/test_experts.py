@@ -53,6 +53,7 @@ def test_learners_that_sleep_have_no_say_but_learn() -> None:
         PAIR.predict(state, X[:2], awake=[[1, 0], [0, 1]])
 
 
+@pytest.mark.once
 def test_where_one_learner_refuses_nobody_has_learnt() -> None:
     X, y = stream()
     learner = Experts((PKAWV(LINE), KernelRidge(onkel.Polynomial(degree=9))))
