@@ -30,12 +30,13 @@ def scores(learner: onkel.Auto, X: Array, y: Array, weight: Array | None = None)
     start = int(np.argmax(w > 0))
     for part in parts:
         part[:start], part[start] = 0.0, first[:, None]
-    pieces = restart(learner, plan, X, Y, w, first, parts)
+    trusted = np.where(np.all(y.reshape(Y.shape) == Y, axis=1), w, 0.0)
+    pieces = restart(learner, plan, X, Y, w, trusted, first, parts)
     P = np.concatenate(parts, axis=2)
     mixture = mixed(P, Y, w)
     for now, since, again in pieces:
         rows = np.append(since, range(now, len(X)))
-        mixture[now:] = mixed(np.concatenate([again, P[now:]]), Y[rows], w[rows])[len(since) :]
+        mixture[now:] = mixed(np.concatenate([again, P[now:]]), Y[rows], np.append(trusted[since], w[now:]))[len(since) :]
     mixture[: start + 1] = 0.0
     return mixture.reshape(y.shape)
 
@@ -45,7 +46,7 @@ def mixed(P: Array, Y: Array, w: Array) -> Array:
 
 
 def restart(
-    learner: onkel.Auto, plan: Any, X: Array, Y: Array, w: Array, first: Array, parts: list[Array]
+    learner: onkel.Auto, plan: Any, X: Array, Y: Array, w: Array, trusted: Array, first: Array, parts: list[Array]
 ) -> list[tuple[int, Any, Array]]:
     """Replace the scores of families that begin again, from the row after the check on.
 
@@ -71,7 +72,7 @@ def restart(
                 since = last[change:]
                 led.remove(k)
                 began[k] = rows - len(since)
-                again = begun(learner, family, X, Y, w, since, now) + first[:, None]
+                again = begun(learner, family, X, Y, w, trusted, since, now) + first[:, None]
                 before_now[k][since], parts[k][now:] = again[: len(since)], again[len(since) :]
                 begins = since if k == 0 else begins
         if begins is not None:
@@ -79,7 +80,7 @@ def restart(
     return pieces
 
 
-def begun(learner: onkel.Auto, family: Any, X: Array, Y: Array, w: Array, since: Any, now: int) -> Array:
+def begun(learner: onkel.Auto, family: Any, X: Array, Y: Array, w: Array, trusted: Array, since: Any, now: int) -> Array:
     """The scores of a family that begins with the rows `since`, which it sees as they look now, and goes on with row `now`."""
     first = Y[int(np.argmax(w > 0))]
     again = seen(
@@ -87,7 +88,7 @@ def begun(learner: onkel.Auto, family: Any, X: Array, Y: Array, w: Array, since:
     )
     views = {name: np.vstack([again[name][now:], view[now:]]) for name, view in seen(learner, X, Y, w).items()}
     labels = np.vstack([Y[since], Y[now:]]) - first
-    return experts(family, views, labels, np.append(w[since], w[now:]))
+    return experts(family, views, labels, np.append(trusted[since], w[now:]))
 
 
 def accepted(Y: Array, w: Array) -> Array:

@@ -96,8 +96,8 @@ class Auto:
             start = now.stop
         return scores.reshape(shape)
 
-    def _learn(self, state: State, X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix | None) -> Matrix:
-        Y, known = label_scale.accepted(state.labels, Y, weight)
+    def _learn(self, state: State, X: Matrix, labels: Matrix, weight: Vector, lagged: Matrix | None) -> Matrix:
+        Y, known = label_scale.accepted(state.labels, labels, weight)
         view, views = self._views(state.dim).write(state.views, X, Y, weight, lagged)
         centred = Y - known.reference
         P = _joined([family.learn(part, view, centred, weight) for family, part in self._each(state)], known.reference)
@@ -110,7 +110,8 @@ class Auto:
             without = self._without_lags(state, P)
             RULE.learn(state.alone, without, Y, weight, _everybody(without))
         ledger.count(state.ledger, P, mixture, Y, weight)
-        restarts.keep(state.recent, X, Y, weight, view.lagged, P)
+        trusted = np.where(np.all(labels == Y, axis=1), weight, 0.0)  # nobody begins again with a label that was cut
+        restarts.keep(state.recent, weight > 0.0, X, Y, trusted, view.lagged, P)
         state.views, state.labels = views, known
         return mixture
 
@@ -125,10 +126,8 @@ class Auto:
             fresh = family.init(state.outputs)
             again = family.learn(fresh, view, labels - state.labels.reference, recent.weight[since])
             state.families = (*state.families[:k], fresh, *state.families[k + 1 :])
-            scores = scores.copy()
-            scores[np.ix_(since, range(state.outputs), np.flatnonzero(plan.family_of == k))] = (
-                again + state.labels.reference[:, None]
-            )
+            scores, own = scores.copy(), np.flatnonzero(plan.family_of == k)
+            scores[np.ix_(since, np.arange(state.outputs), own)] = again + state.labels.reference[:, None]
         if changed and changed[0][0] == 0:
             since = changed[0][1]
             known = scores[since], recent.Y[since], recent.weight[since]

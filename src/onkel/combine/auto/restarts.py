@@ -29,7 +29,7 @@ class Recent:
 
     X: Matrix  # (kept, dim)
     Y: Matrix  # (kept, outputs)
-    weight: Vector  # (kept,)
+    weight: Vector  # (kept,)  0 where the label was cut
     lagged: Matrix  # (kept, lag columns)  earlier labels as they were known
     scores: Cube  # (kept, outputs, experts)
     led: Counts  # (families,)  1 where a family has led since it began
@@ -48,13 +48,12 @@ def footprint(check: int, dim: int, outputs: int, lag_columns: int, experts: int
     return 8 * (KEPT * check * (dim + outputs + 1 + lag_columns + outputs * experts) + 3 * families + 1)
 
 
-def keep(recent: Recent, X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix, P: Cube) -> None:
-    """Put the rows that were learnt, no more than are kept, among the last ones."""
-    learnt = np.flatnonzero(weight > 0.0)
-    places = (recent.rows + np.arange(len(learnt))) % len(recent.weight)
+def keep(recent: Recent, learnt: NDArray[np.bool_], X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix, P: Cube) -> None:
+    """Put the rows that were learnt, no more than are kept, among the last ones; they count by `weight` for whom begins again."""
+    places = (recent.rows + np.arange(np.count_nonzero(learnt))) % len(recent.weight)
     for ring, block in ((recent.X, X), (recent.Y, Y), (recent.weight, weight), (recent.lagged, lagged), (recent.scores, P)):
         ring[places] = block[learnt]
-    recent.rows += len(learnt)
+    recent.rows += len(places)
 
 
 def widen(recent: Recent, outputs: int) -> None:
