@@ -79,7 +79,7 @@ def show(console: Console, sheet: Sheet) -> None:
     for name, line in sheet.references.items():
         table.add_row(name, *_cells(sheet, line), style="dim")
     for name, one in printed(sheet.name).items():
-        table.add_row(f"{name} {MARK}", "", number(sheet.metric, one.error), "", f"{one.microseconds:,.0f}", "", style="dim")
+        table.add_row(f"{name} {MARK}", "", error(sheet.metric, one.error), "", f"{one.microseconds:,.0f}", "", style="dim")
     console.print(table)
     took, speed = sheet.forest.microseconds or 0.0, sheet.forest_now / (sheet.own.microseconds or math.nan)
     console.print(
@@ -90,10 +90,14 @@ def show(console: Console, sheet: Sheet) -> None:
     console.print()
 
 
+def error(metric: str, value: float) -> str:
+    return f"{value:,.0f}" if metric == "square" and 1e3 <= value < 1e7 else number(metric, value)
+
+
 def _cells(sheet: Sheet, line: Figures) -> list[str]:
     return [
-        number(sheet.metric, line.error),
-        number(sheet.metric, line.early) if sheet.rows > EARLY else "",
+        error(sheet.metric, line.error),
+        error(sheet.metric, line.early) if sheet.rows > EARLY else "",
         "" if line.log_loss is None else f"{line.log_loss:.4f}",
         _microseconds(line.microseconds),
         "" if line.nbytes is None else memory(line.nbytes),
@@ -187,9 +191,9 @@ def markdown(sheets: Sequence[Sheet]) -> str:
     early = {sheet.name: {judged: sheet.own.early, **_marked(sheet)} for sheet in sheets if printed(sheet.name)}
     metrics = {sheet.name: sheet.metric for sheet in sheets}
     parts = [
-        _grid("error: mistakes, or mean square", errors, lambda name, value: number(metrics[name], value)),
+        _grid("error: mistakes, or mean square", errors, lambda name, value: error(metrics[name], value)),
         _grid("log loss", losses, lambda name, value: f"{value:.3f}"),
-        _grid(f"error, first {EARLY:,} rows", early, lambda name, value: number(metrics[name], value)),
+        _grid(f"error, first {EARLY:,} rows", early, lambda name, value: error(metrics[name], value)),
         EXPLAINED if early else "",
         _lines(["", *HEADINGS], [[name, *_total_cells(total(sheets, name))] for name in systems(sheets)]),
     ]
