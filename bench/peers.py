@@ -37,6 +37,7 @@ from onkel.combine import Lagged, Scaled
 from onkel.measure import last_label, running_mean
 
 MOST_ROWS, LAGS = 20_000, 3
+SIMPLE = {"PKAWV": onkel.PKAWV(), "linear ridge": onkel.PKAWV(Identity() + Constant())}
 RIDGE, RIDGE_FEATURES = onkel.PKAWV(Identity()), 100  # what a row may cost is counted in rows of this one
 
 console = Console(highlight=False, width=132)
@@ -91,10 +92,9 @@ def sheet(rows: Rows, learner: Any, peers: dict[str, Figures], lags: int) -> She
     name, lagged = type(learner).__name__, f", {lags} lags"
     first = slice(0, START)
     now = figures(FOREST.run(standardised(rows.X[first]), rows.y[first], rows.classify), rows.y[first], rows.classify)
-    ours = {name: own(rows, learner), "linear ridge": own(rows, onkel.PKAWV(Identity() + Constant()))}
-    if name != "PKAWV":
-        ours["PKAWV"] = own(rows, onkel.PKAWV())
-    with_them = {name + lagged: own(rows, learner, lags)} if lags else {}
+    learners = {name: learner, **{other: one for other, one in SIMPLE.items() if other != name}}
+    ours = {each: own(rows, one) for each, one in learners.items()}
+    with_them = {each + lagged: own(rows, one, lags) for each, one in learners.items() if lags and (rows.ordered or each == name)}
     return Sheet(rows.name, len(rows.y), rows.X.shape[1], rows.classify, rows.ordered, name, name + lagged,
                  {**ours, **with_them, **peers}, references(rows), now.start or 0.0, ridge_row(len(rows.y)))  # fmt: skip
 
@@ -123,7 +123,7 @@ def main() -> None:
     args = options()
 
     def wanted(peer: Peer) -> bool:
-        return not args.only or any(word in peer.name for word in args.only)
+        return not args.only or any(word in peer.name for word in args.only) or (peer is FOREST and not args.fill)
 
     learner = None if args.fill else onkel.parse(args.learner)
     sheets = []
@@ -132,7 +132,6 @@ def main() -> None:
             rows = rows_of(name, args.rows)
             peers = fill(rows, wanted, args.lags, args.again)
             if learner is not None:
-                peers = fill(rows, lambda peer: wanted(peer) or peer is FOREST, args.lags, False)
                 sheets.append(sheet(rows, learner, peers, args.lags))
                 show(console, sheets[-1])
     if sheets:
