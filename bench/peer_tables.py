@@ -104,41 +104,6 @@ def _cells(sheet: Sheet, line: Figures) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class Total:
-    """Of one system, over the sets that it has been run on."""
-
-    sets: int
-    ratio: float  # error over the forest's, geometric mean
-    below: int  # sets with an error below the forest's
-    best: int  # sets with the lowest error of all that have no lags
-    surprise: float  # log loss minus the forest's, mean
-    microseconds: float  # geometric mean
-    nbytes: float  # geometric mean
-
-
-def total(sheets: Sequence[Sheet], name: str) -> Total:
-    own = [sheet for sheet in sheets if name in sheet.lines]
-    lines = [sheet.lines[name] for sheet in own]
-    ratios = [line.error / sheet.forest.error for line, sheet in zip(lines, own, strict=True)]
-    surprises = [
-        line.log_loss - sheet.forest.log_loss
-        for line, sheet in zip(lines, own, strict=True)
-        if line.log_loss is not None and sheet.forest.log_loss is not None
-    ]
-    return Total(
-        len(own),
-        mean(ratios),
-        sum(ratio < 1.0 for ratio in ratios),
-        sum(
-            line.error <= min(other.error for other in sheet.without_lags.values()) for line, sheet in zip(lines, own, strict=True)
-        ),
-        sum(surprises) / len(surprises) if surprises else math.nan,
-        mean(line.microseconds or math.nan for line in lines),
-        mean(line.nbytes or math.nan for line in lines),
-    )
-
-
 def systems(sheets: Sequence[Sheet]) -> list[str]:
     """All names, those with lags last."""
     found = dict.fromkeys(name for sheet in sheets for name in sheet.lines)
@@ -149,7 +114,7 @@ HEADINGS = (
     "sets",
     "error over the forest's",
     "below the forest",
-    "best without lags",
+    "best of all",
     "log loss minus the forest's",
     "µs a row",
     "bytes",
@@ -157,20 +122,32 @@ HEADINGS = (
 
 
 def summary(console: Console, sheets: Sequence[Sheet]) -> None:
-    title = f"{len(sheets)} sets (geometric means of errors and times; lags of peers on sets with an order of time only)"
+    title = f"{len(sheets)} sets (geometric means of errors, times and bytes; lags of most on sets with an order of time only)"
     table = Table(title=title, box=None, header_style="bold", title_justify="left", pad_edge=False)
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for heading in HEADINGS:
         table.add_column(heading, justify="right")
     for name in systems(sheets):
-        table.add_row(name, *_total_cells(total(sheets, name)), style="bold" if name == sheets[0].judged else "")
+        table.add_row(name, *totals(sheets, name), style="bold" if name == sheets[0].judged else "")
     console.print(table, "")
 
 
-def _total_cells(one: Total) -> list[str]:
-    surprise = "" if math.isnan(one.surprise) else f"{one.surprise:+.3f}"
-    size = "" if math.isnan(one.nbytes) else memory(int(one.nbytes))
-    return [f"{one.sets}", f"{one.ratio:.3g}", f"{one.below}", f"{one.best}", surprise, _microseconds(one.microseconds), size]
+def totals(sheets: Sequence[Sheet], name: str) -> list[str]:
+    """One system over the sets that it has been run on; the best of all is sought among those without lags."""
+    pairs = [(sheet.lines[name], sheet) for sheet in sheets if name in sheet.lines]
+    ratios = [line.error / sheet.forest.error for line, sheet in pairs]
+    best = sum(line.error == min(other.error for other in sheet.without_lags.values()) for line, sheet in pairs)
+    losses = [(line.log_loss or 0.0) - (sheet.forest.log_loss or 0.0) for line, sheet in pairs if sheet.classify]
+    nbytes = [line.nbytes for line, _ in pairs if line.nbytes]
+    return [
+        f"{len(pairs)}",
+        f"{mean(ratios):.3g}",
+        f"{sum(ratio < 1.0 for ratio in ratios)}",
+        "" if name.endswith(" lags") else f"{best}",
+        f"{sum(losses) / len(losses):+.3f}" if losses else "",
+        _microseconds(mean(line.microseconds for line, _ in pairs if line.microseconds)),
+        memory(int(mean(nbytes))) if nbytes else "",
+    ]
 
 
 def _microseconds(value: float | None) -> str:
@@ -195,7 +172,7 @@ def markdown(sheets: Sequence[Sheet]) -> str:
         _grid("log loss", losses, lambda name, value: f"{value:.3f}"),
         _grid(f"error, first {EARLY:,} rows", early, lambda name, value: error(metrics[name], value)),
         EXPLAINED if early else "",
-        _lines(["", *HEADINGS], [[name, *_total_cells(total(sheets, name))] for name in systems(sheets)]),
+        _lines(["", *HEADINGS], [[name, *totals(sheets, name)] for name in systems(sheets)]),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -2,8 +2,9 @@
 
 Every row is scored before it is learnt and every row counts, in every system, on the same rows in the same order, one seed, nobody
 tuned (peer_models.py says what each gets). At most 20,000 rows a set: the first ones of the file where its rows come in an order of
-time, otherwise of one permutation. Sparse sets are made dense for everybody. Sets are all npz files of the folder that ONKEL_DATA
-names; without it, Friedman's function (generated) and two sets inside River. Needs the extra `river`.
+time, otherwise of one permutation. Sparse sets are made dense for everybody, and left out beyond 2,000 columns. Sets are all npz
+files of the folder that ONKEL_DATA names; without it, Friedman's function (generated) and two sets inside River. Needs the extra
+`river`.
 
 What peers scored is kept in peers.json (peer_store.py), so that only onkel is run anew, and a peer whose figures are missing or,
 with --again, every peer. To compare times of one and the same run, River's forest learns the first 1,000 rows of each set again:
@@ -130,6 +131,9 @@ def main() -> None:
     with threadpool_limits(1):
         for name in args.sets or names():
             rows = rows_of(name, args.rows)
+            if rows is None:
+                console.print(f"{name} is left out: too wide to be made dense")
+                continue
             peers = fill(rows, wanted, args.lags, args.again)
             if learner is not None:
                 sheets.append(sheet(rows, learner, peers, args.lags))

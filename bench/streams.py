@@ -58,6 +58,7 @@ def real(name: str) -> tuple[Array, Array] | None:
 
 
 IN_ORDER = frozenset({"elec2", "bike", "airlines07", "household_power", "mackey_glass", "mg"})  # rows come one after the other
+WIDEST = 2000  # columns that may be made dense
 
 
 @dataclass(frozen=True)
@@ -84,12 +85,17 @@ def names() -> list[str]:
     return sorted(file.stem for file in there.glob("*.npz")) if there else ["bananas", "friedman", "phishing-river"]
 
 
-def rows_of(name: str, most: int) -> Rows:
-    """The first rows of a set, in the file's order where that is one of time, otherwise of one fixed permutation; dense."""
+def rows_of(name: str, most: int) -> Rows | None:
+    """The first rows of a set, in the file's order where that is one of time, otherwise of one fixed permutation; dense.
+
+    None where it has more than WIDEST columns.
+    """
     found = stored(name) if folder() else _generated(name)
     if found is None:
         raise SystemExit(f"there is no set {name}; there are {', '.join(names())}")
     X, y = found
+    if X.shape[1] > WIDEST:
+        return None
     ordered = name in IN_ORDER
     first = (np.arange(len(y)) if ordered else np.random.default_rng(0).permutation(len(y)))[:most]
     return Rows(name, _dense(X[first]), y[first], ordered)
