@@ -4,7 +4,8 @@ River         one row a call, from dicts made before the clock runs
 scikit-learn  one row a call, the features of 1,024 rows at a time; numeric targets standardised by those so far; Nystroem takes its
               100 points from the inputs of the first 500 rows, which it so sees before they come
 CapyMOA       where it and Java are installed: one row a call (peer_capymoa.py)
-onkel         blocks of 1,024 rows, compiled before the clock runs; raw inputs, which it standardises itself within its time
+onkel         blocks of 1,024 rows, compiled before the clock runs; raw inputs, which it standardises itself within its time;
+              learners of classes inside `Calibrated`
 
 The others get inputs that are standardised by the rows so far and cut at ±8 deviations, before the clock runs: raw or uncut ones
 make River's linear models, and its forests, whose leaves have such models, worse by orders of magnitude on some streams.
@@ -31,7 +32,6 @@ from streams import Array, Rows
 
 import onkel
 from onkel.combine import Lagged
-from onkel.combine.chances import chances
 from onkel.combine.lagged import lag
 from onkel.measure import running_mean
 
@@ -166,6 +166,8 @@ def _so_far(y: Array) -> tuple[Array, Array]:
 
 
 def of_onkel(make: Callable[[bool], Any]) -> Run:
+    """`make` says for classes or for numbers; scores of classes are 2p − 1."""
+
     def run(X: Array, y: Array, classify: bool) -> Outcome:
         learner = make(classify)
         blocks = [slice(t, t + AT_ONCE) for t in range(0, len(y), AT_ONCE)]
@@ -174,7 +176,7 @@ def of_onkel(make: Callable[[bool], Any]) -> Run:
         began = time.process_time()
         scores = np.concatenate([learner.learn(state, X[now], y[now]) for now in blocks])
         seconds = time.process_time() - began
-        said = chances(learner, np.column_stack([-scores, scores]), signs=True)[:, 1] if classify else scores
+        said = (1.0 + scores) / 2.0 if classify else scores
         return Outcome(said, seconds, None, onkel.nbytes(state))
 
     return run

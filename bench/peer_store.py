@@ -12,11 +12,10 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
 from peer_models import START, Outcome, Peer, standardised
 from streams import Array, Rows
 
-from onkel.measure import mistakes, square
+from onkel.measure import log_loss, mistakes, square
 
 FILE = Path(__file__).with_name("peers.json")
 EARLY = 10_000
@@ -41,17 +40,11 @@ def figures(outcome: Outcome, y: Array, classify: bool) -> Figures:
     return Figures(
         float(error.mean()),
         float(error[:EARLY].mean()),
-        log_loss(said, y) if classify else None,
+        log_loss(said, y > 0.0, floor=CUT) if classify else None,
         1e6 * outcome.seconds / rows,
         None if outcome.start is None else 1e6 * outcome.start / min(START, rows),
         outcome.nbytes,
     )
-
-
-def log_loss(chance: Array, y: Array) -> float:
-    """Mean of −ln of the probability that the label got, cut; `chance` is that of +1."""
-    cut = np.clip(chance, CUT, 1.0 - CUT)
-    return float(-np.log(np.where(y > 0.0, cut, 1.0 - cut)).mean())
 
 
 def key(rows: Rows, peer: Peer) -> str:

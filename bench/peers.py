@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits
 
 import onkel
 from onkel import Constant, Identity
-from onkel.combine import Lagged, Scaled
+from onkel.combine import Calibrated, Lagged, Scaled
 from onkel.measure import last_label, running_mean
 
 MOST_ROWS, LAGS = 20_000, 3
@@ -45,11 +45,13 @@ console = Console(highlight=False, width=132)
 
 
 def ready(learner: Any, classify: bool, lags: int) -> Any:
-    """A learner as a stream of any scale needs it; Auto scales and has lags of its own."""
+    """A learner as a stream of any scale needs it, with probabilities of classes; Auto scales and has lags of its own."""
     if hasattr(learner, "lags"):
-        return replace(learner, lags=lags)
-    scaled = Scaled(learner, targets=not classify, first_rows=0 if classify else Scaled.first_rows)
-    return Lagged(scaled, lags) if lags else scaled
+        whole = replace(learner, lags=lags)
+    else:
+        scaled = Scaled(learner, targets=not classify, first_rows=0 if classify else Scaled.first_rows)
+        whole = Lagged(scaled, lags) if lags else scaled
+    return Calibrated(whole) if classify else whole
 
 
 def own(rows: Rows, learner: Any, lags: int = 0) -> Figures:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from onkel import combine, data, measure
+from onkel.combine import BOA, Auto, Experts, ExponentialWeights, FixedShare, Layered, MLPoly, Ridge, Stacking
 from onkel.dictionary import Kors, Start, Uniform
 from onkel.errors import FileError, InputError
 from onkel.features import (
@@ -68,6 +69,7 @@ from onkel.learners import (
     KernelRidge,
     MarginProjection,
     MercerProjection,
+    Neighbours,
     NewtonFeatures,
     PassiveAggressive,
     Perceptron,
@@ -75,6 +77,7 @@ from onkel.learners import (
     Projectron,
     ProjectronPP,
     ProsNKONS,
+    RandomTrees,
     SkeGD,
     SketchedKONS,
     TubeProjection,
@@ -89,6 +92,7 @@ if TYPE_CHECKING:
     from onkel.estimators import Classifier, Regressor, Transformer, to_river
 
 __all__ = [
+    "BOA",
     "BOGD",
     "BPAS",
     "FOGD",
@@ -101,6 +105,7 @@ __all__ = [
     "ROMMA",
     "Additive",
     "AdditiveSystem",
+    "Auto",
     "Bases",
     "Basis",
     "Beam",
@@ -112,8 +117,11 @@ __all__ = [
     "CustomKernel",
     "Delta",
     "EpsilonInsensitive",
+    "Experts",
     "Exponential",
+    "ExponentialWeights",
     "FileError",
+    "FixedShare",
     "Forgetron",
     "Fourier",
     "FunctionalSGD",
@@ -129,13 +137,16 @@ __all__ = [
     "KernelRidge",
     "Kors",
     "Laplacian",
+    "Layered",
     "Legendre",
     "Linear",
     "Listed",
     "Logistic",
+    "MLPoly",
     "MarginProjection",
     "Mercer",
     "MercerProjection",
+    "Neighbours",
     "NewtonFeatures",
     "Numerical",
     "Nystroem",
@@ -151,9 +162,11 @@ __all__ = [
     "Projectron",
     "ProjectronPP",
     "ProsNKONS",
+    "RandomTrees",
     "Ranks",
     "Regressor",
     "Regret",
+    "Ridge",
     "Sine",
     "SkeGD",
     "SketchedKONS",
@@ -162,6 +175,7 @@ __all__ = [
     "Square",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
+    "Stacking",
     "Standardize",
     "Start",
     "Taylor",

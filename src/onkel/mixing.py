@@ -15,6 +15,9 @@ with γ the inverse of its square: by Jensen's inequality that can only lower th
 has at least. A label beyond B costs at most 2(y² − B²) more.
 
 Vovk (2001), Competitive on-line statistics, International Statistical Review. Herbster & Warmuth (1998), Tracking the best expert.
+
+Where B is not symmetric or not known, a `span` follows the labels: their smallest and largest so far. Predictions are cut to it. A
+label that lies further beyond it than it is wide counts, in its own round, as one that does not: one absurd label changes little.
 """
 
 from __future__ import annotations
@@ -22,9 +25,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onkel._jit import hot_inline
-from onkel._types import Vector
+from onkel._types import Matrix, Vector
+from onkel.errors import InputError
 
 _TERMS = 36  # of a power series on [−1, 1]: the next are below 1e-20
 
@@ -111,3 +116,68 @@ def _polynomial(coefficients: tuple[float, ...], x: float) -> float:
     for k in range(len(coefficients) - 2, -1, -1):
         total = total * x + coefficients[k]
     return total
+
+
+def unknown_span(outputs: int) -> Matrix:
+    """The smallest and the largest label of each output, and whether there was one: none yet."""
+    return np.zeros((outputs, 3))
+
+
+def fixed_span(outputs: int, most: float) -> Matrix:
+    """[−most, most] for labels that lie within."""
+    return np.tile([-most, most, 1.0], (outputs, 1))
+
+
+def check_span(span: Matrix) -> None:
+    """Refuse a span that no labels have."""
+    if np.any(span[:, 0] > span[:, 1]) or not np.isin(span[:, 2], (0.0, 1.0)).all():
+        raise InputError("its labels have a smallest one above the largest")
+
+
+@hot_inline
+def ends(span: Vector) -> tuple[float, float]:
+    """What predictions are cut to: everything is within before the first label."""
+    if span[2] == 0.0:
+        return -np.inf, np.inf
+    return span[0], span[1]
+
+
+@hot_inline
+def counted(span: Vector, y: float) -> float:
+    """The label as it counts: no further from the span than this is wide, once two labels differ."""
+    width = span[1] - span[0]
+    return min(max(y, span[0] - width), span[1] + width) if width > 0.0 else y
+
+
+@hot_inline
+def extend(span: Vector, y: float) -> None:
+    """The span after this label."""
+    if span[2] == 0.0:
+        span[0], span[1], span[2] = y, y, 1.0
+    span[0], span[1] = min(span[0], y), max(span[1], y)
+
+
+@hot_inline
+def cut_mean(weights: Vector, predictions: Vector, awake: NDArray[np.bool_], span: Vector, kept: Vector) -> float:
+    """The weighted mean of predictions that are cut to the span, and kept so; exactly that number where all awake are equal."""
+    low, high = ends(span)
+    mean, one = 0.0, 0.0
+    for k in range(weights.size):
+        kept[k] = min(max(predictions[k], low), high)
+        if awake[k]:
+            one = kept[k]
+    for k in range(weights.size):
+        mean += weights[k] * (kept[k] - one)
+    return one + mean
+
+
+@hot_inline
+def mean_log_odds(weights: Vector, log_odds: Vector) -> float:
+    """The log-odds of the mean probability."""
+    yes, no = 0.0, 0.0
+    for k in range(weights.size):
+        small = math.exp(-abs(log_odds[k]))  # never above 1, so nothing overflows
+        large, rest = 1.0 / (1.0 + small), small / (1.0 + small)
+        yes += weights[k] * (large if log_odds[k] > 0.0 else rest)
+        no += weights[k] * (rest if log_odds[k] > 0.0 else large)
+    return math.log(yes / no)

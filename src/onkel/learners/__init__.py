@@ -10,6 +10,7 @@ from onkel.learners.functional_sgd import FunctionalSGD
 from onkel.learners.kernel_adatron import KernelAdatron
 from onkel.learners.kons import KONS, SketchedKONS
 from onkel.learners.mercer_projection import MercerProjection
+from onkel.learners.neighbours import Neighbours
 from onkel.learners.newton_features import NewtonFeatures
 from onkel.learners.nogd import NOGD
 from onkel.learners.norma import NORMA
@@ -20,6 +21,7 @@ from onkel.learners.pkawv_nystroem import PKAWVNystroem
 from onkel.learners.projection import MarginProjection, TubeProjection
 from onkel.learners.projectron import Projectron, ProjectronPP
 from onkel.learners.pros_n_kons import ProsNKONS
+from onkel.learners.random_trees import RandomTrees
 from onkel.learners.rbp import RBP
 from onkel.learners.romma import ROMMA
 from onkel.learners.skegd import SkeGD
@@ -42,6 +44,7 @@ __all__ = [
     "KernelRidge",
     "MarginProjection",
     "MercerProjection",
+    "Neighbours",
     "NewtonFeatures",
     "PKAWVNystroem",
     "PassiveAggressive",
@@ -49,6 +52,7 @@ __all__ = [
     "Projectron",
     "ProjectronPP",
     "ProsNKONS",
+    "RandomTrees",
     "SkeGD",
     "SketchedKONS",
     "TubeProjection",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from onkel._jit import compiled_or, fortran
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 
 # Characters as Fortran sees them: our upper triangle, read as the transpose, is its lower one.
 _LOWER, _UPPER, _LEFT, _RIGHT = (np.uint8(ord(c)) for c in "LULR")
@@ -17,6 +17,7 @@ _PLAIN, _TRANSPOSED, _UNIT, _NON_UNIT = (np.uint8(ord(c)) for c in "NTUN")
 
 _dsymv, _dsyr, _dsymm, _dsyrk = fortran("dsymv"), fortran("dsyr"), fortran("dsymm"), fortran("dsyrk")
 _dgemm, _dtrsm = fortran("dgemm"), fortran("dtrsm")
+_dpotrf = fortran("dpotrf", "cython_lapack")
 
 
 def _full(S: Matrix) -> Matrix:
@@ -111,3 +112,29 @@ def solve_upper_transposed(R: Matrix, V: Matrix) -> None:
     """Each row v of V ← R⁻ᵀ v, for upper triangular R (its lower triangle is not read); a narrower V meets R's leading block."""
     n, r = V.shape
     _dtrsm((_LEFT, _LOWER, _PLAIN, _NON_UNIT, r, n, 1.0, R, R.shape[1], V, r))
+
+
+def gemm_nt_part_twin(A: Matrix, B: Matrix, start: int, stop: int, out: Matrix) -> None:
+    out[:] = A[:, start:stop] @ B[:, start:stop].T
+
+
+@compiled_or(gemm_nt_part_twin)
+def gemm_nt_part(A: Matrix, B: Matrix, start: int, stop: int, out: Matrix) -> None:
+    """out ← A Bᵀ, of the columns from `start` to `stop` alone."""
+    m, n = A.shape[0], B.shape[0]
+    _dgemm((_TRANSPOSED, _PLAIN, n, m, stop - start, 1.0, B[:, start:], B.shape[1], A[:, start:], A.shape[1], 0.0, out, n))
+
+
+def potrf_twin(S: Matrix, info: Counts) -> None:
+    info[0] = 0
+    try:
+        S[:] = np.linalg.cholesky(S, upper=True) + np.tril(S, -1)
+    except np.linalg.LinAlgError:
+        info[0] = 1
+
+
+@compiled_or(potrf_twin)
+def potrf(S: Matrix, info: Counts) -> None:
+    """S ← R with RᵀR = S, for symmetric S in its upper triangle; the lower one is not touched. `info` becomes 0 where S is
+    positive definite."""
+    _dpotrf((_LOWER, S.shape[0], S, S.shape[0], info))

@@ -1,0 +1,3 @@
+from onkel.combine.auto.auto import Auto
+
+__all__ = ["Auto"]

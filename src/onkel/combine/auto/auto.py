@@ -1,0 +1,233 @@
+"""Auto: the learner that needs no tuning. Families of experts on the same features, mixed with a guarantee.
+
+row ──> views ──> slow, fast, near, trees ──> some twenty experts' scores ──> a rule over rules ──> score
+
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onkel._inputs import check_block, check_inputs, check_labelled, check_weight
+from onkel._types import Cube, Matrix, Vector
+from onkel._validate import real, whole
+from onkel.combine.auto import labels as label_scale
+from onkel.combine.auto import restarts
+from onkel.combine.auto.families import Expert
+from onkel.combine.auto.labels import Labels
+from onkel.combine.auto.plan import Plan, plan
+from onkel.combine.auto.views import Views
+from onkel.combine.lagged import lag_inputs
+from onkel.combine.rules import Layered
+from onkel.errors import InputError
+from onkel.learners.protocol import check_sizes, check_wider
+
+ROWS_AT_ONCE = 1024  # of a prediction, to keep memory flat
+RULE = Layered()
+
+
+@dataclass
+class State:
+    views: Any
+    families: tuple[Any, ...]
+    labels: Labels
+    recent: restarts.Recent
+    mixed: Any  # of the rule over all experts
+    alone: Any  # of the rule over those that see no earlier labels; None where all of them are
+    dim: int
+    outputs: int
+
+
+@dataclass(frozen=True)
+class Auto:
+    """No tuning: experts of several kinds, mixed by how well they have done."""
+
+    lags: int = 0  # earlier labels that are inputs of the next row; 0 for rows whose order means nothing
+    cost_limit: float = 45.0  # of a row, in rows of a ridge regression on 100 features (about 1.5 µs each)
+    memory_limit: float = 1e9  # bytes
+    seed: int = 0
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    multi_output: ClassVar[bool] = True
+    bounded: ClassVar[bool] = True
+    cut_tolerance: ClassVar[float] = 1e-9
+
+    def __post_init__(self) -> None:
+        whole(self, "lags", 0, 100)
+        real(self, "cost_limit", least=1e-3)
+        real(self, "memory_limit", least=1.0)
+        whole(self, "seed", 0, 2**32)
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        views, plan = self._views(dim), self._plan(dim)
+        alone = RULE.init(sum(not expert.lagged for expert in plan.experts), outputs) if self.lags else None
+        families = tuple(family.init(outputs) for family in plan.families)
+        recent = restarts.init(plan.check, dim, outputs, views.lag_columns, len(plan.experts), len(families))
+        labels, mixed = label_scale.init(outputs), RULE.init(len(plan.experts), outputs)
+        return State(views.init(), families, labels, recent, mixed, alone, dim, outputs)
+
+    def learn(
+        self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, lagged: ArrayLike | None = None
+    ) -> Vector:
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace.
+
+        `lagged`, one row for each of X: what `remember` said when the row was predicted, in place of the labels just before it.
+        """
+        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
+        weights, given = check_weight(weight, len(rows)), self._given(state, lagged, len(rows))
+        scores, start, learnt = np.empty(labels.shape), 0, state.recent.rows + np.cumsum(weights > 0.0)
+        every = self._plan(state.dim).check
+        while start < len(rows):
+            check = (state.recent.rows // every + 1) * every  # at absolute numbers of rows, whatever the cut
+            now = slice(start, min(int(np.searchsorted(learnt, check)) + 1, len(rows)))
+            scores[now] = self._learn(state, rows[now], labels[now], weights[now], None if given is None else given[now])
+            if state.recent.rows == check:
+                self._begin_again(state)
+            start = now.stop
+        return scores.reshape(shape)
+
+    def _learn(self, state: State, X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix | None) -> Matrix:
+        Y, known = label_scale.accepted(state.labels, Y, weight)
+        view, views = self._views(state.dim).write(state.views, X, Y, weight, lagged)
+        centred = Y - known.reference
+        P = _joined([family.learn(part, view, centred, weight) for family, part in self._each(state)], known.reference)
+        if state.labels.rows == 0:  # the first row learnt knows nothing of labels, its own among them
+            P[: 1 + int(np.argmax(weight > 0.0)) if weight.any() else len(P)] = 0.0
+        mixture = RULE.learn(state.mixed, P, Y, weight, _everybody(P))
+        if state.alone is not None:
+            without = self._without_lags(state, P)
+            RULE.learn(state.alone, without, Y, weight, _everybody(without))
+        restarts.keep(state.recent, X, Y, weight, view.lagged, restarts.loss(P, Y))
+        state.views, state.labels = views, known
+        return mixture
+
+    def _begin_again(self, state: State) -> None:
+        """Families that know too much of what is no longer true begin again, with the rows since then."""
+        plan, recent = self._plan(state.dim), state.recent
+        for k, since in restarts.outdated(recent, plan.family_of, plan.forgets):
+            rows, labels, lagged = recent.X[since], recent.Y[since], recent.lagged[since]
+            view, _ = self._views(state.dim).write(state.views, rows, labels, np.zeros(len(rows)), lagged)
+            family: Any = plan.families[k]
+            fresh = family.init(state.outputs)
+            family.learn(fresh, view, labels - state.labels.reference, recent.weight[since])
+            state.families = (*state.families[:k], fresh, *state.families[k + 1 :])
+
+    def predict(self, state: State, X: ArrayLike, lagged: ArrayLike | None = None) -> Vector:
+        """The score of each row as if it came next, with the labels before it as known now; changes nothing."""
+        rows = check_inputs(X, state.dim)
+        given = self._given(state, lagged, len(rows))
+
+        def mixture(now: slice) -> Matrix:
+            P = self._scores(state, rows[now], None if given is None else given[now])
+            return RULE.predict(state.mixed, P, _everybody(P))
+
+        return _in_pieces(mixture, len(rows), state.outputs)
+
+    def predict_any(self, state: State, X: ArrayLike) -> Vector:
+        """The score of rows that may come at any time: without earlier labels. Where there are no lags, the same as `predict`."""
+        if state.alone is None:
+            return self.predict(state, X)
+        rows = check_inputs(X, state.dim)
+
+        def mixture(now: slice) -> Matrix:
+            P = self._without_lags(state, self._scores(state, rows[now], None))
+            return RULE.predict(state.alone, P, _everybody(P))
+
+        return _in_pieces(mixture, len(rows), state.outputs)
+
+    def remember(self, state: State) -> Vector:
+        """The earlier labels that a row would get now: keep them with a row whose label comes late, and hand them to `learn`."""
+        inputs: Vector = np.empty(self._views(state.dim).lag_columns)
+        if self.lags:
+            lag_inputs(state.views.lags.last, state.views.lags.means, inputs)
+        return inputs
+
+    def experts(self, dim: int) -> tuple[Expert, ...]:
+        """Who is mixed, for rows of so many columns."""
+        return self._plan(dim).experts
+
+    def _views(self, dim: int) -> Views:
+        return Views(dim, self.seed, self.lags)
+
+    def _plan(self, dim: int) -> Plan:
+        return plan(dim, self._views(dim).lag_columns, self.cost_limit, self.memory_limit, self.seed)
+
+    def _each(self, state: State) -> zip[tuple[Any, Any]]:
+        return zip(self._plan(state.dim).families, state.families, strict=True)
+
+    def _scores(self, state: State, X: Matrix, lagged: Matrix | None) -> Cube:
+        """Of every expert for each row as if it came next."""
+        nothing = np.zeros((len(X), state.outputs))
+        view, _ = self._views(state.dim).write(state.views, X, nothing, nothing[:, 0], lagged)
+        return _joined([family.predict(part, view) for family, part in self._each(state)], state.labels.reference)
+
+    def _without_lags(self, state: State, P: Cube) -> Cube:
+        alone = [not expert.lagged for expert in self.experts(state.dim)]
+        return np.ascontiguousarray(P[:, :, alone])
+
+    def _given(self, state: State, lagged: ArrayLike | None, rows: int) -> Matrix | None:
+        if lagged is None:
+            return None
+        given, columns = check_block("lagged", lagged), self._views(state.dim).lag_columns
+        if given.shape != (rows, columns):
+            raise InputError(f"lagged must have shape ({rows}, {columns}), what remember gave for each row; got {given.shape}")
+        return given
+
+    def widen(self, state: State, outputs: int) -> None:
+        """Add outputs in mid-stream; each starts as if its label had been 0 in every row so far."""
+        outputs = check_wider(self, state, outputs)
+        for family, part in self._each(state):
+            family.widen(part, outputs)
+        for rule in (state.mixed, state.alone):
+            if rule is not None:
+                RULE.widen(rule, outputs)
+        state.labels = label_scale.widened(state.labels, outputs)
+        state.recent.Y = np.pad(state.recent.Y, ((0, 0), (0, outputs - state.outputs)))
+        state.outputs = outputs
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold."""
+        views, plan = self._views(dim), self._plan(dim)
+        experts = [len(plan.experts)] + ([sum(not expert.lagged for expert in plan.experts)] if self.lags else [])
+        recent = restarts.footprint(plan.check, dim, outputs, views.lag_columns, len(plan.experts), len(plan.families))
+        families = sum(family.footprint(outputs) for family in plan.families)
+        rules = sum(RULE.footprint(count, outputs) for count in experts)
+        return views.footprint() + families + label_scale.footprint(outputs) + recent + rules + 8 * 2
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        for family, part in self._each(state):
+            family.check(part)
+        for rule in (state.mixed, state.alone):
+            if rule is not None:
+                RULE.check(rule)
+
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        cut = state.labels.cut
+        labels = "1 label was" if cut == 1 else f"{cut} labels were"
+        return [f"{labels} far from all before and counted for less"] if cut else []
+
+
+def _joined(parts: list[Cube], reference: Vector) -> Cube:
+    """The scores of all families side by side, with what was subtracted from the labels."""
+    return np.ascontiguousarray(np.concatenate(parts, axis=2) + reference[:, None])
+
+
+def _everybody(P: Cube) -> NDArray[np.bool_]:
+    return np.ones((len(P), P.shape[2]), dtype=bool)
+
+
+def _in_pieces(mixture: Callable[[slice], Matrix], rows: int, outputs: int) -> Vector:
+    scores = np.empty((rows, outputs))
+    for start in range(0, rows, ROWS_AT_ONCE):
+        now = slice(start, min(start + ROWS_AT_ONCE, rows))
+        scores[now] = mixture(now)
+    return scores if outputs > 1 else scores[:, 0]

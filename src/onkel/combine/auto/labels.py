@@ -1,0 +1,87 @@
+"""Labels as `Auto` learns them: an outlier is cut, and a target that moves for good is followed.
+
+A label further from the running mean than the limit is moved to the limit:
+
+    limit = max(R, 20 · running mean of |y − mean|)        R: the largest distance so far that was accepted
+    R ← 2 · limit                                          after a label beyond the limit
+
+so one label of 1e6 among ones of size 1 counts as 20, and a target that has moved by 1e6 is accepted after some twenty rows. Before
+START rows, or before labels differ, nothing is cut. Two labels are never cut: both were accepted when they first came.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+from onkel.state import copied
+
+START = 20  # rows
+LIMIT = 20.0  # mean distances
+MEMORY = 0.999  # of mean and distance
+
+
+@dataclass
+class Labels:
+    reference: Vector  # (outputs,)  the first label: what families with an intercept subtract, to keep digits
+    mean: Vector  # (outputs,)
+    distance: Vector  # (outputs,)  running mean of |y − mean|
+    largest: Vector  # (outputs,)  R
+    mass: float = 0.0  # 1 − MEMORY^rows: mean and distance are sums to be divided by it
+    rows: int = 0
+    cut: int = 0  # labels that were moved
+
+
+def init(outputs: int) -> Labels:
+    return Labels(np.zeros(outputs), np.zeros(outputs), np.zeros(outputs), np.zeros(outputs))
+
+
+def footprint(outputs: int) -> int:
+    return 8 * (4 * outputs + 3)
+
+
+def accepted(labels: Labels, Y: Matrix, weight: Vector) -> tuple[Matrix, Labels]:
+    """The labels to learn, and what is known after them."""
+    after, out = copied(labels), Y.copy()
+    known = after.reference, after.mean, after.distance, after.largest
+    after.rows, after.mass, cut = _accept(*known, labels.rows, labels.mass, weight, out)
+    after.cut += cut
+    return out, after
+
+
+def widened(labels: Labels, outputs: int) -> Labels:
+    """With outputs whose label was 0 until now."""
+    more = (0, outputs - len(labels.mean))
+    known = (labels.reference, labels.mean, labels.distance, labels.largest)
+    reference, mean, distance, largest = (np.pad(vector, more) for vector in known)
+    return Labels(reference, mean, distance, largest, labels.mass, labels.rows, labels.cut)
+
+
+@hot
+def _accept(
+    reference: Vector, mean: Vector, distance: Vector, largest: Vector, rows: int, mass: float, weight: Vector, Y: Matrix
+) -> tuple[int, float, int]:
+    cut = 0
+    for t in range(Y.shape[0]):
+        if weight[t] == 0.0:
+            continue
+        for o in range(Y.shape[1]):
+            if rows == 0:
+                reference[o] = Y[t, o]
+            centre = mean[o] / mass if rows > 0 else Y[t, o]
+            away = Y[t, o] - centre
+            limit = max(largest[o], LIMIT * distance[o] / mass) if rows >= START and distance[o] > 0.0 else np.inf
+            if abs(away) > limit:
+                cut += 1
+                largest[o] = 2.0 * limit
+                away = np.copysign(limit, away)
+                Y[t, o] = centre + away
+            largest[o] = max(largest[o], abs(away))
+            mean[o] = MEMORY * mean[o] + (1.0 - MEMORY) * Y[t, o]
+            distance[o] = MEMORY * distance[o] + (1.0 - MEMORY) * abs(away)
+        mass = MEMORY * mass + (1.0 - MEMORY)
+        rows += 1
+    return rows, mass, cut

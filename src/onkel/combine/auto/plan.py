@@ -1,0 +1,133 @@
+"""Which families `Auto` has, for rows of so many columns, within its limits.
+
+The recipe, at full size, for d columns (Z, U, N, L, X are the views):
+
+    slow    μ = 1       1, Z / U / 5 hats an input of U / 150 products of Z / 60 Gaussian frequencies of N / 80 Laplacian ones of U
+    month   μ = 0.998   1, Z / 5 hats an input of Z / 12 Laplacian and 12 Gaussian frequencies of N
+    week    μ = 0.99    1, Z / 3 hats an input of Z / 15 and 15
+    day     μ = 0.95    1, Z / 3 hats an input of Z
+    odds    two logistic regressions, for labels of two values: on 1, Z; and on 1, Z, U and 3 hats an input of Z
+    neighbours among the last 8,000 rows; eight random trees that split soon, eight that wait for better reasons
+
+Each "/" ends an expert. With lags each family has one more part at its end, of earlier labels, and so one more expert.
+
+Costs are counted in rows of a ridge regression on 100 features in blocks (about 1.5 µs), by a fixed table and not by the clock, so
+that runs repeat. Where the full size is above a limit, all counts become smaller together.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._types import Counts
+from onkel.combine.auto.families import Expert, Family, Fast, Near, Odds, Part, Slow, Trees
+from onkel.combine.auto.views import NARROW, PLANE
+from onkel.features import Constant, Fourier, Hats, Identity, Products
+from onkel.kernels import Gaussian, Laplacian
+from onkel.learners.neighbours import Neighbours
+from onkel.learners.random_trees import RandomTrees
+
+SIZES = (1.0, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05)  # of the counts, tried from the largest
+WIDEST_HATS, WIDEST_DAILY_HATS = 40, 20  # columns with hats of their own
+WIDEST_ODDS = 128  # columns of a logistic regression
+RANK_EDGE = math.sqrt(3.0)  # ranks fill [−√3, √3]
+
+
+@dataclass(frozen=True)
+class Plan:
+    families: tuple[Family, ...]
+    check: int  # rows between two checks whether the stream has changed
+
+    @functools.cached_property
+    def experts(self) -> tuple[Expert, ...]:
+        return tuple(expert for family in self.families for expert in family.experts)
+
+    @functools.cached_property
+    def family_of(self) -> Counts:
+        """The number of each expert's family."""
+        return np.repeat(np.arange(len(self.families)), [len(family.experts) for family in self.families])
+
+    @functools.cached_property
+    def forgets(self) -> NDArray[np.bool_]:
+        """Whether a family forgets by itself."""
+        return np.array([isinstance(family, Fast) for family in self.families])
+
+
+@functools.lru_cache(maxsize=64)
+def plan(dim: int, lag_columns: int, cost_limit: float, memory_limit: float, seed: int) -> Plan:
+    """The largest size that keeps both limits; the smallest where none does."""
+    for size in SIZES:
+        families = _families(dim, lag_columns, size, seed)
+        if sum(map(cost, families)) <= cost_limit and sum(family.footprint(1) for family in families) <= memory_limit:
+            break
+    return Plan(families, max(64, round(256 * size)))
+
+
+def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]:
+    narrow = min(dim, NARROW)
+
+    def count(full: int) -> int:
+        return max(1, round(size * full))
+
+    hats, daily = dim <= WIDEST_HATS, dim <= WIDEST_DAILY_HATS
+    gaussian, laplacian = Gaussian(math.sqrt(narrow) / 2.0), Laplacian(float(narrow))
+    seeds = iter(range(16 * seed, 16 * seed + 16))
+    line = Part("Z", Constant() + Identity(), dim, "linear")
+    ranks = Part("U", Identity(), narrow, "linear in ranks")
+    curves = Part("U", Hats(5, -RANK_EDGE, RANK_EDGE), narrow, "additive")
+    pairs = Part("N", Products(count(150), next(seeds)), narrow, "quadratic")
+    smooth = Part("N", Fourier(count(60), None, next(seeds), gaussian), narrow, "kernel")
+    rough = Part("U", Fourier(count(80), None, next(seeds), laplacian), narrow, "kernel")
+    slow = [line, ranks, *([curves] if hats else []), pairs, smooth, rough]
+
+    def local(full: int) -> Part:
+        waves = Fourier(count(full), None, next(seeds), Laplacian(narrow / 2.0)) + Fourier(count(full), None, next(seeds), gaussian)
+        return Part("N", waves, narrow, "kernel")
+
+    monthly, weekly = Part("Z", Hats(5), dim, "additive"), Part("Z", Hats(3), dim, "additive")
+    month = [line, *([monthly] if hats else []), local(12)]
+    week = [line, *([weekly] if hats else []), local(15)]
+    day = [line, *([weekly] if daily else [])]
+    wide = line if dim <= WIDEST_ODDS else Part("N", Constant() + Identity(), narrow, "linear")
+    logistic = Odds((replace(wide, name="logistic"),), 0.1)
+    curved = Odds((wide, ranks, *([replace(weekly, name="additive logistic")] if daily else [])), 0.1)
+    eager, cautious = RandomTrees(8, 32, 512, gain=7.0, seed=seed), RandomTrees(8, 40, 256, gain=16.0, seed=seed + 1)
+    trees: list[Family] = [Trees(eager, dim, "X"), Trees(cautious, dim, "X")]
+    if lags:
+        waves = Fourier(count(25), math.sqrt(narrow + lags / PLANE) / 2.0, next(seeds))
+        slow.append(Part("L", Identity(), lags, "linear with earlier labels"))
+        slow.append(Part("N+L", waves, narrow + lags, "kernel with earlier labels"))
+        for parts in (month, week, day):
+            parts.append(Part("L", Identity(), lags, f"{parts[-1].name} with earlier labels"))
+        trees.append(Trees(replace(cautious, seed=seed + 2), dim + lags, "X+L"))
+    return (
+        Slow(tuple(slow), (0.1, 3.0)),
+        Fast(tuple(month), 0.998, 0.1, 32),
+        Fast(tuple(week), 0.99, 0.1, 32),
+        Fast(tuple(day), 0.95, 0.1, 16),
+        logistic,
+        curved,
+        Near(Neighbours(count(8000)), narrow, lags),
+        *trees,
+    )
+
+
+def cost(family: Family) -> float:
+    """What a row costs, in rows of a ridge regression on 100 features in blocks."""
+    if isinstance(family, Slow):
+        r = sum(part.size for part in family.parts)
+        return 1e-5 * r * r + 1.2e-8 * len(family.lams) * r**3 / 4.0
+    if isinstance(family, Fast):
+        r = sum(part.size for part in family.parts)
+        return 0.5 + 5e-5 * r * r * (1.0 + r / (3.0 * family.block)) + 0.002 * family.block
+    if isinstance(family, Odds):
+        r = sum(part.size for part in family.parts)
+        return 0.2 + 2e-4 * r * r
+    if isinstance(family, Near):
+        return 5e-5 * family.learner.budget * (family.dim + family.lags)
+    return 0.012 * family.learner.count * family.learner.splits

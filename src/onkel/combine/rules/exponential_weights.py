@@ -1,0 +1,182 @@
+"""ExponentialWeights: what each expert has lost, in the exponent.
+
+    ŷ = Σ w_k p_k,   w_k ∝ e^(ηG_k),   G_k ← G_k + m − ℓ_k,   m = −(1/η) ln Σ w_k e^(−ηℓ_k)           ℓ_k = (y − p_k)²
+
+For the logistic loss ŷ is the log-odds of the mean probability Σ w_k/(1 + e^(−p_k)), and η = 1 unless it is given: Bayes' rule.
+
+`rate=None` is η = ln K/Δ, never rising. The gap D = Σ (ℓ(ŷ) − m) is what the mixture loses beyond the m that the exponent knows
+of; Δ is the largest that it was so far, at first the spread of the losses in the first round in which experts differ. D cannot
+rise once η is below 1/2E², E the largest residual of an expert: the regret is at most 2(1 + 2 ln K)E², whatever happens, and on
+an easy stream far less. It is AdaHedge with what the curvature of the loss gives back.
+
+Vovk (1998), A game of prediction with expert advice. de Rooij, van Erven, Grünwald & Koolen (2014), Follow the leader if you can,
+hedge if you must (AdaHedge). Freund, Schapire, Singer & Warmuth (1997), Using and combining predictors that specialize (who
+sleeps).
+
+>>> rng = np.random.default_rng(0)
+>>> y = rng.normal(size=(500, 1))
+>>> P = y[:, :, None] + rng.normal(size=(500, 1, 3)) * [0.3, 1.0, 2.0]
+>>> rule = onkel.ExponentialWeights()
+>>> state = rule.init(experts=3)
+>>> mixture = rule.learn(state, P, y, np.ones(500), np.ones((500, 3), dtype=bool))
+>>> rule.weights(state).round(2)
+array([[1., 0., 0.]])
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from onkel._jit import hot, hot_inline
+from onkel._types import Matrix, Vector
+from onkel._validate import real
+from onkel.combine.rules.rule import SAME, Awake, Rule, check_loss, first_span
+from onkel.errors import InputError
+from onkel.losses import SQUARE, Logistic, Loss, Square, value
+from onkel.mixing import check_span, counted, cut_mean, extend, mean_log_odds
+
+LARGEST_RATE = 1e300  # a spread of losses can be next to nothing
+
+
+@dataclass
+class State:
+    gain: Matrix  # (outputs, experts)  G
+    gap: Vector  # (outputs,)  D
+    largest: Vector  # (outputs,)  Δ; 0 until experts differ
+    span: Matrix  # (outputs, 3)  of the labels
+
+
+@dataclass(frozen=True)
+class ExponentialWeights(Rule):
+    """Exponential weights, with a rate that adapts itself and a constant regret."""
+
+    rate: float | None = None  # η; None: see above
+    loss: Loss = Square()  # or Logistic(): labels ±1, scores are log-odds
+
+    def __post_init__(self) -> None:
+        real(self, "rate", least=1e-100, most=1e100, optional=True)
+        check_loss(self)
+
+    def start(self, experts: int, outputs: int) -> State:
+        return State(np.zeros((outputs, experts)), np.zeros(outputs), np.zeros(outputs), first_span(self.loss, outputs))
+
+    def step(self, own: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
+        mixture = np.empty(Y.shape)
+        arrays = own.gain, own.gap, own.largest, own.span
+        _learn(*arrays, P, Y, weight, awake, self.loss.code, own_rate(self), log_count(P.shape[2]), mixture)
+        return mixture
+
+    def count(self, own: State, below: list[Matrix]) -> Matrix:
+        w, everybody = np.empty(own.gain.shape), np.ones(own.gain.shape[1], dtype=bool)
+        for gain, rate, weights in zip(own.gain, self.rate_now(own), w, strict=True):
+            _weigh(gain, rate, everybody, weights)
+        return w
+
+    def rate_now(self, own: State) -> Vector:
+        """η of each output in the next round; 0 as long as experts have not differed."""
+        logs = log_count(own.gain.shape[1])
+        return np.array([_rate_now(own_rate(self), logs, largest) for largest in own.largest])
+
+    def check_own(self, own: State) -> None:
+        if np.any(own.largest < 0.0) or np.any(own.gap > own.largest):
+            raise InputError("its gap is larger than the largest that it was")
+        check_span(own.span)
+
+
+def own_rate(rule: Rule) -> float:
+    """The rate that was given, or that the logistic loss has; 0 where it adapts itself."""
+    rate = getattr(rule, "rate", None)
+    if rate is None:
+        return 1.0 if isinstance(getattr(rule, "loss", None), Logistic) else 0.0
+    return float(rate)
+
+
+def log_count(experts: int) -> float:
+    return math.log(max(experts, 2))
+
+
+@hot
+def _learn(
+    gain: Matrix, gap: Vector, largest: Vector, span: Matrix, P: Matrix, Y: Matrix, weight: Vector, awake: Awake,
+    code: int, rate: float, logs: float, mixture: Matrix,
+) -> None:  # fmt: skip
+    n, outputs, experts = P.shape
+    w, scores, losses = np.empty(experts), np.empty(experts), np.empty(experts)
+    for o in range(outputs):
+        G = gain[o]
+        for t in range(n):
+            total = _weigh(G, _rate_now(rate, logs, largest[o]), awake[t], w)
+            mixture[t, o] = mix(code, w, P[t, o], awake[t], span[o], scores)
+            if weight[t] == 0.0:
+                continue
+            y = counted(span[o], Y[t, o])
+            least, most = lose(code, weight[t], scores, y, awake[t], losses)
+            extend(span[o], Y[t, o])
+            if largest[o] == 0.0 and most - least > SAME * most:
+                largest[o] = most - least
+            eta = _rate_now(rate, logs, largest[o])
+            if eta == 0.0:
+                continue
+            mixed = _mixed_loss(G, losses, eta, total, awake[t])
+            for k in range(experts):
+                if awake[t, k]:
+                    G[k] += mixed - losses[k]
+            gap[o] += weight[t] * value(code, 0.0, mixture[t, o], y) - mixed
+            largest[o] = max(largest[o], gap[o])
+
+
+@hot_inline
+def _mixed_loss(gain: Vector, losses: Vector, eta: float, total: float, awake: Awake) -> float:
+    """m = −(1/η) ln (Σ e^(η(G − ℓ)) / Σ e^(ηG)), over those awake; a weight may be as small as it likes. `total` is of `_weigh`."""
+    before, after = -np.inf, -np.inf
+    for k in range(gain.size):
+        if awake[k]:
+            before, after = max(before, gain[k]), max(after, gain[k] - losses[k])
+    new = 0.0
+    for k in range(gain.size):
+        if awake[k]:
+            new += math.exp(eta * (gain[k] - losses[k] - after))
+    return before - after + math.log(total / new) / eta
+
+
+@hot_inline
+def _rate_now(rate: float, logs: float, largest: float) -> float:
+    if rate > 0.0 or largest == 0.0:
+        return rate
+    return min(logs / largest, LARGEST_RATE)
+
+
+@hot_inline
+def _weigh(gain: Vector, eta: float, awake: Awake, w: Vector) -> float:
+    """The weights of those awake, of sum 1; and their sum before they were divided by it, the largest being 1."""
+    most, total = -np.inf, 0.0
+    for k in range(w.size):
+        if awake[k]:
+            most = max(most, gain[k])
+    for k in range(w.size):
+        w[k] = math.exp(eta * (gain[k] - most)) if awake[k] else 0.0
+        total += w[k]
+    for k in range(w.size):
+        w[k] /= total
+    return total
+
+
+@hot_inline
+def mix(code: int, w: Vector, P: Vector, awake: Awake, span: Vector, scores: Vector) -> float:
+    """One score of many, which are cut to the span and kept."""
+    mean = cut_mean(w, P, awake, span, scores)
+    return mean if code == SQUARE else mean_log_odds(w, scores)
+
+
+@hot_inline
+def lose(code: int, weight: float, scores: Vector, y: float, awake: Awake, losses: Vector) -> tuple[float, float]:
+    """The loss of each expert times the row's weight; and the least and the largest of those awake."""
+    least, most = np.inf, 0.0
+    for k in range(scores.size):
+        losses[k] = weight * value(code, 0.0, scores[k], y)
+        if awake[k]:
+            least, most = min(least, losses[k]), max(most, losses[k])
+    return least, most

@@ -1,0 +1,94 @@
+"""ML-Poly: weights by polynomial potentials of the regrets, every expert with a rate of its own; nothing to tune.
+
+    ŷ = Σ w_k p_k,   w_k ∝ (R_k)₊ / (b² + V_k),    all equal where no R_k is positive
+    r_k = ℓ'(ŷ, y)(ŷ − p_k),   R_k ← R_k + r̃_k,   V_k ← V_k + r̃_k²,    r̃ = r b/b',   b' = max(b, max_k |r_k|),   b ← b'
+
+R_k is the regret to expert k of the loss made linear at ŷ, which is never below that of the loss itself. Its bound is of second
+order (`onkel.measure.bounds.ml_poly`): it is small against an expert whose scores are near the mixture's.
+
+Gaillard, Stoltz & van Erven (2014), A second-order bound with excess losses, COLT. Section 3. Departs from the paper: its losses
+lie in [0, 1]; here b follows the largest regret of a round. The one round in which b grows counts as if it were no larger than
+those before (Cutkosky 2019), which costs b in all.
+
+>>> rng = np.random.default_rng(0)
+>>> y = rng.normal(size=(500, 1))
+>>> P = y[:, :, None] + rng.normal(size=(500, 1, 3)) * [0.3, 1.0, 2.0]
+>>> rule = onkel.MLPoly()
+>>> state = rule.init(experts=3)
+>>> mixture = rule.learn(state, P, y, np.ones(500), np.ones((500, 3), dtype=bool))
+>>> rule.weights(state).round(2)
+array([[0.85, 0.1 , 0.06]])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onkel._jit import hot, hot_inline
+from onkel._types import Matrix, Vector
+from onkel.combine.rules.regrets import Regrets, check_regrets, linear_round, no_regrets, tame
+from onkel.combine.rules.rule import Awake, Rule, check_loss
+from onkel.losses import Loss, Square
+
+
+@dataclass(frozen=True)
+class MLPoly(Rule):
+    """Polynomial potentials with a rate for each expert: no parameter."""
+
+    loss: Loss = Square()  # or Logistic(): labels ±1, scores are log-odds
+
+    def __post_init__(self) -> None:
+        check_loss(self)
+
+    def start(self, experts: int, outputs: int) -> Regrets:
+        return no_regrets(self.loss, experts, outputs)
+
+    def step(self, own: Regrets, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
+        mixture = np.empty(Y.shape)
+        _learn(own.regret, own.squares, own.largest, own.span, P, Y, weight, awake, self.loss.code, mixture)
+        return mixture
+
+    def count(self, own: Regrets, below: list[Matrix]) -> Matrix:
+        w, everybody = np.empty(own.regret.shape), np.ones(own.regret.shape[1], dtype=bool)
+        for o in range(len(w)):
+            _weigh(own.regret[o], own.squares[o], own.largest[o], everybody, w[o])
+        return w
+
+    def check_own(self, own: Regrets) -> None:
+        check_regrets(own)
+
+
+@hot
+def _learn(
+    regret: Matrix, squares: Matrix, largest: Vector, span: Matrix, P: Matrix, Y: Matrix, weight: Vector, awake: Awake,
+    code: int, mixture: Matrix,
+) -> None:  # fmt: skip
+    n, outputs, experts = P.shape
+    w, scores, r = np.empty(experts), np.empty(experts), np.empty(experts)
+    for o in range(outputs):
+        R, V = regret[o], squares[o]
+        for t in range(n):
+            _weigh(R, V, largest[o], awake[t], w)
+            mixture[t, o] = linear_round(w, P[t, o], Y[t, o], weight[t], awake[t], code, span[o], scores, r)
+            if weight[t] > 0.0:
+                largest[o] = tame(r, largest[o])
+                for k in range(experts):
+                    R[k] += r[k]
+                    V[k] += r[k] * r[k]
+
+
+@hot_inline
+def _weigh(R: Vector, V: Vector, b: float, awake: Awake, w: Vector) -> None:
+    """The weights of those awake; of sum 1."""
+    total, those = 0.0, 0
+    for k in range(w.size):
+        w[k] = max(R[k] / b, 0.0) / (1.0 + V[k] / b / b) if awake[k] and b > 0.0 else 0.0
+        total += w[k]
+        those += awake[k]
+    for k in range(w.size):
+        if total > 0.0:
+            w[k] /= total
+        else:
+            w[k] = 1.0 / those if awake[k] else 0.0

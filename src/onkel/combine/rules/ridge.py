@@ -1,0 +1,54 @@
+"""Ridge: Azoury-Warmuth-Vovk regression on the experts' scores as they are, with the prior at 0.
+
+    ŷ = pᵀ(A + p pᵀ)⁻¹b,   A ← A + p pᵀ,   b ← b + y p                                              A₀ = λI, b₀ = 0
+
+Any weights, of any sum and sign. λ is in the labels' own unit; `Stacking` begins at a sensible mixture and needs no unit. Regret
+against every fixed θ: λ‖θ‖² + B² ln det(I + Σ p pᵀ/λ), |y| ≤ B. Always the square loss.
+
+Azoury & Warmuth (2001), Relative loss bounds for on-line density estimation. Vovk (2001), Competitive on-line statistics.
+
+>>> y = np.random.default_rng(0).normal(size=(500, 1))
+>>> P = np.stack([3.0 * y + 1.0, y + 1.0], axis=2)
+>>> rule = onkel.Ridge()
+>>> state = rule.init(experts=2)
+>>> mixture = rule.learn(state, P, y, np.ones(500), np.ones((500, 2), dtype=bool))
+>>> rule.weights(state).round(2)
+array([[ 0.5, -0.5]])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onkel._types import Matrix, Vector
+from onkel.combine.rules import regression
+from onkel.combine.rules.regression import ROWS, Fit
+from onkel.combine.rules.rule import Awake, Rule
+
+
+@dataclass(frozen=True)
+class Ridge(Rule):
+    """Ridge regression on the experts' scores."""
+
+    lam: float = 1.0  # λ: the ridge
+    forgetting: float = 1.0  # μ: the weight of a row fades by this factor each round; 1 = never
+
+    def __post_init__(self) -> None:
+        regression.check_settings(self)
+
+    def start(self, experts: int, outputs: int) -> Fit:
+        return regression.start(experts, outputs, 1.0, self.lam)
+
+    def step(self, own: Fit, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
+        return regression.step(own, P, Y, weight, awake, np.zeros(Y.shape), self.lam, self.forgetting, True)
+
+    def count(self, own: Fit, below: list[Matrix]) -> Matrix:
+        return regression.coefficients(own)
+
+    def acquaint(self, fresh: Fit, own: Fit, label: float) -> None:
+        fresh.about[:, ROWS] = own.about[0, ROWS]
+
+    def check_own(self, own: Fit) -> None:
+        regression.check(own, self.lam, self.forgetting)

@@ -1,0 +1,251 @@
+"""Neighbours: the mean label of the nearest among the last rows.
+
+    N = the k nearest to x of the last B rows,   d_i = ‖x_i − x‖²,   D = max_{i in N} d_i
+
+    ŷ = Σ_{i in N} v_i y_i / Σ_{i in N} v_i,   v_i = w_i / (d_i + D/10)²                                        k = `neighbours`
+
+w_i is the weight that row i came with. Of rows equally far the younger ones count; before the first row ŷ = 0. O(B·dim) a row and
+O(B·dim) memory, for B rows kept.
+
+Points are kept in single precision, which makes the search twice as fast: x is rounded to it, cut at ±1e15, and d_i is summed up in
+it column by column, in this order, so that every program chooses the same rows. Points lie in groups of 128, in each group column
+after column. The youngest group is searched first, and a group is left when its 128 sums so far are all too large.
+
+Fix & Hodges (1951), Discriminatory analysis, nonparametric discrimination: consistency properties. Weights by distance: Shepard,
+A two-dimensional interpolation function for irregularly-spaced data (1968), with exponent 4 and the share of D against noise.
+
+>>> X, y = onkel.data.rings(2000, seed=0)
+>>> for budget in (10, 50, 1000):
+...     learner = onkel.Neighbours(budget=budget)
+...     print(int(np.sum(onkel.measure.mistakes(learner.learn(learner.init(dim=2), X, y), y))))
+497
+52
+10
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onkel._inputs import check_inputs, check_labelled, check_weight
+from onkel._jit import hot, hot_inline, hot_strict
+from onkel._types import Counts, Matrix, Vector
+from onkel._validate import whole
+from onkel.errors import InputError
+from onkel.learners.protocol import check_sizes, check_wider
+from onkel.state import zeros
+
+Points = NDArray[np.float32]  # (groups, dim, GROUP)
+
+GROUP = 128  # points side by side
+COLUMNS_AT_ONCE = 8  # after so many columns, a group whose sums are all too large is left
+LARGEST = 1e15  # of an input: sums of squares stay within single precision
+SHARE = 0.1  # of D, added to each d_i: with 0 a row very near would count alone, with much more all would count the same
+LEAST = 1e-60  # far below every d_i but 0: where all are 0, all count the same
+
+
+@dataclass
+class State:
+    points: Points  # (⌈B/128⌉, dim, 128)  row t is number t mod B
+    labels: Matrix  # (B, outputs)
+    weights: Vector  # (B,)  0 where no row is yet
+    rows: Counts  # (1,)  learnt so far
+    dim: int = 1
+    outputs: int = 1
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The weighted mean of the labels of the nearest rows."""
+
+    budget: int = 4000  # B: the rows kept, always the last
+    neighbours: int = 8  # k
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    multi_output: ClassVar[bool] = True
+    bounded: ClassVar[bool] = True
+    cut_tolerance: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        whole(self, "budget", 1)
+        whole(self, "neighbours", 1, 1000)
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        points = zeros((_groups(self.budget), dim, GROUP), np.float32)
+        return State(points, np.zeros((self.budget, outputs)), np.zeros(self.budget), np.zeros(1, np.int64), dim, outputs)
+
+    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
+        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
+        weights = check_weight(weight, len(rows))
+        scores = np.empty((1, *labels.shape))
+        learn_block(state.points, state.labels, state.weights, state.rows, rows, labels, weights, self.neighbours, 0, scores)
+        return scores.reshape(shape)
+
+    def predict(self, state: State, X: ArrayLike) -> Vector:
+        """The score of each row as if it came next; changes nothing."""
+        rows = check_inputs(X, state.dim)
+        scores = np.empty((1, len(rows), state.outputs))
+        predict_block(state.points, state.labels, state.weights, state.rows, rows, self.neighbours, 0, scores)
+        return scores[0] if state.outputs > 1 else scores[0, :, 0]
+
+    def widen(self, state: State, outputs: int) -> None:
+        """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
+        outputs = check_wider(self, state, outputs)
+        state.labels = np.hstack([state.labels, np.zeros((self.budget, outputs - state.outputs))])
+        state.outputs = outputs
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold."""
+        return 4 * _groups(self.budget) * dim * GROUP + 8 * (self.budget * (outputs + 1) + 3)
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        there = np.arange(self.budget) < state.rows[0]
+        if state.rows[0] < 0 or not np.array_equal(state.weights > 0.0, there) or state.weights.min() < 0.0:
+            raise InputError("its weights are not those of the rows it has seen")
+        if np.abs(state.points).max() > LARGEST:
+            raise InputError(f"it holds points beyond {LARGEST:g}")
+
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        return []
+
+
+def _groups(budget: int) -> int:
+    return -(-budget // GROUP)
+
+
+@hot
+def learn_block(
+    points: Points, labels: Matrix, weights: Vector, rows: Counts, X: Matrix, Y: Matrix, W: Vector, k: int, extra: int, scores: Any
+) -> None:
+    """Score, then store, each row; those of weight 0 are only scored.
+
+    `scores` is (1, n, outputs). With `extra` > 0 it is (2, n, outputs): the answers of one search without the last `extra` columns,
+    then those with all columns.
+    """
+    search = _room(X.shape[1], k, extra)
+    for t in range(X.shape[0]):
+        _score(points, labels, weights, rows[0], X[t], search, scores[:, t])
+        if W[t] > 0.0:
+            place = rows[0] % weights.size
+            points[place // GROUP, :, place % GROUP] = search[0]
+            labels[place] = Y[t]
+            weights[place] = W[t]
+            rows[0] += 1
+
+
+@hot
+def predict_block(
+    points: Points, labels: Matrix, weights: Vector, rows: Counts, X: Matrix, k: int, extra: int, scores: Any
+) -> None:
+    """Score each row as if it came next; `extra` and `scores` as above."""
+    search = _room(X.shape[1], k, extra)
+    for t in range(X.shape[0]):
+        _score(points, labels, weights, rows[0], X[t], search, scores[:, t])
+
+
+@hot
+def _room(dim: int, k: int, extra: int) -> tuple[Points, Points, Points, Counts, Counts]:
+    """What a search writes to: x, the sums of a group; in each layer the least sums and whose they are; where each layer ends."""
+    ends = np.array([dim - extra, dim]) if extra else np.array([dim])
+    x, sums = np.empty(dim, np.float32), np.empty(GROUP, np.float32)
+    return x, sums, np.empty((ends.size, k), np.float32), np.empty((ends.size, k), np.int64), ends
+
+
+@hot_inline
+def _score(points: Points, labels: Matrix, weights: Vector, rows: int, row: Vector, search: Any, scores: Matrix) -> None:
+    x, sums, near, who, ends = search
+    for j in range(x.size):
+        x[j] = min(max(row[j], -LARGEST), LARGEST)
+    near[:] = np.inf
+    if rows > 0:
+        _search(points, weights.size, rows, x, sums, near, who, ends)
+    for layer in range(ends.size):
+        _mean(labels, weights, near[layer], who[layer], scores[layer])
+
+
+@hot_inline
+def _search(points: Points, budget: int, rows: int, x: Points, sums: Points, near: Points, who: Counts, ends: Counts) -> None:
+    """The nearest rows, youngest first: from the youngest back to the first group, on from the last one, to the oldest."""
+    newest = (rows - 1) % budget
+    groups, own = points.shape[0], newest // GROUP
+    for step in range(own + 1 if rows <= budget else groups + 1):
+        g = own - step if step <= own else own - step + groups
+        first, after = 0, min(GROUP, budget - g * GROUP)
+        if step == 0:
+            after = newest % GROUP + 1
+        elif g == own:
+            first = newest % GROUP + 1
+        _search_group(points[g], first, after, g * GROUP, x, sums, near, who, ends)
+
+
+@hot_inline
+def _search_group(
+    group: Points, first: int, after: int, number: int, x: Points, sums: Points, near: Points, who: Counts, ends: Counts
+) -> None:
+    sums[:] = 0.0
+    last, done = near.shape[1] - 1, 0
+    for layer in range(ends.size):
+        while done < ends[layer]:
+            if done > 0 and not _any_below(sums, near[-1, last]):  # the last layer's limit is the largest
+                return
+            until = min(done + COLUMNS_AT_ONCE, ends[layer])
+            _add_squares(group[done:until], x[done:until], sums)
+            done = until
+        if _any_below(sums, near[layer, last]):
+            for i in range(after - 1, first - 1, -1):
+                if sums[i] < near[layer, last]:
+                    _insert(near[layer], who[layer], sums[i], number + i)
+
+
+@hot_strict
+def _add_squares(columns: Points, x: Points, sums: Points) -> None:
+    for j in range(x.size):
+        for i in range(GROUP):
+            away = columns[j, i] - x[j]
+            sums[i] += away * away
+
+
+@hot_strict
+def _any_below(sums: Points, limit: float) -> bool:
+    """Without a way out, the loop uses vector registers."""
+    found = False
+    for i in range(GROUP):
+        found |= bool(sums[i] < limit)
+    return found
+
+
+@hot_inline
+def _insert(near: Points, who: Counts, d: float, place: int) -> None:
+    """Among the nearest, after those equally far."""
+    j = near.size - 1
+    while j > 0 and near[j - 1] > d:
+        near[j], who[j] = near[j - 1], who[j - 1]
+        j -= 1
+    near[j], who[j] = d, place
+
+
+@hot_strict
+def _mean(labels: Matrix, weights: Vector, near: Points, who: Counts, score: Vector) -> None:
+    score[:] = 0.0
+    found = near.size
+    while found > 0 and near[found - 1] == np.inf:
+        found -= 1
+    if found == 0:
+        return
+    total, farther = 0.0, SHARE * float(near[found - 1]) + LEAST
+    for j in range(found):
+        v = weights[who[j]] / (float(near[j]) + farther) ** 2
+        total += v
+        for o in range(score.size):
+            score[o] += v * labels[who[j], o]
+    for o in range(score.size):
+        score[o] /= total

@@ -1,0 +1,341 @@
+"""RandomTrees: trees that grow where a random split tells labels apart, and their mean.
+
+In the leaf that a row falls into, with labels of mean m and variance s² there, each of `splits` candidates (x_c > cut, of a random
+column) has counted its rows and labels since it was drawn, n and S on the left, n' and S' on the right:
+
+    ŷ = mean over trees of m,   m ← m + (y − m)/r,   r ← μr + 1                                              μ = `forgetting`
+
+    a leaf becomes two where   n n'/(n + n') ‖S/n − S'/n'‖² > `gain` · s²   for the best candidate with n, n' ≥ 3
+
+The left side is what a split takes off the sum of squares. Each part begins with the mean and the number of rows that the candidate
+has counted for it. The first rows that come to a leaf draw its candidates, one each: a column, and a cut between this row and the
+next one there that differs in it. Trees differ by columns and cuts only: each of them learns every row. A row of weight w counts as
+w rows. With several outputs squares are summed over them, and leaves are shared. A tree that has all its `leaves` goes on with
+their means. Columns may have any scale.
+
+O(T·J) a row and an output, for T trees and J candidates a leaf; as much memory for each of the `leaves`, taken at the beginning.
+
+Saffari, Leistner, Santner, Godec & Bischof (2009), On-line random forests, OLCV workshop at ICCV.
+Departs from the paper: regression and 0/1 outputs by squares; no bagging, which made most sets worse; leaves forget.
+
+>>> X, y = onkel.data.friedman(5000, seed=0)
+>>> for count in (1, 10):
+...     learner = onkel.RandomTrees(count=count)
+...     scores = learner.learn(learner.init(dim=10), X, y)
+...     print(round(float(np.mean((scores - y)[4000:] ** 2)), 1))
+8.6
+4.8
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onkel._inputs import check_inputs, check_labelled, check_weight
+from onkel._jit import hot, hot_inline, hot_strict
+from onkel._types import Counts, Matrix, Vector
+from onkel._validate import real, whole
+from onkel.errors import InputError
+from onkel.learners.protocol import check_sizes, check_wider
+from onkel.random import below, uniform
+from onkel.state import zeros
+
+Short = NDArray[np.int32]
+Table = NDArray[np.float64]
+
+LEAST_ROWS = 3.0  # on each side of a split
+ROUNDING = 1e-20  # a gain below this part of the squares of all labels in a leaf is none
+CUT, LEFT, RIGHT, SUMS = 0, 1, 2, 3  # lines of a leaf's table of candidates; from SUMS on a left and a right one for each output
+
+
+class Forest(NamedTuple):
+    """The arrays of T trees with at most L leaves each and J candidates a leaf, as compiled code wants them."""
+
+    column: Short  # (T, 2L)        of an inner node: a row with x[column] > cut goes to the right
+    cut: Matrix  # (T, 2L)
+    child: Short  # (T, 2L)        of an inner node the left one, the right one is next; ~number of a leaf
+    leaves: Counts  # (T,)
+    mean: Table  # (T, L, outputs)
+    recent: Matrix  # (T, L)         r
+    rows: Matrix  # (T, L)         what the spread is the sum of
+    spread: Matrix  # (T, L)         rows · s²
+    drawn: Counts  # (T, L)         candidates so far
+    choice: Short  # (T, L, J)      column of a candidate; ~column while it waits for a second value
+    table: Table  # (T, L, 3 + 2 outputs, J)
+    seen: Counts  # (1,)           rows learnt
+
+
+@dataclass
+class State:
+    column: Short
+    cut: Matrix
+    child: Short
+    leaves: Counts
+    mean: Table
+    recent: Matrix
+    rows: Matrix
+    spread: Matrix
+    drawn: Counts
+    choice: Short
+    table: Table
+    seen: Counts
+    dim: int = 1
+    outputs: int = 1
+
+    @property
+    def forest(self) -> Forest:
+        return Forest(*[getattr(self, name) for name in Forest._fields])
+
+
+def plant(trees: int, leaves: int, splits: int, outputs: int) -> Forest:
+    """Trees of one leaf each."""
+    nodes = trees, 2 * leaves
+    column, cut, child = np.zeros(nodes, np.int32), np.zeros(nodes), np.full(nodes, -1, np.int32)
+    recent, rows, spread = np.zeros((3, trees, leaves))
+    mean, drawn = np.zeros((trees, leaves, outputs)), np.zeros((trees, leaves), np.int64)
+    choice, table = np.zeros((trees, leaves, splits), np.int32), zeros((trees, leaves, SUMS + 2 * outputs, splits))
+    alone = np.ones(trees, np.int64)
+    return Forest(column, cut, child, alone, mean, recent, rows, spread, drawn, choice, table, np.zeros(1, np.int64))
+
+
+@dataclass(frozen=True)
+class RandomTrees:
+    """The mean of trees with random splits."""
+
+    count: int = 10  # T: trees
+    splits: int = 32  # J: candidates in a leaf
+    leaves: int = 256  # L: the most that a tree grows
+    gain: float = 9.0  # a leaf is split where that is worth so many times its variance
+    forgetting: float = 0.9  # μ: of a leaf's mean, with each row that comes to it; 1 = never
+    seed: int = 0
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    multi_output: ClassVar[bool] = True
+    bounded: ClassVar[bool] = True
+    cut_tolerance: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        whole(self, "count", 1, 10_000)
+        whole(self, "splits", 1, 10_000)
+        whole(self, "leaves", 1, 1_000_000)
+        real(self, "gain", least=0.0, most=1e30)
+        real(self, "forgetting", least=0.0, most=1.0)
+        whole(self, "seed", 0)
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        return State(*plant(self.count, self.leaves, self.splits, outputs), dim, outputs)
+
+    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
+        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
+        weights = check_weight(weight, len(rows))
+        scores = np.empty(labels.shape)
+        learn_block(state.forest, rows, labels, weights, self.gain, self.forgetting, self.seed, scores)
+        return scores.reshape(shape)
+
+    def predict(self, state: State, X: ArrayLike) -> Vector:
+        """The score of each row as if it came next; changes nothing."""
+        rows = check_inputs(X, state.dim)
+        scores = np.empty((len(rows), state.outputs))
+        predict_block(state.forest, rows, scores)
+        return scores if state.outputs > 1 else scores[:, 0]
+
+    def widen(self, state: State, outputs: int) -> None:
+        """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
+        outputs = check_wider(self, state, outputs)
+        more = outputs - state.outputs
+        mean = np.pad(state.mean, ((0, 0), (0, 0), (0, more)))
+        state.table = np.pad(state.table, ((0, 0), (0, 0), (0, 2 * more), (0, 0)))
+        state.mean, state.outputs = mean, outputs
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold."""
+        leaf = 16 * 2 + 8 * (outputs + 4) + self.splits * (4 + 8 * (SUMS + 2 * outputs))
+        return self.count * (8 + self.leaves * leaf) + 8 * 3
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made: compiled code goes where these numbers say."""
+        number = np.arange(2 * self.leaves)
+        inner, there = state.child >= 0, number < 2 * state.leaves[:, None] - 1
+        waits = np.where(state.choice < 0, ~state.choice, state.choice)
+        sound = (
+            (state.leaves.min() >= 1 and state.leaves.max() <= self.leaves)
+            and np.all((state.child > number) & (state.child < 2 * state.leaves[:, None] - 2) | ~inner)
+            and np.all(~state.child < state.leaves[:, None])
+            and np.array_equal(np.sum(inner & there, axis=1), state.leaves - 1)
+            and (state.column.min() >= 0 and state.column.max() < state.dim and waits.max() < state.dim)
+            and (state.drawn.min() >= 0 and state.drawn.max() <= self.splits)
+            and min(state.recent.min(), state.rows.min(), state.spread.min(), state.seen[0]) >= 0
+        )
+        if not sound:
+            raise InputError("its trees are not such as rows can have made")
+
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        full = int(np.sum(state.leaves == self.leaves))
+        return [f"{full} of {self.count} trees have all their {self.leaves} leaves and grow no more"] if full else []
+
+
+@hot
+def learn_block(forest: Forest, X: Matrix, Y: Matrix, W: Vector, gain: float, forgetting: float, seed: int, scores: Matrix) -> None:
+    """Score, then learn, each row; those of weight 0 are only scored."""
+    node = np.empty(forest.leaves.size, np.int64)
+    beyond, gains = np.empty(forest.choice.shape[2]), np.empty(forest.choice.shape[2])
+    for t in range(X.shape[0]):
+        _score(forest, X[t], node, scores[t])
+        if W[t] > 0.0:
+            for a in range(node.size):
+                leaf = ~forest.child[a, node[a]]
+                _move_mean(forest, a, leaf, Y[t], W[t], forgetting)
+                if forest.leaves[a] < forest.mean.shape[1]:
+                    found = _best(forest, a, leaf, X[t], Y[t], W[t], gain, seed, beyond, gains)
+                    if found >= 0:
+                        _split(forest, a, node[a], leaf, found, gains[found])
+            forest.seen[0] += 1
+
+
+@hot
+def predict_block(forest: Forest, X: Matrix, scores: Matrix) -> None:
+    """Score each row as if it came next."""
+    node = np.empty(forest.leaves.size, np.int64)
+    for t in range(X.shape[0]):
+        _score(forest, X[t], node, scores[t])
+
+
+@hot_strict
+def _score(forest: Forest, x: Vector, node: Counts, score: Vector) -> None:
+    """The mean over trees, and the leaves that x falls into."""
+    score[:] = 0.0
+    for a in range(node.size):
+        at = 0
+        while forest.child[a, at] >= 0:
+            at = forest.child[a, at] + (x[forest.column[a, at]] > forest.cut[a, at])
+        node[a] = at
+        mean = forest.mean[a, ~forest.child[a, at]]
+        for o in range(score.size):
+            score[o] += mean[o]
+    for o in range(score.size):
+        score[o] /= node.size
+
+
+@hot_inline
+def _move_mean(forest: Forest, a: int, leaf: int, y: Vector, w: float, forgetting: float) -> None:
+    mean, total = forest.mean[a, leaf], forgetting * forest.recent[a, leaf] + w
+    forest.recent[a, leaf] = total
+    forest.rows[a, leaf] += w
+    for o in range(y.size):
+        away = y[o] - mean[o]
+        mean[o] += away * (w / total)
+        forest.spread[a, leaf] += w * (away * (y[o] - mean[o]))
+
+
+@hot_inline
+def _best(
+    forest: Forest, a: int, leaf: int, x: Vector, y: Vector, w: float, gain: float, seed: int, beyond: Vector, gains: Vector
+) -> int:
+    """Tell the candidates of a leaf of this row; the one to split by, or -1."""
+    table, choice = forest.table[a, leaf], forest.choice[a, leaf]
+    drawn = forest.drawn[a, leaf]
+    _settle(table, choice, drawn, x, seed, forest.seen[0], a)
+    _count(table[:, :drawn], choice[:drawn], x, y, w, beyond[:drawn], gains[:drawn])
+    squares = 0.0
+    for o in range(y.size):
+        squares += forest.mean[a, leaf, o] ** 2
+    limit = gain * (forest.spread[a, leaf] / forest.rows[a, leaf]) + ROUNDING * squares * forest.rows[a, leaf]
+    found = _first_largest(gains[:drawn], limit)
+    if drawn < choice.size:
+        c = below(seed, forest.seen[0], 2 * (a * choice.size + drawn), x.size)
+        choice[drawn] = ~c
+        table[:, drawn] = 0.0
+        table[CUT, drawn] = x[c]
+        forest.drawn[a, leaf] += 1
+    return found
+
+
+@hot_inline
+def _settle(table: Matrix, choice: Short, drawn: int, x: Vector, seed: int, round: int, tree: int) -> None:
+    """Cuts for candidates that wait for a second value; one that meets its first value again tries another column."""
+    for j in range(drawn):
+        if choice[j] < 0:
+            c, lane = ~choice[j], 2 * (tree * choice.size + j)
+            if x[c] != table[CUT, j]:
+                low, high = min(x[c], table[CUT, j]), max(x[c], table[CUT, j])
+                table[:, j] = 0.0
+                table[CUT, j] = low + uniform(seed, round, lane + 1) * (high - low)
+                choice[j] = c
+            else:
+                c = below(seed, round, lane, x.size)
+                choice[j] = ~c
+                table[CUT, j] = x[c]
+
+
+@hot_inline
+def _count(table: Matrix, choice: Short, x: Vector, y: Vector, w: float, beyond: Vector, gains: Vector) -> None:
+    """Add a row to each candidate's counts, and compute their gains. Short loops over few arrays: they use vector registers."""
+    for j in range(beyond.size):
+        c = choice[j]
+        beyond[j] = 1.0 if x[c if c >= 0 else ~c] > table[CUT, j] else 0.0
+    _share(table[LEFT], table[RIGHT], beyond, w)
+    gains[:] = 0.0
+    for o in range(y.size):
+        left, right = table[SUMS + 2 * o], table[SUMS + 2 * o + 1]
+        _share(left, right, beyond, w * y[o])
+        _add_gaps(left, right, table[LEFT], table[RIGHT], gains)
+    _weigh_gaps(table[LEFT], table[RIGHT], gains)
+
+
+@hot_inline
+def _share(left: Vector, right: Vector, beyond: Vector, value: float) -> None:
+    for j in range(beyond.size):
+        right[j] += value * beyond[j]
+        left[j] += value * (1.0 - beyond[j])
+
+
+@hot_inline
+def _add_gaps(left: Vector, right: Vector, n: Vector, m: Vector, gains: Vector) -> None:
+    for j in range(gains.size):
+        gap = left[j] / max(n[j], LEAST_ROWS) - right[j] / max(m[j], LEAST_ROWS)
+        gains[j] += gap * gap
+
+
+@hot_inline
+def _weigh_gaps(n: Vector, m: Vector, gains: Vector) -> None:
+    for j in range(gains.size):
+        gains[j] *= n[j] * (m[j] / (n[j] + m[j])) if min(n[j], m[j]) >= LEAST_ROWS else 0.0
+
+
+@hot_inline
+def _first_largest(gains: Vector, limit: float) -> int:
+    """The place of the largest, where it is beyond the limit; else -1."""
+    some = False
+    for j in range(gains.size):
+        some |= bool(gains[j] > limit)
+    found = -1
+    if some:
+        for j in range(gains.size):
+            if gains[j] > limit:
+                found, limit = j, gains[j]
+    return found
+
+
+@hot_inline
+def _split(forest: Forest, a: int, node: int, leaf: int, j: int, gain: float) -> None:
+    """The left part keeps the leaf's number, the right one gets a new one; candidates are drawn anew in both."""
+    new, table = forest.leaves[a], forest.table[a, leaf]
+    forest.column[a, node], forest.cut[a, node] = forest.choice[a, leaf, j], table[CUT, j]
+    forest.child[a, node] = 2 * new - 1
+    forest.child[a, 2 * new - 1], forest.child[a, 2 * new] = ~leaf, ~new
+    forest.leaves[a] += 1
+    variance = max(forest.spread[a, leaf] / forest.rows[a, leaf] - gain / (table[LEFT, j] + table[RIGHT, j]), 0.0)
+    for side in range(2):
+        part, n = (new, table[RIGHT, j]) if side else (leaf, table[LEFT, j])
+        forest.recent[a, part], forest.rows[a, part], forest.spread[a, part] = n, n, n * variance
+        forest.drawn[a, part] = 0
+        for o in range(forest.mean.shape[2]):
+            forest.mean[a, part, o] = table[SUMS + 2 * o + side, j] / n

@@ -1,0 +1,171 @@
+"""Ridge regression with forgetting from sums of products (`onkel.linalg.gram`), exact in every row, for several N at once.
+
+    G ← μG + w v vᵀ,   b ← μb + w y v,   A = G + Λ = RᵀR        R is made anew every `block` rows
+
+In between, the k rows that came since then wait, in the coordinates of R, and correct what R says:
+
+    A_k = μᵏ(A + Σ_{i<k} ũ_i ũ_iᵀ),   ũ_i = √(w_i μ^{−i−1}) v_i,   z̃_i = R⁻ᵀũ_i          (the ridge fades until R is made anew)
+
+    L Lᵀ = I + Z̃Z̃ᵀ,   e = L⁻¹(ỹ − Z̃c),   l = L⁻¹Z̃z      c = R⁻ᵀb, z = R⁻ᵀv, ỹ_i = √(w_i μ^{−i−1}) y_i
+    score = vᵀA_k⁻¹b_k = z·c + l·e
+
+for each N, an *expert*, with the first N coordinates of z, z̃ and c: sums that grow from one end to the next. Their triangles L lie
+side by side, one expert a lane of a vector register.
+
+A row costs, in multiplications, r²/2 for z, r²/2 for G, r³/(6 block) for R, and block · r/2 for the rows that wait.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Counts, Cube, Matrix, Vector
+from onkel.linalg.blas import gemm_nt_part, solve_upper_transposed
+from onkel.linalg.gram import add, factorise
+
+EXPERTS = 4  # so many N at most, with r the last of them
+
+
+class Sums(NamedTuple):
+    """All of the memory, as compiled code sees it."""
+
+    products: Matrix  # (r, r)                    upper triangle of G, when R was made
+    targets: Matrix  # (outputs, r)              b then
+    matrix: Matrix  # (r, r)                    R
+    coef: Matrix  # (outputs, r)              c
+    rows: Matrix  # (block, r)                ũ of the rows that wait
+    solved: Matrix  # (block, r)                z̃
+    labels: Matrix  # (block, outputs)          ỹ
+    triangles: Cube  # (block, block, EXPERTS)   L, with 1/L_kk on the diagonal
+    residuals: Cube  # (block, outputs, EXPERTS) e
+    waiting: Counts  # (1,)                      k
+
+
+class Rule(NamedTuple):
+    """The settings, as compiled code sees them."""
+
+    ends: Counts  # (EXPERTS,)  the N, in rising order
+    ridge: Vector  # (r,)        Λ
+    forgetting: float  # μ
+
+
+@hot
+def learn(sums: Sums, rule: Rule, V: Matrix, Y: Matrix, weight: Vector, scores: Cube) -> None:
+    """Score each row for each expert, (n, outputs, EXPERTS), then learn it. Rows of weight 0 are scored alone."""
+    block, done = sums.rows.shape[0], 0
+    while done < V.shape[0]:
+        first, stop = sums.waiting[0], done
+        while stop < V.shape[0] and weight[stop] > 0.0 and first + stop - done < block:
+            stop += 1
+        if stop == done:
+            stop += 1
+            predict(sums, rule, V[done:stop], scores[done:stop])
+        else:
+            _wait(sums, rule, V[done:stop], Y[done:stop], weight[done:stop])
+            _correct(sums, rule, first, scores[done:stop])
+            for t in range(done, stop):
+                scores[t] /= np.sqrt(weight[t] * rule.forgetting ** (done - t - first - 1))
+            if sums.waiting[0] == block:
+                _renew(sums, rule)
+        done = stop
+
+
+@hot
+def _wait(sums: Sums, rule: Rule, V: Matrix, Y: Matrix, weight: Vector) -> None:
+    """Put ũ, z̃ and ỹ among those that wait."""
+    first = sums.waiting[0]
+    for a in range(V.shape[0]):
+        k = first + a
+        u = np.sqrt(weight[a] * rule.forgetting ** (-k - 1))
+        for j in range(V.shape[1]):
+            sums.rows[k, j] = u * V[a, j]
+            sums.solved[k, j] = u * V[a, j]
+        for o in range(Y.shape[1]):
+            sums.labels[k, o] = u * Y[a, o]
+    solve_upper_transposed(sums.matrix, sums.solved[first : first + V.shape[0]])
+    sums.waiting[0] = first + V.shape[0]
+
+
+@hot
+def _sums(ends: Counts, Z: Matrix, others: Matrix, out: Cube) -> None:
+    """out[a, i] ← z_a·others_i of each expert: sums that grow from one end to the next."""
+    part, start = np.zeros((Z.shape[0], others.shape[0])), 0
+    for p in range(EXPERTS):
+        if ends[p] > start:
+            gemm_nt_part(Z, others, start, ends[p], part)
+            start = ends[p]
+        else:
+            part[:] = 0.0
+        for a in range(part.shape[0]):
+            for i in range(part.shape[1]):
+                out[a, i, p] = part[a, i] if p == 0 else part[a, i] + out[a, i, p - 1]
+
+
+@hot
+def _correct(sums: Sums, rule: Rule, first: int, scores: Cube) -> None:
+    """The rows of L and e of rows that have just begun to wait; their scores, multiplied by √(w μ^{−k−1}), on the way."""
+    last, L, e = sums.waiting[0], sums.triangles, sums.residuals
+    _sums(rule.ends, sums.solved[first:last], sums.solved[:last], L[first:last])
+    _sums(rule.ends, sums.solved[first:last], sums.coef, scores)
+    left = np.empty(EXPERTS)
+    for k in range(first, last):
+        own, score = L[k], scores[k - first]
+        _substitute(L, k, own)
+        for p in range(EXPERTS):
+            left[p] = own[k, p]
+        for i in range(k):
+            for p in range(EXPERTS):
+                left[p] -= own[i, p] * own[i, p]
+        for p in range(EXPERTS):
+            own[k, p] = 1.0 / np.sqrt(1.0 + max(left[p], 0.0))  # below 0 by rounding alone
+        for o in range(score.shape[0]):
+            for i in range(k):
+                for p in range(EXPERTS):
+                    score[o, p] += own[i, p] * e[i, o, p]
+            for p in range(EXPERTS):
+                e[k, o, p] = (sums.labels[k, o] - score[o, p]) * own[k, p]
+
+
+@hot
+def _substitute(L: Cube, k: int, l: Matrix) -> None:
+    """l ← L⁻¹l, its first k entries, for each expert."""
+    for i in range(k):
+        for j in range(i):
+            for p in range(EXPERTS):
+                l[i, p] -= L[i, j, p] * l[j, p]
+        for p in range(EXPERTS):
+            l[i, p] *= L[i, i, p]
+
+
+@hot
+def _renew(sums: Sums, rule: Rule) -> None:
+    """The rows that wait join G and b; R and c are made anew."""
+    faded = rule.forgetting ** sums.waiting[0]
+    add(sums.products, sums.targets, sums.rows, sums.labels)
+    for i in range(sums.products.shape[0]):
+        for j in range(i, sums.products.shape[0]):
+            sums.products[i, j] *= faded
+    sums.targets[:] *= faded
+    factorise(sums.products, rule.ridge, sums.matrix)
+    sums.coef[:] = sums.targets
+    solve_upper_transposed(sums.matrix, sums.coef)
+    sums.waiting[0] = 0
+
+
+@hot
+def predict(sums: Sums, rule: Rule, V: Matrix, scores: Cube) -> None:
+    """The scores that each row would get if it came next; nothing changes."""
+    Z, k = V.copy(), sums.waiting[0]
+    solve_upper_transposed(sums.matrix, Z)
+    cross = np.empty((V.shape[0], k, EXPERTS))
+    _sums(rule.ends, Z, sums.solved[:k], cross)
+    _sums(rule.ends, Z, sums.coef, scores)
+    for a in range(V.shape[0]):
+        _substitute(sums.triangles, k, cross[a])
+        for o in range(scores.shape[1]):
+            for i in range(k):
+                for p in range(EXPERTS):
+                    scores[a, o, p] += cross[a, i, p] * sums.residuals[i, o, p]

@@ -1,0 +1,222 @@
+"""Auto from its parts' definitions: every expert by itself, dense matrices and one solve a score, then the rule over their scores.
+
+The plan (which families, with which features) is the learner's own; what each of them does is written again here, with the oracles
+of feature maps, neighbours, trees and rules.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import onkel
+from onkel.combine.auto.auto import RULE
+from onkel.combine.auto.families import Fast, Near, Odds, Slow
+from tests.oracle import neighbours, random_trees, rules
+from tests.oracle.pkawv import Mask, features
+
+Array = NDArray[np.float64]
+
+
+def scores(learner: onkel.Auto, X: Array, y: Array, weight: Array | None = None) -> Array:
+    """The score of each row before it is learnt."""
+    w = np.ones(len(X)) if weight is None else weight
+    Y, plan = accepted(y.reshape(len(X), -1), w), learner._plan(X.shape[1])
+    first = Y[int(np.argmax(w > 0))]
+    views = seen(learner, X, Y, w)
+    parts = [experts(family, views, Y - first, w) + first[:, None] for family in plan.families]
+    for part in parts:
+        part[: int(np.argmax(w > 0)) + 1] = 0.0
+    restart(learner, plan, X, Y, w, first, parts)
+    P = np.concatenate(parts, axis=2)
+    return rules.mixture(RULE, P, Y, w, np.ones((len(X), P.shape[2]), dtype=bool)).reshape(y.shape)
+
+
+def restart(learner: onkel.Auto, plan: Any, X: Array, Y: Array, w: Array, first: Array, parts: list[Array]) -> int:
+    """Replace the scores of families that begin again, from the row after the check on. How many did."""
+    learnt, led, began, count = np.flatnonzero(w > 0), set[int](), dict.fromkeys(range(len(parts)), 0), 0
+    for rows in range(plan.check, len(learnt) + 1, plan.check):
+        now, last = learnt[rows - 1] + 1, learnt[max(0, rows - 2 * plan.check) : rows]
+        errors = [np.abs(part[last] - Y[last][:, :, None]).sum(axis=1) for part in parts]
+        forgetting = np.hstack([error for error, family in zip(errors, plan.families, strict=True) if isinstance(family, Fast)])
+        rival = forgetting[:, np.argmin(forgetting[-plan.check :].mean(axis=0))]
+        for k, family in enumerate(plan.families):
+            if isinstance(family, Fast) or rows - began[k] < 2 * plan.check:
+                continue
+            ratio = errors[k][-plan.check :].mean(axis=0).min() / rival[-plan.check :].mean()
+            if ratio < 0.95:
+                led.add(k)
+            elif k in led and ratio > 1.25:
+                before = errors[k][:, np.argmin(errors[k][: plan.check].mean(axis=0))]
+                change = int(np.argmax([np.sum((before - rival)[t:]) for t in range(len(last))]))
+                since = last[change:]
+                led.remove(k)
+                began[k], count = rows - len(since), count + 1
+                parts[k][now:] = begun(learner, family, X, Y, w, since, now) + first[:, None] if now < len(X) else 0.0
+    return count
+
+
+def begun(learner: onkel.Auto, family: Any, X: Array, Y: Array, w: Array, since: Any, now: int) -> Array:
+    """The scores of a family from row `now` on that begins with the rows `since`, which it sees as they look now."""
+    first = Y[int(np.argmax(w > 0))]
+    again = seen(
+        learner, np.vstack([X[:now], X[since]]), np.vstack([Y[:now], Y[since]]), np.append(w[:now], np.zeros(len(since))), since
+    )
+    views = {name: np.vstack([again[name][now:], view[now:]]) for name, view in seen(learner, X, Y, w).items()}
+    labels = np.vstack([Y[since], Y[now:]]) - first
+    return experts(family, views, labels, np.append(w[since], w[now:]))[len(since) :]
+
+
+def accepted(Y: Array, w: Array) -> Array:
+    """Labels, with those too far from the fading mean moved to the limit."""
+    out = Y.copy()
+    for o in range(Y.shape[1]):
+        past, distances, largest = list[float](), list[float](), 0.0
+        for t in np.flatnonzero(w > 0):
+            fading = 0.999 ** np.arange(len(past) - 1.0, -1.0, -1.0)
+            mean = float(fading @ past / fading.sum()) if past else float(Y[t, o])
+            distance = float(fading @ distances / fading.sum()) if past else 0.0
+            away = float(Y[t, o]) - mean
+            limit = max(largest, 20 * distance) if len(past) >= 20 and distance > 0 else np.inf
+            if abs(away) > limit:
+                away, largest = float(np.sign(away)) * limit, 2 * limit
+                out[t, o] = mean + away
+            largest = max(largest, abs(away))
+            past.append(float(out[t, o]))
+            distances.append(abs(away))
+    return out
+
+
+def seen(learner: onkel.Auto, X: Array, Y: Array, w: Array, again: Any = ()) -> dict[str, Array]:
+    """The views of each row; the last ones, rows `again`, come with the earlier labels that they had the first time."""
+    learnt = w > 0
+    Z = features(onkel.Standardize(8.0), X, learnt)
+    N = Z if X.shape[1] <= 64 else features(onkel.Project(64, learner.seed), Z, learnt)
+    U = features(onkel.Ranks(), X if X.shape[1] <= 64 else N, learnt)
+    L = np.empty((len(X), 0))
+    if learner.lags:
+        before = lags(learner.lags, Y, learnt)
+        before[len(X) - len(again) :] = before[list(again)]
+        L = features(onkel.Standardize(8.0), before, learnt)
+    return {"X": X, "Z": Z, "N": N, "U": U, "L": L, "N+L": np.hstack([N, L]), "X+L": np.hstack([X, L])}
+
+
+def lags(k: int, Y: Array, learnt: Mask) -> Array:
+    """The last labels and two running means, minus the first label, as points of the plane, each output at its angle."""
+    turns = np.exp(1j * np.pi * (3 - np.sqrt(5)) * np.arange(Y.shape[1]))
+    Y = np.column_stack([Y @ turns.real, Y @ turns.imag])
+    out = np.zeros((len(Y), Y.shape[1], k + 2))
+    for t in range(len(Y)):
+        past = Y[:t][learnt[:t]]
+        if len(past):
+            past = past - past[0]
+            recent = past[::-1][:k].T
+            out[t, :, : recent.shape[1]] = recent
+        for m, memory in enumerate((10, 100)):
+            mean = np.zeros(Y.shape[1])
+            for n, u in enumerate(past, 1):
+                mean = mean + (u - mean) / min(n, memory)
+            out[t, :, k + m] = mean
+    return out.reshape(len(Y), -1)
+
+
+def experts(family: Any, views: dict[str, Array], Y: Array, w: Array) -> Array:
+    """(n, outputs, experts)"""
+    if isinstance(family, Near):
+        sides = [views["N"]] + ([views["N+L"]] if family.lags else [])
+        return np.stack([neighbours.scores(family.learner, X, Y, w) for X in sides], axis=2)
+    if isinstance(family, Slow | Fast | Odds):
+        everybody = np.ones(len(w), dtype=bool)
+        V = np.hstack([features(part.features, views[part.view], everybody) for part in family.parts])
+        ends = np.cumsum([part.size for part in family.parts])
+        if isinstance(family, Odds):
+            return np.stack([odds(family.lam, V, Y[:, o], w) for o in range(Y.shape[1])], axis=1)[:, :, None]
+        ridge = np.eye(V.shape[1])
+        ridge[0, 0] = 0.0
+        return slow(family, V, ends, ridge, Y, w) if isinstance(family, Slow) else fast(family, V, ends, ridge, Y, w)
+    return random_trees.scores(family.learner, views[family.view], Y, w)[:, :, None]
+
+
+def slow(family: Slow, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) -> Array:
+    """Ridge regression, solved after 8 rows, then after an eighth more, at least 8 and at most 512; features need half as many
+    rows."""
+    first = np.zeros_like(ridge)
+    first[0, 0] = 1e-4
+    theta = np.zeros((len(family.lams) * len(ends), V.shape[1], Y.shape[1]))
+    out, learnt, due = np.zeros((*Y.shape, len(theta))), list[int](), 8
+    for t in range(len(V)):
+        out[t] = (V[t] @ theta).T
+        if w[t] > 0:
+            learnt.append(t)
+        if len(learnt) == due:
+            due += min(max(8, due // 8), 512)
+            A, b = V[learnt].T * w[learnt] @ V[learnt], V[learnt].T * w[learnt] @ Y[learnt]
+            for k, lam in enumerate(family.lams):
+                for p, end in enumerate(ends):
+                    N = end if end <= 2 * len(learnt) else max(ends[0], *(ends[ends <= 2 * len(learnt)]), 0)
+                    solution = np.linalg.solve((A + lam * ridge + first)[:N, :N], b[:N])
+                    theta[k * len(ends) + p] = np.pad(solution, ((0, V.shape[1] - N), (0, 0)))
+    return out
+
+
+def fast(family: Fast, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) -> Array:
+    """Ridge regression with forgetting; the ridge fades too, and is what it was after every block of rows."""
+    full = family.lam * ridge
+    full[0, 0] = 1e-4
+    A, G, b, rows = full, np.zeros_like(full), np.zeros((V.shape[1], Y.shape[1])), 0
+    out = np.zeros((*Y.shape, len(ends)))
+    for t, v in enumerate(V):
+        for p, N in enumerate(ends):
+            out[t, :, p] = v[:N] @ np.linalg.solve(A[:N, :N], b[:N])
+        if w[t] > 0:
+            mu, new = family.forgetting, w[t] * np.outer(v, v)
+            A, G, b, rows = mu * A + new, mu * G + new, mu * b + w[t] * np.outer(v, Y[t]), rows + 1
+            if rows % family.block == 0:
+                A = G + full
+    return out
+
+
+def odds(lam: float, V: Array, y: Array, w: Array) -> Array:
+    """Logistic regression of the second value that came against the first, by the extended Kalman filter."""
+    A, theta, seen, out, rows = lam * np.eye(V.shape[1]), np.zeros(V.shape[1]), list[float](), np.zeros(len(y)), 0
+    for t, v in enumerate(V):
+        p = 1 / (1 + np.exp(-np.clip(theta @ v, -30, 30)))
+        if seen:
+            out[t] = seen[0] + (seen[1] - seen[0]) * p if len(seen) == 2 else seen[0]
+        if w[t] > 0:
+            if y[t] not in seen:
+                seen.append(y[t])
+                if len(seen) == 2:
+                    theta[0] = -np.log(rows + 1)
+            rows += 1
+            if len(seen) == 2:
+                p = 1 / (1 + np.exp(-np.clip(theta @ v, -30, 30)))
+                A = A + w[t] * p * (1 - p) * np.outer(v, v)
+                theta = theta + np.linalg.solve(A, v) * w[t] * (float(y[t] == seen[1]) - p)
+    return out
+
+
+PLAIN = onkel.Auto(cost_limit=1.0)
+LAGGED = onkel.Auto(lags=2, cost_limit=1.0, seed=3)
+SMALL = (PLAIN, LAGGED)
+
+
+def stream(config: onkel.Auto) -> tuple[Array, Array, Array]:
+    """400 rows of 3 columns, a tenth of them of weight 0, and one label far away; after 230 rows the target is another one."""
+    rng = np.random.default_rng(19)
+    X = rng.normal([0.0, 3.0, -1.0], [1.0, 10.0, 0.1], size=(400, 3))
+    y = np.where(np.arange(400) < 230, 4 * np.sin(3 * X[:, 0]), 20 * (X[:, 2] + 1)) + 0.1 * rng.normal(size=400)
+    if config == LAGGED:
+        y += np.cumsum(0.1 * rng.normal(size=400))
+    weight = rng.choice([0.0, 0.25, 1.0, 3.0], p=[0.1, 0.1, 0.7, 0.1], size=400)
+    y[150], weight[150] = 1e4, 1.0
+    return X, y + 100.0, weight
+
+
+def reached(config: onkel.Auto, state: Any) -> bool:
+    """Whether the fast families were made anew, trees have grown, a label was cut, and a family began again."""
+    renewed = all(np.any(part.products) for part in state.families[1:4])
+    grown = min(part.leaves.min() for part in state.families[7:9]) > 1
+    return bool(renewed and grown and state.labels.cut == 1 and state.recent.again.any())
