@@ -1,8 +1,8 @@
 """The systems that onkel stands beside in bench/peers.py, each run over a stream: every row is scored before it is learnt.
 
 River         one row a call, from dicts made before the clock runs
-scikit-learn  one row a call, the features of 1,024 rows at a time; numeric targets standardised by those so far; Nystroem takes its
-              100 points from the inputs of the first 500 rows, which it so sees before they come
+scikit-learn  one row a call, the features of 1,024 rows at a time; numeric targets standardised by those so far, and cut, too;
+              Nystroem takes its 100 points from the inputs of the first 500 rows, which it so sees before they come
 CapyMOA       where it and Java are installed: one row a call (peer_capymoa.py)
 onkel         blocks of 1,024 rows, compiled before the clock runs; raw inputs, which it standardises itself within its time;
               learners of classes inside `Calibrated`
@@ -128,7 +128,7 @@ def of_sklearn(make_features: Callable[[int], Any]) -> Run:
         features.fit(X[:POINTS])
         Z = np.concatenate([features.transform(X[t : t + AT_ONCE]) for t in range(0, len(X), AT_ONCE)])
         centre, scale = (np.zeros(len(y)), np.ones(len(y))) if classify else _so_far(y)
-        u = (y - centre) / scale
+        u = np.clip((y - centre) / np.where(scale > 0.0, scale, 1.0), -FAR, FAR)
         making = time.process_time() - began
         known = {"classes": [-1.0, 1.0]} if classify else {}
 
@@ -159,10 +159,9 @@ def standardised(X: Array) -> Array:
 
 
 def _so_far(y: Array) -> tuple[Array, Array]:
-    """Mean and deviation of the labels before each; 0 and 1 where there is none."""
+    """Mean and deviation of the labels before each; 0 where there is none."""
     mean, shifted = running_mean(y), y - y[0]  # squares of a large mean would drown the deviation
-    spread = np.sqrt(np.maximum(running_mean(shifted**2) - running_mean(shifted) ** 2, 0.0))
-    return mean, np.where(spread > 0.0, spread, 1.0)
+    return mean, np.sqrt(np.maximum(running_mean(shifted**2) - running_mean(shifted) ** 2, 0.0))
 
 
 def of_onkel(make: Callable[[bool], Any]) -> Run:

@@ -183,11 +183,11 @@ def _marked(sheet: Sheet) -> Cells:
 
 def _grid(what: str, figures: dict[str, Cells], text: Callable[[str, float], str]) -> str:
     """One line a set, one column a system."""
-    names = list(dict.fromkeys(name for cells in figures.values() for name in cells))
+    names = sorted(dict.fromkeys(name for cells in figures.values() for name in cells), key=lambda name: name.endswith(" lags"))
     body = []
     for row, cells in figures.items():
-        lowest = min(value for name, value in cells.items() if not name.endswith(" lags"))
-        shown = {name: text(row, value) if value != lowest else f"**{text(row, value)}**" for name, value in cells.items()}
+        best = min((name for name in cells if not name.endswith(" lags")), key=cells.__getitem__)
+        shown = {name: f"**{text(row, value)}**" if name == best else text(row, value) for name, value in cells.items()}
         body.append([row, *(shown.get(name, "–") for name in names)])
     return _lines([what, *names], body) if body else ""
 
