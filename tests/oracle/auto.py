@@ -162,24 +162,25 @@ def experts(family: Any, views: dict[str, Array], Y: Array, w: Array) -> Array:
 
 
 def slow(family: Slow, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) -> Array:
-    """Ridge regression, solved after 8 rows, then after an eighth more, at least 8 and at most 512; features need half as many
+    """Ridge regression, solved after 8 rows, then after an eighth more, at least 8 and at most 1024; features need half as many
     rows."""
     first = np.zeros_like(ridge)
     first[0, 0] = 1e-4
-    theta = np.zeros((len(family.lams) * len(ends), V.shape[1], Y.shape[1]))
+    chosen = [(family.lams[0], end) for end in ends] + [(family.lams[1], end) for end in ends[len(ends) // 2 :]]
+    theta = np.zeros((len(chosen), V.shape[1], Y.shape[1]))
     out, learnt, due = np.zeros((*Y.shape, len(theta))), list[int](), 8
     for t in range(len(V)):
         out[t] = (V[t] @ theta).T
         if w[t] > 0:
             learnt.append(t)
         if len(learnt) == due:
-            due += min(max(8, due // 8), 512)
+            due += min(max(8, due // 8), 1024)
             A, b = V[learnt].T * w[learnt] @ V[learnt], V[learnt].T * w[learnt] @ Y[learnt]
-            for k, lam in enumerate(family.lams):
-                for p, end in enumerate(ends):
-                    N = end if end <= 2 * len(learnt) else max(ends[0], *(ends[ends <= 2 * len(learnt)]), 0)
-                    solution = np.linalg.solve((A + lam * ridge + first)[:N, :N], b[:N])
-                    theta[k * len(ends) + p] = np.pad(solution, ((0, V.shape[1] - N), (0, 0)))
+            most = max(ends[0], *(ends[ends <= 2 * len(learnt)]), 0)
+            for k, (lam, end) in enumerate(chosen):
+                N = min(end, most)
+                solution = np.linalg.solve((A + lam * ridge + first)[:N, :N], b[:N])
+                theta[k] = np.pad(solution, ((0, V.shape[1] - N), (0, 0)))
     return out
 
 

@@ -146,8 +146,9 @@ def _renew(sums: Sums, rule: Rule) -> None:
     faded = rule.forgetting ** sums.waiting[0]
     add(sums.products, sums.targets, sums.rows, sums.labels)
     for i in range(sums.products.shape[0]):
-        for j in range(i, sums.products.shape[0]):
-            sums.products[i, j] *= faded
+        row = sums.products[i, i:]
+        for j in range(row.size):
+            row[j] *= faded
     sums.targets[:] *= faded
     factorise(sums.products, rule.ridge, sums.matrix)
     sums.coef[:] = sums.targets

@@ -33,8 +33,9 @@ def factorise(products: Matrix, ridge: Vector, matrix: Matrix) -> None:
     """matrix ← R, with RᵀR = G + Λ."""
     r, largest = ridge.size, 0.0
     for i in range(r):
-        for j in range(i, r):
-            matrix[i, j] = products[i, j]
+        to, of = matrix[i, i:], products[i, i:]
+        for j in range(to.size):
+            to[j] = of[j]
         largest = max(largest, products[i, i])
     for i in range(r):
         matrix[i, i] += max(ridge[i], SMALLEST_RIDGE * largest)

@@ -29,7 +29,7 @@ from onkel.linalg.blas import gemm_nt
 
 INTERCEPT_RIDGE = 1e-4  # the first feature is the intercept: where labels lie is no reason for a penalty
 RENEWALS = 8  # R is made anew after an eighth of the rows so far,
-SHORTEST, LONGEST = 8, 512  # but not after fewer rows than this, nor after more
+SHORTEST, LONGEST = 8, 1024  # but not after fewer rows than this, nor after more
 FEATURES_A_ROW = 2  # so many rows are needed: until then an expert of more features is the largest that has enough
 
 
@@ -99,11 +99,20 @@ class SlowState:
 @dataclass(frozen=True)
 class Slow:
     parts: tuple[Part, ...]
-    lams: tuple[float, ...]
+    lams: tuple[float, float]  # the ridge of every expert; and that of a second one for each of the longer half
 
     @property
     def experts(self) -> tuple[Expert, ...]:
-        return tuple(Expert(part.name, 1.0, lam, "L" in part.view) for lam in self.lams for part in self.parts)
+        return tuple(
+            Expert(part.name, 1.0, lam, "L" in part.view)
+            for lam, first in zip(self.lams, self._firsts, strict=True)
+            for part in self.parts[first:]
+        )
+
+    @property
+    def _firsts(self) -> tuple[int, int]:
+        """The first part that ends an expert, for each ridge."""
+        return 0, len(self.parts) // 2
 
     def init(self, outputs: int) -> SlowState:
         r = int(_ends(self.parts)[-1])
@@ -145,13 +154,14 @@ class Slow:
         ends = _ends(self.parts)
         active = max(1, int(np.searchsorted(ends, FEATURES_A_ROW * state.rows, side="right")))
         r = int(ends[active - 1])
-        targets, theta, R = state.targets[:, :r].copy(), np.empty((len(state.targets), active, r)), np.zeros((r, r))
-        for k, lam in enumerate(self.lams):
+        targets, R, at = state.targets[:, :r].copy(), np.zeros((r, r)), 0
+        for lam, first in zip(self.lams, self._firsts, strict=True):
+            wanted = np.minimum(ends[first:], r)
+            theta = np.empty((len(targets), len(wanted), r))
             gram.factorise(state.products, _ridge(r, lam), R)
-            gram.solve(R, targets, ends[:active], theta)
-            first = k * len(ends)
-            state.theta[:, first : first + active, :r] = theta
-            state.theta[:, first + active : first + len(ends), :r] = theta[:, -1:]
+            gram.solve(R, targets, wanted, theta)
+            state.theta[:, at : at + len(wanted), :r] = theta
+            at += len(wanted)
         state.due = state.rows + min(max(SHORTEST, state.rows // RENEWALS), LONGEST)
 
     def widen(self, state: SlowState, outputs: int) -> None:

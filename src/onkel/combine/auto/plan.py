@@ -2,12 +2,12 @@
 
 The recipe, at full size, for d columns (Z, U, N, L, X are the views):
 
-    slow    μ = 1       1, Z / U / 5 hats an input of U / 150 products of Z / 60 Gaussian frequencies of N / 80 Laplacian ones of U
+    slow    μ = 1       1, Z / U / 5 hats an input of U / 120 products of N / 50 Gaussian frequencies of N / 64 Laplacian ones of U
     month   μ = 0.998   1, N / 5 hats an input of Z / 12 Laplacian and 12 Gaussian frequencies of N
     week    μ = 0.99    1, N / 3 hats an input of Z / 15 and 15
     day     μ = 0.95    1, N / 3 hats an input of Z
     odds    two logistic regressions, for labels of two values: on 1, Z; and on 1, N, U and 3 hats an input of Z
-    neighbours among the last 8,000 rows; eight random trees that split soon, eight that wait for better reasons
+    neighbours among the last 8,000 rows; six random trees that split soon, six that wait for better reasons
 
 Each "/" ends an expert. With lags each family has one more part at its end, of earlier labels, and so one more expert.
 
@@ -80,9 +80,9 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
     line = Part("Z", Constant() + Identity(), dim, "linear")
     ranks = Part("U", Identity(), narrow, "linear in ranks")
     curves = Part("U", Hats(5, -RANK_EDGE, RANK_EDGE), narrow, "additive")
-    pairs = Part("N", Products(count(150), next(seeds)), narrow, "quadratic")
-    smooth = Part("N", Fourier(count(60), None, next(seeds), gaussian), narrow, "kernel")
-    rough = Part("U", Fourier(count(80), None, next(seeds), laplacian), narrow, "kernel")
+    pairs = Part("N", Products(count(120), next(seeds)), narrow, "quadratic")
+    smooth = Part("N", Fourier(count(50), None, next(seeds), gaussian), narrow, "kernel")
+    rough = Part("U", Fourier(count(64), None, next(seeds), laplacian), narrow, "kernel")
     slow = [line, ranks, *([curves] if hats else []), pairs, smooth, rough]
 
     def local(full: int) -> Part:
@@ -97,7 +97,7 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
     wide = line if dim <= WIDEST_ODDS else short
     logistic = Odds((replace(wide, name="logistic"),), 0.1)
     curved = Odds((short, ranks, *([replace(weekly, name="additive logistic")] if daily else [])), 0.1)
-    eager, cautious = RandomTrees(8, 32, 512, gain=7.0, seed=seed), RandomTrees(8, 40, 256, gain=16.0, seed=seed + 1)
+    eager, cautious = RandomTrees(6, 32, 512, gain=7.0, seed=seed), RandomTrees(6, 40, 256, gain=16.0, seed=seed + 1)
     trees: list[Family] = [Trees(eager, dim, "X"), Trees(cautious, dim, "X")]
     if lags:
         waves = Fourier(count(25), math.sqrt(narrow + lags / PLANE) / 2.0, next(seeds))
@@ -108,14 +108,19 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
         trees.append(Trees(replace(cautious, seed=seed + 2), dim + lags, "X+L"))
     return (
         Slow(tuple(slow), (0.1, 3.0)),
-        Fast(tuple(month), 0.998, 0.1, 32),
-        Fast(tuple(week), 0.99, 0.1, 32),
+        Fast(tuple(month), 0.998, 0.1, _block(month)),
+        Fast(tuple(week), 0.99, 0.1, _block(week)),
         Fast(tuple(day), 0.95, 0.1, 16),
         logistic,
         curved,
         Near(Neighbours(count(8000)), narrow, lags),
         *trees,
     )
+
+
+def _block(parts: list[Part]) -> int:
+    """Rows between two factors: the more features, the more a factor costs beside the rows that wait."""
+    return 32 if sum(part.size for part in parts) < 150 else 64
 
 
 def cost(family: Family) -> float:
