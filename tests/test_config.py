@@ -58,7 +58,7 @@ CLASSES: list[Any] = [
 
 ODD: list[Any] = [
     0, 1, 2, 3, 17, 1000, 2**62, 0.0, 0.1 + 0.2, 1 / 3, 0.999999, 1e-17, 1e22, 5e-324, -0.0, True, False, None,
-    Hinge(), onkel.Square(), onkel.Kors(1 / 3), onkel.MLPoly(onkel.Logistic()), (onkel.BOA(), onkel.Stacking(onkel.FixedShare(1 / 3))),
+    Hinge(), onkel.Square(), onkel.Kors(1 / 3), onkel.MLPoly(onkel.Logistic()), (onkel.BOA(), onkel.FixedShare(1 / 3)),
     Gaussian(1 / 3) + Linear() * Linear(), Taylor(0, 1e-30), (Standardize(), Taylor(1) + Identity()), (Fourier(1),),
     ((0, 1), (2, 2)), onkel.Cosine((1 / 3, 2.0)),
 ]  # fmt: skip
@@ -71,7 +71,7 @@ def base(kind: type) -> Any:
 
 
 def required(kind: type) -> dict[str, Any]:
-    return REQUIRED | (SYSTEMS if issubclass(kind, System) else {})
+    return REQUIRED | (SYSTEMS if issubclass(kind, System) else {}) | ({"kernel": Laplacian(1 / 3)} if kind is Fourier else {})
 
 
 def variants(kind: type) -> Iterator[Any]:
@@ -205,7 +205,10 @@ def test_json_is_plain() -> None:
     learner = PKAWV((Standardize(), Taylor(degree=1) + Constant()), lam=0.1)
     assert to_json(learner) == {
         "type": "PKAWV",
-        "features": [{"type": "Standardize"}, {"+": [{"type": "Taylor", "degree": 1, "width": None}, {"type": "Constant"}]}],
+        "features": [
+            {"type": "Standardize", "clip": None},
+            {"+": [{"type": "Taylor", "degree": 1, "width": None}, {"type": "Constant"}]},
+        ],
         "lam": 0.1,
         "awv": True,
         "forgetting": 1.0,

@@ -45,7 +45,11 @@ FEW_ESTIMATORS = [
     onkel.Classifier(onkel.MarginProjection()),
     onkel.Regressor(onkel.TubeProjection()),
 ]
-TRANSFORMERS = [onkel.Transformer(), onkel.Transformer((onkel.Standardize(), onkel.Taylor(degree=2)))]
+TRANSFORMERS = [
+    onkel.Transformer(),
+    onkel.Transformer((onkel.Standardize(), onkel.Taylor(degree=2))),
+    onkel.Transformer((onkel.Ranks(), onkel.Hats() + onkel.Products() + onkel.Project())),
+]
 
 
 def name_of(estimator: Any) -> str:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onkel._jit import hot_inline
 from onkel._types import Matrix, Vector
@@ -154,6 +155,20 @@ def extend(span: Vector, y: float) -> None:
     if span[2] == 0.0:
         span[0], span[1], span[2] = y, y, 1.0
     span[0], span[1] = min(span[0], y), max(span[1], y)
+
+
+@hot_inline
+def cut_mean(weights: Vector, predictions: Vector, awake: NDArray[np.bool_], span: Vector, kept: Vector) -> float:
+    """The weighted mean of predictions that are cut to the span, and kept so; exactly that number where all awake are equal."""
+    low, high = ends(span)
+    mean, one = 0.0, 0.0
+    for k in range(weights.size):
+        kept[k] = min(max(predictions[k], low), high)
+        if awake[k]:
+            one = kept[k]
+    for k in range(weights.size):
+        mean += weights[k] * (kept[k] - one)
+    return one + mean
 
 
 @hot_inline

@@ -28,7 +28,8 @@ def list_learners(as_json: bool) -> None:
         return
     page = Page()
     page.show(lines({name: {key: str(value) for key, value in row.items()} for name, row in rows.items()}))
-    page.say("m, B: points kept; r: features; k: coordinates; dim: inputs; t, n: rows so far; a kernel value costs O(dim)")
+    page.say("m, B: points kept; r: features; k: coordinates; T, J: trees and their candidates; dim: inputs; t, n: rows so far;")
+    page.say("a kernel value costs O(dim)")
     page.say("write one as Python code: PKAWV(lam=0.1)")
 
 

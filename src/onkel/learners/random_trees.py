@@ -11,9 +11,9 @@ The left side is what a split takes off the sum of squares. Each part begins wit
 has counted for it. The first rows that come to a leaf draw its candidates, one each: a column, and a cut between this row and the
 next one there that differs in it. Trees differ by columns and cuts only: each of them learns every row. A row of weight w counts as
 w rows. With several outputs squares are summed over them, and leaves are shared. A tree that has all its `leaves` goes on with
-their means. Columns may have any scale: only their order counts.
+their means. Columns may have any scale.
 
-O(T·J·outputs) a row, for T trees and J candidates, and O(T·J·outputs) memory for each of the `leaves`, taken at the beginning.
+O(T·J) a row and an output, for T trees and J candidates a leaf; as much memory for each of the `leaves`, taken at the beginning.
 
 Saffari, Leistner, Santner, Godec & Bischof (2009), On-line random forests, OLCV workshop at ICCV.
 Departs from the paper: regression and 0/1 outputs by squares; no bagging, which made most sets worse; leaves forget.

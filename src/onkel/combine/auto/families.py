@@ -25,7 +25,7 @@ from onkel.learners.random_trees import RandomTrees
 from onkel.linalg import corrected, gram
 from onkel.linalg.blas import gemm_nt
 
-INTERCEPT_RIDGE = 1e-6  # the first feature is the intercept: where labels lie is no reason for a penalty
+INTERCEPT_RIDGE = 1e-4  # the first feature is the intercept: where labels lie is no reason for a penalty
 RENEWALS = 8  # R is made anew after an eighth of the rows so far,
 SHORTEST, LONGEST = 8, 512  # but not after fewer rows than this, nor after more
 FEATURES_A_ROW = 2  # so many rows are needed: until then an expert of more features is the largest that has enough

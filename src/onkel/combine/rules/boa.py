@@ -89,7 +89,8 @@ def _weigh(S: Vector, V: Vector, b: float, logs: float, awake: Awake, eta: Vecto
     for k in range(w.size):
         eta[k] = 0.0
         if b > 0.0:
-            eta[k] = min(0.5, math.sqrt(logs / (V[k] / b / b))) / b if V[k] > 0.0 else 0.5 / b
+            squares = V[k] / b / b
+            eta[k] = min(0.5, math.sqrt(logs / squares)) / b if squares > 0.0 else 0.5 / b
         if awake[k]:
             most = max(most, eta[k] * S[k])
     for k in range(w.size):

@@ -36,7 +36,7 @@ from onkel._validate import real
 from onkel.combine.rules.rule import Awake, Rule, check_loss, first_span
 from onkel.errors import InputError
 from onkel.losses import SQUARE, Logistic, Loss, Square, value
-from onkel.mixing import check_span, counted, ends, extend, mean_log_odds
+from onkel.mixing import check_span, counted, cut_mean, extend, mean_log_odds
 
 LARGEST_RATE = 1e300  # a spread of losses can be next to nothing
 
@@ -108,8 +108,8 @@ def _learn(
     for o in range(outputs):
         G = gain[o]
         for t in range(n):
-            _weigh(G, _rate_now(rate, logs, largest[o]), awake[t], w)
-            mixture[t, o] = mix(code, w, P[t, o], span[o], scores)
+            total = _weigh(G, _rate_now(rate, logs, largest[o]), awake[t], w)
+            mixture[t, o] = mix(code, w, P[t, o], awake[t], span[o], scores)
             if weight[t] == 0.0:
                 continue
             y = counted(span[o], Y[t, o])
@@ -120,15 +120,26 @@ def _learn(
             eta = _rate_now(rate, logs, largest[o])
             if eta == 0.0:
                 continue
-            total = 0.0
-            for k in range(experts):
-                total += w[k] * math.exp(-eta * (losses[k] - least))
-            mixed = least - math.log(total) / eta
+            mixed = _mixed_loss(G, losses, eta, total, awake[t])
             for k in range(experts):
                 if awake[t, k]:
                     G[k] += mixed - losses[k]
             gap[o] += weight[t] * value(code, 0.0, mixture[t, o], y) - mixed
             largest[o] = max(largest[o], gap[o])
+
+
+@hot_inline
+def _mixed_loss(gain: Vector, losses: Vector, eta: float, total: float, awake: Awake) -> float:
+    """m = −(1/η) ln (Σ e^(η(G − ℓ)) / Σ e^(ηG)), over those awake; a weight may be as small as it likes. `total` is of `_weigh`."""
+    before, after = -np.inf, -np.inf
+    for k in range(gain.size):
+        if awake[k]:
+            before, after = max(before, gain[k]), max(after, gain[k] - losses[k])
+    new = 0.0
+    for k in range(gain.size):
+        if awake[k]:
+            new += math.exp(eta * (gain[k] - losses[k] - after))
+    return before - after + math.log(total / new) / eta
 
 
 @hot_inline
@@ -139,8 +150,8 @@ def _rate_now(rate: float, logs: float, largest: float) -> float:
 
 
 @hot_inline
-def _weigh(gain: Vector, eta: float, awake: Awake, w: Vector) -> None:
-    """The weights of those awake; of sum 1."""
+def _weigh(gain: Vector, eta: float, awake: Awake, w: Vector) -> float:
+    """The weights of those awake, of sum 1; and their sum before they were divided by it, the largest being 1."""
     most, total = -np.inf, 0.0
     for k in range(w.size):
         if awake[k]:
@@ -150,16 +161,13 @@ def _weigh(gain: Vector, eta: float, awake: Awake, w: Vector) -> None:
         total += w[k]
     for k in range(w.size):
         w[k] /= total
+    return total
 
 
 @hot_inline
-def mix(code: int, w: Vector, P: Vector, span: Vector, scores: Vector) -> float:
+def mix(code: int, w: Vector, P: Vector, awake: Awake, span: Vector, scores: Vector) -> float:
     """One score of many, which are cut to the span and kept."""
-    low, high = ends(span)
-    mean = 0.0
-    for k in range(w.size):
-        scores[k] = min(max(P[k], low), high)
-        mean += w[k] * scores[k]
+    mean = cut_mean(w, P, awake, span, scores)
     return mean if code == SQUARE else mean_log_odds(w, scores)
 
 

@@ -74,6 +74,10 @@ class FixedShare(Rule):
     def count(self, own: State, below: list[Matrix]) -> Matrix:
         return np.asarray(own.shares / own.shares.sum(axis=1, keepdims=True))
 
+    def acquaint(self, fresh: State, own: State, label: float) -> None:
+        super().acquaint(fresh, own, label)
+        fresh.squares[:, 1] = own.squares[0, 1]
+
     def rate_last(self, own: State) -> Vector:
         """η of each output in the round before; 0 as long as the mixture has lost nothing."""
         if own_rate(self) > 0.0:
@@ -104,7 +108,7 @@ def _learn(
                 those += awake[t, k]
             for k in range(experts):
                 w[k] /= mass
-            mixture[t, o] = mix(code, w, P[t, o], span[o], scores)
+            mixture[t, o] = mix(code, w, P[t, o], awake[t], span[o], scores)
             if weight[t] == 0.0:
                 continue
             y = counted(span[o], Y[t, o])

@@ -18,7 +18,7 @@ from onkel._types import Matrix, Vector
 from onkel.combine.rules.rule import Awake, first_span
 from onkel.errors import InputError
 from onkel.losses import Loss, slope
-from onkel.mixing import check_span, counted, ends, extend
+from onkel.mixing import check_span, counted, cut_mean, extend
 
 
 @dataclass
@@ -48,11 +48,7 @@ def linear_round(
 ) -> float:
     """The mean of the scores, which are cut to the span. Where the row is learnt, r gets the regret of the loss made linear there,
     0 for those asleep, and the span gets its label."""
-    low, high = ends(span)
-    mean = 0.0
-    for k in range(w.size):
-        scores[k] = min(max(P[k], low), high)
-        mean += w[k] * scores[k]
+    mean = cut_mean(w, P, awake, span, scores)
     if weight > 0.0:
         g = weight * slope(code, 0.0, mean, counted(span, y))
         for k in range(w.size):

@@ -1,0 +1,158 @@
+"""Auto from its parts' definitions: every expert by itself, dense matrices and one solve a score, then the rule over their scores.
+
+The plan (which families, with which features) is the learner's own; what each of them does is written again here, with the oracles
+of feature maps, neighbours, trees and rules.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import onkel
+from onkel.combine.auto.auto import RULE
+from onkel.combine.auto.families import Fast, Near, Slow
+from tests.oracle import neighbours, random_trees, rules
+from tests.oracle.pkawv import Mask, features
+
+Array = NDArray[np.float64]
+
+
+def scores(learner: onkel.Auto, X: Array, y: Array, weight: Array | None = None) -> Array:
+    """The score of each row before it is learnt."""
+    w = np.ones(len(X)) if weight is None else weight
+    Y = accepted(y.reshape(len(X), -1), w)
+    first = int(np.argmax(w > 0))
+    views = seen(learner, X, Y, w)
+    parts = [experts(family, views, Y - Y[first], w) for family in learner._families(X.shape[1], int(Y.shape[1] > 1))]
+    P = np.concatenate(parts, axis=2) + Y[first][:, None]
+    P[: first + 1] = 0.0
+    return rules.mixture(RULE, P, Y, w, np.ones((len(X), P.shape[2]), dtype=bool)).reshape(y.shape)
+
+
+def accepted(Y: Array, w: Array) -> Array:
+    """Labels, with those too far from the fading mean moved to the limit."""
+    out = Y.copy()
+    for o in range(Y.shape[1]):
+        past, distances, largest = list[float](), list[float](), 0.0
+        for t in np.flatnonzero(w > 0):
+            fading = 0.999 ** np.arange(len(past) - 1.0, -1.0, -1.0)
+            mean = float(fading @ past / fading.sum()) if past else float(Y[t, o])
+            distance = float(fading @ distances / fading.sum()) if past else 0.0
+            away = float(Y[t, o]) - mean
+            limit = max(largest, 20 * distance) if len(past) >= 20 and distance > 0 else np.inf
+            if abs(away) > limit:
+                away, largest = float(np.sign(away)) * limit, 2 * limit
+            largest = max(largest, abs(away))
+            out[t, o] = mean + away
+            past.append(mean + away)
+            distances.append(abs(away))
+    return out
+
+
+def seen(learner: onkel.Auto, X: Array, Y: Array, w: Array) -> dict[str, Array]:
+    learnt = w > 0
+    Z = features(onkel.Standardize(8.0), X, learnt)
+    N = Z if X.shape[1] <= 64 else features(onkel.Project(64, learner.seed), Z, learnt)
+    U = features(onkel.Ranks(), X if X.shape[1] <= 64 else N, learnt)
+    L = features(onkel.Standardize(8.0), lags(learner.lags, Y, learnt), learnt) if learner.lags else np.empty((len(X), 0))
+    return {"X": X, "Z": Z, "N": N, "U": U, "L": L, "N+L": np.hstack([N, L]), "X+L": np.hstack([X, L])}
+
+
+def lags(k: int, Y: Array, learnt: Mask) -> Array:
+    """The last labels and two running means, minus the first label; of several outputs, as points in the plane."""
+    if Y.shape[1] > 1:
+        turns = np.exp(1j * np.pi * (3 - np.sqrt(5)) * np.arange(Y.shape[1]))
+        Y = np.column_stack([Y @ turns.real, Y @ turns.imag])
+    out = np.zeros((len(Y), Y.shape[1], k + 2))
+    for t in range(len(Y)):
+        past = Y[:t][learnt[:t]]
+        if len(past):
+            past = past - past[0]
+            recent = past[::-1][:k].T
+            out[t, :, : recent.shape[1]] = recent
+        for m, memory in enumerate((10, 100)):
+            mean = np.zeros(Y.shape[1])
+            for n, u in enumerate(past, 1):
+                mean = mean + (u - mean) / min(n, memory)
+            out[t, :, k + m] = mean
+    return out.reshape(len(Y), -1)
+
+
+def experts(family: Any, views: dict[str, Array], Y: Array, w: Array) -> Array:
+    """(n, outputs, experts)"""
+    if isinstance(family, Near):
+        sides = [views["N"]] + ([views["N+L"]] if family.lags else [])
+        return np.stack([neighbours.scores(family.learner, X, Y, w) for X in sides], axis=2)
+    if isinstance(family, Slow | Fast):
+        everybody = np.ones(len(w), dtype=bool)
+        V = np.hstack([features(part.features, views[part.view], everybody) for part in family.parts])
+        ends = np.cumsum([part.size for part in family.parts])
+        ridge = np.eye(V.shape[1])
+        ridge[0, 0] = 0.0
+        return slow(family, V, ends, ridge, Y, w) if isinstance(family, Slow) else fast(family, V, ends, ridge, Y, w)
+    return random_trees.scores(family.learner, views[family.view], Y, w)[:, :, None]
+
+
+def slow(family: Slow, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) -> Array:
+    """Ridge regression, solved after 8 rows, then after an eighth more, at least 8 and at most 512; features need half as many rows."""
+    first = np.zeros_like(ridge)
+    first[0, 0] = 1e-4
+    theta = np.zeros((len(family.lams) * len(ends), V.shape[1], Y.shape[1]))
+    out, learnt, due = np.zeros((*Y.shape, len(theta))), list[int](), 8
+    for t in range(len(V)):
+        out[t] = (V[t] @ theta).T
+        if w[t] > 0:
+            learnt.append(t)
+        if len(learnt) == due:
+            due += min(max(8, due // 8), 512)
+            A, b = V[learnt].T * w[learnt] @ V[learnt], V[learnt].T * w[learnt] @ Y[learnt]
+            for k, lam in enumerate(family.lams):
+                for p, end in enumerate(ends):
+                    N = end if end <= 2 * len(learnt) else max(ends[0], *(ends[ends <= 2 * len(learnt)]), 0)
+                    solution = np.linalg.solve((A + lam * ridge + first)[:N, :N], b[:N])
+                    theta[k * len(ends) + p] = np.pad(solution, ((0, V.shape[1] - N), (0, 0)))
+    return out
+
+
+def fast(family: Fast, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) -> Array:
+    """Ridge regression with forgetting; the ridge fades too, and is what it was after every block of rows."""
+    full = family.lam * ridge
+    full[0, 0] = 1e-4
+    A, G, b, rows = full, np.zeros_like(full), np.zeros((V.shape[1], Y.shape[1])), 0
+    out = np.zeros((*Y.shape, len(ends)))
+    for t, v in enumerate(V):
+        for p, N in enumerate(ends):
+            out[t, :, p] = v[:N] @ np.linalg.solve(A[:N, :N], b[:N])
+        if w[t] > 0:
+            mu, new = family.forgetting, w[t] * np.outer(v, v)
+            A, G, b, rows = mu * A + new, mu * G + new, mu * b + w[t] * np.outer(v, Y[t]), rows + 1
+            if rows % family.block == 0:
+                A = G + full
+    return out
+
+
+PLAIN = onkel.Auto(cost_limit=1.0)
+LAGGED = onkel.Auto(lags=2, cost_limit=1.0, seed=3)
+SMALL = (PLAIN, LAGGED)
+
+
+def stream(config: onkel.Auto) -> tuple[Array, Array, Array]:
+    """400 rows of 3 columns, a tenth of them of weight 0, and one label far away."""
+    rng = np.random.default_rng(19)
+    X = rng.normal([0.0, 3.0, -1.0], [1.0, 10.0, 0.1], size=(400, 3))
+    y = np.sin(2 * X[:, 0]) + 10 * X[:, 2] + 0.1 * rng.normal(size=400)
+    if config == LAGGED:
+        y += np.cumsum(rng.normal(size=400))
+    y[250] = 1e4
+    return X, y + 100.0, rng.choice([0.0, 0.25, 1.0, 3.0], p=[0.1, 0.1, 0.7, 0.1], size=400)
+
+
+def reached(config: onkel.Auto, state: Any) -> bool:
+    """Whether all features of the slow family are in use, the fast ones were made anew, trees have grown and a label was cut."""
+    slow, *fast, _, trees = [part for part in state.families if not (config.lags and part is state.families[-1])]
+    in_use = np.any(slow.theta[0, -1] != 0.0) and slow.rows >= len(slow.products) / 2
+    renewed = all(np.any(part.products) for part in fast)
+    return bool(in_use and renewed and trees.leaves.min() > 1 and state.labels.cut == 1)
