@@ -29,19 +29,20 @@ WRAPPERS = Intervals, Lagged, Scaled, OneVsRest  # the outermost first
 
 
 def assembled(
-    learner: Any, task: str, several: bool = False, inputs: bool = True, targets: bool = True, lags: int = 0, late: bool = False
-) -> Any:
+    learner: Any, task: str, several: bool = False, inputs: bool = True, targets: bool = True,
+    lags: int | None = None, late: bool = False,
+) -> Any:  # fmt: skip
     """The learner in its wrappers.
 
     several   the labels are classes, one column each
     inputs    standardise them, and `targets`, where they are numbers; not for a learner that does so itself
-    lags      earlier labels that become inputs; 0: none besides those of the learner's own setting
+    lags      earlier labels that become inputs; None: as the learner itself is set
     late      columns may still come during the first rows, which are kept
     """
     learner = suited(learner, task)
     inputs, targets = inputs and not _scales_inputs(learner), targets and task == "regression" and not _scales_itself(learner)
-    if lags and isinstance(learner, Auto):
-        learner, lags = dataclasses.replace(learner, lags=lags), 0
+    if lags is not None and isinstance(learner, Auto):
+        learner, lags = dataclasses.replace(learner, lags=lags), None
     whole: Any = OneVsRest(learner) if several and not learner.multi_output else learner
     whole = Scaled(whole, inputs, targets, FIRST_ROWS if targets or late else 0)
     if lags:
