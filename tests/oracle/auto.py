@@ -26,7 +26,7 @@ def scores(learner: onkel.Auto, X: Array, y: Array, weight: Array | None = None)
     Y = accepted(y.reshape(len(X), -1), w)
     first = int(np.argmax(w > 0))
     views = seen(learner, X, Y, w)
-    parts = [experts(family, views, Y - Y[first], w) for family in learner._families(X.shape[1], int(Y.shape[1] > 1))]
+    parts = [experts(family, views, Y - Y[first], w) for family in learner._families(X.shape[1])]
     P = np.concatenate(parts, axis=2) + Y[first][:, None]
     P[: first + 1] = 0.0
     return rules.mixture(RULE, P, Y, w, np.ones((len(X), P.shape[2]), dtype=bool)).reshape(y.shape)
@@ -62,10 +62,9 @@ def seen(learner: onkel.Auto, X: Array, Y: Array, w: Array) -> dict[str, Array]:
 
 
 def lags(k: int, Y: Array, learnt: Mask) -> Array:
-    """The last labels and two running means, minus the first label; of several outputs, as points in the plane."""
-    if Y.shape[1] > 1:
-        turns = np.exp(1j * np.pi * (3 - np.sqrt(5)) * np.arange(Y.shape[1]))
-        Y = np.column_stack([Y @ turns.real, Y @ turns.imag])
+    """The last labels and two running means, minus the first label, as points of the plane, each output at its angle."""
+    turns = np.exp(1j * np.pi * (3 - np.sqrt(5)) * np.arange(Y.shape[1]))
+    Y = np.column_stack([Y @ turns.real, Y @ turns.imag])
     out = np.zeros((len(Y), Y.shape[1], k + 2))
     for t in range(len(Y)):
         past = Y[:t][learnt[:t]]
@@ -146,13 +145,15 @@ def stream(config: onkel.Auto) -> tuple[Array, Array, Array]:
     y = np.sin(2 * X[:, 0]) + 10 * X[:, 2] + 0.1 * rng.normal(size=400)
     if config == LAGGED:
         y += np.cumsum(rng.normal(size=400))
-    y[250] = 1e4
-    return X, y + 100.0, rng.choice([0.0, 0.25, 1.0, 3.0], p=[0.1, 0.1, 0.7, 0.1], size=400)
+    weight = rng.choice([0.0, 0.25, 1.0, 3.0], p=[0.1, 0.1, 0.7, 0.1], size=400)
+    y[250], weight[250] = 1e4, 1.0
+    return X, y + 100.0, weight
 
 
 def reached(config: onkel.Auto, state: Any) -> bool:
     """Whether all features of the slow family are in use, the fast ones were made anew, trees have grown and a label was cut."""
-    slow, *fast, _, trees = [part for part in state.families if not (config.lags and part is state.families[-1])]
+    slow, *fast = state.families[:4]
+    trees = state.families[5]
     in_use = np.any(slow.theta[0, -1] != 0.0) and slow.rows >= len(slow.products) / 2
     renewed = all(np.any(part.products) for part in fast)
     return bool(in_use and renewed and trees.leaves.min() > 1 and state.labels.cut == 1)

@@ -39,7 +39,6 @@ class State:
     alone: Any  # of the rule over those that see no earlier labels; None where all of them are
     dim: int
     outputs: int
-    several: int  # 1 where it began with several outputs: how earlier labels are remembered
 
 
 @dataclass(frozen=True)
@@ -66,12 +65,11 @@ class Auto:
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        several = int(outputs > 1)
-        families, experts = self._families(dim, several), self.experts(dim, several)
+        families, experts = self._families(dim), self.experts(dim)
         alone = RULE.init(sum(not expert.lagged for expert in experts), outputs) if self.lags else None
         parts = tuple(family.init(outputs) for family in families)
         labels, mixed = label_scale.init(outputs), RULE.init(len(experts), outputs)
-        return State(self._views(dim, several).init(), parts, labels, mixed, alone, dim, outputs, several)
+        return State(self._views(dim).init(), parts, labels, mixed, alone, dim, outputs)
 
     def learn(
         self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, lagged: ArrayLike | None = None
@@ -90,7 +88,7 @@ class Auto:
 
     def _learn(self, state: State, X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix | None) -> Matrix:
         Y, known = label_scale.accepted(state.labels, Y, weight)
-        view, views = self._views(state.dim, state.several).write(state.views, X, Y, weight, lagged)
+        view, views = self._views(state.dim).write(state.views, X, Y, weight, lagged)
         centred = Y - known.reference
         P = _joined([family.learn(part, view, centred, weight) for family, part in self._each(state)], known.reference)
         if state.labels.rows == 0:  # the first row learnt knows nothing of labels, its own among them
@@ -127,38 +125,38 @@ class Auto:
 
     def remember(self, state: State) -> Vector:
         """The earlier labels that a row would get now: keep them with a row whose label comes late, and hand them to `learn`."""
-        inputs: Vector = np.empty(self._views(state.dim, state.several).lag_columns)
+        inputs: Vector = np.empty(self._views(state.dim).lag_columns)
         if self.lags:
             lag_inputs(state.views.lags.last, state.views.lags.means, inputs)
         return inputs
 
-    def experts(self, dim: int, several: int = 0) -> tuple[Expert, ...]:
+    def experts(self, dim: int) -> tuple[Expert, ...]:
         """Who is mixed, for rows of so many columns."""
-        return tuple(expert for family in self._families(dim, several) for expert in family.experts)
+        return tuple(expert for family in self._families(dim) for expert in family.experts)
 
-    def _views(self, dim: int, several: int) -> Views:
-        return Views(dim, self.seed, self.lags, bool(several))
+    def _views(self, dim: int) -> Views:
+        return Views(dim, self.seed, self.lags)
 
-    def _families(self, dim: int, several: int) -> tuple[Family, ...]:
-        return plan(dim, self._views(dim, several).lag_columns, self.cost_limit, self.memory_limit, self.seed)
+    def _families(self, dim: int) -> tuple[Family, ...]:
+        return plan(dim, self._views(dim).lag_columns, self.cost_limit, self.memory_limit, self.seed)
 
     def _each(self, state: State) -> zip[tuple[Any, Any]]:
-        return zip(self._families(state.dim, state.several), state.families, strict=True)
+        return zip(self._families(state.dim), state.families, strict=True)
 
     def _scores(self, state: State, X: Matrix, lagged: Matrix | None) -> Cube:
         """Of every expert for each row as if it came next."""
         nothing = np.zeros((len(X), state.outputs))
-        view, _ = self._views(state.dim, state.several).write(state.views, X, nothing, nothing[:, 0], lagged)
+        view, _ = self._views(state.dim).write(state.views, X, nothing, nothing[:, 0], lagged)
         return _joined([family.predict(part, view) for family, part in self._each(state)], state.labels.reference)
 
     def _without_lags(self, state: State, P: Cube) -> Cube:
-        alone = [not expert.lagged for expert in self.experts(state.dim, state.several)]
+        alone = [not expert.lagged for expert in self.experts(state.dim)]
         return np.ascontiguousarray(P[:, :, alone])
 
     def _given(self, state: State, lagged: ArrayLike | None, rows: int) -> Matrix | None:
         if lagged is None:
             return None
-        given, columns = check_block("lagged", lagged), self._views(state.dim, state.several).lag_columns
+        given, columns = check_block("lagged", lagged), self._views(state.dim).lag_columns
         if given.shape != (rows, columns):
             raise InputError(f"lagged must have shape ({rows}, {columns}), what remember gave for each row; got {given.shape}")
         return given
@@ -176,16 +174,13 @@ class Auto:
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
-        several = int(outputs > 1)
-        families, experts = self._families(dim, several), self.experts(dim, several)
+        families, experts = self._families(dim), self.experts(dim)
         rules = [len(experts), sum(not expert.lagged for expert in experts)] if self.lags else [len(experts)]
-        held = self._views(dim, several).footprint() + label_scale.footprint(outputs) + 8 * 3
+        held = self._views(dim).footprint() + label_scale.footprint(outputs) + 8 * 2
         return held + sum(family.footprint(outputs) for family in families) + sum(RULE.footprint(k, outputs) for k in rules)
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
-        if state.several not in (0, 1) or state.outputs < 1 + state.several:
-            raise InputError("its sizes do not agree")
         for family, part in self._each(state):
             family.check(part)
         for rule in (state.mixed, state.alone):

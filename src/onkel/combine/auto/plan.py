@@ -20,7 +20,7 @@ import functools
 import math
 
 from onkel.combine.auto.families import Family, Fast, Near, Part, Slow, Trees
-from onkel.combine.auto.views import NARROW
+from onkel.combine.auto.views import NARROW, PLANE
 from onkel.features import Constant, Fourier, Hats, Identity, Products
 from onkel.kernels import Gaussian, Laplacian
 from onkel.learners.neighbours import Neighbours
@@ -68,11 +68,11 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
     day = [line, *([weekly] if daily else [])]
     trees: list[Family] = [Trees(RandomTrees(seed=seed), dim, "X")]
     if lags:
-        both = narrow + lags
-        waves = Fourier(count(25), math.sqrt(both) / 2.0, next(seeds))
-        slow.append(Part("N+L", Part("L", Identity(), lags, "").features + waves, both, "with earlier labels"))
+        waves = Fourier(count(25), math.sqrt(narrow + lags / PLANE) / 2.0, next(seeds))
+        slow.append(Part("L", Identity(), lags, "linear with earlier labels"))
+        slow.append(Part("N+L", waves, narrow + lags, "kernel with earlier labels"))
         for parts in (month, week, day):
-            parts.append(Part("L", Identity(), lags, "with earlier labels"))
+            parts.append(Part("L", Identity(), lags, f"{parts[-1].name} with earlier labels"))
         trees.append(Trees(RandomTrees(seed=seed + 1), dim + lags, "X+L"))
     return (
         Slow(tuple(slow), (0.1, 3.0)),

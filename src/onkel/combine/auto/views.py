@@ -21,7 +21,8 @@ from onkel.features import Project, Ranks, Standardize
 
 CUT = 8.0  # deviations
 NARROW = 64  # columns that kernels and neighbours see at most
-GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))  # between a class and the next: no two of them come close
+PLANE = 2  # numbers that a row of labels is remembered as
+GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))  # between an output and the next: no two of them come close
 
 
 class View(NamedTuple):
@@ -58,7 +59,6 @@ class Views:
     dim: int
     seed: int
     lags: int  # earlier labels
-    several: bool  # outputs, of which each row's class is one
 
     @property
     def narrow(self) -> int:
@@ -68,12 +68,7 @@ class Views:
     @property
     def lag_columns(self) -> int:
         """Columns of L."""
-        return self._labels * (self.lags + len(MEMORIES)) if self.lags else 0
-
-    @property
-    def _labels(self) -> int:
-        """Numbers that an earlier label is given as."""
-        return 2 if self.several else 1
+        return PLANE * (self.lags + len(MEMORIES)) if self.lags else 0
 
     @property
     def _is_projected(self) -> bool:
@@ -82,17 +77,13 @@ class Views:
     def init(self) -> State:
         lags = None
         if self.lags:
-            first, last, means = (
-                np.zeros(self._labels),
-                np.zeros((self._labels, self.lags)),
-                np.zeros((self._labels, len(MEMORIES))),
-            )
-            lags = Lags(first, last, means, Standardize(CUT).init(self.lag_columns))
+            nothing = np.zeros(PLANE), np.zeros((PLANE, self.lags)), np.zeros((PLANE, len(MEMORIES)))
+            lags = Lags(*nothing, Standardize(CUT).init(self.lag_columns))
         projected = Project(NARROW, self.seed).init(self.dim) if self._is_projected else None
         return State(Standardize(CUT).init(self.dim), projected, Ranks().init(self.narrow), lags)
 
     def footprint(self) -> int:
-        lags = 8 * (self._labels + self.lag_columns + 1) + Standardize(CUT).footprint(self.lag_columns) if self.lags else 0
+        lags = 8 * (PLANE + self.lag_columns + 1) + Standardize(CUT).footprint(self.lag_columns) if self.lags else 0
         projected = Project(NARROW, self.seed).footprint(self.dim) if self._is_projected else 0
         return Standardize(CUT).footprint(self.dim) + projected + Ranks().footprint(self.narrow) + lags
 
@@ -113,14 +104,13 @@ class Views:
         if lags is None:
             return inputs, None
         after = Lags(lags.first.copy(), lags.last.copy(), lags.means.copy(), None)
-        after.rows = lag(after.first, after.last, after.means, lags.rows, self._points(Y), weight, inputs)
+        after.rows = lag(after.first, after.last, after.means, lags.rows, _points(Y), weight, inputs)
         L = np.empty_like(inputs)
         after.standardized = Standardize(CUT).write(lags.standardized, inputs if lagged is None else lagged, weight, L, 0)
         return L, after
 
-    def _points(self, Y: Matrix) -> Matrix:
-        """Labels as they are remembered: one number, or each class at its own angle."""
-        if not self.several:
-            return Y
-        angles = GOLDEN_ANGLE * np.arange(Y.shape[1])
-        return np.ascontiguousarray(Y @ np.column_stack([np.cos(angles), np.sin(angles)]))
+
+def _points(Y: Matrix) -> Matrix:
+    """Labels as they are remembered."""
+    angles = GOLDEN_ANGLE * np.arange(Y.shape[1])
+    return np.ascontiguousarray(Y @ np.column_stack([np.cos(angles), np.sin(angles)]))
