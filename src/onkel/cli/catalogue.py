@@ -21,8 +21,13 @@ VALUES_SHOWN = 4
 LOSSES = ("Square", "Hinge", "SquaredHinge", "Logistic", "EpsilonInsensitive", "SquaredEpsilonInsensitive")
 
 
+def learner_names() -> list[str]:
+    """Of every public learner, in order."""
+    return [name for name in onkel.__all__ if hasattr(kind := getattr(onkel, name), "learn") and hasattr(kind, "cut_tolerance")]
+
+
 def list_learners(as_json: bool) -> None:
-    rows = {name: about(getattr(onkel, name)) for name in onkel.learners.__all__}
+    rows = {name: about(getattr(onkel, name)) for name in learner_names()}
     if as_json:
         print(json.dumps(rows))
         return

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import onkel
 from onkel import data, features
 from onkel._jit import seconds_compiling
 from onkel._types import Matrix, Vector
+from onkel.cli.catalogue import learner_names
 from onkel.cli.model import Model, called, lags_for, read_learner, task_of
 from onkel.cli.opening import opened
 from onkel.cli.options import Inputs
@@ -81,7 +81,7 @@ def told_apart(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 
 def _names_learner(text: str) -> bool:
     found = CODE.fullmatch(text)
-    return found is not None and found[1] in (*onkel.learners.__all__, "Auto")
+    return found is not None and found[1] in learner_names()
 
 
 def compare_file(inputs: Inputs, texts: Sequence[str], seeds: int, as_json: bool) -> None:

@@ -168,7 +168,9 @@ def _print(model: Model, stream: data.Stream, each: float, inputs: Inputs, outpu
     page = Page()
     page.say(heading(model, stream, model.lags))
     cost = {"µs a row": f"{each:.1f}", "memory": memory(nbytes(model.state))}
-    page.show(lines({called(model.own): {**shown(model.tally, model.tally.means()), **covered([model]), **cost}}, references(model)))
+    page.show(
+        lines({called(model.own): {**shown(model.tally, model.tally.means()), **covered([model]), **cost}}, references(model))
+    )
     for note in notes(model, stream, inputs):
         page.say(f"note: {note}", style="yellow")
     if outputs.save is not None:

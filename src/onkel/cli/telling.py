@@ -96,7 +96,9 @@ def _on_the_error(model: Model) -> list[str]:
     if not better:
         return []
     if better == ["last label"]:
-        follow = "learners that adapt fast may follow them: PKAWV(forgetting=0.99)" if model.lags else "try it as an input: --lags 3"
+        follow = (
+            "learners that adapt fast may follow them: PKAWV(forgetting=0.99)" if model.lags else "try it as an input: --lags 3"
+        )
         return [
             f"the last label alone does better: labels come in runs; {follow}; if the order of the rows has no meaning: --shuffle 0"
         ]

@@ -24,7 +24,7 @@ from onkel.features import Standardize
 from onkel.learners.protocol import suited
 
 DEFAULT = Auto()
-LEAST_CLASSES = 2  # outputs to begin with where classes come as they come: earlier labels are then remembered as classes
+LEAST_CLASSES = 2  # outputs to begin with where labels are classes: one output alone is a number, or ±1
 WRAPPERS = Intervals, Lagged, Scaled, OneVsRest  # the outermost first
 
 
