@@ -17,8 +17,8 @@ from onkel.measure import absolute, square
 
 MEASURES = {"square": square, "absolute": absolute}
 LEAST_CHANCE = 1e-6  # a probability counts for no less
-LONG_RUNS = 0.01  # of the rows: labels change less often, and
-AS_IF_SORTED = 0.1  # of how often they would in random order
+LONG_RUNS = 0.01  # of the rows: labels that change less often may be sorted
+AS_IF_SORTED = 0.1  # of what the last label would cost in random order
 
 Means = dict[str, float]
 
@@ -71,8 +71,9 @@ class OfNumbers:
 
     @property
     def is_sorted(self) -> bool:
-        """Whether labels go one way, all but a few."""
-        return min(self.rises, self.falls) <= LONG_RUNS * self.rows < max(self.rises, self.falls)
+        """Whether labels go one way, or change at all, in a few rows alone, and the last one is far better than the mean."""
+        few = 0 < self.rises + self.falls and min(self.rises, self.falls) <= LONG_RUNS * self.rows
+        return few and self.last_label["square"] < AS_IF_SORTED * self.running_mean["square"]
 
     @staticmethod
     def columns(means: Means) -> Means:
