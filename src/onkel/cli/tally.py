@@ -72,7 +72,7 @@ class OfNumbers:
     @property
     def is_sorted(self) -> bool:
         """Whether labels go one way, or change at all, in a few rows alone, and the last one is far better than the mean."""
-        few = 0 < self.rises + self.falls and min(self.rises, self.falls) <= LONG_RUNS * self.rows
+        few = min(self.rises, self.falls) <= LONG_RUNS * self.rows
         return few and self.last_label["square"] < AS_IF_SORTED * self.running_mean["square"]
 
     @staticmethod
