@@ -59,6 +59,7 @@ CLASSES: list[Any] = [
 ODD: list[Any] = [
     0, 1, 2, 3, 17, 1000, 2**62, 0.0, 0.1 + 0.2, 1 / 3, 0.999999, 1e-17, 1e22, 5e-324, -0.0, True, False, None,
     Hinge(), onkel.Square(), onkel.Kors(1 / 3), onkel.MLPoly(onkel.Logistic()), (onkel.BOA(), onkel.FixedShare(1 / 3)),
+    (onkel.PKAWV(lam=1 / 3), onkel.Perceptron()),
     Gaussian(1 / 3) + Linear() * Linear(), Taylor(0, 1e-30), (Standardize(), Taylor(1) + Identity()), (Fourier(1),),
     ((0, 1), (2, 2)), onkel.Cosine((1 / 3, 2.0)),
 ]  # fmt: skip

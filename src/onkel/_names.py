@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from onkel import combine, data, measure
-from onkel.combine import BOA, Auto, ExponentialWeights, FixedShare, Layered, MLPoly, Ridge, Stacking
+from onkel.combine import BOA, Auto, Experts, ExponentialWeights, FixedShare, Layered, MLPoly, Ridge, Stacking
 from onkel.dictionary import Kors, Start, Uniform
 from onkel.errors import FileError, InputError
 from onkel.features import (
@@ -117,6 +117,7 @@ __all__ = [
     "CustomKernel",
     "Delta",
     "EpsilonInsensitive",
+    "Experts",
     "Exponential",
     "ExponentialWeights",
     "FileError",

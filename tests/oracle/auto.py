@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel.combine.auto.auto import RULE
-from onkel.combine.auto.families import Fast, Near, Slow
+from onkel.combine.auto.families import Fast, Near, Odds, Slow
 from tests.oracle import neighbours, random_trees, rules
 from tests.oracle.pkawv import Mask, features
 
@@ -23,13 +23,50 @@ Array = NDArray[np.float64]
 def scores(learner: onkel.Auto, X: Array, y: Array, weight: Array | None = None) -> Array:
     """The score of each row before it is learnt."""
     w = np.ones(len(X)) if weight is None else weight
-    Y = accepted(y.reshape(len(X), -1), w)
-    first = int(np.argmax(w > 0))
+    Y, plan = accepted(y.reshape(len(X), -1), w), learner._plan(X.shape[1])
+    first = Y[int(np.argmax(w > 0))]
     views = seen(learner, X, Y, w)
-    parts = [experts(family, views, Y - Y[first], w) for family in learner._families(X.shape[1])]
-    P = np.concatenate(parts, axis=2) + Y[first][:, None]
-    P[: first + 1] = 0.0
+    parts = [experts(family, views, Y - first, w) + first[:, None] for family in plan.families]
+    for part in parts:
+        part[: int(np.argmax(w > 0)) + 1] = 0.0
+    restart(learner, plan, X, Y, w, first, parts)
+    P = np.concatenate(parts, axis=2)
     return rules.mixture(RULE, P, Y, w, np.ones((len(X), P.shape[2]), dtype=bool)).reshape(y.shape)
+
+
+def restart(learner: onkel.Auto, plan: Any, X: Array, Y: Array, w: Array, first: Array, parts: list[Array]) -> int:
+    """Replace the scores of families that begin again, from the row after the check on. How many did."""
+    learnt, led, began, count = np.flatnonzero(w > 0), set[int](), dict.fromkeys(range(len(parts)), 0), 0
+    for rows in range(plan.check, len(learnt) + 1, plan.check):
+        now, last = learnt[rows - 1] + 1, learnt[max(0, rows - 2 * plan.check) : rows]
+        errors = [np.abs(part[last] - Y[last][:, :, None]).sum(axis=1) for part in parts]
+        forgetting = np.hstack([error for error, family in zip(errors, plan.families, strict=True) if isinstance(family, Fast)])
+        rival = forgetting[:, np.argmin(forgetting[-plan.check :].mean(axis=0))]
+        for k, family in enumerate(plan.families):
+            if isinstance(family, Fast) or rows - began[k] < 2 * plan.check:
+                continue
+            ratio = errors[k][-plan.check :].mean(axis=0).min() / rival[-plan.check :].mean()
+            if ratio < 0.95:
+                led.add(k)
+            elif k in led and ratio > 1.25:
+                before = errors[k][:, np.argmin(errors[k][: plan.check].mean(axis=0))]
+                change = int(np.argmax([np.sum((before - rival)[t:]) for t in range(len(last))]))
+                since = last[change:]
+                led.remove(k)
+                began[k], count = rows - len(since), count + 1
+                parts[k][now:] = begun(learner, family, X, Y, w, since, now) + first[:, None] if now < len(X) else 0.0
+    return count
+
+
+def begun(learner: onkel.Auto, family: Any, X: Array, Y: Array, w: Array, since: Any, now: int) -> Array:
+    """The scores of a family from row `now` on that begins with the rows `since`, which it sees as they look now."""
+    first = Y[int(np.argmax(w > 0))]
+    again = seen(
+        learner, np.vstack([X[:now], X[since]]), np.vstack([Y[:now], Y[since]]), np.append(w[:now], np.zeros(len(since))), since
+    )
+    views = {name: np.vstack([again[name][now:], view[now:]]) for name, view in seen(learner, X, Y, w).items()}
+    labels = np.vstack([Y[since], Y[now:]]) - first
+    return experts(family, views, labels, np.append(w[since], w[now:]))[len(since) :]
 
 
 def accepted(Y: Array, w: Array) -> Array:
@@ -45,19 +82,24 @@ def accepted(Y: Array, w: Array) -> Array:
             limit = max(largest, 20 * distance) if len(past) >= 20 and distance > 0 else np.inf
             if abs(away) > limit:
                 away, largest = float(np.sign(away)) * limit, 2 * limit
+                out[t, o] = mean + away
             largest = max(largest, abs(away))
-            out[t, o] = mean + away
-            past.append(mean + away)
+            past.append(float(out[t, o]))
             distances.append(abs(away))
     return out
 
 
-def seen(learner: onkel.Auto, X: Array, Y: Array, w: Array) -> dict[str, Array]:
+def seen(learner: onkel.Auto, X: Array, Y: Array, w: Array, again: Any = ()) -> dict[str, Array]:
+    """The views of each row; the last ones, rows `again`, come with the earlier labels that they had the first time."""
     learnt = w > 0
     Z = features(onkel.Standardize(8.0), X, learnt)
     N = Z if X.shape[1] <= 64 else features(onkel.Project(64, learner.seed), Z, learnt)
     U = features(onkel.Ranks(), X if X.shape[1] <= 64 else N, learnt)
-    L = features(onkel.Standardize(8.0), lags(learner.lags, Y, learnt), learnt) if learner.lags else np.empty((len(X), 0))
+    L = np.empty((len(X), 0))
+    if learner.lags:
+        before = lags(learner.lags, Y, learnt)
+        before[len(X) - len(again) :] = before[list(again)]
+        L = features(onkel.Standardize(8.0), before, learnt)
     return {"X": X, "Z": Z, "N": N, "U": U, "L": L, "N+L": np.hstack([N, L]), "X+L": np.hstack([X, L])}
 
 
@@ -85,10 +127,12 @@ def experts(family: Any, views: dict[str, Array], Y: Array, w: Array) -> Array:
     if isinstance(family, Near):
         sides = [views["N"]] + ([views["N+L"]] if family.lags else [])
         return np.stack([neighbours.scores(family.learner, X, Y, w) for X in sides], axis=2)
-    if isinstance(family, Slow | Fast):
+    if isinstance(family, Slow | Fast | Odds):
         everybody = np.ones(len(w), dtype=bool)
         V = np.hstack([features(part.features, views[part.view], everybody) for part in family.parts])
         ends = np.cumsum([part.size for part in family.parts])
+        if isinstance(family, Odds):
+            return np.stack([odds(family.lam, V, Y[:, o], w) for o in range(Y.shape[1])], axis=1)[:, :, None]
         ridge = np.eye(V.shape[1])
         ridge[0, 0] = 0.0
         return slow(family, V, ends, ridge, Y, w) if isinstance(family, Slow) else fast(family, V, ends, ridge, Y, w)
@@ -96,7 +140,8 @@ def experts(family: Any, views: dict[str, Array], Y: Array, w: Array) -> Array:
 
 
 def slow(family: Slow, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) -> Array:
-    """Ridge regression, solved after 8 rows, then after an eighth more, at least 8 and at most 512; features need half as many rows."""
+    """Ridge regression, solved after 8 rows, then after an eighth more, at least 8 and at most 512; features need half as many
+    rows."""
     first = np.zeros_like(ridge)
     first[0, 0] = 1e-4
     theta = np.zeros((len(family.lams) * len(ends), V.shape[1], Y.shape[1]))
@@ -133,27 +178,45 @@ def fast(family: Fast, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) 
     return out
 
 
+def odds(lam: float, V: Array, y: Array, w: Array) -> Array:
+    """Logistic regression of the second value that came against the first, by the extended Kalman filter."""
+    A, theta, seen, out, rows = lam * np.eye(V.shape[1]), np.zeros(V.shape[1]), list[float](), np.zeros(len(y)), 0
+    for t, v in enumerate(V):
+        p = 1 / (1 + np.exp(-np.clip(theta @ v, -30, 30)))
+        if seen:
+            out[t] = seen[0] + (seen[1] - seen[0]) * p if len(seen) == 2 else seen[0]
+        if w[t] > 0:
+            if y[t] not in seen:
+                seen.append(y[t])
+                if len(seen) == 2:
+                    theta[0] = -np.log(rows + 1)
+            rows += 1
+            if len(seen) == 2:
+                p = 1 / (1 + np.exp(-np.clip(theta @ v, -30, 30)))
+                A = A + w[t] * p * (1 - p) * np.outer(v, v)
+                theta = theta + np.linalg.solve(A, v) * w[t] * (float(y[t] == seen[1]) - p)
+    return out
+
+
 PLAIN = onkel.Auto(cost_limit=1.0)
 LAGGED = onkel.Auto(lags=2, cost_limit=1.0, seed=3)
 SMALL = (PLAIN, LAGGED)
 
 
 def stream(config: onkel.Auto) -> tuple[Array, Array, Array]:
-    """400 rows of 3 columns, a tenth of them of weight 0, and one label far away."""
+    """400 rows of 3 columns, a tenth of them of weight 0, and one label far away; after 230 rows the target is another one."""
     rng = np.random.default_rng(19)
     X = rng.normal([0.0, 3.0, -1.0], [1.0, 10.0, 0.1], size=(400, 3))
-    y = np.sin(2 * X[:, 0]) + 10 * X[:, 2] + 0.1 * rng.normal(size=400)
+    y = np.where(np.arange(400) < 230, 4 * np.sin(3 * X[:, 0]), 20 * (X[:, 2] + 1)) + 0.1 * rng.normal(size=400)
     if config == LAGGED:
-        y += np.cumsum(rng.normal(size=400))
+        y += np.cumsum(0.1 * rng.normal(size=400))
     weight = rng.choice([0.0, 0.25, 1.0, 3.0], p=[0.1, 0.1, 0.7, 0.1], size=400)
-    y[250], weight[250] = 1e4, 1.0
+    y[150], weight[150] = 1e4, 1.0
     return X, y + 100.0, weight
 
 
 def reached(config: onkel.Auto, state: Any) -> bool:
-    """Whether all features of the slow family are in use, the fast ones were made anew, trees have grown and a label was cut."""
-    slow, *fast = state.families[:4]
-    trees = state.families[5]
-    in_use = np.any(slow.theta[0, -1] != 0.0) and slow.rows >= len(slow.products) / 2
-    renewed = all(np.any(part.products) for part in fast)
-    return bool(in_use and renewed and trees.leaves.min() > 1 and state.labels.cut == 1)
+    """Whether the fast families were made anew, trees have grown, a label was cut, and a family began again."""
+    renewed = all(np.any(part.products) for part in state.families[1:4])
+    grown = min(part.leaves.min() for part in state.families[7:9]) > 1
+    return bool(renewed and grown and state.labels.cut == 1 and state.recent.again.any())

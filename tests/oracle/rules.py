@@ -17,6 +17,7 @@ import onkel
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+SAME = 1e-11  # relatively: what differs by less is equal
 LOG_ODDS = 14.0  # to which log-odds are cut
 
 
@@ -53,6 +54,10 @@ def rounds(rule: Any, p: Array, y: Array, weight: Array, awake: Mask) -> Iterato
             known.append(label)
 
 
+def differs(scores: Array, mean: float) -> Mask:
+    return np.abs(mean - scores) > SAME * (abs(mean) + np.abs(scores))
+
+
 def loss_of(rule: Any, f: Any, label: float) -> Any:
     return np.log1p(np.exp(-label * f)) if isinstance(rule.loss, onkel.Logistic) else (f - label) ** 2
 
@@ -83,7 +88,7 @@ def exponential_weights(rule: Any, p: Array, y: Array, weight: Array, awake: Mas
             continue
         losses = w * loss_of(rule, scores, label)
         if not largest:
-            largest = float(np.ptp(losses[who]))
+            largest = float(np.ptp(losses[who]) if np.ptp(losses[who]) > SAME * losses[who].max() else 0.0)
         eta = fixed or (math.log(max(K, 2)) / largest if largest else 0.0)
         if eta:
             mixed = -math.log(float(weights @ np.exp(-eta * losses))) / eta
@@ -120,7 +125,7 @@ def ml_poly(rule: Any, p: Array, y: Array, weight: Array, awake: Mask) -> list[f
         weights = raw / raw.sum() if raw.any() else who / who.sum()
         out.append(float(scores[0] + weights @ (scores - scores[0])))
         if w > 0:
-            r = np.where(who, w * slope_of(rule, out[-1], label) * (out[-1] - scores), 0.0)
+            r = np.where(who & differs(scores, out[-1]), w * slope_of(rule, out[-1], label) * (out[-1] - scores), 0.0)
             if np.abs(r).max() > b:
                 r, b = r * b / np.abs(r).max(), np.abs(r).max()
             regret, squares = regret + r, squares + r**2
@@ -139,7 +144,7 @@ def boa(rule: Any, p: Array, y: Array, weight: Array, awake: Mask) -> list[float
         weights = raw / raw.sum()
         out.append(float(scores[0] + weights @ (scores - scores[0])))
         if w > 0:
-            r = np.where(who, w * slope_of(rule, out[-1], label) * (out[-1] - scores), 0.0)
+            r = np.where(who & differs(scores, out[-1]), w * slope_of(rule, out[-1], label) * (out[-1] - scores), 0.0)
             if np.abs(r).max() > b:
                 r, b = r * b / np.abs(r).max(), np.abs(r).max()
             regret, squares = regret + r - eta * r**2, squares + r**2

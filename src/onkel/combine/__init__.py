@@ -1,6 +1,8 @@
 """Learners made of learners: the same three verbs, around somebody else's; and rules that mix the scores of several."""
 
 from onkel.combine.auto import Auto
+from onkel.combine.calibrated import Calibrated
+from onkel.combine.experts import Experts
 from onkel.combine.intervals import Intervals
 from onkel.combine.lagged import Lagged
 from onkel.combine.one_vs_rest import OneVsRest
@@ -10,6 +12,8 @@ from onkel.combine.scaled import Scaled
 __all__ = [
     "BOA",
     "Auto",
+    "Calibrated",
+    "Experts",
     "ExponentialWeights",
     "FixedShare",
     "Intervals",

@@ -24,14 +24,26 @@ def chances(learner: Any, scores: Matrix, signs: bool) -> Matrix:
     """Each row's sum is 1. `signs`: the labels were ±1, not 0 and 1."""
     if scores.shape[1] == 1:
         return np.ones(scores.shape)
+    alone = estimates(learner, scores, signs)
+    if not signs or _are_estimates(learner):
+        return nearest_on_simplex(alone)
+    odds = np.maximum(alone, np.finfo(float).tiny)
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def estimates(learner: Any, scores: Matrix, signs: bool) -> Matrix:
+    """Of each class's probability by itself: those of a row may have any sum, and those of a square loss may lie beyond 0 and 1."""
     if not signs:
-        return nearest_on_simplex(scores)
-    if learner.multi_output or isinstance(getattr(learner, "loss", None), Square):
-        return nearest_on_simplex((1.0 + scores) / 2.0)
+        return scores
+    if _are_estimates(learner):
+        return (1.0 + scores) / 2.0
     from scipy.special import expit
 
-    odds = np.maximum(expit(scores), np.finfo(float).tiny)
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+    return np.asarray(expit(scores))
+
+
+def _are_estimates(learner: Any) -> bool:
+    return bool(learner.multi_output) or isinstance(getattr(learner, "loss", None), Square)
 
 
 def nearest_on_simplex(scores: Matrix) -> Matrix:

@@ -10,6 +10,7 @@ from onkel.measure.newton import NewtonRegret, newton_regret
 from onkel.measure.prequential import Trace, prequential
 from onkel.measure.references import last_label, running_mean
 from onkel.measure.regret import Regret, best_in_hindsight, effective_dimension, log_det, missing, regret, spectrum
+from onkel.measure.reliability import Reliability, log_loss, reliability
 
 __all__ = [
     "Best",
@@ -17,6 +18,7 @@ __all__ = [
     "Curve",
     "NewtonRegret",
     "Regret",
+    "Reliability",
     "Trace",
     "absolute",
     "adversaries",
@@ -30,6 +32,7 @@ __all__ = [
     "last_label",
     "leverage_scores",
     "log_det",
+    "log_loss",
     "missing",
     "mistakes",
     "newton_regret",
@@ -37,6 +40,7 @@ __all__ = [
     "online_leverage_scores",
     "prequential",
     "regret",
+    "reliability",
     "running_mean",
     "spectrum",
     "square",

@@ -1,4 +1,4 @@
-"""Pictures: learning curves, one line a learner; and the curves of an additive model, one panel an input."""
+"""Pictures: learning curves, one line a learner; the curves of an additive model, one panel an input; how reliable chances are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Matrix, Vector
-from onkel.measure import Components, Trace
+from onkel.measure import Components, Reliability, Trace
 from onkel.measure.components import Curve
 
 # Okabe & Ito's colours: told apart by colour-blind readers, and in grey by their order of lightness
@@ -92,6 +92,33 @@ def draw_components(
     figure.supylabel(f"effect on {output}" if output else "effect", fontsize="medium")
     grey = "" if X is None else "grey: how many rows lie there, in the middle 99 % of them"
     figure.suptitle("\n".join(filter(None, (title, grey))), ha="left", x=0.02, fontsize="medium")
+    figure.savefig(path)
+    return Path(path)
+
+
+def draw_reliability(path: str | os.PathLike[str], told: Mapping[str, Reliability], title: str = "") -> Path:
+    """Write a picture of observed shares over predicted probabilities, one line a learner; below, how many rows got each."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.0, 6.5), dpi=110, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
+    axes.plot([0.0, 1.0], [0.0, 1.0], color="0.7", linewidth=1.0, linestyle=":")
+    for colour, (name, one) in zip(COLOURS * len(told), told.items(), strict=False):
+        label = f"{name}: log loss {one.log_loss:.3g}, off by {one.calibration_error:.2g}"
+        axes.plot(one.predicted, one.observed, "o-", color=colour, linewidth=1.6, markersize=4, label=label)
+        below.plot(one.predicted, one.count, "o-", color=colour, linewidth=1.0, markersize=3)
+    axes.set_ylabel("share of rows that were of the class")
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_title(title, loc="left")
+    below.set_xlabel("predicted probability")
+    below.set_ylabel("rows")
+    below.set_yscale("log")
+    for panel in (axes, below):
+        panel.grid(color="0.92")
+        panel.spines[["top", "right"]].set_visible(False)
+    figure.legend(frameon=False, loc="outside lower center")
     figure.savefig(path)
     return Path(path)
 

@@ -17,16 +17,17 @@ from onkel._inputs import check_block, check_inputs, check_labelled, check_weigh
 from onkel._types import Cube, Matrix, Vector
 from onkel._validate import real, whole
 from onkel.combine.auto import labels as label_scale
-from onkel.combine.auto.families import Expert, Family
+from onkel.combine.auto import restarts
+from onkel.combine.auto.families import Expert
 from onkel.combine.auto.labels import Labels
-from onkel.combine.auto.plan import plan
+from onkel.combine.auto.plan import Plan, plan
 from onkel.combine.auto.views import Views
 from onkel.combine.lagged import lag_inputs
 from onkel.combine.rules import Layered
 from onkel.errors import InputError
 from onkel.learners.protocol import check_sizes, check_wider
 
-ROWS_AT_ONCE = 1024  # to keep memory flat
+ROWS_AT_ONCE = 1024  # of a prediction, to keep memory flat
 RULE = Layered()
 
 
@@ -35,6 +36,7 @@ class State:
     views: Any
     families: tuple[Any, ...]
     labels: Labels
+    recent: restarts.Recent
     mixed: Any  # of the rule over all experts
     alone: Any  # of the rule over those that see no earlier labels; None where all of them are
     dim: int
@@ -65,11 +67,12 @@ class Auto:
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        families, experts = self._families(dim), self.experts(dim)
-        alone = RULE.init(sum(not expert.lagged for expert in experts), outputs) if self.lags else None
-        parts = tuple(family.init(outputs) for family in families)
-        labels, mixed = label_scale.init(outputs), RULE.init(len(experts), outputs)
-        return State(self._views(dim).init(), parts, labels, mixed, alone, dim, outputs)
+        views, plan = self._views(dim), self._plan(dim)
+        alone = RULE.init(sum(not expert.lagged for expert in plan.experts), outputs) if self.lags else None
+        families = tuple(family.init(outputs) for family in plan.families)
+        recent = restarts.init(plan.check, dim, outputs, views.lag_columns, len(plan.experts), len(families))
+        labels, mixed = label_scale.init(outputs), RULE.init(len(plan.experts), outputs)
+        return State(views.init(), families, labels, recent, mixed, alone, dim, outputs)
 
     def learn(
         self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, lagged: ArrayLike | None = None
@@ -80,10 +83,15 @@ class Auto:
         """
         rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
         weights, given = check_weight(weight, len(rows)), self._given(state, lagged, len(rows))
-        scores = np.empty(labels.shape)
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            now = slice(start, start + ROWS_AT_ONCE)
+        scores, start, learnt = np.empty(labels.shape), 0, state.recent.rows + np.cumsum(weights > 0.0)
+        every = self._plan(state.dim).check
+        while start < len(rows):
+            check = (state.recent.rows // every + 1) * every  # at absolute numbers of rows, whatever the cut
+            now = slice(start, min(int(np.searchsorted(learnt, check)) + 1, len(rows)))
             scores[now] = self._learn(state, rows[now], labels[now], weights[now], None if given is None else given[now])
+            if state.recent.rows == check:
+                self._begin_again(state)
+            start = now.stop
         return scores.reshape(shape)
 
     def _learn(self, state: State, X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix | None) -> Matrix:
@@ -97,8 +105,20 @@ class Auto:
         if state.alone is not None:
             without = self._without_lags(state, P)
             RULE.learn(state.alone, without, Y, weight, _everybody(without))
+        restarts.keep(state.recent, X, Y, weight, view.lagged, restarts.loss(P, Y))
         state.views, state.labels = views, known
         return mixture
+
+    def _begin_again(self, state: State) -> None:
+        """Families that know too much of what is no longer true begin again, with the rows since then."""
+        plan, recent = self._plan(state.dim), state.recent
+        for k, since in restarts.outdated(recent, plan.family_of, plan.forgets):
+            rows, labels, lagged = recent.X[since], recent.Y[since], recent.lagged[since]
+            view, _ = self._views(state.dim).write(state.views, rows, labels, np.zeros(len(rows)), lagged)
+            family: Any = plan.families[k]
+            fresh = family.init(state.outputs)
+            family.learn(fresh, view, labels - state.labels.reference, recent.weight[since])
+            state.families = (*state.families[:k], fresh, *state.families[k + 1 :])
 
     def predict(self, state: State, X: ArrayLike, lagged: ArrayLike | None = None) -> Vector:
         """The score of each row as if it came next, with the labels before it as known now; changes nothing."""
@@ -132,16 +152,16 @@ class Auto:
 
     def experts(self, dim: int) -> tuple[Expert, ...]:
         """Who is mixed, for rows of so many columns."""
-        return tuple(expert for family in self._families(dim) for expert in family.experts)
+        return self._plan(dim).experts
 
     def _views(self, dim: int) -> Views:
         return Views(dim, self.seed, self.lags)
 
-    def _families(self, dim: int) -> tuple[Family, ...]:
+    def _plan(self, dim: int) -> Plan:
         return plan(dim, self._views(dim).lag_columns, self.cost_limit, self.memory_limit, self.seed)
 
     def _each(self, state: State) -> zip[tuple[Any, Any]]:
-        return zip(self._families(state.dim), state.families, strict=True)
+        return zip(self._plan(state.dim).families, state.families, strict=True)
 
     def _scores(self, state: State, X: Matrix, lagged: Matrix | None) -> Cube:
         """Of every expert for each row as if it came next."""
@@ -170,14 +190,17 @@ class Auto:
             if rule is not None:
                 RULE.widen(rule, outputs)
         state.labels = label_scale.widened(state.labels, outputs)
+        state.recent.Y = np.pad(state.recent.Y, ((0, 0), (0, outputs - state.outputs)))
         state.outputs = outputs
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
-        families, experts = self._families(dim), self.experts(dim)
-        rules = [len(experts), sum(not expert.lagged for expert in experts)] if self.lags else [len(experts)]
-        held = self._views(dim).footprint() + label_scale.footprint(outputs) + 8 * 2
-        return held + sum(family.footprint(outputs) for family in families) + sum(RULE.footprint(k, outputs) for k in rules)
+        views, plan = self._views(dim), self._plan(dim)
+        experts = [len(plan.experts)] + ([sum(not expert.lagged for expert in plan.experts)] if self.lags else [])
+        recent = restarts.footprint(plan.check, dim, outputs, views.lag_columns, len(plan.experts), len(plan.families))
+        families = sum(family.footprint(outputs) for family in plan.families)
+        rules = sum(RULE.footprint(count, outputs) for count in experts)
+        return views.footprint() + families + label_scale.footprint(outputs) + recent + rules + 8 * 2
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""

@@ -2,6 +2,7 @@
 
     Slow     ridge regression on many features, solved anew now and then; every prefix of the features is an expert
     Fast     ridge regression with forgetting on fewer features, exact in every row; every prefix is an expert
+    Odds     logistic regression, for labels that have two values
     Near     the nearest of the last rows
     Trees    online random trees
 
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Counts, Cube, Matrix, Vector
+from onkel.combine.auto import odds
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.features import Features
@@ -232,6 +234,65 @@ def _sums(state: FastState) -> corrected.Sums:
     return corrected.Sums(*(getattr(state, field.name) for field in fields(state)[1:]))
 
 
+@dataclass
+class OddsState:
+    maps: tuple[Any, ...]
+    inverse: Cube
+    theta: Matrix
+    first: Vector
+    second: Vector
+    values: Counts
+    rows: Counts
+
+
+@dataclass(frozen=True)
+class Odds:
+    parts: tuple[Part, ...]
+    lam: float
+
+    @property
+    def experts(self) -> tuple[Expert, ...]:
+        return (Expert(self.parts[-1].name, 1.0, self.lam),)
+
+    def init(self, outputs: int) -> OddsState:
+        r = int(_ends(self.parts)[-1])
+        maps = tuple(part.features.init(part.width) for part in self.parts)
+        inverse = np.tile(np.eye(r) / self.lam, (outputs, 1, 1))
+        nothing = np.zeros((outputs, r)), np.zeros(outputs), np.zeros(outputs)
+        return OddsState(maps, inverse, *nothing, np.zeros(outputs, np.int64), np.zeros(1, np.int64))
+
+    def footprint(self, outputs: int) -> int:
+        r = int(_ends(self.parts)[-1])
+        return sum(part.features.footprint(part.width) for part in self.parts) + 8 * (outputs * (r * r + r + 3) + 1)
+
+    def learn(self, state: OddsState, view: View, Y: Matrix, weight: Vector) -> Cube:
+        scores = np.empty(Y.shape)
+        odds.learn(_filter(state), _features(self.parts, state.maps, view), Y, weight, scores)
+        return scores[:, :, None]
+
+    def predict(self, state: OddsState, view: View) -> Cube:
+        nothing = np.zeros((len(view.X), len(state.theta)))
+        return self.learn(state, view, nothing, nothing[:, 0])
+
+    def widen(self, state: OddsState, outputs: int) -> None:
+        more = self.init(outputs - len(state.theta))
+        if state.rows[0] > 0:
+            more.values[:] = 1
+        state.inverse, state.theta = np.concatenate([state.inverse, more.inverse]), np.concatenate([state.theta, more.theta])
+        state.first, state.second = np.append(state.first, more.first), np.append(state.second, more.second)
+        state.values = np.append(state.values, more.values)
+
+    def check(self, state: OddsState) -> None:
+        if state.rows[0] < 0 or np.any(state.values < 0) or np.any(state.values > odds.MOST + 1):
+            raise InputError("its labels have an impossible number of values")
+        if np.any(np.diagonal(state.inverse, axis1=1, axis2=2) < 0.0):
+            raise InputError("its matrix is not positive")
+
+
+def _filter(state: OddsState) -> odds.Filter:
+    return odds.Filter(state.inverse, state.theta, state.first, state.second, state.values, state.rows)
+
+
 @dataclass(frozen=True)
 class Near:
     learner: Neighbours
@@ -299,4 +360,4 @@ class Trees:
         self.learner.check(state)
 
 
-Family = Slow | Fast | Near | Trees
+Family = Slow | Fast | Odds | Near | Trees

@@ -6,7 +6,8 @@ The recipe, at full size, for d columns (Z, U, N, L, X are the views):
     month   μ = 0.998   1, Z / 5 hats an input of Z / 12 Laplacian and 12 Gaussian frequencies of N
     week    μ = 0.99    1, Z / 3 hats an input of Z / 15 and 15
     day     μ = 0.95    1, Z / 3 hats an input of Z
-    neighbours among the last 8,000 rows; ten random trees
+    odds    two logistic regressions, for labels of two values: on 1, Z; and on 1, Z, U and 3 hats an input of Z
+    neighbours among the last 8,000 rows; eight random trees that split soon, eight that wait for better reasons
 
 Each "/" ends an expert. With lags each family has one more part at its end, of earlier labels, and so one more expert.
 
@@ -18,8 +19,13 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import dataclass, replace
 
-from onkel.combine.auto.families import Family, Fast, Near, Part, Slow, Trees
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._types import Counts
+from onkel.combine.auto.families import Expert, Family, Fast, Near, Odds, Part, Slow, Trees
 from onkel.combine.auto.views import NARROW, PLANE
 from onkel.features import Constant, Fourier, Hats, Identity, Products
 from onkel.kernels import Gaussian, Laplacian
@@ -28,17 +34,38 @@ from onkel.learners.random_trees import RandomTrees
 
 SIZES = (1.0, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05)  # of the counts, tried from the largest
 WIDEST_HATS, WIDEST_DAILY_HATS = 40, 20  # columns with hats of their own
+WIDEST_ODDS = 128  # columns of a logistic regression
 RANK_EDGE = math.sqrt(3.0)  # ranks fill [−√3, √3]
 
 
+@dataclass(frozen=True)
+class Plan:
+    families: tuple[Family, ...]
+    check: int  # rows between two checks whether the stream has changed
+
+    @functools.cached_property
+    def experts(self) -> tuple[Expert, ...]:
+        return tuple(expert for family in self.families for expert in family.experts)
+
+    @functools.cached_property
+    def family_of(self) -> Counts:
+        """The number of each expert's family."""
+        return np.repeat(np.arange(len(self.families)), [len(family.experts) for family in self.families])
+
+    @functools.cached_property
+    def forgets(self) -> NDArray[np.bool_]:
+        """Whether a family forgets by itself."""
+        return np.array([isinstance(family, Fast) for family in self.families])
+
+
 @functools.lru_cache(maxsize=64)
-def plan(dim: int, lag_columns: int, cost_limit: float, memory_limit: float, seed: int) -> tuple[Family, ...]:
-    """The families of the largest size that keeps both limits; the smallest where none does."""
+def plan(dim: int, lag_columns: int, cost_limit: float, memory_limit: float, seed: int) -> Plan:
+    """The largest size that keeps both limits; the smallest where none does."""
     for size in SIZES:
         families = _families(dim, lag_columns, size, seed)
         if sum(map(cost, families)) <= cost_limit and sum(family.footprint(1) for family in families) <= memory_limit:
             break
-    return families
+    return Plan(families, max(64, round(256 * size)))
 
 
 def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]:
@@ -66,19 +93,25 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
     month = [line, *([monthly] if hats else []), local(12)]
     week = [line, *([weekly] if hats else []), local(15)]
     day = [line, *([weekly] if daily else [])]
-    trees: list[Family] = [Trees(RandomTrees(seed=seed), dim, "X")]
+    wide = line if dim <= WIDEST_ODDS else Part("N", Constant() + Identity(), narrow, "linear")
+    logistic = Odds((replace(wide, name="logistic"),), 0.1)
+    curved = Odds((wide, ranks, *([replace(weekly, name="additive logistic")] if daily else [])), 0.1)
+    eager, cautious = RandomTrees(8, 32, 512, gain=7.0, seed=seed), RandomTrees(8, 40, 256, gain=16.0, seed=seed + 1)
+    trees: list[Family] = [Trees(eager, dim, "X"), Trees(cautious, dim, "X")]
     if lags:
         waves = Fourier(count(25), math.sqrt(narrow + lags / PLANE) / 2.0, next(seeds))
         slow.append(Part("L", Identity(), lags, "linear with earlier labels"))
         slow.append(Part("N+L", waves, narrow + lags, "kernel with earlier labels"))
         for parts in (month, week, day):
             parts.append(Part("L", Identity(), lags, f"{parts[-1].name} with earlier labels"))
-        trees.append(Trees(RandomTrees(seed=seed + 1), dim + lags, "X+L"))
+        trees.append(Trees(replace(cautious, seed=seed + 2), dim + lags, "X+L"))
     return (
         Slow(tuple(slow), (0.1, 3.0)),
         Fast(tuple(month), 0.998, 0.1, 32),
         Fast(tuple(week), 0.99, 0.1, 32),
         Fast(tuple(day), 0.95, 0.1, 16),
+        logistic,
+        curved,
         Near(Neighbours(count(8000)), narrow, lags),
         *trees,
     )
@@ -92,6 +125,9 @@ def cost(family: Family) -> float:
     if isinstance(family, Fast):
         r = sum(part.size for part in family.parts)
         return 0.5 + 5e-5 * r * r * (1.0 + r / (3.0 * family.block)) + 0.002 * family.block
+    if isinstance(family, Odds):
+        r = sum(part.size for part in family.parts)
+        return 0.2 + 2e-4 * r * r
     if isinstance(family, Near):
         return 5e-5 * family.learner.budget * (family.dim + family.lags)
     return 0.012 * family.learner.count * family.learner.splits

@@ -33,6 +33,7 @@ class View(NamedTuple):
     N: Matrix
     U: Matrix
     L: Matrix
+    lagged: Matrix  # earlier labels as they are, before they are standardised
 
 
 @dataclass
@@ -96,18 +97,18 @@ class Views:
             N = np.empty((len(X), NARROW))
             Project(NARROW, self.seed).write(state.projected, Z, weight, N, 0)
         ranked = Ranks().write(state.ranked, N, weight, U, 0)
-        L, lags = self._lags(state.lags, Y, weight, lagged)
-        return View(X, Z, N if self._is_projected else Z, U, L), State(standardized, state.projected, ranked, lags)
+        raw, L, lags = self._lags(state.lags, Y, weight, lagged)
+        return View(X, Z, N if self._is_projected else Z, U, L, raw), State(standardized, state.projected, ranked, lags)
 
-    def _lags(self, lags: Any, Y: Matrix, weight: Vector, lagged: Matrix | None) -> tuple[Matrix, Any]:
+    def _lags(self, lags: Any, Y: Matrix, weight: Vector, lagged: Matrix | None) -> tuple[Matrix, Matrix, Any]:
         inputs = np.empty((len(Y), self.lag_columns))
         if lags is None:
-            return inputs, None
+            return inputs, inputs, None
         after = Lags(lags.first.copy(), lags.last.copy(), lags.means.copy(), None)
         after.rows = lag(after.first, after.last, after.means, lags.rows, _points(Y), weight, inputs)
-        L = np.empty_like(inputs)
-        after.standardized = Standardize(CUT).write(lags.standardized, inputs if lagged is None else lagged, weight, L, 0)
-        return L, after
+        inputs, L = inputs if lagged is None else lagged, np.empty_like(inputs)
+        after.standardized = Standardize(CUT).write(lags.standardized, inputs, weight, L, 0)
+        return inputs, L, after
 
 
 def _points(Y: Matrix) -> Matrix:

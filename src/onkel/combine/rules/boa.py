@@ -90,7 +90,7 @@ def _weigh(S: Vector, V: Vector, b: float, logs: float, awake: Awake, eta: Vecto
         eta[k] = 0.0
         if b > 0.0:
             squares = V[k] / b / b
-            eta[k] = min(0.5, math.sqrt(logs / squares)) / b if squares > 0.0 else 0.5 / b
+            eta[k] = math.sqrt(logs / squares) / b if squares > 4.0 * logs else 0.5 / b
         if awake[k]:
             most = max(most, eta[k] * S[k])
     for k in range(w.size):

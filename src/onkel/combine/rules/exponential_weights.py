@@ -33,7 +33,7 @@ import numpy as np
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel._validate import real
-from onkel.combine.rules.rule import Awake, Rule, check_loss, first_span
+from onkel.combine.rules.rule import SAME, Awake, Rule, check_loss, first_span
 from onkel.errors import InputError
 from onkel.losses import SQUARE, Logistic, Loss, Square, value
 from onkel.mixing import check_span, counted, cut_mean, extend, mean_log_odds
@@ -115,7 +115,7 @@ def _learn(
             y = counted(span[o], Y[t, o])
             least, most = lose(code, weight[t], scores, y, awake[t], losses)
             extend(span[o], Y[t, o])
-            if largest[o] == 0.0:
+            if largest[o] == 0.0 and most - least > SAME * most:
                 largest[o] = most - least
             eta = _rate_now(rate, logs, largest[o])
             if eta == 0.0:

@@ -15,7 +15,7 @@ import numpy as np
 
 from onkel._jit import hot_inline
 from onkel._types import Matrix, Vector
-from onkel.combine.rules.rule import Awake, first_span
+from onkel.combine.rules.rule import SAME, Awake, first_span
 from onkel.errors import InputError
 from onkel.losses import Loss, slope
 from onkel.mixing import check_span, counted, cut_mean, extend
@@ -52,7 +52,8 @@ def linear_round(
     if weight > 0.0:
         g = weight * slope(code, 0.0, mean, counted(span, y))
         for k in range(w.size):
-            r[k] = g * (mean - scores[k]) if awake[k] else 0.0
+            away = mean - scores[k]
+            r[k] = g * away if awake[k] and abs(away) > SAME * (abs(mean) + abs(scores[k])) else 0.0
         extend(span, y)
     return mean
 

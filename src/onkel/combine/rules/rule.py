@@ -31,6 +31,7 @@ from onkel.losses import Logistic, Loss, Square
 from onkel.mixing import fixed_span, unknown_span
 from onkel.state import nbytes
 
+SAME = 1e-11  # relatively: scores, and losses, that differ by less are equal, since rounding must not choose among experts
 LOG_ODDS = 14.0  # a probability of one in a million: none smaller is believed
 
 Awake = NDArray[np.bool_]

@@ -1,9 +1,10 @@
-"""What the theorems promise, as numbers: one file for each paper.
+"""What the theorems promise, as numbers: one file for each paper, and one for the mixing rules.
 
 Each function states its theorem and its conditions, and refuses to give a number where they do not hold.
 """
 
 from onkel.measure.bounds.calandriello2017 import kons, kons_by_dimension, online_effective_dimension, row_sampling, sketched_kons
+from onkel.measure.bounds.experts import boa, cutting, exponential_weights, fixed_share, layered, ml_poly, ridge, stacking
 from onkel.measure.bounds.forks2023 import forks_error, forks_sizes
 from onkel.measure.bounds.herbster2001 import constrained_projection, projection
 from onkel.measure.bounds.jezequel2019 import (
@@ -23,8 +24,12 @@ from onkel.measure.bounds.jezequel2019 import (
 )
 
 __all__ = [
+    "boa",
     "clipped_ridge",
     "constrained_projection",
+    "cutting",
+    "exponential_weights",
+    "fixed_share",
     "fixed_span",
     "forks_error",
     "forks_sizes",
@@ -38,11 +43,15 @@ __all__ = [
     "kons",
     "kons_by_dimension",
     "kors",
+    "layered",
+    "ml_poly",
     "nystroem",
     "online_effective_dimension",
     "projection",
+    "ridge",
     "row_sampling",
     "sketched_kons",
+    "stacking",
     "taylor",
     "taylor_degree",
 ]

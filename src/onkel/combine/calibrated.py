@@ -1,0 +1,276 @@
+"""Calibrated: a learner of classes whose scores are probabilities, as the labels so far bear them out.
+
+Four maps take a score to a probability. One is the identity, cut to [0.001, 0.999]. Each of the others keeps, for each class, what
+share of rows was of the class where the score was near one of its knots, and is linear between them:
+
+    q(u) = (1 − h) m_i + h m_{i+1},    h = (u − x_i)/(x_{i+1} − x_i),    x_i = sin²(πi/2c),  i = 0 … c
+    m_i ← m_i + (y − m_i) a/(n_i + a),    n_i ← min(n_i + a, memory),    a = weight · (1 − h, or h)
+
+where u is the score as an estimate of a probability, y is 1 or 0, m_i starts at x_i, cut to [0.01, 0.99], and n_i at 10.
+One has 17 knots and a memory of 1,000 rows at each; two have 9 and memories of 100 and of 20, for scores that change their meaning.
+Knots are close together near 0 and 1, where the logarithms of probabilities differ most. Each map's q of all classes are divided by
+their sum, and the maps are mixed by Bayes' rule with fixed shares, v_j starting at 1/4:
+
+    probability of a class  Σ_j v_j q_j,    v_j ∝ v_j q_j(the row's class),    then v_j ← (1 − 1/(t+1)) v_j + 1/(4(t+1))
+
+On every stream of T rows its log loss is at most that of any sequence of maps made of K pieces, plus K ln(4T); so that of the best
+map, the identity among them, plus ln(4T). A row counts once there, whatever its weight.
+
+A class that no row has been of gets the probability 1/(t + classes), by Laplace's rule of succession. The others share the rest,
+and the maps learn nothing of it until it comes: one that comes late starts exactly as if it had been known. With one output the
+classes are +1 and −1, and the score is 2p − 1, p the probability of +1. With several, scores are probabilities of sum 1 where
+labels are 0 and 1, and 2p − 1 where they are ±1.
+
+Vovk (1990), Aggregating strategies, COLT: for the log loss it is Bayes' rule. Herbster & Warmuth (1998), Tracking the best expert.
+
+>>> X, y = onkel.data.rings(3000, seed=0)
+>>> y = np.where(np.random.default_rng(0).random(3000) < 0.1, -y, y)
+>>> for learner in onkel.PKAWV(), onkel.combine.Calibrated(onkel.PKAWV()):
+...     scores = learner.learn(learner.init(dim=2), X, y)
+...     print(f"{onkel.measure.log_loss((1 + scores) / 2, y > 0):.3f}")
+0.409
+0.350
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_labelled, check_signs, check_weight
+from onkel._jit import hot, hot_inline
+from onkel._types import Counts, Matrix, Vector
+from onkel.combine.chances import estimates
+from onkel.combine.inner import same
+from onkel.combine.one_vs_rest import OneVsRest
+from onkel.errors import InputError
+from onkel.learners import PKAWV
+from onkel.learners.protocol import is_learner, tasks_of
+from onkel.losses import Square
+
+CELLS = 16, 8, 8  # between knots, by map; each divides FINEST
+MEMORY = 1000.0, 100.0, 20.0  # rows near a knot
+FINEST = 16
+STARTS = 0, 17, 26  # of each map's knots among all
+KNOTS = 35
+MAPS = 1 + len(CELLS)  # the identity comes first
+PRIOR = 10.0  # rows that the identity counts for at each knot
+CUT = 1e-3  # of the identity
+START = 1e-2  # the least that a knot begins with
+LEAST = 1e-6  # that a map says of a class
+
+PLACES = np.sin(0.5 * np.pi * np.arange(FINEST + 1) / FINEST) ** 2  # of the finest knots; those of the others are among them
+
+
+@dataclass
+class State:
+    inner: Any
+    means: Matrix  # (classes, KNOTS)  m, of all maps side by side
+    counts: Matrix  # (classes, KNOTS)  n
+    shares: Vector  # (MAPS,)  v
+    seen: Counts  # (classes,)  rows of each class so far; two classes where there is one output
+    dim: int
+    outputs: int
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A learner of classes, and maps that make probabilities of its scores."""
+
+    learner: Any = PKAWV()
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    loss: ClassVar[Square] = Square()  # its scores are estimates of probabilities, in the coding of the labels
+    multi_output = same("multi_output")
+    bounded = same("bounded")
+    cut_tolerance = same("cut_tolerance")
+
+    def __post_init__(self) -> None:
+        if not is_learner(self.learner) or "classification" not in tasks_of(self.learner):
+            raise InputError(f"Calibrated: learner must be one for classification, such as PKAWV(), got {self.learner!r:.200}")
+
+    @property
+    def absent(self) -> float:
+        return float(getattr(self.learner, "absent", 0.0))
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        inner = self.learner.init(dim, outputs)  # which checks the sizes
+        classes = max(2, inner.outputs)
+        maps = np.tile(_identity(), (classes, 1)), np.full((classes, KNOTS), PRIOR), np.full(MAPS, 1.0 / MAPS)
+        return State(inner, *maps, np.zeros(classes, dtype=np.int64), inner.dim, inner.outputs)
+
+    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> Vector:
+        """The score of each row before it is learnt, in y's shape; `more` is what the learner's `learn` takes besides.
+
+        A row of weight 0 is scored and leaves no trace.
+        """
+        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
+        weights, own = check_weight(weight, len(rows)), self._classes(labels)
+        scores = np.asarray(self.learner.learn(state.inner, rows, labels.reshape(shape), weights, **more))
+        return self._calibrated(state, scores, own, weights).reshape(shape)
+
+    def predict(self, state: State, X: ArrayLike, **more: Any) -> Vector:
+        """The score of each row as if it came next; changes nothing."""
+        return self._only_calibrated(state, self.learner.predict(state.inner, X, **more))
+
+    def predict_any(self, state: State, X: ArrayLike) -> Vector:
+        """The score of rows that may come at any time, by the maps of those that came in their turn; as the learner has it."""
+        return self._only_calibrated(state, getattr(self.learner, "predict_any", self.learner.predict)(state.inner, X))
+
+    def widen(self, state: State, outputs: int) -> None:
+        """Add classes in mid-stream; each starts exactly as if it had been known, and no row's, from the start."""
+        self.learner.widen(state.inner, outputs)
+        more = max(2, state.inner.outputs) - len(state.seen)
+        state.means = np.concatenate([state.means, np.tile(_identity(), (more, 1))])
+        state.counts = np.concatenate([state.counts, np.full((more, KNOTS), PRIOR)])
+        state.seen = np.concatenate([state.seen, np.zeros(more, dtype=np.int64)])
+        state.outputs = state.inner.outputs
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold."""
+        return int(self.learner.footprint(dim, outputs) + 8 * (max(2, outputs) * (2 * KNOTS + 1) + MAPS + 2))
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs) or len(state.seen) != max(2, state.outputs):
+            raise InputError("its sizes do not agree")
+        if np.any(state.means < 0.0) or np.any(state.means > 1.0) or np.any(state.counts < PRIOR) or np.any(state.seen < 0):
+            raise InputError("its shares of rows are none")
+        if np.any(state.shares < 0.0) or not math.isclose(float(state.shares.sum()), 1.0, rel_tol=1e-6):
+            raise InputError("the shares of its maps do not sum to 1")
+        self.learner.check(state.inner)
+
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        notes: list[str] = self.learner.notes(state.inner)
+        return notes
+
+    def _classes(self, labels: Matrix) -> Counts:
+        """The number of each row's class."""
+        if labels.shape[1] == 1:
+            check_signs(labels)
+            return np.where(labels[:, 0] > 0.0, 0, 1)
+        own = labels == 1.0
+        if (wrong := np.flatnonzero((own.sum(axis=1) != 1) | np.any(~own & (labels != self.absent), axis=1))).size:
+            raise InputError(f"the label of row {wrong[0]} must be 1 in one column, its class's, and {self.absent:g} in all others")
+        return np.asarray(own.argmax(axis=1), dtype=np.int64)
+
+    def _only_calibrated(self, state: State, scores: Any) -> Vector:
+        nobody = np.zeros(len(scores), dtype=np.int64)
+        return self._calibrated(state, np.asarray(scores), nobody, np.zeros(len(scores)))
+
+    def _calibrated(self, state: State, scores: Vector, own: Counts, weight: Vector) -> Vector:
+        """Probabilities of the classes in the coding of the labels; rows of positive weight are learnt."""
+        signs = state.outputs == 1 or self.absent < 0.0
+        part = self.learner.learner if isinstance(self.learner, OneVsRest) else self.learner
+        guesses = estimates(part, scores.reshape(len(scores), state.outputs), signs)
+        if state.outputs == 1:
+            guesses = np.hstack([guesses, 1.0 - guesses])
+        chances = np.empty(guesses.shape)
+        track(PLACES, state.means, state.counts, state.shares, state.seen, np.ascontiguousarray(guesses), own, weight, chances)
+        coded = 2.0 * chances - 1.0 if signs else chances
+        return coded if state.outputs > 1 else coded[:, 0]
+
+
+def _identity() -> Vector:
+    """What all knots say before the first row: where they are."""
+    return np.asarray(np.concatenate([PLACES[:: FINEST // cells] for cells in CELLS]).clip(START, 1.0 - START))
+
+
+@hot
+def track(
+    places: Vector, means: Matrix, counts: Matrix, shares: Vector, seen: Counts,
+    guesses: Matrix, own: Counts, weight: Vector, chances: Matrix,
+) -> None:  # fmt: skip
+    """Write each row's probabilities, then learn its class."""
+    classes, told, rows = seen.size, np.empty((MAPS, seen.size)), 0
+    for k in range(classes):
+        rows += seen[k]
+    for t in range(guesses.shape[0]):
+        ask(places, means, seen, guesses[t], told)
+        mix(told, shares, seen, rows, chances[t])
+        if weight[t] == 0.0:
+            continue
+        rows += 1
+        if seen[own[t]] > 0:
+            reward(told, shares, own[t], rows)
+        seen[own[t]] += 1
+        if seen[own[t]] < rows:  # as long as there is only one class, there is nothing to learn
+            for k in range(classes):
+                if seen[k] > 0:
+                    update(places, means[k], counts[k], guesses[t, k], 1.0 if k == own[t] else 0.0, weight[t])
+
+
+@hot_inline
+def ask(places: Vector, means: Matrix, seen: Counts, guesses: Vector, told: Matrix) -> None:
+    """What each map says of each class that has come: of sum 1."""
+    for k in range(seen.size):
+        guess = min(max(guesses[k], 0.0), 1.0)
+        cell = cell_of(guess)
+        told[0, k] = min(max(guess, CUT), 1.0 - CUT)
+        for j in range(1, MAPS):
+            left, h = near(places, guess, cell, j - 1)
+            told[j, k] = min(max((1.0 - h) * means[k, left] + h * means[k, left + 1], LEAST), 1.0 - LEAST)
+    for j in range(MAPS):
+        total = 0.0
+        for k in range(seen.size):
+            told[j, k] = told[j, k] if seen[k] > 0 else 0.0
+            total += told[j, k]
+        for k in range(seen.size):
+            told[j, k] /= max(total, LEAST)
+
+
+@hot_inline
+def cell_of(guess: float) -> int:
+    """Between which two of the finest knots."""
+    return min(int(math.acos(1.0 - 2.0 * guess) * (FINEST / math.pi)), FINEST - 1)
+
+
+@hot_inline
+def near(places: Vector, guess: float, cell: int, j: int) -> tuple[int, float]:
+    """The knot to the left, counted among those of all maps, and how far on the way to the next one."""
+    step = FINEST // CELLS[j]
+    left = cell // step
+    low, high = places[left * step], places[left * step + step]
+    return STARTS[j] + left, min(max((guess - low) / (high - low), 0.0), 1.0)
+
+
+@hot_inline
+def mix(told: Matrix, shares: Vector, seen: Counts, rows: int, chances: Vector) -> None:
+    """One probability for each class; those that have not come have theirs by Laplace's rule."""
+    rare, rest = 1.0 / (rows + seen.size), 1.0
+    for k in range(seen.size):
+        rest -= 0.0 if seen[k] > 0 else rare
+    for k in range(seen.size):
+        mixed = 0.0
+        for j in range(MAPS):
+            mixed += shares[j] * told[j, k]
+        chances[k] = rest * mixed if seen[k] > 0 else rare
+
+
+@hot_inline
+def reward(told: Matrix, shares: Vector, own: int, rows: int) -> None:
+    """Bayes' rule, and a part goes back to all."""
+    total, back = 0.0, 1.0 / (rows + 1.0)
+    for j in range(MAPS):
+        shares[j] *= told[j, own]
+        total += shares[j]
+    for j in range(MAPS):
+        shares[j] = (1.0 - back) * shares[j] / total + back / MAPS
+
+
+@hot_inline
+def update(places: Vector, means: Vector, counts: Vector, guess: float, label: float, weight: float) -> None:
+    """Running means at the two knots that each map has near."""
+    guess = min(max(guess, 0.0), 1.0)
+    cell = cell_of(guess)
+    for j in range(len(CELLS)):
+        left, h = near(places, guess, cell, j)
+        for at, part in ((left, weight * (1.0 - h)), (left + 1, weight * h)):
+            means[at] += (label - means[at]) * part / (counts[at] + part)
+            counts[at] = min(counts[at] + part, MEMORY[j])

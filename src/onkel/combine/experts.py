@@ -1,0 +1,179 @@
+"""Experts: several learners of one stream, mixed by a rule with a proven regret.
+
+    p_k = learner k's score of x,   ŷ = rule(p_1, …, p_K);   then every learner, and the rule, learns (x, y)
+
+Paper S0's grid over the ridge is `Experts(tuple(PKAWV(lam=l) for l in (…)))`. A row costs what its learners cost together, and the
+rule, O(K²) for K learners.
+
+`awake` says which learners speak in which row: one that sleeps has no say, and is not blamed; it learns the row all the same.
+
+Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS, section 3.1.
+Gaillard & Goude, opera: online prediction by expert aggregation (an R package), whose rules these are.
+
+>>> X, y = onkel.data.friedman(2000, seed=0)
+>>> linear = onkel.PKAWV((onkel.Standardize(), onkel.Identity() + onkel.Constant()))
+>>> curved = onkel.PKAWV((onkel.Standardize(), onkel.Taylor(degree=2) + onkel.Identity() + onkel.Constant()))
+>>> for learner in linear, curved, onkel.Experts((linear, curved)):
+...     scores = learner.learn(learner.init(dim=10), X, y)
+...     print(round(float(np.mean((scores - y) ** 2)), 1))
+9.4
+8.4
+6.6
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_inputs, check_labelled, check_signs, check_weight
+from onkel._types import Matrix, Vector
+from onkel.combine.rules import Layered, Rule
+from onkel.combine.rules.rule import Awake, check_rule
+from onkel.errors import InputError
+from onkel.features import Constant, Fourier, Identity
+from onkel.learners import PKAWV
+from onkel.learners.protocol import check_sizes, check_wider, is_learner, tasks_of
+from onkel.state import copied
+
+_GRID = tuple(PKAWV(features=Fourier(count=25) + Identity() + Constant(), lam=lam) for lam in (0.01, 1.0, 100.0))
+
+
+@dataclass
+class State:
+    learners: tuple[Any, ...]  # each learner's own
+    rule: Any  # the rule's own
+    dim: int
+    outputs: int
+
+
+@dataclass(frozen=True)
+class Experts:
+    """Several learners, mixed."""
+
+    learners: tuple[Any, ...] = _GRID
+    rule: Rule = Layered()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.learners, tuple | list) or not self.learners or not all(map(is_learner, self.learners)):
+            raise InputError(
+                f"Experts: learners must be one or more, such as (PKAWV(lam=0.1), PKAWV(lam=10)), got {self.learners!r:.200}"
+            )
+        object.__setattr__(self, "learners", tuple(self.learners))
+        check_rule(self, "rule", self.rule)
+        if not self.tasks:
+            able = ", ".join(
+                f"{type(part).__name__} {' and '.join(sorted(tasks_of(part)))}" for part in (*self.learners, self.rule)
+            )
+            raise InputError(f"Experts: there is no task that all of them have: {able}")
+
+    @property
+    def tasks(self) -> frozenset[str]:
+        """What all of them can do."""
+        return self.rule.tasks.intersection(*map(tasks_of, self.learners))
+
+    @property
+    def absent(self) -> float:
+        """The label of a class that a row is not of."""
+        return float(getattr(self.learners[0], "absent", 0.0))
+
+    @property
+    def multi_output(self) -> bool:
+        alike = all(getattr(learner, "absent", 0.0) == self.absent for learner in self.learners)
+        return alike and all(learner.multi_output for learner in self.learners)
+
+    @property
+    def bounded(self) -> bool:
+        return all(learner.bounded for learner in self.learners)
+
+    @property
+    def cut_tolerance(self) -> float:
+        return max(float(learner.cut_tolerance) for learner in self.learners)
+
+    def init(self, dim: int, outputs: int = 1) -> State:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        dim, outputs = check_sizes(self, dim, outputs)
+        parts = tuple(learner.init(dim, outputs) for learner in self.learners)
+        return State(parts, self.rule.init(len(parts), outputs), dim, outputs)
+
+    def learn(
+        self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, awake: ArrayLike | None = None
+    ) -> Vector:  # fmt: skip
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
+        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
+        weights, who = check_weight(weight, len(rows)), self._check_awake(awake, len(rows))
+        if "regression" not in self.tasks:
+            for o in range(state.outputs):
+                check_signs(labels[:, o : o + 1])
+        work = copied(state)  # any learner may refuse the rows, after others have learnt them
+        P = np.empty((len(rows), state.outputs, len(self.learners)))
+        for k, (learner, part) in enumerate(zip(self.learners, work.learners, strict=True)):
+            P[:, :, k] = learner.learn(part, rows, labels.reshape(shape), weights).reshape(labels.shape)
+        scores = self.rule.learn(work.rule, P, labels, weights, who)
+        vars(state).update(vars(work))
+        return scores.reshape(shape)
+
+    def predict(self, state: State, X: ArrayLike, awake: ArrayLike | None = None) -> Vector:
+        """The score of each row as if it came next; changes nothing."""
+        P = self.scores(state, X)
+        scores = self.rule.predict(state.rule, P, self._check_awake(awake, len(P)))
+        return scores if state.outputs > 1 else scores[:, 0]
+
+    def scores(self, state: State, X: ArrayLike) -> Matrix:
+        """What each learner would say of each row, (n, outputs, learners)."""
+        rows = check_inputs(X, state.dim)
+        P = np.empty((len(rows), state.outputs, len(self.learners)))
+        for k, (learner, part) in enumerate(zip(self.learners, state.learners, strict=True)):
+            P[:, :, k] = learner.predict(part, rows).reshape(P.shape[:2])
+        return P
+
+    def weights(self, state: State) -> Matrix:
+        """What each learner counts for in the next row, (outputs, learners)."""
+        return self.rule.weights(state.rule)
+
+    def widen(self, state: State, outputs: int) -> None:
+        """Add outputs in mid-stream, as the learners' own `widen` does."""
+        outputs = check_wider(self, state, outputs)
+        for learner, part in zip(self.learners, state.learners, strict=True):
+            learner.widen(part, outputs)
+        self.rule.widen(state.rule, outputs, self.absent)
+        state.outputs = outputs
+
+    def footprint(self, dim: int, outputs: int = 1) -> int:
+        """The bytes that `init` will hold."""
+        parts = sum(learner.footprint(dim, outputs) for learner in self.learners)
+        return int(parts + self.rule.footprint(len(self.learners), outputs) + 8 * 2)
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        for learner, part in zip(self.learners, state.learners, strict=True):
+            if (part.dim, part.outputs) != (state.dim, state.outputs):
+                raise InputError("its sizes do not agree")
+            learner.check(part)
+        if (state.rule.experts, state.rule.outputs) != (len(self.learners), state.outputs):
+            raise InputError("its sizes do not agree")
+        self.rule.check(state.rule)
+
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        parts = enumerate(zip(self.learners, state.learners, strict=True), 1)
+        return [f"learner {k}: {note}" for k, (learner, part) in parts for note in learner.notes(part)] + self.rule.notes(
+            state.rule
+        )
+
+    def _check_awake(self, awake: ArrayLike | None, rows: int) -> Awake:
+        """Who speaks in each row: everybody, or what was given."""
+        shape = (rows, len(self.learners))
+        if awake is None:
+            return np.ones(shape, dtype=bool)
+        given = np.asarray(awake)
+        if given.shape != shape or given.dtype != bool:
+            raise InputError(
+                f"awake must be True or False for each row and learner, of shape {shape}, got {given.dtype} of {given.shape}"
+            )
+        if (silent := np.flatnonzero(~given.any(axis=1))).size:
+            raise InputError(f"awake: nobody is in row {silent[0]}; wake one learner in each row")
+        return np.array(given, order="C")

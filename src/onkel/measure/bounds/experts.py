@@ -1,0 +1,296 @@
+"""Upper bounds on the regret of the mixing rules: R = Σℓ(ŷ, y) − Σℓ(c, y), where c is an expert, a sequence of them, or a
+combination.
+
+P is (rows, experts) and y (rows,): one output, rows of weight 1, everybody awake. Scores are those that the rule uses: cut to the
+span of the labels before the row (`onkel.mixing`), the first row's as they are. Against scores as they are, `cutting(y)` comes on
+top. A label y' that counts as less than it is (one that lies further beyond the span than this is wide) costs 2|y − y'||ŷ − c|
+more; all bounds contain it. They speak of what has happened: each plays the rule on the stream and looks at its rates, gaps and
+squares. Where one is known beforehand, the function says so.
+
+The papers are those of the rules' own files (`onkel.combine.rules`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_labelled
+from onkel._types import Matrix, Vector
+from onkel.combine.rules import BOA, ExponentialWeights, FixedShare, Layered, MLPoly, Ridge, Rule, Stacking
+from onkel.combine.rules.exponential_weights import log_count
+from onkel.combine.rules.regression import UNIT
+from onkel.errors import InputError
+from onkel.losses import Square
+from onkel.mixing import counted, ends
+from onkel.state import copied
+
+WEIGHTS_TOLERANCE = 1e-9  # by which the sum of a combination's weights may miss 1
+
+
+def exponential_weights(rule: ExponentialWeights, P: ArrayLike, y: ArrayLike) -> float:
+    """D + ln K/η, with D the gap and η the last rate: against the best expert.
+
+    With a rate that adapts itself it is D + Δ, never more than 2(1 + 2 ln K)E² for K ≥ 2 experts whose residuals |y' − p| are E at
+    most. With a rate that is given, D ≤ 0 where η ≤ 1/2E² (square loss) or η ≤ 1 (logistic).
+    """
+    return _against_best(rule, P, y)
+
+
+def fixed_share(rule: FixedShare, P: ArrayLike, y: ArrayLike, switches: int = 0) -> float:
+    """Against the best sequence of experts with so many switches. With h_t = 1/η_t, and δ_t the gap of round t:
+
+        ln K h_1 + ln(K/α) [Σ (h_{t+1} − h_t)₊ + switches · max h] + ln(1/(1 − α)) Σ h_t + Σ δ_t
+
+    With a rate that is given it is Herbster & Warmuth's bound, known beforehand: h is constant, and no δ is positive for
+    η ≤ 1/2E² (E as above). Where the rate varies: since v_k ≥ α/K at any time, Σ η_t(m_t − ℓ_t) ≤ ln(K/α) + n ln(1/(1 − α)) over
+    any n rounds in a row; and Σ (m_t − ℓ_t) is the integral over u of that sum over the rounds with h_t > u, of which a new
+    stretch begins whenever h rises past u.
+    """
+    if switches < 0:
+        raise InputError(f"switches must be at least 0, got {switches}")
+    return _against_best(rule, P, y, switches)
+
+
+def ml_poly(rule: MLPoly, P: ArrayLike, y: ArrayLike) -> float:
+    """√(S(b² + V)) + b − Σ(ŷ − p)² (its last term for the square loss alone): against the best expert, whose V and p these are.
+
+    S = Σ_t Σ_k r̃²/(b² + V) with b and V before the round, at most Σ_k ln(1 + V_k/b_1²)/ln 2, b_1 the first b that is not 0.
+    """
+    return _against_best(rule, P, y)
+
+
+def boa(rule: BOA, P: ArrayLike, y: ArrayLike) -> float:
+    """(ln K + ln(1 + C/eK))/η + Σ η_t r̃_t² + b − Σ(ŷ − p)² (its last term for the square loss alone): against the best expert.
+
+    η, r̃ and p are that expert's. C = Σ_k Σ_t (η_{k,t}/η_{k,t+1} − 1) is what the rates of all have fallen.
+    """
+    return _against_best(rule, P, y)
+
+
+def ridge(rule: Ridge, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
+    """λ‖θ‖² + B² ln det(I + PᵀP/λ), B the largest |y|: against the combination Pθ with fixed weights θ, of any sum.
+
+    Known beforehand from the experts' scores. Conditions: forgetting = 1.
+    """
+    scores, labels = _stream(P, y)
+    _never_forgets(rule)
+    theta = _weights(weights, scores)
+    log_det = float(np.linalg.slogdet(np.eye(len(theta)) + scores.T @ scores / rule.lam)[1])
+    return rule.lam * float(theta @ theta) + float(np.max(labels**2, initial=0.0)) * log_det
+
+
+def stacking(rule: Stacking, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
+    """λs²‖θ‖² + B² Σ ln(1 + vᵀA⁻¹v) + (y_1 − q_1)²: against the fixed combination Σ θ_k p_k of weights that sum to 1.
+
+    q is the prior's mixture, B the largest |y' − q|, s² the labels' variance as the rule has it in the end; A is of the rows before
+    and of the ridge in that round. The second term is B² ln det(I + Σ v vᵀ/λs²), as in JGR's Proposition 1, where s² never grew.
+    The last one is for the first row, in which nothing is known. Conditions: forgetting = 1.
+    """
+    scores, labels = _stream(P, y)
+    theta = _weights(weights, scores)
+    if abs(theta.sum() - 1.0) > WEIGHTS_TOLERANCE:
+        raise InputError(f"the weights must sum to 1, got {theta.sum():g}")
+    _never_forgets(rule)
+    prior = _mixture(rule.prior, scores, labels)
+    played = _play(rule, scores, labels)
+    return _stacking(rule, played, prior, theta)
+
+
+def layered(rule: Layered, P: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """The outer rule's regret to one of its rules, plus that rule's own; the least of these sums over all rules.
+
+    Against the best expert, or against the fixed combination of these weights, which sum to 1. Where a rule can leave the span of
+    labels, as a stacking can, `cutting(y)` is part of its sum. Infinite where no rule of the list has such a bound.
+    """
+    scores, labels = _stream(P, y)
+    theta = None if weights is None else _weights(weights, scores)
+    return _layered(rule, scores, labels, _best(rule, scores, labels) if theta is None else -1, theta)
+
+
+def cutting(y: ArrayLike) -> float:
+    """Σ δ², δ how far a label lies beyond those before it: at most (largest − smallest)². For the square loss.
+
+    Scores that are cut to the labels' span lose no more than this beyond those that are not.
+    """
+    labels = np.asarray(y, dtype=float)
+    high, low = np.maximum.accumulate(labels)[:-1], np.minimum.accumulate(labels)[:-1]
+    return float(np.sum(np.maximum(np.maximum(labels[1:] - high, low - labels[1:]), 0.0) ** 2))
+
+
+@dataclass(frozen=True)
+class _Played:
+    """A rule's rounds: what it saw, what it said, and its own part before each round and after the last."""
+
+    scores: Matrix  # (rows, experts), as cut
+    labels: Vector
+    counts: Vector  # the labels as they count
+    mixture: Vector
+    weights: Matrix  # (rows, experts)
+    parts: list[Any]
+
+
+def _play(rule: Rule, P: Matrix, y: Vector) -> _Played:
+    state = rule.init(P.shape[1])
+    cut, counts, mixture, weights, parts = P.copy(), y.copy(), np.empty(len(y)), np.empty(P.shape), []
+    one, everybody = np.ones(1), np.ones((1, P.shape[1]), dtype=bool)
+    for t in range(len(y)):
+        own = copied(state.parts[-1])
+        parts.append(own)
+        if hasattr(own, "span"):
+            cut[t] = np.clip(P[t], *ends(own.span[0]))
+            counts[t] = counted(own.span[0], y[t])
+        weights[t] = rule.weights(state)[0]
+        mixture[t] = rule.learn(state, P[t : t + 1, None], y[t : t + 1, None], one, everybody)[0, 0]
+    return _Played(cut, y, counts, mixture, weights, [*parts, state.parts[-1]])
+
+
+def _mixture(rule: Rule, P: Matrix, y: Vector) -> Vector:
+    everybody = np.ones(P.shape, dtype=bool)
+    return rule.learn(rule.init(P.shape[1]), np.ascontiguousarray(P[:, None]), y[:, None].copy(), np.ones(len(y)), everybody)[:, 0]
+
+
+def _best(rule: Rule, P: Matrix, y: Vector) -> int:
+    """The expert that loses least; its scores as cut by the outermost rule, or any rule that it is made of: all cut alike."""
+    first = rule.order[0]
+    return int(np.argmin(_losses(first, _play(first, P, y))))
+
+
+def _losses(rule: Any, played: _Played) -> Vector:
+    return np.array([float(np.sum(_loss(rule)(scores, played.labels))) for scores in played.scores.T])
+
+
+def _loss(rule: Any) -> Any:
+    return getattr(rule, "loss", Square())
+
+
+def _against_best(rule: Rule, P: ArrayLike, y: ArrayLike, switches: int = 0) -> float:
+    scores, labels = _stream(P, y)
+    if not len(labels):
+        return 0.0
+    played = _play(rule, scores, labels)
+    return _convex(rule, played, int(np.argmin(_losses(rule, played))), switches)
+
+
+def _convex(rule: Any, played: _Played, k: int, switches: int = 0) -> float:
+    """Of a rule whose mixtures are means: against expert k, or, with switches, against whichever."""
+    excess = 2.0 * np.abs(played.labels - played.counts)[:, None] * np.abs(played.mixture[:, None] - played.scores)
+    beyond = float(np.sum(excess.max(axis=1) if switches else excess[:, k]))
+    return _TERMS[type(rule)](rule, played, k, switches) + beyond
+
+
+def _exponential_term(rule: ExponentialWeights, played: _Played, k: int, switches: int) -> float:
+    own, experts = played.parts[-1], played.scores.shape[1]
+    rate = float(rule.rate_now(own)[0])
+    return float(own.gap[0]) + (math.log(experts) / rate if rate > 0.0 else 0.0)
+
+
+def _share_term(rule: FixedShare, played: _Played, k: int, switches: int) -> float:
+    rates = np.array([rule.rate_last(own)[0] for own in played.parts[1:]])
+    moves = rates > 0.0
+    if not moves.any():
+        return 0.0
+    h, w, K, alpha = 1.0 / rates[moves], played.weights[moves], played.scores.shape[1], rule.share
+    losses = np.stack([_loss(rule)(scores[moves], played.counts[moves]) for scores in played.scores.T], axis=1)
+    least = losses.min(axis=1)
+    mixed = least - h * np.log(np.sum(w * np.exp(-(losses - least[:, None]) / h[:, None]), axis=1))
+    gaps = _loss(rule)(played.mixture[moves], played.counts[moves]) - mixed
+    rises = float(np.sum(np.maximum(np.diff(h), 0.0))) + switches * float(h.max())
+    kept = float(np.sum(h)) * -math.log1p(-alpha) if alpha < 1.0 else math.inf
+    return math.log(K) * float(h[0]) + math.log(K / alpha) * rises + kept + float(np.sum(gaps))
+
+
+def _squares(played: _Played) -> tuple[Vector, Matrix]:
+    """b and V before each round and after the last."""
+    return np.array([own.largest[0] for own in played.parts]), np.array([own.squares[0] for own in played.parts])
+
+
+def _curvature(rule: Any, played: _Played, k: int) -> float:
+    """What the square loss is above its tangent, over all rounds: Σ (ŷ − p_k)²."""
+    return float(np.sum((played.mixture - played.scores[:, k]) ** 2)) if isinstance(_loss(rule), Square) else 0.0
+
+
+def _poly_term(rule: MLPoly, played: _Played, k: int, switches: int) -> float:
+    b, V = _squares(played)
+    known = b[:-1] > 0.0
+    total = float(np.sum(np.diff(V, axis=0)[known] / (b[:-1, None] ** 2 + V[:-1])[known]))
+    return math.sqrt(total * (b[-1] ** 2 + V[-1, k])) + float(b[-1]) - _curvature(rule, played, k)
+
+
+def _boa_term(rule: BOA, played: _Played, k: int, switches: int) -> float:
+    b, V = _squares(played)
+    known = b > 0.0
+    if not known.any():
+        return 0.0
+    b, V, K = b[known], V[known], V.shape[1]
+    root = np.sqrt(log_count(K) / np.where(V > 0.0, V, 1.0))
+    eta = np.minimum(0.5 / b[:, None], np.where(V > 0.0, root, np.inf))
+    fallen = float(np.sum(eta[:-1] / eta[1:] - 1.0)) / (math.e * K)
+    paid = float(np.sum(eta[:-1, k] * np.diff(V[:, k])))
+    return (math.log(K) + math.log1p(fallen)) / float(eta[-1, k]) + paid + float(b[-1]) - _curvature(rule, played, k)
+
+
+def _stacking(rule: Stacking, played: _Played, prior: Vector, theta: Vector) -> float:
+    V, target = played.scores - prior[:, None], played.counts - prior
+    units = np.array([own.about[0, UNIT] for own in played.parts])
+    A, grown, unit = np.zeros((len(theta), len(theta))), 0.0, 0.0
+    for t, v in enumerate(V):
+        if units[t] > 0.0:
+            A += rule.lam * (units[t] - unit) * np.eye(len(theta))
+            unit = units[t]
+            grown += math.log1p(float(v @ np.linalg.solve(A, v)))
+            A += np.outer(v, v)
+    first, learnt = (played.labels[0] - prior[0]) ** 2, units[:-1] > 0.0
+    largest = float(np.max(target[learnt] ** 2, initial=0.0))
+    beyond = 2.0 * np.abs(played.labels - played.counts) * np.abs(played.mixture - prior - V @ theta)
+    return float(rule.lam * unit * (theta @ theta) + largest * grown + first + np.sum(beyond[1:]))
+
+
+def _layered(rule: Layered, P: Matrix, y: Vector, k: int, theta: Vector | None) -> float:
+    mixtures = np.stack([_mixture(inner, P, y) for inner in rule.rules], axis=1)
+    each = enumerate(rule.rules)
+    return min(_against(rule.outer, mixtures, y, i, None) + _against(inner, P, y, k, theta) for i, inner in each)
+
+
+def _against(rule: Rule, P: Matrix, y: Vector, k: int, theta: Vector | None) -> float:
+    """Against expert k, or against the combination θ where there is one; of the rule's mixtures, cut to the span."""
+    if isinstance(rule, Layered):
+        return _layered(rule, P, y, k, theta)
+    if isinstance(rule, Stacking) and rule.forgetting == 1.0:
+        return stacking(rule, P, y, np.eye(P.shape[1])[k] if theta is None else theta) + cutting(y)
+    if theta is None and type(rule) in _TERMS:
+        return _convex(rule, _play(rule, P, y), k)
+    return math.inf
+
+
+_TERMS: dict[Any, Callable[[Any, _Played, int, int], float]] = {
+    ExponentialWeights: _exponential_term,
+    FixedShare: _share_term,
+    MLPoly: _poly_term,
+    BOA: _boa_term,
+}
+
+
+def _stream(P: ArrayLike, y: ArrayLike) -> tuple[Matrix, Vector]:
+    scores = np.asarray(P)
+    if scores.ndim != 2:
+        raise InputError(f"P must have two dimensions (rows, experts), got shape {scores.shape}")
+    rows, labels, _ = check_labelled(scores, y, scores.shape[1], 1)
+    return rows, labels[:, 0]
+
+
+def _weights(weights: ArrayLike, P: Matrix) -> Vector:
+    theta = np.asarray(weights, dtype=float)
+    if theta.shape != (P.shape[1],) or not np.isfinite(theta).all():
+        raise InputError(f"there must be one finite weight for each of the {P.shape[1]} experts, got {weights!r:.200}")
+    return theta
+
+
+def _never_forgets(rule: Ridge | Stacking) -> None:
+    if rule.forgetting < 1.0:
+        raise InputError(f"the bound is for a rule that never forgets (forgetting=1), got {rule.forgetting:g}")

@@ -1,0 +1,78 @@
+"""How far probabilities can be believed: of the rows that got 0.8, were eight in ten of that class?
+
+>>> rng = np.random.default_rng(0)
+>>> truth = rng.random(10_000)
+>>> labels = rng.random(10_000) < truth
+>>> for said in truth, np.where(truth > 0.5, 0.99, 0.01):
+...     told = onkel.measure.reliability(said, labels)
+...     print(f"error {told.calibration_error:.2f}, Brier score {told.brier:.2f}, log loss {told.log_loss:.2f}")
+error 0.01, Brier score 0.17, log loss 0.51
+error 0.24, Brier score 0.25, log loss 1.16
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._types import Counts, Matrix, Vector
+from onkel.errors import InputError
+
+FLOOR = 1e-6
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Rows by the probability that they got, in bins of equal width; those that nothing fell in are left out.
+
+    With several classes, each row counts once for each of them.
+    """
+
+    predicted: Vector  # the mean probability of each bin
+    observed: Vector  # the share of its rows that were of the class
+    count: Counts
+    brier: float  # mean over rows of Σ (probability − label)², over the classes; for two classes of one of them
+    log_loss: float
+
+    @property
+    def calibration_error(self) -> float:
+        """The mean of |predicted − observed| over all rows (the expected calibration error)."""
+        return float(np.abs(self.predicted - self.observed) @ self.count / max(1, self.count.sum()))
+
+
+def reliability(probabilities: ArrayLike, labels: ArrayLike, bins: int = 10, floor: float = FLOOR) -> Reliability:
+    """Of probabilities (n,) of a class and whether each row was of it, or (n, classes) and the number of each row's class."""
+    if bins < 1:
+        raise InputError(f"bins must be at least 1, got {bins}")
+    p, own = _checked(probabilities, labels)
+    hits, place = own.ravel(), np.minimum((p.ravel() * bins).astype(int), bins - 1)
+    count = np.bincount(place, minlength=bins)
+    some, least = count > 0, np.maximum(count, 1)
+    predicted, observed = (np.bincount(place, values, bins) / least for values in (p.ravel(), hits))
+    brier = float(((p - own) ** 2).sum(axis=1).mean()) if len(p) else 0.0
+    return Reliability(predicted[some], observed[some], count[some], brier, log_loss(probabilities, labels, floor))
+
+
+def log_loss(probabilities: ArrayLike, labels: ArrayLike, floor: float = FLOOR) -> float:
+    """The mean of −ln of the probability that each row's class got, cut to [floor, 1 − floor]; in the shapes of `reliability`."""
+    p, own = _checked(probabilities, labels)
+    got = (p * own).sum(axis=1) if p.shape[1] > 1 else np.where(own > 0.0, p, 1.0 - p)[:, 0]
+    return float(-np.log(np.clip(got, floor, 1.0 - floor)).mean()) if len(p) else 0.0
+
+
+def _checked(probabilities: ArrayLike, labels: ArrayLike) -> tuple[Matrix, Matrix]:
+    """Probabilities (n, classes), cut to [0, 1], and 1 where the row is of the class; one column for two classes."""
+    p, y = np.asarray(probabilities, dtype=float), np.asarray(labels)
+    if p.ndim not in (1, 2) or y.shape != p.shape[:1]:
+        raise InputError(f"there must be one label for each row of probabilities, got shapes {y.shape} and {p.shape}")
+    if np.isnan(p).any():
+        raise InputError("probabilities hold nan")
+    if p.ndim == 1:
+        if not np.isin(y, (0, 1)).all():
+            raise InputError("labels must be True or False for probabilities of one class; for ±1 give labels > 0")
+        return np.clip(p, 0.0, 1.0)[:, None], y.astype(float)[:, None]
+    if y.dtype.kind not in "iu" or np.any(y < 0) or np.any(y >= p.shape[1]):
+        raise InputError(f"labels must be numbers of classes, 0 to {p.shape[1] - 1}")
+    return np.clip(p, 0.0, 1.0), np.asarray(y[:, None] == np.arange(p.shape[1]), dtype=float)
