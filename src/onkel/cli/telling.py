@@ -96,12 +96,8 @@ def _on_the_error(model: Model) -> list[str]:
     if not better:
         return []
     if better == ["last label"]:
-        follow = (
-            "learners that adapt fast may follow them: PKAWV(forgetting=0.99)" if model.lags else "try it as an input: --lags 3"
-        )
-        return [
-            f"the last label alone does better: labels come in runs; {follow}; if the order of the rows has no meaning: --shuffle 0"
-        ]
+        follow = "the learner adds nothing to it so far" if model.lags else "try it as an input: --lags 3"
+        return [f"the last label alone does better: {follow}; if the order of the rows has no meaning: --shuffle 0"]
     both = f"the {' and the '.join(better)} {'does' if len(better) == 1 else 'do'} better than the learner"
     said = f"the inputs may say little of {model.target.name}; a stiffer learner may lose less: PKAWV(lam=100)"
     return [f"{both}: {said}"]
