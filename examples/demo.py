@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from river import datasets, forest
 from rich.console import Console
 from rich.progress import track
+from river import datasets, forest
 
 import onkel
 from onkel import Constant, Identity

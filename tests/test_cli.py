@@ -315,9 +315,9 @@ def test_seeds_are_found_wherever_they_are() -> None:
 def test_the_learners_are_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert onkel_call(monkeypatch, "learners", "--json") == 0
     rows = json.loads(capsys.readouterr().out)
-    assert set(rows) == {*onkel.learners.__all__, "Auto"}
+    assert set(rows) == {*onkel.learners.__all__, "Auto", "Experts"}
     for name, row in rows.items():
-        assert row["memory"] == ("fixed" if getattr(onkel, name).bounded else "grows")
+        assert row["memory"] == ("fixed" if getattr(onkel, name)().bounded else "grows")
     for name in onkel.learners.__all__:
         row = rows[name]
         assert row["a row costs"].startswith("O("), name
