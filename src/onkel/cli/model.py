@@ -19,7 +19,7 @@ from onkel import data
 from onkel._types import Matrix, Vector
 from onkel.cli.tally import OfClasses, OfNumbers, Tally
 from onkel.combine import Auto, Intervals, OneVsRest, Scaled
-from onkel.combine.assembly import DEFAULT, LEAST_CLASSES, assembled, bare, lags_of, part
+from onkel.combine.assembly import DEFAULT, LEAST_CLASSES, assembled, bare, lags_of, part, scoring
 from onkel.combine.chances import are_chances, chances
 from onkel.combine.inner import at_any_time
 from onkel.data.encoder import State as EncoderState
@@ -159,10 +159,10 @@ class Model:
 
     @property
     def has_chances(self) -> bool:
-        return are_chances(self.own)
+        return are_chances(scoring(self.learner))
 
     def chances(self, scores: Matrix) -> Matrix:
-        return chances(self.own, scores, self._signs)
+        return chances(scoring(self.learner), scores, self._signs)
 
     def notes(self) -> list[str]:
         return [str(note) for note in self.learner.notes(self.state)]

@@ -16,6 +16,7 @@ import dataclasses
 from typing import Any
 
 from onkel.combine.auto import Auto
+from onkel.combine.calibrated import Calibrated
 from onkel.combine.intervals import Intervals
 from onkel.combine.lagged import Lagged
 from onkel.combine.one_vs_rest import OneVsRest
@@ -25,7 +26,7 @@ from onkel.learners.protocol import suited
 
 DEFAULT = Auto()
 LEAST_CLASSES = 2  # outputs to begin with where labels are classes: one output alone is a number, or ±1
-WRAPPERS = Intervals, Lagged, Scaled, OneVsRest  # the outermost first
+WRAPPERS = Intervals, Lagged, Scaled, Calibrated, OneVsRest  # the outermost first
 
 
 def assembled(
@@ -56,6 +57,11 @@ def bare(whole: Any) -> Any:
         if isinstance(whole, kind):
             whole = whole.learner
     return whole
+
+
+def scoring(whole: Any) -> Any:
+    """Whose scores these are, by which `chances` makes probabilities of them."""
+    return part(whole, Calibrated) or bare(whole)
 
 
 def part(whole: Any, kind: type) -> Any:

@@ -30,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from onkel._types import Matrix, Vector
 from onkel.combine import OneVsRest
-from onkel.combine.assembly import LEAST_CLASSES, assembled, bare, part
+from onkel.combine.assembly import LEAST_CLASSES, assembled, part, scoring
 from onkel.combine.chances import chances
 from onkel.errors import InputError
 from onkel.estimators.online import Online, Row, given
@@ -167,7 +167,7 @@ class Classifier(ClassifierMixin, Online):
         return scores[:, self._places]
 
     def _probabilities(self, scores: Matrix) -> Matrix:
-        return chances(bare(self.model_), scores, self._one_vs_rest)
+        return chances(scoring(self.model_), scores, self._one_vs_rest)
 
     # --- for `Online`
 
