@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo test test-compiled test-uncompiled test-full check bench papers clean
+.PHONY: help setup demo test test-compiled test-uncompiled test-full check bench peers papers clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -51,6 +51,9 @@ bench: setup  ## speed and start-up, with the stated ratios checked
 	$(BIN)/python bench/intervals.py --check
 	$(BIN)/python bench/reading.py --check
 	$(BIN)/python bench/start_up.py --check
+
+peers: setup  ## onkel beside River, scikit-learn and CapyMOA, with the promises checked (minutes; ONKEL_DATA names the folder with the data sets)
+	$(BIN)/python bench/peers.py --check
 
 papers: setup  ## re-make the papers' tables and figures (three hours; ONKEL_DATA names the folder with the data sets)
 	$(BIN)/python -m papers.jezequel2019.table1

@@ -1,132 +1,150 @@
-"""onkel beside River and scikit-learn: python bench/peers.py
+"""onkel beside River, scikit-learn and CapyMOA: python bench/peers.py [--check] [--markdown FILE] [--sets …] [--again]
 
-Every row is scored before it is learnt, in every system, from the same stream in the same order, with each system's own running
-standardisation; one row a call, and for onkel also in blocks of 1,024. River's rows are made into dicts before the clock runs.
-Needs the extra `river`. Streams: Friedman's function (generated), Bananas (inside River), and elec2 where ONKEL_DATA names a
-folder with elec2.npz. The last label is the reference that looks at nothing.
+Every row is scored before it is learnt and every row counts, in every system, on the same rows in the same order, one seed, nobody
+tuned (peer_models.py says what each gets). At most 20,000 rows a set: the first ones of the file where its rows come in an order of
+time, otherwise of one permutation. Sparse sets are made dense for everybody, and left out beyond 2,000 columns. Sets are all npz
+files of the folder that ONKEL_DATA names; without it, Friedman's function (generated) and two sets inside River. Needs the extra
+`river`.
+
+What peers scored is kept in peers.json (peer_store.py), so that only onkel is run anew, and a peer whose figures are missing or,
+with --again, every peer. To compare times of one and the same run, River's forest learns the first 1,000 rows of each set again:
+the time that is kept for the whole set, times how much longer or shorter these take now, is the forest's time "now".
+
+With lags, the last three labels and two running means of them are further inputs: onkel's for every set, some peers' for the sets
+with an order of time. --check exits with 1 where onkel misses what it promises (peer_promises.py).
 """
 
 from __future__ import annotations
 
-import os
-import time
+import argparse
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from peer_capymoa import peers as capymoa_peers
+from peer_models import FOREST, PEERS, START, Outcome, Peer, of_onkel, standardised, with_lags
+from peer_promises import judge
+from peer_store import Figures, figures, kept, key, measured
+from peer_tables import Sheet, markdown, show, summary
 from rich.console import Console
-from rich.progress import track
-from rich.table import Table
-from river import compose, datasets, forest, linear_model, preprocessing
-from sklearn.linear_model import SGDClassifier, SGDRegressor
+from streams import Array, Rows, names, rows_of
+from threadpoolctl import threadpool_limits
 
 import onkel
-from onkel import Constant, Fourier, Identity, Standardize
-from onkel.measure import last_label, mistakes, square
-from onkel.report.tables import number
+from onkel import Constant, Identity
+from onkel.combine import Calibrated, Lagged, Scaled
+from onkel.measure import last_label, running_mean
 
-Array = NDArray[np.float64]
-Scores = Callable[[Array, Array], tuple[Array, float]]
+MOST_ROWS, LAGS = 20_000, 3
+SIMPLE = {"PKAWV": onkel.PKAWV(), "linear ridge": onkel.PKAWV(Identity() + Constant())}
+RIDGE, RIDGE_FEATURES = onkel.PKAWV(Identity()), 100  # what a row may cost is counted in rows of this one
 
-KERNEL = (Standardize(), Fourier(count=100) + Identity() + Constant())
-
-
-def streams() -> Iterator[tuple[str, str, Array, Array]]:
-    X, y = onkel.data.friedman(10_000, seed=0)
-    yield "Friedman, 10,000 rows", "square", X, y
-    rows = [(list(x.values()), 1.0 if label else -1.0) for x, label in datasets.Bananas()]
-    yield (
-        f"Bananas, {len(rows):,} rows",
-        "mistakes",
-        np.array([x for x, _ in rows], dtype=float),
-        np.array([label for _, label in rows]),
-    )
-    file = Path(os.environ.get("ONKEL_DATA", "")) / "elec2.npz"
-    if file.is_file():
-        with np.load(file) as elec2:
-            yield f"elec2, {len(elec2['y']):,} rows", "mistakes", elec2["X"].astype(float), elec2["y"].astype(float)
+console = Console(highlight=False, width=132)
 
 
-def onkel_rows(learner: Any, size: int = 1) -> Scores:
-    def scores(X: Array, y: Array) -> tuple[Array, float]:
-        blocks = [(X[t : t + size], y[t : t + size]) for t in range(0, len(X), size)]
-        learner.learn(learner.init(X.shape[1]), X[:100], y[:100])  # loads the compiled code
-        learner.learn(learner.init(X.shape[1]), *blocks[0])
-        state = learner.init(X.shape[1])
-        began = time.perf_counter()
-        out = [learner.learn(state, *block) for block in blocks]
-        return np.concatenate(out), time.perf_counter() - began
-
-    return scores
+def ready(learner: Any, classify: bool, lags: int) -> Any:
+    """A learner as a stream of any scale needs it, with probabilities of classes; Auto scales and has lags of its own."""
+    if hasattr(learner, "lags"):
+        whole = replace(learner, lags=lags)
+    else:
+        scaled = Scaled(learner, targets=not classify, first_rows=0 if classify else Scaled.first_rows)
+        whole = Lagged(scaled, lags) if lags else scaled
+    return Calibrated(whole) if classify else whole
 
 
-def river_rows(model: Any, classify: bool) -> Scores:
-    def scores(X: Array, y: Array) -> tuple[Array, float]:
-        rows = [dict(enumerate(row)) for row in X.tolist()]
-        labels = (y > 0).tolist() if classify else y.tolist()
-        out = np.empty(len(y))
-        began = time.perf_counter()
-        for t, (row, label) in enumerate(zip(rows, labels, strict=True)):
-            out[t] = model.predict_proba_one(row).get(True, 0.5) - 0.5 if classify else model.predict_one(row)
-            model.learn_one(row, label)
-        return out, time.perf_counter() - began
-
-    return scores
+def own(rows: Rows, learner: Any, lags: int = 0) -> Figures:
+    run = of_onkel(lambda classify: ready(learner, classify, lags))
+    return figures(run(rows.X, rows.y, rows.classify), rows.y, rows.classify)
 
 
-def sklearn_rows(model: Any, classify: bool) -> Scores:
-    def scores(X: Array, y: Array) -> tuple[Array, float]:
-        scale = Standardize()
-        Z = np.empty_like(X)
-        scale.write(scale.init(X.shape[1]), X, np.ones(len(X)), Z, 0)
-        more = {"classes": [-1.0, 1.0]} if classify else {}
-        out = np.zeros(len(y))
-        began = time.perf_counter()
-        for t in range(len(y)):
-            if t:
-                out[t] = (model.decision_function if classify else model.predict)(Z[t : t + 1])[0]
-            model.partial_fit(Z[t : t + 1], y[t : t + 1], **(more if t == 0 else {}))
-        return out, time.perf_counter() - began
+def references(rows: Rows) -> dict[str, Figures]:
+    """What anybody could have said without looking at the inputs."""
+    guesses = {"majority" if rows.classify else "running mean": running_mean(rows.y), "last label": last_label(rows.y)}
 
-    return scores
+    def of(guess: Array) -> Figures:
+        said = (1.0 + guess) / 2.0 if rows.classify else guess
+        return replace(figures(Outcome(said, 0.0, None, None), rows.y, rows.classify), microseconds=None)
+
+    found = {name: of(guess) for name, guess in guesses.items()}
+    return {**found, "last label": replace(found["last label"], log_loss=None)}  # it has no probabilities
 
 
-def contenders(metric: str) -> dict[str, Scores]:
-    scaled = preprocessing.StandardScaler
-    if metric == "square":
-        return {
-            "onkel PKAWV": onkel_rows(onkel.PKAWV(KERNEL)),
-            "onkel PKAWV, in blocks": onkel_rows(onkel.PKAWV(KERNEL), 1024),
-            "River linear regression": river_rows(compose.Pipeline(scaled(), linear_model.LinearRegression()), False),
-            "River adaptive random forest": river_rows(forest.ARFRegressor(seed=0), False),
-            "scikit-learn SGDRegressor": sklearn_rows(SGDRegressor(random_state=0), False),
-        }
-    return {
-        "onkel PKAWV": onkel_rows(onkel.PKAWV(KERNEL)),
-        "onkel PKAWV, in blocks": onkel_rows(onkel.PKAWV(KERNEL), 1024),
-        "onkel PKAWV, forgetting 0.995": onkel_rows(onkel.PKAWV(KERNEL, forgetting=0.995)),
-        "River logistic regression": river_rows(compose.Pipeline(scaled(), linear_model.LogisticRegression()), True),
-        "River adaptive random forest": river_rows(forest.ARFClassifier(seed=0), True),
-        "scikit-learn SGDClassifier": sklearn_rows(SGDClassifier(loss="log_loss", random_state=0), True),
-    }
+def to_run(rows: Rows, wanted: Callable[[Peer], bool], lags: int) -> Iterator[tuple[Rows, Peer]]:
+    """Peers that can bear so many columns, and those with lags on rows that they also get."""
+    peers = [peer for peer in (*PEERS, *capymoa_peers()) if wanted(peer) and rows.X.shape[1] <= peer.widest]
+    yield from ((rows, peer) for peer in peers)
+    if rows.ordered and lags:
+        wide = with_lags(rows, lags)
+        yield from ((wide, replace(peer, name=f"{peer.name}, {lags} lags")) for peer in peers if peer.lags)
+
+
+def fill(rows: Rows, wanted: Callable[[Peer], bool], lags: int, again: bool) -> dict[str, Figures]:
+    """The figures of all peers; those that are not kept are measured first."""
+    found = {}
+    for given, peer in to_run(rows, wanted, lags):
+        if again or key(given, peer) not in kept():
+            console.print(f"running {peer.name} on {rows.name}", style="dim")
+        found[peer.name] = measured(given, peer, again)
+    return found
+
+
+def sheet(rows: Rows, learner: Any, peers: dict[str, Figures], lags: int) -> Sheet:
+    """All figures of a set; the times of this run one after the other."""
+    name, lagged = type(learner).__name__, f", {lags} lags"
+    first = slice(0, START)
+    now = figures(FOREST.run(standardised(rows.X[first]), rows.y[first], rows.classify), rows.y[first], rows.classify)
+    learners = {name: learner, **{other: one for other, one in SIMPLE.items() if other != name}}
+    ours = {each: own(rows, one) for each, one in learners.items()}
+    with_them = {each + lagged: own(rows, one, lags) for each, one in learners.items() if lags and (rows.ordered or each == name)}
+    return Sheet(rows.name, len(rows.y), rows.X.shape[1], rows.classify, rows.ordered, name, name + lagged,
+                 {**ours, **with_them, **peers}, references(rows), now.start or 0.0, ridge_row(len(rows.y)))  # fmt: skip
+
+
+def ridge_row(rows: int) -> float:
+    """µs for a row of ridge regression on 100 features, in blocks."""
+    X = np.random.default_rng(0).normal(size=(rows, RIDGE_FEATURES))
+    return figures(of_onkel(lambda classify: RIDGE)(X, X[:, 0], False), X[:, 0], False).microseconds or 0.0
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--sets", nargs="+", metavar="NAME", help="only these sets")
+    parser.add_argument("--rows", type=int, default=MOST_ROWS, help="at most so many of a set")
+    parser.add_argument("--lags", type=int, default=LAGS, help="earlier labels as inputs; 0 leaves these lines out")
+    parser.add_argument("--learner", default="Auto", help="what is judged, such as 'PKAWV(lam=0.1)'")
+    parser.add_argument("--only", nargs="+", default=[], metavar="PEER", help="only peers with one of these words in their names")
+    parser.add_argument("--again", action="store_true", help="run every peer anew")
+    parser.add_argument("--fill", action="store_true", help="run peers whose figures are missing, and nothing else")
+    parser.add_argument("--check", action="store_true", help="exit with 1 when a promise is missed")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables there as well")
+    return parser.parse_args()
 
 
 def main() -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading, justify in (("stream", "left"), ("learner", "left"), ("error", "right"), ("µs a row", "right")):
-        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
-    for name, metric, X, y in streams():
-        named = {"square": square, "mistakes": mistakes}[metric]
-        for k, (learner, scores) in enumerate(track(contenders(metric).items(), description=name, transient=True)):
-            out, seconds = scores(X, y)
-            error = named(out, y).mean()
-            table.add_row(
-                "" if k else f"{name} ({metric})", learner, number(metric, float(error)), f"{1e6 * seconds / len(y):,.1f}"
-            )
-        table.add_row("", "the last label", number(metric, float(named(last_label(y), y).mean())), "", style="dim")
-    Console(highlight=False, soft_wrap=True).print(table)
+    args = options()
+
+    def wanted(peer: Peer) -> bool:
+        return not args.only or any(word in peer.name for word in args.only) or (peer is FOREST and not args.fill)
+
+    learner = None if args.fill else onkel.parse(args.learner)
+    sheets = []
+    with threadpool_limits(1):
+        for name in args.sets or names():
+            rows = rows_of(name, args.rows)
+            if rows is None:
+                console.print(f"{name} is left out: too wide to be made dense")
+                continue
+            peers = fill(rows, wanted, args.lags, args.again)
+            if learner is not None:
+                sheets.append(sheet(rows, learner, peers, args.lags))
+                show(console, sheets[-1])
+    if sheets:
+        summary(console, sheets)
+        if args.markdown:
+            args.markdown.write_text(markdown(sheets))
+        judge(sheets).show(args.check)
 
 
 if __name__ == "__main__":

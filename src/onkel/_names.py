@@ -84,7 +84,7 @@ from onkel.learners import (
 )
 from onkel.learners.cycle import cycle
 from onkel.losses import EpsilonInsensitive, Hinge, Logistic, Square, SquaredEpsilonInsensitive, SquaredHinge
-from onkel.measure import Regret, Trace, budget_for, components, effective_dimension, prequential, regret
+from onkel.measure import Regret, Trace, budget_for, components, effective_dimension, explain, prequential, regret
 from onkel.persist import load, parse, save
 from onkel.state import nbytes
 
@@ -189,6 +189,7 @@ __all__ = [
     "cycle",
     "data",
     "effective_dimension",
+    "explain",
     "load",
     "measure",
     "nbytes",

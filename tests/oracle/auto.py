@@ -27,21 +27,39 @@ def scores(learner: onkel.Auto, X: Array, y: Array, weight: Array | None = None)
     first = Y[int(np.argmax(w > 0))]
     views = seen(learner, X, Y, w)
     parts = [experts(family, views, Y - first, w) + first[:, None] for family in plan.families]
+    start = int(np.argmax(w > 0))
     for part in parts:
-        part[: int(np.argmax(w > 0)) + 1] = 0.0
-    restart(learner, plan, X, Y, w, first, parts)
+        part[:start], part[start] = 0.0, first[:, None]
+    trusted = np.where(np.all(y.reshape(Y.shape) == Y, axis=1), w, 0.0)
+    pieces = restart(learner, plan, X, Y, w, trusted, first, parts)
     P = np.concatenate(parts, axis=2)
-    return rules.mixture(RULE, P, Y, w, np.ones((len(X), P.shape[2]), dtype=bool)).reshape(y.shape)
+    mixture = mixed(P, Y, w)
+    for now, since, again in pieces:
+        rows = np.append(since, range(now, len(X)))
+        mixture[now:] = mixed(np.concatenate([again, P[now:]]), Y[rows], np.append(trusted[since], w[now:]))[len(since) :]
+    mixture[: start + 1] = 0.0
+    return mixture.reshape(y.shape)
 
 
-def restart(learner: onkel.Auto, plan: Any, X: Array, Y: Array, w: Array, first: Array, parts: list[Array]) -> int:
-    """Replace the scores of families that begin again, from the row after the check on. How many did."""
-    learnt, led, began, count = np.flatnonzero(w > 0), set[int](), dict.fromkeys(range(len(parts)), 0), 0
+def mixed(P: Array, Y: Array, w: Array) -> Array:
+    return rules.mixture(RULE, P, Y, w, np.ones((len(P), P.shape[2]), dtype=bool))
+
+
+def restart(
+    learner: onkel.Auto, plan: Any, X: Array, Y: Array, w: Array, trusted: Array, first: Array, parts: list[Array]
+) -> list[tuple[int, Any, Array]]:
+    """Replace the scores of families that begin again, from the row after the check on.
+
+    Where the rule begins again: from which row on, with which rows, and with which scores of them.
+    """
+    learnt, led, began = np.flatnonzero(w > 0), set[int](), dict.fromkeys(range(len(parts)), 0)
+    pieces = list[tuple[int, Any, Array]]()
     for rows in range(plan.check, len(learnt) + 1, plan.check):
         now, last = learnt[rows - 1] + 1, learnt[max(0, rows - 2 * plan.check) : rows]
         errors = [np.abs(part[last] - Y[last][:, :, None]).sum(axis=1) for part in parts]
         forgetting = np.hstack([error for error, family in zip(errors, plan.families, strict=True) if isinstance(family, Fast)])
         rival = forgetting[:, np.argmin(forgetting[-plan.check :].mean(axis=0))]
+        before_now, begins = [part[:now].copy() for part in parts], None
         for k, family in enumerate(plan.families):
             if isinstance(family, Fast) or rows - began[k] < 2 * plan.check:
                 continue
@@ -53,20 +71,24 @@ def restart(learner: onkel.Auto, plan: Any, X: Array, Y: Array, w: Array, first:
                 change = int(np.argmax([np.sum((before - rival)[t:]) for t in range(len(last))]))
                 since = last[change:]
                 led.remove(k)
-                began[k], count = rows - len(since), count + 1
-                parts[k][now:] = begun(learner, family, X, Y, w, since, now) + first[:, None] if now < len(X) else 0.0
-    return count
+                began[k] = rows - len(since)
+                again = begun(learner, family, X, Y, w, trusted, since, now) + first[:, None]
+                before_now[k][since], parts[k][now:] = again[: len(since)], again[len(since) :]
+                begins = since if k == 0 else begins
+        if begins is not None:
+            pieces.append((now, begins, np.concatenate(before_now, axis=2)[begins]))
+    return pieces
 
 
-def begun(learner: onkel.Auto, family: Any, X: Array, Y: Array, w: Array, since: Any, now: int) -> Array:
-    """The scores of a family from row `now` on that begins with the rows `since`, which it sees as they look now."""
+def begun(learner: onkel.Auto, family: Any, X: Array, Y: Array, w: Array, trusted: Array, since: Any, now: int) -> Array:
+    """The scores of a family that begins with the rows `since`, which it sees as they look now, and goes on with row `now`."""
     first = Y[int(np.argmax(w > 0))]
     again = seen(
         learner, np.vstack([X[:now], X[since]]), np.vstack([Y[:now], Y[since]]), np.append(w[:now], np.zeros(len(since))), since
     )
     views = {name: np.vstack([again[name][now:], view[now:]]) for name, view in seen(learner, X, Y, w).items()}
     labels = np.vstack([Y[since], Y[now:]]) - first
-    return experts(family, views, labels, np.append(w[since], w[now:]))[len(since) :]
+    return experts(family, views, labels, np.append(trusted[since], w[now:]))
 
 
 def accepted(Y: Array, w: Array) -> Array:

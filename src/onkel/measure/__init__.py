@@ -3,6 +3,7 @@
 from onkel.measure import adversaries, bounds
 from onkel.measure.bytes import budget_for
 from onkel.measure.components import Components, Curve, components
+from onkel.measure.explain import Explanation, explain
 from onkel.measure.hindsight import Best, best_within
 from onkel.measure.leverage import between, leverage_scores, online_dimension, online_leverage_scores
 from onkel.measure.metrics import absolute, mistakes, square
@@ -16,6 +17,7 @@ __all__ = [
     "Best",
     "Components",
     "Curve",
+    "Explanation",
     "NewtonRegret",
     "Regret",
     "Reliability",
@@ -29,6 +31,7 @@ __all__ = [
     "budget_for",
     "components",
     "effective_dimension",
+    "explain",
     "last_label",
     "leverage_scores",
     "log_det",

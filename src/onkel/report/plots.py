@@ -1,4 +1,5 @@
-"""Pictures: learning curves, one line a learner; the curves of an additive model, one panel an input; how reliable chances are."""
+"""Pictures: learning curves, one line a learner; the curves of an additive model, one panel an input; how reliable chances are;
+who counts in a mixture."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Matrix, Vector
-from onkel.measure import Components, Reliability, Trace
+from onkel.measure import Components, Explanation, Reliability, Trace
 from onkel.measure.components import Curve
 
 # Okabe & Ito's colours: told apart by colour-blind readers, and in grey by their order of lightness
@@ -156,3 +157,29 @@ def _draw_curve(axes: Any, curve: Curve, column: Vector, band: tuple[float, floa
 def _tick(value: float, position: float) -> str:
     """5,000 or −122 or 0.5."""
     return f"{value:,.10g}".replace("-", "−")
+
+
+def draw_weights(path: str | os.PathLike[str], explanation: Explanation, title: str = "What counted, over time") -> Path:
+    """Write a picture of what each kind of expert counted for along the stream, by the size of its weights."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    kinds = list(dict.fromkeys(expert.kind for expert in explanation.experts))
+    size = np.abs(explanation.history)
+    shares = size / size.sum(axis=1, keepdims=True)
+    parts = [shares[:, [expert.kind == kind for expert in explanation.experts]].sum(axis=1) for kind in kinds]
+    figure = Figure(figsize=(9.0, 5.0), dpi=110, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.stackplot(explanation.history_rows, parts, labels=kinds, colors=(COLOURS * len(kinds))[: len(kinds)], alpha=0.85)
+    axes.set_ylim(0.0, 1.0)
+    if len(explanation.history_rows) > 1:
+        axes.set_xlim(explanation.history_rows[0], explanation.history_rows[-1])
+    axes.set_xlabel("rows of the stream")
+    axes.set_ylabel("share of the weights, by size")
+    axes.set_title(title, loc="left")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.yaxis.set_major_formatter("{x:.0%}")
+    figure.legend(frameon=False, loc="outside lower center", ncols=4)
+    figure.savefig(path)
+    return Path(path)

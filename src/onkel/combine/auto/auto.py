@@ -17,7 +17,7 @@ from onkel._inputs import check_block, check_inputs, check_labelled, check_weigh
 from onkel._types import Cube, Matrix, Vector
 from onkel._validate import real, whole
 from onkel.combine.auto import labels as label_scale
-from onkel.combine.auto import restarts
+from onkel.combine.auto import ledger, restarts
 from onkel.combine.auto.families import Expert
 from onkel.combine.auto.labels import Labels
 from onkel.combine.auto.plan import Plan, plan
@@ -37,6 +37,7 @@ class State:
     families: tuple[Any, ...]
     labels: Labels
     recent: restarts.Recent
+    ledger: ledger.Ledger
     mixed: Any  # of the rule over all experts
     alone: Any  # of the rule over those that see no earlier labels; None where all of them are
     dim: int
@@ -72,7 +73,8 @@ class Auto:
         families = tuple(family.init(outputs) for family in plan.families)
         recent = restarts.init(plan.check, dim, outputs, views.lag_columns, len(plan.experts), len(families))
         labels, mixed = label_scale.init(outputs), RULE.init(len(plan.experts), outputs)
-        return State(views.init(), families, labels, recent, mixed, alone, dim, outputs)
+        book = ledger.init(len(plan.experts))
+        return State(views.init(), families, labels, recent, book, mixed, alone, dim, outputs)
 
     def learn(
         self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, lagged: ArrayLike | None = None
@@ -91,34 +93,53 @@ class Auto:
             scores[now] = self._learn(state, rows[now], labels[now], weights[now], None if given is None else given[now])
             if state.recent.rows == check:
                 self._begin_again(state)
+                ledger.note(state.ledger, check, every, self.weights(state))
             start = now.stop
         return scores.reshape(shape)
 
-    def _learn(self, state: State, X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix | None) -> Matrix:
-        Y, known = label_scale.accepted(state.labels, Y, weight)
+    def _learn(self, state: State, X: Matrix, labels: Matrix, weight: Vector, lagged: Matrix | None) -> Matrix:
+        Y, known = label_scale.accepted(state.labels, labels, weight)
         view, views = self._views(state.dim).write(state.views, X, Y, weight, lagged)
         centred = Y - known.reference
         P = _joined([family.learn(part, view, centred, weight) for family, part in self._each(state)], known.reference)
-        if state.labels.rows == 0:  # the first row learnt knows nothing of labels, its own among them
-            P[: 1 + int(np.argmax(weight > 0.0)) if weight.any() else len(P)] = 0.0
+        first = int(np.argmax(weight > 0.0)) if state.labels.rows == 0 and weight.any() else -1
+        P[: first + 1] = 0.0  # nobody knows anything of labels before the first; nor is it held against anybody
+        P[first] = Y[first][:, None] if first >= 0 else P[first]
         mixture = RULE.learn(state.mixed, P, Y, weight, _everybody(P))
+        mixture[: first + 1] = 0.0
         if state.alone is not None:
             without = self._without_lags(state, P)
             RULE.learn(state.alone, without, Y, weight, _everybody(without))
-        restarts.keep(state.recent, X, Y, weight, view.lagged, restarts.loss(P, Y))
+        ledger.count(state.ledger, P, mixture, Y, weight)
+        trusted = np.where(np.all(labels == Y, axis=1), weight, 0.0)  # nobody begins again with a label that was cut
+        restarts.keep(state.recent, weight > 0.0, X, Y, trusted, view.lagged, P)
         state.views, state.labels = views, known
         return mixture
 
     def _begin_again(self, state: State) -> None:
-        """Families that know too much of what is no longer true begin again, with the rows since then."""
+        """Families that know too much of what is no longer true begin again, with the rows since then; with the first, the rule."""
         plan, recent = self._plan(state.dim), state.recent
-        for k, since in restarts.outdated(recent, plan.family_of, plan.forgets):
+        scores, changed = recent.scores, restarts.outdated(recent, plan.family_of, plan.forgets)
+        for k, since in changed:
             rows, labels, lagged = recent.X[since], recent.Y[since], recent.lagged[since]
             view, _ = self._views(state.dim).write(state.views, rows, labels, np.zeros(len(rows)), lagged)
             family: Any = plan.families[k]
             fresh = family.init(state.outputs)
-            family.learn(fresh, view, labels - state.labels.reference, recent.weight[since])
+            again = family.learn(fresh, view, labels - state.labels.reference, recent.weight[since])
             state.families = (*state.families[:k], fresh, *state.families[k + 1 :])
+            scores, own = scores.copy(), np.flatnonzero(plan.family_of == k)
+            scores[np.ix_(since, np.arange(state.outputs), own)] = again + state.labels.reference[:, None]
+        if changed and changed[0][0] == 0:
+            since = changed[0][1]
+            known = scores[since], recent.Y[since], recent.weight[since]
+            state.mixed = self._mixed_again(*known)
+            if state.alone is not None:
+                state.alone = self._mixed_again(self._without_lags(state, known[0]), *known[1:])
+
+    def _mixed_again(self, P: Cube, Y: Matrix, weight: Vector) -> Any:
+        fresh = RULE.init(P.shape[2], P.shape[1])
+        RULE.learn(fresh, P, Y, weight, _everybody(P))
+        return fresh
 
     def predict(self, state: State, X: ArrayLike, lagged: ArrayLike | None = None) -> Vector:
         """The score of each row as if it came next, with the labels before it as known now; changes nothing."""
@@ -153,6 +174,10 @@ class Auto:
     def experts(self, dim: int) -> tuple[Expert, ...]:
         """Who is mixed, for rows of so many columns."""
         return self._plan(dim).experts
+
+    def weights(self, state: State) -> Matrix:
+        """What each expert counts for in the next score, (outputs, experts)."""
+        return RULE.weights(state.mixed)
 
     def _views(self, dim: int) -> Views:
         return Views(dim, self.seed, self.lags)
@@ -190,7 +215,7 @@ class Auto:
             if rule is not None:
                 RULE.widen(rule, outputs)
         state.labels = label_scale.widened(state.labels, outputs)
-        state.recent.Y = np.pad(state.recent.Y, ((0, 0), (0, outputs - state.outputs)))
+        restarts.widen(state.recent, outputs)
         state.outputs = outputs
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
@@ -200,7 +225,15 @@ class Auto:
         recent = restarts.footprint(plan.check, dim, outputs, views.lag_columns, len(plan.experts), len(plan.families))
         families = sum(family.footprint(outputs) for family in plan.families)
         rules = sum(RULE.footprint(count, outputs) for count in experts)
-        return views.footprint() + families + label_scale.footprint(outputs) + recent + rules + 8 * 2
+        return (
+            views.footprint()
+            + families
+            + label_scale.footprint(outputs)
+            + recent
+            + ledger.footprint(len(plan.experts))
+            + rules
+            + 8 * 2
+        )
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
@@ -211,7 +244,7 @@ class Auto:
                 RULE.check(rule)
 
     def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+        """What a person should know of this state, one sentence each (`onkel.explain` says more)."""
         cut = state.labels.cut
         labels = "1 label was" if cut == 1 else f"{cut} labels were"
         return [f"{labels} far from all before and counted for less"] if cut else []

@@ -42,6 +42,11 @@ class Expert:
     lam: float = 0.0
     lagged: bool = False  # it sees earlier labels
 
+    @property
+    def kind(self) -> str:
+        """Its family, whatever it sees."""
+        return self.family.removesuffix(" with earlier labels")
+
 
 @dataclass(frozen=True)
 class Part:

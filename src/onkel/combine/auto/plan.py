@@ -3,10 +3,10 @@
 The recipe, at full size, for d columns (Z, U, N, L, X are the views):
 
     slow    μ = 1       1, Z / U / 5 hats an input of U / 150 products of Z / 60 Gaussian frequencies of N / 80 Laplacian ones of U
-    month   μ = 0.998   1, Z / 5 hats an input of Z / 12 Laplacian and 12 Gaussian frequencies of N
-    week    μ = 0.99    1, Z / 3 hats an input of Z / 15 and 15
-    day     μ = 0.95    1, Z / 3 hats an input of Z
-    odds    two logistic regressions, for labels of two values: on 1, Z; and on 1, Z, U and 3 hats an input of Z
+    month   μ = 0.998   1, N / 5 hats an input of Z / 12 Laplacian and 12 Gaussian frequencies of N
+    week    μ = 0.99    1, N / 3 hats an input of Z / 15 and 15
+    day     μ = 0.95    1, N / 3 hats an input of Z
+    odds    two logistic regressions, for labels of two values: on 1, Z; and on 1, N, U and 3 hats an input of Z
     neighbours among the last 8,000 rows; eight random trees that split soon, eight that wait for better reasons
 
 Each "/" ends an expert. With lags each family has one more part at its end, of earlier labels, and so one more expert.
@@ -90,12 +90,13 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
         return Part("N", waves, narrow, "kernel")
 
     monthly, weekly = Part("Z", Hats(5), dim, "additive"), Part("Z", Hats(3), dim, "additive")
-    month = [line, *([monthly] if hats else []), local(12)]
-    week = [line, *([weekly] if hats else []), local(15)]
-    day = [line, *([weekly] if daily else [])]
-    wide = line if dim <= WIDEST_ODDS else Part("N", Constant() + Identity(), narrow, "linear")
+    short = Part("N", Constant() + Identity(), narrow, "linear")
+    month = [short, *([monthly] if hats else []), local(12)]
+    week = [short, *([weekly] if hats else []), local(15)]
+    day = [short, *([weekly] if daily else [])]
+    wide = line if dim <= WIDEST_ODDS else short
     logistic = Odds((replace(wide, name="logistic"),), 0.1)
-    curved = Odds((wide, ranks, *([replace(weekly, name="additive logistic")] if daily else [])), 0.1)
+    curved = Odds((short, ranks, *([replace(weekly, name="additive logistic")] if daily else [])), 0.1)
     eager, cautious = RandomTrees(8, 32, 512, gain=7.0, seed=seed), RandomTrees(8, 40, 256, gain=16.0, seed=seed + 1)
     trees: list[Family] = [Trees(eager, dim, "X"), Trees(cautious, dim, "X")]
     if lags:

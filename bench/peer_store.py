@@ -1,0 +1,76 @@
+"""What peers scored, kept in peers.json beside this file: figures only, by data, rows, peer and its version.
+
+A peer is run again only where its figures are missing or `again` is asked for: a forest takes milliseconds a row. Times so come
+from another moment, maybe another machine. Those of the first START rows are kept too: what they take now over what they took then
+turns old times into today's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from peer_models import START, Outcome, Peer, standardised
+from streams import Array, Rows
+
+from onkel.measure import log_loss, mistakes, square
+
+FILE = Path(__file__).with_name("peers.json")
+EARLY = 10_000
+CUT = 1e-6  # probabilities of everybody are cut at this and 1 minus this
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of one system on one stream."""
+
+    error: float  # share of mistakes, or mean square
+    early: float  # the same, of the first EARLY rows
+    log_loss: float | None  # of classes
+    microseconds: float | None  # a row
+    start: float | None  # the same, of the first START rows
+    nbytes: int | None  # of the state after the last row
+
+
+def figures(outcome: Outcome, y: Array, classify: bool) -> Figures:
+    said, rows = outcome.said, len(y)
+    error = mistakes(said - 0.5, y) if classify else square(said, y)
+    return Figures(
+        float(error.mean()),
+        float(error[:EARLY].mean()),
+        log_loss(said, y > 0.0, floor=CUT) if classify else None,
+        1e6 * outcome.seconds / rows,
+        None if outcome.start is None else 1e6 * outcome.start / min(START, rows),
+        outcome.nbytes,
+    )
+
+
+def key(rows: Rows, peer: Peer) -> str:
+    return f"{rows.name}, {len(rows.y)} rows, {rows.digest}, {peer.name}, {peer.version}"
+
+
+def kept() -> dict[str, Figures]:
+    if not FILE.is_file():
+        return {}
+    return {name: Figures(**values) for name, values in json.loads(FILE.read_text()).items()}
+
+
+def keep(name: str, values: Figures) -> None:
+    """Into the file, at once: it is whole at every moment, and others may have written to it."""
+    everything = {**kept(), name: values}
+    lines = [f"{json.dumps(one)}: {json.dumps(asdict(everything[one]))}" for one in sorted(everything)]
+    work = FILE.with_suffix(f".{os.getpid()}")
+    work.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    os.replace(work, FILE)
+
+
+def measured(rows: Rows, peer: Peer, again: bool = False) -> Figures:
+    """The figures that are kept, or the peer is run."""
+    name = key(rows, peer)
+    found = None if again else kept().get(name)
+    if found is None:
+        found = figures(peer.run(standardised(rows.X), rows.y, rows.classify), rows.y, rows.classify)
+        keep(name, found)
+    return found

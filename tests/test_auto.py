@@ -1,0 +1,207 @@
+"""Auto: what is special to it. Laws and oracle are elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import onkel
+from onkel.combine.auto.auto import RULE
+from onkel.combine.auto.ledger import SNAPSHOTS
+from onkel.measure import bounds
+from onkel.report.plots import draw_weights
+
+pytestmark = pytest.mark.once
+
+Array = NDArray[np.float64]
+
+SMALL = onkel.Auto(cost_limit=1.0)
+
+
+def wave(rows: int, seed: int, noise: float = 0.1) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 3))
+    return X, np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + noise * rng.normal(size=rows)
+
+
+def mean_square(scores: Array, y: Array) -> float:
+    return float(np.mean((scores - y) ** 2))
+
+
+def run(X: Array, y: Array, learner: onkel.Auto = SMALL) -> Array:
+    return learner.learn(learner.init(X.shape[1]), X, y)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_an_abrupt_change_it_is_as_good_as_one_that_began_there(seed: int) -> None:
+    X, y = onkel.data.abrupt(6000, dim=3, noise=0.3, changes=1, seed=seed)
+    scores, fresh = run(X, y, onkel.Auto()), run(X[3000:], y[3000:], onkel.Auto())
+    assert mean_square(scores[5000:], y[5000:]) <= 1.05 * mean_square(fresh[2000:], y[5000:])
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_a_linear_stream_costs_little_beside_a_linear_learner(classes: bool) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(4000, 5))
+    y = X @ rng.normal(size=5) + 0.5 * rng.normal(size=4000)
+    linear = onkel.PKAWV(features=(onkel.Standardize(), onkel.Identity() + onkel.Constant()))
+    if classes:
+        y = np.where(y >= 0.0, 1.0, -1.0)
+    measure = onkel.measure.mistakes if classes else onkel.measure.square
+    scores = linear.learn(linear.init(5), X, y)
+    assert np.mean(measure(run(X, y, onkel.Auto()), y)) <= 1.05 * np.mean(measure(scores, y))
+
+
+def experts_scores(learner: onkel.Auto, X: Array, y: Array) -> tuple[Array, Array]:
+    """Of every expert and of the mixture, before each row."""
+    state, P, mixture = learner.init(X.shape[1]), [], []
+    for t in range(len(X)):
+        P.append(learner._scores(state, X[t : t + 1], None)[0, 0])
+        mixture.append(learner.learn(state, X[t : t + 1], y[t : t + 1])[0])
+    return np.array(P), np.array(mixture)
+
+
+@pytest.mark.parametrize("kind", ["steady", "a change", "noise"])
+def test_its_loss_is_within_the_bound_of_the_best_expert_and_of_the_best_combination(kind: str) -> None:
+    for seed in range(4):
+        X, y = wave(60, seed)
+        if kind == "a change":
+            y[30:] = -y[30:]
+        if kind == "noise":
+            y = np.random.default_rng(seed).choice([-1.0, 1.0], size=60)
+        P, mixture = experts_scores(SMALL, X, y)
+        losses = np.sum((np.clip(P, y.min(), y.max()) - y[:, None]) ** 2, axis=0)
+        assert np.sum((mixture - y) ** 2) <= losses.min() + bounds.layered(RULE, P, y)
+        combined = np.full(P.shape[1], 1.0 / P.shape[1])
+        mean = np.sum((np.clip(P, y.min(), y.max()) @ combined - y) ** 2)
+        assert np.sum((mixture - y) ** 2) <= mean + bounds.layered(RULE, P, y, combined)
+
+
+def test_scale_and_offset_of_the_target_do_not_matter() -> None:
+    X, y = wave(600, 3)
+    scores = run(X, y)[1:]
+    for scale, offset in ((1e-6, 0.0), (1e4, -3e6)):
+        assert np.allclose((run(X, scale * y + offset)[1:] - offset) / scale, scores, rtol=0.0, atol=1e-5)
+
+
+def test_one_absurd_label_does_not_spoil_the_rows_after_it() -> None:
+    X, y = wave(3000, 4)
+    plain, spoilt = run(X, y), y.copy()
+    spoilt[1500] = 1e6
+    assert mean_square(run(X, spoilt)[1501:2501], y[1501:2501]) <= 1.2 * mean_square(plain[1501:2501], y[1501:2501])
+
+
+def test_a_target_that_moves_for_good_is_followed() -> None:
+    X, y = wave(3000, 5)
+    moved = y + np.where(np.arange(3000) < 1500, 0.0, 1e4)
+    state = SMALL.init(3)
+    scores = SMALL.learn(state, X, moved)
+    assert mean_square(scores[2500:], moved[2500:]) <= 2.0 * mean_square(run(X, y)[2500:], y[2500:])
+    assert SMALL.notes(state)  # labels that were cut on the way are counted
+
+
+def test_a_class_that_comes_late_is_learnt() -> None:
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(1500, 2))
+    kind = np.where(X[:, 0] > 0.0, 0, 1)
+    late = (np.arange(1500) > 500) & (X[:, 1] > 0.5)
+    kind[late] = 2
+    Y = (kind[:, None] == np.arange(3)).astype(float)
+    state = SMALL.init(2, 2)
+    SMALL.learn(state, X[:500], Y[:500, :2])
+    SMALL.widen(state, 3)
+    scores = SMALL.learn(state, X[500:], Y[500:])
+    assert np.mean(scores[500:].argmax(axis=1) == kind[1000:]) > 0.9
+
+
+def test_rare_classes_are_not_taken_for_outliers() -> None:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(4000, 2))
+    y = np.where(X[:, 0] > 2.0, 1.0, -1.0)  # two in a hundred
+    state = SMALL.init(2)
+    scores = SMALL.learn(state, X, y)
+    assert state.labels.cut == 0
+    assert np.mean(onkel.measure.mistakes(scores, y)) <= 0.5 * np.mean(y > 0.0)
+
+
+def test_many_columns_are_projected_and_learnt() -> None:
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(600, 150))
+    y = X[:, 0] + X[:, 1] + 0.1 * rng.normal(size=600)
+    assert mean_square(run(X, y)[300:], y[300:]) <= 0.3 * np.var(y)
+
+
+@pytest.mark.parametrize("dim", [3, 30, 300])
+def test_limits_are_kept(dim: int) -> None:
+    full, small = onkel.Auto().footprint(dim), onkel.Auto(memory_limit=3e6).footprint(dim)
+    assert small < full
+    assert onkel.Auto(cost_limit=5.0).footprint(dim) < full
+
+
+def with_lags() -> tuple[onkel.Auto, Any, Array, Array]:
+    rng = np.random.default_rng(9)
+    X, y = rng.normal(size=(800, 2)), np.cumsum(rng.normal(size=800))
+    learner = onkel.Auto(lags=2, cost_limit=1.0)
+    state = learner.init(2)
+    return learner, state, X, y
+
+
+def test_lags_follow_a_walk_and_rows_at_any_time_do_without_them() -> None:
+    learner, state, X, y = with_lags()
+    scores = learner.learn(state, X, y)
+    assert mean_square(scores[300:], y[300:]) <= 0.2 * mean_square(run(X, y)[300:], y[300:])
+    next_row, any_row = learner.predict(state, X[:3]), learner.predict_any(state, X[:3])
+    state.views.lags.last += 5.0
+    assert not np.allclose(learner.predict(state, X[:3]), next_row)
+    assert np.array_equal(learner.predict_any(state, X[:3]), any_row)
+    assert np.array_equal(SMALL.predict_any(SMALL.init(2), X[:3]), SMALL.predict(SMALL.init(2), X[:3]))
+
+
+def test_a_late_label_is_learnt_with_the_labels_that_were_known() -> None:
+    learner, state, X, y = with_lags()
+    learner.learn(state, X[:700], y[:700])
+    known, other = learner.remember(state), onkel.state.copied(state)
+    expected = learner.predict(state, X[700:701])
+    assert np.allclose(learner.learn(other, X[700:701], y[700:701], lagged=known[None]), expected, rtol=1e-9)
+    learner.learn(state, X[701:710], y[701:710])  # other labels come first
+    assert np.allclose(learner.predict(state, X[700:701], lagged=known[None]), expected, atol=3.0)
+    assert np.array_equal(learner.remember(other)[:1], np.array([y[700] - y[0]]))
+    with pytest.raises(onkel.InputError, match=r"lagged must have shape \(1, 8\)"):
+        learner.learn(state, X[:1], y[:1], lagged=known[None, :3])
+
+
+def test_explain_says_who_counts(tmp_path: Path) -> None:
+    X, y = wave(3000, 10)
+    learner = onkel.combine.Scaled(SMALL, targets=False, first_rows=0)
+    state = learner.init(3)
+    scores = learner.learn(state, X, y)
+    found = onkel.explain(learner, state)
+    assert found.rows == 3000
+    assert found.mixture == pytest.approx(mean_square(scores, y))
+    assert found.regret == pytest.approx(3000 * (found.mixture - found.losses.min()))
+    assert found.shares.sum() == pytest.approx(1.0)
+    assert found.weights.sum() == pytest.approx(1.0, abs=0.2)
+    assert found.sentences[0].startswith("what counts: ")
+    assert 0 < len(found.history_rows) <= SNAPSHOTS
+    assert np.all(np.diff(found.history_rows) > 0)
+    assert found.history_rows[-1] <= 3000
+    assert draw_weights(tmp_path / "weights.png", found).stat().st_size > 1000
+    assert onkel.explain(SMALL, SMALL.init(3)).sentences == ["nothing has been learnt yet"]
+    with pytest.raises(onkel.InputError, match="explain knows Auto"):
+        onkel.explain(onkel.PKAWV(), onkel.PKAWV().init(3))
+
+
+def test_snapshots_thin_out_and_stay_evenly_spaced() -> None:
+    from onkel.combine.auto import ledger
+
+    book = ledger.init(2)
+    for check in range(1, 1000):
+        ledger.note(book, 64 * check, 64, np.full((1, 2), float(check)))
+        rows = book.rows[: book.taken]
+        assert np.all(np.diff(rows) == 64 * book.every) or book.taken < 2
+        assert np.array_equal(book.weights[: book.taken, 0], rows / 64)
+    assert book.taken > SNAPSHOTS // 4
