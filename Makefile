@@ -17,7 +17,7 @@ setup: .venv/ready  ## the virtual environment, with everything installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-demo: setup  ## a kernel learner against a linear one on a stream that changes: table, and demo.png
+demo: setup  ## Auto beside River's forest and a linear model on a real stream: table, and demo.png
 	$(BIN)/python examples/demo.py
 
 test: test-compiled test-uncompiled  ## all tests, compiled and with the compiler off (minutes)

@@ -1,4 +1,4 @@
-"""Doctests speak of `onkel` and `np` without importing them."""
+"""Doctests speak of `onkel` and `np` without importing them; tests of the command line may have a cheap default."""
 
 from __future__ import annotations
 
@@ -13,3 +13,9 @@ import onkel
 @pytest.fixture(autouse=True)
 def _names_in_doctests(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace.update(onkel=onkel, np=np)
+
+
+@pytest.fixture
+def cheap_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`onkel run` without --learner learns with PKAWV: for tests in which any learner will do."""
+    monkeypatch.setattr("onkel.cli.model.DEFAULT", onkel.PKAWV())

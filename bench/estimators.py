@@ -57,9 +57,9 @@ def face_cost(console: Console, verdicts: Verdicts, single: int = 1000) -> None:
     X, _ = stream()
     y = X[:, 0].copy()
     learner = onkel.PKAWV((onkel.Standardize(), onkel.PKAWV().features))  # type: ignore[arg-type]
-    state, model = learner.init(DIM), onkel.Regressor().fit(X[:1000], y[:1000])
+    state, model = learner.init(DIM), onkel.Regressor(onkel.PKAWV()).fit(X[:1000], y[:1000])
     names = [dict(zip("abcdefghij", row, strict=True)) for row in X[:single].tolist()]
-    dicts = onkel.Regressor()
+    dicts = onkel.Regressor(onkel.PKAWV())
     rows_one_by_one(dicts, names, y)
     took = in_turns(
         5,

@@ -21,11 +21,11 @@ from onkel.cli import main, opening
 from onkel.cli import watch as watch_module
 from onkel.cli.compare import reseeded
 from onkel.cli.model import Model
-from onkel.combine import Scaled
+from onkel.combine import Intervals, Scaled
 from onkel.persist import Extra
 from onkel.state import leaves
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]
 
 
 def write_csv(path: Path, X: Any, y: Any, target: str = "price") -> Path:
@@ -73,15 +73,19 @@ def test_json_agrees_with_the_library(prices: Path, monkeypatch: pytest.MonkeyPa
     text = "PKAWV(features=(Standardize(), Taylor(degree=2) + Constant()), lam=0.5)"
     found = result(monkeypatch, capsys, prices, "--target", "price", "--learner", text)
     X, y = onkel.data.friedman(1500, dim=5, seed=0)
-    trace = onkel.prequential(Scaled(onkel.parse(text), inputs=False), (X, y))
-    assert found["square"] == pytest.approx(float(np.mean(trace.losses["square"][1:])), rel=1e-9)  # the first nobody can know
-    assert found["rows"] == 1500
+    trace = onkel.prequential(Intervals(Scaled(onkel.parse(text), inputs=False)), (X, y))
+    assert found["square"] == pytest.approx(float(np.mean(trace.losses["square"])), rel=1e-9)
+    assert found["rmse"] == pytest.approx(found["square"] ** 0.5, rel=1e-12)
+    assert found["absolute"] == pytest.approx(float(np.mean(np.abs(trace.scores - y))), rel=1e-9)
+    assert found["coverage"] == {str(level): share for level, share in trace.learner.coverage(trace.state).items()}
+    assert (found["rows"], found["lags"]) == (1500, 0)
     assert found["bytes"] == trace.nbytes
     assert onkel.parse(found["learner"]) == onkel.parse(text)
-    mean = float(np.mean((np.cumsum(y)[:-1] / np.arange(1, 1500) - y[1:]) ** 2))
-    assert found["running_mean"]["square"] == pytest.approx(mean, rel=1e-9)
-    assert found["explained"] == pytest.approx(1.0 - found["square"] / mean, rel=1e-9)
-    assert found["last_label"]["square"] == pytest.approx(float(np.mean(np.diff(y) ** 2)), rel=1e-9)
+    mean = np.concatenate([[0.0], np.cumsum(y)[:-1] / np.arange(1, 1500)])
+    assert found["running_mean"]["square"] == pytest.approx(float(np.mean((mean - y) ** 2)), rel=1e-9)
+    later = float(np.sum(trace.losses["square"][1:]) / np.sum((mean - y)[1:] ** 2))  # in the first row there is no mean
+    assert found["explained"] == pytest.approx(1.0 - later, rel=1e-9)
+    assert found["last_label"]["square"] == pytest.approx(float(np.mean(np.diff(y, prepend=0.0) ** 2)), rel=1e-9)
 
 
 def test_save_writes_a_model_that_goes_on(
@@ -89,7 +93,7 @@ def test_save_writes_a_model_that_goes_on(
 ) -> None:
     found = result(monkeypatch, capsys, prices, "--target", "price", "--save", tmp_path / "m.onkel")
     learner, state = onkel.load(found["saved"])
-    assert state.inner.ridge.rows == 1500
+    assert state.inner.inner.ridge.rows == 1500
     assert learner.predict(state, np.full((1, 5), 0.5)).shape == (1,)
 
 
@@ -287,11 +291,10 @@ def test_learners_are_compared_on_the_same_rows(
     assert found["learners"][0]["square"] == [
         result(monkeypatch, capsys, prices, "--target", "price", "--learner", arguments[2])["square"]
     ]
-    assert onkel_call(monkeypatch, *arguments, "--shuffle") == 0
+    assert onkel_call(monkeypatch, *arguments, "--shuffle", 0) == 0
     assert "±" in capsys.readouterr().out
     for wrong, message in {
         ("compare", prices, "PKAWV", "PKAWV", "--target", "price"): "named twice",
-        ("compare", prices, "--target", "price"): "name the learners to compare",
         ("compare", prices, "Perceptron", "--target", "price"): "learns classification, but this is regression",
         ("compare", prices, "PKAWV", "--target", "price", "--seeds", 0): "--seeds must be at least 1",
     }.items():
@@ -312,11 +315,13 @@ def test_seeds_are_found_wherever_they_are() -> None:
 def test_the_learners_are_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert onkel_call(monkeypatch, "learners", "--json") == 0
     rows = json.loads(capsys.readouterr().out)
-    assert list(rows) == onkel.learners.__all__
+    assert set(rows) == {*onkel.learners.__all__, "Auto", "Experts"}
     for name, row in rows.items():
+        assert row["memory"] == ("fixed" if getattr(onkel, name)().bounded else "grows")
+    for name in onkel.learners.__all__:
+        row = rows[name]
         assert row["a row costs"].startswith("O("), name
         assert re.search(r"(19|20)\d\d$", row["paper"]), name
-        assert row["memory"] == ("fixed" if getattr(onkel, name).bounded else "grows")
     assert rows["PKAWV"]["paper"] == "Jézéquel et al. 2019"
     assert {name: rows[name]["a row costs"] for name in ("Perceptron", "FunctionalSGD", "PKAWVNystroem", "Projectron")} == {
         "Perceptron": "O(m)", "FunctionalSGD": "O(n)", "PKAWVNystroem": "O(m² dim)", "Projectron": "O(B), a wrong one O(B²)",
@@ -386,6 +391,14 @@ WRONG = [
     (["empty.csv", "--target", "y"], r"empty"),
     (["prices.csv", "--target", "price", "--resume"], r"say which: --save model\.onkel --resume"),
     (["prices.csv", "--target", "price", "--idle", "3"], r"it goes with --follow"),
+    (["prices.csv", "--target", "price", "--shuffle", "1", "--follow"], r"--shuffle needs all rows at once, --follow learns"),
+    (
+        ["prices.csv", "--target", "price", "--shuffle", "1", "--save", "m", "--resume"],
+        r"--shuffle needs all rows at once, --resume",
+    ),
+    (["prices.csv", "--target", "price", "--shuffle", "-1"], r"--shuffle must be at least 0, got -1"),
+    (["prices.csv", "--target", "price", "--rows", "0"], r"--rows must be at least 1, got 0"),
+    (["prices.csv", "--target", "price", "--lags", "-1"], r"--lags must be at least 0, got -1"),
     (["prices.csv", "--target", "price", "--learner", "Perceptron"], r"learns classification, but this is regression"),
     (["prices.csv", "--target", "price", "--labels", "a"], r"--labels takes two labels"),
     (["prices.csv", "--target", "price", "--names", "a,b"], r"line 1: 2 columns are named, but the first line has 6 fields"),

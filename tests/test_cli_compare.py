@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import onkel
-from onkel.cli import compare, opening
+from onkel.cli import opening
 from onkel.cli.compare import Run
 from tests.test_cli import onkel_call, write_csv
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def prices(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("more", "blocks", "note", "runs", "rows"), [
     ((), 3, "stopped: these are the first 900 rows", [1, 2], 900),
-    (("--shuffle",), 3, "stopped: these are the first 900 rows of the first order", [1, 1], 900),
-    (("--shuffle",), 7, "stopped: these are 1 of 2 orders of the rows", [1, 1], 1500),
+    (("--shuffle", "0"), 3, "stopped: these are the first 900 rows of the first order", [1, 1], 900),
+    (("--shuffle", "0"), 7, "stopped: these are 1 of 2 orders of the rows", [1, 1], 1500),
 ])  # fmt: skip
 def test_ctrl_c_shows_what_was_compared_so_far(
     more: tuple[str, ...], blocks: int, note: str, runs: list[int], rows: int,
@@ -33,7 +33,6 @@ def test_ctrl_c_shows_what_was_compared_so_far(
 ) -> None:  # fmt: skip
     arguments = ("compare", prices, "PKAWV(Identity() + Constant())", "FOGD", "--target", "price", "--seeds", 2, *more)
     monkeypatch.setattr(opening, "BLOCK", 300)
-    monkeypatch.setattr(compare, "BLOCK", 300)
     learn, blocks_learnt = Run.learn, 0
 
     def interrupted(self: Run, X: Any, y: Any) -> None:

@@ -19,7 +19,7 @@ from onkel.cli.model import Model
 from onkel.data import read
 from tests.test_cli import MIXED, call, result
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]
 
 Patch = pytest.MonkeyPatch
 Captured = pytest.CaptureFixture[str]
@@ -132,6 +132,7 @@ SAID = {
     ("--without", "town"): "was made with 'town'",
     ("--hash", "town"): "was made without --hash town",
     ("--spare", "3"): "was made with --spare 0",
+    ("--lags", "2"): "was made with --lags 0",
     ("--text", "size"): "took 'size' for a number",
     ("--dates", "town"): "took 'town' for text",
 }

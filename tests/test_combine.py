@@ -205,3 +205,18 @@ def test_a_descent_that_runs_away_leaves_no_trace_in_any_class() -> None:
     with pytest.raises(onkel.InputError, match="too long"):
         learner.learn(state, X, coded(np.arange(8) % 3, 3))
     assert bits(state) == before
+
+
+def test_a_missing_value_is_the_mean_so_far_where_inputs_are_not_scaled() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)) + 100.0, rng.normal(size=60)
+    there = rng.random(X.shape) < 0.7
+    there[0] = True
+    filled = X.copy()
+    for t, j in zip(*np.nonzero(~there), strict=True):
+        filled[t, j] = X[:t, j][there[:t, j]].mean()
+    bare = onkel.PKAWV(onkel.Identity() + onkel.Constant())
+    learner = Scaled(bare, inputs=False, targets=False, first_rows=0)
+    state = learner.init(3)
+    scores = learner.learn(state, np.where(there, X, 7e9), y, there=there)
+    assert np.allclose(scores, bare.learn(bare.init(3), filled, y), rtol=0.0, atol=1e-9)

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 import onkel
-from onkel.combine import OneVsRest, Scaled
+from onkel.combine import Auto, Intervals, Lagged, OneVsRest, Scaled
 from onkel.combine.chances import nearest_on_simplex
 from onkel.features.compose import as_features
 from tests.laws.cases import bits
@@ -58,7 +58,7 @@ def standardized(rows: Array) -> Array:
 
 @pytest.mark.parametrize("learner", [SMALL, TUBE], ids=["PKAWV", "TubeProjection"])
 def test_a_regressor_is_the_scaled_learner(learner: Any) -> None:
-    bare = Scaled(learner)
+    bare = Intervals(Scaled(learner))
     state = bare.init(X.shape[1])
     bare.learn(state, X[:500], Y[:500])
     model = onkel.Regressor(learner).fit(X[:500], Y[:500])
@@ -246,15 +246,15 @@ def test_keys_may_come_in_any_order() -> None:
 
 def test_a_missing_value_is_the_mean_and_moves_nothing() -> None:
     model = learnt(onkel.Regressor(SMALL), dicts(), Y)
-    mean = model.state_.mean[NAMES.index("x3")]
+    mean = model.state_.inner.mean[NAMES.index("x3")]
     x = dicts()[9]
     without = {name: value for name, value in x.items() if name != "x3"}
     assert model.predict_one(without) == pytest.approx(model.predict_one(x | {"x3": mean}), rel=1e-9)
     assert model.predict_one(x | {"x3": None, "new": None}) == model.predict_one(without)
-    seen = model.state_.seen.copy()
+    seen = model.state_.inner.seen.copy()
     model.learn_one(x | {"x3": None}, 1.0)
-    assert model.state_.mean[NAMES.index("x3")] == mean
-    assert (model.state_.seen - seen).tolist() == [name != "x3" for name in NAMES]
+    assert model.state_.inner.mean[NAMES.index("x3")] == mean
+    assert (model.state_.inner.seen - seen).tolist() == [name != "x3" for name in NAMES]
 
 
 @pytest.mark.parametrize("learner", [TUBE, SMALL], ids=["TubeProjection", "PKAWV"])
@@ -268,7 +268,7 @@ def test_a_key_that_comes_within_the_first_rows_might_as_well_have_been_known(le
     assert met.n_features_in_ == 10
     assert np.allclose([met.predict_one(x) for x in dicts()], [known.predict_one(x) for x in dicts()], rtol=1e-9)
     if learner is TUBE:
-        assert bits(met.state_) == bits(known.state_)
+        assert bits(met.state_.inner) == bits(known.state_.inner)
 
 
 def test_a_key_that_comes_later_is_passed_over_and_told_unless_a_column_is_spare() -> None:
@@ -401,7 +401,7 @@ def test_the_oldest_row_gives_way() -> None:
     assert list(model.waiting_) == ["row 2", "row 3", "row 4"]
     assert not model.learn_late("row 0", 1.0)
     assert model.learn_late("row 3", 1.0)
-    assert model.state_.rows == 1
+    assert model.state_.inner.rows == 1
     model.predict_one(X[5], id="row 2")  # again: it is the newest now
     model.predict_one(X[6], id="row 6")
     model.predict_one(X[7], id="row 7")
@@ -415,7 +415,7 @@ def test_a_row_that_waits_is_a_copy_and_survives_a_bad_label() -> None:
     with pytest.raises(ValueError, match="y holds nan"):
         model.learn_late(1, np.nan)
     assert model.learn_late(1, 2.0)
-    assert model.state_.mean[0] == dicts()[0]["x0"]
+    assert model.state_.inner.mean[0] == dicts()[0]["x0"]
 
 
 # --- scikit-learn's tools
@@ -427,8 +427,9 @@ def test_a_grid_search_finds_the_better_ridge() -> None:
     noisy = rows[:, 0] + 3.0 * rng.normal(size=60)
     search = GridSearchCV(onkel.Regressor(onkel.PKAWV(onkel.Identity())), {"learner__lam": [1e-6, 100.0]}, cv=3).fit(rows, noisy)
     assert search.best_params_ == {"learner__lam": 100.0}
-    assert search.best_estimator_.model_.learner.lam == 100.0
-    search = GridSearchCV(onkel.Classifier(), {"learner__lam": [1.0], "learner__features__0__count": [5, 6]}, cv=2).fit(X, KINDS)
+    assert search.best_estimator_.model_.learner.learner.lam == 100.0
+    grid = {"learner__lam": [1.0], "learner__features__0__count": [5, 6]}
+    search = GridSearchCV(onkel.Classifier(onkel.PKAWV()), grid, cv=2).fit(X, KINDS)
     assert search.best_estimator_.model_.learner.features.parts[0].count in (5, 6)
 
 
@@ -439,7 +440,7 @@ def test_settings_inside_the_learner_have_long_names() -> None:
     assert model.learner == onkel.NORMA(onkel.Gaussian(2.0), step=2.0, lam=0.4)
     model.set_params(learner=onkel.NOGD(), learner__budget=30)
     assert model.learner == onkel.NOGD(budget=30)
-    assert onkel.Regressor().set_params(learner__lam=3.0).learner == onkel.PKAWV(lam=3.0)
+    assert onkel.Regressor().set_params(learner__seed=3).learner == Auto(seed=3)
     kernel = onkel.Gaussian(1.0) + onkel.Linear()
     assert onkel.Classifier(onkel.Perceptron(kernel)).set_params(learner__kernel__0__width=5.0).learner.kernel.parts[0].width == 5.0
     for wrong, message in (
@@ -531,14 +532,14 @@ def test_save_load_go_on(learner: Any, stop: int, tmp_path: Path) -> None:
 
 
 def test_a_file_of_an_estimator_is_one_of_a_learner_too(tmp_path: Path) -> None:
-    model = onkel.Regressor().fit(X, Y)
+    model = onkel.Regressor().fit(X[:50], Y[:50])
     model.predict_one(X[0], id="a")
     model.save(tmp_path / "model.onkel")
     learner, state = onkel.load(tmp_path / "model.onkel")
     assert np.array_equal(learner.predict(state, X), model.predict(X))
     again = onkel.Regressor.load(tmp_path / "model.onkel")
     assert again.learner is None
-    assert np.array_equal(again.waiting_["a"], X[0])
+    assert np.array_equal(again.waiting_["a"].row, X[0])
     assert np.array_equal(again.predict(X), model.predict(X))
 
 
@@ -594,3 +595,89 @@ def test_importing_onkel_does_not_import_scikit_learn() -> None:
     subprocess.run([sys.executable, "-c", f"{before}; onkel.Regressor; assert 'sklearn' in sys.modules"], check=True)
     with pytest.raises(AttributeError, match="no attribute 'Regresor'"):
         onkel.Regresor  # noqa: B018
+
+
+# --- the learner that needs no tuning, earlier labels, intervals
+
+AUTO = Auto(cost_limit=10.0)
+
+
+def wave(rows: int) -> tuple[Array, Array]:
+    """A series that goes on as it went; the inputs say nothing of it."""
+    return np.random.default_rng(1).normal(size=(rows, 2)), 20.0 * np.sin(np.arange(rows) / 4.0) + 1000.0
+
+
+def test_without_a_learner_it_is_auto_and_nothing_is_scaled_twice() -> None:
+    for model, labels in ((onkel.Regressor(), Y), (onkel.Classifier(), KINDS)):
+        model.fit(X[:40], labels[:40])
+        scaled = model.model_.learner if isinstance(model, onkel.Regressor) else model.model_
+        assert scaled == Scaled(Auto(), inputs=False, targets=False, first_rows=0)
+        params = model.get_params()
+        assert params["learner"] is None
+        assert params["learner__lags"] == 0
+
+
+def test_auto_takes_rows_with_gaps_and_keys_that_come_late() -> None:
+    rows = [{name: value for j, (name, value) in enumerate(x.items()) if (t + j) % 9} for t, x in enumerate(dicts()[:300])]
+    for row in rows[:40]:
+        row.pop("x3", None)
+    model = learnt(onkel.Regressor(AUTO), rows, Y[:300])
+    assert model.feature_names_in_.tolist() == NAMES
+    mean = np.mean([row["x3"] for row in rows if "x3" in row])
+    x = {name: value for name, value in dicts()[299].items() if name != "x3"}
+    assert model.predict_one(x) == pytest.approx(model.predict_one(x | {"x3": mean}), rel=1e-9)
+    assert np.mean([(model.predict_one(x) - y) ** 2 for x, y in zip(dicts()[300:360], Y[300:360], strict=True)]) < 0.5 * np.var(Y)
+
+
+def test_one_row_is_the_next_and_many_may_come_at_any_time() -> None:
+    rows, labels = wave(400)
+    model = onkel.Regressor(Auto(lags=3, cost_limit=10.0)).fit(rows[:-1], labels[:-1])
+    assert abs(model.predict_one(rows[-1]) - labels[-1]) < 2.0
+    learner, state = model.model_.learner.learner, model.state_.inner.inner
+    assert np.array_equal(model.predict(rows[:9]), learner.predict_any(state, rows[:9]))
+    assert np.std(model.predict(rows[-50:])) < 10.0, "without the labels before them nobody can tell"
+    low, high = model.predict_interval_one(rows[-1], level=0.5)
+    assert (low + high) / 2.0 == pytest.approx(model.predict_one(rows[-1]))
+
+
+@pytest.mark.parametrize("learner", [Auto(lags=2, cost_limit=5.0), Lagged(SMALL, 2)], ids=["Auto", "Lagged"])
+def test_a_late_label_is_learnt_with_the_labels_that_were_known_then(learner: Any, tmp_path: Path) -> None:
+    rows, labels = wave(60)
+    model = onkel.Regressor(learner, scale_target=False, standardize=False)
+    inner, state = learner, learner.init(2)
+    known = []
+    for t in range(60):
+        known.append(inner.remember(state))
+        model.predict_one(rows[t], id=t)
+        if t == 40:
+            model.save(tmp_path / "m.onkel")
+            model = onkel.Regressor.load(tmp_path / "m.onkel")
+        if t >= 5:
+            late = t - 5
+            inner.learn(state, rows[late : late + 1], labels[late : late + 1], lagged=known[late][None])
+            assert model.learn_late(late, labels[late])
+    assert bits(model.state_.inner.inner) == bits(state)
+
+
+def test_classes_are_remembered_from_the_first() -> None:
+    names = np.array(["a", "b", "c"])[np.arange(300) % 3]
+    model = learnt(onkel.Classifier(Auto(lags=3, cost_limit=5.0)), X[:299], names[:299])
+    assert model.predict_one(X[299]) == names[299]
+    assert model.predict_proba_one(X[299])[names[299]] > 0.8
+    assert np.max(model.predict_proba(X[:50])) < 0.8, "at any time it may be each"
+
+
+def test_intervals_hold_their_labels() -> None:
+    model = onkel.Regressor(SMALL).fit(X[:500], Y[:500])
+    for level in (0.5, 0.8, 0.9, 0.95):
+        ends = model.predict_interval(X[500:], level)
+        assert ends.shape == (200, 2)
+        assert np.mean((ends[:, 0] <= Y[500:]) & (Y[500:] <= ends[:, 1])) == pytest.approx(level, abs=0.2)
+        assert model.predict_interval_one(X[500], level) == pytest.approx(ends[0])
+    assert np.allclose(ends.mean(axis=1), model.predict(X[500:]))
+    with pytest.raises(onkel.InputError, match=r"level must be one of 0\.5, 0\.8, 0\.9, 0\.95"):
+        model.predict_interval(X, 0.7)
+    both = onkel.Regressor(SMALL).fit(X[:500], np.column_stack([Y, -Y])[:500])
+    assert both.predict_interval(X[500:]).shape == (200, 2, 2)
+    assert both.predict_interval_one(X[500]).shape == (2, 2)
+    assert onkel.Regressor().predict_interval_one(X[0]) == (-np.inf, np.inf)

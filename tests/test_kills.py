@@ -51,7 +51,7 @@ def test_a_killed_save_leaves_a_whole_model(tmp_path: Path) -> None:
 
 RUNS = {
     "a number, scaled": ["--target", "y", "--missing", "mean", "--learner", "PKAWV(forgetting=0.9999)"],
-    "classes on one matrix": ["--target", "town", "--missing", "drop"],
+    "classes on one matrix": ["--target", "town", "--missing", "drop", "--learner", "PKAWV"],
     "one learner a class": ["--target", "town", "--missing", "drop", "--learner", "FOGD(loss=Hinge())"],
 }
 

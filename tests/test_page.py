@@ -13,7 +13,7 @@ from onkel.report.page import escaped
 from onkel.report.tables import lines, results
 from tests.test_cli import onkel_call
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]
 
 HOSTILE = 'a[/b],[bold]c[/bold],t,y\n1,2,"[/x]\nz",1.5\n3,4,:smile:,2.5\n5,7,"\x1b[31m",3.5\n'
 PACKAGE = Path(onkel.__file__).parent

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cyclopts import App
 
-from onkel.cli.options import Columns, File, Flag, Format, Inputs, Missing, Target
+from onkel.cli.options import Columns, File, Flag, Format, Inputs, Missing, Rows, Target
 
 app = App(
     name="onkel",
@@ -29,7 +29,7 @@ Ctrl-C.
 app.register_install_completion_command()
 command = functools.partial(app.command, help_epilogue="")  # each has examples of its own
 
-FORMAT, COLUMNS, TARGET = Format(), Columns(), Target()
+FORMAT, COLUMNS, TARGET, ROWS = Format(), Columns(), Target(), Rows()
 
 
 @command
@@ -41,6 +41,7 @@ def run(
     target: Target = TARGET,
     columns: Columns = COLUMNS,
     format: Format = FORMAT,
+    rows: Rows = ROWS,
     save: Path | None = None,
     every: float = 10.0,
     resume: Flag = False,
@@ -57,6 +58,7 @@ def run(
         onkel run prices.csv --target price
         onkel run clicks.csv.gz --target clicked --missing mean --text zip --learner "FORKS(kernel=Gaussian(width=2))"
         onkel run iris.data --names length,width,petal_length,petal_width,species --target species
+        onkel run prices.csv --target price --shuffle 0 --rows 20000
         onkel run 2024.csv 2025.csv --target y --save model.onkel --resume
         onkel run 2026.csv --save model.onkel --append
         tail -f log.jsonl | onkel run - --format jsonl --target latency
@@ -71,7 +73,7 @@ def run(
         Files that follow it, as if all were one. A column that a file lacks is missing there.
     learner
         A learner as Python code: a bare name such as PKAWV, or with its settings. It is read, never executed. Without this
-        option: PKAWV with 100 random frequencies, a linear part and an intercept.
+        option: Auto, which needs no tuning.
     save
         Write the model to this .onkel file, now and then and at the end.
     every
@@ -91,7 +93,7 @@ def run(
     """
     from onkel.cli.run import Outputs, patience, run_file
 
-    inputs = Inputs((file, *more), format, columns, target, patience(follow, idle))
+    inputs = Inputs((file, *more), format, columns, target, rows, patience(follow, idle))
     run_file(inputs, learner, Outputs(save, every, resume, append, plot, json))
 
 
@@ -103,15 +105,16 @@ def compare(
     target: Target = TARGET,
     columns: Columns = COLUMNS,
     format: Format = FORMAT,
+    rows: Rows = ROWS,
     seeds: int = 1,
-    shuffle: Flag = False,
     json: Flag = False,
 ) -> None:
     """Several learners on the same stream: error, time and memory side by side.
 
     Examples:
 
-        onkel compare prices.csv PKAWV FOGD "PKAWV(forgetting=0.999)" --target price
+        onkel compare prices.csv --target price
+        onkel compare prices.csv Auto FOGD "PKAWV(forgetting=0.999)" --target price --shuffle 0
         onkel compare rings FORKS NOGD Projectron --seeds 20
 
     Parameters
@@ -120,17 +123,17 @@ def compare(
         As for run; more files may follow.
     learners
         Learners as Python code, the first word of each a name that `onkel learners` lists; a file of that name is ./NAME.
+        Without them: Auto, PKAWV and a linear ridge regression.
     seeds
-        How often a learner with a seed runs, each time with another; the table then shows mean ± deviation.
-    shuffle
-        Each seed is also another order of the rows, for every learner; the file is then held in memory.
+        How often a learner with a seed runs, each time with another; the table then shows mean ± deviation. With --shuffle each
+        seed is also another order of the rows, for every learner.
     json
         Print the result as JSON.
     """
     from onkel.cli.compare import compare_file, told_apart
 
     files, texts = told_apart(learners)
-    compare_file(Inputs((file, *files), format, columns, target), texts, seeds, shuffle, json)
+    compare_file(Inputs((file, *files), format, columns, target, rows), texts, seeds, json)
 
 
 @command

@@ -21,8 +21,13 @@ VALUES_SHOWN = 4
 LOSSES = ("Square", "Hinge", "SquaredHinge", "Logistic", "EpsilonInsensitive", "SquaredEpsilonInsensitive")
 
 
+def learner_names() -> list[str]:
+    """Of every public learner, in order."""
+    return [name for name in onkel.__all__ if hasattr(kind := getattr(onkel, name), "learn") and hasattr(kind, "cut_tolerance")]
+
+
 def list_learners(as_json: bool) -> None:
-    rows = {name: about(getattr(onkel, name)) for name in onkel.learners.__all__}
+    rows = {name: about(getattr(onkel, name)) for name in learner_names()}
     if as_json:
         print(json.dumps(rows))
         return
@@ -40,12 +45,13 @@ def about(kind: Any) -> dict[str, str]:
     cost = re.search(r"O\([^)]*\)(?= a row|,)", own)
     wrong = re.search(r"O\([^)]*\)(?= a wrong row)", own)
     paper = re.search(r"(?:(?<=\. )|(?<=\] )|(?<=\) ))?([A-Z][^.:;()]*?) \(((?:19|20)\d\d)\)", text)
-    tasks = "both" if len(kind.tasks) == 2 else next(iter(kind.tasks))
+    usual = kind()  # what a learner made of learners can do, those inside say
+    tasks = "both" if len(usual.tasks) == 2 else next(iter(usual.tasks))
     return {
         "tasks": tasks,
         "losses": ", ".join(losses(kind)) or "its own",
         "a row costs": (cost.group() if cost else "") + (f", a wrong one {wrong.group()}" if wrong else ""),
-        "memory": "fixed" if kind.bounded else "grows",
+        "memory": "fixed" if usual.bounded else "grows",
         "paper": f"{_short(paper.group(1))} {paper.group(2)}" if paper else "",
     }
 

@@ -8,32 +8,39 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-import onkel
 from onkel import data, features
 from onkel._jit import seconds_compiling
 from onkel._types import Matrix, Vector
-from onkel.cli.model import Model, called, read_learner, task_of
-from onkel.cli.opening import BLOCK, opened
+from onkel.cli.catalogue import learner_names
+from onkel.cli.model import Model, called, lags_for, read_learner, task_of
+from onkel.cli.opening import opened
 from onkel.cli.options import Inputs
-from onkel.cli.telling import heading, on_the_inputs, on_the_target, references, shown
+from onkel.cli.telling import covered, heading, on_the_inputs, on_the_order, on_the_target, references, shown
 from onkel.cli.watch import CtrlC, Watch
-from onkel.data.encoder import State as EncoderState
+from onkel.data.order import Shuffled
 from onkel.errors import InputError
 from onkel.learners.protocol import suited
 from onkel.report.page import Page
 from onkel.report.tables import lines, memory, number
 from onkel.state import nbytes
 
-Pass = tuple[Sequence[int], Iterable[tuple[Matrix, Vector]]]  # through the rows, with models of these seeds
+DEFAULTS = ("Auto", "PKAWV", "PKAWV(features=Identity() + Constant())")
 
 CODE = re.compile(r"\s*([A-Za-z_]\w*)\s*(\(.*)?", re.DOTALL)  # a name, maybe with settings
+
+
+class Pass(NamedTuple):
+    """Through all rows, with models of these seeds."""
+
+    seeds: Sequence[int]
+    stream: data.Stream
 
 
 @dataclass
@@ -53,6 +60,7 @@ class Run:
 class Contender:
     text: str
     learner: Any
+    lags: int = 0  # earlier labels that are its inputs
     runs: list[Run] = field(default_factory=list)  # one a seed
 
     def errors(self, measure: str) -> list[float]:
@@ -73,45 +81,48 @@ def told_apart(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 
 def _names_learner(text: str) -> bool:
     found = CODE.fullmatch(text)
-    return found is not None and found[1] in onkel.learners.__all__
+    return found is not None and found[1] in learner_names()
 
 
-def compare_file(inputs: Inputs, texts: Sequence[str], seeds: int, shuffle: bool, as_json: bool) -> None:
-    if not texts:
-        raise InputError("name the learners to compare, as in: onkel compare prices.csv PKAWV FOGD --target price")
+def compare_file(inputs: Inputs, texts: Sequence[str], seeds: int, as_json: bool) -> None:
     if seeds < 1:
         raise InputError(f"--seeds must be at least 1, got {seeds}")
     if twice := [text for text in texts if list(texts).count(text) > 1]:
         raise InputError(f"{twice[0]} is named twice; name each learner once")
-    contenders = [Contender(text, read_learner(text)) for text in texts]
+    contenders = [Contender(text, read_learner(text)) for text in texts or DEFAULTS]
     stream = opened(inputs, [one.learner for one in contenders])
     for one in contenders:
+        one.lags = lags_for(one.learner, inputs.rows.lags, inputs.rows.shuffle is not None)
         if (suitable := suited(one.learner, task_of(stream.target))) != one.learner:
             one.learner, one.text = suitable, called(suitable)
-    encoded = stream.encoder.init()
-    fresh = functools.partial(Model.fresh, stream=stream, encoded=encoded, raw=inputs.target.raw)
-    if shuffle:
-        whole = _in_memory(stream, encoded)
-        passes = [(range(order, order + 1), _shuffled(*whole, order, BLOCK)) for order in range(seeds)]
-    else:
-        passes = [(range(seeds), stream.after(0, encoded))]
+    passes = _passes(stream, seeds)
     total = None if stream.rows is None else stream.rows * len(passes)
     with Watch(total or stream.about()) as watch:
-        stopped = _learn(contenders, fresh, passes, watch)
+        stopped = _learn(contenders, inputs.target.raw, passes, watch)
     if not contenders[0].runs[0].model.tally.rows:
         raise InputError(f"{stream.name}: no row was left to learn from; see --missing")
-    _show(contenders, stream, inputs, stopped, as_json)
+    _show(contenders, passes[0].stream, inputs, stopped, as_json)
     if stopped:
         sys.exit(130)
 
 
-def _learn(contenders: list[Contender], fresh: Callable[[Any], Model], passes: Sequence[Pass], watch: Watch) -> list[str]:
+def _passes(stream: data.Stream, seeds: int) -> list[Pass]:
+    """One for all seeds; where rows are shuffled, one in another order for each."""
+    if not isinstance(stream.source, Shuffled):
+        return [Pass(range(seeds), stream)]
+    sources = [dataclasses.replace(stream.source, seed=stream.source.seed + k) for k in range(seeds)]
+    return [Pass(range(k, k + 1), dataclasses.replace(stream, source=source)) for k, source in enumerate(sources)]
+
+
+def _learn(contenders: list[Contender], raw: bool, passes: Sequence[Pass], watch: Watch) -> list[str]:
     """Each pass goes through the rows with models of its own; what is to say of it where Ctrl-C ended it."""
     done = 0
     with CtrlC() as stop:
-        for number, (seeds, blocks) in enumerate(passes):
+        for number, (seeds, stream) in enumerate(passes):
+            encoded = stream.encoder.init()
+            fresh = functools.partial(Model.fresh, stream=stream, encoded=encoded, raw=raw)
             running = [run for one in contenders for run in _begun(one, fresh, seeds)]
-            for X, y in blocks:
+            for X, y in stream.after(0, encoded):
                 if stop.pressed:
                     return _stopped(contenders, number, len(passes))
                 if done == 0 and len(y):
@@ -126,9 +137,9 @@ def _learn(contenders: list[Contender], fresh: Callable[[Any], Model], passes: S
     return []
 
 
-def _begun(one: Contender, fresh: Callable[[Any], Model], seeds: Sequence[int]) -> list[Run]:
+def _begun(one: Contender, fresh: Callable[..., Model], seeds: Sequence[int]) -> list[Run]:
     """One run a seed; a learner without one runs once."""
-    begun = [Run(fresh(reseeded(one.learner, seed))) for seed in (seeds if _is_random(one.learner) else seeds[:1])]
+    begun = [Run(fresh(reseeded(one.learner, seed), lags=one.lags)) for seed in (seeds if _is_random(one.learner) else seeds[:1])]
     one.runs += begun
     return begun
 
@@ -143,18 +154,6 @@ def _stopped(contenders: list[Contender], done: int, passes: int) -> list[str]:
     if not rows:
         raise KeyboardInterrupt
     return [f"stopped: these are the first {rows:,} rows" + " of the first order" * (passes > 1)]
-
-
-def _in_memory(stream: data.Stream, encoded: EncoderState) -> tuple[Matrix, Vector]:
-    blocks = list(stream.after(0, encoded))
-    return np.concatenate([X for X, _ in blocks]), np.concatenate([y for _, y in blocks])
-
-
-def _shuffled(X: Matrix, y: Vector, seed: int, block: int) -> Iterator[tuple[Matrix, Vector]]:
-    order = np.random.default_rng(seed).permutation(len(y))
-    for start in range(0, len(y), block):
-        now = order[start : start + block]
-        yield X[now], y[now]
 
 
 def reseeded(config: Any, seed: int) -> Any:
@@ -178,21 +177,24 @@ def _is_random(learner: Any) -> bool:
 def _show(contenders: list[Contender], stream: data.Stream, inputs: Inputs, stopped: list[str], as_json: bool) -> None:
     first = contenders[0].runs[0].model
     rows = [_summary(one) for one in contenders]
-    remarks = [*stopped, *stream.notes(), *on_the_inputs(stream), *on_the_target(first, stream, inputs)]
+    lags = max(one.lags for one in contenders)
+    on_rows = [*on_the_target(first, stream, inputs), *on_the_order(first, lags)]
+    remarks = [*stopped, *stream.notes(), *on_the_inputs(stream), *on_rows]
     if as_json:
         known = {name.replace(" ", "_"): means for name, means in first.tally.references().items()}
         about = {"file": stream.name, "target": first.target.name, "task": first.task, "rows": first.tally.rows}
         print(json.dumps({**about, "learners": rows, **known, "notes": remarks}))
         return
     page = Page()
-    page.say(heading(first, stream))
+    page.say(heading(first, stream, lags))
     best = min(contenders, key=lambda one: np.mean(one.errors(next(iter(first.tally.means())))))
     cells = {}
     for one, row in zip(contenders, rows, strict=True):
         columns = [run.model.tally.columns(run.model.tally.means()) for run in one.runs]
         errors = {name: _spread(name, [column[name] for column in columns]) for name in columns[0]}
         cost = {"µs a row": f"{row['microseconds_per_row']:.1f}", "memory": memory(row["bytes"])}
-        cells[one.text] = {**errors, "runs": str(row["runs"]), **cost}
+        within = covered([run.model for run in one.runs])
+        cells[one.text] = {**errors, **within, "lags": str(row["lags"]), "runs": str(row["runs"]), **cost}
     page.show(lines(cells, references(first), bold=best.text))
     for note in remarks:
         page.say(f"note: {note}", style="yellow")
@@ -202,7 +204,10 @@ def _summary(one: Contender) -> dict[str, Any]:
     rows, seconds = sum(run.model.tally.rows for run in one.runs), sum(run.seconds for run in one.runs)
     errors = {measure: one.errors(measure) for measure in one.runs[0].model.tally.means()}
     cost = {"microseconds_per_row": 1e6 * seconds / rows, "bytes": max(nbytes(run.model.state) for run in one.runs)}
-    return {"learner": one.text, **errors, "runs": len(one.runs), **cost}
+    coverages = [run.model.coverage for run in one.runs]
+    coverage = {level: [each[level] for each in coverages] for level in coverages[0]}
+    within = {"coverage": coverage} if coverage else {}
+    return {"learner": one.text, **errors, **within, "lags": one.lags, "runs": len(one.runs), **cost}
 
 
 def _spread(heading: str, values: Sequence[float]) -> str:

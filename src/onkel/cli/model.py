@@ -1,7 +1,7 @@
 """A model of the command line: a learner and all that stands between it and a file, in one `.onkel` file.
 
-file ──encoder──> X ──Scaled──> learner, or one a class ──> score
-     ──target───> y ───────────────^
+file ──encoder──> X ──> the learner in its wrappers ──> score        (combine/assembly.py)
+     ──target───> y ──────────^
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ import onkel
 from onkel import data
 from onkel._types import Matrix, Vector
 from onkel.cli.tally import OfClasses, OfNumbers, Tally
-from onkel.combine import OneVsRest, Scaled
+from onkel.combine import Auto, Intervals, OneVsRest, Scaled
+from onkel.combine.assembly import DEFAULT, LEAST_CLASSES, assembled, bare, lags_of, part, scoring
 from onkel.combine.chances import are_chances, chances
-from onkel.combine.scaled import FIRST_ROWS
+from onkel.combine.inner import at_any_time
 from onkel.data.encoder import State as EncoderState
 from onkel.data.target import Classes, Label, Signs, Target
 from onkel.errors import FileError, InputError
-from onkel.learners.protocol import is_learner, suited
+from onkel.learners.protocol import is_learner
 from onkel.persist import Extra, from_json, read, to_json
 
 ROWS_TO_WARM_UP = 64
-DEFAULT = onkel.PKAWV()
+LAGS = 3  # of Auto, where nobody says another number
 
 
 def read_learner(text: str | None) -> Any:
@@ -47,19 +48,16 @@ def called(learner: Any) -> str:
     return f"{type(learner).__name__}({settings})" if settings else type(learner).__name__
 
 
-def wrapped(learner: Any, target: Target, raw: bool) -> Scaled:
-    """The learner as it meets the file: behind scales, unless `raw`, and once for every class where it knows only two."""
-    task = task_of(target)
-    learner = suited(learner, task)
-    inputs, targets = not raw and not scales_itself(learner), not raw and task == "regression"
-    one_each = isinstance(target, Classes) and not learner.multi_output
-    return Scaled(OneVsRest(learner) if one_each else learner, inputs, targets, FIRST_ROWS if targets else 0)
+def wrapped(learner: Any, target: Target, raw: bool, lags: int) -> Any:
+    """The learner as it meets the file."""
+    return assembled(learner, task_of(target), isinstance(target, Classes), not raw, not raw, lags)
 
 
-def scales_itself(learner: Any) -> bool:
-    features = getattr(learner, "features", ())
-    first = features[0] if isinstance(features, tuple) and features else features
-    return isinstance(first, onkel.Standardize)
+def lags_for(learner: Any, said: int | None, shuffled: bool) -> int:
+    """How many earlier labels are its inputs: as the user says, or a few for Auto where rows come in their own order."""
+    if said is not None:
+        return said
+    return (learner.lags or LAGS) if isinstance(learner, Auto) and not shuffled else 0
 
 
 def task_of(target: Target) -> str:
@@ -68,7 +66,7 @@ def task_of(target: Target) -> str:
 
 @dataclass
 class Model:
-    learner: Scaled
+    learner: Any  # in its wrappers
     state: Any
     encoder: data.Encoder
     encoded: EncoderState
@@ -80,9 +78,10 @@ class Model:
     losses: Vector = field(default_factory=lambda: np.empty(0))  # of the rows learnt last
 
     @staticmethod
-    def fresh(learner: Any, stream: data.Stream, encoded: EncoderState, raw: bool) -> Model:
-        whole = wrapped(learner, stream.target, raw)
-        return Model(whole, whole.init(stream.encoder.width), stream.encoder, encoded, stream.target, _tally(stream.target))
+    def fresh(learner: Any, stream: data.Stream, encoded: EncoderState, raw: bool, lags: int) -> Model:
+        whole = wrapped(learner, stream.target, raw, lags)
+        state = whole.init(stream.encoder.width, _outputs(stream.target))
+        return Model(whole, state, stream.encoder, encoded, stream.target, _tally(stream.target))
 
     @property
     def task(self) -> str:
@@ -91,8 +90,29 @@ class Model:
     @property
     def own(self) -> Any:
         """The user's learner, inside."""
-        inner = self.learner.learner
-        return inner.learner if isinstance(inner, OneVsRest) else inner
+        return bare(self.learner)
+
+    @property
+    def lags(self) -> int:
+        """Earlier labels that are inputs."""
+        return lags_of(self.learner)
+
+    @property
+    def scales(self) -> Scaled:
+        scaled: Scaled = part(self.learner, Scaled)
+        return scaled
+
+    @property
+    def coverage(self) -> dict[str, float]:
+        """The share of labels within their interval, by level; of classes there are none."""
+        if not isinstance(self.learner, Intervals):
+            return {}
+        return {str(level): share for level, share in self.learner.coverage(self.state).items()}
+
+    @property
+    def _signs(self) -> bool:
+        """Whether labels of classes are ±1, not 0 and 1."""
+        return isinstance(self.target, Signs) or part(self.learner, OneVsRest) is not None
 
     @property
     def labels(self) -> list[Label]:
@@ -101,30 +121,35 @@ class Model:
 
     def warm_up(self, X: Matrix, y: Vector) -> None:
         """Load the compiled code, on states that are thrown away."""
-        idle = dataclasses.replace(self, state=self.learner.init(self.encoder.width), tally=_tally(self.target))
+        state = self.learner.init(self.encoder.width, _outputs(self.target))
+        idle = dataclasses.replace(self, state=state, tally=_tally(self.target))
         idle.learn(X[:ROWS_TO_WARM_UP], y[:ROWS_TO_WARM_UP])
         idle.predict(X[:1])
 
     def learn(self, X: Matrix, y: Vector) -> None:
-        if not isinstance(self.target, Classes):
-            scores = self.learner.learn(self.state, X, y)
-            is_sign = isinstance(self.target, Signs)
-            self.losses = self.tally.add(_place(scores >= 0.0), _place(y > 0.0)) if is_sign else self.tally.add(scores, y)
+        if isinstance(self.target, Classes):
+            self._learn_classes(X, _place(y))
             return
+        scores = self.learner.learn(self.state, X, y)
+        if isinstance(self.target, Signs):
+            both = np.column_stack([-scores, scores])
+            self.losses = self.tally.add(self.classes(both), self.chances(both), _place(y > 0.0))
+        else:
+            self.losses = self.tally.add(scores, y)
+
+    def _learn_classes(self, X: Matrix, own: NDArray[np.int64]) -> None:
         if len(self.labels) > self.state.outputs:
             self.learner.widen(self.state, len(self.labels))
-        absent = OneVsRest.absent if isinstance(self.learner.learner, OneVsRest) else 0.0
-        own = _place(y)
-        coded = np.where(own[:, None] == np.arange(self.state.outputs), 1.0, absent)
+        coded = np.where(own[:, None] == np.arange(self.state.outputs), 1.0, OneVsRest.absent if self._signs else 0.0)
         scores = self.learner.learn(self.state, X, coded)
-        self.losses = self.tally.add(self.tally.best(scores, own), own)
+        self.losses = self.tally.add(self.tally.best(scores, own), self.tally.known(self.chances(scores), own), own)
 
     def predict(self, X: Matrix) -> Vector:
-        """Numbers; of classes the scores, one column each."""
-        scores = self.learner.predict(self.state, X)
+        """Numbers; of classes the scores, one column each. For rows that may come at any time."""
+        scores = at_any_time(self.learner)(self.state, X)
         if isinstance(self.target, Signs):
             return np.column_stack([-scores, scores])
-        return scores.reshape(len(X), -1) if isinstance(self.target, Classes) else scores
+        return scores[:, : len(self.labels)] if isinstance(self.target, Classes) else scores
 
     def classes(self, scores: Matrix) -> NDArray[np.int64]:
         """Of each row, the place of its class among the labels; the high one of two where they are even."""
@@ -134,11 +159,10 @@ class Model:
 
     @property
     def has_chances(self) -> bool:
-        return are_chances(self.own)
+        return are_chances(scoring(self.learner))
 
     def chances(self, scores: Matrix) -> Matrix:
-        signs = isinstance(self.target, Signs) or isinstance(self.learner.learner, OneVsRest)
-        return chances(self.own, scores, signs)
+        return chances(scoring(self.learner), scores, self._signs)
 
     def notes(self) -> list[str]:
         return [str(note) for note in self.learner.notes(self.state)]
@@ -168,18 +192,22 @@ class Model:
             so_far = int(about["rows"]), str(about["learnt"]), int(about["earlier"])
             model = Model(learner, state, encoder, encoded, target, tally, *so_far)
             encoder.check(encoded)
-            outputs = max(1, len(encoded.labels)) if isinstance(target, Classes) else 1
-            fits = isinstance(learner, Scaled) and isinstance(target, Target) and learner in _ways(model)
-            if not fits or (state.dim, state.outputs) != (encoder.width, outputs):
+            fits = isinstance(target, Target) and learner in _ways(model)
+            if not fits or (state.dim, state.outputs) != (encoder.width, max(_outputs(target), len(encoded.labels))):
                 raise InputError("its learner and its encoder do not fit together")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileError(f"cannot load {path}: {error}; it may be altered, save it again") from None
         return model
 
 
-def _ways(model: Model) -> list[Scaled]:
+def _ways(model: Model) -> list[Any]:
     """How this learner may have met this target."""
-    return [wrapped(model.own, model.target, raw) for raw in (False, True)]
+    return [wrapped(model.own, model.target, raw, model.lags) for raw in (False, True)]
+
+
+def _outputs(target: Target) -> int:
+    """How many there are before any label has come."""
+    return LEAST_CLASSES if isinstance(target, Classes) else 1
 
 
 def _tally(target: Target) -> Tally:

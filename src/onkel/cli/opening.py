@@ -35,6 +35,7 @@ def opened(inputs: Inputs, learners: Sequence[Any]) -> data.Stream:
         split(columns.without) or (),
         split(columns.hash) or (),
         columns.spare,
+        inputs.order,
     )
     return dataclasses.replace(stream, target=_decided(stream, inputs, learners))
 
@@ -42,7 +43,7 @@ def opened(inputs: Inputs, learners: Sequence[Any]) -> data.Stream:
 def opened_again(inputs: Inputs, encoder: data.Encoder, target: Target | None) -> data.Stream:
     written = inputs.format
     try:
-        return read_again(inputs.path, encoder, target, BLOCK, inputs.follow, written.format, written.header)
+        return read_again(inputs.path, encoder, target, BLOCK, inputs.follow, written.format, written.header, inputs.order)
     except NoColumn as error:
         needed = [column.name for column in encoder.columns] + ([] if target is None else [target.name])
         both = f"the model needs {listed(needed)}, the file has {listed(error.known)}"

@@ -86,7 +86,7 @@ class Target:
         or its row is dropped.
     raw
         Give the learner inputs and target as they are. Without this the inputs are standardised first, by the rows so far, and a
-        number to predict by its first 256.
+        number to predict by its first 256; not for Auto, which takes numbers of any size either way.
     """
 
     target: str | None = None
@@ -110,6 +110,34 @@ class Target:
             return found[0], found[1]
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Rows:
+    """Which rows, in which order, and what is known of those before.
+
+    Parameters
+    ----------
+    shuffle
+        Learn all rows in a random order with this seed; the file is then held in memory.
+    rows
+        Learn so many rows, the first in that order.
+    lags
+        How many of the last labels are inputs of the next row. Without this option: 3 for Auto, where the rows come in their own
+        order; 0 for other learners.
+    """
+
+    shuffle: int | None = None
+    rows: int | None = None
+    lags: int | None = None
+
+    def __post_init__(self) -> None:
+        from onkel.errors import InputError
+
+        for option, least in (("shuffle", 0), ("rows", 1), ("lags", 0)):
+            if (said := getattr(self, option)) is not None and said < least:
+                raise InputError(f"--{option} must be at least {least}, got {said}")
+
+
 def split(listed: str | None) -> list[str] | None:
     return None if listed is None else [name.strip() for name in listed.split(",")]
 
@@ -122,8 +150,15 @@ class Inputs:
     format: Format = Format()
     columns: Columns = Columns()
     target: Target = Target()
+    rows: Rows = Rows()
     follow: float | None = None  # seconds without news after which it ends
 
     @property
     def path(self) -> Any:
         return self.paths[0] if len(self.paths) == 1 else list(self.paths)
+
+    @property
+    def order(self) -> Any:
+        from onkel.data import Order
+
+        return Order(self.rows.shuffle, self.rows.rows)

@@ -10,12 +10,12 @@ from onkel.cli.fingerprint import Fingerprint
 from onkel.cli.model import Model, read_learner, wrapped
 from onkel.cli.opening import opened_again
 from onkel.cli.options import Inputs, split
+from onkel.combine.assembly import bare
 from onkel.data.columns import listed
 from onkel.data.encoder import Hashed
 from onkel.data.table import Kind, Table
 from onkel.data.target import Signs
 from onkel.errors import InputError
-from onkel.learners.protocol import suited
 
 
 def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> tuple[Model, data.Stream]:
@@ -34,7 +34,9 @@ def _differences(model: Model, inputs: Inputs, learner: str | None) -> Iterator[
     columns, target = inputs.columns, inputs.target
     kinds = {column.name: column.kind for column in model.encoder.columns}
     without = split(columns.without) or []
-    if learner is not None and model.own != suited(read_learner(learner), model.task):
+    if inputs.rows.lags not in (None, model.lags):
+        yield "--lags", f"was made with --lags {model.lags}"
+    if learner is not None and model.own != bare(wrapped(read_learner(learner), model.target, False, model.lags)):
         yield "--learner", f"holds {model.own!r:.200}"
     if target.target not in (None, model.target.name):
         yield "--target", f"predicts {model.target.name!r}, not {target.target!r}"
@@ -44,7 +46,7 @@ def _differences(model: Model, inputs: Inputs, learner: str | None) -> Iterator[
         yield "--labels", f"knows the labels {listed(list(map(str, model.labels)))}, not these two"
     if target.missing not in (None, str(model.encoder.missing)):
         yield "--missing", f"was made with --missing {model.encoder.missing}"
-    if target.raw and model.learner != wrapped(model.own, model.target, raw=True):
+    if target.raw and model.learner != wrapped(model.own, model.target, True, model.lags):
         yield "--raw", "was made without --raw"
     if columns.columns is not None and set(split(columns.columns) or ()) - set(without) != set(kinds):
         yield "--columns", f"was made from {listed(list(kinds))}"

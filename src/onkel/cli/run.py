@@ -16,11 +16,11 @@ import numpy as np
 from onkel import data
 from onkel._jit import seconds_compiling
 from onkel._types import Vector
-from onkel.cli.model import Model, called, read_learner, task_of
+from onkel.cli.model import Model, called, lags_for, read_learner, task_of
 from onkel.cli.opening import opened
 from onkel.cli.options import Inputs
 from onkel.cli.resuming import Learnt, resumed
-from onkel.cli.telling import heading, notes, references, short, shown
+from onkel.cli.telling import covered, heading, notes, references, short, shown
 from onkel.cli.watch import CtrlC, Watch
 from onkel.cli.writing import check_model, check_places
 from onkel.data.target import cell
@@ -59,6 +59,9 @@ class Outputs:
             raise InputError(f"--every must be a number of seconds, at least 0, got {self.every}")
 
     def check(self, inputs: Inputs) -> None:
+        if inputs.rows.shuffle is not None and (inputs.follow is not None or self.resume):
+            option = "--resume" if self.resume else "--follow"
+            raise InputError(f"--shuffle needs all rows at once, {option} learns them in their own order; say one of them")
         check_places({"--save": self.save, "--plot": self.plot}, inputs.paths)
         if self.save is not None:
             check_model(self.save)
@@ -70,8 +73,9 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
         model, stream = resumed(inputs, learner, outputs.save, outputs.append)
     else:
         chosen = read_learner(learner)
+        lags = lags_for(chosen, inputs.rows.lags, inputs.rows.shuffle is not None)
         stream = opened(inputs, [chosen])
-        model = Model.fresh(suited(chosen, task_of(stream.target)), stream, stream.encoder.init(), inputs.target.raw)
+        model = Model.fresh(suited(chosen, task_of(stream.target)), stream, stream.encoder.init(), inputs.target.raw, lags)
     kept: list[Vector] = []
     before = model.tally.rows
     with Watch(stream.rows or stream.about(), model.rows) as watch, CtrlC() as stop:
@@ -144,12 +148,14 @@ def _result(model: Model, stream: data.Stream, each: float, inputs: Inputs, outp
         "task": model.task,
         **({"classes": [cell(label) for label in model.labels]} if model.task == "classification" else {}),
         "learner": repr(model.own),
-        "standardised": {"inputs": model.learner.inputs, "target": model.learner.targets},
+        "lags": model.lags,
+        "standardised": {"inputs": model.scales.inputs, "target": model.scales.targets},
         "rows": model.tally.rows,
         "earlier_rows": model.earlier,
         "inputs": len(stream.names),
         "columns": model.encoder.width,
         **model.tally.means(),
+        **({"coverage": model.coverage} if model.task == "regression" else {}),
         **{name.replace(" ", "_"): means for name, means in model.tally.references().items()},
         "microseconds_per_row": each,
         "bytes": nbytes(model.state),
@@ -160,9 +166,11 @@ def _result(model: Model, stream: data.Stream, each: float, inputs: Inputs, outp
 
 def _print(model: Model, stream: data.Stream, each: float, inputs: Inputs, outputs: Outputs) -> None:
     page = Page()
-    page.say(heading(model, stream))
+    page.say(heading(model, stream, model.lags))
     cost = {"µs a row": f"{each:.1f}", "memory": memory(nbytes(model.state))}
-    page.show(lines({called(model.own): {**shown(model.tally, model.tally.means()), **cost}}, references(model)))
+    page.show(
+        lines({called(model.own): {**shown(model.tally, model.tally.means()), **covered([model]), **cost}}, references(model))
+    )
     for note in notes(model, stream, inputs):
         page.say(f"note: {note}", style="yellow")
     if outputs.save is not None:

@@ -1,8 +1,8 @@
-"""What a run has cost so far: the learner, and two guesses that know only the labels before each row.
+"""What a run has cost so far: the learner, and two guesses that know only the labels before each row. Every row counts.
 
-numbers    square and absolute error, and the share of the running mean's square error that is gone; from the second row on,
-           for the size of the first number nobody can know
-classes    mistakes, from the first row on
+numbers    square and absolute error, and the share of the running mean's square error that is gone: of that the first row is left
+           out, for there the running mean is no mean yet, and a target far from 0 would hide all else
+classes    mistakes, and the log loss of the probabilities
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.measure import absolute, square
 
 MEASURES = {"square": square, "absolute": absolute}
+LEAST_CHANCE = 1e-6  # a probability counts for no less
+LONG_RUNS = 0.01  # of the rows: labels that change less often may be sorted
+AS_IF_SORTED = 0.1  # of what the last label would cost in random order
 
 Means = dict[str, float]
 
@@ -27,44 +30,62 @@ def _nothing() -> Means:
 @dataclass
 class OfNumbers:
     rows: int = 0
-    sums: Means = field(default_factory=_nothing)
+    first: Means = field(default_factory=_nothing)  # errors in the first row
+    first_guess: Means = field(default_factory=_nothing)  # of both guesses, which are 0 there
+    sums: Means = field(default_factory=_nothing)  # of the errors since
     running_mean: Means = field(default_factory=_nothing)
     last_label: Means = field(default_factory=_nothing)
     labels: float = 0.0  # their sum
     last: float = 0.0
+    rises: int = 0  # rows whose label is above the one before
+    falls: int = 0
 
     def add(self, scores: Vector, y: Vector) -> Vector:
         """The first measure, row by row."""
         sums = np.cumsum(np.concatenate([[self.labels], y]))
         mean = sums[:-1] / np.maximum(self.rows + np.arange(len(y)), 1)
         last = np.concatenate([[self.last], y[:-1]])
-        counted = slice(1 if self.rows == 0 else 0, None)
+        later = slice(1 if self.rows == 0 else 0, None)
         for name, measure in MEASURES.items():
             for total, guess in ((self.sums, scores), (self.running_mean, mean), (self.last_label, last)):
-                total[name] += float(np.sum(measure(guess, y)[counted]))
+                total[name] += float(np.sum(measure(guess, y)[later]))
+            if self.rows == 0:
+                self.first[name] = float(measure(scores, y)[0])
+                self.first_guess[name] = float(measure(mean, y)[0])
+        self.rises += int(np.count_nonzero((y > last)[later]))
+        self.falls += int(np.count_nonzero((y < last)[later]))
         self.labels, self.last, self.rows = float(sums[-1]), float(y[-1]), self.rows + len(y)
         return square(scores, y)
 
     def means(self) -> Means:
-        return self._means(self.sums)
+        return self._means(self.sums, self.first)
 
     def references(self) -> dict[str, Means]:
-        return {"running mean": self._means(self.running_mean), "last label": self._means(self.last_label)}
+        guesses = {"running mean": self.running_mean, "last label": self.last_label}
+        return {name: self._means(sums, self.first_guess) for name, sums in guesses.items()}
 
-    def _means(self, sums: Means) -> Means:
+    def _means(self, sums: Means, first: Means) -> Means:
         gone = 1.0 - sums["square"] / self.running_mean["square"] if self.running_mean["square"] > 0.0 else 0.0
-        return {name: total / max(1, self.rows - 1) for name, total in sums.items()} | {"explained": gone}
+        means = {name: (first[name] + total) / max(1, self.rows) for name, total in sums.items()}
+        return means | {"rmse": math.sqrt(means["square"]), "explained": gone}
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether labels go one way, or change at all, in a few rows alone, and the last one is far better than the mean."""
+        few = min(self.rises, self.falls) <= LONG_RUNS * self.rows
+        return few and self.last_label["square"] < AS_IF_SORTED * self.running_mean["square"]
 
     @staticmethod
     def columns(means: Means) -> Means:
         """Under headings, the square error as its root: in the units of the target."""
-        return {"rms error": math.sqrt(means["square"]), "absolute error": means["absolute"], "explained": means["explained"]}
+        return {"rms error": means["rmse"], "absolute error": means["absolute"], "explained": means["explained"]}
 
 
 @dataclass
 class OfClasses:
     rows: int = 0
     wrong: int = 0
+    log_losses: float = 0.0  # their sum
     most_frequent: int = 0  # mistakes of that guess, and of the next
     last_label: int = 0
     counts: list[int] = field(default_factory=list)  # rows of each class
@@ -75,12 +96,19 @@ class OfClasses:
         before = self._before(y, scores.shape[1])
         return np.where(before.any(axis=1), np.where(before > 0, scores, -np.inf).argmax(axis=1), -1)
 
-    def add(self, guesses: Counts, y: Counts) -> Vector:
+    def known(self, chances: Matrix, y: Counts) -> Matrix:
+        """The probabilities, where classes that have not come before have none."""
+        left = np.where(self._before(y, chances.shape[1]) > 0, chances, 0.0)
+        return np.asarray(left / np.maximum(left.sum(axis=1, keepdims=True), LEAST_CHANCE))
+
+    def add(self, guesses: Counts, chances: Matrix, y: Counts) -> Vector:
         """Mistakes, row by row."""
         before = self._before(y, max(len(self.counts), int(y.max()) + 1))
         frequent = np.where(before.any(axis=1), before.argmax(axis=1), -1)
         last = np.concatenate([[self.last], y[:-1]])
         wrong = guesses != y
+        own = np.take_along_axis(chances, y[:, None], axis=1)
+        self.log_losses -= float(np.sum(np.log(np.clip(own, LEAST_CHANCE, 1.0))))
         self.wrong += int(np.count_nonzero(wrong))
         self.most_frequent += int(np.count_nonzero(frequent != y))
         self.last_label += int(np.count_nonzero(last != y))
@@ -96,7 +124,7 @@ class OfClasses:
         return np.asarray(np.cumsum(own, axis=0)[:-1])
 
     def means(self) -> Means:
-        return self._means(self.wrong)
+        return self._means(self.wrong) | {"log_loss": self.log_losses / max(1, self.rows)}
 
     def references(self) -> dict[str, Means]:
         return {"most frequent label": self._means(self.most_frequent), "last label": self._means(self.last_label)}
@@ -104,9 +132,16 @@ class OfClasses:
     def _means(self, wrong: int) -> Means:
         return {"mistakes": wrong / max(1, self.rows)}
 
+    @property
+    def is_sorted(self) -> bool:
+        """Whether labels come in a few long runs."""
+        changes, shares = (self.last_label - 1) / max(1, self.rows), np.array(self.counts) / max(1, self.rows)
+        in_random_order = 1.0 - float(np.sum(shares**2))
+        return changes < LONG_RUNS and changes < AS_IF_SORTED * in_random_order
+
     @staticmethod
     def columns(means: Means) -> Means:
-        return means
+        return {name.replace("_", " "): value for name, value in means.items()}
 
 
 Tally = OfNumbers | OfClasses

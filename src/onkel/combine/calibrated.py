@@ -45,7 +45,7 @@ from onkel._inputs import check_labelled, check_signs, check_weight
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel.combine.chances import estimates
-from onkel.combine.inner import same
+from onkel.combine.inner import at_any_time, remembered, same
 from onkel.combine.one_vs_rest import OneVsRest
 from onkel.errors import InputError
 from onkel.learners import PKAWV
@@ -120,7 +120,11 @@ class Calibrated:
 
     def predict_any(self, state: State, X: ArrayLike) -> Vector:
         """The score of rows that may come at any time, by the maps of those that came in their turn; as the learner has it."""
-        return self._only_calibrated(state, getattr(self.learner, "predict_any", self.learner.predict)(state.inner, X))
+        return self._only_calibrated(state, at_any_time(self.learner)(state.inner, X))
+
+    def remember(self, state: State) -> Vector:
+        """The earlier labels that a row would get now, where the learner looks at them."""
+        return remembered(self.learner, state.inner)
 
     def widen(self, state: State, outputs: int) -> None:
         """Add classes in mid-stream; each starts exactly as if it had been known, and no row's, from the start."""

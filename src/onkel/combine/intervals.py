@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from onkel._inputs import check_labelled, check_weight
 from onkel._types import Matrix, Vector
 from onkel.combine import conformal
-from onkel.combine.inner import same
+from onkel.combine.inner import at_any_time, remembered, same
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.learners.protocol import is_learner, tasks_of
@@ -82,6 +82,14 @@ class Intervals:
         """The score of each row as if it came next; changes nothing."""
         return np.asarray(self.learner.predict(state.inner, X, **more))
 
+    def predict_any(self, state: State, X: ArrayLike, **more: Any) -> Vector:
+        """The score of rows that may come at any time, as the learner's own `predict_any` has it."""
+        return np.asarray(at_any_time(self.learner)(state.inner, X, **more))
+
+    def remember(self, state: State) -> Vector:
+        """The earlier labels that a row would get now, where the learner looks at them."""
+        return remembered(self.learner, state.inner)
+
     def predict_interval(self, state: State, X: ArrayLike, level: float = 0.9, **more: Any) -> Matrix:
         """Lower and upper end for each row as if it came next (n, 2), or for each of its outputs (n, outputs, 2).
 
@@ -107,6 +115,15 @@ class Intervals:
         self.learner.widen(state.inner, outputs)
         conformal.widen(state.bands, state.inner.outputs)
         state.outputs = state.inner.outputs
+
+    def keeps_rows(self, state: State) -> bool:
+        """Whether columns may still be added, where the learner is `Scaled`."""
+        return bool(self.learner.keeps_rows(state.inner))
+
+    def rearrange(self, state: State, dim: int, places: ArrayLike) -> None:
+        """More columns, as `Scaled` has it. What is known of earlier residuals stays."""
+        self.learner.rearrange(state.inner, dim, places)
+        state.dim = state.inner.dim
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""

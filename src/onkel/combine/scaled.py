@@ -9,7 +9,11 @@ where they were put. Targets cannot do so, for f itself would mean something els
 had known. Then the rows are dropped and the target's scale is settled. (A target that has not varied by then gets its scale from
 the first label that does: all that was learnt until then is 0.) A learner with a `clip` sees deviations of clip/2.
 
-A value may be missing: `there` says which are not. A missing one gives z = 0, the mean, and moves nothing.
+A value may be missing: `there` says which are not. A missing one gives z = 0, or where inputs are not standardised the mean of its
+column so far, and moves nothing.
+
+Where the learner looks at earlier labels, `lagged` goes to it, and `predict_any` and `remember` are its own. Rows that are learnt
+again, while the first ones are kept, get the labels just before them.
 
 >>> X, y = onkel.data.friedman(1000, seed=0)
 >>> for learner in onkel.KONS(onkel.Gaussian(3.0)), onkel.combine.Scaled(onkel.KONS(onkel.Gaussian(3.0))):
@@ -27,11 +31,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onkel._inputs import LARGEST_NUMBER, check_inputs, check_labelled, check_weight
+from onkel._inputs import LARGEST_NUMBER, check_block, check_inputs, check_labelled, check_weight
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, whole
-from onkel.combine.inner import same
+from onkel.combine.inner import at_any_time, remembered, same
 from onkel.errors import InputError
 from onkel.features.scale import moments, standardized
 from onkel.learners import PKAWV
@@ -50,10 +54,12 @@ class Block(NamedTuple):
     there: There
     y: Matrix
     weight: Vector
+    lagged: Matrix | None = None  # what the learner is told of earlier labels, in place of those just before
 
     def part(self, start: int, stop: int) -> Block:
         now = slice(start, stop)
-        return Block(self.X[now], self.there[now], self.y[now], self.weight[now])
+        lagged = None if self.lagged is None else self.lagged[now]
+        return Block(self.X[now], self.there[now], self.y[now], self.weight[now], lagged)
 
 
 @dataclass
@@ -119,23 +125,38 @@ class Scaled:
         return State(inner, *nothing, np.zeros(outputs), np.zeros(outputs), first, dim=dim, outputs=outputs)
 
     def learn(
-        self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, there: ArrayLike | None = None
+        self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None,
+        there: ArrayLike | None = None, lagged: ArrayLike | None = None,
     ) -> Vector:  # fmt: skip
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
         rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        block = Block(rows, _present(there, rows), labels, check_weight(weight, len(rows)))
+        given = None if lagged is None else check_block("lagged", lagged)
+        block = Block(rows, _present(there, rows), labels, check_weight(weight, len(rows)), given)
         if self._is_settled(state):
             return self._learn_settled(state, block).reshape(shape)
+        if not self.targets and self._at_once(state, block) == len(rows):
+            return self._learn_first(state, block).reshape(shape)
         work = copied(state)  # the learner is called more than once: one call may fail
         scores = self._rounds(work, block)
         vars(state).update(vars(work))
         return scores.reshape(shape)
 
-    def predict(self, state: State, X: ArrayLike, there: ArrayLike | None = None) -> Vector:
+    def predict(self, state: State, X: ArrayLike, there: ArrayLike | None = None, lagged: ArrayLike | None = None) -> Vector:
         """The score of each row as if it came next; changes nothing."""
+        return self._predict(self.learner.predict, state, X, there, **({} if lagged is None else {"lagged": lagged}))
+
+    def predict_any(self, state: State, X: ArrayLike, there: ArrayLike | None = None) -> Vector:
+        """The score of rows that may come at any time, as the learner's own `predict_any` has it."""
+        return self._predict(at_any_time(self.learner), state, X, there)
+
+    def remember(self, state: State) -> Vector:
+        """The earlier labels that a row would get now, where the learner looks at them."""
+        return remembered(self.learner, state.inner)
+
+    def _predict(self, verb: Any, state: State, X: ArrayLike, there: ArrayLike | None, **more: Any) -> Vector:
         rows = check_inputs(X, state.dim)
         Z = self._standardised(state, rows, _present(there, rows), np.zeros(len(rows)))[0]
-        scores = self.learner.predict(state.inner, Z).reshape(len(rows), state.outputs)
+        scores = verb(state.inner, Z, **more).reshape(len(rows), state.outputs)
         scores = np.asarray(state.centre + _divisor(state) * scores)
         return scores if state.outputs > 1 else scores[:, 0]
 
@@ -233,8 +254,8 @@ class Scaled:
 
     def _learn_first(self, state: State, block: Block) -> Matrix:
         """Rows that are kept, up to the next change of scale."""
-        self._keep(state, block)
         scores = self._learn_scaled(state, block)
+        self._keep(state, block)
         if self.targets and state.rows in (1 << state.rows.bit_length() >> 1, self.first_rows):
             self._rebase(state)
         if not self.keeps_rows(state):
@@ -264,7 +285,8 @@ class Scaled:
         u = (block.y - state.centre) / divisor
         if not (np.abs(u) <= LARGEST_NUMBER).all():
             raise InputError(f"y is beyond {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
-        scores = self.learner.learn(state.inner, Z, u if state.outputs > 1 else u[:, 0], block.weight)
+        more = {} if block.lagged is None else {"lagged": block.lagged}
+        scores = self.learner.learn(state.inner, Z, u if state.outputs > 1 else u[:, 0], block.weight, **more)
         state.mean, state.spread, state.seen = mean, spread, seen
         state.rows += int(np.count_nonzero(block.weight))
         return np.asarray(state.centre + divisor * scores.reshape(u.shape))
@@ -274,9 +296,11 @@ class Scaled:
         return _standardise(self.inputs, state.mean, state.spread, state.seen, X, there, weight)
 
     def _keep(self, state: State, block: Block) -> None:
+        """Rows that were just learnt."""
         learnt = block.weight > 0.0
-        now = slice(state.rows, state.rows + int(np.count_nonzero(learnt)))
-        for array, new in zip(vars(state.first).values(), block, strict=True):
+        now = slice(state.rows - int(np.count_nonzero(learnt)), state.rows)
+        kept = zip(vars(state.first).values(), (block.X, block.there, block.y, block.weight), strict=True)
+        for array, new in kept:
             array[now] = new[learnt]
 
     def _rebase(self, state: State) -> None:
@@ -314,12 +338,10 @@ def _standardise(
     for t in range(X.shape[0]):
         for j in range(X.shape[1]):
             if not there[t, j]:
-                continue
-            if not inputs:
-                Z[t, j] = X[t, j]
+                Z[t, j] = 0.0 if inputs else mean[j]
                 continue
             centre, total = moments(X[t, j], mean[j], spread[j], seen[j])
-            Z[t, j] = standardized(X[t, j], centre, total, seen[j] + 1)
+            Z[t, j] = standardized(X[t, j], centre, total, seen[j] + 1) if inputs else X[t, j]
             if weight[t] > 0.0:
                 mean[j], spread[j] = centre, total
                 seen[j] += 1

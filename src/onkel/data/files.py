@@ -30,6 +30,7 @@ from onkel.data.looks import labels_remark, remarks
 from onkel.data.matrix import Matrix, open_matrix
 from onkel.data.named import find
 from onkel.data.npz_file import open_npz
+from onkel.data.order import Order, ordered
 from onkel.data.plan import planned, sampled
 from onkel.data.several import Opener, Several, open_several
 from onkel.data.stream import Stream
@@ -38,6 +39,7 @@ from onkel.data.target import Classes, Label, Signs, Target, Unlabelled, Value, 
 from onkel.errors import FileError, InputError
 
 STANDARD_INPUT = "-"
+OWN_ORDER = Order()
 PACKED = (".gz", ".xz", ".bz2", ".zst")
 
 OfLines = Callable[[Input, Sequence[str] | None, Mapping[str, Kind]], Source]
@@ -69,6 +71,7 @@ def read(
     without: Sequence[str] = (),
     hashed: Sequence[str] = (),
     spare: int = 0,
+    order: Order = OWN_ORDER,
 ) -> Stream:
     """Open a file as a stream of blocks of `block` rows (the last may be shorter).
 
@@ -85,6 +88,7 @@ def read(
     follow   go on as the file grows, until it has been still for so many seconds (math.inf: for ever)
     format   what the end of the name would say, such as "csv"
     header   of a csv file: False if it has none (the columns are then c0, c1, c2 …), or a list of names if it has none
+    order    Order(seed, rows): all rows in a random order, which holds them in memory, and so many of them
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -113,12 +117,13 @@ def read(
     if not names:
         raise InputError(f"{source.name}: there are no feature columns, only {known[0]!r}; give at least one")
     _check_whole(source, policy(missing))
-    sample = sampled(source)
+    sample = sampled(rows := ordered(source, order))
     passed = sorted({*_known(source), *without}.difference(names)) if spare else ()
     encoder = planned(sample, names, policy(missing), hashed, spare, passed)
-    source = _with_room(source, encoder)
+    if (roomy := _with_room(source, encoder)) is not source:
+        rows = ordered(roomy, order)
     seen = [*remarks(sample, (*text, *hashed)), *(labels_remark(sample, label) if label not in text else [])]
-    return Stream(source, _target(source, label, labels, sample), encoder, int(block), sample, tuple(seen))
+    return Stream(rows, _target(source, label, labels, sample), encoder, int(block), sample, tuple(seen))
 
 
 def read_again(
@@ -129,6 +134,7 @@ def read_again(
     follow: float | None = None,
     format: str | None = None,
     header: Header = True,
+    order: Order = OWN_ORDER,
 ) -> Stream:
     """The same columns of the same or of another file, encoded as they were before; without a target there is no y to read."""
     label = None if target is None else target.name
@@ -140,6 +146,7 @@ def read_again(
         kinds[target.name] = Kind.TEXT if is_text(target) else Kind.NUMBER
     source = _with_room(_opened(found, names, kinds, label, follow, header), encoder)
     _check_whole(source, encoder.missing)
+    source = ordered(source, order)
     return Stream(source, target or Unlabelled(), encoder, block, sampled(source))
 
 

@@ -1,7 +1,7 @@
 """Classifier: any learner of classes, as scikit-learn and River know one.
 
-The ridge family learns one 0/1 output a class on one matrix; every other learner becomes `OneVsRest`. A class may appear at any
-time: both then start exactly where they would be had it been known.
+`Auto` and the ridge family learn one 0/1 output a class on shared matrices; every other learner becomes `OneVsRest`. A class may
+appear at any time: each then starts exactly where it would be had it been known.
 
 Where probabilities come from, and of which learners they deserve the name, `combine/chances.py` says.
 
@@ -29,17 +29,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from onkel._types import Matrix, Vector
-from onkel.combine import OneVsRest, Scaled
+from onkel.combine import OneVsRest
+from onkel.combine.assembly import LEAST_CLASSES, assembled, part, scoring
 from onkel.combine.chances import chances
-from onkel.combine.scaled import FIRST_ROWS
 from onkel.errors import InputError
-from onkel.estimators.online import Given, Online, Row, given, plain
+from onkel.estimators.online import Online, Row, given
+from onkel.estimators.waiting import Given, plain
 
 
 class Classifier(ClassifierMixin, Online):
     """Online classification.
 
-    learner       what learns; None: PKAWV() on 100 Fourier features, the inputs themselves and an intercept
+    learner       what learns; None: Auto(), which needs no tuning and takes inputs of any size, whatever the next setting says
     standardize   whether inputs are standardised as they come
     spare         columns kept free for keys that appear only after 256 rows; others that come so late are passed over
     waiting       the most rows that wait for their labels (`predict_one(x, id=…)`, then `learn_late(id, y)`)
@@ -84,17 +85,16 @@ class Classifier(ClassifierMixin, Online):
         return np.asarray(scores[:, 1] - scores[:, 0]) / (2.0 if self._one_vs_rest else 1.0)  # as of labels ±1
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row, as if it came next."""
+        """The class of each row, which may come at any time: a learner with lags does without them."""
         check_is_fitted(self)
         return np.asarray(self.classes_[self._scores(self._checked(X)).argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> Matrix:
-        """The probability of each class in the order of `classes_`, as if the row came next."""
+        """The probability of each class in the order of `classes_`, for rows that may come at any time."""
         check_is_fitted(self)
         return self._probabilities(self._scores(self._checked(X)))
 
-    def learn_one(self, x: Row, y: Hashable, weight: float = 1.0) -> None:
-        """Learn one row, a dict of numbers or an array. New keys become new columns; missing ones are taken as their mean."""
+    def _learn_one(self, x: Row, y: Any, weight: float, lagged: tuple[float, ...] | None = None) -> None:
         label = y.item() if isinstance(y, np.generic) else y
         if label is None or label != label:
             raise InputError(f"y is {label}, which is no class; a row without a label can wait for it: predict_one(x, id=...)")
@@ -107,8 +107,9 @@ class Classifier(ClassifierMixin, Online):
         self._admit(row)
         rows, there = self._row(row)
         self._meet([label])
+        coded, more = self._coded(np.array([self._labels.index(label)])), {} if lagged is None else self._known_then(lagged)
         for each in weights:
-            self.model_.learn(self.state_, rows, self._coded(np.array([self._labels.index(label)])), each, there)
+            self.model_.learn(self.state_, rows, coded, each, there=there, **more)
 
     def predict_proba_one(self, x: Row, id: Hashable = None) -> dict[Any, float]:
         """The probability of each class for one row; with an `id` the row waits for `learn_late(id, y)`."""
@@ -130,13 +131,16 @@ class Classifier(ClassifierMixin, Online):
         if not labels:
             raise InputError("all weights are zero: there is nothing to learn")
         self._labels = labels
-        self._begin(self._model(names is not None), None if names is None else list(names), dim, len(labels))
+        outputs = max(LEAST_CLASSES, len(labels))
+        self._begin(self._model(names is not None), None if names is None else list(names), dim, outputs)
         self._tell_classes()
 
     def _meet(self, labels: list[Any]) -> None:
         """Make room for classes that were not known."""
         if new := [label for label in dict.fromkeys(labels) if label not in self._labels]:
-            self.model_.widen(self.state_, len(self._labels) + len(new))
+            outputs = len(self._labels) + len(new)
+            if outputs > self.state_.outputs:
+                self.model_.widen(self.state_, outputs)
             self._labels += new
             self._tell_classes()
 
@@ -148,36 +152,34 @@ class Classifier(ClassifierMixin, Online):
 
     @property
     def _one_vs_rest(self) -> bool:
-        return isinstance(self.model_.learner, OneVsRest)
+        return part(self.model_, OneVsRest) is not None
 
     def _coded(self, columns: NDArray[np.int64]) -> Matrix:
-        own = columns[:, None] == np.arange(len(self._labels))
+        own = columns[:, None] == np.arange(self.state_.outputs)
         return np.where(own, 1.0, OneVsRest.absent if self._one_vs_rest else 0.0)
 
     def _scores(self, X: Any) -> Matrix:
         return super()._scores(X)[:, self._places]
 
     def _scores_one(self, x: Given) -> Matrix:
-        return self.model_.predict(self.state_, *self._row(x)).reshape(1, -1)[:, self._places]
+        rows, there = self._row(x)
+        scores: Matrix = self.model_.predict(self.state_, rows, there=there)
+        return scores[:, self._places]
 
     def _probabilities(self, scores: Matrix) -> Matrix:
-        return chances(self._inner(self.model_), scores, self._one_vs_rest)
+        return chances(scoring(self.model_), scores, self._one_vs_rest)
 
     # --- for `Online`
 
-    def _model(self, named: bool) -> Scaled:
-        learner = self._own_learner if self._learner.multi_output else OneVsRest(self._own_learner)
-        return Scaled(learner, self.standardize, targets=False, first_rows=FIRST_ROWS if named else 0)
-
-    def _inner(self, model: Any) -> Any:
-        return model.learner.learner if isinstance(model.learner, OneVsRest) else model.learner
+    def _model(self, named: bool) -> Any:
+        return assembled(self._own_learner, self.task, several=True, inputs=self.standardize, late=named)
 
     def _about(self) -> dict[str, Any]:
         return {"labels": plain("label", self._labels)}
 
     def _recall(self, about: dict[str, Any]) -> None:
         self._labels = plain("label", about["labels"])
-        if not len(set(self._labels)) == len(self._labels) == self.state_.outputs:
+        if len(set(self._labels)) != len(self._labels) or max(LEAST_CLASSES, len(self._labels)) != self.state_.outputs:
             raise InputError("it has other labels than outputs")
         self._tell_classes()
 

@@ -17,11 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from onkel._inputs import check_weight
 from onkel._types import Matrix, Vector
 from onkel._validate import flag, whole
-from onkel.combine import Scaled
+from onkel.combine.assembly import DEFAULT, bare
 from onkel.combine.scaled import FIRST_ROWS, There
 from onkel.errors import FileError, InputError
 from onkel.estimators.params import changed, inside
-from onkel.learners import PKAWV
+from onkel.estimators.waiting import Given, Waiting, packed, plain, unpacked
 from onkel.learners.protocol import is_learner, suited
 from onkel.persist.checkpoint import Extra, read, save
 from onkel.state import filled, leaves
@@ -30,8 +30,6 @@ ROWS_AT_ONCE = 4096  # of a sparse matrix, made dense
 MOST_REPEATS = 1000  # of a row, for a learner that has no weights
 
 Row = Mapping[Any, Any] | ArrayLike
-Given = dict[Any, float] | Vector  # a row whose values are known to be numbers
-KINDS = (str, int, float, bool)  # of names, labels and ids that a file can hold
 
 
 class Online(BaseEstimator):
@@ -42,7 +40,7 @@ class Online(BaseEstimator):
     standardize: bool
     spare: int
     waiting: int
-    model_: Scaled
+    model_: Any
     state_: Any
 
     # --- settings
@@ -65,15 +63,15 @@ class Online(BaseEstimator):
 
     @property
     def _learner(self) -> Any:
-        return PKAWV() if self.learner is None else self.learner
+        return DEFAULT if self.learner is None else self.learner
 
     @property
     def _own_learner(self) -> Any:
         """A copy for this task: a config remembers what it has worked out, and the user's object is not to change."""
         return suited(copy.deepcopy(self._learner), self.task)
 
-    def _model(self, named: bool) -> Scaled:
-        """The learner behind its scales, for rows whose columns have names or have none."""
+    def _model(self, named: bool) -> Any:
+        """The learner in its wrappers, for rows whose columns have names or have none."""
         raise NotImplementedError
 
     def _check_settings(self) -> None:
@@ -98,7 +96,7 @@ class Online(BaseEstimator):
     def notes_(self) -> list[str]:
         """What a person should know: guards that fired, keys that were passed over, labels that came too late."""
         check_is_fitted(self)
-        notes = self.model_.notes(self.state_)
+        notes: list[str] = self.model_.notes(self.state_)
         if self._passed_over:
             notes.append(
                 f"{self._passed_over} values had keys that first came after {FIRST_ROWS} rows and were passed over "
@@ -119,7 +117,7 @@ class Online(BaseEstimator):
         for name in ("state_", "model_", "n_features_in_", "feature_names_in_", "waiting_", "_names", "_passed_over", "_too_late"):
             self.__dict__.pop(name, None)
 
-    def _begin(self, model: Scaled, names: list[Hashable] | None, dim: int, outputs: int) -> None:
+    def _begin(self, model: Any, names: list[Hashable] | None, dim: int, outputs: int) -> None:
         self.model_, self.state_ = model, model.init(dim if names is None else dim + self.spare, outputs)
         self._names = None if names is None else {name: k for k, name in enumerate(names)}
         self._passed_over = self._too_late = 0
@@ -164,11 +162,11 @@ class Online(BaseEstimator):
 
     def _learn_blocks(self, X: Any, Y: Matrix, weight: Vector) -> None:
         for now, rows, there in self._blocks(X):
-            self.model_.learn(self.state_, rows, Y[now], weight[now], there)
+            self.model_.learn(self.state_, rows, Y[now], weight[now], there=there)
 
     def _scores(self, X: Any) -> Matrix:
-        """(n, outputs)"""
-        parts = [self.model_.predict(self.state_, rows, there) for _, rows, there in self._blocks(X)]
+        """(n, outputs), for rows that may come at any time."""
+        parts = [self.model_.predict_any(self.state_, rows, there=there) for _, rows, there in self._blocks(X)]
         return np.concatenate(parts).reshape(X.shape[0], self.state_.outputs)
 
     def _weighed(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None) -> tuple[Any, NDArray[Any], Vector]:
@@ -240,24 +238,39 @@ class Online(BaseEstimator):
             return
         rows = self.__dict__.setdefault("waiting_", {})
         rows.pop(id, None)
-        rows[id] = x.copy()
+        rows[id] = Waiting(x.copy(), tuple(self._remembered().tolist()))
         while len(rows) > self.waiting:
             del rows[next(iter(rows))]
+
+    def _remembered(self) -> Vector:
+        """What the next row would know of earlier labels."""
+        return self.model_.remember(self.state_) if hasattr(self, "state_") else np.empty(0)
+
+    def _known_then(self, lagged: tuple[float, ...]) -> dict[str, Matrix]:
+        """What a row is learnt with that has waited: 0 where nothing was known yet."""
+        known = np.zeros((1, len(self._remembered())))
+        known[0, : len(lagged)] = lagged
+        return {"lagged": known} if known.size else {}
 
     def learn_late(self, id: Hashable, y: Any, weight: float = 1.0) -> bool:
         """Learn the row that was predicted under this id, now that its label has come; each id is learnt once.
 
         At most `waiting` rows wait, then the oldest gives way. False: there is no such row (any more), and nothing was learnt.
+        A learner with lags is given the labels that were known when the row was predicted.
         """
         rows = self.__dict__.get("waiting_", {})
         if id not in rows:
             self._too_late = self.__dict__.get("_too_late", 0) + 1
             return False
-        self.learn_one(rows[id], y, weight)
+        self._learn_one(rows[id].row, y, weight, rows[id].lagged)
         del rows[id]
         return True
 
     def learn_one(self, x: Row, y: Any, weight: float = 1.0) -> None:
+        """Learn one row, a dict of numbers or an array. New keys become new columns; missing ones are taken as their mean."""
+        self._learn_one(x, y, weight)
+
+    def _learn_one(self, x: Row, y: Any, weight: float, lagged: tuple[float, ...] | None = None) -> None:
         raise NotImplementedError
 
     # --- files
@@ -274,18 +287,8 @@ class Online(BaseEstimator):
             "too_late": self._too_late,
             **self._about(),
         }
-        rows = self.__dict__.get("waiting_", {})
-        named = [isinstance(x, dict) for x in rows.values()]
-        names = list(dict.fromkeys(name for x in rows.values() if isinstance(x, dict) for name in x))
-        at = {name: k for k, name in enumerate(names)}
-        X = np.zeros((len(rows), max((len(at), *map(len, rows.values())), default=0)))
-        there = np.zeros(X.shape, dtype=bool)
-        for t, x in enumerate(rows.values()):
-            columns = [at[name] for name in x] if named[t] else list(range(len(x)))
-            X[t, columns] = list(x.values()) if named[t] else x
-            there[t, columns] = True
-        about["waiting"] = {"ids": plain("id", list(rows)), "names": plain("key", names), "named": named}
-        save(path, self.model_, self.state_, Extra(about, {"X": X, "there": there}))
+        about["waiting"], arrays = packed(self.__dict__.get("waiting_", {}), len(self._remembered()))
+        save(path, self.model_, self.state_, Extra(about, arrays))
 
     @classmethod
     def load(
@@ -314,10 +317,10 @@ class Online(BaseEstimator):
         estimator = cls(**about["settings"])
         if "learner" in about["settings"]:
             raise InputError("its settings speak of another learner")
-        estimator.learner = None if about["default"] else estimator._inner(model)
+        estimator.learner = None if about["default"] else bare(model)
         estimator._check_settings()
         names = about["names"]
-        if not isinstance(model, Scaled) or model != estimator._model(names is not None):
+        if model != estimator._model(names is not None):
             raise InputError("its learner is another than its settings say")
         estimator.model_, estimator.state_ = model, state
         estimator._names = None if names is None else {name: k for k, name in enumerate(plain("key", names))}
@@ -325,12 +328,7 @@ class Online(BaseEstimator):
             raise InputError("its columns have other names than it has columns")
         estimator._passed_over, estimator._too_late = int(about["passed_over"]), int(about["too_late"])
         estimator._tell_columns(state.dim if names is None else len(names))
-        waiting, X, there = about["waiting"], extra.arrays["X"], extra.arrays["there"]
-        keys = plain("key", waiting["names"])
-        estimator.waiting_ = {
-            id: {keys[j]: float(x[j]) for j in np.flatnonzero(mask)} if named else x[mask].astype(np.float64)
-            for id, named, x, mask in zip(plain("id", waiting["ids"]), waiting["named"], X, there, strict=True)
-        }
+        estimator.waiting_ = unpacked(about["waiting"], extra.arrays, len(estimator._remembered()))
         estimator._recall(about)
         return estimator
 
@@ -339,10 +337,6 @@ class Online(BaseEstimator):
         return {}
 
     def _recall(self, about: dict[str, Any]) -> None: ...
-
-    def _inner(self, model: Any) -> Any:
-        """The user's learner inside the model."""
-        return model.learner
 
 
 def given(x: Row) -> Given:
@@ -381,13 +375,3 @@ def _are_numbers(column: Any) -> bool:
 def _order(name: Hashable) -> tuple[str, str]:
     """Columns lie in this order, whatever order the keys came in."""
     return type(name).__name__, str(name)
-
-
-def plain(what: str, values: list[Any]) -> list[Any]:
-    """The values, where a file can hold them."""
-    for value in values:
-        if type(value) not in KINDS:
-            raise InputError(
-                f"the {what} {value!r:.60} is {type(value).__name__}; a file holds text, numbers, True and False alone"
-            )
-    return values

@@ -23,10 +23,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from onkel._inputs import check_labelled
-from onkel._types import Vector
+from onkel._types import Matrix, Vector
 from onkel._validate import flag
-from onkel.combine import Scaled
-from onkel.combine.scaled import FIRST_ROWS
+from onkel.combine.assembly import assembled
 from onkel.errors import InputError
 from onkel.estimators.online import Online, Row, given
 
@@ -34,7 +33,7 @@ from onkel.estimators.online import Online, Row, given
 class Regressor(RegressorMixin, Online):
     """Online regression.
 
-    learner       what learns; None: PKAWV() on 100 Fourier features, the inputs themselves and an intercept
+    learner       what learns; None: Auto(), which needs no tuning and takes numbers of any size, whatever the next two say
     standardize   whether inputs are standardised as they come
     scale_target  whether targets are: by their first 256 (`onkel.combine.Scaled` says how)
     spare         columns kept free for keys that appear only after 256 rows; others that come so late are passed over
@@ -86,13 +85,31 @@ class Regressor(RegressorMixin, Online):
         return self
 
     def predict(self, X: Any) -> Vector:
-        """The prediction of each row, as if it came next."""
+        """The prediction of each row, which may come at any time: a learner with lags does without them."""
         check_is_fitted(self)
         scores = self._scores(self._checked(X))
         return scores[:, 0] if self._flat else scores
 
-    def learn_one(self, x: Row, y: Any, weight: float = 1.0) -> None:
-        """Learn one row, a dict of numbers or an array. New keys become new columns; missing ones are taken as their mean."""
+    def predict_interval(self, X: Any, level: float = 0.9) -> Matrix:
+        """Lower and upper end for each row as if it came next (n, 2), or for each of its targets (n, targets, 2).
+
+        `level` 0.5, 0.8, 0.9 or 0.95 of the targets of late lay within; before level/(1 − level) rows are known they are infinite.
+        """
+        check_is_fitted(self)
+        rows = self._checked(X)
+        parts = [self.model_.predict_interval(self.state_, block, level, there=there) for _, block, there in self._blocks(rows)]
+        ends = np.concatenate(parts)
+        return ends if self._flat else ends.reshape(len(ends), self.state_.outputs, 2)
+
+    def predict_interval_one(self, x: Row, level: float = 0.9) -> Any:
+        """Lower and upper end for one row, or for each of its targets; infinite before the first was learnt."""
+        if not hasattr(self, "state_"):
+            return -np.inf, np.inf
+        rows, there = self._row(given(x))
+        ends = self.model_.predict_interval(self.state_, rows, level, there=there).reshape(-1, 2)
+        return (float(ends[0, 0]), float(ends[0, 1])) if self._flat else ends
+
+    def _learn_one(self, x: Row, y: Any, weight: float, lagged: tuple[float, ...] | None = None) -> None:
         target = np.atleast_2d(np.asarray(y, dtype=np.float64))
         if not (weights := self._weights(weight)):
             return
@@ -105,15 +122,17 @@ class Regressor(RegressorMixin, Online):
             self._flat = np.ndim(y) == 0
         self._admit(row)
         rows, there = self._row(row)
+        more = {} if lagged is None else self._known_then(lagged)
         for each in weights:
-            self.model_.learn(self.state_, rows, target, each, there)
+            self.model_.learn(self.state_, rows, target, each, there=there, **more)
 
     def predict_one(self, x: Row, id: Hashable = None) -> Any:
         """The prediction of one row (0 before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
         prediction: Any = 0.0
         row = given(x)
         if hasattr(self, "state_"):
-            scores = self.model_.predict(self.state_, *self._row(row))
+            rows, there = self._row(row)
+            scores = self.model_.predict(self.state_, rows, there=there)
             prediction = float(scores[0]) if self._flat else scores.reshape(-1)
         self._wait(id, row)
         return prediction
@@ -122,8 +141,8 @@ class Regressor(RegressorMixin, Online):
         super()._check_settings()
         flag(self, "scale_target")
 
-    def _model(self, named: bool) -> Scaled:
-        return Scaled(self._own_learner, self.standardize, self.scale_target, FIRST_ROWS if self.scale_target or named else 0)
+    def _model(self, named: bool) -> Any:
+        return assembled(self._own_learner, self.task, inputs=self.standardize, targets=self.scale_target, late=named)
 
     def _about(self) -> dict[str, Any]:
         return {"flat": self._flat}

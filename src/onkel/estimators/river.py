@@ -12,8 +12,8 @@ def to_river(estimator: Any) -> Any:
 
     >>> from river import datasets, evaluate, metrics, preprocessing
     >>> model = preprocessing.StandardScaler() | onkel.to_river(onkel.Regressor())
-    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 1.255...
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE()).get() < 0.5
+    True
     """
     try:
         from onkel.estimators.river_models import model_of

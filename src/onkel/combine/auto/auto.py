@@ -57,6 +57,7 @@ class Auto:
     multi_output: ClassVar[bool] = True
     bounded: ClassVar[bool] = True
     cut_tolerance: ClassVar[float] = 1e-9
+    scales_itself: ClassVar[bool] = True  # inputs and labels may be of any size
 
     def __post_init__(self) -> None:
         whole(self, "lags", 0, 100)

@@ -1,0 +1,91 @@
+"""From a person's learner to what meets rows and labels: the one place where its wrappers are put together.
+
+    Intervals( Lagged( Scaled( OneVsRest( learner ) ) ) )
+
+Intervals    regression
+Lagged       where earlier labels are to be inputs, and the learner has no `lags` of its own, as `Auto` has
+Scaled       always: it also fills in missing values, and makes room for new columns
+OneVsRest    more classes than two, and a learner of two
+
+The command line and the estimators both come here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from onkel.combine.auto import Auto
+from onkel.combine.calibrated import Calibrated
+from onkel.combine.intervals import Intervals
+from onkel.combine.lagged import Lagged
+from onkel.combine.one_vs_rest import OneVsRest
+from onkel.combine.scaled import FIRST_ROWS, Scaled
+from onkel.features import Standardize
+from onkel.learners.protocol import suited
+
+DEFAULT = Auto()
+LEAST_CLASSES = 2  # outputs to begin with where labels are classes: one output alone is a number, or ±1
+WRAPPERS = Intervals, Lagged, Scaled, Calibrated, OneVsRest  # the outermost first
+
+
+def assembled(
+    learner: Any, task: str, several: bool = False, inputs: bool = True, targets: bool = True,
+    lags: int | None = None, late: bool = False,
+) -> Any:  # fmt: skip
+    """The learner in its wrappers.
+
+    several   the labels are classes, one column each
+    inputs    standardise them, and `targets`, where they are numbers; not for a learner that does so itself
+    lags      earlier labels that become inputs; None: as the learner itself is set
+    late      columns may still come during the first rows, which are kept
+    """
+    learner = suited(learner, task)
+    inputs, targets = inputs and not _scales_inputs(learner), targets and task == "regression" and not _scales_itself(learner)
+    if lags is not None and isinstance(learner, Auto):
+        learner, lags = dataclasses.replace(learner, lags=lags), None
+    whole: Any = OneVsRest(learner) if several and not learner.multi_output else learner
+    whole = Scaled(whole, inputs, targets, FIRST_ROWS if targets or late else 0)
+    if lags:
+        whole = Lagged(whole, lags, LEAST_CLASSES if several else 1)
+    return Intervals(whole) if task == "regression" else whole
+
+
+def bare(whole: Any) -> Any:
+    """The person's learner inside."""
+    for kind in WRAPPERS:
+        if isinstance(whole, kind):
+            whole = whole.learner
+    return whole
+
+
+def scoring(whole: Any) -> Any:
+    """Whose scores these are, by which `chances` makes probabilities of them."""
+    return part(whole, Calibrated) or bare(whole)
+
+
+def part(whole: Any, kind: type) -> Any:
+    """The wrapper of this kind; None where there is none."""
+    for wrapper in WRAPPERS:
+        if isinstance(whole, wrapper):
+            if wrapper is kind:
+                return whole
+            whole = whole.learner
+    return None
+
+
+def lags_of(whole: Any) -> int:
+    """How many earlier labels are inputs."""
+    lagged = part(whole, Lagged) or bare(whole)
+    return lagged.lags if isinstance(lagged, Auto | Lagged) else 0
+
+
+def _scales_itself(learner: Any) -> bool:
+    return bool(getattr(learner, "scales_itself", False))
+
+
+def _scales_inputs(learner: Any) -> bool:
+    """Also where its features begin with the same scales."""
+    features = getattr(learner, "features", ())
+    first = features[0] if isinstance(features, tuple) and features else features
+    return _scales_itself(learner) or isinstance(first, Standardize)
