@@ -154,6 +154,10 @@ def test_lags_follow_a_walk_and_rows_at_any_time_do_without_them() -> None:
     learner, state, X, y = with_lags()
     scores = learner.learn(state, X, y)
     assert mean_square(scores[300:], y[300:]) <= 0.2 * mean_square(run(X, y)[300:], y[300:])
+    said = onkel.explain(learner, state)
+    assert said.mixture == pytest.approx(mean_square(scores, y))
+    assert said.without_lags > 2.0 * said.mixture
+    assert any(sentence.startswith("earlier labels help") for sentence in said.sentences)
     next_row, any_row = learner.predict(state, X[:3]), learner.predict_any(state, X[:3])
     state.views.lags.last += 5.0
     assert not np.allclose(learner.predict(state, X[:3]), next_row)

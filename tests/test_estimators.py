@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 import onkel
-from onkel.combine import Auto, Intervals, Lagged, OneVsRest, Scaled
+from onkel.combine import Auto, Calibrated, Intervals, Lagged, OneVsRest, Scaled
 from onkel.combine.chances import nearest_on_simplex
 from onkel.features.compose import as_features
 from tests.laws.cases import bits
@@ -611,7 +611,8 @@ def test_without_a_learner_it_is_auto_and_nothing_is_scaled_twice() -> None:
     for model, labels in ((onkel.Regressor(), Y), (onkel.Classifier(), KINDS)):
         model.fit(X[:40], labels[:40])
         scaled = model.model_.learner if isinstance(model, onkel.Regressor) else model.model_
-        assert scaled == Scaled(Auto(), inputs=False, targets=False, first_rows=0)
+        inside = Auto() if isinstance(model, onkel.Regressor) else Calibrated(Auto())
+        assert scaled == Scaled(inside, inputs=False, targets=False, first_rows=0)
         params = model.get_params()
         assert params["learner"] is None
         assert params["learner__lags"] == 0

@@ -20,7 +20,7 @@ from onkel.cli.model import Model, called, lags_for, read_learner, task_of
 from onkel.cli.opening import opened
 from onkel.cli.options import Inputs
 from onkel.cli.resuming import Learnt, resumed
-from onkel.cli.telling import covered, heading, notes, references, short, shown
+from onkel.cli.telling import covered, decided, heading, notes, references, short, shown
 from onkel.cli.watch import CtrlC, Watch
 from onkel.cli.writing import check_model, check_places
 from onkel.data.target import cell
@@ -159,6 +159,7 @@ def _result(model: Model, stream: data.Stream, each: float, inputs: Inputs, outp
         **{name.replace(" ", "_"): means for name, means in model.tally.references().items()},
         "microseconds_per_row": each,
         "bytes": nbytes(model.state),
+        **({"decided": decided(model)} if decided(model) else {}),
         "notes": notes(model, stream, inputs),
         "saved": outputs.save and str(outputs.save),
     }
@@ -171,6 +172,8 @@ def _print(model: Model, stream: data.Stream, each: float, inputs: Inputs, outpu
     page.show(
         lines({called(model.own): {**shown(model.tally, model.tally.means()), **covered([model]), **cost}}, references(model))
     )
+    if sentences := decided(model):
+        page.say("; ".join(sentences))
     for note in notes(model, stream, inputs):
         page.say(f"note: {note}", style="yellow")
     if outputs.save is not None:

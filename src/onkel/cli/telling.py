@@ -12,8 +12,10 @@ from onkel.cli.model import Model
 from onkel.cli.opening import numbered
 from onkel.cli.options import Inputs
 from onkel.cli.tally import Means, Tally
+from onkel.combine import Auto
 from onkel.data.plan import MOST_VALUES
 from onkel.data.target import Value, cell
+from onkel.measure import explain
 from onkel.report.tables import number
 
 LABELS_SHOWN = 6
@@ -53,6 +55,11 @@ def covered(models: Sequence[Model]) -> dict[str, str]:
 
 def references(model: Model) -> dict[str, dict[str, str]]:
     return {f"the {name}": shown(model.tally, means) for name, means in model.tally.references().items()}
+
+
+def decided(model: Model) -> list[str]:
+    """What Auto has found out about the stream, in a few sentences; nothing for other learners."""
+    return explain(model.learner, model.state).sentences if isinstance(model.own, Auto) else []
 
 
 def notes(model: Model, stream: data.Stream, inputs: Inputs) -> list[str]:

@@ -1,10 +1,11 @@
 """From a person's learner to what meets rows and labels: the one place where its wrappers are put together.
 
-    Intervals( Lagged( Scaled( OneVsRest( learner ) ) ) )
+    Intervals( Lagged( Scaled( Calibrated( OneVsRest( learner ) ) ) ) )
 
 Intervals    regression
 Lagged       where earlier labels are to be inputs, and the learner has no `lags` of its own, as `Auto` has
 Scaled       always: it also fills in missing values, and makes room for new columns
+Calibrated   classification by `Auto`: its scores are probabilities. Other learners keep their own decisions, as in their papers
 OneVsRest    more classes than two, and a learner of two
 
 The command line and the estimators both come here.
@@ -45,6 +46,8 @@ def assembled(
     if lags is not None and isinstance(learner, Auto):
         learner, lags = dataclasses.replace(learner, lags=lags), None
     whole: Any = OneVsRest(learner) if several and not learner.multi_output else learner
+    if task == "classification" and isinstance(learner, Auto):
+        whole = Calibrated(whole)
     whole = Scaled(whole, inputs, targets, FIRST_ROWS if targets or late else 0)
     if lags:
         whole = Lagged(whole, lags, LEAST_CLASSES if several else 1)

@@ -25,6 +25,7 @@ from onkel.errors import InputError
 
 NAMED = 3  # kinds of experts that the first sentence names
 MATTERS = 0.2  # of what counts in all
+HELPS = 0.02  # of the square error
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Explanation:
     weights: Vector  # (experts,)  in the next score, mean over outputs
     losses: Vector  # (experts,)  mean square of each, from the first row on
     mixture: float  # the same of the mixture
+    without_lags: float  # and of the mixture that does without earlier labels
     rows: int
     history_rows: Counts  # (moments,)
     history: Matrix  # (moments, experts)  the weights then
@@ -63,9 +65,9 @@ class Explanation:
         first = sorted(kinds.items(), key=lambda pair: -pair[1])[:NAMED]
         said = ["what counts: " + ", ".join(f"{kind} {share:.0%}" for kind, share in first)]
         said.append(self._memory())
-        lagged = sum(share for expert, share in zip(self.experts, self.shares, strict=True) if expert.lagged)
-        if any(expert.lagged for expert in self.experts):
-            said.append(f"earlier labels {'help' if lagged > MATTERS else 'say little'} ({lagged:.0%} of what counts)")
+        if any(expert.lagged for expert in self.experts) and self.without_lags > 0.0:
+            gain = 1.0 - self.mixture / self.without_lags
+            said.append(f"earlier labels help: {gain:.0%} less square error" if gain > HELPS else "earlier labels say little")
         if self.again:
             times = "once" if self.again == 1 else f"{self.again} times"
             said.append(f"the stream has changed: a family of experts began again {times}")
@@ -93,6 +95,7 @@ def explain(learner: Any, state: Any) -> Explanation:
         learner.weights(state).mean(axis=0),
         ledger.squares / max(rows, 1),
         ledger.mixture / max(rows, 1),
+        ledger.alone / max(rows, 1),
         rows,
         ledger.rows[now].copy(),
         ledger.weights[now].copy(),

@@ -106,11 +106,12 @@ class Auto:
         P[: first + 1] = 0.0  # nobody knows anything of labels before the first; nor is it held against anybody
         P[first] = Y[first][:, None] if first >= 0 else P[first]
         mixture = RULE.learn(state.mixed, P, Y, weight, _everybody(P))
-        mixture[: first + 1] = 0.0
+        mixture[: first + 1], alone = 0.0, mixture
         if state.alone is not None:
             without = self._without_lags(state, P)
-            RULE.learn(state.alone, without, Y, weight, _everybody(without))
-        ledger.count(state.ledger, P, mixture, Y, weight)
+            alone = RULE.learn(state.alone, without, Y, weight, _everybody(without))
+            alone[: first + 1] = 0.0
+        ledger.count(state.ledger, P, mixture, alone, Y, weight)
         trusted = np.where(np.all(labels == Y, axis=1), weight, 0.0)  # nobody begins again with a label that was cut
         restarts.keep(state.recent, weight > 0.0, X, Y, trusted, view.lagged, P)
         state.views, state.labels = views, known

@@ -17,6 +17,7 @@ class Ledger:
     rows: Counts  # (SNAPSHOTS,)  after so many rows each snapshot was taken; 0 after the last
     weights: Matrix  # (SNAPSHOTS, experts)  what each expert counted for then, mean over outputs
     mixture: float = 0.0  # sum of the mixture's squared errors
+    alone: float = 0.0  # the same of the mixture that does without earlier labels
     taken: int = 0
     every: int = 1  # checks from one snapshot to the next
 
@@ -26,14 +27,15 @@ def init(experts: int) -> Ledger:
 
 
 def footprint(experts: int) -> int:
-    return 8 * (experts + SNAPSHOTS * (1 + experts) + 3)
+    return 8 * (experts + SNAPSHOTS * (1 + experts) + 4)
 
 
-def count(ledger: Ledger, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector) -> None:
+def count(ledger: Ledger, P: Cube, mixture: Matrix, alone: Matrix, Y: Matrix, weight: Vector) -> None:
     """Add the losses of rows that are learnt."""
     learnt = weight > 0.0
     ledger.squares += np.sum((P[learnt] - Y[learnt][:, :, None]) ** 2, axis=(0, 1))
     ledger.mixture += float(np.sum((mixture[learnt] - Y[learnt]) ** 2))
+    ledger.alone += float(np.sum((alone[learnt] - Y[learnt]) ** 2))
 
 
 def note(ledger: Ledger, rows: int, check: int, weights: Matrix) -> None:
