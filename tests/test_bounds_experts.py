@@ -156,7 +156,10 @@ def test_regret_of_layers_to_a_combination() -> None:
             assert own <= theirs + bounds.layered(rule, P, y, theta) + slack(own, theirs)
 
 
-@pytest.mark.parametrize(("rule", "bound"), [*RULES[:7], (Stacking(MLPoly()), bounds.stacking)], ids=lambda part: f"{part!r:.40}")
+PROMISING = [*RULES[:7], (Stacking(MLPoly()), bounds.stacking)]
+
+
+@pytest.mark.parametrize(("rule", "bound"), PROMISING, ids=[f"{rule!r:.40}" for rule, _ in PROMISING])
 def test_the_bounds_promise_something(rule: Any, bound: Any) -> None:
     rng = np.random.default_rng(0)
     y = rng.uniform(-1.0, 1.0, size=1500)
