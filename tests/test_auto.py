@@ -133,6 +133,8 @@ def test_many_columns_are_projected_and_learnt() -> None:
     X = rng.normal(size=(600, 150))
     y = X[:, 0] + X[:, 1] + 0.1 * rng.normal(size=600)
     assert mean_square(run(X, y)[300:], y[300:]) <= 0.3 * np.var(y)
+    assert SMALL.footprint(100_000) < 2 * SMALL.footprint(50_000) < 1e9
+    assert "random projection" in SMALL.notes(SMALL.init(1000))[0]
 
 
 @pytest.mark.parametrize("dim", [3, 30, 300])

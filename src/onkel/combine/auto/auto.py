@@ -42,7 +42,7 @@ from onkel.combine.auto import labels as label_scale
 from onkel.combine.auto import ledger, restarts
 from onkel.combine.auto.families import Expert
 from onkel.combine.auto.labels import Labels
-from onkel.combine.auto.plan import Plan, plan
+from onkel.combine.auto.plan import WIDEST_LINE, Plan, plan
 from onkel.combine.auto.views import Views
 from onkel.combine.lagged import lag_inputs
 from onkel.combine.rules import Layered
@@ -268,9 +268,14 @@ class Auto:
 
     def notes(self, state: State) -> list[str]:
         """What a person should know of this state, one sentence each (`onkel.explain` says more)."""
-        cut = state.labels.cut
-        labels = "1 label was" if cut == 1 else f"{cut} labels were"
-        return [f"{labels} far from all before and counted for less"] if cut else []
+        said, cut = [], state.labels.cut
+        if cut:
+            labels = "1 label was" if cut == 1 else f"{cut} labels were"
+            said.append(f"{labels} far from all before and counted for less")
+        if state.dim > WIDEST_LINE:
+            seen = f"{state.dim:,} columns are seen through a random projection and by trees alone"
+            said.append(f"{seen}; a linear learner may do better: PKAWV(features=Identity() + Constant())")
+        return said
 
 
 def _joined(parts: list[Cube], reference: Vector) -> Cube:

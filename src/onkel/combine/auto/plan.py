@@ -34,7 +34,8 @@ from onkel.learners.random_trees import RandomTrees
 
 SIZES = (1.0, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05)  # of the counts, tried from the largest
 WIDEST_HATS, WIDEST_DAILY_HATS = 40, 20  # columns with hats of their own
-WIDEST_ODDS = 128  # columns of a logistic regression
+WIDEST_LINE, WIDEST_ODDS = 512, 128  # columns of a linear and of a logistic regression; more are projected
+MIXING = 4.0  # what views, rule and book-keeping cost
 RANK_EDGE = math.sqrt(3.0)  # ranks fill [−√3, √3]
 
 
@@ -63,7 +64,7 @@ def plan(dim: int, lag_columns: int, cost_limit: float, memory_limit: float, see
     """The largest size that keeps both limits; the smallest where none does."""
     for size in SIZES:
         families = _families(dim, lag_columns, size, seed)
-        if sum(map(cost, families)) <= cost_limit and sum(family.footprint(1) for family in families) <= memory_limit:
+        if MIXING + sum(map(cost, families)) <= cost_limit and sum(family.footprint(1) for family in families) <= memory_limit:
             break
     return Plan(families, max(64, round(256 * size)))
 
@@ -77,7 +78,8 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
     hats, daily = dim <= WIDEST_HATS, dim <= WIDEST_DAILY_HATS
     gaussian, laplacian = Gaussian(math.sqrt(narrow) / 2.0), Laplacian(float(narrow))
     seeds = iter(range(16 * seed, 16 * seed + 16))
-    line = Part("Z", Constant() + Identity(), dim, "linear")
+    short = Part("N", Constant() + Identity(), narrow, "linear")
+    line = Part("Z", Constant() + Identity(), dim, "linear") if dim <= WIDEST_LINE else short
     ranks = Part("U", Identity(), narrow, "linear in ranks")
     curves = Part("U", Hats(5, -RANK_EDGE, RANK_EDGE), narrow, "additive")
     pairs = Part("N", Products(count(120), next(seeds)), narrow, "quadratic")
@@ -90,14 +92,14 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
         return Part("N", waves, narrow, "kernel")
 
     monthly, weekly = Part("Z", Hats(5), dim, "additive"), Part("Z", Hats(3), dim, "additive")
-    short = Part("N", Constant() + Identity(), narrow, "linear")
     month = [short, *([monthly] if hats else []), local(12)]
     week = [short, *([weekly] if hats else []), local(15)]
     day = [short, *([weekly] if daily else [])]
     wide = line if dim <= WIDEST_ODDS else short
     logistic = Odds((replace(wide, name="logistic"),), 0.1)
-    curved = Odds((short, ranks, *([replace(weekly, name="additive logistic")] if daily else [])), 0.1)
-    eager, cautious = RandomTrees(6, 32, 512, gain=7.0, seed=seed), RandomTrees(6, 40, 256, gain=16.0, seed=seed + 1)
+    bent = replace(weekly, name="additive logistic") if daily else replace(ranks, name="logistic in ranks")
+    curved = Odds((short, ranks, bent) if daily else (short, bent), 0.1)
+    eager, cautious = RandomTrees(6, 32, 512, gain=7.0, seed=next(seeds)), RandomTrees(6, 40, 256, gain=16.0, seed=next(seeds))
     trees: list[Family] = [Trees(eager, dim, "X"), Trees(cautious, dim, "X")]
     if lags:
         waves = Fourier(count(25), math.sqrt(narrow + lags / PLANE) / 2.0, next(seeds))
@@ -105,7 +107,7 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
         slow.append(Part("N+L", waves, narrow + lags, "kernel with earlier labels"))
         for parts in (month, week, day):
             parts.append(Part("L", Identity(), lags, f"{parts[-1].name} with earlier labels"))
-        trees.append(Trees(replace(cautious, seed=seed + 2), dim + lags, "X+L"))
+        trees.append(Trees(replace(cautious, seed=next(seeds)), dim + lags, "X+L"))
     return (
         Slow(tuple(slow), (0.1, 3.0)),
         Fast(tuple(month), 0.998, 0.1, _block(month)),
@@ -124,16 +126,14 @@ def _block(parts: list[Part]) -> int:
 
 
 def cost(family: Family) -> float:
-    """What a row costs, in rows of a ridge regression on 100 features in blocks."""
-    if isinstance(family, Slow):
-        r = sum(part.size for part in family.parts)
-        return 1e-5 * r * r + 1.2e-8 * len(family.lams) * r**3 / 4.0
-    if isinstance(family, Fast):
-        r = sum(part.size for part in family.parts)
-        return 0.5 + 5e-5 * r * r * (1.0 + r / (3.0 * family.block)) + 0.002 * family.block
-    if isinstance(family, Odds):
-        r = sum(part.size for part in family.parts)
-        return 0.2 + 2e-4 * r * r
+    """What a row costs, in rows of a ridge regression on 100 features in blocks; measured once, and rounded."""
     if isinstance(family, Near):
-        return 5e-5 * family.learner.budget * (family.dim + family.lags)
-    return 0.012 * family.learner.count * family.learner.splits
+        return 3.2e-5 * family.learner.budget * (family.dim + family.lags)
+    if isinstance(family, Trees):
+        return 0.009 * family.learner.count * family.learner.splits
+    r = sum(part.size for part in family.parts)
+    if isinstance(family, Slow):
+        return 1.0 + 1.8e-5 * r**2 + 4e-8 * r**3
+    if isinstance(family, Fast):
+        return 0.5 + 5e-5 * r**2 * (1.0 + r / (3.0 * family.block)) + 0.002 * family.block
+    return 0.2 + 2e-4 * r**2
