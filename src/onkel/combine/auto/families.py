@@ -37,15 +37,15 @@ FEATURES_A_ROW = 2  # so many rows are needed: until then an expert of more feat
 class Expert:
     """What a person should know of an expert."""
 
-    family: str  # such as "additive, slow"
+    family: str  # such as "linear" or "linear, of ranks"
     forgetting: float = 1.0
     lam: float = 0.0
     lagged: bool = False  # it sees earlier labels
 
     @property
     def kind(self) -> str:
-        """Its family, whatever it sees."""
-        return self.family.removesuffix(" with earlier labels")
+        """Its family, whatever it sees: what comes before a comma."""
+        return self.family.split(",")[0]
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
     seeds = iter(range(16 * seed, 16 * seed + 16))
     short = Part("N", Constant() + Identity(), narrow, "linear")
     line = Part("Z", Constant() + Identity(), dim, "linear") if dim <= WIDEST_LINE else short
-    ranks = Part("U", Identity(), narrow, "linear in ranks")
+    ranks = Part("U", Identity(), narrow, "linear, of ranks")
     curves = Part("U", Hats(5, -RANK_EDGE, RANK_EDGE), narrow, "additive")
     pairs = Part("N", Products(count(120), next(seeds)), narrow, "quadratic")
     smooth = Part("N", Fourier(count(50), None, next(seeds), gaussian), narrow, "kernel")
@@ -97,16 +97,16 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
     day = [short, *([weekly] if daily else [])]
     wide = line if dim <= WIDEST_ODDS else short
     logistic = Odds((replace(wide, name="logistic"),), 0.1)
-    bent = replace(weekly, name="additive logistic") if daily else replace(ranks, name="logistic in ranks")
+    bent = replace(weekly, name="logistic, additive") if daily else replace(ranks, name="logistic, of ranks")
     curved = Odds((short, ranks, bent) if daily else (short, bent), 0.1)
     eager, cautious = RandomTrees(6, 32, 512, gain=7.0, seed=next(seeds)), RandomTrees(6, 40, 256, gain=16.0, seed=next(seeds))
     trees: list[Family] = [Trees(eager, dim, "X"), Trees(cautious, dim, "X")]
     if lags:
         waves = Fourier(count(25), math.sqrt(narrow + lags / PLANE) / 2.0, next(seeds))
-        slow.append(Part("L", Identity(), lags, "linear with earlier labels"))
-        slow.append(Part("N+L", waves, narrow + lags, "kernel with earlier labels"))
+        slow.append(Part("L", Identity(), lags, "linear, with earlier labels"))
+        slow.append(Part("N+L", waves, narrow + lags, "kernel, with earlier labels"))
         for parts in (month, week, day):
-            parts.append(Part("L", Identity(), lags, f"{parts[-1].name} with earlier labels"))
+            parts.append(Part("L", Identity(), lags, f"{parts[-1].name}, with earlier labels"))
         trees.append(Trees(replace(cautious, seed=next(seeds)), dim + lags, "X+L"))
     return (
         Slow(tuple(slow), (0.1, 3.0)),
