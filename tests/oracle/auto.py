@@ -241,5 +241,5 @@ def stream(config: onkel.Auto) -> tuple[Array, Array, Array]:
 def reached(config: onkel.Auto, state: Any) -> bool:
     """Whether the fast families were made anew, trees have grown, a label was cut, and a family began again."""
     renewed = all(np.any(part.products) for part in state.families[1:4])
-    grown = min(part.leaves.min() for part in state.families[7:9]) > 1
+    grown = min(part.leaves.min() for part in state.families[8:10]) > 1
     return bool(renewed and grown and state.labels.cut == 1 and state.recent.again.any())

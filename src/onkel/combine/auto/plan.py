@@ -6,7 +6,8 @@ The recipe, at full size, for d columns (Z, U, N, L, X are the views):
     month   μ = 0.998   1, N / 5 hats an input of Z / 12 Laplacian and 12 Gaussian frequencies of N
     week    μ = 0.99    1, N / 3 hats an input of Z / 15 and 15
     day     μ = 0.95    1, N / 3 hats an input of Z
-    odds    two logistic regressions, for labels of two values: on 1, Z; and on 1, N, U and 3 hats an input of Z
+    odds    three logistic regressions, for labels of two values: two on 1, Z, with more and less of a ridge; and one on
+            1, N, U and 3 hats an input of Z
     neighbours among the last 8,000 rows; six random trees that split soon, six that wait for better reasons
 
 Each "/" ends an expert. With lags each family has one more part at its end, of earlier labels, and so one more expert.
@@ -96,9 +97,9 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
     week = [short, *([weekly] if hats else []), local(15)]
     day = [short, *([weekly] if daily else [])]
     wide = line if dim <= WIDEST_ODDS else short
-    logistic = Odds((replace(wide, name="logistic"),), 0.1)
+    careful, sharp = (Odds((replace(wide, name="logistic"),), lam) for lam in (10.0, 0.1))
     bent = replace(weekly, name="logistic, additive") if daily else replace(ranks, name="logistic, of ranks")
-    curved = Odds((short, ranks, bent) if daily else (short, bent), 0.1)
+    curved = Odds((short, ranks, bent) if daily else (short, bent), 3.0)
     eager, cautious = RandomTrees(6, 32, 512, gain=7.0, seed=next(seeds)), RandomTrees(6, 40, 256, gain=16.0, seed=next(seeds))
     trees: list[Family] = [Trees(eager, dim, "X"), Trees(cautious, dim, "X")]
     if lags:
@@ -109,11 +110,12 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
             parts.append(Part("L", Identity(), lags, f"{parts[-1].name}, with earlier labels"))
         trees.append(Trees(replace(cautious, seed=next(seeds)), dim + lags, "X+L"))
     return (
-        Slow(tuple(slow), (0.1, 3.0)),
+        Slow(tuple(slow), (0.1, 10.0)),
         Fast(tuple(month), 0.998, 0.1, _block(month)),
         Fast(tuple(week), 0.99, 0.1, _block(week)),
         Fast(tuple(day), 0.95, 0.1, 16),
-        logistic,
+        careful,
+        sharp,
         curved,
         Near(Neighbours(count(8000)), narrow, lags),
         *trees,
