@@ -67,7 +67,10 @@ def learn(sums: Sums, rule: Rule, V: Matrix, Y: Matrix, weight: Vector, scores: 
             _wait(sums, rule, V[done:stop], Y[done:stop], weight[done:stop])
             _correct(sums, rule, first, scores[done:stop])
             for t in range(done, stop):
-                scores[t] /= np.sqrt(weight[t] * rule.forgetting ** (done - t - first - 1))
+                u = np.sqrt(weight[t] * rule.forgetting ** (done - t - first - 1))
+                for o in range(scores.shape[1]):
+                    for p in range(EXPERTS):
+                        scores[t, o, p] /= u
             if sums.waiting[0] == block:
                 _renew(sums, rule)
         done = stop
@@ -94,14 +97,13 @@ def _sums(ends: Counts, Z: Matrix, others: Matrix, out: Cube) -> None:
     """out[a, i] ← z_a·others_i of each expert: sums that grow from one end to the next."""
     part, start = np.zeros((Z.shape[0], others.shape[0])), 0
     for p in range(EXPERTS):
+        is_longer = 0.0
         if ends[p] > start:
             gemm_nt_part(Z, others, start, ends[p], part)
-            start = ends[p]
-        else:
-            part[:] = 0.0
+            start, is_longer = ends[p], 1.0
         for a in range(part.shape[0]):
             for i in range(part.shape[1]):
-                out[a, i, p] = part[a, i] if p == 0 else part[a, i] + out[a, i, p - 1]
+                out[a, i, p] = part[a, i] if p == 0 else is_longer * part[a, i] + out[a, i, p - 1]
 
 
 @hot
@@ -149,9 +151,11 @@ def _renew(sums: Sums, rule: Rule) -> None:
         row = sums.products[i, i:]
         for j in range(row.size):
             row[j] *= faded
-    sums.targets[:] *= faded
+    for o in range(sums.coef.shape[0]):
+        for i in range(sums.coef.shape[1]):
+            sums.targets[o, i] *= faded
+            sums.coef[o, i] = sums.targets[o, i]
     factorise(sums.products, rule.ridge, sums.matrix)
-    sums.coef[:] = sums.targets
     solve_upper_transposed(sums.matrix, sums.coef)
     sums.waiting[0] = 0
 

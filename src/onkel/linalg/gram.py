@@ -50,7 +50,7 @@ def solve(matrix: Matrix, targets: Matrix, ends: Counts, theta: Cube) -> None:
     for o in range(targets.shape[0]):
         for p in range(ends.size):
             v = theta[o, p]
-            v[: ends[p]] = rotated[o, : ends[p]]
-            v[ends[p] :] = 0.0
+            for i in range(v.size):
+                v[i] = rotated[o, i] if i < ends[p] else 0.0
             for i in range(ends[p] - 1, -1, -1):
                 v[i] = (v[i] - np.dot(matrix[i, i + 1 : ends[p]], v[i + 1 : ends[p]])) / matrix[i, i]
