@@ -91,6 +91,10 @@ def long(verdicts: Verdicts, permutations: int) -> None:
         learner.learn(state, X, y)
         each.append((time.process_time() - began) / 20_000)
     console.print(f"µs a row, each 100,000 rows: {', '.join(f'{1e6 * np.mean(each[k : k + 5]):.1f}' for k in range(0, 50, 5))}")
+    began = time.process_time()
+    for row in range(1000):
+        learner.learn(state, X[row : row + 1], y[row : row + 1])
+    console.print(f"one row a call: {1e3 * (time.process_time() - began):,.0f} µs a row")
     verdicts.at_most(
         "time of the last 200,000 of a million rows, over that of the second 200,000", sum(each[-10:]) / sum(each[10:20]), 1.15
     )

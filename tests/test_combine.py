@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,8 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel.combine import OneVsRest, Scaled
-from onkel.persist import from_json, to_json
-from tests.laws import test_numbers, test_protocol, test_state
 from tests.laws.cases import Case, bits
+from tests.laws.wrapped import cases, check_config, check_cut, check_saved, every_law
 
 Array = NDArray[np.float64]
 
@@ -52,40 +50,26 @@ def stream(learner: Any) -> tuple[Array, Array, Array]:
     return 50.0 * X - 7.0, y, weight
 
 
-@pytest.fixture(params=LEARNERS, ids=lambda learner: repr(learner)[:60])
-def case(request: pytest.FixtureRequest) -> Case:
-    return Case(repr(request.param), request.param, sys.modules[__name__], small=True)
+case = cases(LEARNERS, __name__)
 
 
-LAWS = [
-    test_protocol.test_1_predict_changes_nothing,
-    test_protocol.test_2_learn_returns_what_predict_would_have,
-    test_protocol.test_6_the_callers_arrays_are_neither_changed_nor_kept,
-    test_protocol.test_7_same_seed_same_stream_same_bits,
-    test_protocol.test_14_rows_of_weight_0_change_nothing,
-    test_state.test_4_bytes_are_foretold_and_never_grow_for_bounded_learners,
-    test_state.test_11_config_is_frozen,
-    test_numbers.test_8_works_before_the_first_row,
-]
-
-
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+@every_law
 def test_the_laws_of_learners_hold(case: Case, law: Any) -> None:
     law(case)
 
 
 @pytest.mark.parametrize("size", [33, 100])  # law 2 cuts it row by row
 def test_the_cut_of_the_stream_changes_nothing(case: Case, size: int) -> None:
-    test_protocol.test_3_the_cut_of_the_stream_changes_nothing(case, size)
+    check_cut(case, size)
 
 
 @pytest.mark.parametrize("stop", [0, 1, 20, 133, 399])
 def test_save_load_continue_equals_never_stopped(case: Case, stop: int, tmp_path: Path) -> None:
-    test_state.test_5_save_load_continue_equals_never_stopped(case, stop, tmp_path)
+    check_saved(case, stop, tmp_path)
 
 
 def test_the_config_survives_json_and_repr(case: Case) -> None:
-    assert from_json(to_json(case.learner)) == case.learner == onkel.parse(repr(case.learner))
+    check_config(case)
 
 
 # --- Scaled

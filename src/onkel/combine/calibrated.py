@@ -175,9 +175,11 @@ class Calibrated:
         guesses = estimates(part, scores.reshape(len(scores), state.outputs), signs)
         if state.outputs == 1:
             guesses = np.hstack([guesses, 1.0 - guesses])
-        chances = np.empty(guesses.shape)
-        track(PLACES, state.means, state.counts, state.shares, state.seen, np.ascontiguousarray(guesses), own, weight, chances)
-        coded = 2.0 * chances - 1.0 if signs else chances
+        probabilities = np.empty(guesses.shape)
+        track(
+            PLACES, state.means, state.counts, state.shares, state.seen, np.ascontiguousarray(guesses), own, weight, probabilities
+        )
+        coded = 2.0 * probabilities - 1.0 if signs else probabilities
         return coded if state.outputs > 1 else coded[:, 0]
 
 
@@ -189,20 +191,20 @@ def _identity() -> Vector:
 @hot
 def track(
     places: Vector, means: Matrix, counts: Matrix, shares: Vector, seen: Counts,
-    guesses: Matrix, own: Counts, weight: Vector, chances: Matrix,
+    guesses: Matrix, own: Counts, weight: Vector, probabilities: Matrix,
 ) -> None:  # fmt: skip
     """Write each row's probabilities, then learn its class."""
-    classes, told, rows = seen.size, np.empty((MAPS, seen.size)), 0
+    classes, mapped, rows = seen.size, np.empty((MAPS, seen.size)), 0
     for k in range(classes):
         rows += seen[k]
     for t in range(guesses.shape[0]):
-        ask(places, means, seen, guesses[t], told)
-        mix(told, shares, seen, rows, chances[t])
+        ask(places, means, seen, guesses[t], mapped)
+        mix(mapped, shares, seen, rows, probabilities[t])
         if weight[t] == 0.0:
             continue
         rows += 1
         if seen[own[t]] > 0:
-            reward(told, shares, own[t], rows)
+            reward(mapped, shares, own[t], rows)
         seen[own[t]] += 1
         if seen[own[t]] < rows:  # as long as there is only one class, there is nothing to learn
             for k in range(classes):
@@ -211,22 +213,22 @@ def track(
 
 
 @hot_inline
-def ask(places: Vector, means: Matrix, seen: Counts, guesses: Vector, told: Matrix) -> None:
+def ask(places: Vector, means: Matrix, seen: Counts, guesses: Vector, mapped: Matrix) -> None:
     """What each map says of each class that has come: of sum 1."""
     for k in range(seen.size):
         guess = min(max(guesses[k], 0.0), 1.0)
         cell = cell_of(guess)
-        told[0, k] = min(max(guess, CUT), 1.0 - CUT)
+        mapped[0, k] = min(max(guess, CUT), 1.0 - CUT)
         for j in range(1, MAPS):
             left, h = near(places, guess, cell, j - 1)
-            told[j, k] = min(max((1.0 - h) * means[k, left] + h * means[k, left + 1], LEAST), 1.0 - LEAST)
+            mapped[j, k] = min(max((1.0 - h) * means[k, left] + h * means[k, left + 1], LEAST), 1.0 - LEAST)
     for j in range(MAPS):
         total = 0.0
         for k in range(seen.size):
-            told[j, k] = told[j, k] if seen[k] > 0 else 0.0
-            total += told[j, k]
+            mapped[j, k] = mapped[j, k] if seen[k] > 0 else 0.0
+            total += mapped[j, k]
         for k in range(seen.size):
-            told[j, k] /= max(total, LEAST)
+            mapped[j, k] /= max(total, LEAST)
 
 
 @hot_inline
@@ -245,7 +247,7 @@ def near(places: Vector, guess: float, cell: int, j: int) -> tuple[int, float]:
 
 
 @hot_inline
-def mix(told: Matrix, shares: Vector, seen: Counts, rows: int, chances: Vector) -> None:
+def mix(mapped: Matrix, shares: Vector, seen: Counts, rows: int, probabilities: Vector) -> None:
     """One probability for each class; those that have not come have theirs by Laplace's rule."""
     rare, rest = 1.0 / (rows + seen.size), 1.0
     for k in range(seen.size):
@@ -253,16 +255,16 @@ def mix(told: Matrix, shares: Vector, seen: Counts, rows: int, chances: Vector) 
     for k in range(seen.size):
         mixed = 0.0
         for j in range(MAPS):
-            mixed += shares[j] * told[j, k]
-        chances[k] = rest * mixed if seen[k] > 0 else rare
+            mixed += shares[j] * mapped[j, k]
+        probabilities[k] = rest * mixed if seen[k] > 0 else rare
 
 
 @hot_inline
-def reward(told: Matrix, shares: Vector, own: int, rows: int) -> None:
+def reward(mapped: Matrix, shares: Vector, own: int, rows: int) -> None:
     """Bayes' rule, and a part goes back to all."""
     total, back = 0.0, 1.0 / (rows + 1.0)
     for j in range(MAPS):
-        shares[j] *= told[j, own]
+        shares[j] *= mapped[j, own]
         total += shares[j]
     for j in range(MAPS):
         shares[j] = (1.0 - back) * shares[j] / total + back / MAPS

@@ -125,8 +125,9 @@ class Auto:
         centred = Y - known.reference
         P = _joined([family.learn(part, view, centred, weight) for family, part in self._each(state)], known.reference)
         first = int(np.argmax(weight > 0.0)) if state.labels.rows == 0 and weight.any() else -1
-        P[: first + 1] = 0.0  # nobody knows anything of labels before the first; nor is it held against anybody
-        P[first] = Y[first][:, None] if first >= 0 else P[first]
+        P[: first + 1] = 0.0  # nobody knows anything of labels before the first;
+        if first >= 0:
+            P[first] = Y[first][:, None]  # nor is it held against anybody
         mixture = RULE.learn(state.mixed, P, Y, weight, _everybody(P))
         mixture[: first + 1], alone = 0.0, mixture
         if state.alone is not None:

@@ -71,6 +71,15 @@ def _ends(parts: tuple[Part, ...]) -> Counts:
     return np.cumsum([part.size for part in parts])
 
 
+def _maps(parts: tuple[Part, ...]) -> tuple[Any, ...]:
+    return tuple(part.features.init(part.width) for part in parts)
+
+
+def _footprint(parts: tuple[Part, ...]) -> int:
+    """The bytes of `_maps`."""
+    return sum(part.features.footprint(part.width) for part in parts)
+
+
 def _features(parts: tuple[Part, ...], maps: tuple[Any, ...], view: View) -> Matrix:
     V = np.empty((len(view.X), int(_ends(parts)[-1])))
     nothing, at = np.zeros(len(V)), 0
@@ -116,12 +125,12 @@ class Slow:
 
     def init(self, outputs: int) -> SlowState:
         r = int(_ends(self.parts)[-1])
-        maps = tuple(part.features.init(part.width) for part in self.parts)
+        maps = _maps(self.parts)
         return SlowState(maps, np.zeros((r, r)), np.zeros((outputs, r)), np.zeros((outputs, len(self.experts), r)))
 
     def footprint(self, outputs: int) -> int:
         r = int(_ends(self.parts)[-1])
-        maps = sum(part.features.footprint(part.width) for part in self.parts)
+        maps = _footprint(self.parts)
         return maps + 8 * (r * r + outputs * r * (1 + len(self.experts)) + 2)
 
     def learn(self, state: SlowState, view: View, Y: Matrix, weight: Vector) -> Cube:
@@ -208,7 +217,7 @@ class Fast:
 
     def init(self, outputs: int) -> FastState:
         r, block = int(_ends(self.parts)[-1]), self.block
-        maps = tuple(part.features.init(part.width) for part in self.parts)
+        maps = _maps(self.parts)
         matrix = np.diag(np.sqrt(_ridge(r, self.lam)))
         wait, lanes = np.zeros((block, r)), corrected.EXPERTS
         return FastState(
@@ -218,7 +227,7 @@ class Fast:
 
     def footprint(self, outputs: int) -> int:
         r, block, lanes = int(_ends(self.parts)[-1]), self.block, corrected.EXPERTS
-        maps = sum(part.features.footprint(part.width) for part in self.parts)
+        maps = _footprint(self.parts)
         sums = 2 * r * r + 2 * outputs * r + 2 * block * r + block * outputs
         return maps + 8 * (sums + lanes * block * (block + outputs) + 1)
 
@@ -271,14 +280,14 @@ class Odds:
 
     def init(self, outputs: int) -> OddsState:
         r = int(_ends(self.parts)[-1])
-        maps = tuple(part.features.init(part.width) for part in self.parts)
+        maps = _maps(self.parts)
         inverse = np.tile(np.eye(r) / self.lam, (outputs, 1, 1))
         nothing = np.zeros((outputs, r)), np.zeros(outputs), np.zeros(outputs)
         return OddsState(maps, inverse, *nothing, np.zeros(outputs, np.int64), np.zeros(1, np.int64))
 
     def footprint(self, outputs: int) -> int:
         r = int(_ends(self.parts)[-1])
-        return sum(part.features.footprint(part.width) for part in self.parts) + 8 * (outputs * (r * r + r + 3) + 1)
+        return _footprint(self.parts) + 8 * (outputs * (r * r + r + 3) + 1)
 
     def learn(self, state: OddsState, view: View, Y: Matrix, weight: Vector) -> Cube:
         scores = np.empty(Y.shape)

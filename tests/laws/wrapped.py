@@ -1,0 +1,53 @@
+"""The laws that a learner made of a learner keeps too, for the tests of each wrapper.
+
+A test file has `stream(learner)`, which a case asks for, and its own fixture `case = cases(LEARNERS, __name__)`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import onkel
+from onkel.persist import from_json, to_json
+from tests.laws import test_numbers, test_protocol, test_state
+from tests.laws.cases import Case
+
+LAWS: list[Callable[[Case], None]] = [
+    test_protocol.test_1_predict_changes_nothing,
+    test_protocol.test_2_learn_returns_what_predict_would_have,
+    test_protocol.test_6_the_callers_arrays_are_neither_changed_nor_kept,
+    test_protocol.test_7_same_seed_same_stream_same_bits,
+    test_protocol.test_14_rows_of_weight_0_change_nothing,
+    test_state.test_4_bytes_are_foretold_and_never_grow_for_bounded_learners,
+    test_state.test_11_config_is_frozen,
+    test_numbers.test_8_works_before_the_first_row,
+]
+
+every_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+
+
+def cases(learners: Sequence[Any], module: str) -> Any:
+    """A fixture: one case a learner, with the streams of the test file that asks."""
+
+    @pytest.fixture(params=learners, ids=lambda learner: repr(learner)[:60])
+    def case(request: pytest.FixtureRequest) -> Case:
+        return Case(repr(request.param), request.param, sys.modules[module], small=True)
+
+    return case
+
+
+def check_cut(case: Case, size: int) -> None:
+    test_protocol.test_3_the_cut_of_the_stream_changes_nothing(case, size)
+
+
+def check_saved(case: Case, stop: int, folder: Path) -> None:
+    test_state.test_5_save_load_continue_equals_never_stopped(case, stop, folder)
+
+
+def check_config(case: Case) -> None:
+    assert from_json(to_json(case.learner)) == case.learner == onkel.parse(repr(case.learner))
