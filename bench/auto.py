@@ -31,7 +31,7 @@ AFTER, FROM, UNTIL = 10_000, 2000, 3000  # rows before the change; which rows af
 LINEAR = onkel.PKAWV(features=(onkel.Standardize(), onkel.Identity() + onkel.Constant()))
 # at most so many mistakes in %, as stated; and the best figure of the paper's Table 2, which counts some learners' rows in part
 SIX = {
-    "german": (25.4, 25.17),
+    "german": (25.17, 25.17),
     "svmguide3": (18.0, 19.71),
     "spambase": (8.3, 25.65),
     "cod-rna": (5.3, 12.79),

@@ -11,10 +11,21 @@ One has 17 knots and a memory of 1,000 rows at each; two have 9 and memories of 
 Knots are close together near 0 and 1, where the logarithms of probabilities differ most. Each map's q of all classes are divided by
 their sum, and the maps are mixed by Bayes' rule with fixed shares, v_j starting at 1/4:
 
-    probability of a class  Σ_j v_j q_j,    v_j ∝ v_j q_j(the row's class),    then v_j ← (1 − 1/(t+1)) v_j + 1/(4(t+1))
+    p(class) = Σ_j v_j q_j(class),    v_j ∝ v_j q_j(the row's class),    then v_j ← (1 − 1/(t+1)) v_j + 1/(4(t+1))
 
-On every stream of T rows its log loss is at most that of any sequence of maps made of K pieces, plus K ln(4T); so that of the best
-map, the identity among them, plus ln(4T). A row counts once there, whatever its weight.
+Maps that have seen few rows err, and near 1/2 that turns decisions over. So the class of the greatest score stays the likeliest of
+those that have come, until the labels are evidence against that. Where p has classes above it, it and they get their mean instead:
+
+    p°(class) = g  for it and all with p > g,  g the mean of their p;    p°(class) = p(class)  for the others
+    E ← E + ln p(the row's class) − ln p°(the row's class),    from 0
+
+p° is the nearest to p, in relative entropy, in which nothing is above that class; E is what it has lost to p. From E > ln 5 on, p
+holds as it is, and E rests. Where no class is ever likelier than that of the greatest score, e^E is a supermartingale: the chance
+that such decisions are ever given up is at most 1/5, however long the stream.
+
+On every stream of T rows the log loss is at most that of any sequence of maps made of K pieces, plus K ln(4T) for the mixture and
+ln(5 · classes) for the wait; so that of the best map, the identity among them, plus ln(4T) + ln(5 · classes). A row counts once
+there, whatever its weight.
 
 A class that no row has been of gets the probability 1/(t + classes), by Laplace's rule of succession. The others share the rest,
 and the maps learn nothing of it until it comes: one that comes late starts exactly as if it had been known. With one output the
@@ -22,6 +33,7 @@ classes are +1 and −1, and the score is 2p − 1, p the probability of +1. Wit
 labels are 0 and 1, and 2p − 1 where they are ±1.
 
 Vovk (1990), Aggregating strategies, COLT: for the log loss it is Bayes' rule. Herbster & Warmuth (1998), Tracking the best expert.
+Ville (1939), Étude critique de la notion de collectif: a supermartingale from 1 ever exceeds 5 with a chance of at most 1/5.
 
 >>> X, y = onkel.data.rings(3000, seed=0)
 >>> y = np.where(np.random.default_rng(0).random(3000) < 0.1, -y, y)
@@ -62,6 +74,8 @@ PRIOR = 10.0  # rows that the identity counts for at each knot
 CUT = 1e-3  # of the identity
 START = 1e-2  # the least that a knot begins with
 LEAST = 1e-6  # that a map says of a class
+ENOUGH = math.log(5.0)  # evidence against the score's own decisions
+AHEAD = 1e-12  # of the others, in relative terms: the class of the score where it is no more than even
 
 PLACES = np.sin(0.5 * np.pi * np.arange(FINEST + 1) / FINEST) ** 2  # of the finest knots; those of the others are among them
 
@@ -73,6 +87,7 @@ class State:
     counts: Matrix  # (classes, KNOTS)  n
     shares: Vector  # (MAPS,)  v
     seen: Counts  # (classes,)  rows of each class so far; two classes where there is one output
+    evidence: Vector  # (1,)  E
     dim: int
     outputs: int
 
@@ -102,7 +117,7 @@ class Calibrated:
         inner = self.learner.init(dim, outputs)  # which checks the sizes
         classes = max(2, inner.outputs)
         maps = np.tile(_identity(), (classes, 1)), np.full((classes, KNOTS), PRIOR), np.full(MAPS, 1.0 / MAPS)
-        return State(inner, *maps, np.zeros(classes, dtype=np.int64), inner.dim, inner.outputs)
+        return State(inner, *maps, np.zeros(classes, dtype=np.int64), np.zeros(1), inner.dim, inner.outputs)
 
     def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> Vector:
         """The score of each row before it is learnt, in y's shape; `more` is what the learner's `learn` takes besides.
@@ -137,7 +152,7 @@ class Calibrated:
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
-        return int(self.learner.footprint(dim, outputs) + 8 * (max(2, outputs) * (2 * KNOTS + 1) + MAPS + 2))
+        return int(self.learner.footprint(dim, outputs) + 8 * (max(2, outputs) * (2 * KNOTS + 1) + MAPS + 3))
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
@@ -147,6 +162,8 @@ class Calibrated:
             raise InputError("its shares of rows are none")
         if np.any(state.shares < 0.0) or not math.isclose(float(state.shares.sum()), 1.0, rel_tol=1e-6):
             raise InputError("the shares of its maps do not sum to 1")
+        if state.evidence.shape != (1,) or not state.evidence[0] <= ENOUGH + math.log(len(state.seen)):
+            raise InputError("its evidence against the scores is more than one row can add to what is enough")
         self.learner.check(state.inner)
 
     def notes(self, state: State) -> list[str]:
@@ -177,8 +194,9 @@ class Calibrated:
             guesses = np.hstack([guesses, 1.0 - guesses])
         probabilities = np.empty(guesses.shape)
         track(
-            PLACES, state.means, state.counts, state.shares, state.seen, np.ascontiguousarray(guesses), own, weight, probabilities
-        )
+            PLACES, state.means, state.counts, state.shares, state.seen, state.evidence,
+            np.ascontiguousarray(guesses), own, weight, probabilities,
+        )  # fmt: skip
         coded = 2.0 * probabilities - 1.0 if signs else probabilities
         return coded if state.outputs > 1 else coded[:, 0]
 
@@ -190,7 +208,7 @@ def _identity() -> Vector:
 
 @hot
 def track(
-    places: Vector, means: Matrix, counts: Matrix, shares: Vector, seen: Counts,
+    places: Vector, means: Matrix, counts: Matrix, shares: Vector, seen: Counts, evidence: Vector,
     guesses: Matrix, own: Counts, weight: Vector, probabilities: Matrix,
 ) -> None:  # fmt: skip
     """Write each row's probabilities, then learn its class."""
@@ -200,9 +218,11 @@ def track(
     for t in range(guesses.shape[0]):
         ask(places, means, seen, guesses[t], mapped)
         mix(mapped, shares, seen, rows, probabilities[t])
+        lost = hold(guesses[t], seen, own[t], probabilities[t]) if evidence[0] <= ENOUGH else 0.0
         if weight[t] == 0.0:
             continue
         rows += 1
+        evidence[0] += lost
         if seen[own[t]] > 0:
             reward(mapped, shares, own[t], rows)
         seen[own[t]] += 1
@@ -257,6 +277,38 @@ def mix(mapped: Matrix, shares: Vector, seen: Counts, rows: int, probabilities: 
         for j in range(MAPS):
             mixed += shares[j] * mapped[j, k]
         probabilities[k] = rest * mixed if seen[k] > 0 else rare
+
+
+@hot_inline
+def hold(guesses: Vector, seen: Counts, own: int, probabilities: Vector) -> float:
+    """Let no class be likelier than that of the greatest score; what this loses in the logarithm of the row's own.
+
+    Only classes that have come count; where two of them have the greatest score, it says nothing.
+    """
+    first, tied = -1, True
+    for k in range(seen.size):
+        if seen[k] > 0 and (first < 0 or guesses[k] >= guesses[first]):
+            tied = first >= 0 and guesses[k] == guesses[first]
+            first = k
+    if tied:
+        return 0.0
+    level, mean, above = -1.0, probabilities[first], 0
+    while mean > level:  # of it and those above the last mean, fewer each time
+        level, total, above = mean, probabilities[first], 0
+        for k in range(seen.size):
+            if seen[k] > 0 and probabilities[k] > level:
+                total += probabilities[k]
+                above += 1
+        mean = total / (above + 1)
+    if above == 0:
+        return 0.0
+    moved = own == first or (seen[own] > 0 and probabilities[own] > level)
+    lost = math.log(probabilities[own] / level) if moved else 0.0
+    for k in range(seen.size):
+        if seen[k] > 0 and probabilities[k] > level:
+            probabilities[k] = level * (1.0 - AHEAD)
+    probabilities[first] = level * (1.0 + above * AHEAD)
+    return lost
 
 
 @hot_inline
