@@ -7,19 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.typing import NDArray
+from sklearn.linear_model import SGDClassifier
 
 import onkel
 from onkel.combine.auto.auto import RULE
 from onkel.combine.auto.ledger import SNAPSHOTS
 from onkel.measure import bounds
 from onkel.report.plots import draw_weights
+from tests.oracle import auto
 
 pytestmark = pytest.mark.once
 
 Array = NDArray[np.float64]
 
-SMALL = onkel.Auto(cost_limit=1.0)
+SMALL = onkel.Auto(cost_limit=11.4)
 
 
 def wave(rows: int, seed: int, noise: float = 0.1) -> tuple[Array, Array]:
@@ -132,22 +135,49 @@ def test_many_columns_are_projected_and_learnt() -> None:
     rng = np.random.default_rng(8)
     X = rng.normal(size=(600, 150))
     y = X[:, 0] + X[:, 1] + 0.1 * rng.normal(size=600)
-    assert mean_square(run(X, y)[300:], y[300:]) <= 0.3 * np.var(y)
-    assert SMALL.footprint(100_000) < 2 * SMALL.footprint(50_000) < 1e9
-    assert "random projection" in SMALL.notes(SMALL.init(1000))[0]
+    wide = onkel.Auto()
+    assert mean_square(run(X, y, wide)[300:], y[300:]) <= 0.3 * np.var(y)
+    assert "random projection" in wide.notes(wide.init(1000))[0]
+    assert wide.footprint(100_000) < 2 * wide.footprint(50_000) < 1e8
+    assert "only linear experts" in wide.notes(wide.init(100_000))[0]
+
+
+@pytest.mark.parametrize("dim", [600, 5000])
+def test_rows_of_many_columns_agree_with_the_oracle(dim: int) -> None:
+    rng, learner = np.random.default_rng(dim), onkel.Auto()
+    X = rng.normal(size=(40, dim))
+    if dim == 5000:
+        X[rng.random(X.shape) < 0.9] = 0.0
+    for y in X[:, 0] + rng.normal(size=40), rng.choice([-1.0, 1.0], size=40):
+        scores = learner.learn(learner.init(dim), X, y)
+        assert np.allclose(scores, auto.scores(learner, X, y), rtol=0.0, atol=1e-9)
+
+
+def test_sparse_rows_are_learnt_better_than_by_stochastic_gradient_descent() -> None:
+    rng = np.random.default_rng(12)
+    X = scipy.sparse.random_array((4000, 10_000), density=0.003, rng=rng, format="csr")
+    y = np.where(X @ rng.normal(size=10_000) + 0.1 * rng.normal(size=4000) >= 0.0, 1.0, -1.0)
+    learner, other = onkel.Auto(), SGDClassifier(random_state=0)
+    scores, guesses = learner.learn(learner.init(10_000), X, y), np.ones(4000)
+    for now in (slice(start, start + 50) for start in range(0, 4000, 50)):
+        guesses[now] = other.predict(X[now]) if now.start else 1.0
+        other.partial_fit(X[now], y[now], classes=[-1.0, 1.0])
+    assert np.mean(onkel.measure.mistakes(scores, y)) < np.mean(guesses != y)
 
 
 @pytest.mark.parametrize("dim", [3, 30, 300])
 def test_limits_are_kept(dim: int) -> None:
-    full, small = onkel.Auto().footprint(dim), onkel.Auto(memory_limit=3e6).footprint(dim)
-    assert small < full
-    assert onkel.Auto(cost_limit=5.0).footprint(dim) < full
+    full = onkel.Auto().footprint(dim)
+    assert onkel.Auto(memory_limit=3e6).footprint(dim) <= 3e6 < full
+    sizes = [onkel.Auto(cost_limit=limit).footprint(dim) for limit in (1.0, 12.0, 25.0, 100.0)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1]
 
 
 def with_lags() -> tuple[onkel.Auto, Any, Array, Array]:
     rng = np.random.default_rng(9)
     X, y = rng.normal(size=(800, 2)), np.cumsum(rng.normal(size=800))
-    learner = onkel.Auto(lags=2, cost_limit=1.0)
+    learner = onkel.Auto(lags=2, cost_limit=13.8)
     state = learner.init(2)
     return learner, state, X, y
 

@@ -20,6 +20,7 @@ LAYERS = [
     {"errors", "_types"},
     {"_validate", "_jit", "state"},
     {"_inputs", "_lanes"},
+    {"_sparse"},
     {"random"},
     {"kernels", "losses", "mixing", "linalg"},
     {"dictionary", "features", "data"},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -26,23 +28,28 @@ def check_block(name: str, values: ArrayLike) -> Matrix:
 def check_inputs(X: ArrayLike, dim: int) -> Matrix:
     """X as a block of `dim` columns."""
     rows = check_block("X", X)
-    _refuse_width(rows, dim)
+    refuse_width(rows.shape[1], dim)
     return rows
 
 
 def check_labelled(X: ArrayLike, y: ArrayLike, dim: int, outputs: int) -> tuple[Matrix, Matrix, tuple[int, ...]]:
     """X as a block of `dim` columns, y as a block of `outputs` columns, and the shape y came in."""
-    rows, labels = _rows("X", X), _floats("y", y)
-    _refuse_width(rows, dim)
-    n = len(rows)
-    if labels.shape != (n, outputs) and (outputs > 1 or labels.shape != (n,)):
-        wanted = f"({n}, {outputs})" if outputs > 1 else f"({n},)"
-        raise InputError(f"y must have shape {wanted}, one label a row of X, got {labels.shape}")
-    block = labels.reshape(n, outputs)
-    if not _is_sound(rows.ravel(), block.ravel()):
+    rows = _rows("X", X)
+    refuse_width(rows.shape[1], dim)
+    labels, shape = check_labels(y, len(rows), outputs)
+    if not _is_sound(rows.ravel(), labels.ravel()):
         _refuse_bad("X", rows)
-        _refuse_bad("y", block)
-    return rows, block, labels.shape
+        _refuse_bad("y", labels)
+    return rows, labels, shape
+
+
+def check_labels(y: ArrayLike, rows: int, outputs: int) -> tuple[Matrix, tuple[int, ...]]:
+    """y as a block of `outputs` columns for so many rows, its values unchecked; and the shape it came in."""
+    labels = _floats("y", y)
+    if labels.shape != (rows, outputs) and (outputs > 1 or labels.shape != (rows,)):
+        wanted = f"({rows}, {outputs})" if outputs > 1 else f"({rows},)"
+        raise InputError(f"y must have shape {wanted}, one label a row of X, got {labels.shape}")
+    return labels.reshape(rows, outputs), labels.shape
 
 
 def check_weight(weight: ArrayLike | None, rows: int) -> Vector:
@@ -107,9 +114,10 @@ def _rows(name: str, values: ArrayLike) -> Matrix:
     return block
 
 
-def _refuse_width(rows: Matrix, dim: int) -> None:
-    if rows.shape[1] != dim:
-        raise InputError(f"X must have {dim} columns, as given to init, got {rows.shape[1]}")
+def refuse_width(columns: int, dim: int) -> None:
+    """Refuse rows of another width than `init` was told."""
+    if columns != dim:
+        raise InputError(f"X must have {dim} columns, as given to init, got {columns}")
 
 
 def _refuse_bad(name: str, block: Matrix) -> None:
@@ -120,13 +128,18 @@ def _refuse_bad(name: str, block: Matrix) -> None:
     row, column = np.argwhere(~(np.abs(block) <= LARGEST_NUMBER))[0]
     value = block[row, column]
     place = f"row {row}" if name in ("y", "weight") else f"row {row}, column {column}"
-    if np.isnan(value):
+    raise InputError(bad_value(name, float(value), place))
+
+
+def bad_value(name: str, value: float, place: str) -> str:
+    """What to say of a number that is NaN, infinite or too large."""
+    if math.isnan(value):
         remedy = "fill or drop missing values first"
-    elif np.isinf(value):
+    elif math.isinf(value):
         remedy = "drop the row, or replace infinity by a number"
     else:
         remedy = f"rescale: values beyond {LARGEST_NUMBER:g} would overflow"
-    raise InputError(f"{name} holds {value} at {place}; {remedy}")
+    return f"{name} holds {value} at {place}; {remedy}"
 
 
 @hot_strict

@@ -28,7 +28,6 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("a little too large in X", {"X": _with(1.1e50, (3, 0), X)}, r"X holds 1\.1e\+50 at row 3"),
     ("complex", {"X": X * 1j}, r"X must hold numbers only.*complex"),
     ("masked", {"X": np.ma.masked_less(X, 2.0)}, r"X is a masked array"),
-    ("sparse", {"X": scipy.sparse.csr_matrix(X)}, r"X is sparse.*toarray"),
     ("dates", {"X": np.zeros((4, 3), dtype="datetime64[s]")}, r"X must hold numbers only.*datetime"),
     ("numbers as text", {"X": X.astype(str)}, r"X must hold numbers only"),
     ("nothing", {"X": []}, r"two dimensions.*got shape \(0,\)$"),
@@ -65,6 +64,30 @@ def test_13_bad_input_names_the_place_and_leaves_the_state(case: Case, change: d
         with pytest.raises(onkel.InputError, match=message):
             case.learner.predict(state, change["X"])
         assert bits(state) == before
+
+
+def test_13_sparse_rows_are_refused_or_mean_the_same(case: Case) -> None:
+    rng = np.random.default_rng(13)
+    rows, labels = np.where(rng.random((60, 3)) < 0.5, 0.0, rng.normal(size=(60, 3))), rng.choice([-1.0, 1.0], size=60)
+    state, other = case.learner.init(3), case.learner.init(3)
+    before = bits(state)
+    if not getattr(case.learner, "takes_sparse", False):
+        with pytest.raises(onkel.InputError, match=r"X is sparse.*toarray"):
+            case.learner.learn(state, scipy.sparse.csr_matrix(rows), labels)
+        assert bits(state) == before
+        return
+    for bad, place in ((np.nan, "X holds nan at row 2, column 1"), (1e60, r"X holds 1e\+60 at row 2, column 1")):
+        with pytest.raises(onkel.InputError, match=place):
+            case.learner.learn(state, scipy.sparse.csr_matrix(_with(bad, (2, 1), rows)), labels)
+    with pytest.raises(onkel.InputError, match="X must have 3 columns"):
+        case.learner.predict(state, scipy.sparse.csr_matrix(rows[:, :2]))
+    assert bits(state) == before
+    scores = case.learner.learn(other, rows, labels)
+    assert np.array_equal(case.learner.learn(state, scipy.sparse.coo_array(rows), labels), scores)
+    assert bits(state) == bits(other)
+    twice = scipy.sparse.csr_array((np.full(2, 0.5), np.array([1, 1]), np.array([0, 2])), shape=(1, 3))  # 0.5 + 0.5 in one place
+    assert np.array_equal(case.learner.predict(state, twice), case.learner.predict(state, np.array([[0.0, 1.0, 0.0]])))
+    assert twice.nnz == 2
 
 
 def test_13_wrong_labels_for_a_pure_classifier(case: Case) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel.combine.auto.auto import RULE
-from onkel.combine.auto.families import Fast, Near, Odds, Slow
+from onkel.combine.auto.families import Fast, Lines, Near, Odds, Slow
 from tests.oracle import neighbours, random_trees, rules
 from tests.oracle.pkawv import Mask, features
 
@@ -31,7 +31,7 @@ def scores(learner: onkel.Auto, X: Array, y: Array, weight: Array | None = None)
     for part in parts:
         part[:start], part[start] = 0.0, first[:, None]
     trusted = np.where(np.all(y.reshape(Y.shape) == Y, axis=1), w, 0.0)
-    pieces = restart(learner, plan, X, Y, w, trusted, first, parts)
+    pieces = [] if plan.is_sparse else restart(learner, plan, X, Y, w, trusted, first, parts)
     P = np.concatenate(parts, axis=2)
     mixture = mixed(P, Y, w)
     for now, since, again in pieces:
@@ -116,13 +116,36 @@ def seen(learner: onkel.Auto, X: Array, Y: Array, w: Array, again: Any = ()) -> 
     learnt = w > 0
     Z = features(onkel.Standardize(8.0), X, learnt)
     N = Z if X.shape[1] <= 64 else features(onkel.Project(64, learner.seed), Z, learnt)
+    N = np.where(np.abs(N) < 1e-12, 0.0, N)
     U = features(onkel.Ranks(), X if X.shape[1] <= 64 else N, learnt)
     L = np.empty((len(X), 0))
     if learner.lags:
         before = lags(learner.lags, Y, learnt)
         before[len(X) - len(again) :] = before[list(again)]
         L = features(onkel.Standardize(8.0), before, learnt)
-    return {"X": X, "Z": Z, "N": N, "U": U, "L": L, "N+L": np.hstack([N, L]), "X+L": np.hstack([X, L])}
+    is_sparse = learner._plan(X.shape[1]).is_sparse
+    S, there = (over_root_mean_square(X, learnt), X != 0) if is_sparse else (Z, np.ones(X.shape, dtype=bool))
+    S, there = np.column_stack([S, np.ones(len(X))]), np.column_stack([there, learnt | True])
+    return {
+        "X": X,
+        "Z": Z,
+        "N": N,
+        "U": U,
+        "L": L,
+        "N+L": np.hstack([N, L]),
+        "X+L": np.hstack([X, L]),
+        "S": S,
+        "there": 1.0 * there,
+    }
+
+
+def over_root_mean_square(X: Array, learnt: Mask) -> Array:
+    """Each value over the root of the mean square of all in its column that are not 0, itself included; cut at ±8."""
+    Z = np.zeros(X.shape)
+    for t, j in np.argwhere(X):
+        values = np.append(X[:t][learnt[:t], j], X[t, j])
+        Z[t, j] = np.clip(X[t, j] / np.sqrt(np.mean(values[values != 0] ** 2)), -8, 8)
+    return Z
 
 
 def lags(k: int, Y: Array, learnt: Mask) -> Array:
@@ -149,6 +172,8 @@ def experts(family: Any, views: dict[str, Array], Y: Array, w: Array) -> Array:
     if isinstance(family, Near):
         sides = [views["N"]] + ([views["N+L"]] if family.lags else [])
         return np.stack([neighbours.scores(family.learner, X, Y, w) for X in sides], axis=2)
+    if isinstance(family, Lines):
+        return np.stack([lines(views["S"], views["there"] > 0, Y[:, o], w) for o in range(Y.shape[1])], axis=1)
     if isinstance(family, Slow | Fast | Odds):
         everybody = np.ones(len(w), dtype=bool)
         V = np.hstack([features(part.features, views[part.view], everybody) for part in family.parts])
@@ -221,9 +246,53 @@ def odds(lam: float, V: Array, y: Array, w: Array) -> Array:
     return out
 
 
-PLAIN = onkel.Auto(cost_limit=1.0)
-LAGGED = onkel.Auto(lags=2, cost_limit=1.0, seed=3)
-SMALL = (PLAIN, LAGGED)
+def lines(S: Array, there: Mask, y: Array, w: Array) -> Array:
+    """Linear regressions with a variance, or a sum of squared slopes, for each column; logistic while labels have two values."""
+    settings: list[tuple[float, float, float]] = [(1.0, 1.0, 0.0), (10.0, 1.0, 0.0), (3.0, 0.99, 0.0), (0, 0, 0.05), (0, 0, 0.3)]
+    return np.stack([line(S, there, y, w, *setting) for setting in settings], axis=1)
+
+
+def line(S: Array, there: Mask, y: Array, w: Array, lam: float, memory: float, step: float) -> Array:
+    """One of them: a Kalman filter where λ > 0, else AdaGrad."""
+    out, labels, theta, spread = np.zeros(len(y)), list[float](), np.zeros(S.shape[1]), np.zeros(S.shape[1])
+    for t, z in enumerate(S):
+        values = list(dict.fromkeys(labels))
+        out[t] = {0: 0.0, 1: values[0] if values else 0.0}.get(len(values), predicted(values, theta @ z))
+        if w[t] > 0:
+            labels.append(float(y[t]))
+            now = list(dict.fromkeys(labels))
+            if len(now) > len(values) and len(now) <= 3:
+                theta, spread = np.zeros(len(z)), np.full(len(z), 1 / lam if lam else 1e-3)
+                theta[-1] = -np.log(len(labels) / 2) if len(now) == 2 else 0.0
+            if len(now) > 1:
+                error = y[t] - predicted(now, theta @ z)
+                h, unit = 1.0, float(np.std(labels))
+                if len(now) == 2:
+                    error, unit = error / (now[1] - now[0]), 1.0
+                    p = 1 / (1 + np.exp(-np.clip(theta @ z, -30, 30)))
+                    h = p * (1 - p)
+                if lam:
+                    spread = np.where(there[t], np.minimum(spread / memory, 1 / lam), spread)
+                    theta = theta + w[t] * error * spread * z / (1 + w[t] * h * (spread * z) @ z)
+                    spread = spread / (1 + w[t] * h * spread * z**2)
+                else:
+                    slope = w[t] * error * z / unit
+                    spread = spread + slope**2
+                    theta = theta + step * unit * slope / np.sqrt(spread)
+    return out
+
+
+def predicted(values: list[float], said: float) -> float:
+    """The label: the first plus θ·z; of two values, the first plus the probability of the second times their difference."""
+    if len(values) == 2:
+        return values[0] + (values[1] - values[0]) / (1 + float(np.exp(-np.clip(said, -30, 30))))
+    return (values[0] if values else 0.0) + said
+
+
+PLAIN = onkel.Auto(cost_limit=11.4)
+LAGGED = onkel.Auto(lags=2, cost_limit=13.8, seed=3)
+SPARSE = onkel.Auto(lags=1, cost_limit=1.0)  # it has no time for anything but lines
+SMALL = (PLAIN, LAGGED, SPARSE)
 
 
 def stream(config: onkel.Auto) -> tuple[Array, Array, Array]:
@@ -235,11 +304,16 @@ def stream(config: onkel.Auto) -> tuple[Array, Array, Array]:
         y += np.cumsum(0.1 * rng.normal(size=400))
     weight = rng.choice([0.0, 0.25, 1.0, 3.0], p=[0.1, 0.1, 0.7, 0.1], size=400)
     y[150], weight[150] = 1e4, 1.0
+    if config == SPARSE:
+        X[rng.random(X.shape) < 0.3] = 0.0
     return X, y + 100.0, weight
 
 
 def reached(config: onkel.Auto, state: Any) -> bool:
-    """Whether the fast families were made anew, trees have grown, a label was cut, and a family began again."""
+    """Whether the fast families were made anew, trees have grown, a label was cut, and a family began again; of lines alone,
+    whether labels have had more than two values."""
+    if config == SPARSE:
+        return bool(state.families[0].values[0] == 3 and np.any(state.families[1].products) and state.labels.cut == 1)
     renewed = all(np.any(part.products) for part in state.families[1:4])
     grown = min(part.leaves.min() for part in state.families[8:10]) > 1
     return bool(renewed and grown and state.labels.cut == 1 and state.recent.again.any())

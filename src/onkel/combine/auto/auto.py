@@ -35,7 +35,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onkel._inputs import check_block, check_inputs, check_labelled, check_weight
+from onkel._inputs import check_block, check_weight
+from onkel._sparse import Rows, check_labelled_rows, check_rows, count, part
 from onkel._types import Cube, Matrix, Vector
 from onkel._validate import real, whole
 from onkel.combine.auto import labels as label_scale
@@ -43,7 +44,7 @@ from onkel.combine.auto import ledger, restarts
 from onkel.combine.auto.families import Expert
 from onkel.combine.auto.labels import Labels
 from onkel.combine.auto.plan import WIDEST_LINE, Plan, plan
-from onkel.combine.auto.views import Views
+from onkel.combine.auto.views import NARROW, SparseViews, Views, lag_columns
 from onkel.combine.lagged import lag_inputs
 from onkel.combine.rules import Layered
 from onkel.errors import InputError
@@ -80,6 +81,7 @@ class Auto:
     bounded: ClassVar[bool] = True
     cut_tolerance: ClassVar[float] = 1e-9
     scales_itself: ClassVar[bool] = True  # inputs and labels may be of any size
+    takes_sparse: ClassVar[bool] = True  # X may be one of scipy.sparse's matrices
 
     def __post_init__(self) -> None:
         whole(self, "lags", 0, 100)
@@ -93,37 +95,36 @@ class Auto:
         views, plan = self._views(dim), self._plan(dim)
         alone = RULE.init(sum(not expert.lagged for expert in plan.experts), outputs) if self.lags else None
         families = tuple(family.init(outputs) for family in plan.families)
-        recent = restarts.init(plan.check, dim, outputs, views.lag_columns, len(plan.experts), len(families))
+        recent = restarts.init(plan.check, self._kept_columns(dim), outputs, self._lag_columns, len(plan.experts), len(families))
         labels, mixed = label_scale.init(outputs), RULE.init(len(plan.experts), outputs)
         book = ledger.init(len(plan.experts))
         return State(views.init(), families, labels, recent, book, mixed, alone, dim, outputs)
 
-    def learn(
-        self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, lagged: ArrayLike | None = None
-    ) -> Vector:
+    def learn(self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None, lagged: ArrayLike | None = None) -> Vector:
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace.
 
+        X is an array or one of scipy.sparse's; the same numbers give the same scores.
         `lagged`, one row for each of X: what `remember` said when the row was predicted, in place of the labels just before it.
         """
-        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        weights, given = check_weight(weight, len(rows)), self._given(state, lagged, len(rows))
+        rows, labels, shape = check_labelled_rows(X, y, state.dim, state.outputs)
+        weights, given = check_weight(weight, len(labels)), self._given(state, lagged, len(labels))
         scores, start, learnt = np.empty(labels.shape), 0, state.recent.rows + np.cumsum(weights > 0.0)
         every = self._plan(state.dim).check
-        while start < len(rows):
+        while start < len(labels):
             check = (state.recent.rows // every + 1) * every  # at absolute numbers of rows, whatever the cut
-            now = slice(start, min(int(np.searchsorted(learnt, check)) + 1, len(rows)))
-            scores[now] = self._learn(state, rows[now], labels[now], weights[now], None if given is None else given[now])
+            now = slice(start, min(int(np.searchsorted(learnt, check)) + 1, len(labels)))
+            scores[now] = self._learn(state, part(rows, now), labels[now], weights[now], None if given is None else given[now])
             if state.recent.rows == check:
                 self._begin_again(state)
                 ledger.note(state.ledger, check, every, self.weights(state))
             start = now.stop
         return scores.reshape(shape)
 
-    def _learn(self, state: State, X: Matrix, labels: Matrix, weight: Vector, lagged: Matrix | None) -> Matrix:
+    def _learn(self, state: State, rows: Matrix | Rows, labels: Matrix, weight: Vector, lagged: Matrix | None) -> Matrix:
         Y, known = label_scale.accepted(state.labels, labels, weight)
-        view, views = self._views(state.dim).write(state.views, X, Y, weight, lagged)
+        view, views = self._views(state.dim).write(state.views, rows, Y, weight, lagged)
         centred = Y - known.reference
-        P = _joined([family.learn(part, view, centred, weight) for family, part in self._each(state)], known.reference)
+        P = _joined([family.learn(own, view, centred, weight) for family, own in self._each(state)], known.reference)
         first = int(np.argmax(weight > 0.0)) if state.labels.rows == 0 and weight.any() else -1
         P[: first + 1] = 0.0  # nobody knows anything of labels before the first;
         if first >= 0:
@@ -136,13 +137,15 @@ class Auto:
             alone[: first + 1] = 0.0
         ledger.count(state.ledger, P, mixture, alone, Y, weight)
         trusted = np.where(np.all(labels == Y, axis=1), weight, 0.0)  # nobody begins again with a label that was cut
-        restarts.keep(state.recent, weight > 0.0, X, Y, trusted, view.lagged, P)
+        restarts.keep(state.recent, weight > 0.0, view.X, Y, trusted, view.lagged, P)
         state.views, state.labels = views, known
         return mixture
 
     def _begin_again(self, state: State) -> None:
         """Families that know too much of what is no longer true begin again, with the rows since then; with the first, the rule."""
         plan, recent = self._plan(state.dim), state.recent
+        if plan.is_sparse:
+            return
         scores, changed = recent.scores, restarts.outdated(recent, plan.family_of, plan.forgets)
         for k, since in changed:
             rows, labels, lagged = recent.X[since], recent.Y[since], recent.lagged[since]
@@ -165,32 +168,32 @@ class Auto:
         RULE.learn(fresh, P, Y, weight, _everybody(P))
         return fresh
 
-    def predict(self, state: State, X: ArrayLike, lagged: ArrayLike | None = None) -> Vector:
+    def predict(self, state: State, X: Any, lagged: ArrayLike | None = None) -> Vector:
         """The score of each row as if it came next, with the labels before it as known now; changes nothing."""
-        rows = check_inputs(X, state.dim)
-        given = self._given(state, lagged, len(rows))
+        rows = check_rows(X, state.dim)
+        given = self._given(state, lagged, count(rows))
 
         def mixture(now: slice) -> Matrix:
-            P = self._scores(state, rows[now], None if given is None else given[now])
+            P = self._scores(state, part(rows, now), None if given is None else given[now])
             return RULE.predict(state.mixed, P, _everybody(P))
 
-        return _in_pieces(mixture, len(rows), state.outputs)
+        return _in_pieces(mixture, count(rows), state.outputs)
 
-    def predict_any(self, state: State, X: ArrayLike) -> Vector:
+    def predict_any(self, state: State, X: Any) -> Vector:
         """The score of rows that may come at any time: without earlier labels. Where there are no lags, the same as `predict`."""
         if state.alone is None:
             return self.predict(state, X)
-        rows = check_inputs(X, state.dim)
+        rows = check_rows(X, state.dim)
 
         def mixture(now: slice) -> Matrix:
-            P = self._without_lags(state, self._scores(state, rows[now], None))
+            P = self._without_lags(state, self._scores(state, part(rows, now), None))
             return RULE.predict(state.alone, P, _everybody(P))
 
-        return _in_pieces(mixture, len(rows), state.outputs)
+        return _in_pieces(mixture, count(rows), state.outputs)
 
     def remember(self, state: State) -> Vector:
         """The earlier labels that a row would get now: keep them with a row whose label comes late, and hand them to `learn`."""
-        inputs: Vector = np.empty(self._views(state.dim).lag_columns)
+        inputs: Vector = np.empty(self._lag_columns)
         if self.lags:
             lag_inputs(state.views.lags.last, state.views.lags.means, inputs)
         return inputs
@@ -203,20 +206,29 @@ class Auto:
         """What each expert counts for in the next score, (outputs, experts)."""
         return RULE.weights(state.mixed)
 
-    def _views(self, dim: int) -> Views:
-        return Views(dim, self.seed, self.lags)
+    @property
+    def _lag_columns(self) -> int:
+        return lag_columns(self.lags)
+
+    def _views(self, dim: int) -> Views | SparseViews:
+        plan = self._plan(dim)
+        return SparseViews(dim, self.lags) if plan.is_sparse else Views(dim, self.seed, self.lags, plan.goes_by_column)
 
     def _plan(self, dim: int) -> Plan:
-        return plan(dim, self._views(dim).lag_columns, self.cost_limit, self.memory_limit, self.seed)
+        return plan(dim, self._lag_columns, self.cost_limit, self.memory_limit, self.seed)
+
+    def _kept_columns(self, dim: int) -> int:
+        """Of the last rows, which are kept for those who begin again."""
+        return 0 if self._plan(dim).is_sparse else dim
 
     def _each(self, state: State) -> zip[tuple[Any, Any]]:
         return zip(self._plan(state.dim).families, state.families, strict=True)
 
-    def _scores(self, state: State, X: Matrix, lagged: Matrix | None) -> Cube:
+    def _scores(self, state: State, rows: Matrix | Rows, lagged: Matrix | None) -> Cube:
         """Of every expert for each row as if it came next."""
-        nothing = np.zeros((len(X), state.outputs))
-        view, _ = self._views(state.dim).write(state.views, X, nothing, nothing[:, 0], lagged)
-        return _joined([family.predict(part, view) for family, part in self._each(state)], state.labels.reference)
+        nothing = np.zeros((count(rows), state.outputs))
+        view, _ = self._views(state.dim).write(state.views, rows, nothing, nothing[:, 0], lagged)
+        return _joined([family.predict(own, view) for family, own in self._each(state)], state.labels.reference)
 
     def _without_lags(self, state: State, P: Cube) -> Cube:
         alone = [not expert.lagged for expert in self.experts(state.dim)]
@@ -225,7 +237,7 @@ class Auto:
     def _given(self, state: State, lagged: ArrayLike | None, rows: int) -> Matrix | None:
         if lagged is None:
             return None
-        given, columns = check_block("lagged", lagged), self._views(state.dim).lag_columns
+        given, columns = check_block("lagged", lagged), self._lag_columns
         if given.shape != (rows, columns):
             raise InputError(f"lagged must have shape ({rows}, {columns}), what remember gave for each row; got {given.shape}")
         return given
@@ -233,8 +245,8 @@ class Auto:
     def widen(self, state: State, outputs: int) -> None:
         """Add outputs in mid-stream; each starts as if its label had been 0 in every row so far."""
         outputs = check_wider(self, state, outputs)
-        for family, part in self._each(state):
-            family.widen(part, outputs)
+        for family, own in self._each(state):
+            family.widen(own, outputs)
         for rule in (state.mixed, state.alone):
             if rule is not None:
                 RULE.widen(rule, outputs)
@@ -246,7 +258,8 @@ class Auto:
         """The bytes that `init` will hold."""
         views, plan = self._views(dim), self._plan(dim)
         experts = [len(plan.experts)] + ([sum(not expert.lagged for expert in plan.experts)] if self.lags else [])
-        recent = restarts.footprint(plan.check, dim, outputs, views.lag_columns, len(plan.experts), len(plan.families))
+        kept = self._kept_columns(dim)
+        recent = restarts.footprint(plan.check, kept, outputs, self._lag_columns, len(plan.experts), len(plan.families))
         families = sum(family.footprint(outputs) for family in plan.families)
         rules = sum(RULE.footprint(count, outputs) for count in experts)
         return (
@@ -261,8 +274,8 @@ class Auto:
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
-        for family, part in self._each(state):
-            family.check(part)
+        for family, own in self._each(state):
+            family.check(own)
         for rule in (state.mixed, state.alone):
             if rule is not None:
                 RULE.check(rule)
@@ -273,9 +286,11 @@ class Auto:
         if cut:
             labels = "1 label was" if cut == 1 else f"{cut} labels were"
             said.append(f"{labels} far from all before and counted for less")
-        if state.dim > WIDEST_LINE:
-            seen = f"{state.dim:,} columns are seen through a random projection and by trees alone"
-            said.append(f"{seen}; a linear learner may do better: PKAWV(features=Identity() + Constant())")
+        if self._plan(state.dim).is_sparse:
+            why = "more than cost_limit or memory_limit leaves time and room for"
+            said.append(f"only linear experts look at its {state.dim:,} columns, {why}")
+        elif state.dim > WIDEST_LINE:
+            said.append(f"kernels and neighbours see its {state.dim:,} columns through a random projection to {NARROW}")
         return said
 
 

@@ -3,6 +3,7 @@
     Slow     ridge regression on many features, solved anew now and then; every prefix of the features is an expert
     Fast     ridge regression with forgetting on fewer features, exact in every row; every prefix is an expert
     Odds     logistic regression, for labels that have two values
+    Lines    linear and logistic regressions that go column by column, for rows of many columns
     Near     the nearest of the last rows
     Trees    online random trees
 
@@ -17,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Counts, Cube, Matrix, Vector
-from onkel.combine.auto import odds
+from onkel.combine.auto import lines, odds
+from onkel.combine.auto.values import MORE
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.features import Features
@@ -307,7 +309,7 @@ class Odds:
         state.values = np.append(state.values, more.values)
 
     def check(self, state: OddsState) -> None:
-        if state.rows[0] < 0 or np.any(state.values < 0) or np.any(state.values > odds.MOST + 1):
+        if state.rows[0] < 0 or np.any(state.values < 0) or np.any(state.values > MORE):
             raise InputError("its labels have an impossible number of values")
         if np.any(np.diagonal(state.inverse, axis1=1, axis2=2) < 0.0):
             raise InputError("its matrix is not positive")
@@ -315,6 +317,60 @@ class Odds:
 
 def _filter(state: OddsState) -> odds.Filter:
     return odds.Filter(state.inverse, state.theta, state.first, state.second, state.values, state.rows)
+
+
+@dataclass
+class LinesState:
+    theta: Cube
+    spread: Cube
+    first: Vector
+    second: Vector
+    values: Counts
+    mean: Vector
+    squares: Vector
+    rows: Counts
+
+
+@dataclass(frozen=True)
+class Lines:
+    dim: int
+
+    @property
+    def experts(self) -> tuple[Expert, ...]:
+        filters = tuple(Expert("linear, by column", forgetting, lam) for lam, forgetting in lines.FILTERS)
+        return filters + tuple(Expert(f"linear, by column in steps of {step:g}") for step in lines.STEPS)
+
+    def init(self, outputs: int) -> LinesState:
+        return LinesState(*lines.start(self.dim + 1, outputs))
+
+    def footprint(self, outputs: int) -> int:
+        return 8 * (outputs * (2 * lines.EXPERTS * (self.dim + 1) + 5) + 1)
+
+    def learn(self, state: LinesState, view: View, Y: Matrix, weight: Vector) -> Cube:
+        scores = np.empty((*Y.shape, lines.EXPERTS))
+        lines.learn(_tables(state), view.S, Y, weight, scores)
+        return scores
+
+    def predict(self, state: LinesState, view: View) -> Cube:
+        nothing = np.zeros((len(view.X), len(state.first)))
+        return self.learn(state, view, nothing, nothing[:, 0])
+
+    def widen(self, state: LinesState, outputs: int) -> None:
+        more = self.init(outputs - len(state.first))
+        if state.rows[0] > 0:
+            more.values[:] = 1
+        for field in fields(state)[:-1]:
+            setattr(state, field.name, np.concatenate([getattr(state, field.name), getattr(more, field.name)]))
+
+    def check(self, state: LinesState) -> None:
+        if state.rows[0] < 0 or np.any(state.values < 0) or np.any(state.values > MORE) or np.any(state.squares < 0.0):
+            raise InputError("its labels have an impossible number of values")
+        if np.any(state.spread <= 0.0):
+            raise InputError("the variances of its coefficients are not positive")
+
+
+def _tables(state: LinesState) -> lines.Tables:
+    return lines.Tables(*(getattr(state, field.name) for field in fields(state)))
 
 
 @dataclass(frozen=True)
@@ -384,4 +440,4 @@ class Trees:
         self.learner.check(state)
 
 
-Family = Slow | Fast | Odds | Near | Trees
+Family = Slow | Fast | Odds | Lines | Near | Trees

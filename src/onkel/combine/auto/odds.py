@@ -18,9 +18,8 @@ import numpy as np
 
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Cube, Matrix, Vector
+from onkel.combine.auto.values import TWO, meet
 from onkel.linalg.blas import symv, syr
-
-MOST = 2  # values of a label; one more says that there were others
 
 
 class Filter(NamedTuple):
@@ -30,7 +29,7 @@ class Filter(NamedTuple):
     theta: Matrix  # (outputs, r)
     first: Vector  # (outputs,)
     second: Vector  # (outputs,)
-    values: Counts  # (outputs,)  how many a label has had, up to MOST + 1
+    values: Counts  # (outputs,)  how many a label has had: 1, TWO or MORE
     rows: Counts  # (1,)
 
 
@@ -41,11 +40,13 @@ def learn(filter: Filter, V: Matrix, Y: Matrix, weight: Vector, scores: Matrix) 
     for t in range(V.shape[0]):
         for o in range(Y.shape[1]):
             theta = filter.theta[o]
-            p = _probability(theta, V[t]) if filter.values[o] == MOST else 0.0
+            p = _probability(theta, V[t]) if filter.values[o] == TWO else 0.0
             scores[t, o] = filter.first[o] + (filter.second[o] - filter.first[o]) * p
             if weight[t] > 0.0:
-                _meet(filter, o, Y[t, o])
-                if filter.values[o] == MOST:
+                rows = filter.rows[0]
+                if meet(filter.first, filter.second, filter.values, rows, o, Y[t, o]) and filter.values[o] == TWO:
+                    theta[0] = -np.log(rows + 1.0)  # from the odds of the rows so far
+                if filter.values[o] == TWO:
                     p = _probability(theta, V[t])
                     symv(filter.inverse[o], V[t], Pv)
                     h = weight[t] * p * (1.0 - p)
@@ -57,18 +58,6 @@ def learn(filter: Filter, V: Matrix, Y: Matrix, weight: Vector, scores: Matrix) 
                         syr(filter.inverse[o], -h * shrink, Pv)
         if weight[t] > 0.0:
             filter.rows[0] += 1
-
-
-@hot_inline
-def _meet(filter: Filter, o: int, label: float) -> None:
-    """Count the values of a label; with the second one the regression begins, from the odds of the rows so far."""
-    if filter.rows[0] == 0:
-        filter.first[o], filter.second[o], filter.values[o] = label, label, 1
-    elif filter.values[o] == 1 and label != filter.first[o]:
-        filter.second[o], filter.values[o] = label, MOST
-        filter.theta[o, 0] = -np.log(filter.rows[0] + 1.0)
-    elif filter.values[o] == MOST and label != filter.first[o] and label != filter.second[o]:
-        filter.second[o], filter.values[o] = filter.first[o], MOST + 1
 
 
 @hot_inline

@@ -12,6 +12,10 @@ The recipe, at full size, for d columns (Z, U, N, L, X are the views):
 
 Each "/" ends an expert. With lags each family has one more part at its end, of earlier labels, and so one more expert.
 
+Beyond 512 columns the linear parts go column by column (Lines), and kernels and neighbours see a random projection. Where even the
+smallest size is above a limit, as it is beyond some 4,000 columns with the default one, Lines are all there is, besides earlier
+labels: then a row costs what its values that are not 0 do, however many columns there are.
+
 Costs are counted in rows of a ridge regression on 100 features in blocks (about 1.5 µs), by a fixed table and not by the clock, so
 that runs repeat. Where the full size is above a limit, all counts become smaller together.
 """
@@ -26,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Counts
-from onkel.combine.auto.families import Expert, Family, Fast, Near, Odds, Part, Slow, Trees
+from onkel.combine.auto.families import Expert, Family, Fast, Lines, Near, Odds, Part, Slow, Trees
 from onkel.combine.auto.views import NARROW, PLANE
 from onkel.features import Constant, Fourier, Hats, Identity, Products
 from onkel.kernels import Gaussian, Laplacian
@@ -37,6 +41,8 @@ SIZES = (1.0, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05)  # of the counts, tried fr
 WIDEST_HATS, WIDEST_DAILY_HATS = 40, 20  # columns with hats of their own
 WIDEST_LINE, WIDEST_ODDS = 512, 128  # columns of a linear and of a logistic regression; more are projected
 MIXING = 4.0  # what views, rule and book-keeping cost
+READING = 0.01  # what a column costs, of more than WIDEST_LINE
+CHECK, SPARSE_CHECK = 256, 2048  # rows from one check to the next
 RANK_EDGE = math.sqrt(3.0)  # ranks fill [−√3, √3]
 
 
@@ -44,6 +50,7 @@ RANK_EDGE = math.sqrt(3.0)  # ranks fill [−√3, √3]
 class Plan:
     families: tuple[Family, ...]
     check: int  # rows between two checks whether the stream has changed
+    is_sparse: bool = False  # rows are seen by their values that are not 0; nobody begins again
 
     @functools.cached_property
     def experts(self) -> tuple[Expert, ...]:
@@ -54,6 +61,10 @@ class Plan:
         """The number of each expert's family."""
         return np.repeat(np.arange(len(self.families)), [len(family.experts) for family in self.families])
 
+    @property
+    def goes_by_column(self) -> bool:
+        return any(isinstance(family, Lines) for family in self.families)
+
     @functools.cached_property
     def forgets(self) -> NDArray[np.bool_]:
         """Whether a family forgets by itself."""
@@ -62,12 +73,18 @@ class Plan:
 
 @functools.lru_cache(maxsize=64)
 def plan(dim: int, lag_columns: int, cost_limit: float, memory_limit: float, seed: int) -> Plan:
-    """The largest size that keeps both limits; the smallest where none does."""
+    """The largest size that keeps both limits; lines alone where none does."""
     for size in SIZES:
         families = _families(dim, lag_columns, size, seed)
-        if MIXING + sum(map(cost, families)) <= cost_limit and sum(family.footprint(1) for family in families) <= memory_limit:
-            break
-    return Plan(families, max(64, round(256 * size)))
+        read = MIXING + (READING * dim if dim > WIDEST_LINE else 0.0)
+        if read + sum(map(cost, families)) <= cost_limit and sum(family.footprint(1) for family in families) <= memory_limit:
+            return Plan(families, max(64, round(CHECK * size)))
+    return Plan(_lines(dim, lag_columns), SPARSE_CHECK, is_sparse=True)
+
+
+def _lines(dim: int, lags: int) -> tuple[Family, ...]:
+    earlier = Part("L", Constant() + Identity(), lags, "linear, with earlier labels")
+    return (Lines(dim), Fast((earlier,), 0.99, 0.1, 32)) if lags else (Lines(dim),)
 
 
 def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]:
@@ -119,6 +136,7 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
         curved,
         Near(Neighbours(count(8000)), narrow, lags),
         *trees,
+        *([Lines(dim)] if dim > WIDEST_LINE else []),
     )
 
 
@@ -133,6 +151,8 @@ def cost(family: Family) -> float:
         return 3.2e-5 * family.learner.budget * (family.dim + family.lags)
     if isinstance(family, Trees):
         return 0.009 * family.learner.count * family.learner.splits
+    if isinstance(family, Lines):
+        return 0.012 * family.dim
     r = sum(part.size for part in family.parts)
     if isinstance(family, Slow):
         return 1.0 + 1.8e-5 * r**2 + 4e-8 * r**3

@@ -1,10 +1,14 @@
 """What `Auto` looks at: a row as it is, standardised, as ranks, and what the last labels were. Computed once, for all families.
 
-X    as given
+X    as given, with all its columns
 Z    (x − mean)/deviation, of the rows so far and this one, cut at ±8
 N    Z, or a random projection of it to 64 columns where it has more: what kernels and neighbours see
 U    ranks of X (of N where it is a projection) among the rows so far, by 33 quantiles
 L    earlier labels, as `Lagged` has them, standardised; of several classes, where each is a point of a circle
+S    the values of Z, or (`SparseViews`) those of X that are not 0, over the root of the mean square of those so far in their
+     column, cut at ±8; and behind them a 1, for an intercept. For families that go column by column
+
+`Views` has all of them, S where a family asks for it. `SparseViews`, for more columns than anyone could look at, has S and L.
 """
 
 from __future__ import annotations
@@ -15,14 +19,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel._types import Matrix, Vector
+from onkel._jit import hot
+from onkel._sparse import Rows, to_dense, to_sparse
+from onkel._types import Counts, Matrix, Vector
 from onkel.combine.lagged import MEMORIES, lag
 from onkel.features import Project, Ranks, Standardize
 
 CUT = 8.0  # deviations
+CANCELLED = 1e-12
 NARROW = 64  # columns that kernels and neighbours see at most
 PLANE = 2  # numbers that a row of labels is remembered as
 GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))  # between an output and the next: no two of them come close
+NO_ROWS = Rows(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
 
 class View(NamedTuple):
@@ -33,6 +41,7 @@ class View(NamedTuple):
     N: Matrix
     U: Matrix
     L: Matrix
+    S: Rows
     lagged: Matrix  # earlier labels as they are, before they are standardised
 
 
@@ -60,6 +69,7 @@ class Views:
     dim: int
     seed: int
     lags: int  # earlier labels
+    by_column: bool  # whether S is wanted
 
     @property
     def narrow(self) -> int:
@@ -67,51 +77,124 @@ class Views:
         return min(self.dim, NARROW)
 
     @property
-    def lag_columns(self) -> int:
-        """Columns of L."""
-        return PLANE * (self.lags + len(MEMORIES)) if self.lags else 0
-
-    @property
     def _is_projected(self) -> bool:
         return self.dim > NARROW
 
     def init(self) -> State:
-        lags = None
-        if self.lags:
-            nothing = np.zeros(PLANE), np.zeros((PLANE, self.lags)), np.zeros((PLANE, len(MEMORIES)))
-            lags = Lags(*nothing, Standardize(CUT).init(self.lag_columns))
         projected = Project(NARROW, self.seed).init(self.dim) if self._is_projected else None
-        return State(Standardize(CUT).init(self.dim), projected, Ranks().init(self.narrow), lags)
+        return State(Standardize(CUT).init(self.dim), projected, Ranks().init(self.narrow), _no_lags(self.lags))
 
     def footprint(self) -> int:
-        lags = 8 * (PLANE + self.lag_columns + 1) + Standardize(CUT).footprint(self.lag_columns) if self.lags else 0
         projected = Project(NARROW, self.seed).footprint(self.dim) if self._is_projected else 0
-        return Standardize(CUT).footprint(self.dim) + projected + Ranks().footprint(self.narrow) + lags
+        return Standardize(CUT).footprint(self.dim) + projected + Ranks().footprint(self.narrow) + _lags_footprint(self.lags)
 
-    def write(self, state: State, X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix | None = None) -> tuple[View, State]:
+    def write(
+        self, state: State, rows: Matrix | Rows, Y: Matrix, weight: Vector, lagged: Matrix | None = None
+    ) -> tuple[View, State]:  # fmt: skip
         """The views of each row, just before it is learnt, and the state after the rows. `lagged`: earlier labels that were known
         when the rows were predicted, in place of those just before them."""
+        X = to_dense(rows, self.dim)
         Z, N, U = np.empty(X.shape), X, np.empty((len(X), self.narrow))
         standardized = Standardize(CUT).write(state.standardized, X, weight, Z, 0)
         if self._is_projected:
             N = np.empty((len(X), NARROW))
             Project(NARROW, self.seed).write(state.projected, Z, weight, N, 0)
+            N[np.abs(N) < CANCELLED] = 0.0  # else ranks would tell sums that cancel apart by their rounding
         ranked = Ranks().write(state.ranked, N, weight, U, 0)
-        raw, L, lags = self._lags(state.lags, Y, weight, lagged)
-        return View(X, Z, N if self._is_projected else Z, U, L, raw), State(standardized, state.projected, ranked, lags)
+        raw, L, lags = _lags(state.lags, self.lags, Y, weight, lagged)
+        S = _with_intercept(Z) if self.by_column else NO_ROWS
+        return View(X, Z, N if self._is_projected else Z, U, L, S, raw), State(standardized, state.projected, ranked, lags)
 
-    def _lags(self, lags: Any, Y: Matrix, weight: Vector, lagged: Matrix | None) -> tuple[Matrix, Matrix, Any]:
-        inputs = np.empty((len(Y), self.lag_columns))
-        if lags is None:
-            return inputs, inputs, None
-        after = Lags(lags.first.copy(), lags.last.copy(), lags.means.copy(), None)
-        after.rows = lag(after.first, after.last, after.means, lags.rows, _points(Y), weight, inputs)
-        inputs, L = inputs if lagged is None else lagged, np.empty_like(inputs)
-        after.standardized = Standardize(CUT).write(lags.standardized, inputs, weight, L, 0)
-        return inputs, L, after
+
+@dataclass
+class SparseState:
+    squares: Vector  # (dim,)  sum of the squares of a column's values
+    seen: Counts  # (dim,)  how many of them were not 0
+    lags: Any  # Lags, or None
+
+
+@dataclass(frozen=True)
+class SparseViews:
+    """S and L alone, at a cost that grows with the values that are not 0, whatever the number of columns."""
+
+    dim: int
+    lags: int  # earlier labels
+
+    def init(self) -> SparseState:
+        return SparseState(np.zeros(self.dim), np.zeros(self.dim, np.int64), _no_lags(self.lags))
+
+    def footprint(self) -> int:
+        return 8 * 2 * self.dim + _lags_footprint(self.lags)
+
+    def write(
+        self, state: SparseState, rows: Matrix | Rows, Y: Matrix, weight: Vector, lagged: Matrix | None = None
+    ) -> tuple[View, SparseState]:  # fmt: skip
+        """The same as `Views.write`; squares and counts are changed in place, since to copy them would cost more than the rows."""
+        sparse = to_sparse(rows)
+        size = int(sparse.start[-1] - sparse.start[0]) + len(Y)
+        S = Rows(np.empty(len(Y) + 1, np.int64), np.empty(size, np.int64), np.empty(size))
+        _scale(state.squares, state.seen, sparse, weight, S)
+        raw, L, lags = _lags(state.lags, self.lags, Y, weight, lagged)
+        nothing = np.empty((len(Y), 0))
+        return View(nothing, nothing, nothing, nothing, L, S, raw), SparseState(state.squares, state.seen, lags)
+
+
+def lag_columns(lags: int) -> int:
+    """Columns of L."""
+    return PLANE * (lags + len(MEMORIES)) if lags else 0
+
+
+def _no_lags(lags: int) -> Lags | None:
+    """What is known of labels before the first; None where nobody asks."""
+    if not lags:
+        return None
+    nothing = np.zeros(PLANE), np.zeros((PLANE, lags)), np.zeros((PLANE, len(MEMORIES)))
+    return Lags(*nothing, Standardize(CUT).init(lag_columns(lags)))
+
+
+def _lags_footprint(lags: int) -> int:
+    columns = lag_columns(lags)
+    return 8 * (PLANE + columns + 1) + Standardize(CUT).footprint(columns) if lags else 0
+
+
+def _lags(before: Lags | None, lags: int, Y: Matrix, weight: Vector, lagged: Matrix | None) -> tuple[Matrix, Matrix, Any]:
+    """Earlier labels as they are, standardised, and what is known after the rows."""
+    inputs = np.empty((len(Y), lag_columns(lags)))
+    if before is None:
+        return inputs, inputs, None
+    after = Lags(before.first.copy(), before.last.copy(), before.means.copy(), None)
+    after.rows = lag(after.first, after.last, after.means, before.rows, _points(Y), weight, inputs)
+    inputs, L = inputs if lagged is None else lagged, np.empty_like(inputs)
+    after.standardized = Standardize(CUT).write(before.standardized, inputs, weight, L, 0)
+    return inputs, L, after
 
 
 def _points(Y: Matrix) -> Matrix:
     """Labels as they are remembered."""
     angles = GOLDEN_ANGLE * np.arange(Y.shape[1])
     return np.ascontiguousarray(Y @ np.column_stack([np.cos(angles), np.sin(angles)]))
+
+
+def _with_intercept(Z: Matrix) -> Rows:
+    n, dim = Z.shape
+    values = np.hstack([Z, np.ones((n, 1))])
+    return Rows(np.arange(0, values.size + 1, dim + 1), np.tile(np.arange(dim + 1), n), values.ravel())
+
+
+@hot
+def _scale(squares: Vector, seen: Counts, rows: Rows, weight: Vector, out: Rows) -> None:
+    """Write S. A value of 0 counts as none: it is the same whether it is there or not."""
+    at = 0
+    out.start[0] = 0
+    for t in range(weight.size):
+        for i in range(rows.start[t], rows.start[t + 1]):
+            x, j = rows.value[i], rows.column[i]
+            if x != 0.0:
+                square, count = squares[j] + x * x, seen[j] + 1
+                out.column[at], out.value[at] = j, min(max(x / np.sqrt(square / count), -CUT), CUT)
+                at += 1
+                if weight[t] > 0.0:
+                    squares[j], seen[j] = square, count
+        out.column[at], out.value[at] = squares.size, 1.0
+        at += 1
+        out.start[t + 1] = at

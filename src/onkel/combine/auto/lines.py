@@ -1,0 +1,176 @@
+"""Linear regressions with a step for each column: what `Auto` has for rows of thousands of columns.
+
+Five experts share one look at each value that is not 0. With z the row, its last entry 1 for the intercept:
+
+    e = y − θ·z                           for numbers
+    e = t − p,  p = 1/(1 + e^(−θ·z))      for labels of two values, t = 1 for the second, else 0
+
+The score is the first label plus θ·z, or plus p times the difference of the two values.
+
+Three are Kalman filters with a variance v for each coefficient, 1/λ at first. One forgets: before a column is learnt,
+v ← min(v/μ, 1/λ).
+
+    θ_j ← θ_j + e v_j z_j/(1 + hs),   v_j ← v_j/(1 + h v_j z_j²)           s = Σ v_j z_j²;  h = 1, or p(1 − p) for two values
+
+Two take AdaGrad's steps, of sizes η. The unit u makes them independent of the labels' size: it is their deviation so far, or 1 for
+two values.
+
+    θ_j ← θ_j + η e z_j/√G_j,   G_j ← G_j + (e z_j/u)²                     G_j = 0.001 at first
+
+As long as a label has had one value, nothing is learnt but how many rows there were, so an output that comes later begins as if it
+had been there. With the second value, and once more with the third, all of them begin. A row costs O(5 · values that are not 0).
+
+Duchi, Hazan & Singer (2011), Adaptive subgradient methods for online learning and stochastic optimization, JMLR 12. The filter is
+Fahrmeir's (`odds`) with a diagonal matrix; with labels of two values it is close to Graepel et al. (2010), Web-scale Bayesian
+click-through rate prediction, ICML.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from onkel._jit import hot, hot_inline
+from onkel._sparse import Rows
+from onkel._types import Counts, Cube, Matrix, Vector
+from onkel.combine.auto.values import MORE, TWO, meet
+from onkel.features.scale import moments
+
+FILTERS = ((1.0, 1.0), (10.0, 1.0), (3.0, 0.99))  # λ, μ
+STEPS = (0.05, 0.3)  # η
+EXPERTS = len(FILTERS) + len(STEPS)  # the filters come first
+FIRST_SQUARES = 1e-3  # G
+
+_FIRST_VARIANCE, _FASTER = np.array([1.0 / lam for lam, _ in FILTERS]), np.array([1.0 / mu for _, mu in FILTERS])
+_FIRST_SPREAD, _STEPS = np.append(_FIRST_VARIANCE, [FIRST_SQUARES] * len(STEPS)), np.array(STEPS)
+
+
+class Tables(NamedTuple):
+    """All of the memory, as compiled code sees it. The filters come first."""
+
+    theta: Cube  # (outputs, columns, EXPERTS)
+    spread: Cube  # (outputs, columns, EXPERTS)  v of the filters, G of the others
+    first: Vector  # (outputs,)
+    second: Vector  # (outputs,)
+    values: Counts  # (outputs,)  how many a label has had: 1, TWO or MORE
+    mean: Vector  # (outputs,)  of the labels
+    squares: Vector  # (outputs,)  sum of their squared deviations from it
+    rows: Counts  # (1,)
+
+
+def start(columns: int, outputs: int) -> Tables:
+    """Nothing is known."""
+    size = outputs, columns, EXPERTS
+    about = (np.zeros(outputs), np.zeros(outputs), np.zeros(outputs, np.int64), np.zeros(outputs), np.zeros(outputs))
+    return Tables(np.zeros(size), np.tile(_FIRST_SPREAD, (outputs, columns, 1)), *about, np.zeros(1, np.int64))
+
+
+@hot
+def learn(tables: Tables, rows: Rows, Y: Matrix, weight: Vector, scores: Cube) -> None:
+    """Score each row for each expert, (n, outputs, EXPERTS), then learn it. Rows of weight 0 are scored alone.
+
+    What is known of a row's columns is copied to `theta` and `spread`, an expert a line, so that loops run along lines.
+    """
+    longest = 0
+    for t in range(Y.shape[0]):
+        longest = max(longest, rows.start[t + 1] - rows.start[t])
+    theta, spread, said = np.empty((EXPERTS, longest)), np.empty((EXPERTS, longest)), np.empty(EXPERTS)
+    for t in range(Y.shape[0]):
+        now = slice(rows.start[t], rows.start[t + 1])
+        column, z = rows.column[now], rows.value[now]
+        for o in range(Y.shape[1]):
+            _gather(tables.theta[o], column, theta)
+            for k in range(EXPERTS):
+                said[k] = _mean(tables, o, np.dot(theta[k, : z.size], z))
+                scores[t, o, k] = tables.first[o] + _size(tables, o) * said[k]
+            if weight[t] == 0.0:
+                continue
+            if meet(tables.first, tables.second, tables.values, tables.rows[0], o, Y[t, o]):
+                _begin(tables, o, said)
+                _gather(tables.theta[o], column, theta)
+            tables.mean[o], tables.squares[o] = moments(Y[t, o], tables.mean[o], tables.squares[o], tables.rows[0])
+            if tables.values[o] > 1:
+                _gather(tables.spread[o], column, spread)
+                _step(tables, o, Y[t, o], weight[t], z, said, theta, spread)
+                _scatter(theta, column, tables.theta[o])
+                _scatter(spread, column, tables.spread[o])
+        if weight[t] > 0.0:
+            tables.rows[0] += 1
+
+
+@hot_inline
+def _gather(table: Matrix, column: Counts, copy: Matrix) -> None:
+    for i in range(column.size):
+        own = table[column[i]]
+        for k in range(EXPERTS):
+            copy[k, i] = own[k]
+
+
+@hot_inline
+def _scatter(copy: Matrix, column: Counts, table: Matrix) -> None:
+    for i in range(column.size):
+        own = table[column[i]]
+        for k in range(EXPERTS):
+            own[k] = copy[k, i]
+
+
+@hot_inline
+def _mean(tables: Tables, o: int, said: float) -> float:
+    """What an expert says of the next label, minus the first one and over `_size`: p for two values, θ·z for more, 0 for one."""
+    if tables.values[o] == TWO:
+        return float(1.0 / (1.0 + np.exp(-min(max(said, -30.0), 30.0))))
+    return said if tables.values[o] == MORE else 0.0
+
+
+@hot_inline
+def _size(tables: Tables, o: int) -> float:
+    return float(tables.second[o] - tables.first[o]) if tables.values[o] == TWO else 1.0
+
+
+@hot_inline
+def _begin(tables: Tables, o: int, said: Vector) -> None:
+    """From nothing, or, where the second value has come, from the odds of the rows so far."""
+    for j in range(tables.theta.shape[1]):
+        for k in range(EXPERTS):
+            tables.theta[o, j, k], tables.spread[o, j, k] = 0.0, _FIRST_SPREAD[k]
+    log_odds = -np.log(0.5 * (tables.rows[0] + 1.0)) if tables.values[o] == TWO else 0.0
+    for k in range(EXPERTS):
+        tables.theta[o, tables.theta.shape[1] - 1, k] = log_odds
+        said[k] = _mean(tables, o, log_odds)
+
+
+@hot_inline
+def _step(tables: Tables, o: int, y: float, w: float, z: Vector, said: Vector, theta: Matrix, spread: Matrix) -> None:
+    """Every expert learns the row."""
+    two = tables.values[o] == TWO
+    unit = 1.0 if two else np.sqrt(tables.squares[o] / (tables.rows[0] + 1.0))
+    target = (y - tables.first[o]) / _size(tables, o)
+    for k in range(EXPERTS):
+        p, own, about = said[k], theta[k, : z.size], spread[k, : z.size]
+        if k < len(FILTERS):
+            h = w * p * (1.0 - p) if two else w
+            _filter(own, about, z, w * (target - p), h, _FASTER[k], _FIRST_VARIANCE[k])
+        else:
+            _descend(own, about, z, w * (target - p) / unit, _STEPS[k - len(FILTERS)] * unit)
+
+
+@hot_inline
+def _filter(theta: Vector, v: Vector, z: Vector, error: float, h: float, faster: float, most: float) -> None:
+    total = 0.0
+    for i in range(z.size):
+        v[i] = min(faster * v[i], most)
+        total += v[i] * z[i] * z[i]
+    step = error / (1.0 + h * total)
+    for i in range(z.size):
+        vz = v[i] * z[i]
+        theta[i] += step * vz
+        v[i] /= 1.0 + h * vz * z[i]
+
+
+@hot_inline
+def _descend(theta: Vector, squares: Vector, z: Vector, error: float, step: float) -> None:
+    for i in range(z.size):
+        slope = error * z[i]
+        squares[i] += slope * slope
+        theta[i] += step * slope / np.sqrt(squares[i])
