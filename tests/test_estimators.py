@@ -641,6 +641,17 @@ def test_one_row_is_the_next_and_many_may_come_at_any_time() -> None:
     assert (low + high) / 2.0 == pytest.approx(model.predict_one(rows[-1]))
 
 
+def test_sparse_rows_stay_sparse_and_give_what_dense_ones_give(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    X = scipy.sparse.random_array((300, 5000), density=0.01, rng=rng, format="csr")
+    number, labels = X @ rng.normal(size=5000), rng.choice(["a", "b", "c"], size=300)
+    for kind, y in ((onkel.Regressor, number), (onkel.Classifier, labels)):
+        sparse, dense = kind().partial_fit(X, y), kind().partial_fit(X.toarray(), y)
+        assert np.array_equal(sparse.predict(X), dense.predict(X.toarray()))
+        sparse.save(tmp_path / "model.onkel")
+        assert np.array_equal(kind.load(tmp_path / "model.onkel").predict(X[:9]), sparse.predict(X[:9]))
+
+
 @pytest.mark.parametrize("learner", [Auto(lags=2, cost_limit=5.0), Lagged(SMALL, 2)], ids=["Auto", "Lagged"])
 def test_a_late_label_is_learnt_with_the_labels_that_were_known_then(learner: Any, tmp_path: Path) -> None:
     rows, labels = wave(60)

@@ -53,11 +53,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._inputs import check_labelled, check_signs, check_weight
+from onkel._inputs import check_signs, check_weight
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel.combine.chances import estimates
-from onkel.combine.inner import at_any_time, remembered, same
+from onkel.combine.inner import at_any_time, check_labelled_for, remembered, same, takes_sparse
 from onkel.combine.one_vs_rest import OneVsRest
 from onkel.errors import InputError
 from onkel.learners import PKAWV
@@ -104,6 +104,10 @@ class Calibrated:
     bounded = same("bounded")
     cut_tolerance = same("cut_tolerance")
 
+    @property
+    def takes_sparse(self) -> bool:
+        return takes_sparse(self.learner)
+
     def __post_init__(self) -> None:
         if not is_learner(self.learner) or "classification" not in tasks_of(self.learner):
             raise InputError(f"Calibrated: learner must be one for classification, such as PKAWV(), got {self.learner!r:.200}")
@@ -119,21 +123,21 @@ class Calibrated:
         maps = np.tile(_identity(), (classes, 1)), np.full((classes, KNOTS), PRIOR), np.full(MAPS, 1.0 / MAPS)
         return State(inner, *maps, np.zeros(classes, dtype=np.int64), np.zeros(1), inner.dim, inner.outputs)
 
-    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> Vector:
+    def learn(self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> Vector:
         """The score of each row before it is learnt, in y's shape; `more` is what the learner's `learn` takes besides.
 
         A row of weight 0 is scored and leaves no trace.
         """
-        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        weights, own = check_weight(weight, len(rows)), self._classes(labels)
+        rows, labels, shape = check_labelled_for(self.learner, X, y, state.dim, state.outputs)
+        weights, own = check_weight(weight, len(labels)), self._classes(labels)
         scores = np.asarray(self.learner.learn(state.inner, rows, labels.reshape(shape), weights, **more))
         return self._calibrated(state, scores, own, weights).reshape(shape)
 
-    def predict(self, state: State, X: ArrayLike, **more: Any) -> Vector:
+    def predict(self, state: State, X: Any, **more: Any) -> Vector:
         """The score of each row as if it came next; changes nothing."""
         return self._only_calibrated(state, self.learner.predict(state.inner, X, **more))
 
-    def predict_any(self, state: State, X: ArrayLike) -> Vector:
+    def predict_any(self, state: State, X: Any) -> Vector:
         """The score of rows that may come at any time, by the maps of those that came in their turn; as the learner has it."""
         return self._only_calibrated(state, at_any_time(self.learner)(state.inner, X))
 

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from onkel._types import Vector
+from onkel._inputs import check_block, check_labelled, check_labels
+from onkel._sparse import is_sparse
+from onkel._types import Matrix, Vector
 
 
 def same(name: str) -> Any:
@@ -24,3 +27,16 @@ def at_any_time(learner: Any) -> Callable[..., Vector]:
 def remembered(learner: Any, state: Any) -> Vector:
     """The earlier labels that a row would get now; none where the learner knows nothing of them."""
     return np.asarray(learner.remember(state)) if hasattr(learner, "remember") else np.empty(0)
+
+
+def takes_sparse(learner: Any) -> bool:
+    """Whether X may be one of scipy.sparse's matrices."""
+    return bool(getattr(learner, "takes_sparse", False))
+
+
+def check_labelled_for(learner: Any, X: Any, y: ArrayLike, dim: int, outputs: int) -> tuple[Any, Matrix, tuple[int, ...]]:
+    """X, y as a block of `outputs` columns, and the shape y came in. Sparse rows that the learner takes it will check itself."""
+    if not (is_sparse(X) and takes_sparse(learner)):
+        return check_labelled(X, y, dim, outputs)
+    labels, shape = check_labels(y, X.shape[0], outputs)
+    return X, check_block("y", labels), shape

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._inputs import check_labelled, check_weight
+from onkel._inputs import check_weight
 from onkel._types import Matrix, Vector
 from onkel.combine import conformal
-from onkel.combine.inner import at_any_time, remembered, same
+from onkel.combine.inner import at_any_time, check_labelled_for, remembered, same, takes_sparse
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.learners.protocol import is_learner, tasks_of
@@ -62,6 +62,10 @@ class Intervals:
     cut_tolerance = same("cut_tolerance")
 
     @property
+    def takes_sparse(self) -> bool:
+        return takes_sparse(self.learner)
+
+    @property
     def loss(self) -> Any:
         return getattr(self.learner, "loss", self.learner)
 
@@ -70,19 +74,19 @@ class Intervals:
         inner = self.learner.init(dim, outputs)  # which checks the sizes
         return State(inner, conformal.init(self.levels, inner.outputs), inner.dim, inner.outputs)
 
-    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> Vector:
+    def learn(self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> Vector:
         """The learner's own scores; `more` is what its `learn` takes besides. A row of weight 0 leaves no trace."""
-        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        weights = check_weight(weight, len(rows))
+        rows, labels, shape = check_labelled_for(self.learner, X, y, state.dim, state.outputs)
+        weights = check_weight(weight, len(labels))
         scores = self.learner.learn(state.inner, rows, labels.reshape(shape), weights, **more)
         conformal.learn(state.bands, labels - scores.reshape(labels.shape), weights)
         return np.asarray(scores)
 
-    def predict(self, state: State, X: ArrayLike, **more: Any) -> Vector:
+    def predict(self, state: State, X: Any, **more: Any) -> Vector:
         """The score of each row as if it came next; changes nothing."""
         return np.asarray(self.learner.predict(state.inner, X, **more))
 
-    def predict_any(self, state: State, X: ArrayLike, **more: Any) -> Vector:
+    def predict_any(self, state: State, X: Any, **more: Any) -> Vector:
         """The score of rows that may come at any time, as the learner's own `predict_any` has it."""
         return np.asarray(at_any_time(self.learner)(state.inner, X, **more))
 
@@ -90,7 +94,7 @@ class Intervals:
         """The earlier labels that a row would get now, where the learner looks at them."""
         return remembered(self.learner, state.inner)
 
-    def predict_interval(self, state: State, X: ArrayLike, level: float = 0.9, **more: Any) -> Matrix:
+    def predict_interval(self, state: State, X: Any, level: float = 0.9, **more: Any) -> Matrix:
         """Lower and upper end for each row as if it came next (n, 2), or for each of its outputs (n, outputs, 2).
 
         They are infinite until level/(1 − level) rows are known, 19 for 0.95.

@@ -33,9 +33,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from onkel._inputs import LARGEST_NUMBER, check_block, check_inputs, check_labelled, check_weight
 from onkel._jit import hot
+from onkel._sparse import is_sparse
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, whole
-from onkel.combine.inner import at_any_time, remembered, same
+from onkel.combine.inner import at_any_time, remembered, same, takes_sparse
 from onkel.errors import InputError
 from onkel.features.scale import moments, standardized
 from onkel.learners import PKAWV
@@ -109,6 +110,11 @@ class Scaled:
     cut_tolerance = same("cut_tolerance")
 
     @property
+    def takes_sparse(self) -> bool:
+        """Where it leaves rows and targets as they are, and its learner takes them."""
+        return takes_sparse(self.learner) and not (self.inputs or self.targets or self.first_rows)
+
+    @property
     def loss(self) -> Any:
         return getattr(self.learner, "loss", self.learner)
 
@@ -125,10 +131,15 @@ class Scaled:
         return State(inner, *nothing, np.zeros(outputs), np.zeros(outputs), first, dim=dim, outputs=outputs)
 
     def learn(
-        self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None,
+        self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None,
         there: ArrayLike | None = None, lagged: ArrayLike | None = None,
     ) -> Vector:  # fmt: skip
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
+        more = {} if lagged is None else {"lagged": lagged}
+        if self._passes_on(X, there):
+            scores = self.learner.learn(state.inner, X, y, weight, **more)
+            state.rows += len(scores) if weight is None else int(np.count_nonzero(weight))
+            return np.asarray(scores)
         rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
         given = None if lagged is None else check_block("lagged", lagged)
         block = Block(rows, _present(there, rows), labels, check_weight(weight, len(rows)), given)
@@ -141,11 +152,11 @@ class Scaled:
         vars(state).update(vars(work))
         return scores.reshape(shape)
 
-    def predict(self, state: State, X: ArrayLike, there: ArrayLike | None = None, lagged: ArrayLike | None = None) -> Vector:
+    def predict(self, state: State, X: Any, there: ArrayLike | None = None, lagged: ArrayLike | None = None) -> Vector:
         """The score of each row as if it came next; changes nothing."""
         return self._predict(self.learner.predict, state, X, there, **({} if lagged is None else {"lagged": lagged}))
 
-    def predict_any(self, state: State, X: ArrayLike, there: ArrayLike | None = None) -> Vector:
+    def predict_any(self, state: State, X: Any, there: ArrayLike | None = None) -> Vector:
         """The score of rows that may come at any time, as the learner's own `predict_any` has it."""
         return self._predict(at_any_time(self.learner), state, X, there)
 
@@ -153,12 +164,18 @@ class Scaled:
         """The earlier labels that a row would get now, where the learner looks at them."""
         return remembered(self.learner, state.inner)
 
-    def _predict(self, verb: Any, state: State, X: ArrayLike, there: ArrayLike | None, **more: Any) -> Vector:
+    def _predict(self, verb: Any, state: State, X: Any, there: ArrayLike | None, **more: Any) -> Vector:
+        if self._passes_on(X, there):
+            return np.asarray(verb(state.inner, X, **more))
         rows = check_inputs(X, state.dim)
         Z = self._standardised(state, rows, _present(there, rows), np.zeros(len(rows)))[0]
         scores = verb(state.inner, Z, **more).reshape(len(rows), state.outputs)
         scores = np.asarray(state.centre + _divisor(state) * scores)
         return scores if state.outputs > 1 else scores[:, 0]
+
+    def _passes_on(self, X: Any, there: ArrayLike | None) -> bool:
+        """Whether rows go to the learner as they are: sparse ones, which have no gaps and move no means that fill gaps."""
+        return is_sparse(X) and there is None and self.takes_sparse
 
     def widen(self, state: State, outputs: int) -> None:
         """Add outputs in mid-stream, as the learner's own `widen` does."""

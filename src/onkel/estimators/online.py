@@ -18,6 +18,7 @@ from onkel._inputs import check_weight
 from onkel._types import Matrix, Vector
 from onkel._validate import flag, whole
 from onkel.combine.assembly import DEFAULT, bare
+from onkel.combine.inner import takes_sparse
 from onkel.combine.scaled import FIRST_ROWS, There
 from onkel.errors import FileError, InputError
 from onkel.estimators.params import changed, inside
@@ -26,7 +27,7 @@ from onkel.learners.protocol import is_learner, suited
 from onkel.persist.checkpoint import Extra, read, save
 from onkel.state import filled, leaves
 
-ROWS_AT_ONCE = 4096  # of a sparse matrix, made dense
+ROWS_AT_ONCE = 4096  # of a sparse matrix
 MOST_REPEATS = 1000  # of a row, for a learner that has no weights
 
 Row = Mapping[Any, Any] | ArrayLike
@@ -146,13 +147,17 @@ class Online(BaseEstimator):
                 "onkel.data.read(table, target) encode the table"
             ) from None
 
-    def _blocks(self, X: Any) -> Iterator[tuple[slice, Matrix, There | None]]:
-        """X in dense pieces, as wide as the state. Columns that no row has had yet are missing."""
-        width = self.state_.dim
-        step = ROWS_AT_ONCE if scipy.sparse.issparse(X) else max(1, X.shape[0])
+    def _blocks(self, X: Any) -> Iterator[tuple[slice, Any, There | None]]:
+        """X in pieces as wide as the state, dense unless the learner takes sparse ones. Columns that nobody has had are missing."""
+        width, is_sparse = self.state_.dim, scipy.sparse.issparse(X)
+        stays_sparse = is_sparse and takes_sparse(self.model_) and X.shape[1] == width
+        step = ROWS_AT_ONCE if is_sparse else max(1, X.shape[0])
         for start in range(0, X.shape[0], step):
             now = slice(start, start + step)
-            rows = X[now].toarray() if scipy.sparse.issparse(X) else X[now]
+            if stays_sparse:
+                yield now, X[now], None
+                continue
+            rows = X[now].toarray() if is_sparse else X[now]
             there = None
             if rows.shape[1] < width:
                 there = np.zeros((len(rows), width), dtype=bool)
