@@ -1,6 +1,8 @@
 """The best fixed combination of experts in hindsight, from the products of their errors (`onkel.combine.account`).
 
     min θᵀEθ + ridge ‖θ‖² + tilt·θ    over weights θ that sum to 1
+
+θᵀEθ is what a combination loses; ridge and tilt are those of a bound (`onkel.measure.bounds.so_far`).
 """
 
 from __future__ import annotations

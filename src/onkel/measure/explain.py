@@ -39,7 +39,7 @@ HELPS = 0.02  # of the square error
 class Compared:
     """The mixture beside something fixed, since its rule began: rows that it began again with count, as they do for the rule.
 
-    Squares are weighted as rows are, and summed over outputs. Scores are those that the rule uses: cut to the labels before the row.
+    Squares are weighted as rows are, and summed over outputs. Scores are as the rule uses them: cut to the labels before the row.
     """
 
     weights: Matrix  # (outputs, experts)  what it is compared with

@@ -1,5 +1,5 @@
-"""What `Auto` remembers of its experts, to explain itself: their losses, from the first row on and since its rule began (again), what
-they counted for over time, and what they contributed.
+"""What `Auto` remembers of its experts, to explain itself: their losses, from the first row on and since its rule began (again),
+what they counted for over time, and what they contributed.
 
 A contribution is a weight times a score. Weights are known at the checks, every few hundred rows; there they are multiplied by the
 sum of the scores since the check before. So contributions add up to the mixture but for what weights have moved from one check to

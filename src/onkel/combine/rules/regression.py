@@ -10,8 +10,8 @@ until when nothing is learnt (all scores are cut to the one label that there was
 beyond 2s², A ← A + λ(variance − s²)I. So a larger ridge is only ever added, as the regret bound wants it.
 
 That bound is kept as it grows (`paid`, `beyond`; `onkel.measure.bounds`). With u = vᵀA⁻¹b and x = vᵀA⁻¹v, a row of weight w raises
-the loss by w(y − q − u/(1 + x))² and the least of Σ w(y − q − θᵀv)² + λs²‖θ‖² by w(y − q − u)²/(1 + wx). Whatever u is, the first is
-at most w(y − q)²x/(2 − w + x) above the second, for w ≤ 1; a larger weight has no such bound, and what its row has cost is taken.
+the loss by w(y − q − u/(1 + x))² and the least of Σ w(y − q − θᵀv)² + λs²‖θ‖² by w(y − q − u)²/(1 + wx). Whatever u is, the first
+is at most w(y − q)²x/(2 − w + x) above the second, for w ≤ 1; a larger weight has no such bound, and what its row cost is taken.
 """
 
 from __future__ import annotations
@@ -150,8 +150,8 @@ def _allowed(w: float, x: float, target: float, away: float) -> float:
 
 @hot_inline
 def _leave(facts: Vector, span: Vector, y: float, q: float, w: float) -> None:
-    """What a row costs that lies beyond the labels before it: where the mixture is cut to them, and where nothing can be learnt yet,
-    in which all experts say the one label that there was, or, in the first row, who knows what."""
+    """What a row costs that lies beyond the labels before it: where the mixture is cut to them, and where nothing can be learnt
+    yet: there all experts say the one label that there was, or, in the first row, who knows what."""
     over = max(y - span[1], span[0] - y, 0.0) if span[2] > 0.0 else 0.0
     facts[LEFT] += w * over * over
     if facts[UNIT] == 0.0:

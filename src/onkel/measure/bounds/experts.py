@@ -92,8 +92,8 @@ def stacking(rule: Stacking, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> 
     """λs²‖θ‖² + Σ (y' − q)²x/(1 + x) + (y_1 − q_1)²: against the fixed combination Σ θ_k p_k of weights that sum to 1.
 
     q is the prior's mixture, s² the labels' variance as the rule has it in the end; x = vᵀA⁻¹v with A of the rows before and of the
-    ridge in that round. With B the largest |y' − q| the second term is at most B² ln det(I + Σ v vᵀ/λs²), as in JGR's Proposition 1,
-    where s² never grew. The last one is for the first row, in which nothing is known. Conditions: forgetting = 1.
+    ridge in that round. With B the largest |y' − q| the second term is at most B² ln det(I + Σ v vᵀ/λs²), as in JGR's Proposition
+    1, where s² never grew. The last one is for the first row, in which nothing is known. Conditions: forgetting = 1.
     """
     scores, labels = _stream(P, y)
     theta = _weights(weights, scores)
