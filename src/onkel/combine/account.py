@@ -65,7 +65,7 @@ def widen(account: Account, outputs: int, label: float) -> None:
 
 
 def count(account: Account, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake) -> Matrix:
-    """Add rows that are learnt. Returns the sum of their scores as they were cut, (outputs, experts)."""
+    """Add rows that are learnt. Returns the sum of the scores of those awake, as they were cut, (outputs, experts)."""
     scores = np.zeros(P.shape[1:])
     sums = account.products, account.mixture, account.span, account.heard
     account.rows += _count(*sums, P, mixture, Y, weight, awake, scores)
@@ -91,8 +91,8 @@ def _count(
             y, (low, high) = Y[t, o], ends(span[o])
             for k in range(experts):
                 score = min(max(P[t, o, k], low), high)
-                scores[o, k] += score
                 e[k] = y - score if awake[t, k] else 0.0
+                scores[o, k] += score if awake[t, k] else 0.0
             for k in range(experts):
                 E_k, w = products[o, k, : k + 1], weight[t] * e[k]
                 for j in range(E_k.size):

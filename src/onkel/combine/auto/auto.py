@@ -6,7 +6,7 @@
 The views (`views`) are standardised inputs, ranks and earlier labels; the families (`families`, `plan`) are ridge regressions that
 remember everything or forget within 500, 100 or 20 rows, of which every prefix of the features is an expert, logistic regressions,
 nearest neighbours and random trees. Labels far from all before are cut (`labels`). When the stream has changed, families that
-remember begin again (`restarts`). `onkel.explain` says who counts (`ledger`).
+remember begin again (`restarts`). `onkel.explain` says who counts, and the regret beside its bound (`ledger`).
 
 The guarantee: between two such beginnings, for any labels in a range of width E, the sum of squares of the mixture is at most that
 of the best expert, and that of the best fixed affine combination of them, plus the terms of `onkel.measure.bounds.layered`.
