@@ -218,13 +218,13 @@ def test_explain_says_who_counts(tmp_path: Path) -> None:
     found = onkel.explain(learner, state)
     assert found.rows == 3000
     assert found.mixture == pytest.approx(mean_square(scores, y))
-    assert found.regret == pytest.approx(3000 * (found.mixture - found.losses.min()))
     assert found.shares.sum() == pytest.approx(1.0)
     assert found.weights.sum() == pytest.approx(1.0, abs=0.2)
     assert found.sentences[0].startswith("what counts: ")
-    assert 0 < len(found.history_rows) <= SNAPSHOTS
-    assert np.all(np.diff(found.history_rows) > 0)
-    assert found.history_rows[-1] <= 3000
+    assert found.history is not None
+    assert 0 < len(found.history.rows) <= SNAPSHOTS
+    assert np.all(np.diff(found.history.rows) > 0)
+    assert found.history.rows[-1] <= 3000
     assert draw_weights(tmp_path / "weights.png", found).stat().st_size > 1000
     assert onkel.explain(SMALL, SMALL.init(3)).sentences == ["nothing has been learnt yet"]
     with pytest.raises(onkel.InputError, match="explain knows Auto"):
@@ -234,10 +234,14 @@ def test_explain_says_who_counts(tmp_path: Path) -> None:
 def test_snapshots_thin_out_and_stay_evenly_spaced() -> None:
     from onkel.combine.auto import ledger
 
-    book = ledger.init(2)
+    book, one, everybody = ledger.init(2, 1), np.ones(64), np.ones((64, 2), dtype=bool)
     for check in range(1, 1000):
+        label = np.full((64, 1), float(check))
+        ledger.mixed(book, np.repeat(label[:, :, None], 2, axis=2), label, label, one, everybody)
         ledger.note(book, 64 * check, 64, np.full((1, 2), float(check)))
         rows = book.rows[: book.taken]
+        middle = rows / 64 - (book.every - 1) / 2  # of the labels since the snapshot before
+        assert np.array_equal(book.means[: book.taken, 0, -2:], np.column_stack([middle, middle]))
         assert np.all(np.diff(rows) == 64 * book.every) or book.taken < 2
         assert np.array_equal(book.weights[: book.taken, 0], rows / 64)
     assert book.taken > SNAPSHOTS // 4

@@ -19,6 +19,7 @@ import onkel
 from onkel.cli import opening
 from onkel.cli.model import Model
 from onkel.cli.tally import OfClasses
+from onkel.measure import reliability
 from tests.test_cli import call, onkel_call, result, write_csv
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]
@@ -99,16 +100,44 @@ def test_guesses_of_classes_are_counted_as_a_plain_loop_counts_them(parts: list[
         start += size
     counts: Counter[int] = Counter()
     frequent = 0
+    told: list[tuple[float, bool]] = []  # the probability of each class that there was, and whether the row was of it
     for t in range(rows):
         known = sorted(counts)
         wrong += not known or max(known, key=lambda k: scores[t, k]) != y[t]
         frequent += not known or max(known, key=lambda k: counts[k]) != y[t]
         chance = chances[t, y[t]] / sum(chances[t, k] for k in known) if y[t] in known else 0.0
         log_loss -= np.log(max(chance, 1e-6))
+        total = sum(chances[t, k] for k in known)
+        told += [(chances[t, k] / total if k in known else 0.0, k == y[t]) for k in {0, 1, int(y[t]), *known}]
         counts[int(y[t])] += 1
     assert (tally.wrong, tally.most_frequent, tally.last_label) == (wrong, frequent, 1 + int(np.count_nonzero(np.diff(y))))
     assert tally.means()["log_loss"] == pytest.approx(log_loss / rows)
     assert tally.counts == [counts[k] for k in range(len(tally.counts))]
+    p, own = np.array(told).T
+    assert tally.reliability().brier == pytest.approx(float(np.sum((p - own) ** 2)) / rows)
+    assert tally.reliability().calibration_error == pytest.approx(reliability(p, own).calibration_error)
+
+
+def test_of_two_classes_the_second_is_believed_or_not(tmp_path: Path, monkeypatch: Patch, capsys: Captured) -> None:
+    rng = np.random.default_rng(1)
+    p, y = rng.random(500), rng.integers(2, size=500)
+    tally = OfClasses()
+    for now in (slice(0, 120), slice(120, 500)):
+        tally.add(y[now], np.column_stack([1.0 - p[now], p[now]]), y[now])
+    told, expected = tally.reliability(), reliability(p, y == 1)
+    assert (told.brier, told.calibration_error) == pytest.approx((expected.brier, expected.calibration_error))
+    assert np.array_equal(told.count, expected.count)
+    X = rng.normal(size=(300, 2))
+    file = write_kinds(tmp_path / "two.csv", X, ["up" if x > 0.0 else "down" for x in X[:, 0]])
+    halves = write_kinds(tmp_path / "half.csv", X[:150], ["up" if x > 0.0 else "down" for x in X[:150, 0]])
+    picture, model = tmp_path / "two.svg", tmp_path / "two.onkel"
+    found = result(monkeypatch, capsys, file, "--target", "kind", "--plot", picture)
+    assert 0.0 < found["brier"] < 0.2 > found["calibration_error"] > 0.0
+    assert f"<!-- probabilities of {found['classes'][1]}: log loss {found['log_loss']:.3g}" in picture.read_text()
+    result(monkeypatch, capsys, halves, "--target", "kind", "--save", model)
+    again = result(monkeypatch, capsys, file, "--target", "kind", "--save", model, "--resume")
+    names = ("brier", "calibration_error")
+    assert [again[name] for name in names] == pytest.approx([found[name] for name in names])
 
 
 def test_the_size_of_the_target_does_not_matter(tmp_path: Path, monkeypatch: Patch, capsys: Captured) -> None:

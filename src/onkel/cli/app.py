@@ -87,7 +87,7 @@ def run(
     idle
         With --follow: end after so many seconds in which nothing came.
     plot
-        Write a picture of the error along the stream.
+        Write a picture of the error along the stream; for labels, also of how far the probabilities can be believed.
     json
         Print the result as JSON (progress goes to the error stream).
     """

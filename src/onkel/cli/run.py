@@ -138,7 +138,12 @@ def _draw(path: Path, model: Model, stream: data.Stream, kept: list[Vector]) -> 
     metric = next(iter(model.tally.means()))
     trace = Trace(model.own, model.state, losses, losses, {metric: losses})
     title = f"{short(stream.name)}: {stream.target.name}"
-    draw_curves(path, {called(model.own): trace}, metric, max(1, trace.rows // 50), title)
+    name = called(model.own)
+    told = {}
+    if model.task == "classification":
+        of_two = f" of {cell(model.labels[1])}" if len(model.labels) == 2 else ""
+        told = {f"probabilities{of_two}": model.tally.reliability()}
+    draw_curves(path, {name: trace}, metric, max(1, trace.rows // 50), title, told=told)
 
 
 def _result(model: Model, stream: data.Stream, each: float, inputs: Inputs, outputs: Outputs) -> dict[str, Any]:
@@ -155,6 +160,7 @@ def _result(model: Model, stream: data.Stream, each: float, inputs: Inputs, outp
         "inputs": len(stream.names),
         "columns": model.encoder.width,
         **model.tally.means(),
+        **(_believed(model) if model.task == "classification" else {}),
         **({"coverage": model.coverage} if model.task == "regression" else {}),
         **{name.replace(" ", "_"): means for name, means in model.tally.references().items()},
         "microseconds_per_row": each,
@@ -163,6 +169,11 @@ def _result(model: Model, stream: data.Stream, each: float, inputs: Inputs, outp
         "notes": notes(model, stream, inputs),
         "saved": outputs.save and str(outputs.save),
     }
+
+
+def _believed(model: Model) -> dict[str, float]:
+    told = model.tally.reliability()
+    return {"brier": told.brier, "calibration_error": told.calibration_error}
 
 
 def _print(model: Model, stream: data.Stream, each: float, inputs: Inputs, outputs: Outputs) -> None:

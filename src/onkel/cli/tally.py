@@ -2,7 +2,7 @@
 
 numbers    square and absolute error, and the share of the running mean's square error that is gone: of that the first row is left
            out, for there the running mean is no mean yet, and a target far from 0 would hide all else
-classes    mistakes, and the log loss of the probabilities
+classes    mistakes, the log loss of the probabilities, and how reliable they are
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from onkel._types import Counts, Matrix, Vector
-from onkel.measure import absolute, square
+from onkel.measure import Reliability, absolute, square
+from onkel.measure.reliability import BINS, from_bins, in_bins
 
 MEASURES = {"square": square, "absolute": absolute}
 LEAST_CHANCE = 1e-6  # a probability counts for no less
@@ -21,10 +22,15 @@ LONG_RUNS = 0.01  # of the rows: labels that change less often may be sorted
 AS_IF_SORTED = 0.1  # of what the last label would cost in random order
 
 Means = dict[str, float]
+Bins = list[list[float]]  # the sums of `in_bins`
 
 
 def _nothing() -> Means:
     return dict.fromkeys(MEASURES, 0.0)
+
+
+def _no_bins() -> Bins:
+    return [[0.0] * 4 for _ in range(BINS)]
 
 
 @dataclass
@@ -90,6 +96,8 @@ class OfClasses:
     last_label: int = 0
     counts: list[int] = field(default_factory=list)  # rows of each class
     last: int = -1
+    of_first: Bins = field(default_factory=_no_bins)  # the probabilities of the first class, and of all others
+    of_others: Bins = field(default_factory=_no_bins)
 
     def best(self, scores: Matrix, y: Counts) -> Counts:
         """The class of the largest score among those that came before; -1 where none has."""
@@ -107,14 +115,29 @@ class OfClasses:
         frequent = np.where(before.any(axis=1), before.argmax(axis=1), -1)
         last = np.concatenate([[self.last], y[:-1]])
         wrong = guesses != y
-        own = np.take_along_axis(chances, y[:, None], axis=1)
-        self.log_losses -= float(np.sum(np.log(np.clip(own, LEAST_CHANCE, 1.0))))
+        own = np.asarray(y[:, None] == np.arange(chances.shape[1]), dtype=float)
+        self.log_losses -= float(np.sum(np.log(np.clip(chances[own > 0.0], LEAST_CHANCE, 1.0))))
+        self._believe(chances, own, y)
         self.wrong += int(np.count_nonzero(wrong))
         self.most_frequent += int(np.count_nonzero(frequent != y))
         self.last_label += int(np.count_nonzero(last != y))
         self.rows, self.last = self.rows + len(y), int(y[-1])
         self.counts = (before[-1] + (np.arange(before.shape[1]) == y[-1])).tolist()
         return np.asarray(wrong, dtype=float)
+
+    def _believe(self, chances: Matrix, own: Matrix, y: Counts) -> None:
+        """Add the probabilities to their bins: of the first two classes in every row, of others from the row on in which they come,
+        for nobody can say before how many there will be."""
+        place = np.arange(chances.shape[1])
+        there = (place < 2) | (self._before(y, len(place)) > 0) | (own > 0.0)
+        for bins, those in ((self.of_first, there & (place == 0)), (self.of_others, there & (place > 0))):
+            bins[:] = (np.array(bins) + in_bins(chances[those], own[those])).tolist()
+
+    def reliability(self) -> Reliability:
+        """Of the second of two classes; of more, of all, each row once for each."""
+        sums = np.array(self.of_others) + (np.array(self.of_first) if len(self.counts) > 2 else 0.0)
+        rows = sums[:, 2].sum() if len(self.counts) > 2 else sums[:, 0].sum()  # a row is of one class
+        return from_bins(sums, int(rows), self.log_losses / max(1, self.rows))
 
     def _before(self, y: Counts, classes: int) -> Counts:
         """How many rows each class had before each row."""

@@ -31,6 +31,8 @@ from numpy.typing import ArrayLike
 
 from onkel._inputs import check_inputs, check_labelled, check_signs, check_weight
 from onkel._types import Matrix, Vector
+from onkel.combine import account
+from onkel.combine.account import Account
 from onkel.combine.rules import Layered, Rule
 from onkel.combine.rules.rule import Awake, check_rule
 from onkel.errors import InputError
@@ -46,6 +48,7 @@ _GRID = tuple(PKAWV(features=Fourier(count=25) + Identity() + Constant(), lam=la
 class State:
     learners: tuple[Any, ...]  # each learner's own
     rule: Any  # the rule's own
+    account: Account  # what the mixture and its learners have lost
     dim: int
     outputs: int
 
@@ -97,7 +100,7 @@ class Experts:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
         parts = tuple(learner.init(dim, outputs) for learner in self.learners)
-        return State(parts, self.rule.init(len(parts), outputs), dim, outputs)
+        return State(parts, self.rule.init(len(parts), outputs), account.init(len(parts), outputs), dim, outputs)
 
     def learn(
         self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, awake: ArrayLike | None = None
@@ -113,6 +116,7 @@ class Experts:
         for k, (learner, part) in enumerate(zip(self.learners, work.learners, strict=True)):
             P[:, :, k] = learner.learn(part, rows, labels.reshape(shape), weights).reshape(labels.shape)
         scores = self.rule.learn(work.rule, P, labels, weights, who)
+        account.count(work.account, P, scores, labels, weights, who)
         vars(state).update(vars(work))
         return scores.reshape(shape)
 
@@ -140,12 +144,14 @@ class Experts:
         for learner, part in zip(self.learners, state.learners, strict=True):
             learner.widen(part, outputs)
         self.rule.widen(state.rule, outputs, self.absent)
+        account.widen(state.account, outputs, self.absent)
         state.outputs = outputs
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         parts = sum(learner.footprint(dim, outputs) for learner in self.learners)
-        return int(parts + self.rule.footprint(len(self.learners), outputs) + 8 * 2)
+        mixed = self.rule.footprint(len(self.learners), outputs) + account.footprint(len(self.learners), outputs)
+        return int(parts + mixed + 8 * 2)
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
@@ -156,6 +162,7 @@ class Experts:
         if (state.rule.experts, state.rule.outputs) != (len(self.learners), state.outputs):
             raise InputError("its sizes do not agree")
         self.rule.check(state.rule)
+        account.check(state.account)
 
     def notes(self, state: State) -> list[str]:
         """What a person should know of this state, one sentence each."""

@@ -9,23 +9,53 @@
 'what counts'
 >>> found.mixture < float(min(found.losses))
 True
+>>> found.to_expert.regret < found.to_combination.regret < found.to_combination.bound
+True
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from onkel._types import Counts, Matrix, Vector
-from onkel.combine import Auto
+from onkel._types import Counts, Cube, Matrix, Vector
+from onkel.combine import Auto, Experts, Rule
+from onkel.combine.account import Account
+from onkel.combine.auto.auto import RULE
 from onkel.combine.auto.families import Expert
 from onkel.errors import InputError
+from onkel.measure.bounds import so_far
+from onkel.measure.combination import best_combination
 
 NAMED = 3  # kinds of experts that the first sentence names
 MATTERS = 0.2  # of what counts in all
 HELPS = 0.02  # of the square error
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The mixture beside something fixed, since its rule began: rows that it began again with count, as they do for the rule.
+
+    Squares are weighted as rows are, and summed over outputs. Scores are as the rule uses them: cut to the labels before the row.
+    """
+
+    weights: Matrix  # (outputs, experts)  what it is compared with
+    regret: float  # the mixture's sum of squares minus that of these weights; exact
+    bound: float  # what the regret cannot be above, whatever the labels; infinite where nothing is known
+
+
+@dataclass(frozen=True)
+class History:
+    """Snapshots along the stream, evenly spaced."""
+
+    rows: Counts  # (moments,)  after which each was taken
+    weights: Matrix  # (moments, experts)  then, mean over outputs
+    contributions: Cube  # (moments, outputs, experts)  weight times score, mean of the rows since the moment before
+    mixture: Matrix  # (moments, outputs)  mean of the same rows
+    labels: Matrix  # (moments, outputs)
 
 
 @dataclass(frozen=True)
@@ -34,19 +64,16 @@ class Explanation:
 
     experts: tuple[Expert, ...]
     weights: Vector  # (experts,)  in the next score, mean over outputs
-    losses: Vector  # (experts,)  mean square of each, from the first row on
+    losses: Vector  # (experts,)  mean square of each, from the first row on; nan where the rule's loss is another
     mixture: float  # the same of the mixture
     without_lags: float  # and of the mixture that does without earlier labels
     rows: int
-    history_rows: Counts  # (moments,)
-    history: Matrix  # (moments, experts)  the weights then
-    again: int  # how often a family began again because the stream had changed
-    cut: int  # labels that were far from all before
-
-    @property
-    def regret(self) -> float:
-        """The mixture's sum of squares minus that of the expert that has been best in all."""
-        return float(self.rows * (self.mixture - self.losses.min()))
+    since: int  # rows that the rule has learnt since it began (again)
+    to_expert: Compared | None  # the best that was awake in all of them
+    to_combination: Compared | None  # the best with fixed weights that sum to 1, for each output
+    history: History | None = None
+    again: int = 0  # how often a family began again because the stream had changed
+    cut: int = 0  # labels that were far from all before
 
     @property
     def shares(self) -> Vector:
@@ -64,7 +91,7 @@ class Explanation:
             kinds[expert.kind] = kinds.get(expert.kind, 0.0) + float(share)
         first = sorted(kinds.items(), key=lambda pair: -pair[1])[:NAMED]
         said = ["what counts: " + ", ".join(f"{kind} {share:.0%}" for kind, share in first)]
-        said.append(self._memory())
+        said += self._memory()
         if any(expert.lagged for expert in self.experts) and self.without_lags > 0.0:
             gain = 1.0 - self.mixture / self.without_lags
             said.append(f"earlier labels help: {gain:.0%} less square error" if gain > HELPS else "earlier labels say little")
@@ -73,23 +100,42 @@ class Explanation:
             said.append(f"the stream has changed: a family of experts began again {times}")
         return said
 
-    def _memory(self) -> str:
-        forgetting = np.array([expert.forgetting for expert in self.experts])
+    @property
+    def guarantee(self) -> list[str]:
+        """The regrets and their bounds, a sentence each."""
+        if self.to_expert is None or self.to_combination is None:
+            return ["nothing is known of regrets: the rule's loss is not the square, or no expert was awake in every row"]
+        both = (("expert", self.to_expert), ("fixed combination of experts", self.to_combination))
+        return [f"regret to the best {name} in {self.since:,} rows: {one.regret:.4g}; {_proven(one.bound)}" for name, one in both]
+
+    def _memory(self) -> list[str]:
+        if any(expert.forgetting is None for expert in self.experts):
+            return []
+        forgetting = np.array([expert.forgetting for expert in self.experts], dtype=float)
         forgets = forgetting < 1.0
         part = float(self.shares[forgets].sum())
         if part <= MATTERS:
-            return "it remembers everything"
+            return ["it remembers everything"]
         rows = float(self.shares[forgets] @ (1.0 / (1.0 - forgetting[forgets]))) / part
-        return f"{part:.0%} of it forgets within about {rows:.0f} rows"
+        return [f"{part:.0%} of it forgets within about {rows:.0f} rows"]
+
+
+def _proven(bound: float) -> str:
+    return "no bound is known" if math.isinf(bound) else f"proven: at most {bound:.4g}"
 
 
 def explain(learner: Any, state: Any) -> Explanation:
-    """What Auto has decided, also where it is inside a wrapper."""
-    while not isinstance(learner, Auto):
+    """What Auto or Experts has decided, also where it is inside a wrapper."""
+    while not isinstance(learner, Auto | Experts):
         if not hasattr(learner, "learner") or not hasattr(state, "inner"):
-            raise InputError(f"explain knows Auto, alone or inside a wrapper, not {learner!r:.200}")
+            raise InputError(f"explain knows Auto and Experts, alone or inside a wrapper, not {learner!r:.200}")
         learner, state = learner.learner, state.inner
+    return _of_auto(learner, state) if isinstance(learner, Auto) else _of_experts(learner, state)
+
+
+def _of_auto(learner: Auto, state: Any) -> Explanation:
     ledger, rows, now = state.ledger, state.recent.rows, slice(0, state.ledger.taken)
+    means = ledger.means[now].copy()
     return Explanation(
         learner.experts(state.dim),
         learner.weights(state).mean(axis=0),
@@ -97,8 +143,56 @@ def explain(learner: Any, state: Any) -> Explanation:
         ledger.mixture / max(rows, 1),
         ledger.alone / max(rows, 1),
         rows,
-        ledger.rows[now].copy(),
-        ledger.weights[now].copy(),
+        ledger.account.rows,
+        *_compared(RULE, state.mixed, ledger.account),
+        History(ledger.rows[now].copy(), ledger.weights[now].copy(), means[:, :, :-2], means[:, :, -2], means[:, :, -1]),
         int(state.recent.again.sum()),
         state.labels.cut,
     )
+
+
+def _of_experts(learner: Experts, state: Any) -> Explanation:
+    parts = enumerate(learner.learners, 1)
+    experts = tuple(Expert(f"learner {k} ({type(part).__name__})", forgetting=None) for k, part in parts)
+    account: Account = state.account
+    unit = np.where(account.heard > 0.0, account.heard, 1.0) if _of_squares(learner.rule) else np.full(len(account.heard), np.nan)
+    mixture = float(account.mixture.sum() / unit[-1])
+    return Explanation(
+        experts,
+        learner.weights(state).mean(axis=0),
+        account.losses / unit[:-1],
+        mixture,
+        mixture,
+        account.rows,
+        account.rows,
+        *_compared(learner.rule, state.rule, account),
+    )
+
+
+def _of_squares(rule: Rule) -> bool:
+    """Whether the rule, and all that it is made of, minds the square loss: the only one that numbers have."""
+    return "regression" in rule.tasks
+
+
+def _compared(rule: Rule, state: Any, account: Account) -> tuple[Compared | None, Compared | None]:
+    """With the best expert, and with the best fixed combination."""
+    outputs, experts = len(account.mixture), len(account.heard) - 1
+    there = np.flatnonzero(account.always)
+    if not len(there) or not _of_squares(rule):
+        return None, None
+    allowed = [so_far(rule, state, o) for o in range(outputs)]
+    lost = float(account.mixture.sum())
+    best = int(there[np.argmin(account.losses[there])])
+    expert = Compared(
+        np.tile(np.eye(experts)[best], (outputs, 1)),
+        lost - float(account.losses[best]),
+        float(sum(one.experts[best] for one in allowed)),
+    )
+    weights, least, bound = np.zeros((outputs, experts)), 0.0, 0.0
+    for o, one in enumerate(allowed):
+        products = account.products[o][np.ix_(there, there)]
+        weights[o, there], theirs = best_combination(products)
+        # the bound holds beside every θ, so also where loss and bound together are least: there no weight is beyond measure
+        beside = [best_combination(products, c.ridge, c.tilt[there])[1] + c.constant for c in one.combinations]
+        least, bound = least + theirs, bound + min(beside, default=math.inf) - theirs
+    return expert, Compared(weights, lost - least, bound)

@@ -15,12 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 
 FLOOR = 1e-6
+BINS = 10
 
 
 @dataclass(frozen=True)
@@ -42,17 +43,27 @@ class Reliability:
         return float(np.abs(self.predicted - self.observed) @ self.count / max(1, self.count.sum()))
 
 
-def reliability(probabilities: ArrayLike, labels: ArrayLike, bins: int = 10, floor: float = FLOOR) -> Reliability:
+def reliability(probabilities: ArrayLike, labels: ArrayLike, bins: int = BINS, floor: float = FLOOR) -> Reliability:
     """Of probabilities (n,) of a class and whether each row was of it, or (n, classes) and the number of each row's class."""
     if bins < 1:
         raise InputError(f"bins must be at least 1, got {bins}")
     p, own = _checked(probabilities, labels)
-    hits, place = own.ravel(), np.minimum((p.ravel() * bins).astype(int), bins - 1)
-    count = np.bincount(place, minlength=bins)
-    some, least = count > 0, np.maximum(count, 1)
-    predicted, observed = (np.bincount(place, values, bins) / least for values in (p.ravel(), hits))
-    brier = float(((p - own) ** 2).sum(axis=1).mean()) if len(p) else 0.0
-    return Reliability(predicted[some], observed[some], count[some], brier, log_loss(probabilities, labels, floor))
+    return from_bins(in_bins(p, own, bins), len(p), log_loss(probabilities, labels, floor))
+
+
+def in_bins(p: NDArray[np.float64], own: NDArray[np.float64], bins: int = BINS) -> Matrix:
+    """Probabilities of classes, and 1 where the row is of the class, as sums that can be added up along a stream: of each bin the
+    count, and the sums of p, of own and of (p − own)², (bins, 4)."""
+    place = np.minimum((p.ravel() * bins).astype(int), bins - 1)
+    values = np.ones(p.size), p.ravel(), own.ravel(), (p - own).ravel() ** 2
+    return np.column_stack([np.bincount(place, value, bins) for value in values])
+
+
+def from_bins(sums: Matrix, rows: int, log_loss: float) -> Reliability:
+    """What the sums of `in_bins` say of so many rows."""
+    there = sums[sums[:, 0] > 0.0]
+    predicted, observed = (there[:, 1:3] / there[:, :1]).T
+    return Reliability(predicted, observed, there[:, 0].astype(np.int64), float(sums[:, 3].sum()) / max(1, rows), log_loss)
 
 
 def log_loss(probabilities: ArrayLike, labels: ArrayLike, floor: float = FLOOR) -> float:

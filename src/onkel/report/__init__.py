@@ -1,5 +1,5 @@
 """What people look at."""
 
-from onkel.report.plots import draw_components, draw_curves, draw_reliability
+from onkel.report.plots import draw_components, draw_contributions, draw_curves, draw_reliability, draw_weights
 
-__all__ = ["draw_components", "draw_curves", "draw_reliability"]
+__all__ = ["draw_components", "draw_contributions", "draw_curves", "draw_reliability", "draw_weights"]

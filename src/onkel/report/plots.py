@@ -1,10 +1,10 @@
 """Pictures: learning curves, one line a learner; the curves of an additive model, one panel an input; how reliable chances are;
-who counts in a mixture."""
+who counts in a mixture, and who contributes what."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Matrix, Vector
+from onkel.errors import InputError
 from onkel.measure import Components, Explanation, Reliability, Trace
 from onkel.measure.components import Curve
+from onkel.measure.explain import History
 
 # Okabe & Ito's colours: told apart by colour-blind readers, and in grey by their order of lightness
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -29,14 +31,18 @@ def draw_curves(
     window: int,
     title: str,
     marks: Sequence[tuple[int, str]] = (),
+    told: Mapping[str, Reliability] | None = None,
 ) -> Path:
-    """Write a picture of the windowed metric of each trace; `marks` are (row, text) drawn as dotted lines."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.0, 5.0), dpi=110, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+    """Write a picture of the windowed metric of each trace; `marks` are (row, text) drawn as dotted lines. Beside it, if `told` is
+    given, how reliable the chances of each are."""
+    figure = _figure(13.5 if told else 9.0, 5.0)
+    grid = figure.add_gridspec(2, 2, width_ratios=(9, 4.5), height_ratios=(4, 1)) if told else figure.add_gridspec(1, 1)
+    axes = figure.add_subplot(grid[:, 0])
+    if told:
+        upper = figure.add_subplot(grid[0, 1])
+        upper.set_title("how far probabilities can be believed", loc="left")
+        _draw_reliability(upper, figure.add_subplot(grid[1, 1], sharex=upper), told)
+        upper.tick_params(labelbottom=False)
     top = 0.0
     for colour, (name, trace) in zip(COLOURS * len(traces), traces.items(), strict=False):
         values = trace.windowed(metric, window)
@@ -54,7 +60,7 @@ def draw_curves(
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.grid(color="0.92")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(frameon=False, loc="outside lower center", ncols=min(3, len(traces)))
+    figure.legend(frameon=False, loc="outside lower center", ncols=min(3, len(traces) + len(told or ())))
     figure.savefig(path)
     return Path(path)
 
@@ -67,13 +73,9 @@ def draw_components(
     `output` names what f predicts, with its unit. The names of the inputs stand under their axes. With X, an axis shows the middle
     99 % of the rows, and a column of few values has a dot for each of them.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     columns = min(columns, len(parts.curves))
     lines = -(-len(parts.curves) // columns)
-    figure = Figure(figsize=(8.0, 0.7 + 2.3 * lines), dpi=100, layout="constrained")  # 800 pixels wide
-    FigureCanvasAgg(figure)
+    figure = _figure(8.0, 0.7 + 2.3 * lines, dpi=100)  # 800 pixels wide
     shown = [_shown(curve, None if X is None or c >= X.shape[1] else X[:, c]) for c, curve in enumerate(parts.curves)]
     low = min((float(curve.y.min()) for curve, _ in shown), default=0.0)
     high = max((float(curve.y.max()) for curve, _ in shown), default=1.0)
@@ -99,12 +101,16 @@ def draw_components(
 
 def draw_reliability(path: str | os.PathLike[str], told: Mapping[str, Reliability], title: str = "") -> Path:
     """Write a picture of observed shares over predicted probabilities, one line a learner; below, how many rows got each."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.0, 6.5), dpi=110, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = _figure(6.0, 6.5)
     axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
+    axes.set_title(title, loc="left")
+    _draw_reliability(axes, below, told)
+    figure.legend(frameon=False, loc="outside lower center")
+    figure.savefig(path)
+    return Path(path)
+
+
+def _draw_reliability(axes: Any, below: Any, told: Mapping[str, Reliability]) -> None:
     axes.plot([0.0, 1.0], [0.0, 1.0], color="0.7", linewidth=1.0, linestyle=":")
     for colour, (name, one) in zip(COLOURS * len(told), told.items(), strict=False):
         label = f"{name}: log loss {one.log_loss:.3g}, off by {one.calibration_error:.2g}"
@@ -112,16 +118,14 @@ def draw_reliability(path: str | os.PathLike[str], told: Mapping[str, Reliabilit
         below.plot(one.predicted, one.count, "o-", color=colour, linewidth=1.0, markersize=3)
     axes.set_ylabel("share of rows that were of the class")
     axes.set_ylim(-0.02, 1.02)
-    axes.set_title(title, loc="left")
     below.set_xlabel("predicted probability")
     below.set_ylabel("rows")
     below.set_yscale("log")
+    below.yaxis.set_major_formatter("{x:,.0f}")
+    below.yaxis.set_minor_formatter("")
     for panel in (axes, below):
         panel.grid(color="0.92")
         panel.spines[["top", "right"]].set_visible(False)
-    figure.legend(frameon=False, loc="outside lower center")
-    figure.savefig(path)
-    return Path(path)
 
 
 def _shown(curve: Curve, column: Vector | None) -> tuple[Curve, Vector]:
@@ -161,25 +165,81 @@ def _tick(value: float, position: float) -> str:
 
 def draw_weights(path: str | os.PathLike[str], explanation: Explanation, title: str = "What counted, over time") -> Path:
     """Write a picture of what each kind of expert counted for along the stream, by the size of its weights."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    kinds = list(dict.fromkeys(expert.kind for expert in explanation.experts))
-    size = np.abs(explanation.history)
-    shares = size / size.sum(axis=1, keepdims=True)
-    parts = [shares[:, [expert.kind == kind for expert in explanation.experts]].sum(axis=1) for kind in kinds]
-    figure = Figure(figsize=(9.0, 5.0), dpi=110, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.stackplot(explanation.history_rows, parts, labels=kinds, colors=(COLOURS * len(kinds))[: len(kinds)], alpha=0.85)
+    history = _history(explanation)
+    size = np.abs(history.weights)
+    shares = _of_kinds(explanation, size / size.sum(axis=1, keepdims=True))
+    figure = _figure(9.0, 5.0)
+    axes = _along(figure, history, title)
+    axes.stackplot(history.rows, shares.values(), labels=shares, colors=_colours(shares), alpha=0.85)
     axes.set_ylim(0.0, 1.0)
-    if len(explanation.history_rows) > 1:
-        axes.set_xlim(explanation.history_rows[0], explanation.history_rows[-1])
-    axes.set_xlabel("rows of the stream")
     axes.set_ylabel("share of the weights, by size")
-    axes.set_title(title, loc="left")
-    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.yaxis.set_major_formatter("{x:.0%}")
     figure.legend(frameon=False, loc="outside lower center", ncols=4)
     figure.savefig(path)
     return Path(path)
+
+
+def draw_contributions(
+    path: str | os.PathLike[str], explanation: Explanation, output: int = 0, title: str = "What each kind of expert contributed"
+) -> Path:
+    """Write a picture of what the scores of each kind of expert, times their weights, added to the mixture along the stream.
+
+    Each is the mean over the rows since the snapshot before, as are the mixture and the labels, drawn as lines. What is subtracted
+    lies below 0. `output` is the place of a class, where there are several.
+    """
+    from matplotlib.patheffects import withStroke
+
+    history = _history(explanation)
+    outputs = history.labels.shape[1]
+    if not 0 <= output < outputs:
+        raise InputError(f"output must be one of the {outputs} that are predicted, 0 to {outputs - 1}, got {output}")
+    parts = _of_kinds(explanation, history.contributions[:, output])
+    figure = _figure(9.0, 5.0)
+    axes = _along(figure, history, title)
+    for sign, labels in ((1.0, parts), (-1.0, ())):
+        stack = [sign * np.maximum(sign * part, 0.0) for part in parts.values()]
+        axes.stackplot(history.rows, stack, labels=labels, colors=_colours(parts), alpha=0.6)
+    rim = [withStroke(linewidth=4.0, foreground="white")]  # a black line is seen on black too
+    for name, values, style in (("mixture", history.mixture, "-"), ("label", history.labels, ":")):
+        axes.plot(history.rows, values[:, output], color="black", linewidth=1.6, linestyle=style, label=name, path_effects=rim)
+    axes.axhline(0.0, color="0.3", linewidth=0.8)
+    axes.set_ylabel("weight × score, mean since the moment before")
+    figure.legend(frameon=False, loc="outside lower center", ncols=4)
+    figure.savefig(path)
+    return Path(path)
+
+
+def _history(explanation: Explanation) -> History:
+    if explanation.history is None or not len(explanation.history.rows):
+        raise InputError("there is nothing to draw: Auto keeps a history, from its first few hundred rows on")
+    return explanation.history
+
+
+def _of_kinds(explanation: Explanation, values: Matrix) -> dict[str, Vector]:
+    """The sum over the experts of each kind, at every moment."""
+    kinds = dict.fromkeys(expert.kind for expert in explanation.experts)
+    return {kind: values[:, [expert.kind == kind for expert in explanation.experts]].sum(axis=1) for kind in kinds}
+
+
+def _colours(names: Collection[str]) -> tuple[str, ...]:
+    return (COLOURS * len(names))[: len(names)]
+
+
+def _along(figure: Any, history: History, title: str) -> Any:
+    """Axes along the stream."""
+    axes = figure.add_subplot()
+    if len(history.rows) > 1:
+        axes.set_xlim(history.rows[0], history.rows[-1])
+    axes.set_xlabel("rows of the stream")
+    axes.set_title(title, loc="left")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    return axes
+
+
+def _figure(width: float, height: float, dpi: int = 110) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=dpi, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure

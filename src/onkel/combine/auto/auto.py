@@ -6,7 +6,7 @@
 The views (`views`) are standardised inputs, ranks and earlier labels; the families (`families`, `plan`) are ridge regressions that
 remember everything or forget within 500, 100 or 20 rows, of which every prefix of the features is an expert, logistic regressions,
 nearest neighbours and random trees. Labels far from all before are cut (`labels`). When the stream has changed, families that
-remember begin again (`restarts`). `onkel.explain` says who counts (`ledger`).
+remember begin again (`restarts`). `onkel.explain` says who counts, and the regret beside its bound (`ledger`).
 
 The guarantee: between two such beginnings, for any labels in a range of width E, the sum of squares of the mixture is at most that
 of the best expert, and that of the best fixed affine combination of them, plus the terms of `onkel.measure.bounds.layered`.
@@ -39,6 +39,7 @@ from onkel._inputs import check_block, check_weight
 from onkel._sparse import Rows, check_labelled_rows, check_rows, count, part
 from onkel._types import Cube, Matrix, Vector
 from onkel._validate import real, whole
+from onkel.combine import account
 from onkel.combine.auto import labels as label_scale
 from onkel.combine.auto import ledger, restarts
 from onkel.combine.auto.families import Expert
@@ -97,7 +98,7 @@ class Auto:
         families = tuple(family.init(outputs) for family in plan.families)
         recent = restarts.init(plan.check, self._kept_columns(dim), outputs, self._lag_columns, len(plan.experts), len(families))
         labels, mixed = label_scale.init(outputs), RULE.init(len(plan.experts), outputs)
-        book = ledger.init(len(plan.experts))
+        book = ledger.init(len(plan.experts), outputs)
         return State(views.init(), families, labels, recent, book, mixed, alone, dim, outputs)
 
     def learn(self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None, lagged: ArrayLike | None = None) -> Vector:
@@ -130,6 +131,7 @@ class Auto:
         if first >= 0:
             P[first] = Y[first][:, None]  # nor is it held against anybody
         mixture = RULE.learn(state.mixed, P, Y, weight, _everybody(P))
+        ledger.mixed(state.ledger, P, mixture, Y, weight, _everybody(P))
         mixture[: first + 1], alone = 0.0, mixture
         if state.alone is not None:
             without = self._without_lags(state, P)
@@ -159,14 +161,14 @@ class Auto:
         if changed and changed[0][0] == 0:
             since = changed[0][1]
             known = scores[since], recent.Y[since], recent.weight[since]
-            state.mixed = self._mixed_again(*known)
+            state.mixed, mixture = self._mixed_again(*known)
+            ledger.mixed_again(state.ledger, known[0], mixture, *known[1:], _everybody(known[0]))
             if state.alone is not None:
-                state.alone = self._mixed_again(self._without_lags(state, known[0]), *known[1:])
+                state.alone, _ = self._mixed_again(self._without_lags(state, known[0]), *known[1:])
 
-    def _mixed_again(self, P: Cube, Y: Matrix, weight: Vector) -> Any:
+    def _mixed_again(self, P: Cube, Y: Matrix, weight: Vector) -> tuple[Any, Matrix]:
         fresh = RULE.init(P.shape[2], P.shape[1])
-        RULE.learn(fresh, P, Y, weight, _everybody(P))
-        return fresh
+        return fresh, RULE.learn(fresh, P, Y, weight, _everybody(P))
 
     def predict(self, state: State, X: Any, lagged: ArrayLike | None = None) -> Vector:
         """The score of each row as if it came next, with the labels before it as known now; changes nothing."""
@@ -252,6 +254,7 @@ class Auto:
                 RULE.widen(rule, outputs)
         state.labels = label_scale.widened(state.labels, outputs)
         restarts.widen(state.recent, outputs)
+        ledger.widen(state.ledger, outputs)
         state.outputs = outputs
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
@@ -267,7 +270,7 @@ class Auto:
             + families
             + label_scale.footprint(outputs)
             + recent
-            + ledger.footprint(len(plan.experts))
+            + ledger.footprint(len(plan.experts), outputs)
             + rules
             + 8 * 2
         )
@@ -279,6 +282,7 @@ class Auto:
         for rule in (state.mixed, state.alone):
             if rule is not None:
                 RULE.check(rule)
+        account.check(state.ledger.account)
 
     def notes(self, state: State) -> list[str]:
         """What a person should know of this state, one sentence each (`onkel.explain` says more)."""

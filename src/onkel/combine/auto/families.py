@@ -40,7 +40,7 @@ class Expert:
     """What a person should know of an expert."""
 
     family: str  # such as "linear" or "linear, of ranks"
-    forgetting: float = 1.0
+    forgetting: float | None = 1.0  # None where it is not known
     lam: float = 0.0
     lagged: bool = False  # it sees earlier labels
 

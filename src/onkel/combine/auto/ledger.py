@@ -1,4 +1,10 @@
-"""What `Auto` remembers of its experts, to explain itself: their losses, and what they counted for over time."""
+"""What `Auto` remembers of its experts, to explain itself: their losses, from the first row on and since its rule began (again),
+what they counted for over time, and what they contributed.
+
+A contribution is a weight times a score. Weights are known at the checks, every few hundred rows; there they are multiplied by the
+sum of the scores since the check before. So contributions add up to the mixture but for what weights have moved from one check to
+the next.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +13,46 @@ from dataclasses import dataclass
 import numpy as np
 
 from onkel._types import Counts, Cube, Matrix, Vector
+from onkel.combine import account
+from onkel.combine.account import Account
+from onkel.combine.rules.rule import Awake
 
-SNAPSHOTS = 64  # when there are more, every second one is kept, and from then on half as many are taken
+SNAPSHOTS = 64  # when there are more, every two become one, and from then on half as many are taken
 
 
 @dataclass
 class Ledger:
     squares: Vector  # (experts,)  sum of squared errors, all outputs
+    account: Account  # since the rule began
+    scores: Matrix  # (outputs, experts)  their sum since the last check
+    sums: Matrix  # (outputs, experts + 2)  since the last snapshot: contributions, the mixture, labels
     rows: Counts  # (SNAPSHOTS,)  after so many rows each snapshot was taken; 0 after the last
     weights: Matrix  # (SNAPSHOTS, experts)  what each expert counted for then, mean over outputs
+    means: Cube  # (SNAPSHOTS, outputs, experts + 2)  of the rows since the snapshot before: contributions, the mixture, labels
     mixture: float = 0.0  # sum of the mixture's squared errors
     alone: float = 0.0  # the same of the mixture that does without earlier labels
     taken: int = 0
     every: int = 1  # checks from one snapshot to the next
 
 
-def init(experts: int) -> Ledger:
-    return Ledger(np.zeros(experts), np.zeros(SNAPSHOTS, np.int64), np.zeros((SNAPSHOTS, experts)))
+def init(experts: int, outputs: int) -> Ledger:
+    scores, sums = np.zeros((outputs, experts)), np.zeros((outputs, experts + 2))
+    snapshots = np.zeros(SNAPSHOTS, np.int64), np.zeros((SNAPSHOTS, experts)), np.zeros((SNAPSHOTS, *sums.shape))
+    return Ledger(np.zeros(experts), account.init(experts, outputs), scores, sums, *snapshots)
 
 
-def footprint(experts: int) -> int:
-    return 8 * (experts + SNAPSHOTS * (1 + experts) + 4)
+def footprint(experts: int, outputs: int) -> int:
+    sums = outputs * (experts + 2)
+    own = experts + outputs * experts + sums + SNAPSHOTS * (1 + experts + sums) + 4
+    return 8 * own + account.footprint(experts, outputs)
+
+
+def widen(ledger: Ledger, outputs: int) -> None:
+    """Add outputs whose label, and every score, was 0 until now."""
+    more = outputs - len(ledger.scores)
+    account.widen(ledger.account, outputs, 0.0)
+    ledger.scores, ledger.sums = (np.pad(array, ((0, more), (0, 0))) for array in (ledger.scores, ledger.sums))
+    ledger.means = np.pad(ledger.means, ((0, 0), (0, more), (0, 0)))
 
 
 def count(ledger: Ledger, P: Cube, mixture: Matrix, alone: Matrix, Y: Matrix, weight: Vector) -> None:
@@ -38,16 +63,35 @@ def count(ledger: Ledger, P: Cube, mixture: Matrix, alone: Matrix, Y: Matrix, we
     ledger.alone += float(np.sum((alone[learnt] - Y[learnt]) ** 2))
 
 
+def mixed(ledger: Ledger, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake) -> None:
+    """Add what the rule has made of rows."""
+    ledger.scores += account.count(ledger.account, P, mixture, Y, weight, awake)
+    learnt = weight > 0.0
+    ledger.sums[:, -2] += mixture[learnt].sum(axis=0)
+    ledger.sums[:, -1] += Y[learnt].sum(axis=0)
+
+
+def mixed_again(ledger: Ledger, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake) -> None:
+    """The rule has begun again, with these rows."""
+    ledger.account = account.init(P.shape[2], P.shape[1])
+    account.count(ledger.account, P, mixture, Y, weight, awake)
+
+
 def note(ledger: Ledger, rows: int, check: int, weights: Matrix) -> None:
-    """Take a snapshot after so many rows, if it is time."""
+    """A check, after so many rows: who has contributed what, and a snapshot, if it is time."""
+    ledger.sums[:, :-2] += weights * ledger.scores
+    ledger.scores[:] = 0.0
     if rows % (check * ledger.every):
         return
     if ledger.taken == SNAPSHOTS:
         half = SNAPSHOTS // 2
         ledger.rows[:half], ledger.weights[:half] = ledger.rows[1::2], ledger.weights[1::2]
-        ledger.rows[half:], ledger.weights[half:] = 0, 0.0
+        ledger.means[:half] = (ledger.means[::2] + ledger.means[1::2]) / 2.0
+        ledger.rows[half:], ledger.weights[half:], ledger.means[half:] = 0, 0.0, 0.0
         ledger.taken, ledger.every = half, 2 * ledger.every
         if rows % (check * ledger.every):
             return
     ledger.rows[ledger.taken], ledger.weights[ledger.taken] = rows, weights.mean(axis=0)
+    ledger.means[ledger.taken] = ledger.sums / (check * ledger.every)
+    ledger.sums[:] = 0.0
     ledger.taken += 1

@@ -49,7 +49,8 @@ class BOA(Rule):
 
     def step(self, own: Regrets, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
         mixture, logs = np.empty(Y.shape), log_count(P.shape[2])
-        _learn(own.regret, own.squares, own.largest, own.span, P, Y, weight, awake, self.loss.code, logs, mixture)
+        kept = own.regret, own.squares, own.paid, own.curved, own.largest, own.span
+        _learn(*kept, P, Y, weight, awake, self.loss.code, logs, mixture)
         return mixture
 
     def count(self, own: Regrets, below: list[Matrix]) -> Matrix:
@@ -65,8 +66,8 @@ class BOA(Rule):
 
 @hot
 def _learn(
-    regret: Matrix, squares: Matrix, largest: Vector, span: Matrix, P: Matrix, Y: Matrix, weight: Vector, awake: Awake,
-    code: int, logs: float, mixture: Matrix,
+    regret: Matrix, squares: Matrix, paid: Matrix, curved: Matrix, largest: Vector, span: Matrix, P: Matrix, Y: Matrix,
+    weight: Vector, awake: Awake, code: int, logs: float, mixture: Matrix,
 ) -> None:  # fmt: skip
     n, outputs, experts = P.shape
     w, scores, r, eta = np.empty(experts), np.empty(experts), np.empty(experts), np.empty(experts)
@@ -74,11 +75,12 @@ def _learn(
         S, V = regret[o], squares[o]
         for t in range(n):
             _weigh(S, V, largest[o], logs, awake[t], eta, w)
-            mixture[t, o] = linear_round(w, P[t, o], Y[t, o], weight[t], awake[t], code, span[o], scores, r)
+            mixture[t, o] = linear_round(w, P[t, o], Y[t, o], weight[t], awake[t], code, span[o], scores, r, curved[o])
             if weight[t] > 0.0:
                 largest[o] = tame(r, largest[o])
                 for k in range(experts):
                     S[k] += r[k] - eta[k] * r[k] * r[k]
+                    paid[o, k] += eta[k] * r[k] * r[k]
                     V[k] += r[k] * r[k]
 
 

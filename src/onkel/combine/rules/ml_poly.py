@@ -47,7 +47,7 @@ class MLPoly(Rule):
 
     def step(self, own: Regrets, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
         mixture = np.empty(Y.shape)
-        _learn(own.regret, own.squares, own.largest, own.span, P, Y, weight, awake, self.loss.code, mixture)
+        _learn(own.regret, own.squares, own.paid, own.curved, own.largest, own.span, P, Y, weight, awake, self.loss.code, mixture)
         return mixture
 
     def count(self, own: Regrets, below: list[Matrix]) -> Matrix:
@@ -62,8 +62,8 @@ class MLPoly(Rule):
 
 @hot
 def _learn(
-    regret: Matrix, squares: Matrix, largest: Vector, span: Matrix, P: Matrix, Y: Matrix, weight: Vector, awake: Awake,
-    code: int, mixture: Matrix,
+    regret: Matrix, squares: Matrix, paid: Matrix, curved: Matrix, largest: Vector, span: Matrix, P: Matrix, Y: Matrix,
+    weight: Vector, awake: Awake, code: int, mixture: Matrix,
 ) -> None:  # fmt: skip
     n, outputs, experts = P.shape
     w, scores, r = np.empty(experts), np.empty(experts), np.empty(experts)
@@ -71,9 +71,13 @@ def _learn(
         R, V = regret[o], squares[o]
         for t in range(n):
             _weigh(R, V, largest[o], awake[t], w)
-            mixture[t, o] = linear_round(w, P[t, o], Y[t, o], weight[t], awake[t], code, span[o], scores, r)
+            mixture[t, o] = linear_round(w, P[t, o], Y[t, o], weight[t], awake[t], code, span[o], scores, r, curved[o])
             if weight[t] > 0.0:
-                largest[o] = tame(r, largest[o])
+                b = largest[o]
+                largest[o] = tame(r, b)
+                if b > 0.0:
+                    for k in range(experts):
+                        paid[o, k] += (r[k] / b) ** 2 / (1.0 + V[k] / b / b)
                 for k in range(experts):
                     R[k] += r[k]
                     V[k] += r[k] * r[k]

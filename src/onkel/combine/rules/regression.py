@@ -8,6 +8,10 @@ row, with forgetting μ < 1,  A ← μA + λs²(1 − μᴷ) e_j e_jᵀ  with j 
 s², the unit of the ridge, is the variance of the labels, or 1 (`Ridge`). It begins when the second different label is there,
 until when nothing is learnt (all scores are cut to the one label that there was), and follows the variance upwards: where that is
 beyond 2s², A ← A + λ(variance − s²)I. So a larger ridge is only ever added, as the regret bound wants it.
+
+That bound is kept as it grows (`paid`, `beyond`; `onkel.measure.bounds`). With u = vᵀA⁻¹b and x = vᵀA⁻¹v, a row of weight w raises
+the loss by w(y − q − u/(1 + x))² and the least of Σ w(y − q − θᵀv)² + λs²‖θ‖² by w(y − q − u)²/(1 + wx). Whatever u is, the first
+is at most w(y − q)²x/(2 − w + x) above the second, for w ≤ 1; a larger weight has no such bound, and what its row cost is taken.
 """
 
 from __future__ import annotations
@@ -27,14 +31,16 @@ from onkel.mixing import check_span, counted, ends, extend, unknown_span
 
 SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
 GROWTH = 2.0  # of the labels' variance, beyond which the ridge follows it
-SCALE, UNIT, ROWS, MEAN, SPREAD = range(5)  # columns of `about`
+SCALE, UNIT, ROWS, MEAN, SPREAD, PAID, LEFT = range(7)  # columns of `about`
 
 
 @dataclass
 class Fit:
     matrix: Matrix  # (outputs, experts, experts)  R; 0 until there is a unit
     coef: Matrix  # (outputs, experts)  c
-    about: Matrix  # (outputs, 5)  A = scale² RᵀR; s²; rows learnt; their labels' mean and sum of squared deviations
+    about: Matrix  # (outputs, 7)  A = scale² RᵀR; s²; rows learnt; their labels' mean and sum of squared deviations; the regret
+    #                that the rows allow; the squares of how far labels lay beyond the span
+    beyond: Matrix  # (outputs, experts)  of rows whose label counts as less, how much more they cost beside each expert
     span: Matrix  # (outputs, 3)  of the labels
 
 
@@ -44,10 +50,10 @@ def check_settings(rule: object) -> None:
 
 
 def start(experts: int, outputs: int, unit: float, lam: float) -> Fit:
-    matrix, about = np.zeros((outputs, experts, experts)), np.zeros((outputs, 5))
+    matrix, about = np.zeros((outputs, experts, experts)), np.zeros((outputs, 7))
     matrix[:, range(experts), range(experts)] = math.sqrt(lam * unit)
     about[:, SCALE], about[:, UNIT] = 1.0, unit
-    return Fit(matrix, np.zeros((outputs, experts)), about, unknown_span(outputs))
+    return Fit(matrix, np.zeros((outputs, experts)), about, np.zeros((outputs, experts)), unknown_span(outputs))
 
 
 def step(
@@ -55,7 +61,7 @@ def step(
 ) -> Matrix:
     """Score, then learn, each row. Where `raw`, scores and labels are taken as they are and the unit stays."""
     mixture = np.empty(Y.shape)
-    _learn(fit.matrix, fit.coef, fit.about, fit.span, P, Y, weight, awake, prior, lam, forgetting, raw, mixture)
+    _learn(fit.matrix, fit.coef, fit.about, fit.beyond, fit.span, P, Y, weight, awake, prior, lam, forgetting, raw, mixture)
     return mixture
 
 
@@ -72,7 +78,7 @@ def check(fit: Fit, lam: float, forgetting: float) -> None:
     """Refuse numbers that no rows can have made: A is at least what forgetting leaves of the ridge."""
     experts = fit.coef.shape[1]
     scale, unit = fit.about[:, SCALE], fit.about[:, UNIT]
-    if np.any(scale <= 0.0) or np.any(unit < 0.0) or np.any(fit.about[:, [ROWS, SPREAD]] < 0.0):
+    if np.any(scale <= 0.0) or np.any(unit < 0.0) or np.any(fit.about[:, [ROWS, SPREAD, PAID, LEFT]] < 0.0):
         raise InputError("its scale or its unit is not positive")
     least = np.sqrt(lam * unit * forgetting ** (2 * experts)) * (1.0 - 1e-6)
     diagonal = np.diagonal(fit.matrix, axis1=1, axis2=2)
@@ -85,23 +91,29 @@ def check(fit: Fit, lam: float, forgetting: float) -> None:
 
 @hot
 def _learn(
-    matrix: Matrix, coef: Matrix, about: Matrix, span: Matrix, P: Matrix, Y: Matrix, weight: Vector, awake: Awake,
+    matrix: Matrix, coef: Matrix, about: Matrix, beyond: Matrix, span: Matrix, P: Matrix, Y: Matrix, weight: Vector, awake: Awake,
     prior: Matrix, lam: float, forgetting: float, raw: bool, mixture: Matrix,
 ) -> None:  # fmt: skip
     n, outputs, experts = P.shape
-    z, label, work = np.empty(experts), np.empty(1), workspace(experts)
+    z, row, label, work = np.empty(experts), np.empty(experts), np.empty(1), workspace(experts)
     for o in range(outputs):
         R, c, facts = matrix[o], coef[o : o + 1], about[o]
         for t in range(n):
-            q = prior[t, o]
+            q, x = prior[t, o], 0.0
             mixture[t, o] = q
             if facts[UNIT] > 0.0:
                 _centre(P[t, o], awake[t], q, span[o], z)
                 solve_row(R, z)
-                mixture[t, o] += np.dot(z, c[0]) / (1.0 + np.dot(z, z) / (facts[SCALE] * facts[SCALE]))
+                x = np.dot(z, z) / (facts[SCALE] * facts[SCALE])
+                mixture[t, o] += np.dot(z, c[0]) / (1.0 + x)
             if weight[t] == 0.0:
                 continue
             y = Y[t, o] if raw else counted(span[o], Y[t, o])
+            facts[PAID] += _allowed(weight[t], x, y - q, mixture[t, o] - q)
+            if y != Y[t, o]:
+                _centre(P[t, o], awake[t], q, span[o], row)
+                for k in range(experts):
+                    beyond[o, k] += 2.0 * weight[t] * (y - Y[t, o]) * (mixture[t, o] - q - row[k])
             if facts[UNIT] > 0.0:
                 root = math.sqrt(weight[t]) / facts[SCALE]
                 for k in range(experts):
@@ -112,6 +124,7 @@ def _learn(
                     _forget(R, c[0], facts, lam, forgetting, z)
             facts[ROWS] += 1.0
             if not raw:
+                _leave(facts, span[o], Y[t, o], q, weight[t])
                 extend(span[o], Y[t, o])
                 away = y - facts[MEAN]
                 facts[MEAN] += away / facts[ROWS]
@@ -124,6 +137,25 @@ def _centre(P: Vector, awake: Awake, q: float, span: Vector, v: Vector) -> None:
     low, high = ends(span)
     for k in range(v.size):
         v[k] = min(max(P[k], low), high) - q if awake[k] else 0.0
+
+
+@hot_inline
+def _allowed(w: float, x: float, target: float, away: float) -> float:
+    """How much more a row may cost than it adds to the least loss of all θ; of one whose weight is above 1, what it did cost."""
+    if w <= 1.0:
+        return w * target * target * x / (2.0 - w + x)
+    after = target - away * (1.0 + x)
+    return max(w * ((target - away) * (target - away) - after * after / (1.0 + w * x)), 0.0)
+
+
+@hot_inline
+def _leave(facts: Vector, span: Vector, y: float, q: float, w: float) -> None:
+    """What a row costs that lies beyond the labels before it: where the mixture is cut to them, and where nothing can be learnt
+    yet: there all experts say the one label that there was, or, in the first row, who knows what."""
+    over = max(y - span[1], span[0] - y, 0.0) if span[2] > 0.0 else 0.0
+    facts[LEFT] += w * over * over
+    if facts[UNIT] == 0.0:
+        facts[PAID] += w * max((y - q) * (y - q) - over * over, 0.0)
 
 
 @hot_inline

@@ -5,7 +5,7 @@ P is (rows, experts) and y (rows,): one output, rows of weight 1, everybody awak
 span of the labels before the row (`onkel.mixing`), the first row's as they are. Against scores as they are, `cutting(y)` comes on
 top. A label y' that counts as less than it is (one that lies further beyond the span than this is wide) costs 2|y − y'||ŷ − c|
 more; all bounds contain it. They speak of what has happened: each plays the rule on the stream and looks at its rates, gaps and
-squares. Where one is known beforehand, the function says so.
+squares. Where one is known beforehand, the function says so. `so_far` plays nothing: it reads what a rule's state has kept.
 
 The papers are those of the rules' own files (`onkel.combine.rules`).
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,9 @@ from onkel._inputs import check_labelled
 from onkel._types import Matrix, Vector
 from onkel.combine.rules import BOA, ExponentialWeights, FixedShare, Layered, MLPoly, Ridge, Rule, Stacking
 from onkel.combine.rules.exponential_weights import log_count
-from onkel.combine.rules.regression import UNIT
+from onkel.combine.rules.regression import LEFT, PAID, UNIT, Fit
+from onkel.combine.rules.regrets import Regrets
+from onkel.combine.rules.rule import State
 from onkel.errors import InputError
 from onkel.losses import Square
 from onkel.mixing import counted, ends
@@ -58,7 +60,8 @@ def fixed_share(rule: FixedShare, P: ArrayLike, y: ArrayLike, switches: int = 0)
 
 
 def ml_poly(rule: MLPoly, P: ArrayLike, y: ArrayLike) -> float:
-    """√(S(b² + V)) + b − Σ(ŷ − p)² (its last term for the square loss alone): against the best expert, whose V and p these are.
+    """√(S(b² + V)) + b − Σ(ŷ − p)²: against the best expert, whose V and p these are. For another loss, the last term is what its
+    regret falls short of that of the loss made linear.
 
     S = Σ_t Σ_k r̃²/(b² + V) with b and V before the round, at most Σ_k ln(1 + V_k/b_1²)/ln 2, b_1 the first b that is not 0.
     """
@@ -66,7 +69,7 @@ def ml_poly(rule: MLPoly, P: ArrayLike, y: ArrayLike) -> float:
 
 
 def boa(rule: BOA, P: ArrayLike, y: ArrayLike) -> float:
-    """(ln K + ln(1 + C/eK))/η + Σ η_t r̃_t² + b − Σ(ŷ − p)² (its last term for the square loss alone): against the best expert.
+    """(ln K + ln(1 + C/eK))/η + Σ η_t r̃_t² + b − Σ(ŷ − p)²: against the best expert; its last term as in `ml_poly`.
 
     η, r̃ and p are that expert's. C = Σ_k Σ_t (η_{k,t}/η_{k,t+1} − 1) is what the rates of all have fallen.
     """
@@ -86,20 +89,18 @@ def ridge(rule: Ridge, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
 
 
 def stacking(rule: Stacking, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
-    """λs²‖θ‖² + B² Σ ln(1 + vᵀA⁻¹v) + (y_1 − q_1)²: against the fixed combination Σ θ_k p_k of weights that sum to 1.
+    """λs²‖θ‖² + Σ (y' − q)²x/(1 + x) + (y_1 − q_1)²: against the fixed combination Σ θ_k p_k of weights that sum to 1.
 
-    q is the prior's mixture, B the largest |y' − q|, s² the labels' variance as the rule has it in the end; A is of the rows before
-    and of the ridge in that round. The second term is B² ln det(I + Σ v vᵀ/λs²), as in JGR's Proposition 1, where s² never grew.
-    The last one is for the first row, in which nothing is known. Conditions: forgetting = 1.
+    q is the prior's mixture, s² the labels' variance as the rule has it in the end; x = vᵀA⁻¹v with A of the rows before and of the
+    ridge in that round. With B the largest |y' − q| the second term is at most B² ln det(I + Σ v vᵀ/λs²), as in JGR's Proposition
+    1, where s² never grew. The last one is for the first row, in which nothing is known. Conditions: forgetting = 1.
     """
     scores, labels = _stream(P, y)
     theta = _weights(weights, scores)
     if abs(theta.sum() - 1.0) > WEIGHTS_TOLERANCE:
         raise InputError(f"the weights must sum to 1, got {theta.sum():g}")
     _never_forgets(rule)
-    prior = _mixture(rule.prior, scores, labels)
-    played = _play(rule, scores, labels)
-    return _stacking(rule, played, prior, theta)
+    return float(_stacking(rule, _learnt(rule, scores, labels)[1].parts[-1], 0)(theta))
 
 
 def layered(rule: Layered, P: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -121,6 +122,61 @@ def cutting(y: ArrayLike) -> float:
     labels = np.asarray(y, dtype=float)
     high, low = np.maximum.accumulate(labels)[:-1], np.minimum.accumulate(labels)[:-1]
     return float(np.sum(np.maximum(np.maximum(labels[1:] - high, low - labels[1:]), 0.0) ** 2))
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """ridge ‖θ‖² + tilt·θ + constant: what a rule loses beyond the combination θ, at most."""
+
+    ridge: float
+    tilt: Vector  # (experts,)
+    constant: float
+
+    def __call__(self, theta: Vector) -> float:
+        return float(self.ridge * (theta @ theta) + self.tilt @ theta + self.constant)
+
+    def plus(self, more: float) -> Quadratic:
+        return replace(self, constant=self.constant + more)
+
+
+@dataclass(frozen=True)
+class SoFar:
+    """What one output of a rule can have lost, for the square loss and rows of any weight."""
+
+    experts: Vector  # (experts,)  beyond each that was awake in every row; infinite where nothing is known
+    combinations: tuple[Quadratic, ...] = ()  # beyond each fixed combination of these, of weights that sum to 1; all of them hold
+
+
+def so_far(rule: Rule, state: State, output: int = 0) -> SoFar:
+    """The bounds of `ml_poly`, `stacking` and `layered`, from what the state has kept and nothing else.
+
+    A stacking that forgets, and rules other than these, keep no sums for a bound: beside them, all is infinite. The mixture of a
+    stacking is cut to the span by the rule above it: what this can cost is part of its constant.
+    """
+    return _so_far(rule, dict(zip(rule.order, state.parts, strict=True)), state.experts, output)
+
+
+def _so_far(rule: Rule, parts: dict[Rule, Any], experts: int, o: int) -> SoFar:
+    own = parts[rule]
+    if isinstance(rule, Layered):
+        outer, each = so_far(rule.outer, own, o).experts, [_so_far(inner, parts, experts, o) for inner in rule.rules]
+        combinations = tuple(one.plus(float(more)) for more, inner in zip(outer, each, strict=True) for one in inner.combinations)
+        return SoFar(np.min([more + inner.experts for more, inner in zip(outer, each, strict=True)], axis=0), combinations)
+    if isinstance(rule, MLPoly) and isinstance(rule.loss, Square):
+        return SoFar(_poly(own, o))
+    if isinstance(rule, Stacking) and rule.forgetting == 1.0:
+        found = _stacking(rule, own, o).plus(float(own.about[o, LEFT]))
+        return SoFar(np.array([found(theta) for theta in np.eye(experts)]), (found,))
+    return SoFar(np.full(experts, np.inf))
+
+
+def _poly(own: Regrets, o: int) -> Vector:
+    b = own.largest[o]
+    return np.asarray(np.sqrt(own.paid[o].sum() * (b**2 + own.squares[o])) + b + own.curved[o])
+
+
+def _stacking(rule: Stacking, own: Fit, o: int) -> Quadratic:
+    return Quadratic(float(rule.lam * own.about[o, UNIT]), own.beyond[o], float(own.about[o, PAID]))
 
 
 @dataclass(frozen=True)
@@ -150,9 +206,10 @@ def _play(rule: Rule, P: Matrix, y: Vector) -> _Played:
     return _Played(cut, y, counts, mixture, weights, [*parts, state.parts[-1]])
 
 
-def _mixture(rule: Rule, P: Matrix, y: Vector) -> Vector:
-    everybody = np.ones(P.shape, dtype=bool)
-    return rule.learn(rule.init(P.shape[1]), np.ascontiguousarray(P[:, None]), y[:, None].copy(), np.ones(len(y)), everybody)[:, 0]
+def _learnt(rule: Rule, P: Matrix, y: Vector) -> tuple[Vector, State]:
+    """The mixture of each row, and the state after the last."""
+    state, everybody = rule.init(P.shape[1]), np.ones(P.shape, dtype=bool)
+    return rule.learn(state, np.ascontiguousarray(P[:, None]), y[:, None].copy(), np.ones(len(y)), everybody)[:, 0], state
 
 
 def _best(rule: Rule, P: Matrix, y: Vector) -> int:
@@ -179,22 +236,26 @@ def _against_best(rule: Rule, P: ArrayLike, y: ArrayLike, switches: int = 0) -> 
 
 def _convex(rule: Any, played: _Played, k: int, switches: int = 0) -> float:
     """Of a rule whose mixtures are means: against expert k, or, with switches, against whichever."""
+    return _TERMS[type(rule)](rule, played, k, switches)
+
+
+def _beyond(played: _Played, k: int, switches: int) -> float:
+    """For labels that count as less than they are."""
     excess = 2.0 * np.abs(played.labels - played.counts)[:, None] * np.abs(played.mixture[:, None] - played.scores)
-    beyond = float(np.sum(excess.max(axis=1) if switches else excess[:, k]))
-    return _TERMS[type(rule)](rule, played, k, switches) + beyond
+    return float(np.sum(excess.max(axis=1) if switches else excess[:, k]))
 
 
 def _exponential_term(rule: ExponentialWeights, played: _Played, k: int, switches: int) -> float:
     own, experts = played.parts[-1], played.scores.shape[1]
     rate = float(rule.rate_now(own)[0])
-    return float(own.gap[0]) + (math.log(experts) / rate if rate > 0.0 else 0.0)
+    return float(own.gap[0]) + (math.log(experts) / rate if rate > 0.0 else 0.0) + _beyond(played, k, switches)
 
 
 def _share_term(rule: FixedShare, played: _Played, k: int, switches: int) -> float:
     rates = np.array([rule.rate_last(own)[0] for own in played.parts[1:]])
     moves = rates > 0.0
     if not moves.any():
-        return 0.0
+        return _beyond(played, k, switches)
     h, w, K, alpha = 1.0 / rates[moves], played.weights[moves], played.scores.shape[1], rule.share
     losses = np.stack([_loss(rule)(scores[moves], played.counts[moves]) for scores in played.scores.T], axis=1)
     least = losses.min(axis=1)
@@ -202,7 +263,7 @@ def _share_term(rule: FixedShare, played: _Played, k: int, switches: int) -> flo
     gaps = _loss(rule)(played.mixture[moves], played.counts[moves]) - mixed
     rises = float(np.sum(np.maximum(np.diff(h), 0.0))) + switches * float(h.max())
     kept = float(np.sum(h)) * -math.log1p(-alpha) if alpha < 1.0 else math.inf
-    return math.log(K) * float(h[0]) + math.log(K / alpha) * rises + kept + float(np.sum(gaps))
+    return math.log(K) * float(h[0]) + math.log(K / alpha) * rises + kept + float(np.sum(gaps)) + _beyond(played, k, switches)
 
 
 def _squares(played: _Played) -> tuple[Vector, Matrix]:
@@ -210,49 +271,26 @@ def _squares(played: _Played) -> tuple[Vector, Matrix]:
     return np.array([own.largest[0] for own in played.parts]), np.array([own.squares[0] for own in played.parts])
 
 
-def _curvature(rule: Any, played: _Played, k: int) -> float:
-    """What the square loss is above its tangent, over all rounds: Σ (ŷ − p_k)²."""
-    return float(np.sum((played.mixture - played.scores[:, k]) ** 2)) if isinstance(_loss(rule), Square) else 0.0
-
-
 def _poly_term(rule: MLPoly, played: _Played, k: int, switches: int) -> float:
-    b, V = _squares(played)
-    known = b[:-1] > 0.0
-    total = float(np.sum(np.diff(V, axis=0)[known] / (b[:-1, None] ** 2 + V[:-1])[known]))
-    return math.sqrt(total * (b[-1] ** 2 + V[-1, k])) + float(b[-1]) - _curvature(rule, played, k)
+    return float(_poly(played.parts[-1], 0)[k])
 
 
 def _boa_term(rule: BOA, played: _Played, k: int, switches: int) -> float:
     b, V = _squares(played)
     known = b > 0.0
+    own = played.parts[-1]
     if not known.any():
-        return 0.0
+        return float(own.curved[0, k])
     b, V, K = b[known], V[known], V.shape[1]
     root = np.sqrt(log_count(K) / np.where(V > 0.0, V, 1.0))
     eta = np.minimum(0.5 / b[:, None], np.where(V > 0.0, root, np.inf))
     fallen = float(np.sum(eta[:-1] / eta[1:] - 1.0)) / (math.e * K)
-    paid = float(np.sum(eta[:-1, k] * np.diff(V[:, k])))
-    return (math.log(K) + math.log1p(fallen)) / float(eta[-1, k]) + paid + float(b[-1]) - _curvature(rule, played, k)
-
-
-def _stacking(rule: Stacking, played: _Played, prior: Vector, theta: Vector) -> float:
-    V, target = played.scores - prior[:, None], played.counts - prior
-    units = np.array([own.about[0, UNIT] for own in played.parts])
-    A, grown, unit = np.zeros((len(theta), len(theta))), 0.0, 0.0
-    for t, v in enumerate(V):
-        if units[t] > 0.0:
-            A += rule.lam * (units[t] - unit) * np.eye(len(theta))
-            unit = units[t]
-            grown += math.log1p(float(v @ np.linalg.solve(A, v)))
-            A += np.outer(v, v)
-    first, learnt = (played.labels[0] - prior[0]) ** 2, units[:-1] > 0.0
-    largest = float(np.max(target[learnt] ** 2, initial=0.0))
-    beyond = 2.0 * np.abs(played.labels - played.counts) * np.abs(played.mixture - prior - V @ theta)
-    return float(rule.lam * unit * (theta @ theta) + largest * grown + first + np.sum(beyond[1:]))
+    still = (math.log(K) + math.log1p(fallen)) / float(eta[-1, k])
+    return still + float(own.paid[0, k] + b[-1] + own.curved[0, k])
 
 
 def _layered(rule: Layered, P: Matrix, y: Vector, k: int, theta: Vector | None) -> float:
-    mixtures = np.stack([_mixture(inner, P, y) for inner in rule.rules], axis=1)
+    mixtures = np.stack([_learnt(inner, P, y)[0] for inner in rule.rules], axis=1)
     each = enumerate(rule.rules)
     return min(_against(rule.outer, mixtures, y, i, None) + _against(inner, P, y, k, theta) for i, inner in each)
 

@@ -1,0 +1,102 @@
+"""What a mixture and its experts have lost since its rule began: all that the regret to the best of them, and to the best fixed
+combination of them, is made of.
+
+    e_k = y − p_k,    E = Σ w e eᵀ,    L(θ) = Σ w(y − θᵀp)² = θᵀEθ  for weights θ that sum to 1
+
+p is cut to the labels before the row, as the rules cut it. Where an expert sleeps its e is 0: E then says nothing of combinations
+that it is part of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Cube, Matrix, Vector
+from onkel.combine.rules.rule import Awake
+from onkel.errors import InputError
+from onkel.mixing import check_span, ends, extend, unknown_span
+
+
+@dataclass
+class Account:
+    products: Cube  # (outputs, experts, experts)  E, its lower triangle
+    mixture: Vector  # (outputs,)  Σ w(y − ŷ)²
+    span: Matrix  # (outputs, 3)  of the labels
+    heard: Vector  # (experts + 1,)  the weight of the rows in which each was awake; at the end that of all rows
+    rows: int = 0
+
+    @property
+    def always(self) -> Awake:
+        """Who was awake in every row: the same sum, to the last bit."""
+        return np.asarray(self.heard[:-1] == self.heard[-1])
+
+    @property
+    def losses(self) -> Vector:
+        """The sum of squares of each expert over the rows in which it was awake, all outputs."""
+        return np.asarray(np.diagonal(self.products, axis1=1, axis2=2).sum(axis=0))
+
+
+def init(experts: int, outputs: int) -> Account:
+    return Account(np.zeros((outputs, experts, experts)), np.zeros(outputs), unknown_span(outputs), np.zeros(experts + 1))
+
+
+def footprint(experts: int, outputs: int) -> int:
+    return 8 * (outputs * (experts * experts + 1 + 3) + experts + 1 + 1)
+
+
+def check(account: Account) -> None:
+    """Refuse numbers that no rows can have made."""
+    losses = np.diagonal(account.products, axis1=1, axis2=2)
+    if min(losses.min(), account.mixture.min(), account.heard.min()) < 0.0 or account.heard.max() > account.heard[-1]:
+        raise InputError("its sums of squares are negative")
+    check_span(account.span)
+
+
+def widen(account: Account, outputs: int, label: float) -> None:
+    """Add outputs whose label was this in every row so far, as everybody foretold."""
+    more = outputs - len(account.mixture)
+    account.products = np.pad(account.products, ((0, more), (0, 0), (0, 0)))
+    account.mixture = np.pad(account.mixture, (0, more))
+    fresh = np.tile([label, label, 1.0], (more, 1)) if account.rows else unknown_span(more)
+    account.span = np.concatenate([account.span, fresh])
+
+
+def count(account: Account, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake) -> Matrix:
+    """Add rows that are learnt. Returns the sum of the scores of those awake, as they were cut, (outputs, experts)."""
+    scores = np.zeros(P.shape[1:])
+    sums = account.products, account.mixture, account.span, account.heard
+    account.rows += _count(*sums, P, mixture, Y, weight, awake, scores)
+    return scores
+
+
+@hot
+def _count(
+    products: Cube, lost: Vector, span: Matrix, heard: Vector, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake,
+    scores: Matrix,
+) -> int:  # fmt: skip
+    n, outputs, experts = P.shape
+    e, rows = np.empty(experts), 0
+    for t in range(n):
+        rows += weight[t] > 0.0
+        heard[experts] += weight[t]
+        for k in range(experts):
+            heard[k] += weight[t] if awake[t, k] else 0.0
+    for o in range(outputs):
+        for t in range(n):
+            if weight[t] == 0.0:
+                continue
+            y, (low, high) = Y[t, o], ends(span[o])
+            for k in range(experts):
+                score = min(max(P[t, o, k], low), high)
+                e[k] = y - score if awake[t, k] else 0.0
+                scores[o, k] += score if awake[t, k] else 0.0
+            for k in range(experts):
+                E_k, w = products[o, k, : k + 1], weight[t] * e[k]
+                for j in range(E_k.size):
+                    E_k[j] += w * e[j]
+            lost[o] += weight[t] * (y - mixture[t, o]) * (y - mixture[t, o])
+            extend(span[o], y)
+    return rows

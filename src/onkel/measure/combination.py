@@ -1,0 +1,26 @@
+"""The best fixed combination of experts in hindsight, from the products of their errors (`onkel.combine.account`).
+
+    min θᵀEθ + ridge ‖θ‖² + tilt·θ    over weights θ that sum to 1
+
+θᵀEθ is what a combination loses; ridge and tilt are those of a bound (`onkel.measure.bounds.so_far`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onkel._types import Matrix, Vector
+
+
+def best_combination(products: Matrix, ridge: float = 0.0, tilt: Vector | None = None) -> tuple[Vector, float]:
+    """θ, and the minimum. Only the lower triangle of the products is read.
+
+    Directions in which no error differs, relative to the largest and within rounding, are left out: the shortest θ is taken.
+    """
+    count = len(products)
+    linear = np.zeros(count) if tilt is None else tilt
+    E = np.tril(products) + np.tril(products, -1).T + ridge * np.eye(count)
+    mean = np.full(count, 1.0 / count)
+    along = np.linalg.qr(np.column_stack([mean, np.eye(count)[:, 1:]]))[0][:, 1:]  # all directions that keep the sum
+    theta = mean - along @ np.linalg.lstsq(along.T @ E @ along, along.T @ (E @ mean + 0.5 * linear), rcond=None)[0]
+    return theta, float(theta @ E @ theta + linear @ theta)
