@@ -253,8 +253,8 @@ def _stacking(rule: Stacking, played: _Played, prior: Vector, theta: Vector) -> 
 
 def _layered(rule: Layered, P: Matrix, y: Vector, k: int, theta: Vector | None) -> float:
     mixtures = np.stack([_mixture(inner, P, y) for inner in rule.rules], axis=1)
-    each = enumerate(rule.rules)
-    return min(_against(rule.outer, mixtures, y, i, None) + _against(inner, P, y, k, theta) for i, inner in each)
+    own = [_against(inner, P, y, k, theta) for inner in rule.rules]
+    return min((_against(rule.outer, mixtures, y, i, None) + term for i, term in enumerate(own) if term < math.inf), default=math.inf)
 
 
 def _against(rule: Rule, P: Matrix, y: Vector, k: int, theta: Vector | None) -> float:
