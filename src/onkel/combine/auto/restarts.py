@@ -8,11 +8,11 @@ family's best expert over these rows is compared with the best expert that forge
 A family that used to lead, or nearly so, is suspected when it lags now, by more beyond its usual lag than noise explains: four
 times the deviation of a mean of so many rows. The change is placed at the row from which on it has lost most. Then the family is
 tried: a copy of it learns the rows since the change, of the last 512, and takes its place if it errs less over the second half of
-them, by a twentieth. So a family is never replaced on account of others alone, which may be ahead for a while (a season, a holiday).
+them, by a twentieth. So no family is replaced on account of others alone, which may be ahead for a while (a season, a holiday).
 
-A family that is always far behind is left alone: where a stream changes all the time, those that forget are better anyhow. When the
-family that remembers most begins again (Slow), the rule does so too, from the same rows: what experts lost on the way would be held
-against them.
+A family that is always far behind is left alone: where a stream changes all the time, those that forget are better anyhow. When
+the family that remembers most begins again (Slow), the rule does so too, from the same rows: what experts lost on the way would be
+held against them.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Recent:
 def init(check: int, dim: int, outputs: int, lag_columns: int, experts: int, families: int) -> Recent:
     n = KEPT * check
     blocks = np.zeros((n, dim)), np.zeros((n, outputs)), np.zeros(n), np.zeros((n, lag_columns)), np.zeros((n, outputs, experts))
-    counts = (np.zeros(families, np.int64) for _ in range(3))
-    return Recent(*blocks, np.zeros(families), *counts)
+    checks, began, again = np.zeros((3, families), np.int64)
+    return Recent(*blocks, np.zeros(families), checks.copy(), began.copy(), again.copy())
 
 
 def footprint(check: int, dim: int, outputs: int, lag_columns: int, experts: int, families: int) -> int:

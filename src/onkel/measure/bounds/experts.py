@@ -93,9 +93,7 @@ def stacking(rule: Stacking, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> 
     The last one is for the first row, in which nothing is known. Conditions: forgetting = 1.
     """
     scores, labels = _stream(P, y)
-    theta = _weights(weights, scores)
-    if abs(theta.sum() - 1.0) > WEIGHTS_TOLERANCE:
-        raise InputError(f"the weights must sum to 1, got {theta.sum():g}")
+    theta = _affine(weights, scores)
     _never_forgets(rule)
     prior = _mixture(rule.prior, scores, labels)
     played = _play(rule, scores, labels)
@@ -108,9 +106,14 @@ def layered(rule: Layered, P: ArrayLike, y: ArrayLike, weights: ArrayLike | None
     Against the best expert, or against the fixed combination of these weights, which sum to 1. Where a rule can leave the span of
     labels, as a stacking can, `cutting(y)` is part of its sum. Infinite where no rule of the list has such a bound.
     """
+    return layered_played(rule, P, y)(weights)
+
+
+def layered_played(rule: Layered, P: ArrayLike, y: ArrayLike) -> Callable[[ArrayLike | None], float]:
+    """`layered` as a function of the weights alone: for several comparisons on one stream the rules are played once."""
     scores, labels = _stream(P, y)
-    theta = None if weights is None else _weights(weights, scores)
-    return _layered(rule, scores, labels, _best(rule, scores, labels) if theta is None else -1, theta)
+    term, best = _layered(rule, scores, labels), _best(rule, scores, labels)
+    return lambda weights: term(best, None) if weights is None else term(-1, _affine(weights, scores))
 
 
 def cutting(y: ArrayLike) -> float:
@@ -251,21 +254,28 @@ def _stacking(rule: Stacking, played: _Played, prior: Vector, theta: Vector) -> 
     return float(rule.lam * unit * (theta @ theta) + largest * grown + first + np.sum(beyond[1:]))
 
 
-def _layered(rule: Layered, P: Matrix, y: Vector, k: int, theta: Vector | None) -> float:
+def _layered(rule: Layered, P: Matrix, y: Vector) -> Callable[[int, Vector | None], float]:
     mixtures = np.stack([_mixture(inner, P, y) for inner in rule.rules], axis=1)
-    own = [_against(inner, P, y, k, theta) for inner in rule.rules]
-    return min((_against(rule.outer, mixtures, y, i, None) + term for i, term in enumerate(own) if term < math.inf), default=math.inf)
+    outer, inner = _against(rule.outer, mixtures, y), [_against(inner, P, y) for inner in rule.rules]
+
+    def term(k: int, theta: Vector | None) -> float:
+        own = [one(k, theta) for one in inner]
+        return min((outer(i, None) + least for i, least in enumerate(own) if least < math.inf), default=math.inf)
+
+    return term
 
 
-def _against(rule: Rule, P: Matrix, y: Vector, k: int, theta: Vector | None) -> float:
+def _against(rule: Rule, P: Matrix, y: Vector) -> Callable[[int, Vector | None], float]:
     """Against expert k, or against the combination θ where there is one; of the rule's mixtures, cut to the span."""
     if isinstance(rule, Layered):
-        return _layered(rule, P, y, k, theta)
+        return _layered(rule, P, y)
     if isinstance(rule, Stacking) and rule.forgetting == 1.0:
-        return stacking(rule, P, y, np.eye(P.shape[1])[k] if theta is None else theta) + cutting(y)
-    if theta is None and type(rule) in _TERMS:
-        return _convex(rule, _play(rule, P, y), k)
-    return math.inf
+        rounds, prior, beyond, each = _play(rule, P, y), _mixture(rule.prior, P, y), cutting(y), np.eye(P.shape[1])
+        return lambda k, theta: _stacking(rule, rounds, prior, each[k] if theta is None else theta) + beyond
+    if type(rule) in _TERMS:
+        played = _play(rule, P, y)
+        return lambda k, theta: _convex(rule, played, k) if theta is None else math.inf
+    return lambda k, theta: math.inf
 
 
 _TERMS: dict[Any, Callable[[Any, _Played, int, int], float]] = {
@@ -288,6 +298,13 @@ def _weights(weights: ArrayLike, P: Matrix) -> Vector:
     theta = np.asarray(weights, dtype=float)
     if theta.shape != (P.shape[1],) or not np.isfinite(theta).all():
         raise InputError(f"there must be one finite weight for each of the {P.shape[1]} experts, got {weights!r:.200}")
+    return theta
+
+
+def _affine(weights: ArrayLike, P: Matrix) -> Vector:
+    theta = _weights(weights, P)
+    if abs(theta.sum() - 1.0) > WEIGHTS_TOLERANCE:
+        raise InputError(f"the weights must sum to 1, got {theta.sum():g}")
     return theta
 
 
