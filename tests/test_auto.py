@@ -53,8 +53,9 @@ def test_neighbours_and_trees_that_are_suspected_wrongly_stay(monkeypatch: pytes
     monkeypatch.setattr(
         restarts, "suspected", lambda recent, *_: [(k, np.arange(recent.rows - 128, recent.rows) % 128) for k in (7, 8, 9)]
     )
-    assert np.array_equal(SMALL.learn(state, X[1000:], y[1000:]), expected[1000:])
+    scores = SMALL.learn(state, X[1000:], y[1000:])
     assert not state.recent.again.any()
+    assert np.allclose(scores, expected[1000:], rtol=0.0, atol=SMALL.cut_tolerance)
 
 
 @pytest.mark.parametrize("classes", [False, True])
