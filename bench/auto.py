@@ -1,7 +1,7 @@
 """What Auto promises besides `bench/peers.py`: python bench/auto.py [--check] [--permutations 20] [--only changes]
 
-changes    after an abrupt change: the error of rows 2,000 to 3,000 after it, over that of a learner that began there, in the mean of
-           four streams and on each
+changes    after an abrupt change: the error of rows 2,000 to 3,000 after it, over that of a learner that began there,
+           in the mean of four streams and on each
 linear     on linear streams: the error over that of a linear ridge regression
 long       time and memory along a million rows
 six        mistakes on the six sets of the FORKS paper, all rows, the mean of several permutations, beside what is stated and the
@@ -48,7 +48,7 @@ def played(learner: onkel.Auto | onkel.PKAWV, X: Array, y: Array) -> Array:
 
 
 def changes(verdicts: Verdicts, permutations: int) -> None:
-    """In the mean of the streams of each setting, and on single ones. Of classes the figures are shown and not judged: some miss 5 %."""
+    """In the mean of the streams of each setting, and on single ones. Of classes the figures are shown, not judged: some miss."""
     means, single = [], list[float]()
     for dim in (2, 3, 5, 10):
         for noise in (0.05, 0.1, 0.3, 0.6):
