@@ -24,7 +24,7 @@ from tests.test_bounds_experts import KINDS, cut, slack, stream
 pytestmark = pytest.mark.once
 
 Array = NDArray[np.float64]
-SMALL = onkel.Auto(cost_limit=1.0)
+SMALL = onkel.Auto(cost_limit=11.4)
 
 
 def mixed(rule: Any, P: Array, Y: Array, weight: Array, awake: Any = None) -> tuple[Compared | None, Compared | None, float]:

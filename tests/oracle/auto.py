@@ -52,8 +52,8 @@ def restart(
 
     Where the rule begins again: from which row on, with which rows, and with which scores of them.
     """
-    learnt, led, began = np.flatnonzero(w > 0), set[int](), dict.fromkeys(range(len(parts)), 0)
-    pieces = list[tuple[int, Any, Array]]()
+    learnt, began = np.flatnonzero(w > 0), dict.fromkeys(range(len(parts)), 0)
+    pieces, lags = list[tuple[int, Any, Array]](), {k: list[float]() for k in range(len(parts))}
     for rows in range(plan.check, len(learnt) + 1, plan.check):
         now, last = learnt[rows - 1] + 1, learnt[max(0, rows - 2 * plan.check) : rows]
         errors = [np.abs(part[last] - Y[last][:, :, None]).sum(axis=1) for part in parts]
@@ -63,21 +63,40 @@ def restart(
         for k, family in enumerate(plan.families):
             if isinstance(family, Fast) or rows - began[k] < 2 * plan.check:
                 continue
-            ratio = errors[k][-plan.check :].mean(axis=0).min() / rival[-plan.check :].mean()
-            if ratio < 0.95:
-                led.add(k)
-            elif k in led and ratio > 1.25:
+            best = errors[k][:, np.argmin(errors[k][-plan.check :].mean(axis=0))]
+            behind = (best - rival)[-plan.check :]
+            both = (best + rival)[-plan.check :].mean() + 1e-9 * np.abs(Y[last]).sum(axis=1).mean()
+            lag, noise = behind.mean() / both, behind.std() / np.sqrt(plan.check) / both
+            usual = lately(lags[k])
+            if lags[k] and usual < 0.1 and lag > max(0.0, usual + 4.0 * noise):
                 before = errors[k][:, np.argmin(errors[k][: plan.check].mean(axis=0))]
-                change = int(np.argmax([np.sum((before - rival)[t:]) for t in range(len(last))]))
-                since = last[change:]
-                led.remove(k)
-                began[k] = rows - len(since)
+                lost = before - rival - (max(0.0, usual) + lag) / 2.0 * both
+                since = last[int(np.argmax([np.sum(lost[t:]) for t in range(len(last))])) :]
+                since = since[len(since) // 20 :]
                 again = begun(learner, family, X, Y, w, trusted, since, now) + first[:, None]
-                before_now[k][since], parts[k][now:] = again[: len(since)], again[len(since) :]
-                begins = since if k == 0 else begins
+                half = len(since) // 2
+                late = since[half:]
+                if least_error(again[half : len(since)], Y[late]) < 0.95 * least_error(parts[k][late], Y[late]):
+                    before_now[k][since], parts[k][now:] = again[: len(since)], again[len(since) :]
+                    began[k], begins, lags[k] = rows - len(since), since if k == 0 else begins, []
+                    continue
+            lags[k].append(lag)
         if begins is not None:
             pieces.append((now, begins, np.concatenate(before_now, axis=2)[begins]))
     return pieces
+
+
+def lately(lags: list[float]) -> float:
+    """Their mean; from the ninth on, each counts for an eighth."""
+    mean = 0.0
+    for n, lag in enumerate(lags, 1):
+        mean += (lag - mean) / min(n, 8)
+    return mean
+
+
+def least_error(scores: Array, Y: Array) -> float:
+    """Of the best expert."""
+    return float(np.abs(scores - Y[:, :, None]).sum(axis=1).mean(axis=0).min())
 
 
 def begun(learner: onkel.Auto, family: Any, X: Array, Y: Array, w: Array, trusted: Array, since: Any, now: int) -> Array:

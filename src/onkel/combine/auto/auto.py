@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onkel._inputs import check_block, check_weight
 from onkel._sparse import Rows, check_labelled_rows, check_rows, count, part
-from onkel._types import Cube, Matrix, Vector
+from onkel._types import Counts, Cube, Matrix, Vector
 from onkel._validate import real, whole
 from onkel.combine import account
 from onkel.combine.auto import labels as label_scale
@@ -145,21 +145,23 @@ class Auto:
 
     def _begin_again(self, state: State) -> None:
         """Families that know too much of what is no longer true begin again, with the rows since then; with the first, the rule."""
-        plan, recent = self._plan(state.dim), state.recent
+        plan, recent, reference = self._plan(state.dim), state.recent, state.labels.reference
         if plan.is_sparse:
             return
-        scores, changed = recent.scores, restarts.outdated(recent, plan.family_of, plan.forgets)
-        for k, since in changed:
+        scores, changed = recent.scores.copy(), dict[int, Counts]()
+        for k, since in restarts.suspected(recent, plan.family_of, plan.forgets):
             rows, labels, lagged = recent.X[since], recent.Y[since], recent.lagged[since]
             view, _ = self._views(state.dim).write(state.views, rows, labels, np.zeros(len(rows)), lagged)
             family: Any = plan.families[k]
-            fresh = family.init(state.outputs)
-            again = family.learn(fresh, view, labels - state.labels.reference, recent.weight[since])
-            state.families = (*state.families[:k], fresh, *state.families[k + 1 :])
-            scores, own = scores.copy(), np.flatnonzero(plan.family_of == k)
-            scores[np.ix_(since, np.arange(state.outputs), own)] = again + state.labels.reference[:, None]
-        if changed and changed[0][0] == 0:
-            since = changed[0][1]
+            fresh, own = family.init(state.outputs), np.flatnonzero(plan.family_of == k)
+            again = family.learn(fresh, view, labels - reference, recent.weight[since]) + reference[:, None]
+            if restarts.better(recent, since, own, again):
+                restarts.begun(recent, k, len(since))
+                state.families = (*state.families[:k], fresh, *state.families[k + 1 :])
+                scores[np.ix_(since, np.arange(state.outputs), own)] = again
+                changed[k] = since
+        if 0 in changed:
+            since = changed[0]
             known = scores[since], recent.Y[since], recent.weight[since]
             state.mixed, mixture = self._mixed_again(*known)
             ledger.mixed_again(state.ledger, known[0], mixture, *known[1:], _everybody(known[0]))
