@@ -6,7 +6,7 @@ of feature maps, neighbours, trees and rules.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,44 +24,60 @@ def scores(learner: onkel.Auto, X: Array, y: Array, weight: Array | None = None)
     """The score of each row before it is learnt."""
     w = np.ones(len(X)) if weight is None else weight
     Y, plan = accepted(y.reshape(len(X), -1), w), learner._plan(X.shape[1])
-    first = Y[int(np.argmax(w > 0))]
-    views = seen(learner, X, Y, w)
-    parts = [experts(family, views, Y - first, w) + first[:, None] for family in plan.families]
     start = int(np.argmax(w > 0))
+    stream = Stream(learner, X, Y, w, np.where(np.all(y.reshape(Y.shape) == Y, axis=1), w, 0.0), Y[start])
+    views = seen(learner, X, Y, w)
+    parts = [experts(family, views, Y - Y[start], w) + Y[start][:, None] for family in plan.families]
     for part in parts:
-        part[:start], part[start] = 0.0, first[:, None]
-    trusted = np.where(np.all(y.reshape(Y.shape) == Y, axis=1), w, 0.0)
-    pieces = [] if plan.is_sparse else restart(learner, plan, X, Y, w, trusted, first, parts)
+        part[:start], part[start] = 0.0, Y[start][:, None]
+    awake = np.tile(plan.starts[plan.family_of], (len(X), 1))
+    pieces = [] if plan.is_sparse else checks(stream, plan, parts, awake)
     P = np.concatenate(parts, axis=2)
-    mixture = mixed(P, Y, w)
+    mixture = rules.mixture(RULE, P, Y, w, awake)
     for now, since, again in pieces:
-        rows = np.append(since, range(now, len(X)))
-        mixture[now:] = mixed(np.concatenate([again, P[now:]]), Y[rows], np.append(trusted[since], w[now:]))[len(since) :]
+        rows, who = np.append(since, range(now, len(X))), np.vstack([np.tile(awake[now], (len(since), 1)), awake[now:]])
+        weights = np.append(stream.trusted[since], w[now:])
+        mixture[now:] = rules.mixture(RULE, np.concatenate([again, P[now:]]), Y[rows], weights, who)[len(since) :]
     mixture[: start + 1] = 0.0
     return mixture.reshape(y.shape)
 
 
-def mixed(P: Array, Y: Array, w: Array) -> Array:
-    return rules.mixture(RULE, P, Y, w, np.ones((len(P), P.shape[2]), dtype=bool))
+class Stream(NamedTuple):
+    learner: onkel.Auto
+    X: Array
+    Y: Array  # as accepted
+    w: Array
+    trusted: Array  # weights, 0 where a label was cut
+    first: Array  # label
 
 
-def restart(
-    learner: onkel.Auto, plan: Any, X: Array, Y: Array, w: Array, trusted: Array, first: Array, parts: list[Array]
-) -> list[tuple[int, Any, Array]]:
-    """Replace the scores of families that begin again, from the row after the check on.
+class Heard(NamedTuple):
+    """A row that the rule has learnt."""
+
+    P: Array  # (outputs, experts)
+    y: Array
+    w: float
+
+
+def checks(stream: Stream, plan: Any, parts: list[Array], awake: Mask) -> list[tuple[int, Any, Array]]:
+    """Replace the scores of families that begin, from the row after the check on, and say who is awake from there on.
 
     Where the rule begins again: from which row on, with which rows, and with which scores of them.
     """
+    Y, w, families = stream.Y, stream.w, plan.families
     learnt, began = np.flatnonzero(w > 0), dict.fromkeys(range(len(parts)), 0)
     pieces, lags = list[tuple[int, Any, Array]](), {k: list[float]() for k in range(len(parts))}
+    begins_with = set(np.flatnonzero(plan.starts).tolist())
+    on, tried, due, reviewed, heard = set(begins_with), set(begins_with), plan.review, 0, list[Heard]()
     for rows in range(plan.check, len(learnt) + 1, plan.check):
-        now, last = learnt[rows - 1] + 1, learnt[max(0, rows - 2 * plan.check) : rows]
+        now, last = int(learnt[rows - 1] + 1), learnt[max(0, rows - 2 * plan.check) : rows]
+        heard += [Heard(np.concatenate([part[t] for part in parts], axis=1), Y[t], w[t]) for t in last[-plan.check :]]
         errors = [np.abs(part[last] - Y[last][:, :, None]).sum(axis=1) for part in parts]
-        forgetting = np.hstack([error for error, family in zip(errors, plan.families, strict=True) if isinstance(family, Fast)])
+        forgetting = np.hstack([errors[k] for k in sorted(on) if isinstance(families[k], Fast)])
         rival = forgetting[:, np.argmin(forgetting[-plan.check :].mean(axis=0))]
         before_now, begins = [part[:now].copy() for part in parts], None
-        for k, family in enumerate(plan.families):
-            if isinstance(family, Fast) or rows - began[k] < 2 * plan.check:
+        for k in sorted(on):
+            if isinstance(families[k], Fast) or rows - began[k] < 2 * plan.check:
                 continue
             best = errors[k][:, np.argmin(errors[k][-plan.check :].mean(axis=0))]
             behind = (best - rival)[-plan.check :]
@@ -73,7 +89,7 @@ def restart(
                 lost = before - rival - (max(0.0, usual) + lag) / 2.0 * both
                 since = last[int(np.argmax([np.sum(lost[t:]) for t in range(len(last))])) :]
                 since = since[len(since) // 20 :]
-                again = begun(learner, family, X, Y, w, trusted, since, now) + first[:, None]
+                again = begun(stream, families[k], since, now)
                 half = len(since) // 2
                 late = since[half:]
                 if least_error(again[half : len(since)], Y[late]) < 0.95 * least_error(parts[k][late], Y[late]):
@@ -82,8 +98,59 @@ def restart(
                     continue
             lags[k].append(lag)
         if begins is not None:
-            pieces.append((now, begins, np.concatenate(before_now, axis=2)[begins]))
+            for k in begins_with - on:
+                again = begun(stream, families[k], begins, now)
+                before_now[k][begins], parts[k][now:] = again[: len(begins)], again[len(begins) :]
+                began[k], lags[k] = rows - len(begins), []
+            scores = np.concatenate(before_now, axis=2)
+            pieces.append((now, begins, scores[begins]))
+            heard = [Heard(scores[t], Y[t], stream.trusted[t]) for t in begins]
+            on, tried, due, reviewed = set(begins_with), set(begins_with), rows + plan.review, 0
+        elif rows >= due:
+            dropped, woken = review(plan, products(heard, reviewed), len(heard) - reviewed, on, tried)
+            for k in woken:
+                parts[k][now:] = begun(stream, families[k], last, now)[len(last) :]
+                began[k], lags[k] = rows - len(last), []
+            on, tried, due, reviewed = (on - dropped) | woken, tried | woken, 2 * rows, len(heard)
+        awake[now:] = np.isin(plan.family_of, sorted(on))
     return pieces
+
+
+def products(heard: list[Heard], start: int) -> Array:
+    """Σ w e eᵀ over these rows and all outputs, from number `start` on; e = y − p, with p cut to the labels before."""
+    E, labels = np.zeros((heard[0].P.shape[1],) * 2), list[Array]()
+    for n, row in enumerate(heard):
+        P = np.clip(row.P, np.min(labels, axis=0)[:, None], np.max(labels, axis=0)[:, None]) if labels else row.P
+        e = row.y[:, None] - P
+        E += row.w * e.T @ e if n >= start else 0.0
+        labels += [row.y] if row.w > 0 else []
+    return E
+
+
+def review(plan: Any, E: Array, n: int, on: set[int], tried: set[int]) -> tuple[set[int], set[int]]:
+    """Who is dropped, and who wakes."""
+
+    def loss(families: set[int]) -> float:
+        own = np.isin(plan.family_of, sorted(families))
+        part = E[own][:, own]
+        return float(1 / np.linalg.inv(part + 1e-9 * np.mean(np.diag(part)) * np.eye(len(part))).sum())
+
+    def worth_of(k: int, families: set[int]) -> float:
+        return loss(families - {k}) / loss(families) - 1 - float(np.sum(plan.family_of == k)) / n
+
+    left, worth = set(on), {k: worth_of(k, on) for k in on}
+    while True:
+        forget = [k for k in left if isinstance(plan.families[k], Fast)]
+        spare = [k for k in left if k > 0 and forget != [k] and worth_of(k, left) < 0.0002]
+        if not spare:
+            break
+        left.remove(max(spare, key=lambda k: (plan.costs[k], -k)))
+    woken = set[int]()
+    for k, beside in sorted(plan.zooms.items(), key=lambda zoom: -worth.get(zoom[1], 0.0)):
+        affordable = sum(plan.costs[j] for j in left | woken | {k}) <= plan.most
+        if k not in tried and worth.get(beside, 0.0) >= 0.02 and affordable:
+            woken.add(k)
+    return on - left, woken
 
 
 def lately(lags: list[float]) -> float:
@@ -99,15 +166,15 @@ def least_error(scores: Array, Y: Array) -> float:
     return float(np.abs(scores - Y[:, :, None]).sum(axis=1).mean(axis=0).min())
 
 
-def begun(learner: onkel.Auto, family: Any, X: Array, Y: Array, w: Array, trusted: Array, since: Any, now: int) -> Array:
+def begun(stream: Stream, family: Any, since: Any, now: int) -> Array:
     """The scores of a family that begins with the rows `since`, which it sees as they look now, and goes on with row `now`."""
-    first = Y[int(np.argmax(w > 0))]
+    learner, X, Y, w, trusted, first = stream
     again = seen(
         learner, np.vstack([X[:now], X[since]]), np.vstack([Y[:now], Y[since]]), np.append(w[:now], np.zeros(len(since))), since
     )
     views = {name: np.vstack([again[name][now:], view[now:]]) for name, view in seen(learner, X, Y, w).items()}
     labels = np.vstack([Y[since], Y[now:]]) - first
-    return experts(family, views, labels, np.append(trusted[since], w[now:]))
+    return experts(family, views, labels, np.append(trusted[since], w[now:])) + first[:, None]
 
 
 def accepted(Y: Array, w: Array) -> Array:
@@ -315,10 +382,11 @@ SMALL = (PLAIN, LAGGED, SPARSE)
 
 
 def stream(config: onkel.Auto) -> tuple[Array, Array, Array]:
-    """400 rows of 3 columns, a tenth of them of weight 0, and one label far away; after 230 rows the target is another one."""
+    """400 rows of 3 columns, a tenth of them of weight 0, and one label far away; PLAIN's target is another one after 230 rows."""
     rng = np.random.default_rng(19)
     X = rng.normal([0.0, 3.0, -1.0], [1.0, 10.0, 0.1], size=(400, 3))
-    y = np.where(np.arange(400) < 230, 4 * np.sin(3 * X[:, 0]), 20 * (X[:, 2] + 1)) + 0.1 * rng.normal(size=400)
+    changed = (np.arange(400) >= 230) & (config != LAGGED)
+    y = np.where(changed, 20 * (X[:, 2] + 1), 4 * np.sin(3 * X[:, 0])) + 0.1 * rng.normal(size=400)
     if config == LAGGED:
         y += np.cumsum(0.1 * rng.normal(size=400))
     weight = rng.choice([0.0, 0.25, 1.0, 3.0], p=[0.1, 0.1, 0.7, 0.1], size=400)
@@ -329,10 +397,13 @@ def stream(config: onkel.Auto) -> tuple[Array, Array, Array]:
 
 
 def reached(config: onkel.Auto, state: Any) -> bool:
-    """Whether the fast families were made anew, trees have grown, a label was cut, and a family began again; of lines alone,
-    whether labels have had more than two values."""
+    """Whether a label was cut; and whether fast families were made anew, trees have grown, and a family began again (PLAIN) or was
+    dropped, and a zoom woke (LAGGED); of lines alone, whether labels have had more than two values."""
     if config == SPARSE:
         return bool(state.families[0].values[0] == 3 and np.any(state.families[1].products) and state.labels.cut == 1)
     renewed = all(np.any(part.products) for part in state.families[1:4])
     grown = min(part.leaves.min() for part in state.families[8:10]) > 1
-    return bool(renewed and grown and state.labels.cut == 1 and state.recent.again.any())
+    starts = config._plan(state.dim).starts
+    reviewed = state.review.awake[~starts].any() and not state.review.awake[starts].all()
+    moved = reviewed if config == LAGGED else state.recent.again.any()
+    return bool(renewed and grown and state.labels.cut == 1 and moved)

@@ -6,7 +6,8 @@
 The views (`views`) are standardised inputs, ranks and earlier labels; the families (`families`, `plan`) are ridge regressions that
 remember everything or forget within 500, 100 or 20 rows, of which every prefix of the features is an expert, logistic regressions,
 nearest neighbours and random trees. Labels far from all before are cut (`labels`). When the stream has changed, families that
-remember begin again (`restarts`). `onkel.explain` says who counts, and the regret beside its bound (`ledger`).
+remember begin again (`restarts`). Families that nobody would miss are dropped, for others that do more of what is best (`zoom`).
+`onkel.explain` says who counts, and the regret beside its bound (`ledger`).
 
 The guarantee: between two such beginnings, for any labels in a range of width E, the sum of squares of the mixture is at most that
 of the best expert, and that of the best fixed affine combination of them, plus the terms of `onkel.measure.bounds.layered`.
@@ -41,7 +42,7 @@ from onkel._types import Counts, Cube, Matrix, Vector
 from onkel._validate import real, whole
 from onkel.combine import account
 from onkel.combine.auto import labels as label_scale
-from onkel.combine.auto import ledger, restarts
+from onkel.combine.auto import ledger, restarts, zoom
 from onkel.combine.auto.families import Expert
 from onkel.combine.auto.labels import Labels
 from onkel.combine.auto.plan import WIDEST_LINE, Plan, plan
@@ -61,6 +62,7 @@ class State:
     families: tuple[Any, ...]
     labels: Labels
     recent: restarts.Recent
+    review: zoom.Review
     ledger: ledger.Ledger
     mixed: Any  # of the rule over all experts
     alone: Any  # of the rule over those that see no earlier labels; None where all of them are
@@ -99,7 +101,7 @@ class Auto:
         recent = restarts.init(plan.check, self._kept_columns(dim), outputs, self._lag_columns, len(plan.experts), len(families))
         labels, mixed = label_scale.init(outputs), RULE.init(len(plan.experts), outputs)
         book = ledger.init(len(plan.experts), outputs)
-        return State(views.init(), families, labels, recent, book, mixed, alone, dim, outputs)
+        return State(views.init(), families, labels, recent, zoom.init(plan), book, mixed, alone, dim, outputs)
 
     def learn(self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None, lagged: ArrayLike | None = None) -> Vector:
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace.
@@ -116,7 +118,7 @@ class Auto:
             now = slice(start, min(int(np.searchsorted(learnt, check)) + 1, len(labels)))
             scores[now] = self._learn(state, part(rows, now), labels[now], weights[now], None if given is None else given[now])
             if state.recent.rows == check:
-                self._begin_again(state)
+                self._check(state)
                 ledger.note(state.ledger, check, every, self.weights(state))
             start = now.stop
         return scores.reshape(shape)
@@ -125,52 +127,74 @@ class Auto:
         Y, known = label_scale.accepted(state.labels, labels, weight)
         view, views = self._views(state.dim).write(state.views, rows, Y, weight, lagged)
         centred = Y - known.reference
-        P = _joined([family.learn(own, view, centred, weight) for family, own in self._each(state)], known.reference)
+        P = self._joined(state, [family.learn(own, view, centred, weight) for family, own in self._each(state)], known.reference)
         first = int(np.argmax(weight > 0.0)) if state.labels.rows == 0 and weight.any() else -1
         P[: first + 1] = 0.0  # nobody knows anything of labels before the first;
         if first >= 0:
             P[first] = Y[first][:, None]  # nor is it held against anybody
-        mixture = RULE.learn(state.mixed, P, Y, weight, _everybody(P))
-        ledger.mixed(state.ledger, P, mixture, Y, weight, _everybody(P))
+        who = self._awake(state, len(P))
+        mixture = RULE.learn(state.mixed, P, Y, weight, who)
+        ledger.mixed(state.ledger, P, mixture, Y, weight, who)
         mixture[: first + 1], alone = 0.0, mixture
         if state.alone is not None:
-            without = self._without_lags(state, P)
-            alone = RULE.learn(state.alone, without, Y, weight, _everybody(without))
+            alone = RULE.learn(state.alone, *self._without_lags(state, P, Y, weight, who))
             alone[: first + 1] = 0.0
-        ledger.count(state.ledger, P, mixture, alone, Y, weight)
+        ledger.count(state.ledger, P, mixture, alone, Y, weight, who[0])
         trusted = np.where(np.all(labels == Y, axis=1), weight, 0.0)  # nobody begins again with a label that was cut
         restarts.keep(state.recent, weight > 0.0, view.X, Y, trusted, view.lagged, P)
         state.views, state.labels = views, known
         return mixture
 
-    def _begin_again(self, state: State) -> None:
-        """Families that know too much of what is no longer true begin again, with the rows since then; with the first, the rule."""
-        plan, recent, reference = self._plan(state.dim), state.recent, state.labels.reference
+    def _check(self, state: State) -> None:
+        """Who has to begin again, who is dropped, and who wakes."""
+        plan, recent = self._plan(state.dim), state.recent
         if plan.is_sparse:
             return
         scores, changed = recent.scores.copy(), dict[int, Counts]()
-        for k, since in restarts.suspected(recent, plan.family_of, plan.forgets):
-            rows, labels, lagged = recent.X[since], recent.Y[since], recent.lagged[since]
-            view, _ = self._views(state.dim).write(state.views, rows, labels, np.zeros(len(rows)), lagged)
-            family: Any = plan.families[k]
-            fresh, own = family.init(state.outputs), np.flatnonzero(plan.family_of == k)
-            again = family.learn(fresh, view, labels - reference, recent.weight[since]) + reference[:, None]
+        for k, since in restarts.suspected(recent, plan.family_of, plan.forgets, state.review.awake > 0):
+            fresh, again, own = self._begun(state, k, since)
             if restarts.better(recent, since, own, again):
-                restarts.begun(recent, k, len(since))
-                state.families = (*state.families[:k], fresh, *state.families[k + 1 :])
+                self._replace(state, k, fresh, since)
+                recent.again[k] += 1
                 scores[np.ix_(since, np.arange(state.outputs), own)] = again
                 changed[k] = since
         if 0 in changed:
-            since = changed[0]
-            known = scores[since], recent.Y[since], recent.weight[since]
-            state.mixed, mixture = self._mixed_again(*known)
-            ledger.mixed_again(state.ledger, known[0], mixture, *known[1:], _everybody(known[0]))
-            if state.alone is not None:
-                state.alone, _ = self._mixed_again(self._without_lags(state, known[0]), *known[1:])
+            self._begin_again(state, scores, changed[0])
+        elif recent.rows >= state.review.due:
+            everything = recent.in_order()
+            for k in zoom.woken(state.review, plan, state.ledger.account, recent.rows):
+                self._replace(state, k, self._begun(state, k, everything)[0], everything)
 
-    def _mixed_again(self, P: Cube, Y: Matrix, weight: Vector) -> tuple[Any, Matrix]:
-        fresh = RULE.init(P.shape[2], P.shape[1])
-        return fresh, RULE.learn(fresh, P, Y, weight, _everybody(P))
+    def _begun(self, state: State, k: int, since: Counts) -> tuple[Any, Cube, Counts]:
+        """Family k, begun with the rows at these places; what its experts said of them, and their numbers."""
+        plan, recent, reference = self._plan(state.dim), state.recent, state.labels.reference
+        labels, lagged = recent.Y[since], recent.lagged[since]
+        view, _ = self._views(state.dim).write(state.views, recent.X[since], labels, np.zeros(len(since)), lagged)
+        family: Any = plan.families[k]
+        fresh = family.init(state.outputs)
+        again = family.learn(fresh, view, labels - reference, recent.weight[since]) + reference[:, None]
+        return fresh, again, np.flatnonzero(plan.family_of == k)
+
+    def _replace(self, state: State, k: int, fresh: Any, since: Counts) -> None:
+        state.families = (*state.families[:k], fresh, *state.families[k + 1 :])
+        restarts.begun(state.recent, k, len(since))
+
+    def _begin_again(self, state: State, scores: Cube, since: Counts) -> None:
+        """The rule begins again with these rows and what was said of them; those are awake that were at first."""
+        plan, recent = self._plan(state.dim), state.recent
+        for k in np.flatnonzero(plan.starts & (state.review.awake == 0)).tolist():
+            fresh, again, own = self._begun(state, k, since)
+            self._replace(state, k, fresh, since)
+            scores[np.ix_(since, np.arange(state.outputs), own)] = again
+        state.review = zoom.init(plan, recent.rows)
+        known = scores[since], recent.Y[since], recent.weight[since], self._awake(state, len(since))
+        state.mixed = RULE.init(len(plan.experts), state.outputs)
+        mixture = RULE.learn(state.mixed, *known)
+        ledger.mixed_again(state.ledger, known[0], mixture, *known[1:])
+        if state.alone is not None:
+            without = self._without_lags(state, *known)
+            state.alone = RULE.init(without[0].shape[2], state.outputs)
+            RULE.learn(state.alone, *without)
 
     def predict(self, state: State, X: Any, lagged: ArrayLike | None = None) -> Vector:
         """The score of each row as if it came next, with the labels before it as known now; changes nothing."""
@@ -179,7 +203,7 @@ class Auto:
 
         def mixture(now: slice) -> Matrix:
             P = self._scores(state, part(rows, now), None if given is None else given[now])
-            return RULE.predict(state.mixed, P, _everybody(P))
+            return RULE.predict(state.mixed, P, self._awake(state, len(P)))
 
         return _in_pieces(mixture, count(rows), state.outputs)
 
@@ -190,8 +214,8 @@ class Auto:
         rows = check_rows(X, state.dim)
 
         def mixture(now: slice) -> Matrix:
-            P = self._without_lags(state, self._scores(state, part(rows, now), None))
-            return RULE.predict(state.alone, P, _everybody(P))
+            P, alone = self._scores(state, part(rows, now), None), self._alone(state)
+            return RULE.predict(state.alone, np.ascontiguousarray(P[:, :, alone]), self._awake(state, len(P))[:, alone])
 
         return _in_pieces(mixture, count(rows), state.outputs)
 
@@ -208,7 +232,7 @@ class Auto:
 
     def weights(self, state: State) -> Matrix:
         """What each expert counts for in the next score, (outputs, experts)."""
-        return RULE.weights(state.mixed)
+        return RULE.weights(state.mixed, self._awake(state, 1)[0])
 
     @property
     def _lag_columns(self) -> int:
@@ -225,18 +249,39 @@ class Auto:
         """Of the last rows, which are kept for those who begin again."""
         return 0 if self._plan(dim).is_sparse else dim
 
-    def _each(self, state: State) -> zip[tuple[Any, Any]]:
-        return zip(self._plan(state.dim).families, state.families, strict=True)
+    def _each(self, state: State) -> list[tuple[Any, Any]]:
+        """The families that are awake, with their states."""
+        each = zip(self._plan(state.dim).families, state.families, state.review.awake, strict=True)
+        return [(family, own) for family, own, awake in each if awake]
+
+    def _awake(self, state: State, rows: int) -> NDArray[np.bool_]:
+        """Which experts speak, (rows, experts)."""
+        return np.tile(state.review.awake[self._plan(state.dim).family_of] > 0, (rows, 1))
+
+    def _joined(self, state: State, parts: list[Cube], reference: Vector) -> Cube:
+        """The scores of all experts side by side, 0 of those asleep, with what was subtracted from the labels."""
+        rows, who = len(parts[0]), self._awake(state, 1)[0]
+        P = np.zeros((rows, len(reference), len(who)))
+        P[:, :, who] = np.concatenate(parts, axis=2)
+        P += reference[:, None]
+        return P
 
     def _scores(self, state: State, rows: Matrix | Rows, lagged: Matrix | None) -> Cube:
         """Of every expert for each row as if it came next."""
         nothing = np.zeros((count(rows), state.outputs))
         view, _ = self._views(state.dim).write(state.views, rows, nothing, nothing[:, 0], lagged)
-        return _joined([family.predict(own, view) for family, own in self._each(state)], state.labels.reference)
+        return self._joined(state, [family.predict(own, view) for family, own in self._each(state)], state.labels.reference)
 
-    def _without_lags(self, state: State, P: Cube) -> Cube:
-        alone = [not expert.lagged for expert in self.experts(state.dim)]
-        return np.ascontiguousarray(P[:, :, alone])
+    def _alone(self, state: State) -> NDArray[np.bool_]:
+        """The experts that see no earlier labels."""
+        return np.array([not expert.lagged for expert in self.experts(state.dim)])
+
+    def _without_lags(
+        self, state: State, P: Cube, Y: Matrix, weight: Vector, who: NDArray[np.bool_]
+    ) -> tuple[Cube, Matrix, Vector, NDArray[np.bool_]]:
+        """What a rule learns, of those that see no earlier labels."""
+        alone = self._alone(state)
+        return np.ascontiguousarray(P[:, :, alone]), Y, weight, np.ascontiguousarray(who[:, alone])
 
     def _given(self, state: State, lagged: ArrayLike | None, rows: int) -> Matrix | None:
         if lagged is None:
@@ -249,7 +294,7 @@ class Auto:
     def widen(self, state: State, outputs: int) -> None:
         """Add outputs in mid-stream; each starts as if its label had been 0 in every row so far."""
         outputs = check_wider(self, state, outputs)
-        for family, own in self._each(state):
+        for family, own in zip(self._plan(state.dim).families, state.families, strict=True):
             family.widen(own, outputs)
         for rule in (state.mixed, state.alone):
             if rule is not None:
@@ -272,6 +317,7 @@ class Auto:
             + families
             + label_scale.footprint(outputs)
             + recent
+            + zoom.footprint(plan)
             + ledger.footprint(len(plan.experts), outputs)
             + rules
             + 8 * 2
@@ -279,8 +325,10 @@ class Auto:
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
-        for family, own in self._each(state):
+        for family, own in zip(self._plan(state.dim).families, state.families, strict=True):
             family.check(own)
+        if not np.isin(state.review.awake, (0, 1)).all() or not state.review.awake[0]:
+            raise InputError("its families are neither awake nor asleep")
         for rule in (state.mixed, state.alone):
             if rule is not None:
                 RULE.check(rule)
@@ -298,15 +346,6 @@ class Auto:
         elif state.dim > WIDEST_LINE:
             said.append(f"kernels and neighbours see its {state.dim:,} columns through a random projection to {NARROW}")
         return said
-
-
-def _joined(parts: list[Cube], reference: Vector) -> Cube:
-    """The scores of all families side by side, with what was subtracted from the labels."""
-    return np.ascontiguousarray(np.concatenate(parts, axis=2) + reference[:, None])
-
-
-def _everybody(P: Cube) -> NDArray[np.bool_]:
-    return np.ones((len(P), P.shape[2]), dtype=bool)
 
 
 def _in_pieces(mixture: Callable[[slice], Matrix], rows: int, outputs: int) -> Vector:

@@ -22,7 +22,8 @@ SNAPSHOTS = 64  # when there are more, every two become one, and from then on ha
 
 @dataclass
 class Ledger:
-    squares: Vector  # (experts,)  sum of squared errors, all outputs
+    squares: Vector  # (experts,)  sum of squared errors, all outputs, of the rows in which it was awake
+    heard: Vector  # (experts,)  how many they were
     account: Account  # since the rule began
     scores: Matrix  # (outputs, experts)  their sum since the last check
     sums: Matrix  # (outputs, experts + 2)  since the last snapshot: contributions, the mixture, labels
@@ -38,12 +39,12 @@ class Ledger:
 def init(experts: int, outputs: int) -> Ledger:
     scores, sums = np.zeros((outputs, experts)), np.zeros((outputs, experts + 2))
     snapshots = np.zeros(SNAPSHOTS, np.int64), np.zeros((SNAPSHOTS, experts)), np.zeros((SNAPSHOTS, *sums.shape))
-    return Ledger(np.zeros(experts), account.init(experts, outputs), scores, sums, *snapshots)
+    return Ledger(np.zeros(experts), np.zeros(experts), account.init(experts, outputs), scores, sums, *snapshots)
 
 
 def footprint(experts: int, outputs: int) -> int:
     sums = outputs * (experts + 2)
-    own = experts + outputs * experts + sums + SNAPSHOTS * (1 + experts + sums) + 4
+    own = 2 * experts + outputs * experts + sums + SNAPSHOTS * (1 + experts + sums) + 4
     return 8 * own + account.footprint(experts, outputs)
 
 
@@ -55,10 +56,11 @@ def widen(ledger: Ledger, outputs: int) -> None:
     ledger.means = np.pad(ledger.means, ((0, 0), (0, more), (0, 0)))
 
 
-def count(ledger: Ledger, P: Cube, mixture: Matrix, alone: Matrix, Y: Matrix, weight: Vector) -> None:
-    """Add the losses of rows that are learnt."""
+def count(ledger: Ledger, P: Cube, mixture: Matrix, alone: Matrix, Y: Matrix, weight: Vector, awake: Awake) -> None:
+    """Add the losses of rows that are learnt; `awake` are the experts that speak in all of them."""
     learnt = weight > 0.0
-    ledger.squares += np.sum((P[learnt] - Y[learnt][:, :, None]) ** 2, axis=(0, 1))
+    ledger.squares += np.where(awake, np.sum((P[learnt] - Y[learnt][:, :, None]) ** 2, axis=(0, 1)), 0.0)
+    ledger.heard += np.where(awake, np.count_nonzero(learnt), 0)
     ledger.mixture += float(np.sum((mixture[learnt] - Y[learnt]) ** 2))
     ledger.alone += float(np.sum((alone[learnt] - Y[learnt]) ** 2))
 

@@ -9,6 +9,7 @@ The recipe, at full size, for d columns (Z, U, N, L, X are the views):
     odds    three logistic regressions, for labels of two values: two on 1, Z, with more and less of a ridge; and one on
             1, N, U and 3 hats an input of Z
     neighbours among the last 8,000 rows; six random trees that split soon, six that wait for better reasons
+    zooms, asleep at first: 125 Gaussian frequencies of N; 125 Laplacian ones of U, both of widths spread by 2; μ = 0.8; six trees
 
 Each "/" ends an expert. With lags each family has one more part at its end, of earlier labels, and so one more expert.
 
@@ -24,12 +25,12 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel._types import Counts
+from onkel._types import Counts, Vector
 from onkel.combine.auto.families import Expert, Family, Fast, Lines, Near, Odds, Part, Slow, Trees
 from onkel.combine.auto.views import NARROW, PLANE
 from onkel.features import Constant, Fourier, Hats, Identity, Products
@@ -43,13 +44,19 @@ WIDEST_LINE, WIDEST_ODDS = 512, 128  # columns of a linear and of a logistic reg
 MIXING = 4.0  # what views, rule and book-keeping cost
 READING = 0.01  # what a column costs, of more than WIDEST_LINE
 CHECK, SPARSE_CHECK = 256, 2048  # rows from one check to the next
+REVIEW = 4096  # rows until the first review
+ZOOMED = 1.2  # times what families cost at first: the most that they may cost with their zooms
 RANK_EDGE = math.sqrt(3.0)  # ranks fill [−√3, √3]
+SLOW, DAY = 0, 3  # numbers of families
 
 
 @dataclass(frozen=True)
 class Plan:
     families: tuple[Family, ...]
     check: int  # rows between two checks whether the stream has changed
+    zooms: dict[int, int] = field(default_factory=dict)  # families that sleep at first, and the one that each is a zoom of
+    review: int = 0  # rows until the first review (`zoom`); 0: there is none
+    most: float = math.inf  # what all that are awake may cost
     is_sparse: bool = False  # rows are seen by their values that are not 0; nobody begins again
 
     @functools.cached_property
@@ -60,6 +67,16 @@ class Plan:
     def family_of(self) -> Counts:
         """The number of each expert's family."""
         return np.repeat(np.arange(len(self.families)), [len(family.experts) for family in self.families])
+
+    @functools.cached_property
+    def starts(self) -> NDArray[np.bool_]:
+        """Whether a family is awake at first."""
+        return ~np.isin(np.arange(len(self.families)), list(self.zooms))
+
+    @functools.cached_property
+    def costs(self) -> Vector:
+        """What a row of each family costs."""
+        return np.array([cost(family) for family in self.families])
 
     @property
     def goes_by_column(self) -> bool:
@@ -75,10 +92,13 @@ class Plan:
 def plan(dim: int, lag_columns: int, cost_limit: float, memory_limit: float, seed: int) -> Plan:
     """The largest size that keeps both limits; lines alone where none does."""
     for size in SIZES:
-        families = _families(dim, lag_columns, size, seed)
-        read = MIXING + (READING * dim if dim > WIDEST_LINE else 0.0)
-        if read + sum(map(cost, families)) <= cost_limit and sum(family.footprint(1) for family in families) <= memory_limit:
-            return Plan(families, max(64, round(CHECK * size)))
+        families, zooms = _families(dim, lag_columns, size, seed)
+        read, own = MIXING + (READING * dim if dim > WIDEST_LINE else 0.0), sum(map(cost, families))
+        memory = sum(family.footprint(1) for family in (*families, *zooms))
+        if read + own <= cost_limit and memory <= memory_limit:
+            beside = {len(families) + k: around for k, around in enumerate(zooms.values())}
+            most = min(cost_limit - read, ZOOMED * own)
+            return Plan((*families, *zooms), max(64, round(CHECK * size)), beside, max(128, round(REVIEW * size)), most)
     return Plan(_lines(dim, lag_columns), SPARSE_CHECK, is_sparse=True)
 
 
@@ -87,7 +107,8 @@ def _lines(dim: int, lags: int) -> tuple[Family, ...]:
     return (Lines(dim), Fast((earlier,), 0.99, 0.1, 32)) if lags else (Lines(dim),)
 
 
-def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]:
+def _families(dim: int, lags: int, size: float, seed: int) -> tuple[tuple[Family, ...], dict[Family, int]]:
+    """Those that are awake at first; and the zooms, each with the number of the family that it is beside."""
     narrow = min(dim, NARROW)
 
     def count(full: int) -> int:
@@ -118,7 +139,7 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
     bent = replace(weekly, name="logistic, additive") if daily else replace(ranks, name="logistic, of ranks")
     curved = Odds((short, ranks, bent) if daily else (short, bent), 3.0)
     eager, cautious = RandomTrees(6, 32, 512, gain=7.0, seed=next(seeds)), RandomTrees(6, 40, 256, gain=16.0, seed=next(seeds))
-    trees: list[Family] = [Trees(eager, dim, "X"), Trees(cautious, dim, "X")]
+    trees = [Trees(eager, dim, "X"), Trees(cautious, dim, "X")]
     if lags:
         waves = Fourier(count(25), math.sqrt(narrow + lags / PLANE) / 2.0, next(seeds))
         slow.append(Part("L", Identity(), lags, "linear, with earlier labels"))
@@ -126,7 +147,7 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
         for parts in (month, week, day):
             parts.append(Part("L", Identity(), lags, f"{parts[-1].name}, with earlier labels"))
         trees.append(Trees(replace(cautious, seed=next(seeds)), dim + lags, "X+L"))
-    return (
+    families: tuple[Family, ...] = (
         Slow(tuple(slow), (0.1, 10.0)),
         Fast(tuple(month), 0.998, 0.1, _block(month)),
         Fast(tuple(week), 0.99, 0.1, _block(week)),
@@ -138,6 +159,17 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[Family, ...]
         *trees,
         *([Lines(dim)] if dim > WIDEST_LINE else []),
     )
+    wider, rougher = Gaussian(0.6 * math.sqrt(narrow)), Laplacian(0.7 * narrow)
+    more_smooth = Part("N", Fourier(count(125), None, next(seeds), wider, spread=2.0), narrow, "kernel")
+    more_rough = Part("U", Fourier(count(125), None, next(seeds), rougher, spread=2.0), narrow, "kernel")
+    hour = [short, *([Part("L", Identity(), lags, "linear, with earlier labels")] if lags else [])]
+    zooms: dict[Family, int] = {
+        Slow((short, more_smooth), (0.1, 10.0)): SLOW,
+        Slow((short, ranks, more_rough), (0.1, 10.0)): SLOW,
+        Fast(tuple(hour), 0.8, 0.3, 16): DAY,
+        replace(trees[-1], learner=replace(cautious, seed=next(seeds))): families.index(trees[-1]),
+    }
+    return families, zooms
 
 
 def _block(parts: list[Part]) -> int:

@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 
 from onkel._types import Counts, Cube, Matrix, Vector
 
+Mask = NDArray[np.bool_]
+
 KEPT = 2  # so many times the rows between two checks are kept
 MEMORY = 8  # checks of which the usual lag is the mean
 NEARLY = 0.1  # the usual lag of a family that nearly leads
@@ -49,6 +51,11 @@ class Recent:
     again: Counts  # (families,)  how often it began again
     rows: int = 0
 
+    def in_order(self) -> Counts:
+        """The places of all rows that are kept, the oldest first."""
+        kept = len(self.weight)
+        return np.arange(max(0, self.rows - kept), self.rows) % kept
+
 
 def init(check: int, dim: int, outputs: int, lag_columns: int, experts: int, families: int) -> Recent:
     n = KEPT * check
@@ -61,7 +68,7 @@ def footprint(check: int, dim: int, outputs: int, lag_columns: int, experts: int
     return 8 * (KEPT * check * (dim + outputs + 1 + lag_columns + outputs * experts) + 4 * families + 1)
 
 
-def keep(recent: Recent, learnt: NDArray[np.bool_], X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix, P: Cube) -> None:
+def keep(recent: Recent, learnt: Mask, X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix, P: Cube) -> None:
     """Put the rows that were learnt, no more than are kept, among the last ones; they count by `weight` for whom begins again."""
     places = (recent.rows + np.arange(np.count_nonzero(learnt))) % len(recent.weight)
     for ring, block in ((recent.X, X), (recent.Y, Y), (recent.weight, weight), (recent.lagged, lagged), (recent.scores, P)):
@@ -75,20 +82,20 @@ def widen(recent: Recent, outputs: int) -> None:
     recent.Y, recent.scores = np.pad(recent.Y, ((0, 0), (0, more))), np.pad(recent.scores, ((0, 0), (0, more), (0, 0)))
 
 
-def suspected(recent: Recent, family_of: Counts, forgets: NDArray[np.bool_]) -> list[tuple[int, Counts]]:
+def suspected(recent: Recent, family_of: Counts, forgets: Mask, awake: Mask) -> list[tuple[int, Counts]]:
     """The families that seem to know too much of the past, each with the places of the rows since the change. Takes note of lags.
 
-    `family_of` is each expert's family, `forgets` says of each family whether it forgets by itself.
+    `family_of` is each expert's family; `forgets` says of each family whether it forgets by itself, `awake` whether it is.
     """
     kept = len(recent.weight)
-    check, order = kept // KEPT, np.arange(max(0, recent.rows - kept), recent.rows) % kept
+    check, order = kept // KEPT, recent.in_order()
     errors = np.sum(np.abs(recent.scores[order] - recent.Y[order][:, :, None]), axis=1)  # no squares: an outlier counts for less
     means = errors[-check:].mean(axis=0)
     tiny = ROUNDING * float(np.abs(recent.Y[order]).sum(axis=1).mean())
-    of_forgetting = forgets[family_of]
+    of_forgetting = (forgets & awake)[family_of]
     rival = int(np.flatnonzero(of_forgetting)[np.argmin(means[of_forgetting])])
     found = []
-    for family in np.flatnonzero(~forgets & (recent.rows - recent.began >= kept)):
+    for family in np.flatnonzero(~forgets & awake & (recent.rows - recent.began >= kept)):
         own = np.flatnonzero(family_of == family)
         best = int(own[np.argmin(means[own])])
         both, usual = means[best] + means[rival] + tiny or 1.0, recent.lag[family]
@@ -120,6 +127,5 @@ def better(recent: Recent, since: Counts, own: Counts, again: Cube) -> bool:
 
 
 def begun(recent: Recent, family: int, rows: int) -> None:
-    """Take note that a family has begun again, with so many rows."""
+    """Take note that a family has begun, with so many of the last rows."""
     recent.lag[family], recent.checks[family], recent.began[family] = 0.0, 0, recent.rows - rows
-    recent.again[family] += 1

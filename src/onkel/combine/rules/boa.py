@@ -53,11 +53,10 @@ class BOA(Rule):
         _learn(*kept, P, Y, weight, awake, self.loss.code, logs, mixture)
         return mixture
 
-    def count(self, own: Regrets, below: list[Matrix]) -> Matrix:
-        w, everybody = np.empty(own.regret.shape), np.ones(own.regret.shape[1], dtype=bool)
-        rates, logs = np.empty(own.regret.shape[1]), log_count(own.regret.shape[1])
+    def count(self, own: Regrets, below: list[Matrix], awake: Awake) -> Matrix:
+        w, rates, logs = np.empty(own.regret.shape), np.empty(own.regret.shape[1]), log_count(own.regret.shape[1])
         for o in range(len(w)):
-            _weigh(own.regret[o], own.squares[o], own.largest[o], logs, everybody, rates, w[o])
+            _weigh(own.regret[o], own.squares[o], own.largest[o], logs, awake, rates, w[o])
         return w
 
     def check_own(self, own: Regrets) -> None:

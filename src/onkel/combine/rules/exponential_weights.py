@@ -69,10 +69,10 @@ class ExponentialWeights(Rule):
         _learn(*arrays, P, Y, weight, awake, self.loss.code, own_rate(self), log_count(P.shape[2]), mixture)
         return mixture
 
-    def count(self, own: State, below: list[Matrix]) -> Matrix:
-        w, everybody = np.empty(own.gain.shape), np.ones(own.gain.shape[1], dtype=bool)
+    def count(self, own: State, below: list[Matrix], awake: Awake) -> Matrix:
+        w = np.empty(own.gain.shape)
         for gain, rate, weights in zip(own.gain, self.rate_now(own), w, strict=True):
-            _weigh(gain, rate, everybody, weights)
+            _weigh(gain, rate, awake, weights)
         return w
 
     def rate_now(self, own: State) -> Vector:

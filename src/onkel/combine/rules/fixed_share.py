@@ -71,8 +71,9 @@ class FixedShare(Rule):
         _learn(own.shares, own.squares, own.span, P, Y, weight, awake, *settings, mixture)
         return mixture
 
-    def count(self, own: State, below: list[Matrix]) -> Matrix:
-        return np.asarray(own.shares / own.shares.sum(axis=1, keepdims=True))
+    def count(self, own: State, below: list[Matrix], awake: Awake) -> Matrix:
+        shares = own.shares * awake
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def acquaint(self, fresh: State, own: State, label: float) -> None:
         super().acquaint(fresh, own, label)

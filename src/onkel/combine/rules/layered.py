@@ -70,7 +70,7 @@ class Layered(Rule):
         everybody = np.ones((len(Y), len(self.rules)), dtype=bool)
         return self.outer.learn(own, np.stack(below, axis=2), Y, weight, everybody)
 
-    def count(self, own: State, below: list[Matrix]) -> Matrix:
+    def count(self, own: State, below: list[Matrix], awake: Awake) -> Matrix:
         return np.asarray(np.einsum("or,rok->ok", self.outer.weights(own), np.stack(below)))
 
     def widened(self, own: State, experts: int, more: int, label: float) -> State:

@@ -50,10 +50,10 @@ class MLPoly(Rule):
         _learn(own.regret, own.squares, own.paid, own.curved, own.largest, own.span, P, Y, weight, awake, self.loss.code, mixture)
         return mixture
 
-    def count(self, own: Regrets, below: list[Matrix]) -> Matrix:
-        w, everybody = np.empty(own.regret.shape), np.ones(own.regret.shape[1], dtype=bool)
+    def count(self, own: Regrets, below: list[Matrix], awake: Awake) -> Matrix:
+        w = np.empty(own.regret.shape)
         for o in range(len(w)):
-            _weigh(own.regret[o], own.squares[o], own.largest[o], everybody, w[o])
+            _weigh(own.regret[o], own.squares[o], own.largest[o], awake, w[o])
         return w
 
     def check_own(self, own: Regrets) -> None:

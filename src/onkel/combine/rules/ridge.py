@@ -44,8 +44,8 @@ class Ridge(Rule):
     def step(self, own: Fit, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
         return regression.step(own, P, Y, weight, awake, np.zeros(Y.shape), self.lam, self.forgetting, True)
 
-    def count(self, own: Fit, below: list[Matrix]) -> Matrix:
-        return regression.coefficients(own)
+    def count(self, own: Fit, below: list[Matrix], awake: Awake) -> Matrix:
+        return regression.coefficients(own) * awake
 
     def acquaint(self, fresh: Fit, own: Fit, label: float) -> None:
         fresh.about[:, ROWS] = own.about[0, ROWS]

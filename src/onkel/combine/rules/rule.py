@@ -67,8 +67,8 @@ class Rule(ABC):
         """Score, then learn, each row; one of weight 0 is scored alone."""
 
     @abstractmethod
-    def count(self, own: Any, below: list[Matrix]) -> Matrix:
-        """What each expert counts for in the next round, (outputs, experts), given what it does in the rules below."""
+    def count(self, own: Any, below: list[Matrix], awake: Awake) -> Matrix:
+        """What each expert counts for in a round in which these are awake, given what it does in the rules below."""
 
     @abstractmethod
     def check_own(self, own: Any) -> None:
@@ -99,11 +99,11 @@ class Rule(ABC):
         """The mixture of each row as if it came next; changes nothing."""
         return self.learn(state, P, np.zeros(P.shape[:2]), np.zeros(len(P)), awake)
 
-    def weights(self, state: State) -> Matrix:
-        """What each expert counts for in the next round if all are awake, (outputs, experts)."""
-        counts: dict[Rule, Matrix] = {}
+    def weights(self, state: State, awake: Awake | None = None) -> Matrix:
+        """What each expert counts for in the next round if these are awake, or all of them, (outputs, experts)."""
+        who, counts = np.ones(state.experts, dtype=bool) if awake is None else awake, dict[Rule, Matrix]()
         for rule, own in zip(self.order, state.parts, strict=True):
-            counts[rule] = rule.count(own, [counts[other] for other in rule.below])
+            counts[rule] = rule.count(own, [counts[other] for other in rule.below], who)
         return counts[self]
 
     def widen(self, state: State, outputs: int, label: float = 0.0) -> None:

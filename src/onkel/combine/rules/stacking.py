@@ -56,8 +56,8 @@ class Stacking(Rule):
     def step(self, own: Fit, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
         return regression.step(own, P, Y, weight, awake, below[0], self.lam, self.forgetting, False)
 
-    def count(self, own: Fit, below: list[Matrix]) -> Matrix:
-        theta = regression.coefficients(own)
+    def count(self, own: Fit, below: list[Matrix], awake: Awake) -> Matrix:
+        theta = regression.coefficients(own) * awake
         return np.asarray(below[0] * (1.0 - theta.sum(axis=1, keepdims=True)) + theta)
 
     def acquaint(self, fresh: Fit, own: Fit, label: float) -> None:
