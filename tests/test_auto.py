@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
 import onkel
-from onkel.combine.auto import restarts
+from onkel.combine.auto import restarts, zoom
 from onkel.combine.auto.auto import RULE
 from onkel.combine.auto.ledger import SNAPSHOTS
 from onkel.measure import bounds
 from onkel.report.plots import draw_weights
+from tests.laws.cases import bits
 from tests.oracle import auto
 
 pytestmark = pytest.mark.once
@@ -50,6 +51,7 @@ def test_after_an_abrupt_change_it_is_as_good_as_one_that_began_there(dim: int, 
 
 def test_neighbours_and_trees_that_are_suspected_wrongly_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Suspected at every check of a stream that never changes: a copy that knows the last 128 rows alone is no better."""
+    monkeypatch.setattr(zoom, "DISPENSABLE", -1.0)  # nobody is dropped
     X, y = wave(2000, 11)
     state, expected = SMALL.init(3), run(X, y)
     SMALL.learn(state, X[:1000], y[:1000])
@@ -121,17 +123,20 @@ def check_bounds(learner: onkel.Auto, kind: str, seed: int) -> None:
     X, y = short_stream(kind, seed, learner)
     state = learner.init(3)
     mixture, known = learner.learn(state, X, y), state.recent
-    P, accepted = known.scores[:ROWS, 0], known.Y[:ROWS, 0]  # of the first row nobody knows anything, and nobody loses
+    awake = state.ledger.account.always
+    P, accepted = known.scores[:ROWS, 0, awake], known.Y[:ROWS, 0]  # of the first row nobody knows anything, and nobody loses
     low, high = np.minimum.accumulate(accepted), np.maximum.accumulate(accepted)
     cut = np.vstack([P[:1], np.clip(P[1:], low[:-1, None], high[:-1, None])])
     own = float(np.sum((mixture - accepted)[1:] ** 2))
-    best = float(np.sum((cut - accepted[:, None]) ** 2, axis=0).min())
+    losses = np.sum((cut - accepted[:, None]) ** 2, axis=0)
     rounding = 1e-8 * (own + float(np.ptp(accepted)) ** 2) + 1e-20 * float(np.max(accepted**2))
-    bound = bounds.layered_played(RULE, P, accepted)
-    assert own <= best + bound(None) + rounding, (kind, seed)
+    bound = bounds.so_far(RULE, state.mixed)
+    assert own <= np.min(losses + bound.experts[awake]) + rounding, (kind, seed)
     for name, theta in combinations(cut, accepted).items():
         theirs = float(np.sum((cut @ theta - accepted) ** 2))
-        assert own <= theirs + bound(theta) + rounding, (kind, seed, name)
+        everybody = np.zeros(len(awake))
+        everybody[awake] = theta
+        assert own <= theirs + min(one(everybody) for one in bound.combinations) + rounding, (kind, seed, name)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -224,6 +229,26 @@ def test_sparse_rows_are_learnt_better_than_by_stochastic_gradient_descent() -> 
         guesses[now] = other.predict(X[now]) if now.start else 1.0
         other.partial_fit(X[now], y[now], classes=[-1.0, 1.0])
     assert np.mean(onkel.measure.mistakes(scores, y)) < np.mean(guesses != y)
+
+
+def test_time_goes_from_families_that_nobody_would_miss_to_a_zoom_on_the_best() -> None:
+    X, y = onkel.data.abrupt(1500, dim=3, noise=0.05, changes=1, seed=2)
+    plan, state, costs = SMALL._plan(3), SMALL.init(3), list[float]()
+    for start in range(0, 750, 50):
+        now = slice(start, start + 50)
+        SMALL.learn(state, X[now], y[now])
+        costs.append(float(plan.costs @ state.review.awake))
+    awake = state.review.awake > 0
+    assert not awake[plan.starts].all()
+    assert awake[~plan.starts].any()
+    assert max(costs) <= plan.most
+    asleep = [family.init(1) for family, zoom in zip(plan.families, ~plan.starts, strict=True) if zoom]
+    kept = [part for part, zoom in zip(state.families, ~plan.starts, strict=True) if zoom]
+    for fresh, part, tried in zip(asleep, kept, state.review.tried[~plan.starts], strict=True):
+        assert (bits(fresh) == bits(part)) == (not tried)  # who sleeps costs nothing: it has learnt nothing
+    SMALL.learn(state, X[750:1000], y[750:1000])
+    assert state.recent.again[0] == 1
+    assert np.array_equal(state.review.awake > 0, plan.starts)  # the rule began again, with everybody
 
 
 @pytest.mark.parametrize("dim", [3, 30, 300])

@@ -168,7 +168,7 @@ def test_of_auto_with_classes_of_which_one_comes_late(tmp_path: Path) -> None:
 
 
 def test_the_sums_begin_again_with_the_rule() -> None:
-    X, y = onkel.data.abrupt(1500, dim=3, noise=0.1, changes=1, seed=1)
+    X, y = onkel.data.abrupt(1500, dim=3, noise=0.1, changes=1, seed=2)
     state = SMALL.init(3)
     SMALL.learn(state, X, y)
     found = onkel.explain(SMALL, state)

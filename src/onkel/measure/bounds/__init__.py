@@ -4,18 +4,7 @@ Each function states its theorem and its conditions, and refuses to give a numbe
 """
 
 from onkel.measure.bounds.calandriello2017 import kons, kons_by_dimension, online_effective_dimension, row_sampling, sketched_kons
-from onkel.measure.bounds.experts import (
-    boa,
-    cutting,
-    exponential_weights,
-    fixed_share,
-    layered,
-    layered_played,
-    ml_poly,
-    ridge,
-    so_far,
-    stacking,
-)
+from onkel.measure.bounds.experts import boa, cutting, exponential_weights, fixed_share, layered, ml_poly, ridge, so_far, stacking
 from onkel.measure.bounds.forks2023 import forks_error, forks_sizes
 from onkel.measure.bounds.herbster2001 import constrained_projection, projection
 from onkel.measure.bounds.jezequel2019 import (
@@ -55,7 +44,6 @@ __all__ = [
     "kons_by_dimension",
     "kors",
     "layered",
-    "layered_played",
     "ml_poly",
     "nystroem",
     "online_effective_dimension",

@@ -107,14 +107,9 @@ def layered(rule: Layered, P: ArrayLike, y: ArrayLike, weights: ArrayLike | None
     Against the best expert, or against the fixed combination of these weights, which sum to 1. Where a rule can leave the span of
     labels, as a stacking can, `cutting(y)` is part of its sum. Infinite where no rule of the list has such a bound.
     """
-    return layered_played(rule, P, y)(weights)
-
-
-def layered_played(rule: Layered, P: ArrayLike, y: ArrayLike) -> Callable[[ArrayLike | None], float]:
-    """`layered` as a function of the weights alone: for several comparisons on one stream the rules are played once."""
     scores, labels = _stream(P, y)
-    term, best = _layered(rule, scores, labels), _best(rule, scores, labels)
-    return lambda weights: term(best, None) if weights is None else term(-1, _affine(weights, scores))
+    theta = None if weights is None else _affine(weights, scores)
+    return _layered(rule, scores, labels, _best(rule, scores, labels) if theta is None else -1, theta)
 
 
 def cutting(y: ArrayLike) -> float:
@@ -292,28 +287,21 @@ def _boa_term(rule: BOA, played: _Played, k: int, switches: int) -> float:
     return still + float(own.paid[0, k] + b[-1] + own.curved[0, k])
 
 
-def _layered(rule: Layered, P: Matrix, y: Vector) -> Callable[[int, Vector | None], float]:
+def _layered(rule: Layered, P: Matrix, y: Vector, k: int, theta: Vector | None) -> float:
     mixtures = np.stack([_learnt(inner, P, y)[0] for inner in rule.rules], axis=1)
-    outer, inner = _against(rule.outer, mixtures, y), [_against(inner, P, y) for inner in rule.rules]
-
-    def term(k: int, theta: Vector | None) -> float:
-        own = [one(k, theta) for one in inner]
-        return min((outer(i, None) + least for i, least in enumerate(own) if least < math.inf), default=math.inf)
-
-    return term
+    each = enumerate(rule.rules)
+    return min(_against(rule.outer, mixtures, y, i, None) + _against(inner, P, y, k, theta) for i, inner in each)
 
 
-def _against(rule: Rule, P: Matrix, y: Vector) -> Callable[[int, Vector | None], float]:
+def _against(rule: Rule, P: Matrix, y: Vector, k: int, theta: Vector | None) -> float:
     """Against expert k, or against the combination θ where there is one; of the rule's mixtures, cut to the span."""
     if isinstance(rule, Layered):
-        return _layered(rule, P, y)
+        return _layered(rule, P, y, k, theta)
     if isinstance(rule, Stacking) and rule.forgetting == 1.0:
-        found, each = _stacking(rule, _learnt(rule, P, y)[1].parts[-1], 0).plus(cutting(y)), np.eye(P.shape[1])
-        return lambda k, theta: found(each[k] if theta is None else theta)
-    if type(rule) in _TERMS:
-        played = _play(rule, P, y)
-        return lambda k, theta: _convex(rule, played, k) if theta is None else math.inf
-    return lambda k, theta: math.inf
+        return stacking(rule, P, y, np.eye(P.shape[1])[k] if theta is None else theta) + cutting(y)
+    if theta is None and type(rule) in _TERMS:
+        return _convex(rule, _play(rule, P, y), k)
+    return math.inf
 
 
 _TERMS: dict[Any, Callable[[Any, _Played, int, int], float]] = {
