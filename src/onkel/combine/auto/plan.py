@@ -45,7 +45,7 @@ MIXING = 4.0  # what views, rule and book-keeping cost
 READING = 0.01  # what a column costs, of more than WIDEST_LINE
 CHECK, SPARSE_CHECK = 256, 2048  # rows from one check to the next
 REVIEW = 4096  # rows until the first review
-ZOOMED = 1.2  # times what families cost at first: the most that they may cost with their zooms
+ZOOMED = 1.1  # times what families cost at first: the most that they may cost with their zooms
 RANK_EDGE = math.sqrt(3.0)  # ranks fill [−√3, √3]
 SLOW, DAY = 0, 3  # numbers of families
 

@@ -98,14 +98,16 @@ def _learn(
     z, row, label, work = np.empty(experts), np.empty(experts), np.empty(1), workspace(experts)
     for o in range(outputs):
         R, c, facts = matrix[o], coef[o : o + 1], about[o]
+        heard = _heard(R, c[0])
         for t in range(n):
-            q, x = prior[t, o], 0.0
+            q, x, those = prior[t, o], 0.0, heard
             mixture[t, o] = q
             if facts[UNIT] > 0.0:
                 _centre(P[t, o], awake[t], q, span[o], z)
-                solve_row(R, z)
-                x = np.dot(z, z) / (facts[SCALE] * facts[SCALE])
-                mixture[t, o] += np.dot(z, c[0]) / (1.0 + x)
+                those = _last(z, heard)
+                solve_row(R, z[:those])
+                x = np.dot(z[:those], z[:those]) / (facts[SCALE] * facts[SCALE])
+                mixture[t, o] += np.dot(z[:those], c[0, :those]) / (1.0 + x)
             if weight[t] == 0.0:
                 continue
             y = Y[t, o] if raw else counted(span[o], Y[t, o])
@@ -115,13 +117,13 @@ def _learn(
                 for k in range(experts):
                     beyond[o, k] += 2.0 * weight[t] * (y - Y[t, o]) * (mixture[t, o] - q - row[k])
             if facts[UNIT] > 0.0:
-                root = math.sqrt(weight[t]) / facts[SCALE]
-                for k in range(experts):
+                heard, root = those, math.sqrt(weight[t]) / facts[SCALE]
+                for k in range(heard):
                     z[k] *= root
                 label[0] = root * (y - q)
-                learn_solved(R, c, z, label, work)
+                learn_solved(R, c, z[:heard], label, work)
                 if forgetting < 1.0:
-                    _forget(R, c[0], facts, lam, forgetting, z)
+                    _forget(R, c[0], facts, lam, forgetting, heard, z)
             facts[ROWS] += 1.0
             if not raw:
                 _leave(facts, span[o], Y[t, o], q, weight[t])
@@ -129,7 +131,28 @@ def _learn(
                 away = y - facts[MEAN]
                 facts[MEAN] += away / facts[ROWS]
                 facts[SPREAD] += away * (y - facts[MEAN])
-                _follow(R, c[0], facts, lam, z)
+                _follow(R, c[0], facts, lam, heard, z)
+
+
+@hot_inline
+def _heard(R: Matrix, c: Vector) -> int:
+    """The number of the last expert, and one, of whom R or c knows: those after it have slept so far, and cost nothing."""
+    for k in range(c.size - 1, -1, -1):
+        known = c[k] != 0.0
+        for i in range(k):
+            known |= R[i, k] != 0.0
+        if known:
+            return k + 1
+    return 0
+
+
+@hot_inline
+def _last(v: Vector, heard: int) -> int:
+    """The same, with those who speak now."""
+    for k in range(v.size - 1, heard - 1, -1):
+        if v[k] != 0.0:
+            return k + 1
+    return heard
 
 
 @hot_inline
@@ -159,7 +182,7 @@ def _leave(facts: Vector, span: Vector, y: float, q: float, w: float) -> None:
 
 
 @hot_inline
-def _forget(R: Matrix, c: Vector, facts: Vector, lam: float, forgetting: float, row: Vector) -> None:
+def _forget(R: Matrix, c: Vector, facts: Vector, lam: float, forgetting: float, heard: int, row: Vector) -> None:
     """What came before fades, and one coordinate's ridge returns."""
     facts[SCALE] *= math.sqrt(forgetting)
     if facts[SCALE] < SMALLEST_SCALE:
@@ -168,11 +191,12 @@ def _forget(R: Matrix, c: Vector, facts: Vector, lam: float, forgetting: float, 
             for j in range(c.size):
                 R[i, j] *= facts[SCALE]
         facts[SCALE] = 1.0
-    _add_ridge(R, c, int(facts[ROWS]) % c.size, lam * facts[UNIT] * (1.0 - forgetting**c.size), facts[SCALE], row)
+    at = int(facts[ROWS]) % c.size
+    _add_ridge(R, c, at, lam * facts[UNIT] * (1.0 - forgetting**c.size), facts[SCALE], row[: max(heard, at + 1)])
 
 
 @hot_inline
-def _follow(R: Matrix, c: Vector, facts: Vector, lam: float, row: Vector) -> None:
+def _follow(R: Matrix, c: Vector, facts: Vector, lam: float, heard: int, row: Vector) -> None:
     """Where the labels' variance has outgrown its unit, the ridge becomes larger."""
     variance = facts[SPREAD] / facts[ROWS]
     if variance > GROWTH * facts[UNIT]:
@@ -180,7 +204,7 @@ def _follow(R: Matrix, c: Vector, facts: Vector, lam: float, row: Vector) -> Non
             if facts[UNIT] == 0.0:
                 R[j, j] = math.sqrt(lam * variance)
             else:
-                _add_ridge(R, c, j, lam * (variance - facts[UNIT]), facts[SCALE], row)
+                _add_ridge(R, c, j, lam * (variance - facts[UNIT]), facts[SCALE], row[: max(heard, j + 1)])
         facts[UNIT] = variance
 
 
