@@ -191,7 +191,7 @@ def _scale(squares: Vector, seen: Counts, rows: Rows, weight: Vector, out: Rows)
             x, j = rows.value[i], rows.column[i]
             if x != 0.0:
                 square, count = squares[j] + x * x, seen[j] + 1
-                out.column[at], out.value[at] = j, min(max(x / np.sqrt(square / count), -CUT), CUT)
+                out.column[at], out.value[at] = j, min(max(x * np.sqrt(count / square), -CUT), CUT)
                 at += 1
                 if weight[t] > 0.0:
                     squares[j], seen[j] = square, count
