@@ -205,7 +205,7 @@ def test_many_columns_are_projected_and_learnt() -> None:
     assert mean_square(run(X, y, wide)[300:], y[300:]) <= 0.3 * np.var(y)
     assert "random projection" in wide.notes(wide.init(1000))[0]
     assert wide.footprint(100_000) < 2 * wide.footprint(50_000) < 1e8
-    assert "only linear experts" in wide.notes(wide.init(100_000))[0]
+    assert "100,000 columns only linear experts fit cost_limit=45" in wide.notes(wide.init(100_000))[0]
 
 
 @pytest.mark.parametrize("dim", [600, 5000])

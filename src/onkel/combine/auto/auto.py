@@ -341,8 +341,8 @@ class Auto:
             labels = "1 label was" if cut == 1 else f"{cut} labels were"
             said.append(f"{labels} far from all before and counted for less")
         if self._plan(state.dim).is_sparse:
-            why = "more than cost_limit or memory_limit leaves time and room for"
-            said.append(f"only linear experts look at its {state.dim:,} columns, {why}")
+            limits = f"cost_limit={self.cost_limit:g} and memory_limit={self.memory_limit:g}"
+            said.append(f"with {state.dim:,} columns only linear experts fit {limits}; more adds kernels, neighbours and trees")
         elif state.dim > WIDEST_LINE:
             said.append(f"kernels and neighbours see its {state.dim:,} columns through a random projection to {NARROW}")
         return said
