@@ -253,11 +253,13 @@ def test_time_goes_from_families_that_nobody_would_miss_to_a_zoom_on_the_best() 
 
 @pytest.mark.parametrize("dim", [3, 30, 300])
 def test_limits_are_kept(dim: int) -> None:
-    full = onkel.Auto().footprint(dim)
-    assert onkel.Auto(memory_limit=3e6).footprint(dim) <= 3e6 < full
-    sizes = [onkel.Auto(cost_limit=limit).footprint(dim) for limit in (1.0, 12.0, 25.0, 100.0)]
-    assert sizes == sorted(sizes)
-    assert sizes[0] < sizes[-1]
+    full, limit = onkel.Auto().footprint(dim), 1.2e7
+    assert onkel.Auto(memory_limit=limit).footprint(dim) <= limit < full
+    costs = [onkel.Auto(cost_limit=limit)._plan(dim).costs.sum() for limit in (1.0, 12.0, 25.0, 100.0)]
+    assert costs == sorted(costs)
+    assert costs[0] < costs[-1]
+    assert onkel.Auto(cost_limit=1.0)._plan(dim).families[1:] != ()  # narrow rows never have lines alone
+    assert onkel.Auto(cost_limit=1.0).footprint(10 * dim + 600) < full
 
 
 def with_lags() -> tuple[onkel.Auto, Any, Array, Array]:

@@ -29,12 +29,15 @@ def check_rows(X: Any, dim: int) -> Matrix | Rows:
     """X as a block of `dim` columns, dense or sparse as it came."""
     if not is_sparse(X):
         return check_inputs(X, dim)
-    if X.ndim != 2:
-        raise InputError(f"X must have two dimensions (rows, columns), got shape {X.shape}")
+    refuse_other_than_matrix(X)
     refuse_width(X.shape[1], dim)
     csr = X.tocsr()
     if csr.dtype.kind not in "biuf":
         raise InputError(f"X must hold numbers only (its type is {csr.dtype}); encode text, dates and categories as numbers first")
+    try:
+        csr.check_format(full_check=True)  # SciPy builds matrices without it, and compiled code goes where the indices say
+    except ValueError as error:
+        raise InputError(f"X is not a sound sparse matrix ({error}); build it anew, as scipy.sparse.coo_array does") from None
     if not csr.has_canonical_format:  # equal columns of a row count as their sum, as everywhere in SciPy
         csr = csr.copy()
         csr.sum_duplicates()
@@ -44,6 +47,12 @@ def check_rows(X: Any, dim: int) -> Matrix | Rows:
         place = f"row {np.searchsorted(rows.start, wrong, side='right') - 1}, column {rows.column[wrong]}"
         raise InputError(bad_value("X", float(rows.value[wrong]), place))
     return rows
+
+
+def refuse_other_than_matrix(X: Any) -> None:
+    """Refuse a sparse array of one dimension."""
+    if X.ndim != 2:
+        raise InputError(f"X must have two dimensions (rows, columns), got shape {X.shape}")
 
 
 def check_labelled_rows(X: Any, y: ArrayLike, dim: int, outputs: int) -> tuple[Matrix | Rows, Matrix, tuple[int, ...]]:

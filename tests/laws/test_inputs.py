@@ -81,6 +81,10 @@ def test_13_sparse_rows_are_refused_or_mean_the_same(case: Case) -> None:
             case.learner.learn(state, scipy.sparse.csr_matrix(_with(bad, (2, 1), rows)), labels)
     with pytest.raises(onkel.InputError, match="X must have 3 columns"):
         case.learner.predict(state, scipy.sparse.csr_matrix(rows[:, :2]))
+    unsound = scipy.sparse.csr_matrix(rows)
+    unsound.indices[0] = 3
+    with pytest.raises(onkel.InputError, match="not a sound sparse matrix"):
+        case.learner.learn(state, unsound, labels)
     assert bits(state) == before
     scores = case.learner.learn(other, rows, labels)
     assert np.array_equal(case.learner.learn(state, scipy.sparse.coo_array(rows), labels), scores)

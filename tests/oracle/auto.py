@@ -210,7 +210,7 @@ def seen(learner: onkel.Auto, X: Array, Y: Array, w: Array, again: Any = ()) -> 
         before[len(X) - len(again) :] = before[list(again)]
         L = features(onkel.Standardize(8.0), before, learnt)
     is_sparse = learner._plan(X.shape[1]).is_sparse
-    S, there = (over_root_mean_square(X, learnt), X != 0) if is_sparse else (Z, np.ones(X.shape, dtype=bool))
+    S, there = (scaled(X, learnt), X != 0) if is_sparse else (Z, np.ones(X.shape, dtype=bool))
     S, there = np.column_stack([S, np.ones(len(X))]), np.column_stack([there, learnt | True])
     return {
         "X": X,
@@ -225,13 +225,18 @@ def seen(learner: onkel.Auto, X: Array, Y: Array, w: Array, again: Any = ()) -> 
     }
 
 
-def over_root_mean_square(X: Array, learnt: Mask) -> Array:
-    """Each value over the root of the mean square of all in its column that are not 0, itself included; cut at ±8."""
+def scaled(X: Array, learnt: Mask) -> Array:
+    """Each value that is not 0 over the root of the mean square of all such in its column, itself included; where they are nine
+    tenths of the rows or more, in deviations from their mean; cut at ±8."""
     Z = np.zeros(X.shape)
     for t, j in np.argwhere(X):
-        values = np.append(X[:t][learnt[:t], j], X[t, j])
-        Z[t, j] = np.clip(X[t, j] / np.sqrt(np.mean(values[values != 0] ** 2)), -8, 8)
-    return Z
+        column = np.append(X[:t][learnt[:t], j], X[t, j])
+        values = column[column != 0]
+        if len(values) < 0.9 * len(column):
+            Z[t, j] = X[t, j] / np.sqrt(np.mean(values**2))
+        elif np.ptp(values) > 0:
+            Z[t, j] = (X[t, j] - values.mean()) / values.std()
+    return np.clip(Z, -8, 8)
 
 
 def lags(k: int, Y: Array, learnt: Mask) -> Array:
@@ -347,9 +352,13 @@ def line(S: Array, there: Mask, y: Array, w: Array, lam: float, memory: float, s
         if w[t] > 0:
             labels.append(float(y[t]))
             now = list(dict.fromkeys(labels))
-            if len(now) > len(values) and len(now) <= 3:
+            if len(now) == 2 > len(values):
                 theta, spread = np.zeros(len(z)), np.full(len(z), 1 / lam if lam else 1e-3)
-                theta[-1] = -np.log(len(labels) / 2) if len(now) == 2 else 0.0
+                theta[-1] = -np.log(len(labels) / 2)
+            if len(now) == 3 > len(values):
+                size, q = now[1] - now[0], np.clip(np.mean(np.array(labels[:-1]) == now[1]), 0.001, 0.999)
+                theta = size * q * (1 - q) * theta
+                theta[-1] += size * (q - q * (1 - q) * np.log(q / (1 - q)))
             if len(now) > 1:
                 error = y[t] - predicted(now, theta @ z)
                 h, unit = 1.0, float(np.std(labels))
@@ -377,12 +386,15 @@ def predicted(values: list[float], said: float) -> float:
 
 PLAIN = onkel.Auto(cost_limit=11.4)
 LAGGED = onkel.Auto(lags=2, cost_limit=13.8, seed=3)
-SPARSE = onkel.Auto(lags=1, cost_limit=1.0)  # it has no time for anything but lines
+SPARSE = onkel.Auto(lags=1, cost_limit=1.0)  # for many columns it has no time for anything but lines
 SMALL = (PLAIN, LAGGED, SPARSE)
 
 
 def stream(config: onkel.Auto) -> tuple[Array, Array, Array]:
-    """400 rows of 3 columns, a tenth of them of weight 0, and one label far away; PLAIN's target is another one after 230 rows."""
+    """400 rows of 3 columns, a tenth of them of weight 0, and one label far away; PLAIN's target is another one after 230 rows.
+
+    SPARSE gets 520 columns more that are mostly 0, and first labels of two values.
+    """
     rng = np.random.default_rng(19)
     X = rng.normal([0.0, 3.0, -1.0], [1.0, 10.0, 0.1], size=(400, 3))
     changed = (np.arange(400) >= 230) & (config != LAGGED)
@@ -392,7 +404,9 @@ def stream(config: onkel.Auto) -> tuple[Array, Array, Array]:
     weight = rng.choice([0.0, 0.25, 1.0, 3.0], p=[0.1, 0.1, 0.7, 0.1], size=400)
     y[150], weight[150] = 1e4, 1.0
     if config == SPARSE:
-        X[rng.random(X.shape) < 0.3] = 0.0
+        X[rng.random(400) < 0.3, 0] = 0.0
+        y[:40] = np.where(y[:40] > 0.0, 1.0, 0.0)
+        X = np.hstack([X, np.where(rng.random((400, 520)) < 0.01, rng.normal(size=(400, 520)), 0.0)])
     return X, y + 100.0, weight
 
 

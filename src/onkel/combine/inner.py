@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onkel._inputs import check_block, check_labelled, check_labels
-from onkel._sparse import is_sparse
+from onkel._sparse import is_sparse, refuse_other_than_matrix
 from onkel._types import Matrix, Vector
 
 
@@ -38,5 +38,6 @@ def check_labelled_for(learner: Any, X: Any, y: ArrayLike, dim: int, outputs: in
     """X, y as a block of `outputs` columns, and the shape y came in. Sparse rows that the learner takes it will check itself."""
     if not (is_sparse(X) and takes_sparse(learner)):
         return check_labelled(X, y, dim, outputs)
+    refuse_other_than_matrix(X)
     labels, shape = check_labels(y, X.shape[0], outputs)
     return X, check_block("y", labels), shape

@@ -29,6 +29,7 @@ Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial l
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -45,7 +46,7 @@ from onkel.combine.auto import labels as label_scale
 from onkel.combine.auto import ledger, restarts, zoom
 from onkel.combine.auto.families import Expert
 from onkel.combine.auto.labels import Labels
-from onkel.combine.auto.plan import WIDEST_LINE, Plan, plan
+from onkel.combine.auto.plan import WIDEST_LINE, Plan, plans
 from onkel.combine.auto.views import NARROW, SparseViews, Views, lag_columns
 from onkel.combine.lagged import lag_inputs
 from onkel.combine.rules import Layered
@@ -76,7 +77,7 @@ class Auto:
 
     lags: int = 0  # earlier labels that are inputs of the next row; 0 for rows whose order means nothing
     cost_limit: float = 45.0  # of a row, in rows of a ridge regression on 100 features (about 1.5 µs each)
-    memory_limit: float = 1e9  # bytes
+    memory_limit: float = 1e9  # bytes of a state with one output
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
@@ -95,10 +96,11 @@ class Auto:
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        views, plan = self._views(dim), self._plan(dim)
+        plan = self._plan(dim)
+        views, kept = self._views_of(plan, dim), 0 if plan.is_sparse else dim
         alone = RULE.init(sum(not expert.lagged for expert in plan.experts), outputs) if self.lags else None
         families = tuple(family.init(outputs) for family in plan.families)
-        recent = restarts.init(plan.check, self._kept_columns(dim), outputs, self._lag_columns, len(plan.experts), len(families))
+        recent = restarts.init(plan.check, kept, outputs, self._lag_columns, len(plan.experts), len(families))
         labels, mixed = label_scale.init(outputs), RULE.init(len(plan.experts), outputs)
         book = ledger.init(len(plan.experts), outputs)
         return State(views.init(), families, labels, recent, zoom.init(plan), book, mixed, alone, dim, outputs)
@@ -118,8 +120,9 @@ class Auto:
             now = slice(start, min(int(np.searchsorted(learnt, check)) + 1, len(labels)))
             scores[now] = self._learn(state, part(rows, now), labels[now], weights[now], None if given is None else given[now])
             if state.recent.rows == check:
+                counted_for = self.weights(state)  # in the rows since the last check
                 self._check(state)
-                ledger.note(state.ledger, check, every, self.weights(state))
+                ledger.note(state.ledger, check, every, counted_for)
             start = now.stop
         return scores.reshape(shape)
 
@@ -239,15 +242,13 @@ class Auto:
         return lag_columns(self.lags)
 
     def _views(self, dim: int) -> Views | SparseViews:
-        plan = self._plan(dim)
+        return self._views_of(self._plan(dim), dim)
+
+    def _views_of(self, plan: Plan, dim: int) -> Views | SparseViews:
         return SparseViews(dim, self.lags) if plan.is_sparse else Views(dim, self.seed, self.lags, plan.goes_by_column)
 
     def _plan(self, dim: int) -> Plan:
-        return plan(dim, self._lag_columns, self.cost_limit, self.memory_limit, self.seed)
-
-    def _kept_columns(self, dim: int) -> int:
-        """Of the last rows, which are kept for those who begin again."""
-        return 0 if self._plan(dim).is_sparse else dim
+        return _chosen(self, dim)
 
     def _each(self, state: State) -> list[tuple[Any, Any]]:
         """The families that are awake, with their states."""
@@ -306,14 +307,16 @@ class Auto:
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
-        views, plan = self._views(dim), self._plan(dim)
+        return self._bytes(self._plan(dim), dim, outputs)
+
+    def _bytes(self, plan: Plan, dim: int, outputs: int) -> int:
         experts = [len(plan.experts)] + ([sum(not expert.lagged for expert in plan.experts)] if self.lags else [])
-        kept = self._kept_columns(dim)
+        kept = 0 if plan.is_sparse else dim
         recent = restarts.footprint(plan.check, kept, outputs, self._lag_columns, len(plan.experts), len(plan.families))
         families = sum(family.footprint(outputs) for family in plan.families)
         rules = sum(RULE.footprint(count, outputs) for count in experts)
         return (
-            views.footprint()
+            self._views_of(plan, dim).footprint()
             + families
             + label_scale.footprint(outputs)
             + recent
@@ -346,6 +349,13 @@ class Auto:
         elif state.dim > WIDEST_LINE:
             said.append(f"kernels and neighbours see its {state.dim:,} columns through a random projection to {NARROW}")
         return said
+
+
+@functools.lru_cache(maxsize=64)
+def _chosen(auto: Auto, dim: int) -> Plan:
+    """The first plan that keeps the limit of memory, or the last."""
+    known = plans(dim, lag_columns(auto.lags), auto.cost_limit, auto.seed)
+    return next((plan for plan in known if auto._bytes(plan, dim, 1) <= auto.memory_limit), known[-1])
 
 
 def _in_pieces(mixture: Callable[[slice], Matrix], rows: int, outputs: int) -> Vector:

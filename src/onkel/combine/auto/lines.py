@@ -18,7 +18,9 @@ two values.
     θ_j ← θ_j + η e z_j/√G_j,   G_j ← G_j + (e z_j/u)²                     G_j = 0.001 at first
 
 As long as a label has had one value, nothing is learnt but how many rows there were, so an output that comes later begins as if it
-had been there. With the second value, and once more with the third, all of them begin. A row costs O(5 · values that are not 0).
+had been there. With the second value all of them begin. With the third they go on as linear ones, of the slope that the logistic
+ones had at the share q of the second value: θ·z becomes q + q(1 − q)(θ·z − ln(q/(1 − q))), times the difference of the two values.
+A row costs O(5 · values that are not 0).
 
 Duchi, Hazan & Singer (2011), Adaptive subgradient methods for online learning and stochastic optimization, JMLR 12. The filter is
 Fahrmeir's (`odds`) with a diagonal matrix; with labels of two values it is close to Graepel et al. (2010), Web-scale Bayesian
@@ -86,9 +88,15 @@ def learn(tables: Tables, rows: Rows, Y: Matrix, weight: Vector, scores: Cube) -
                 scores[t, o, k] = tables.first[o] + _size(tables, o) * said[k]
             if weight[t] == 0.0:
                 continue
-            if meet(tables.first, tables.second, tables.values, tables.rows[0], o, Y[t, o]):
-                _begin(tables, o, said)
+            size = _size(tables, o)
+            if meet(tables.first, tables.second, tables.values, tables.rows[0], o, Y[t, o]) and tables.values[o] > 1:
+                if tables.values[o] == TWO:
+                    _begin(tables, o)
+                else:
+                    _straighten(tables, o, size)
                 _gather(tables.theta[o], column, theta)
+                for k in range(EXPERTS):
+                    said[k] = _mean(tables, o, np.dot(theta[k, : z.size], z))
             tables.mean[o], tables.squares[o] = moments(Y[t, o], tables.mean[o], tables.squares[o], tables.rows[0])
             if tables.values[o] > 1:
                 _gather(tables.spread[o], column, spread)
@@ -129,15 +137,23 @@ def _size(tables: Tables, o: int) -> float:
 
 
 @hot_inline
-def _begin(tables: Tables, o: int, said: Vector) -> None:
-    """From nothing, or, where the second value has come, from the odds of the rows so far."""
-    for j in range(tables.theta.shape[1]):
-        for k in range(EXPERTS):
-            tables.theta[o, j, k], tables.spread[o, j, k] = 0.0, _FIRST_SPREAD[k]
-    log_odds = -np.log(0.5 * (tables.rows[0] + 1.0)) if tables.values[o] == TWO else 0.0
+def _begin(tables: Tables, o: int) -> None:
+    """With the second value: from the odds of the rows so far."""
+    intercept = tables.theta[o, tables.theta.shape[1] - 1]
     for k in range(EXPERTS):
-        tables.theta[o, tables.theta.shape[1] - 1, k] = log_odds
-        said[k] = _mean(tables, o, log_odds)
+        intercept[k] = -np.log(0.5 * (tables.rows[0] + 1.0))
+
+
+@hot_inline
+def _straighten(tables: Tables, o: int, size: float) -> None:
+    """With the third value: linear functions of the slopes that the logistic ones have at the mean label."""
+    p = min(max((tables.mean[o] - tables.first[o]) / size, 1e-3), 1.0 - 1e-3)
+    slope, theta = size * p * (1.0 - p), tables.theta[o]
+    for j in range(theta.shape[0]):
+        for k in range(EXPERTS):
+            theta[j, k] *= slope
+    for k in range(EXPERTS):
+        theta[theta.shape[0] - 1, k] += size * p - slope * np.log(p / (1.0 - p))
 
 
 @hot_inline

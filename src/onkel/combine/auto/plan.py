@@ -14,8 +14,9 @@ The recipe, at full size, for d columns (Z, U, N, L, X are the views):
 Each "/" ends an expert. With lags each family has one more part at its end, of earlier labels, and so one more expert.
 
 Beyond 512 columns the linear parts go column by column (Lines), and kernels and neighbours see a random projection. Where even the
-smallest size is above a limit, as it is beyond some 4,000 columns with the default one, Lines are all there is, besides earlier
-labels: then a row costs what its values that are not 0 do, however many columns there are.
+smallest size is above a limit, as it is beyond some 2,000 columns with the default one, Lines are all there is, besides earlier
+labels: then a row costs what its values that are not 0 do, however many columns there are. Rows of up to 512 columns get the
+smallest size then.
 
 Costs are counted in rows of a ridge regression on 100 features in blocks (about 1.5 µs), by a fixed table and not by the clock, so
 that runs repeat. Where the full size is above a limit, all counts become smaller together.
@@ -42,7 +43,7 @@ SIZES = (1.0, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05)  # of the counts, tried fr
 WIDEST_HATS, WIDEST_DAILY_HATS = 40, 20  # columns with hats of their own
 WIDEST_LINE, WIDEST_ODDS = 512, 128  # columns of a linear and of a logistic regression; more are projected
 MIXING = 4.0  # what views, rule and book-keeping cost
-READING = 0.01  # what a column costs, of more than WIDEST_LINE
+READING = 0.005  # what a column costs, of more than WIDEST_LINE
 CHECK, SPARSE_CHECK = 256, 2048  # rows from one check to the next
 REVIEW = 4096  # rows until the first review
 ZOOMED = 1.1  # times what families cost at first: the most that they may cost with their zooms
@@ -88,18 +89,19 @@ class Plan:
         return np.array([isinstance(family, Fast) for family in self.families])
 
 
-@functools.lru_cache(maxsize=64)
-def plan(dim: int, lag_columns: int, cost_limit: float, memory_limit: float, seed: int) -> Plan:
-    """The largest size that keeps both limits; lines alone where none does."""
+def plans(dim: int, lag_columns: int, cost_limit: float, seed: int) -> list[Plan]:
+    """All that keep the limit, the largest first, each with its zooms and then without; at the end the one to take where time or
+    memory is short: lines alone for rows of many columns, else the smallest size."""
+    found, read = list[Plan](), MIXING + (READING * dim if dim > WIDEST_LINE else 0.0)
     for size in SIZES:
         families, zooms = _families(dim, lag_columns, size, seed)
-        read, own = MIXING + (READING * dim if dim > WIDEST_LINE else 0.0), sum(map(cost, families))
-        memory = sum(family.footprint(1) for family in (*families, *zooms))
-        if read + own <= cost_limit and memory <= memory_limit:
+        own, check = sum(map(cost, families)), max(64, round(CHECK * size))
+        if read + own <= cost_limit:
             beside = {len(families) + k: around for k, around in enumerate(zooms.values())}
-            most = min(cost_limit - read, ZOOMED * own)
-            return Plan((*families, *zooms), max(64, round(CHECK * size)), beside, max(128, round(REVIEW * size)), most)
-    return Plan(_lines(dim, lag_columns), SPARSE_CHECK, is_sparse=True)
+            most, review = min(cost_limit - read, ZOOMED * own), max(128, round(REVIEW * size))
+            found += [Plan((*families, *zooms), check, beside, review, most), Plan(families, check, {}, review, most)]
+    last = Plan(_lines(dim, lag_columns), SPARSE_CHECK, is_sparse=True) if dim > WIDEST_LINE else Plan(families, check)
+    return [*found, last]
 
 
 def _lines(dim: int, lags: int) -> tuple[Family, ...]:
@@ -184,7 +186,7 @@ def cost(family: Family) -> float:
     if isinstance(family, Trees):
         return 0.009 * family.learner.count * family.learner.splits
     if isinstance(family, Lines):
-        return 0.012 * family.dim
+        return 0.008 * family.dim
     r = sum(part.size for part in family.parts)
     if isinstance(family, Slow):
         return 1.0 + 1.8e-5 * r**2 + 4e-8 * r**3

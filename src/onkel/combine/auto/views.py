@@ -6,7 +6,8 @@ N    Z, or a random projection of it to 64 columns where it has more: what kerne
 U    ranks of X (of N where it is a projection) among the rows so far, by 33 quantiles
 L    earlier labels, as `Lagged` has them, standardised; of several classes, where each is a point of a circle
 S    the values of Z, or (`SparseViews`) those of X that are not 0, over the root of the mean square of those so far in their
-     column, cut at ±8; and behind them a 1, for an intercept. For families that go column by column
+     column, cut at ±8; in columns that were not 0 in nine of ten rows minus their mean, over their deviation; and behind them a
+     1, for an intercept. For families that go column by column
 
 `Views` has all of them, S where a family asks for it. `SparseViews`, for more columns than anyone could look at, has S and L.
 """
@@ -24,9 +25,11 @@ from onkel._sparse import Rows, to_dense, to_sparse
 from onkel._types import Counts, Matrix, Vector
 from onkel.combine.lagged import MEMORIES, lag
 from onkel.features import Project, Ranks, Standardize
+from onkel.features.scale import moments, standardized
 
 CUT = 8.0  # deviations
 CANCELLED = 1e-12
+DENSE = 0.9  # of the rows: a column that is not 0 in so many is centred
 NARROW = 64  # columns that kernels and neighbours see at most
 PLANE = 2  # numbers that a row of labels is remembered as
 GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))  # between an output and the next: no two of them come close
@@ -108,9 +111,11 @@ class Views:
 
 @dataclass
 class SparseState:
-    squares: Vector  # (dim,)  sum of the squares of a column's values
-    seen: Counts  # (dim,)  how many of them were not 0
+    mean: Vector  # (dim,)  of a column's values that were not 0
+    spread: Vector  # (dim,)  sum of their squared deviations from it
+    seen: Counts  # (dim,)  how many there were
     lags: Any  # Lags, or None
+    rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -121,22 +126,22 @@ class SparseViews:
     lags: int  # earlier labels
 
     def init(self) -> SparseState:
-        return SparseState(np.zeros(self.dim), np.zeros(self.dim, np.int64), _no_lags(self.lags))
+        return SparseState(np.zeros(self.dim), np.zeros(self.dim), np.zeros(self.dim, np.int64), _no_lags(self.lags))
 
     def footprint(self) -> int:
-        return 8 * 2 * self.dim + _lags_footprint(self.lags)
+        return 8 * (3 * self.dim + 1) + _lags_footprint(self.lags)
 
     def write(
         self, state: SparseState, rows: Matrix | Rows, Y: Matrix, weight: Vector, lagged: Matrix | None = None
     ) -> tuple[View, SparseState]:  # fmt: skip
-        """The same as `Views.write`; squares and counts are changed in place, since to copy them would cost more than the rows."""
+        """The same as `Views.write`; what is known of columns is changed in place, since a copy would cost more than the rows."""
         sparse = to_sparse(rows)
         size = int(sparse.start[-1] - sparse.start[0]) + len(Y)
         S = Rows(np.empty(len(Y) + 1, np.int64), np.empty(size, np.int64), np.empty(size))
-        _scale(state.squares, state.seen, sparse, weight, S)
+        learnt = _scale(state.mean, state.spread, state.seen, state.rows, sparse, weight, S)
         raw, L, lags = _lags(state.lags, self.lags, Y, weight, lagged)
-        nothing = np.empty((len(Y), 0))
-        return View(nothing, nothing, nothing, nothing, L, S, raw), SparseState(state.squares, state.seen, lags)
+        nothing, after = np.empty((len(Y), 0)), SparseState(state.mean, state.spread, state.seen, lags, learnt)
+        return View(nothing, nothing, nothing, nothing, L, S, raw), after
 
 
 def lag_columns(lags: int) -> int:
@@ -182,19 +187,27 @@ def _with_intercept(Z: Matrix) -> Rows:
 
 
 @hot
-def _scale(squares: Vector, seen: Counts, rows: Rows, weight: Vector, out: Rows) -> None:
-    """Write S. A value of 0 counts as none: it is the same whether it is there or not."""
+def _scale(mean: Vector, spread: Vector, seen: Counts, rows_seen: int, rows: Rows, weight: Vector, out: Rows) -> int:
+    """Write S; returns how many rows were learnt so far. A value of 0 counts as none: it is the same whether it is there or not."""
     at = 0
     out.start[0] = 0
     for t in range(weight.size):
         for i in range(rows.start[t], rows.start[t + 1]):
             x, j = rows.value[i], rows.column[i]
-            if x != 0.0:
-                square, count = squares[j] + x * x, seen[j] + 1
-                out.column[at], out.value[at] = j, min(max(x * np.sqrt(count / square), -CUT), CUT)
+            if x * x > 0.0:
+                centre, total = moments(x, mean[j], spread[j], seen[j])
+                z, count = 0.0, seen[j] + 1
+                if count < DENSE * (rows_seen + 1):
+                    z = x / np.sqrt(centre * centre + total / count)
+                else:
+                    z = standardized(x, centre, total, count)
+                out.column[at], out.value[at] = j, min(max(z, -CUT), CUT)
                 at += 1
                 if weight[t] > 0.0:
-                    squares[j], seen[j] = square, count
-        out.column[at], out.value[at] = squares.size, 1.0
+                    mean[j], spread[j], seen[j] = centre, total, count
+        out.column[at], out.value[at] = mean.size, 1.0
         at += 1
         out.start[t + 1] = at
+        if weight[t] > 0.0:
+            rows_seen += 1
+    return rows_seen

@@ -6,8 +6,8 @@
 k experts that say nothing take about k/n off the loss of n rows by chance.
 
 A zoom is a family that sleeps at first and does more of what another one does: more frequencies, of more widths, beside the slow
-family; still shorter a memory beside the one that forgets most; more trees. After some 4,000 rows, and whenever there are twice as
-many, all families are reviewed, by the errors since the last review:
+family; still shorter a memory beside the one that forgets most; more trees. After some 4,000 rows of the rule, and whenever there
+are twice as many, all families are reviewed, by the errors since the last review:
 
 1.  Of those worth less than 0.02 % of the error the most expensive is dropped, and so on. The slow family stays, and of
     those that forget at least one, by which changes are noticed.
@@ -69,7 +69,7 @@ def woken(review: Review, plan: Plan, account: Account, rows: int) -> list[int]:
             new.append(zoom)
     review.awake[:] = np.isin(np.arange(len(plan.families)), awake)
     review.tried |= review.awake
-    review.products, review.due, review.heard = products, 2 * rows, account.rows
+    review.products, review.due, review.heard = products, rows + account.rows, account.rows
     return new
 
 
@@ -81,7 +81,8 @@ def _droppable(plan: Plan, awake: list[int]) -> list[int]:
 
 def _worth(E: Matrix, n: int, plan: Plan, awake: list[int], family: int) -> float:
     with_it, without = _loss(E, plan, awake), _loss(E, plan, [other for other in awake if other != family])
-    return without / with_it - 1.0 - np.count_nonzero(plan.family_of == family) / n if with_it > 0.0 else 0.0
+    by_chance = np.count_nonzero(plan.family_of == family) / n
+    return without / with_it - 1.0 - by_chance if min(with_it, without) > 0.0 else 0.0
 
 
 def _loss(E: Matrix, plan: Plan, families: list[int]) -> float:
