@@ -87,6 +87,11 @@ class Plan:
         """Whether a family forgets by itself."""
         return np.array([isinstance(family, Fast) for family in self.families])
 
+    @functools.cached_property
+    def sees_views(self) -> NDArray[np.bool_]:
+        """Whether a family sees inputs standardised or as ranks; trees see them as they are."""
+        return np.array([not isinstance(family, Trees) for family in self.families])
+
 
 @functools.lru_cache(maxsize=64)
 def plan(dim: int, lag_columns: int, cost_limit: float, memory_limit: float, seed: int) -> Plan:
