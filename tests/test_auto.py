@@ -49,6 +49,29 @@ def test_after_an_abrupt_change_it_is_as_good_as_one_that_began_there(dim: int, 
     assert mean_square(scores[5000:], y[5000:]) <= 1.05 * mean_square(fresh[2000:], y[5000:])
 
 
+@pytest.mark.parametrize(("far", "wide"), [(3.0, 1.0), (0.0, 5.0)])
+def test_after_inputs_have_moved_it_is_as_good_as_one_that_began_there(far: float, wide: float) -> None:
+    rng = np.random.default_rng(13)
+    X = rng.normal(size=(4500, 3))
+    X[3000:] = far + wide * X[3000:]
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=4500)
+    state = SMALL.init(3)
+    scores, fresh = SMALL.learn(state, X, y), run(X[3000:], y[3000:])
+    assert mean_square(scores[3500:], y[3500:]) <= 1.1 * mean_square(fresh[500:], y[3500:])
+    assert state.views.standardized.rows <= 1500  # of the rows before the views know nothing
+
+
+def test_views_that_begin_again_agree_with_the_oracle() -> None:
+    rng = np.random.default_rng(20)
+    X, rows = rng.normal(size=(470, 3)), np.arange(470)
+    X[410:] = 30.0 + 10.0 * X[410:]
+    y = np.where(rows < 410, np.sin(2.0 * X[:, 0]) + X[:, 1], 0.2 * (X[:, 1] - X[:, 2])) + 0.1 * rng.normal(size=470)
+    state = SMALL.init(3)
+    scores = SMALL.learn(state, X, y)
+    assert state.views.standardized.rows <= 60
+    assert np.allclose(scores, auto.scores(SMALL, X, y), rtol=0.0, atol=1e-9)
+
+
 def test_neighbours_and_trees_that_are_suspected_wrongly_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Suspected at every check of a stream that never changes: a copy that knows the last 128 rows alone is no better."""
     monkeypatch.setattr(zoom, "DISPENSABLE", -1.0)  # nobody is dropped

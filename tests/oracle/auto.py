@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel.combine.auto.auto import RULE
-from onkel.combine.auto.families import Fast, Lines, Near, Odds, Slow
+from onkel.combine.auto.families import Fast, Lines, Near, Odds, Slow, Trees
 from tests.oracle import neighbours, random_trees, rules
 from tests.oracle.pkawv import Mask, features
 
@@ -51,6 +51,13 @@ class Stream(NamedTuple):
     first: Array  # label
 
 
+class Known(NamedTuple):
+    """The rows that views of inputs know: these at first, then those of the stream from row `start` on."""
+
+    first: Any = ()
+    start: int = 0
+
+
 class Heard(NamedTuple):
     """A row that the rule has learnt."""
 
@@ -68,14 +75,14 @@ def checks(stream: Stream, plan: Any, parts: list[Array], awake: Mask) -> list[t
     learnt, began = np.flatnonzero(w > 0), dict.fromkeys(range(len(parts)), 0)
     pieces, lags = list[tuple[int, Any, Array]](), {k: list[float]() for k in range(len(parts))}
     begins_with = set(np.flatnonzero(plan.starts).tolist())
-    on, tried, due, reviewed, heard = set(begins_with), set(begins_with), plan.review, 0, list[Heard]()
+    on, tried, due, reviewed, heard, known = set(begins_with), set(begins_with), plan.review, 0, list[Heard](), Known()
     for rows in range(plan.check, len(learnt) + 1, plan.check):
         now, last = int(learnt[rows - 1] + 1), learnt[max(0, rows - 2 * plan.check) : rows]
         heard += [Heard(np.concatenate([part[t] for part in parts], axis=1), Y[t], w[t]) for t in last[-plan.check :]]
         errors = [np.abs(part[last] - Y[last][:, :, None]).sum(axis=1) for part in parts]
         forgetting = np.hstack([errors[k] for k in sorted(on) if isinstance(families[k], Fast)])
         rival = forgetting[:, np.argmin(forgetting[-plan.check :].mean(axis=0))]
-        before_now, begins = [part[:now].copy() for part in parts], None
+        before_now, begins, suspected, anew = [part[:now].copy() for part in parts], None, dict[int, Any](), set[int]()
         for k in sorted(on):
             if isinstance(families[k], Fast) or rows - began[k] < 2 * plan.check:
                 continue
@@ -86,20 +93,22 @@ def checks(stream: Stream, plan: Any, parts: list[Array], awake: Mask) -> list[t
             usual = lately(lags[k])
             if lags[k] and usual < 0.1 and lag > max(0.0, usual + 4.0 * noise):
                 before = errors[k][:, np.argmin(errors[k][: plan.check].mean(axis=0))]
-                lost = before - rival - (max(0.0, usual) + lag) / 2.0 * both
-                since = last[int(np.argmax([np.sum(lost[t:]) for t in range(len(last))])) :]
-                since = since[len(since) // 20 :]
-                again = begun(stream, families[k], since, now)
-                half = len(since) // 2
-                late = since[half:]
-                if least_error(again[half : len(since)], Y[late]) < 0.95 * least_error(parts[k][late], Y[late]):
-                    before_now[k][since], parts[k][now:] = again[: len(since)], again[len(since) :]
-                    began[k], begins, lags[k] = rows - len(since), since if k == 0 else begins, []
-                    continue
+                suspected[k] = rows_since(last, before - rival - (max(0.0, usual) + lag) / 2.0 * both)
             lags[k].append(lag)
+        moved = moved_since(stream, known, now, last, plan.check)
+        if moved is not None:
+            again = begun(stream, families[0], moved, now, Known(moved, now))
+            alone = 0 in suspected or rows - began[0] < 2 * plan.check
+            if does_better(again, Y, moved, [parts[k] for k in ([0] if alone else on)]):
+                begins, known, anew = moved, Known(moved, now), {k for k in begins_with if not isinstance(families[k], Trees)}
+        for k, since in suspected.items():
+            again = begun(stream, families[k], since, now, known)
+            if k not in anew and does_better(again, Y, since, [parts[k]]):
+                before_now[k][since], parts[k][now:] = again[: len(since)], again[len(since) :]
+                began[k], begins, lags[k] = rows - len(since), since if k == 0 else begins, []
         if begins is not None:
-            for k in begins_with - on:
-                again = begun(stream, families[k], begins, now)
+            for k in (begins_with - on) | anew:
+                again = begun(stream, families[k], begins, now, known)
                 before_now[k][begins], parts[k][now:] = again[: len(begins)], again[len(begins) :]
                 began[k], lags[k] = rows - len(begins), []
             scores = np.concatenate(before_now, axis=2)
@@ -109,11 +118,36 @@ def checks(stream: Stream, plan: Any, parts: list[Array], awake: Mask) -> list[t
         elif rows >= due:
             dropped, woken = review(plan, products(heard, reviewed), len(heard) - reviewed, on, tried)
             for k in woken:
-                parts[k][now:] = begun(stream, families[k], last, now)[len(last) :]
+                parts[k][now:] = begun(stream, families[k], last, now, known)[len(last) :]
                 began[k], lags[k] = rows - len(last), []
             on, tried, due, reviewed = (on - dropped) | woken, tried | woken, 2 * rows, len(heard)
         awake[now:] = np.isin(plan.family_of, sorted(on))
     return pieces
+
+
+def rows_since(last: Any, excess: Array) -> Any:
+    """Those of the last rows from which on the excess sums to most, less a twentieth."""
+    since = last[int(np.argmax([np.sum(excess[t:]) for t in range(len(last))])) :]
+    return since[len(since) // 20 :]
+
+
+def moved_since(stream: Stream, known: Known, now: int, last: Any, check: int) -> Any:
+    """The rows since an input moved, by its squares, if it did among the last rows, and half a check ago or more; else None."""
+    rows = np.concatenate([known.first, np.arange(known.start, now), last]).astype(int)
+    learnt = np.concatenate([np.ones(len(known.first)), stream.w[known.start : now], np.zeros(len(last))]) > 0
+    Z = features(onkel.Standardize(8.0), stream.X[rows], learnt)[-len(last) :]
+    squares = max((Z**2).T, key=lambda column: column[-check:].mean())
+    excess = squares - (1.0 + squares[-check:].mean()) / 2.0
+    place = int(np.argmax([np.sum(excess[t:]) for t in range(len(last))]))
+    is_moved = squares[-check:].mean() > 4.0 and place > 0 and len(last) - place >= check // 2
+    return rows_since(last, excess) if is_moved else None
+
+
+def does_better(again: Array, Y: Array, since: Any, others: list[Array]) -> bool:
+    """Whether the best of a family that has begun again errs less than the best of the others, in the second half of the rows."""
+    half = len(since) // 2
+    late = since[half:]
+    return least_error(again[half : len(since)], Y[late]) < 0.95 * min(least_error(other[late], Y[late]) for other in others)
 
 
 def products(heard: list[Heard], start: int) -> Array:
@@ -166,13 +200,12 @@ def least_error(scores: Array, Y: Array) -> float:
     return float(np.abs(scores - Y[:, :, None]).sum(axis=1).mean(axis=0).min())
 
 
-def begun(stream: Stream, family: Any, since: Any, now: int) -> Array:
+def begun(stream: Stream, family: Any, since: Any, now: int, known: Known) -> Array:
     """The scores of a family that begins with the rows `since`, which it sees as they look now, and goes on with row `now`."""
     learner, X, Y, w, trusted, first = stream
-    again = seen(
-        learner, np.vstack([X[:now], X[since]]), np.vstack([Y[:now], Y[since]]), np.append(w[:now], np.zeros(len(since))), since
-    )
-    views = {name: np.vstack([again[name][now:], view[now:]]) for name, view in seen(learner, X, Y, w).items()}
+    rows, learnt = np.append(np.arange(now), since), np.append(w[:now], np.zeros(len(since)))
+    again, later = seen(learner, X[rows], Y[rows], learnt, since, known), seen(learner, X, Y, w, (), known)
+    views = {name: np.vstack([again[name][now:], view[now:]]) for name, view in later.items()}
     labels = np.vstack([Y[since], Y[now:]]) - first
     return experts(family, views, labels, np.append(trusted[since], w[now:])) + first[:, None]
 
@@ -197,13 +230,20 @@ def accepted(Y: Array, w: Array) -> Array:
     return out
 
 
-def seen(learner: onkel.Auto, X: Array, Y: Array, w: Array, again: Any = ()) -> dict[str, Array]:
-    """The views of each row; the last ones, rows `again`, come with the earlier labels that they had the first time."""
-    learnt = w > 0
-    Z = features(onkel.Standardize(8.0), X, learnt)
-    N = Z if X.shape[1] <= 64 else features(onkel.Project(64, learner.seed), Z, learnt)
+def seen(learner: onkel.Auto, X: Array, Y: Array, w: Array, again: Any = (), known: Known | None = None) -> dict[str, Array]:
+    """The views of each row; the last ones, rows `again`, come with the earlier labels that they had the first time.
+
+    Before row `known.start` views of inputs are those of rows that nobody has learnt.
+    """
+    known, learnt = known or Known(), w > 0
+    rows = np.append(known.first, np.arange(len(X))).astype(int)
+    told = np.append(np.ones(len(known.first), dtype=bool), learnt & (np.arange(len(X)) >= known.start))
+    shown = X[rows]
+    Z = features(onkel.Standardize(8.0), shown, told)
+    N = Z if X.shape[1] <= 64 else features(onkel.Project(64, learner.seed), Z, told)
     N = np.where(np.abs(N) < 1e-12, 0.0, N)
-    U = features(onkel.Ranks(), X if X.shape[1] <= 64 else N, learnt)
+    U = features(onkel.Ranks(), shown if X.shape[1] <= 64 else N, told)
+    Z, N, U = Z[len(known.first) :], N[len(known.first) :], U[len(known.first) :]
     L = np.empty((len(X), 0))
     if learner.lags:
         before = lags(learner.lags, Y, learnt)

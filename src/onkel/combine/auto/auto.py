@@ -6,7 +6,8 @@
 The views (`views`) are standardised inputs, ranks and earlier labels; the families (`families`, `plan`) are ridge regressions that
 remember everything or forget within 500, 100 or 20 rows, of which every prefix of the features is an expert, logistic regressions,
 nearest neighbours and random trees. Labels far from all before are cut (`labels`). When the stream has changed, families that
-remember begin again (`restarts`). Families that nobody would miss are dropped, for others that do more of what is best (`zoom`).
+remember begin again, and the views do where the inputs have moved (`restarts`). Families that nobody would miss are dropped, for
+others that do more of what is best (`zoom`).
 `onkel.explain` says who counts, and the regret beside its bound (`ledger`).
 
 The guarantee: between two such beginnings, for any labels in a range of width E, the sum of squares of the mixture is at most that
@@ -46,8 +47,8 @@ from onkel.combine.auto import labels as label_scale
 from onkel.combine.auto import ledger, restarts, zoom
 from onkel.combine.auto.families import Expert
 from onkel.combine.auto.labels import Labels
-from onkel.combine.auto.plan import WIDEST_LINE, Plan, plans
-from onkel.combine.auto.views import NARROW, SparseViews, Views, lag_columns
+from onkel.combine.auto.plan import SLOW, WIDEST_LINE, Plan, plans
+from onkel.combine.auto.views import NARROW, SparseViews, Views, begun_again, lag_columns, standardized_rows
 from onkel.combine.lagged import lag_inputs
 from onkel.combine.rules import Layered
 from onkel.errors import InputError
@@ -154,25 +155,47 @@ class Auto:
         if plan.is_sparse:
             return
         scores, changed = recent.scores.copy(), dict[int, Counts]()
-        for k, since in restarts.suspected(recent, plan.family_of, plan.forgets, state.review.awake > 0):
-            fresh, again, own = self._begun(state, k, since)
+        suspected = restarts.suspected(recent, plan.family_of, plan.forgets, state.review.awake > 0)
+        moved = self._move_views(state, any(k == SLOW for k, _ in suspected) or restarts.is_new(recent, SLOW))
+        through = plan.sees_views & (moved is not None)  # who begins again with the views
+        for k, since in suspected:
+            if through[k]:
+                continue
+            fresh, again, own = self._begun(state, state.views, k, since)
             if restarts.better(recent, since, own, again):
                 self._replace(state, k, fresh, since)
                 recent.again[k] += 1
                 scores[np.ix_(since, np.arange(state.outputs), own)] = again
                 changed[k] = since
-        if 0 in changed:
-            self._begin_again(state, scores, changed[0])
+        if moved is not None or SLOW in changed:
+            recent.again += plan.starts & through
+            self._begin_again(state, scores, changed[SLOW] if moved is None else moved, through)
         elif recent.rows >= state.review.due:
             everything = recent.in_order()
             for k in zoom.woken(state.review, plan, state.ledger.account, recent.rows):
-                self._replace(state, k, self._begun(state, k, everything)[0], everything)
+                self._replace(state, k, self._begun(state, state.views, k, everything)[0], everything)
 
-    def _begun(self, state: State, k: int, since: Counts) -> tuple[Any, Cube, Counts]:
-        """Family k, begun with the rows at these places; what its experts said of them, and their numbers."""
+    def _move_views(self, state: State, is_outdated: bool) -> Counts | None:
+        """Begin the views again where the inputs have moved and that helps the slow family; the places of the rows since then.
+
+        A slow family that is suspected anyway, or has just begun again, has to do better than as it is; others better than anybody.
+        """
+        recent, views = state.recent, self._views(state.dim)
+        since = restarts.moved_since(recent, standardized_rows(state.views, recent.X[recent.in_order()]))
+        if since is None:
+            return None
+        moved = begun_again(views, state.views, recent.X[since])
+        _, again, own = self._begun(state, moved, SLOW, since)
+        if not restarts.better(recent, since, own if is_outdated else np.flatnonzero(self._awake(state, 1)[0]), again):
+            return None
+        state.views = moved
+        return since
+
+    def _begun(self, state: State, views: Any, k: int, since: Counts) -> tuple[Any, Cube, Counts]:
+        """Family k, begun with the rows at these places, seen by these views; what its experts said of them, and their numbers."""
         plan, recent, reference = self._plan(state.dim), state.recent, state.labels.reference
         labels, lagged = recent.Y[since], recent.lagged[since]
-        view, _ = self._views(state.dim).write(state.views, recent.X[since], labels, np.zeros(len(since)), lagged)
+        view, _ = self._views(state.dim).write(views, recent.X[since], labels, np.zeros(len(since)), lagged)
         family: Any = plan.families[k]
         fresh = family.init(state.outputs)
         again = family.learn(fresh, view, labels - reference, recent.weight[since]) + reference[:, None]
@@ -182,11 +205,11 @@ class Auto:
         state.families = (*state.families[:k], fresh, *state.families[k + 1 :])
         restarts.begun(state.recent, k, len(since))
 
-    def _begin_again(self, state: State, scores: Cube, since: Counts) -> None:
-        """The rule begins again with these rows and what was said of them; those are awake that were at first."""
+    def _begin_again(self, state: State, scores: Cube, since: Counts, too: NDArray[np.bool_]) -> None:
+        """The rule begins again with these rows and what was said of them, and so do these families; awake is who was at first."""
         plan, recent = self._plan(state.dim), state.recent
-        for k in np.flatnonzero(plan.starts & (state.review.awake == 0)).tolist():
-            fresh, again, own = self._begun(state, k, since)
+        for k in np.flatnonzero(plan.starts & (too | (state.review.awake == 0))).tolist():
+            fresh, again, own = self._begun(state, state.views, k, since)
             self._replace(state, k, fresh, since)
             scores[np.ix_(since, np.arange(state.outputs), own)] = again
         state.review = zoom.init(plan, recent.rows)

@@ -88,6 +88,11 @@ class Plan:
         """Whether a family forgets by itself."""
         return np.array([isinstance(family, Fast) for family in self.families])
 
+    @functools.cached_property
+    def sees_views(self) -> NDArray[np.bool_]:
+        """Whether a family sees inputs standardised or as ranks; trees see them as they are."""
+        return np.array([not isinstance(family, Trees) for family in self.families])
+
 
 def plans(dim: int, lag_columns: int, cost_limit: float, seed: int) -> list[Plan]:
     """All that keep the limit, the largest first, each with its zooms and then without; at the end the one to take where time or

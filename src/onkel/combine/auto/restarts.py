@@ -13,6 +13,13 @@ them, by a twentieth. So no family is replaced on account of others alone, which
 A family that is always far behind is left alone: where a stream changes all the time, those that forget are better anyhow. When
 the family that remembers most begins again (Slow), the rule does so too, from the same rows: what experts lost on the way would be
 held against them.
+
+Where the inputs have moved, views that remember the rows before (`views`) scale them badly, for everybody alike, so that no family
+need lag. They have moved when the mean square of some column over these 256 rows, standardised by all rows so far, is above 4,
+instead of 1; the change is placed by the squares in the same way. If it lies within the 512 rows, and 128 or more have come since,
+the slow family is tried on views that know the rows since alone. If it does better than as it is, where it is suspected anyway or
+has just begun again, or else than anybody, the views begin again, and with them the rule and all families but the trees, which see
+inputs as they are.
 """
 
 from __future__ import annotations
@@ -33,6 +40,7 @@ NEARLY = 0.1  # the usual lag of a family that nearly leads
 NOISE = 4.0  # deviations of a mean that are taken for noise
 ROUNDING = 1e-9  # of the labels: errors that are smaller say nothing
 SPARED = 20  # of the rows since the change one in so many, the first ones, may have come before it
+MOVED = 4.0  # the mean square of a standardised input, 1 at rest, from which on the inputs have moved
 BETTER = 0.95  # times the errors of the family as it is
 
 
@@ -87,15 +95,14 @@ def suspected(recent: Recent, family_of: Counts, forgets: Mask, awake: Mask) -> 
 
     `family_of` is each expert's family; `forgets` says of each family whether it forgets by itself, `awake` whether it is.
     """
-    kept = len(recent.weight)
-    check, order = kept // KEPT, recent.in_order()
+    check, order = len(recent.weight) // KEPT, recent.in_order()
     errors = np.sum(np.abs(recent.scores[order] - recent.Y[order][:, :, None]), axis=1)  # no squares: an outlier counts for less
     means = errors[-check:].mean(axis=0)
     tiny = ROUNDING * float(np.abs(recent.Y[order]).sum(axis=1).mean())
     of_forgetting = (forgets & awake)[family_of]
     rival = int(np.flatnonzero(of_forgetting)[np.argmin(means[of_forgetting])])
     found = []
-    for family in np.flatnonzero(~forgets & awake & (recent.rows - recent.began >= kept)):
+    for family in (k for k in np.flatnonzero(~forgets & awake).tolist() if not is_new(recent, k)):
         own = np.flatnonzero(family_of == family)
         best = int(own[np.argmin(means[own])])
         both, usual = means[best] + means[rival] + tiny or 1.0, recent.lag[family]
@@ -104,18 +111,40 @@ def suspected(recent: Recent, family_of: Counts, forgets: Mask, awake: Mask) -> 
         if recent.checks[family] > 0 and usual < NEARLY and lag > max(0.0, usual + noise):
             before = int(own[np.argmin(errors[:check, own].mean(axis=0))])  # the best before the change, if anyone was
             halfway = 0.5 * (max(0.0, usual) + lag) * both
-            lost = np.cumsum((errors[:, before] - errors[:, rival] - halfway)[::-1])[::-1]
-            since = order[int(np.argmax(lost)) :]
-            found.append((int(family), since[len(since) // SPARED :]))
+            found.append((family, _since(order, _place(errors[:, before] - errors[:, rival] - halfway))))
         recent.checks[family] = min(recent.checks[family] + 1, MEMORY)
         recent.lag[family] += (lag - usual) / recent.checks[family]
     return found
 
 
-def better(recent: Recent, since: Counts, own: Counts, again: Cube) -> bool:
-    """Whether a family that has begun again errs less than as it is, over the second half of the rows since the change.
+def moved_since(recent: Recent, Z: Matrix) -> Counts | None:
+    """The places of the rows since the inputs moved; None unless that was among the last rows, and half a check ago or more.
 
-    `own` are the family's experts, `again` what their copies said of these rows.
+    `Z` are the last rows in order, standardised by all rows so far.
+    """
+    check, order, squares = len(recent.weight) // KEPT, recent.in_order(), Z**2
+    means = squares[-check:].mean(axis=0)
+    farthest = int(np.argmax(means))
+    place = _place(squares[:, farthest] - 0.5 * (1.0 + means[farthest]))
+    return _since(order, place) if means[farthest] > MOVED and 0 < place <= len(order) - check // 2 else None
+
+
+def _place(excess: Vector) -> int:
+    """The row from which on the sum is largest."""
+    return int(np.argmax(np.cumsum(excess[::-1])[::-1]))
+
+
+def _since(order: Counts, place: int) -> Counts:
+    """The rows from there on, less the first ones."""
+    since = order[place:]
+    return since[len(since) // SPARED :]
+
+
+def better(recent: Recent, since: Counts, own: Counts, again: Cube) -> bool:
+    """Whether a family that has begun again errs less than these experts as they are, over the second half of the rows since the
+    change.
+
+    `own` are the experts, mostly the family's; `again` is what the copies of the family's said of these rows.
     """
     half = len(since) // 2
     late = since[half:]
@@ -124,6 +153,11 @@ def better(recent: Recent, since: Counts, own: Counts, again: Cube) -> bool:
         for scores in (recent.scores[late][:, :, own], again[half:])
     )
     return bool(anew < BETTER * as_is)
+
+
+def is_new(recent: Recent, family: int) -> bool:
+    """Whether a family has begun among the last rows."""
+    return bool(recent.rows - recent.began[family] < len(recent.weight))
 
 
 def begun(recent: Recent, family: int, rows: int) -> None:

@@ -15,7 +15,7 @@ S    the values of Z, or (`SparseViews`) those of X that are not 0, over the roo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,6 +142,20 @@ class SparseViews:
         raw, L, lags = _lags(state.lags, self.lags, Y, weight, lagged)
         nothing, after = np.empty((len(Y), 0)), SparseState(state.mean, state.spread, state.seen, lags, learnt)
         return View(nothing, nothing, nothing, nothing, L, S, raw), after
+
+
+def standardized_rows(state: State, X: Matrix) -> Matrix:
+    """Z of these rows, as if each came next."""
+    Z = np.empty(X.shape)
+    Standardize(CUT).write(state.standardized, X, np.zeros(len(X)), Z, 0)
+    return Z
+
+
+def begun_again(views: Views | SparseViews, state: Any, X: Matrix) -> Any:
+    """The views as these rows alone would have them; what is known of earlier labels stays."""
+    nothing: Any = views.init()
+    _, again = views.write(nothing, X, np.zeros((len(X), 1)), np.ones(len(X)))
+    return replace(again, lags=state.lags)
 
 
 def lag_columns(lags: int) -> int:
