@@ -264,7 +264,7 @@ def test_time_goes_from_families_that_nobody_would_miss_to_a_zoom_on_the_best() 
     awake = state.review.awake > 0
     assert not awake[plan.starts].all()
     assert awake[~plan.starts].any()
-    assert max(costs) <= plan.most
+    assert max(costs) <= plan.cost_ceiling
     asleep = [family.init(1) for family, zoom in zip(plan.families, ~plan.starts, strict=True) if zoom]
     kept = [part for part, zoom in zip(state.families, ~plan.starts, strict=True) if zoom]
     for fresh, part, tried in zip(asleep, kept, state.review.tried[~plan.starts], strict=True):

@@ -31,7 +31,7 @@ def scores(learner: onkel.Auto, X: Array, y: Array, weight: Array | None = None)
     for part in parts:
         part[:start], part[start] = 0.0, Y[start][:, None]
     awake = np.tile(plan.starts[plan.family_of], (len(X), 1))
-    pieces = [] if plan.is_sparse else checks(stream, plan, parts, awake)
+    pieces = [] if plan.lines_only else checks(stream, plan, parts, awake)
     P = np.concatenate(parts, axis=2)
     mixture = rules.mixture(RULE, P, Y, w, awake)
     for now, since, again in pieces:
@@ -75,7 +75,7 @@ def checks(stream: Stream, plan: Any, parts: list[Array], awake: Mask) -> list[t
     learnt, began = np.flatnonzero(w > 0), dict.fromkeys(range(len(parts)), 0)
     pieces, lags = list[tuple[int, Any, Array]](), {k: list[float]() for k in range(len(parts))}
     begins_with = set(np.flatnonzero(plan.starts).tolist())
-    on, tried, due, reviewed, heard, known = set(begins_with), set(begins_with), plan.review, 0, list[Heard](), Known()
+    on, tried, due, reviewed, heard, known = set(begins_with), set(begins_with), plan.first_review, 0, list[Heard](), Known()
     for rows in range(plan.check, len(learnt) + 1, plan.check):
         now, last = int(learnt[rows - 1] + 1), learnt[max(0, rows - 2 * plan.check) : rows]
         heard += [Heard(np.concatenate([part[t] for part in parts], axis=1), Y[t], w[t]) for t in last[-plan.check :]]
@@ -114,7 +114,7 @@ def checks(stream: Stream, plan: Any, parts: list[Array], awake: Mask) -> list[t
             scores = np.concatenate(before_now, axis=2)
             pieces.append((now, begins, scores[begins]))
             heard = [Heard(scores[t], Y[t], stream.trusted[t]) for t in begins]
-            on, tried, due, reviewed = set(begins_with), set(begins_with), rows + plan.review, 0
+            on, tried, due, reviewed = set(begins_with), set(begins_with), rows + plan.first_review, 0
         elif rows >= due:
             dropped, woken = review(plan, products(heard, reviewed), len(heard) - reviewed, on, tried)
             for k in woken:
@@ -181,7 +181,7 @@ def review(plan: Any, E: Array, n: int, on: set[int], tried: set[int]) -> tuple[
         left.remove(max(spare, key=lambda k: (plan.costs[k], -k)))
     woken = set[int]()
     for k, beside in sorted(plan.zooms.items(), key=lambda zoom: -worth.get(zoom[1], 0.0)):
-        affordable = sum(plan.costs[j] for j in left | woken | {k}) <= plan.most
+        affordable = sum(plan.costs[j] for j in left | woken | {k}) <= plan.cost_ceiling
         if k not in tried and worth.get(beside, 0.0) >= 0.02 and affordable:
             woken.add(k)
     return on - left, woken
@@ -249,7 +249,7 @@ def seen(learner: onkel.Auto, X: Array, Y: Array, w: Array, again: Any = (), kno
         before = lags(learner.lags, Y, learnt)
         before[len(X) - len(again) :] = before[list(again)]
         L = features(onkel.Standardize(8.0), before, learnt)
-    is_sparse = learner._plan(X.shape[1]).is_sparse
+    is_sparse = learner._plan(X.shape[1]).lines_only
     S, there = (scaled(X, learnt), X != 0) if is_sparse else (Z, np.ones(X.shape, dtype=bool))
     S, there = np.column_stack([S, np.ones(len(X))]), np.column_stack([there, learnt | True])
     return {

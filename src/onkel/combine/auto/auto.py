@@ -98,7 +98,7 @@ class Auto:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
         plan = self._plan(dim)
-        views, kept = self._views_of(plan, dim), 0 if plan.is_sparse else dim
+        views, kept = self._views_of(plan, dim), 0 if plan.lines_only else dim
         alone = RULE.init(sum(not expert.lagged for expert in plan.experts), outputs) if self.lags else None
         families = tuple(family.init(outputs) for family in plan.families)
         recent = restarts.init(plan.check, kept, outputs, self._lag_columns, len(plan.experts), len(families))
@@ -152,7 +152,7 @@ class Auto:
     def _check(self, state: State) -> None:
         """Who has to begin again, who is dropped, and who wakes."""
         plan, recent = self._plan(state.dim), state.recent
-        if plan.is_sparse:
+        if plan.lines_only:
             return
         scores, changed = recent.scores.copy(), dict[int, Counts]()
         suspected = restarts.suspected(recent, plan.family_of, plan.forgets, state.review.awake > 0)
@@ -268,7 +268,7 @@ class Auto:
         return self._views_of(self._plan(dim), dim)
 
     def _views_of(self, plan: Plan, dim: int) -> Views | SparseViews:
-        return SparseViews(dim, self.lags) if plan.is_sparse else Views(dim, self.seed, self.lags, plan.goes_by_column)
+        return SparseViews(dim, self.lags) if plan.lines_only else Views(dim, self.seed, self.lags, plan.goes_by_column)
 
     def _plan(self, dim: int) -> Plan:
         return _chosen(self, dim)
@@ -334,7 +334,7 @@ class Auto:
 
     def _bytes(self, plan: Plan, dim: int, outputs: int) -> int:
         experts = [len(plan.experts)] + ([sum(not expert.lagged for expert in plan.experts)] if self.lags else [])
-        kept = 0 if plan.is_sparse else dim
+        kept = 0 if plan.lines_only else dim
         recent = restarts.footprint(plan.check, kept, outputs, self._lag_columns, len(plan.experts), len(plan.families))
         families = sum(family.footprint(outputs) for family in plan.families)
         rules = sum(RULE.footprint(count, outputs) for count in experts)
@@ -366,7 +366,7 @@ class Auto:
         if cut:
             labels = "1 label was" if cut == 1 else f"{cut} labels were"
             said.append(f"{labels} far from all before and counted for less")
-        if self._plan(state.dim).is_sparse:
+        if self._plan(state.dim).lines_only:
             limits = f"cost_limit={self.cost_limit:g} and memory_limit={self.memory_limit:g}"
             said.append(f"with {state.dim:,} columns only linear experts fit {limits}; more adds kernels, neighbours and trees")
         elif state.dim > WIDEST_LINE:

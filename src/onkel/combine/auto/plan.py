@@ -55,10 +55,10 @@ SLOW, DAY = 0, 3  # numbers of families
 class Plan:
     families: tuple[Family, ...]
     check: int  # rows between two checks whether the stream has changed
+    first_review: int = 0  # rows until families are reviewed for the first time (`zoom`)
     zooms: dict[int, int] = field(default_factory=dict)  # families that sleep at first, and the one that each is a zoom of
-    review: int = 0  # rows until the first review (`zoom`); 0: there is none
-    most: float = math.inf  # what all that are awake may cost
-    is_sparse: bool = False  # rows are seen by their values that are not 0; nobody begins again
+    cost_ceiling: float = math.inf  # what all that are awake may cost
+    lines_only: bool = False  # rows are seen by their values that are not 0; nobody begins again
 
     @functools.cached_property
     def experts(self) -> tuple[Expert, ...]:
@@ -100,12 +100,12 @@ def plans(dim: int, lag_columns: int, cost_limit: float, seed: int) -> list[Plan
     found, read = list[Plan](), MIXING + (READING * dim if dim > WIDEST_LINE else 0.0)
     for size in SIZES:
         families, zooms = _families(dim, lag_columns, size, seed)
-        own, check = sum(map(cost, families)), max(64, round(CHECK * size))
+        own, check, review = sum(map(cost, families)), max(64, round(CHECK * size)), max(128, round(REVIEW * size))
         if read + own <= cost_limit:
             beside = {len(families) + k: around for k, around in enumerate(zooms.values())}
-            most, review = min(cost_limit - read, ZOOMED * own), max(128, round(REVIEW * size))
-            found += [Plan((*families, *zooms), check, beside, review, most), Plan(families, check, {}, review, most)]
-    last = Plan(_lines(dim, lag_columns), SPARSE_CHECK, is_sparse=True) if dim > WIDEST_LINE else Plan(families, check)
+            zoomed = Plan((*families, *zooms), check, review, beside, min(cost_limit - read, ZOOMED * own))
+            found += [zoomed, Plan(families, check, review)]
+    last = Plan(_lines(dim, lag_columns), SPARSE_CHECK, lines_only=True) if dim > WIDEST_LINE else Plan(families, check, review)
     return [*found, last]
 
 

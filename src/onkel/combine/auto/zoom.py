@@ -45,7 +45,7 @@ class Review:
 def init(plan: Plan, rows: int = 0) -> Review:
     """As it is when the rule begins, after so many rows."""
     start, size = plan.starts.astype(np.int64), len(plan.experts)
-    return Review(start, start.copy(), np.zeros((size, size)), rows + plan.review)
+    return Review(start, start.copy(), np.zeros((size, size)), rows + plan.first_review)
 
 
 def footprint(plan: Plan) -> int:
@@ -63,7 +63,7 @@ def woken(review: Review, plan: Plan, account: Account, rows: int) -> list[int]:
         awake.remove(max(spare, key=lambda family: plan.costs[family]))
     new = []
     for zoom in sorted(plan.zooms, key=lambda zoom: -worth.get(plan.zooms[zoom], 0.0)):
-        affordable = plan.costs[[*awake, zoom]].sum() <= plan.most
+        affordable = plan.costs[[*awake, zoom]].sum() <= plan.cost_ceiling
         if not review.tried[zoom] and worth.get(plan.zooms[zoom], 0.0) >= WORTHY and affordable:
             awake.append(zoom)
             new.append(zoom)
