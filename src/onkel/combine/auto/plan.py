@@ -46,7 +46,6 @@ MIXING = 4.0  # what views, rule and book-keeping cost
 READING = 0.005  # what a column costs, of more than WIDEST_LINE
 CHECK, SPARSE_CHECK = 256, 2048  # rows from one check to the next
 REVIEW = 4096  # rows until the first review
-ZOOMED = 1.1  # times what families cost at first: the most that they may cost with their zooms
 RANK_EDGE = math.sqrt(3.0)  # ranks fill [−√3, √3]
 SLOW, DAY = 0, 3  # numbers of families
 
@@ -103,8 +102,7 @@ def plans(dim: int, lag_columns: int, cost_limit: float, seed: int) -> list[Plan
         own, check, review = sum(map(cost, families)), max(64, round(CHECK * size)), max(128, round(REVIEW * size))
         if read + own <= cost_limit:
             beside = {len(families) + k: around for k, around in enumerate(zooms.values())}
-            zoomed = Plan((*families, *zooms), check, review, beside, min(cost_limit - read, ZOOMED * own))
-            found += [zoomed, Plan(families, check, review)]
+            found += [Plan((*families, *zooms), check, review, beside, own), Plan(families, check, review)]
     last = Plan(_lines(dim, lag_columns), SPARSE_CHECK, lines_only=True) if dim > WIDEST_LINE else Plan(families, check, review)
     return [*found, last]
 

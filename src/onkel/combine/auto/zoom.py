@@ -12,7 +12,7 @@ are twice as many, all families are reviewed, by the errors since the last revie
 1.  Of those worth less than 0.02 % of the error the most expensive is dropped, and so on. The slow family stays, and of
     those that forget at least one, by which changes are noticed.
 2.  Zooms are woken, those beside the worthiest first, where that family is worth 2 % of it or more and all who are
-    awake then cost no more than the plan allows. Each is tried once; like all others it may be dropped at the next review.
+    awake then cost no more than those in the beginning. Each is tried once; like all others it may be dropped at the next review.
 
 A zoom begins with the last rows, which are kept. When the stream has changed and the rule begins again, all is as in the beginning.
 Costs are those of the plan's table, so that runs repeat.
