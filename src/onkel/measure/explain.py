@@ -7,7 +7,7 @@
 >>> found = onkel.explain(learner, state)
 >>> found.sentences[0].split(":")[0]
 'what counts'
->>> found.mixture < float(min(found.losses))
+>>> found.mixture < float(np.nanmin(found.losses))
 True
 >>> found.to_expert.regret < found.to_combination.regret < found.to_combination.bound
 True
@@ -64,7 +64,7 @@ class Explanation:
 
     experts: tuple[Expert, ...]
     weights: Vector  # (experts,)  in the next score, mean over outputs
-    losses: Vector  # (experts,)  mean square of each, of all rows in which it spoke; nan where the rule's loss is another
+    losses: Vector  # (experts,)  mean square of each over the rows in which it spoke; nan where there are none, or for another loss
     mixture: float  # the same of the mixture
     without_lags: float  # and of the mixture that does without earlier labels
     rows: int
@@ -139,7 +139,7 @@ def _of_auto(learner: Auto, state: Any) -> Explanation:
     return Explanation(
         learner.experts(state.dim),
         learner.weights(state).mean(axis=0),
-        ledger.squares / np.maximum(ledger.heard, 1.0),
+        np.where(ledger.heard > 0.0, ledger.squares / np.maximum(ledger.heard, 1.0), np.nan),
         ledger.mixture / max(rows, 1),
         ledger.alone / max(rows, 1),
         rows,

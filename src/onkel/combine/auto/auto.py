@@ -14,7 +14,7 @@ The guarantee: between two such beginnings, for any labels in a range of width E
 of the best expert, and that of the best fixed affine combination of them, plus the terms of `onkel.measure.bounds.layered`.
 
 A row costs O(r²) multiplications for the r ≤ 700 features of the slow family, and O(8000 · dim) for the neighbours: 30 to 60 µs for
-up to 20 inputs. The memory is fixed: 10 to 20 MB. `cost_limit` and `memory_limit` make it smaller.
+up to 20 inputs. The memory is fixed: 12 to 20 MB. `cost_limit` and `memory_limit` make it smaller.
 
 Gaillard & Goude (2015), Forecasting electricity consumption by aggregating experts, whose R package opera has the rules. Jézéquel,
 Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems: the ridge and its regret.
