@@ -68,7 +68,7 @@ def count(account: Account, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector,
     """Add rows that are learnt. Returns the sum of the scores of those awake, as they were cut, (outputs, experts)."""
     scores = np.zeros(P.shape[1:])
     sums = account.products, account.mixture, account.span, account.heard
-    account.rows += _count(*sums, P, mixture, Y, weight, awake, scores)
+    account.rows += int(_count(*sums, P, mixture, Y, weight, awake, scores))
     return scores
 
 
