@@ -18,6 +18,6 @@ def meet(first: Vector, second: Vector, values: Counts, rows: int, o: int, label
         second[o], values[o] = label, TWO
         return True
     if values[o] == TWO and label != first[o] and label != second[o]:
-        second[o], values[o] = first[o], MORE
+        second[o], values[o] = first[o], MORE  # equal values: a score between the two is then the first label
         return True
     return False
