@@ -19,7 +19,7 @@ PACKAGE = Path(onkel.__file__).parent
 LAYERS = [
     {"errors", "_types"},
     {"_validate", "_jit", "state"},
-    {"_inputs", "_lanes"},
+    {"_inputs", "_lanes", "turns"},
     {"_sparse"},
     {"random"},
     {"kernels", "losses", "mixing", "linalg"},

@@ -67,16 +67,21 @@ def check_weight(weight: ArrayLike | None, rows: int) -> Vector:
     return weights
 
 
-def check_on_or_off(learner: object, weight: ArrayLike | None, rows: int) -> Vector:
+def refuse_weights(learner: object, weights: Vector) -> None:
     """Weights for a learner whose mathematics has none: 1, or 0 to leave a row unlearnt."""
-    weights = check_weight(weight, rows)
+    if weights.base is _ONES:
+        return
     wrong = np.flatnonzero((weights != 0.0) & (weights != 1.0))
     if wrong.size:
         raise InputError(
             f"{type(learner).__name__} has no row weights, but weight[{wrong[0]}] is {weights[wrong[0]]:g}; "
             "give 1, or 0 to leave the row unlearnt"
         )
-    return weights
+
+
+def place(weights: Vector, learnt: int) -> int:
+    """The row after so many that have been learnt: those of weight 0 are none of them."""
+    return int(np.flatnonzero(weights)[learnt - 1]) + 1 if learnt else 0
 
 
 def check_signs(labels: Matrix) -> None:

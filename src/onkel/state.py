@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,32 @@ FIXED, GROWING = "fixed", "growing"
 SMALLEST_CAPACITY = 16  # of an array that grows
 CACHE_LINE = 64  # bytes
 
+OWNER = "_owner"  # what a state's dictionary holds besides its fields: the learner that it belongs to
+
+S = TypeVar("S")
 Mark = Mapping[str, Any]  # what `fixed` or `growing` said of a field
+
+
+def owned(learner: Any, state: S) -> S:
+    """The state, marked as this learner's."""
+    vars(state)[OWNER] = learner
+    return state
+
+
+class Counted:
+    """A state whose rows are counted by the compiled code that learns them, so that no interrupt can come between the two."""
+
+    learnt: NDArray[np.int64]  # (1,)
+
+    @property
+    def rows(self) -> int:
+        """Learnt so far."""
+        return int(self.learnt[0])
+
+
+def counter() -> Any:
+    """A field that counts from 0."""
+    return dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))
 
 
 def fixed() -> Any:
@@ -62,17 +86,6 @@ def capacity(length: int) -> int:
     return max(SMALLEST_CAPACITY, 1 << (length - 1).bit_length()) if length else 0
 
 
-@contextlib.contextmanager
-def written_behind(*parts: tuple[NDArray[Any], int]) -> Iterator[None]:
-    """For work that writes into arrays only behind so many rows; where it fails, the zeros are put back."""
-    try:
-        yield
-    except BaseException:
-        for array, size in parts:
-            array[size:] = 0
-        raise
-
-
 def leaves(state: Any, name: str = "", mark: Mark = MappingProxyType({})) -> Iterator[tuple[str, Any, Mark]]:
     """Every array and number of a state as (dotted name, value, mark), in a fixed order."""
     if dataclasses.is_dataclass(state):
@@ -102,7 +115,8 @@ def filled(state: Any, values: dict[str, Any], name: str = "") -> Any:
             field.name: filled(getattr(state, field.name), values, f"{name}.{field.name}" if name else field.name)
             for field in dataclasses.fields(state)
         }
-        return type(state)(**parts)
+        made = type(state)(**parts)
+        return owned(vars(state)[OWNER], made) if OWNER in vars(state) else made
     if isinstance(state, tuple):
         return tuple(filled(part, values, f"{name}.{k}") for k, part in enumerate(state))
     return None if state is None else values[name]

@@ -21,7 +21,7 @@ from onkel.cli.tally import OfClasses, OfNumbers, Tally
 from onkel.combine import Auto, Intervals, OneVsRest, Scaled
 from onkel.combine.assembly import DEFAULT, LEAST_CLASSES, assembled, bare, lags_of, part, scoring
 from onkel.combine.chances import are_chances, chances
-from onkel.combine.inner import at_any_time
+from onkel.combine.inner import predict_any
 from onkel.data.encoder import State as EncoderState
 from onkel.data.target import Classes, Label, Signs, Target
 from onkel.errors import FileError, InputError
@@ -146,7 +146,7 @@ class Model:
 
     def predict(self, X: Matrix) -> Vector:
         """Numbers; of classes the scores, one column each. For rows that may come at any time."""
-        scores = at_any_time(self.learner)(self.state, X)
+        scores = predict_any(self.learner, self.state, X)
         if isinstance(self.target, Signs):
             return np.column_stack([-scores, scores])
         return scores[:, : len(self.labels)] if isinstance(self.target, Classes) else scores

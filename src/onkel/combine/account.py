@@ -14,19 +14,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from onkel._jit import hot
-from onkel._types import Cube, Matrix, Vector
+from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine.rules.rule import Awake
 from onkel.errors import InputError
 from onkel.mixing import check_span, ends, extend, unknown_span
+from onkel.state import Counted, counter
+from onkel.turns import Steps
 
 
 @dataclass
-class Account:
+class Account(Counted):
     products: Cube  # (outputs, experts, experts)  E, its lower triangle
     mixture: Vector  # (outputs,)  Σ w(y − ŷ)²
     span: Matrix  # (outputs, 3)  of the labels
     heard: Vector  # (experts + 1,)  the weight of the rows in which each was awake; at the end that of all rows
-    rows: int = 0
+    learnt: Counts = counter()
 
     @property
     def always(self) -> Awake:
@@ -64,23 +66,24 @@ def widen(account: Account, outputs: int, label: float) -> None:
     account.span = np.concatenate([account.span, fresh])
 
 
-def count(account: Account, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake) -> Matrix:
-    """Add rows that are learnt. Returns the sum of the scores of those awake, as they were cut, (outputs, experts)."""
+def count(account: Account, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps) -> Matrix:
+    """Add the step that adds rows that are learnt. Once it has run: the sum of the scores of those awake, as they were cut,
+    (outputs, experts)."""
     scores = np.zeros(P.shape[1:])
-    sums = account.products, account.mixture, account.span, account.heard
-    account.rows += int(_count(*sums, P, mixture, Y, weight, awake, scores))
+    sums = account.products, account.mixture, account.span, account.heard, account.learnt
+    steps.add(_count, *sums, P, mixture, Y, weight, awake, scores)
     return scores
 
 
 @hot
 def _count(
-    products: Cube, lost: Vector, span: Matrix, heard: Vector, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake,
-    scores: Matrix,
-) -> int:  # fmt: skip
+    products: Cube, lost: Vector, span: Matrix, heard: Vector, learnt: Counts, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector,
+    awake: Awake, scores: Matrix,
+) -> None:  # fmt: skip
     n, outputs, experts = P.shape
-    e, rows = np.empty(experts), 0
+    e = np.empty(experts)
     for t in range(n):
-        rows += weight[t] > 0.0
+        learnt[0] += 1 if weight[t] > 0.0 else 0
         heard[experts] += weight[t]
         for k in range(experts):
             heard[k] += weight[t] if awake[t, k] else 0.0
@@ -99,4 +102,3 @@ def _count(
                     E_k[j] += w * e[j]
             lost[o] += weight[t] * (y - mixture[t, o]) * (y - mixture[t, o])
             extend(span[o], y)
-    return rows

@@ -48,21 +48,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._inputs import check_signs, check_weight
+from onkel._inputs import check_signs, place
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel.combine.chances import estimates
-from onkel.combine.inner import at_any_time, check_labelled_for, remembered, same, takes_sparse
+from onkel.combine.inner import Around
 from onkel.combine.one_vs_rest import OneVsRest
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.learners.protocol import is_learner, tasks_of
 from onkel.losses import Square
+from onkel.turns import Call
 
 CELLS = 16, 8, 8  # between knots, by map; each divides FINEST
 MEMORY = 1000.0, 100.0, 20.0  # rows near a knot
@@ -93,31 +95,19 @@ class State:
 
 
 @dataclass(frozen=True)
-class Calibrated:
+class Calibrated(Around):
     """A learner of classes, and maps that make probabilities of its scores."""
 
     learner: Any = PKAWV()
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     loss: ClassVar[Square] = Square()  # its scores are estimates of probabilities, in the coding of the labels
-    multi_output = same("multi_output")
-    bounded = same("bounded")
-    cut_tolerance = same("cut_tolerance")
-
-    @property
-    def takes_sparse(self) -> bool:
-        return takes_sparse(self.learner)
 
     def __post_init__(self) -> None:
         if not is_learner(self.learner) or "classification" not in tasks_of(self.learner):
             raise InputError(f"Calibrated: learner must be one for classification, such as PKAWV(), got {self.learner!r:.200}")
 
-    @property
-    def absent(self) -> float:
-        return float(getattr(self.learner, "absent", 0.0))
-
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         inner = self.learner.init(dim, outputs)  # which checks the sizes
         classes = max(2, inner.outputs)
         maps = np.tile(_identity(), (classes, 1)), np.full((classes, KNOTS), PRIOR), np.full(MAPS, 1.0 / MAPS)
@@ -128,38 +118,58 @@ class Calibrated:
 
         A row of weight 0 is scored and leaves no trace.
         """
-        rows, labels, shape = check_labelled_for(self.learner, X, y, state.dim, state.outputs)
-        weights, own = check_weight(weight, len(labels)), self._classes(labels)
-        scores = np.asarray(self.learner.learn(state.inner, rows, labels.reshape(shape), weights, **more))
-        return self._calibrated(state, scores, own, weights).reshape(shape)
+        return self._learn_checked(state, X, y, weight, **more)
 
     def predict(self, state: State, X: Any, **more: Any) -> Vector:
         """The score of each row as if it came next; changes nothing."""
-        return self._only_calibrated(state, self.learner.predict(state.inner, X, **more))
+        return self._predict_checked(state, X, **more)
 
-    def predict_any(self, state: State, X: Any) -> Vector:
-        """The score of rows that may come at any time, by the maps of those that came in their turn; as the learner has it."""
-        return self._only_calibrated(state, at_any_time(self.learner)(state.inner, X))
+    def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
+        self._classes(Y)
+        self.learner._admit(state.inner, Y, weight)
 
-    def remember(self, state: State) -> Vector:
-        """The earlier labels that a row would get now, where the learner looks at them."""
-        return remembered(self.learner, state.inner)
+    def _take(
+        self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, **more: Any
+    ) -> None:  # fmt: skip
+        own, inner = self._classes(Y), np.empty(scores.shape)
+        call.owe(partial(self._follow, state, int(state.seen.sum()), inner, own, weight, scores))
+        self.learner._take(call, state.inner, X, Y, weight, inner, **more)
+        call.pay()
+        rest = place(weight, int(np.count_nonzero(weight)))  # rows of weight 0 at the end
+        self._calibrate(state, inner[rest:], own[rest:], weight[rest:], scores[rest:])
 
-    def widen(self, state: State, outputs: int) -> None:
-        """Add classes in mid-stream; each starts exactly as if it had been known, and no row's, from the start."""
-        self.learner.widen(state.inner, outputs)
-        more = max(2, state.inner.outputs) - len(state.seen)
+    def _follow(self, state: State, before: int, inner: Matrix, own: Counts, weight: Vector, scores: Matrix) -> None:
+        done, upto = (place(weight, int(rows) - before) for rows in (state.seen.sum(), self.learner._learnt(state.inner)))
+        self._calibrate(state, inner[done:upto], own[done:upto], weight[done:upto], scores[done:upto])
+
+    def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
+        self._only_calibrated(self.learner._score, state, X, scores, **more)
+
+    def _score_any(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
+        """By the maps of rows that came in their turn."""
+        self._only_calibrated(self.learner._score_any, state, X, scores, **more)
+
+    def _only_calibrated(self, score: Any, state: State, X: Any, scores: Matrix, **more: Any) -> None:
+        inner = np.empty(scores.shape)
+        score(state.inner, X, inner, **more)
+        self._calibrate(state, inner, np.zeros(len(inner), dtype=np.int64), np.zeros(len(inner)), scores)
+
+    def _widen(self, state: State, outputs: int) -> None:
+        """Each new class starts exactly as if it had been known, and no row's, from the start."""
+        self.learner._widen(state.inner, outputs)
+        more = max(2, outputs) - len(state.seen)
         state.means = np.concatenate([state.means, np.tile(_identity(), (more, 1))])
         state.counts = np.concatenate([state.counts, np.full((more, KNOTS), PRIOR)])
         state.seen = np.concatenate([state.seen, np.zeros(more, dtype=np.int64)])
-        state.outputs = state.inner.outputs
+        state.outputs = outputs
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         return int(self.learner.footprint(dim, outputs) + 8 * (max(2, outputs) * (2 * KNOTS + 1) + MAPS + 3))
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
+        if state.seen.sum() != self.learner._learnt(state.inner):
+            raise InputError("it has seen the classes of other rows than it has learnt")
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs) or len(state.seen) != max(2, state.outputs):
             raise InputError("its sizes do not agree")
         if np.any(state.means < 0.0) or np.any(state.means > 1.0) or np.any(state.counts < PRIOR) or np.any(state.seen < 0):
@@ -168,12 +178,7 @@ class Calibrated:
             raise InputError("the shares of its maps do not sum to 1")
         if state.evidence.shape != (1,) or not state.evidence[0] <= ENOUGH + math.log(len(state.seen)):
             raise InputError("its evidence against the scores is more than one row can add to what is enough")
-        self.learner.check(state.inner)
-
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
-        notes: list[str] = self.learner.notes(state.inner)
-        return notes
+        self.learner._check(state.inner)
 
     def _classes(self, labels: Matrix) -> Counts:
         """The number of each row's class."""
@@ -185,15 +190,11 @@ class Calibrated:
             raise InputError(f"the label of row {wrong[0]} must be 1 in one column, its class's, and {self.absent:g} in all others")
         return np.asarray(own.argmax(axis=1), dtype=np.int64)
 
-    def _only_calibrated(self, state: State, scores: Any) -> Vector:
-        nobody = np.zeros(len(scores), dtype=np.int64)
-        return self._calibrated(state, np.asarray(scores), nobody, np.zeros(len(scores)))
-
-    def _calibrated(self, state: State, scores: Vector, own: Counts, weight: Vector) -> Vector:
-        """Probabilities of the classes in the coding of the labels; rows of positive weight are learnt."""
+    def _calibrate(self, state: State, inner: Matrix, own: Counts, weight: Vector, scores: Matrix) -> None:
+        """Write the probabilities of the classes, in the coding of the labels; rows of positive weight are learnt."""
         signs = state.outputs == 1 or self.absent < 0.0
         part = self.learner.learner if isinstance(self.learner, OneVsRest) else self.learner
-        guesses = estimates(part, scores.reshape(len(scores), state.outputs), signs)
+        guesses = estimates(part, inner, signs)
         if state.outputs == 1:
             guesses = np.hstack([guesses, 1.0 - guesses])
         probabilities = np.empty(guesses.shape)
@@ -201,8 +202,7 @@ class Calibrated:
             PLACES, state.means, state.counts, state.shares, state.seen, state.evidence,
             np.ascontiguousarray(guesses), own, weight, probabilities,
         )  # fmt: skip
-        coded = 2.0 * probabilities - 1.0 if signs else probabilities
-        return coded if state.outputs > 1 else coded[:, 0]
+        scores[:] = (2.0 * probabilities - 1.0 if signs else probabilities)[:, : state.outputs]
 
 
 def _identity() -> Vector:

@@ -34,6 +34,7 @@ import numpy as np
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
+from onkel.state import Counted, counter
 
 MEMORIES = 10, 100  # rows, of the means of residuals
 STEP = 0.07  # η
@@ -45,7 +46,7 @@ _ROUNDING = 1e-9  # of 1 − level: nine rows are enough for 0.9
 
 
 @dataclass
-class Bands:
+class Bands(Counted):
     """What is known of the residuals of each output."""
 
     levels: Vector  # (levels,)  rising
@@ -55,7 +56,7 @@ class Bands:
     before: Vector  # (outputs,)  the residual before
     covered: Counts  # (outputs, levels)  rows whose label lay within its band
     width: Matrix  # (outputs, levels)  sum of the widths of all bands that were finite
-    rows: int = 0  # residuals so far
+    learnt: Counts = counter()  # residuals so far
 
 
 def init(levels: tuple[float, ...], outputs: int) -> Bands:
@@ -82,7 +83,7 @@ def learn(bands: Bands, residuals: Matrix, weight: Vector) -> Matrix:
     """The half-widths (rows, outputs, levels) of each row before its residual was known. Rows of weight 0 leave no trace."""
     half = np.empty((*residuals.shape, len(bands.levels)))
     arrays = bands.theta, bands.means, bands.unit, bands.before, bands.covered, bands.width
-    bands.rows = track(bands.levels, *arrays, bands.rows, residuals, weight, half)
+    track(bands.levels, *arrays, bands.learnt, residuals, weight, half)
     return half
 
 
@@ -127,9 +128,10 @@ def mean_width(bands: Bands) -> Matrix:
 @hot
 def track(
     levels: Vector, theta: Matrix, means: Matrix, unit: Vector, before: Vector, covered: Counts, width: Matrix,
-    rows: int, residuals: Matrix, weight: Vector, half: Matrix,
-) -> int:  # fmt: skip
-    """Write each row's half-widths, then learn its residuals (any sign); how many rows have been learnt in all."""
+    learnt: Counts, residuals: Matrix, weight: Vector, half: Matrix,
+) -> None:  # fmt: skip
+    """Write each row's half-widths, then learn its residuals (any sign), and count it."""
+    rows = learnt[0]
     for t in range(residuals.shape[0]):
         for k in range(residuals.shape[1]):
             root, r = _root(means[k]), abs(residuals[t, k])
@@ -150,7 +152,7 @@ def track(
             before[k] = r
         if weight[t] > 0.0:
             rows += 1
-    return rows
+    learnt[0] = rows
 
 
 @hot_inline

@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._inputs import check_inputs, check_labelled, check_signs, check_weight
-from onkel._types import Matrix, Vector
+from onkel._inputs import check_inputs, check_signs
+from onkel._types import Cube, Matrix, Vector
 from onkel.combine import account
 from onkel.combine.account import Account
 from onkel.combine.rules import Layered, Rule
@@ -38,8 +38,9 @@ from onkel.combine.rules.rule import Awake, check_rule
 from onkel.errors import InputError
 from onkel.features import Constant, Fourier, Identity
 from onkel.learners import PKAWV
-from onkel.learners.protocol import check_sizes, check_wider, is_learner, tasks_of
+from onkel.learners.protocol import Learner, check_sizes, is_learner, tasks_of
 from onkel.state import copied
+from onkel.turns import Call, Steps, turn
 
 _GRID = tuple(PKAWV(features=Fourier(count=25) + Identity() + Constant(), lam=lam) for lam in (0.01, 1.0, 100.0))
 
@@ -54,7 +55,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Experts:
+class Experts(Learner):
     """Several learners, mixed."""
 
     learners: tuple[Any, ...] = _GRID
@@ -96,8 +97,7 @@ class Experts:
     def cut_tolerance(self) -> float:
         return max(float(learner.cut_tolerance) for learner in self.learners)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         parts = tuple(learner.init(dim, outputs) for learner in self.learners)
         return State(parts, self.rule.init(len(parts), outputs), account.init(len(parts), outputs), dim, outputs)
@@ -106,43 +106,64 @@ class Experts:
         self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, awake: ArrayLike | None = None
     ) -> Vector:  # fmt: skip
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        weights, who = check_weight(weight, len(rows)), self._check_awake(awake, len(rows))
-        if "regression" not in self.tasks:
-            for o in range(state.outputs):
-                check_signs(labels[:, o : o + 1])
-        work = copied(state)  # any learner may refuse the rows, after others have learnt them
-        P = np.empty((len(rows), state.outputs, len(self.learners)))
-        for k, (learner, part) in enumerate(zip(self.learners, work.learners, strict=True)):
-            P[:, :, k] = learner.learn(part, rows, labels.reshape(shape), weights).reshape(labels.shape)
-        scores = self.rule.learn(work.rule, P, labels, weights, who)
-        account.count(work.account, P, scores, labels, weights, who)
-        vars(state).update(vars(work))
-        return scores.reshape(shape)
+        return self._learn_checked(state, X, y, weight, awake=awake)
 
     def predict(self, state: State, X: ArrayLike, awake: ArrayLike | None = None) -> Vector:
         """The score of each row as if it came next; changes nothing."""
-        P = self.scores(state, X)
-        scores = self.rule.predict(state.rule, P, self._check_awake(awake, len(P)))
-        return scores if state.outputs > 1 else scores[:, 0]
+        return self._predict_checked(state, X, awake=awake)
 
-    def scores(self, state: State, X: ArrayLike) -> Matrix:
+    def scores(self, state: State, X: ArrayLike) -> Cube:
         """What each learner would say of each row, (n, outputs, learners)."""
-        rows = check_inputs(X, state.dim)
-        P = np.empty((len(rows), state.outputs, len(self.learners)))
-        for k, (learner, part) in enumerate(zip(self.learners, state.learners, strict=True)):
-            P[:, :, k] = learner.predict(part, rows).reshape(P.shape[:2])
-        return P
+        with turn(self, state):
+            return self._scores(state, check_inputs(X, state.dim))
 
     def weights(self, state: State) -> Matrix:
         """What each learner counts for in the next row, (outputs, learners)."""
-        return self.rule.weights(state.rule)
+        with turn(self, state):
+            return self.rule.weights(state.rule)
 
-    def widen(self, state: State, outputs: int) -> None:
-        """Add outputs in mid-stream, as the learners' own `widen` does."""
-        outputs = check_wider(self, state, outputs)
+    def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
+        if "regression" not in self.tasks:
+            for o in range(state.outputs):
+                check_signs(Y[:, o : o + 1])
         for learner, part in zip(self.learners, state.learners, strict=True):
-            learner.widen(part, outputs)
+            learner._admit(part, Y, weight)
+
+    def _take(
+        self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, awake: ArrayLike | None = None
+    ) -> None:  # fmt: skip
+        who, work = self._check_awake(awake, len(X)), copied(state)  # a learner may refuse rows that others have learnt
+        P = np.empty((*Y.shape, len(self.learners)))
+        for k, (learner, part) in enumerate(zip(self.learners, work.learners, strict=True)):
+            learner._take(Call(), part, X, Y, weight, own := np.empty(Y.shape))
+            P[:, :, k] = own
+        steps = Steps()
+        mixture = self.rule.plan(work.rule, P, Y, weight, who, steps)
+        account.count(work.account, P, mixture, Y, weight, who, steps)
+        steps.run()
+        scores[:] = mixture
+        vars(state).update(vars(work))
+
+    def _score(self, state: State, X: Matrix, scores: Matrix, awake: ArrayLike | None = None) -> None:
+        scores[:] = self.rule.predict(state.rule, self._scores(state, X), self._check_awake(awake, len(X)))
+
+    def _scores(self, state: State, X: Matrix) -> Cube:
+        P = np.empty((len(X), state.outputs, len(self.learners)))
+        for k, (learner, part) in enumerate(zip(self.learners, state.learners, strict=True)):
+            learner._score(part, X, own := np.empty(P.shape[:2]))
+            P[:, :, k] = own
+        return P
+
+    def _settle(self, state: State) -> None:
+        for learner, part in zip(self.learners, state.learners, strict=True):
+            learner._settle(part)
+
+    def _learnt(self, state: State) -> int:
+        return state.account.rows
+
+    def _widen(self, state: State, outputs: int) -> None:
+        for learner, part in zip(self.learners, state.learners, strict=True):
+            learner._widen(part, outputs)
         self.rule.widen(state.rule, outputs, self.absent)
         account.widen(state.account, outputs, self.absent)
         state.outputs = outputs
@@ -153,21 +174,19 @@ class Experts:
         mixed = self.rule.footprint(len(self.learners), outputs) + account.footprint(len(self.learners), outputs)
         return int(parts + mixed + 8 * 2)
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         for learner, part in zip(self.learners, state.learners, strict=True):
             if (part.dim, part.outputs) != (state.dim, state.outputs):
                 raise InputError("its sizes do not agree")
-            learner.check(part)
+            learner._check(part)
         if (state.rule.experts, state.rule.outputs) != (len(self.learners), state.outputs):
             raise InputError("its sizes do not agree")
         self.rule.check(state.rule)
         account.check(state.account)
 
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+    def _notes(self, state: State) -> list[str]:
         parts = enumerate(zip(self.learners, state.learners, strict=True), 1)
-        return [f"learner {k}: {note}" for k, (learner, part) in parts for note in learner.notes(part)] + self.rule.notes(
+        return [f"learner {k}: {note}" for k, (learner, part) in parts for note in learner._notes(part)] + self.rule.notes(
             state.rule
         )
 

@@ -1,16 +1,15 @@
-"""What a learner made of a learner says of itself: the same as the one inside."""
+"""A learner around another one: what it says of itself is what the one inside says, where nothing else is said."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._inputs import check_block, check_labelled, check_labels
-from onkel._sparse import is_sparse, refuse_other_than_matrix
+from onkel._sparse import is_sparse
 from onkel._types import Matrix, Vector
+from onkel.learners.protocol import Learner
+from onkel.turns import turn
 
 
 def same(name: str) -> Any:
@@ -18,15 +17,70 @@ def same(name: str) -> Any:
     return property(lambda outer: getattr(outer.learner, name))
 
 
-def at_any_time(learner: Any) -> Callable[..., Vector]:
-    """Its answer for rows that need not come next: `predict_any` where it has one, else `predict`."""
-    verb: Callable[..., Vector] = getattr(learner, "predict_any", learner.predict)
-    return verb
+class Around(Learner):
+    """Its state holds that of the inner learner as `inner`.
 
+    The inner one learns rows first. Then what is around it is brought up to the same rows (`_follow`): which those are, its count
+    says, whatever came in between.
+    """
 
-def remembered(learner: Any, state: Any) -> Vector:
-    """The earlier labels that a row would get now; none where the learner knows nothing of them."""
-    return np.asarray(learner.remember(state)) if hasattr(learner, "remember") else np.empty(0)
+    learner: Any
+
+    tasks = same("tasks")
+    multi_output = same("multi_output")
+    bounded = same("bounded")
+    cut_tolerance = same("cut_tolerance")
+
+    @property
+    def loss(self) -> Any:
+        return getattr(self.learner, "loss", self.learner)
+
+    @property
+    def absent(self) -> float:
+        """The label of a class that a row is not of."""
+        return float(getattr(self.learner, "absent", 0.0))
+
+    @property
+    def takes_sparse(self) -> bool:
+        return takes_sparse(self.learner)
+
+    def predict_any(self, state: Any, X: Any, **more: Any) -> Vector:
+        """The score of rows that may come at any time, as the learner's own `predict_any` has it."""
+        return self._predict_checked(state, X, at_any_time=True, **more)
+
+    def remember(self, state: Any) -> Vector:
+        """The earlier labels that a row would get now, where the learner looks at them."""
+        with turn(self, state):
+            return self._remember(state)
+
+    def _labelled(self, state: Any, X: Any, y: ArrayLike) -> tuple[Any, Matrix, tuple[int, ...]]:
+        if is_sparse(X) and self.takes_sparse:
+            labelled: tuple[Any, Matrix, tuple[int, ...]] = self.learner._labelled(state.inner, X, y)
+            return labelled
+        return super()._labelled(state, X, y)
+
+    def _rows(self, state: Any, X: Any) -> Any:
+        return self.learner._rows(state.inner, X) if is_sparse(X) and self.takes_sparse else super()._rows(state, X)
+
+    def _admit(self, state: Any, Y: Matrix, weight: Vector) -> None:
+        self.learner._admit(state.inner, Y, weight)
+
+    def _remember(self, state: Any) -> Vector:
+        known: Vector = self.learner._remember(state.inner)
+        return known
+
+    def _settle(self, state: Any) -> None:
+        self.learner._settle(state.inner)
+
+    def _learnt(self, state: Any) -> int:
+        return int(self.learner._learnt(state.inner))
+
+    def _check(self, state: Any) -> None:
+        self.learner._check(state.inner)
+
+    def _notes(self, state: Any) -> list[str]:
+        notes: list[str] = self.learner._notes(state.inner)
+        return notes
 
 
 def takes_sparse(learner: Any) -> bool:
@@ -34,10 +88,7 @@ def takes_sparse(learner: Any) -> bool:
     return bool(getattr(learner, "takes_sparse", False))
 
 
-def check_labelled_for(learner: Any, X: Any, y: ArrayLike, dim: int, outputs: int) -> tuple[Any, Matrix, tuple[int, ...]]:
-    """X, y as a block of `outputs` columns, and the shape y came in. Sparse rows that the learner takes it will check itself."""
-    if not (is_sparse(X) and takes_sparse(learner)):
-        return check_labelled(X, y, dim, outputs)
-    refuse_other_than_matrix(X)
-    labels, shape = check_labels(y, X.shape[0], outputs)
-    return X, check_block("y", labels), shape
+def predict_any(learner: Any, state: Any, X: Any) -> Vector:
+    """Its answer for rows that need not come next."""
+    scores: Vector = getattr(learner, "predict_any", learner.predict)(state, X)
+    return scores

@@ -20,18 +20,20 @@ label. The share of labels that lay within is counted in the state, and so are w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._inputs import check_weight
+from onkel._inputs import place
 from onkel._types import Matrix, Vector
 from onkel.combine import conformal
-from onkel.combine.inner import at_any_time, check_labelled_for, remembered, same, takes_sparse
+from onkel.combine.inner import Around
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.learners.protocol import is_learner, tasks_of
+from onkel.turns import Call, turn
 
 LEAST_LEVEL, MOST_LEVEL = 0.01, 0.999
 
@@ -45,7 +47,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Intervals:
+class Intervals(Around):
     """A learner for regression, and intervals around its scores."""
 
     learner: Any = PKAWV()
@@ -56,43 +58,35 @@ class Intervals:
             raise InputError(f"Intervals: learner must be one for regression, such as PKAWV(), got {self.learner!r:.200}")
         object.__setattr__(self, "levels", _checked(self.levels))
 
-    tasks = same("tasks")
-    multi_output = same("multi_output")
-    bounded = same("bounded")
-    cut_tolerance = same("cut_tolerance")
-
-    @property
-    def takes_sparse(self) -> bool:
-        return takes_sparse(self.learner)
-
-    @property
-    def loss(self) -> Any:
-        return getattr(self.learner, "loss", self.learner)
-
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         inner = self.learner.init(dim, outputs)  # which checks the sizes
         return State(inner, conformal.init(self.levels, inner.outputs), inner.dim, inner.outputs)
 
     def learn(self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> Vector:
         """The learner's own scores; `more` is what its `learn` takes besides. A row of weight 0 leaves no trace."""
-        rows, labels, shape = check_labelled_for(self.learner, X, y, state.dim, state.outputs)
-        weights = check_weight(weight, len(labels))
-        scores = self.learner.learn(state.inner, rows, labels.reshape(shape), weights, **more)
-        conformal.learn(state.bands, labels - scores.reshape(labels.shape), weights)
-        return np.asarray(scores)
+        return self._learn_checked(state, X, y, weight, **more)
 
     def predict(self, state: State, X: Any, **more: Any) -> Vector:
         """The score of each row as if it came next; changes nothing."""
-        return np.asarray(self.learner.predict(state.inner, X, **more))
+        return self._predict_checked(state, X, **more)
 
-    def predict_any(self, state: State, X: Any, **more: Any) -> Vector:
-        """The score of rows that may come at any time, as the learner's own `predict_any` has it."""
-        return np.asarray(at_any_time(self.learner)(state.inner, X, **more))
+    def _take(
+        self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, **more: Any
+    ) -> None:  # fmt: skip
+        call.owe(partial(self._follow, state, state.bands.rows, Y, weight, scores))
+        self.learner._take(call, state.inner, X, Y, weight, scores, **more)
+        call.pay()
 
-    def remember(self, state: State) -> Vector:
-        """The earlier labels that a row would get now, where the learner looks at them."""
-        return remembered(self.learner, state.inner)
+    def _follow(self, state: State, before: int, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        done, upto = (place(weight, rows - before) for rows in (state.bands.rows, self.learner._learnt(state.inner)))
+        if done < upto:
+            conformal.learn(state.bands, Y[done:upto] - scores[done:upto], weight[done:upto])
+
+    def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
+        self.learner._score(state.inner, X, scores, **more)
+
+    def _score_any(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
+        self.learner._score_any(state.inner, X, scores, **more)
 
     def predict_interval(self, state: State, X: Any, level: float = 0.9, **more: Any) -> Matrix:
         """Lower and upper end for each row as if it came next (n, 2), or for each of its outputs (n, outputs, 2).
@@ -101,8 +95,9 @@ class Intervals:
         """
         if level not in self.levels:
             raise InputError(f"level must be one of {', '.join(map(str, self.levels))}, as set in levels=…; got {level!r:.60}")
-        scores = self.predict(state, X, **more)
-        half = conformal.half_widths(state.bands)[:, self.levels.index(level)]
+        with turn(self, state):
+            scores = self.predict(state, X, **more)
+            half = conformal.half_widths(state.bands)[:, self.levels.index(level)]
         half = half if state.outputs > 1 else half[0]
         return np.stack([scores - half, scores + half], axis=-1)
 
@@ -114,11 +109,10 @@ class Intervals:
         """The mean width of all intervals that were finite, by level; of all outputs."""
         return dict(zip(self.levels, conformal.mean_width(state.bands).mean(axis=0).tolist(), strict=True))
 
-    def widen(self, state: State, outputs: int) -> None:
-        """Add outputs in mid-stream, as the learner's own `widen` does."""
-        self.learner.widen(state.inner, outputs)
-        conformal.widen(state.bands, state.inner.outputs)
-        state.outputs = state.inner.outputs
+    def _widen(self, state: State, outputs: int) -> None:
+        self.learner._widen(state.inner, outputs)
+        conformal.widen(state.bands, outputs)
+        state.outputs = outputs
 
     def keeps_rows(self, state: State) -> bool:
         """Whether columns may still be added, where the learner is `Scaled`."""
@@ -126,24 +120,21 @@ class Intervals:
 
     def rearrange(self, state: State, dim: int, places: ArrayLike) -> None:
         """More columns, as `Scaled` has it. What is known of earlier residuals stays."""
-        self.learner.rearrange(state.inner, dim, places)
-        state.dim = state.inner.dim
+        with turn(self, state, True):
+            inner = self.learner.rearranged(state.inner, dim, places)
+            vars(state).update(inner=inner, dim=inner.dim)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         return int(self.learner.footprint(dim, outputs) + conformal.footprint(len(self.levels), outputs) + 8 * 2)
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
             raise InputError("its sizes do not agree")
+        if state.bands.rows != self.learner._learnt(state.inner):
+            raise InputError("it has residuals of other rows than it has learnt")
         conformal.check(state.bands, self.levels)
-        self.learner.check(state.inner)
-
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
-        notes: list[str] = self.learner.notes(state.inner)
-        return notes
+        self.learner._check(state.inner)
 
 
 def _checked(levels: Any) -> tuple[float, ...]:

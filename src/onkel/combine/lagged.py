@@ -30,19 +30,21 @@ outputs y has, so that `widen` can add some: one that is not there yet counts wi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._inputs import check_block, check_inputs, check_labelled, check_weight
+from onkel._inputs import check_block, place
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel._validate import whole
-from onkel.combine.inner import same
+from onkel.combine.inner import Around
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.learners.protocol import is_learner
+from onkel.turns import Call
 
 MEMORIES = 10, 100  # rows, of the running means
 
@@ -59,7 +61,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Lagged:
+class Lagged(Around):
     """A learner on rows and earlier labels."""
 
     learner: Any = PKAWV()
@@ -72,26 +74,14 @@ class Lagged:
         whole(self, "lags", least=1, most=1000)
         whole(self, "outputs", least=1, most=1000)
 
-    tasks = same("tasks")
-    multi_output = same("multi_output")
-    bounded = same("bounded")
-    cut_tolerance = same("cut_tolerance")
-
-    @property
-    def loss(self) -> Any:
-        return getattr(self.learner, "loss", self.learner)
-
-    @property
-    def absent(self) -> float:
-        return float(getattr(self.learner, "absent", 0.0))
+    takes_sparse: ClassVar[bool] = False  # type: ignore[misc]
 
     @property
     def columns(self) -> int:
         """How many inputs are earlier labels, and means of them."""
         return self.outputs * (self.lags + len(MEMORIES))
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         inner = self.learner.init(dim + self.columns, outputs)  # which checks the sizes
         nothing = np.zeros(self.outputs), np.zeros((self.outputs, self.lags)), np.zeros((self.outputs, len(MEMORIES)))
         return State(inner, *nothing, 0, inner.dim - self.columns, inner.outputs)
@@ -105,53 +95,72 @@ class Lagged:
         `lagged`, one row for each of X: what `remember` said when the row was predicted, in place of the labels just before it.
         `there`: which values of X are not missing, for a learner that asks.
         """
-        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        weights = check_weight(weight, len(rows))
-        wide, after = self._wide(rows), (state.first.copy(), state.last.copy(), state.means.copy())
-        count = lag(*after, state.rows, self._remembered(labels), weights, wide[:, state.dim :])
-        if lagged is not None:
-            wide[:, state.dim :] = self._given(lagged, len(rows))
-        scores = self.learner.learn(state.inner, wide, labels.reshape(shape), weights, **self._mask(there))
-        (state.first, state.last, state.means), state.rows = after, count
-        return np.asarray(scores)
+        return self._learn_checked(state, X, y, weight, lagged=lagged, there=there)
 
     def predict(self, state: State, X: ArrayLike, lagged: ArrayLike | None = None, there: ArrayLike | None = None) -> Vector:
         """The score of each row as if it came next; changes nothing."""
-        wide = self._wide(rows := check_inputs(X, state.dim))
-        wide[:, state.dim :] = self.remember(state) if lagged is None else self._given(lagged, len(rows))
-        return np.asarray(self.learner.predict(state.inner, wide, **self._mask(there)))
+        return self._predict_checked(state, X, lagged=lagged, there=there)
 
-    def remember(self, state: State) -> Vector:
-        """The earlier labels and means that a row would get now: keep them with a row whose label comes late."""
+    def _take(
+        self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix,
+        lagged: ArrayLike | None = None, there: ArrayLike | None = None,
+    ) -> None:  # fmt: skip
+        known, labels = np.empty((len(X), self.columns)), self._remembered(Y)
+        after = self._lagged(state, labels, weight, known)
+        wide = self._wide(X, known if lagged is None else self._given(lagged, len(X)))
+        call.owe(partial(self._follow, state, labels, weight, after))
+        self.learner._take(call, state.inner, wide, Y, weight, scores, **self._mask(there))
+        call.pay()
+
+    def _lagged(self, state: State, labels: Matrix, weight: Vector, known: Matrix) -> dict[str, Any]:
+        """Write what each row knows of earlier labels; what is known after all of them."""
+        first, last, means = state.first.copy(), state.last.copy(), state.means.copy()
+        rows = lag(first, last, means, state.rows, labels, weight, known)
+        return {"first": first, "last": last, "means": means, "rows": rows}
+
+    def _follow(self, state: State, labels: Matrix, weight: Vector, after: dict[str, Any]) -> None:
+        rows = self.learner._learnt(state.inner)
+        if rows not in (state.rows, after["rows"]):
+            some = place(weight, rows - state.rows)
+            after = self._lagged(state, labels[:some], weight[:some], np.empty((some, self.columns)))
+        if rows > state.rows:
+            vars(state).update(after)
+
+    def _score(
+        self, state: State, X: Matrix, scores: Matrix, lagged: ArrayLike | None = None, there: ArrayLike | None = None
+    ) -> None:  # fmt: skip
+        wide = self._wide(X, self._remember(state) if lagged is None else self._given(lagged, len(X)))
+        self.learner._score(state.inner, wide, scores, **self._mask(there))
+
+    def _remember(self, state: State) -> Vector:
+        """The earlier labels and means that a row would get now."""
         inputs = np.empty(self.columns)
         lag_inputs(state.last, state.means, inputs)
         return inputs
 
-    def widen(self, state: State, outputs: int) -> None:
-        """Add outputs in mid-stream, as the learner's own `widen` does."""
-        self.learner.widen(state.inner, outputs)
-        state.outputs = state.inner.outputs
+    def _learnt(self, state: State) -> int:
+        return state.rows
+
+    def _widen(self, state: State, outputs: int) -> None:
+        self.learner._widen(state.inner, outputs)
+        state.outputs = outputs
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         return int(self.learner.footprint(dim + self.columns, outputs) + 8 * (self.columns + self.outputs + 3))
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         if (state.inner.dim, state.inner.outputs) != (state.dim + self.columns, state.outputs):
             raise InputError("its sizes do not agree")
+        if state.rows != self.learner._learnt(state.inner):
+            raise InputError("it knows the labels of other rows than it has learnt")
         if state.rows == 0 and any(np.any(array) for array in (state.first, state.last, state.means)):
             raise InputError("it has labels before the first row")
-        self.learner.check(state.inner)
+        self.learner._check(state.inner)
 
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
-        notes: list[str] = self.learner.notes(state.inner)
-        return notes
-
-    def _wide(self, rows: Matrix) -> Matrix:
-        wide = np.empty((len(rows), rows.shape[1] + self.columns))
-        wide[:, : rows.shape[1]] = rows
+    def _wide(self, X: Matrix, known: Matrix | Vector) -> Matrix:
+        wide = np.empty((len(X), X.shape[1] + self.columns))
+        wide[:, : X.shape[1]], wide[:, X.shape[1] :] = X, known
         return wide
 
     def _remembered(self, labels: Matrix) -> Matrix:

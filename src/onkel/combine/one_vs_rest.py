@@ -20,19 +20,22 @@ True
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from onkel._inputs import check_inputs, check_labelled, check_on_or_off, check_signs
-from onkel._types import Matrix, Vector
+from onkel._inputs import check_signs, place
+from onkel._types import Cube, Matrix, Vector
 from onkel.combine.inner import same
 from onkel.errors import InputError
 from onkel.learners import Perceptron
 from onkel.learners.descent import may_diverge
-from onkel.learners.protocol import check_sizes, check_wider, is_learner, tasks_of
+from onkel.learners.protocol import Learner, check_sizes, is_learner, tasks_of
 from onkel.state import copied
+from onkel.turns import Call
+
+ROWS_AT_ONCE = 1024  # that all learners learn, before the next
 
 
 @dataclass
@@ -44,7 +47,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class OneVsRest:
+class OneVsRest(Learner):
     """One learner of two classes for each class."""
 
     learner: Any = Perceptron()
@@ -61,41 +64,55 @@ class OneVsRest:
 
     @property
     def _may_fail_late(self) -> bool:
-        """Whether one learner can refuse rows that another has learnt: where a descent may run away."""
-        return hasattr(self.learner, "loss") and may_diverge(self.learner.loss)
+        """Whether one learner can refuse rows that another has learnt: where a descent may run away, or a user's function fail."""
+        spaces = (getattr(self.learner, name, None) for name in ("kernel", "_map", "system"))
+        diverges = hasattr(self.learner, "loss") and may_diverge(self.learner.loss)
+        return diverges or any(getattr(space, "fallible", False) for space in spaces)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs and so many classes."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         return State(tuple(self.learner.init(dim) for _ in range(_parts(outputs))), self.learner.init(dim), dim, outputs)
 
-    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
-        """The scores of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        weights = check_on_or_off(self.learner, weight, len(rows))
+    def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
         for k in range(state.outputs):
-            check_signs(labels[:, k : k + 1])
-        if state.outputs > 1 and (wrong := np.flatnonzero((labels > 0.0).sum(axis=1) != 1)).size:
+            check_signs(Y[:, k : k + 1])
+        if state.outputs > 1 and (wrong := np.flatnonzero((Y > 0.0).sum(axis=1) != 1)).size:
             raise InputError(f"the label of row {wrong[0]} must be +1 in one column, its class's, and -1 in all others")
-        # any other error strikes the first learner, for they all see the same rows, before anything was learnt
-        work = copied(state) if self._may_fail_late else state
-        signs = _turned(labels)
-        scores = np.stack(
-            [self.learner.learn(part, rows, signs[:, k].copy(), weights) for k, part in enumerate(work.parts)], axis=1
-        )
-        self.learner.learn(work.rest, rows, np.full(len(rows), self.absent), weights)
+        self.learner._admit(state.rest, Y[:, :1], weight)
+
+    def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        work, call = (copied(state), Call()) if self._may_fail_late else (state, call)
+        for start in range(0, len(X), ROWS_AT_ONCE):
+            now = slice(start, start + ROWS_AT_ONCE)
+            labels = np.hstack([_turned(Y[now])[:, : len(work.parts)], np.full((len(X[now]), 1), self.absent)])
+            each = np.empty((labels.shape[1], len(labels), 1))
+            call.owe(partial(self._learn, call, work, self._learnt(work), X[now], labels, weight[now], each))
+            call.pay()
+            scores[now] = _turned(each[:-1, :, 0].T, state.outputs)
         vars(state).update(vars(work))
-        return _turned(scores, state.outputs).reshape(shape)
 
-    def predict(self, state: State, X: ArrayLike) -> Vector:
-        """The scores of each row as if it came next; changes nothing."""
-        rows = check_inputs(X, state.dim)
-        scores = _turned(np.stack([self.learner.predict(part, rows) for part in state.parts], axis=1), state.outputs)
-        return scores if state.outputs > 1 else scores[:, 0]
+    def _learn(self, call: Call, state: State, before: int, X: Matrix, Y: Matrix, weight: Vector, scores: Cube) -> None:
+        """Let every learner learn the rows that it has not learnt yet, of those that came after so many."""
+        for part, labels, own in zip((*state.parts, state.rest), Y.T, scores, strict=True):
+            done = place(weight, self.learner._learnt(part) - before)
+            if done < len(X):
+                self.learner._take(call, part, X[done:], labels[done:, None].copy(), weight[done:], own[done:])
 
-    def widen(self, state: State, outputs: int) -> None:
-        """Add classes in mid-stream; each starts exactly as if it had been known, and no row's, from the start."""
-        outputs = check_wider(self, state, outputs)
+    def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
+        each = np.empty((len(state.parts), len(X), 1))
+        for part, own in zip(state.parts, each, strict=True):
+            self.learner._score(part, X, own)
+        scores[:] = _turned(each[:, :, 0].T, state.outputs)
+
+    def _settle(self, state: State) -> None:
+        for part in (*state.parts, state.rest):
+            self.learner._settle(part)
+
+    def _learnt(self, state: State) -> int:
+        return int(self.learner._learnt(state.rest))
+
+    def _widen(self, state: State, outputs: int) -> None:
+        """Each new class starts exactly as if it had been known, and no row's, from the start."""
         if state.outputs <= 2 < outputs:  # until now "not the first" was the second
             state.parts = (state.parts[0], copied(state.parts[0] if state.outputs == 2 else state.rest))
         state.parts += tuple(copied(state.rest) for _ in range(_parts(outputs) - len(state.parts)))
@@ -105,16 +122,14 @@ class OneVsRest:
         """The bytes that `init` will hold."""
         return int((_parts(outputs) + 1) * self.learner.footprint(dim) + 8 * 2)
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         for part in (*state.parts, state.rest):
-            if (part.dim, part.outputs) != (state.dim, 1):
+            if (part.dim, part.outputs) != (state.dim, 1) or self.learner._learnt(part) != self._learnt(state):
                 raise InputError("its sizes do not agree")
-            self.learner.check(part)
+            self.learner._check(part)
 
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
-        return [f"learner {k + 1}: {note}" for k, part in enumerate(state.parts) for note in self.learner.notes(part)]
+    def _notes(self, state: State) -> list[str]:
+        return [f"learner {k + 1}: {note}" for k, part in enumerate(state.parts) for note in self.learner._notes(part)]
 
 
 def _parts(outputs: int) -> int:

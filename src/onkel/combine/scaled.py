@@ -25,23 +25,25 @@ again, while the first ones are kept, get the labels just before them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onkel._inputs import LARGEST_NUMBER, check_block, check_inputs, check_labelled, check_weight
+from onkel._inputs import LARGEST_NUMBER, check_block, place
 from onkel._jit import hot
-from onkel._sparse import is_sparse
+from onkel._sparse import Rows
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, whole
-from onkel.combine.inner import at_any_time, remembered, same, takes_sparse
+from onkel.combine.inner import Around, takes_sparse
 from onkel.errors import InputError
 from onkel.features.scale import moments, standardized
 from onkel.learners import PKAWV
 from onkel.learners.protocol import is_learner
 from onkel.state import copied
+from onkel.turns import Call, turn
 
 FIRST_ROWS = 256
 WITHIN_CLIP = 2.0  # deviations of the target that a learner's clip stands for
@@ -89,7 +91,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Scaled:
+class Scaled(Around):
     """A learner on standardised inputs and targets."""
 
     learner: Any = PKAWV()
@@ -104,88 +106,25 @@ class Scaled:
         flag(self, "targets")
         whole(self, "first_rows", least=1 if self.targets else 0, most=2**20)
 
-    tasks = same("tasks")
-    multi_output = same("multi_output")
-    bounded = same("bounded")
-    cut_tolerance = same("cut_tolerance")
-
     @property
     def takes_sparse(self) -> bool:
         """Where it leaves rows and targets as they are, and its learner takes them."""
         return takes_sparse(self.learner) and not (self.inputs or self.targets or self.first_rows)
-
-    @property
-    def loss(self) -> Any:
-        return getattr(self.learner, "loss", self.learner)
-
-    @property
-    def absent(self) -> float:
-        return float(getattr(self.learner, "absent", 0.0))
-
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
-        inner = self.learner.init(dim, outputs)  # which checks the sizes
-        n, dim, outputs = self.first_rows, inner.dim, inner.outputs
-        first = First(np.zeros((n, dim)), np.zeros((n, dim), dtype=bool), np.zeros((n, outputs)), np.zeros(n))
-        nothing = np.zeros(dim), np.zeros(dim), np.zeros(dim, dtype=np.int64)
-        return State(inner, *nothing, np.zeros(outputs), np.zeros(outputs), first, dim=dim, outputs=outputs)
 
     def learn(
         self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None,
         there: ArrayLike | None = None, lagged: ArrayLike | None = None,
     ) -> Vector:  # fmt: skip
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        more = {} if lagged is None else {"lagged": lagged}
-        if self._passes_on(X, there):
-            scores = self.learner.learn(state.inner, X, y, weight, **more)
-            state.rows += len(scores) if weight is None else int(np.count_nonzero(weight))
-            return np.asarray(scores)
-        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        given = None if lagged is None else check_block("lagged", lagged)
-        block = Block(rows, _present(there, rows), labels, check_weight(weight, len(rows)), given)
-        if self._is_settled(state):
-            return self._learn_settled(state, block).reshape(shape)
-        if not self.targets and self._at_once(state, block) == len(rows):
-            return self._learn_first(state, block).reshape(shape)
-        work = copied(state)  # the learner is called more than once: one call may fail
-        scores = self._rounds(work, block)
-        vars(state).update(vars(work))
-        return scores.reshape(shape)
+        return self._learn_checked(state, X, y, weight, there=there, lagged=lagged)
 
     def predict(self, state: State, X: Any, there: ArrayLike | None = None, lagged: ArrayLike | None = None) -> Vector:
         """The score of each row as if it came next; changes nothing."""
-        return self._predict(self.learner.predict, state, X, there, **({} if lagged is None else {"lagged": lagged}))
+        return self._predict_checked(state, X, there=there, lagged=lagged)
 
     def predict_any(self, state: State, X: Any, there: ArrayLike | None = None) -> Vector:
         """The score of rows that may come at any time, as the learner's own `predict_any` has it."""
-        return self._predict(at_any_time(self.learner), state, X, there)
-
-    def remember(self, state: State) -> Vector:
-        """The earlier labels that a row would get now, where the learner looks at them."""
-        return remembered(self.learner, state.inner)
-
-    def _predict(self, verb: Any, state: State, X: Any, there: ArrayLike | None, **more: Any) -> Vector:
-        if self._passes_on(X, there):
-            return np.asarray(verb(state.inner, X, **more))
-        rows = check_inputs(X, state.dim)
-        Z = self._standardised(state, rows, _present(there, rows), np.zeros(len(rows)))[0]
-        scores = verb(state.inner, Z, **more).reshape(len(rows), state.outputs)
-        scores = np.asarray(state.centre + _divisor(state) * scores)
-        return scores if state.outputs > 1 else scores[:, 0]
-
-    def _passes_on(self, X: Any, there: ArrayLike | None) -> bool:
-        """Whether rows go to the learner as they are: sparse ones, which have no gaps and move no means that fill gaps."""
-        return is_sparse(X) and there is None and self.takes_sparse
-
-    def widen(self, state: State, outputs: int) -> None:
-        """Add outputs in mid-stream, as the learner's own `widen` does."""
-        self.learner.widen(state.inner, outputs)
-        more = state.inner.outputs - state.outputs
-        labels = np.zeros((self.first_rows, more))
-        labels[: self._kept(state)] = self.absent
-        state.first.y = np.hstack([state.first.y, labels])
-        state.centre, state.scale = np.pad(state.centre, (0, more)), np.pad(state.scale, (0, more))
-        state.outputs = state.inner.outputs
+        return self._predict_checked(state, X, at_any_time=True, there=there)
 
     def keeps_rows(self, state: State) -> bool:
         """Whether every row so far is kept: then columns may still be added."""
@@ -193,23 +132,89 @@ class Scaled:
 
     def rearrange(self, state: State, dim: int, places: ArrayLike) -> None:
         """More columns: old column j becomes column places[j] of `dim`, the others were missing until now. As if from the start."""
+        with turn(self, state, True):
+            vars(state).update(vars(self.rearranged(state, dim, places)))
+
+    def rearranged(self, state: State, dim: int, places: ArrayLike) -> State:
+        """The state with more columns, as `rearrange` makes it."""
         if not self.keeps_rows(state):
             raise InputError(f"columns can be added during the first {self.first_rows} rows alone, this state has {state.rows}")
-        wide = self.init(dim, state.outputs)
+        wide: State = self.init(dim, state.outputs)
         wide.centre, wide.scale = state.centre, state.scale
         wide.first.y, wide.first.weight = state.first.y, state.first.weight
         wide.first.X[:, np.asarray(places, dtype=int)] = state.first.X
         wide.first.there[:, np.asarray(places, dtype=int)] = state.first.there
         self._learn_kept(wide, state.rows)
-        vars(state).update(vars(wide))
+        return wide
+
+    def _init(self, dim: int, outputs: int) -> State:
+        inner = self.learner.init(dim, outputs)  # which checks the sizes
+        n, dim, outputs = self.first_rows, inner.dim, inner.outputs
+        first = First(np.zeros((n, dim)), np.zeros((n, dim), dtype=bool), np.zeros((n, outputs)), np.zeros(n))
+        nothing = np.zeros(dim), np.zeros(dim), np.zeros(dim, dtype=np.int64)
+        return State(inner, *nothing, np.zeros(outputs), np.zeros(outputs), first, dim=dim, outputs=outputs)
+
+    def _take(
+        self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix,
+        there: ArrayLike | None = None, lagged: ArrayLike | None = None,
+    ) -> None:  # fmt: skip
+        if isinstance(X, Rows):
+            self._take_as_they_are(call, state, X, Y, weight, scores, _given(there, lagged))
+            return
+        block = Block(X, _present(there, X), Y, weight, None if lagged is None else check_block("lagged", lagged))
+        if self._is_settled(state) or (not self.targets and self._at_once(state, block) == len(X)):
+            self._learn_scaled(call, state, block, scores)
+            return
+        work = copied(state)  # the learner is called more than once: one call may fail
+        self._rounds(Call(), work, block, scores)
+        vars(state).update(vars(work))
+
+    def _take_as_they_are(
+        self, call: Call, state: State, X: Rows, Y: Matrix, weight: Vector, scores: Matrix, more: dict[str, Any]
+    ) -> None:  # fmt: skip
+        """Sparse rows, which move no means that fill gaps."""
+
+        def follow() -> None:
+            state.rows = self.learner._learnt(state.inner)
+
+        call.owe(follow)
+        self.learner._take(call, state.inner, X, Y, weight, scores, **more)
+        call.pay()
+
+    def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
+        self._score_scaled(self.learner._score, state, X, scores, **more)
+
+    def _score_any(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
+        self._score_scaled(self.learner._score_any, state, X, scores, **more)
+
+    def _score_scaled(
+        self, score: Any, state: State, X: Any, scores: Matrix, there: ArrayLike | None = None, lagged: ArrayLike | None = None
+    ) -> None:  # fmt: skip
+        if isinstance(X, Rows):
+            score(state.inner, X, scores, **_given(there, lagged))
+            return
+        Z = self._standardised(state, X, _present(there, X), np.zeros(len(X)))[0]
+        score(state.inner, Z, scores, **_given(None, lagged))
+        scores[:] = state.centre + _divisor(state) * scores
+
+    def _learnt(self, state: State) -> int:
+        return state.rows
+
+    def _widen(self, state: State, outputs: int) -> None:
+        self.learner._widen(state.inner, outputs)
+        more = outputs - state.outputs
+        labels = np.zeros((self.first_rows, more))
+        labels[: self._kept(state)] = self.absent
+        state.first.y = np.hstack([state.first.y, labels])
+        state.centre, state.scale = np.pad(state.centre, (0, more)), np.pad(state.scale, (0, more))
+        state.outputs = outputs
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         kept = self.first_rows * (9 * dim + 8 * outputs + 8)
         return int(self.learner.footprint(dim, outputs) + kept + 8 * (3 * dim + 2 * outputs + 4))
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         first, kept = state.first, self._kept(state)
         if any(np.any(array[kept:]) for array in (first.X, first.there, first.y, first.weight)) or np.any(
             first.weight[:kept] <= 0.0
@@ -219,11 +224,12 @@ class Scaled:
             raise InputError("its scales are none")
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
             raise InputError("its sizes do not agree")
-        self.learner.check(state.inner)
+        if state.rows != self.learner._learnt(state.inner):
+            raise InputError("its learner has learnt other rows")
+        self.learner._check(state.inner)
 
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
-        notes: list[str] = self.learner.notes(state.inner)
+    def _notes(self, state: State) -> list[str]:
+        notes = super()._notes(state)
         if state.far:
             labels = "1 label" if state.far == 1 else f"{state.far} labels"
             far = f"{labels} lay more than {FAR:g} deviations of the first {self.first_rows} from their mean"
@@ -241,19 +247,16 @@ class Scaled:
     def _is_settled(self, state: State) -> bool:
         return not self.keeps_rows(state) and not (self.targets and not state.scale.all())
 
-    def _rounds(self, state: State, block: Block) -> Matrix:
-        scores, start = np.empty(block.y.shape), 0
+    def _rounds(self, call: Call, state: State, block: Block, scores: Matrix) -> None:
+        start = 0
         while start < len(scores):
             stop = start + self._at_once(state, block.part(start, len(scores)))
-            now = block.part(start, stop)
-            if self.keeps_rows(state):
-                scores[start:stop] = self._learn_first(state, now)
-            elif self.targets and now.weight[0] > 0.0 and self._is_news(state, now.y[0]).any():
-                scores[start:stop] = self._learn_news(state, now)
+            now, written = block.part(start, stop), scores[start:stop]
+            if self.targets and not self.keeps_rows(state) and now.weight[0] > 0.0 and self._is_news(state, now.y[0]).any():
+                self._learn_news(call, state, now, written)
             else:
-                scores[start:stop] = self._learn_settled(state, now)
+                self._learn_scaled(call, state, now, written)
             start = stop
-        return scores
 
     def _at_once(self, state: State, block: Block) -> int:
         """How many rows can be learnt before the target's scale changes."""
@@ -269,56 +272,69 @@ class Scaled:
         """Labels that are the first to differ from all of their column."""
         return np.asarray((state.scale == 0.0) & (y != state.centre))
 
-    def _learn_first(self, state: State, block: Block) -> Matrix:
-        """Rows that are kept, up to the next change of scale."""
-        scores = self._learn_scaled(state, block)
-        self._keep(state, block)
+    def _learn_news(self, call: Call, state: State, block: Block, scores: Matrix) -> None:
+        """The row whose label is the first to say how large labels are; its score must not know."""
+        before = np.empty(scores.shape)
+        self._score(state, block.X, before, there=block.there)
+        news = self._is_news(state, block.y[0])
+        state.scale = np.where(news, self._stretch * np.abs(block.y[0] - state.centre), state.scale)
+        self._learn_scaled(call, state, block, scores)
+        scores[:] = before
+
+    def _learn_scaled(self, call: Call, state: State, block: Block, scores: Matrix) -> None:
+        """Rows up to the next change of scale."""
+        Z, *after = self._standardised(state, block.X, block.there, block.weight)
+        u = (block.y - state.centre) / _divisor(state)
+        if not (np.abs(u) <= LARGEST_NUMBER).all():
+            raise InputError(f"y is beyond {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
+        inner, before = np.empty(u.shape), state.rows
+        call.owe(partial(self._follow, state, before, block, after, inner, scores))
+        self.learner._take(call, state.inner, Z, u, block.weight, inner, **_given(None, block.lagged))
+        call.pay()
+
+    def _follow(self, state: State, before: int, block: Block, after: list[Any], inner: Matrix, scores: Matrix) -> None:
+        """Bring means, counts and kept rows up to what the learner has learnt: all rows of the block, or its first ones."""
+        if state.rows > before:
+            return
+        learnt = self.learner._learnt(state.inner)
+        if learnt - before < np.count_nonzero(block.weight):
+            block = block.part(0, place(block.weight, learnt - before))
+            after = list(self._standardised(state, block.X, block.there, block.weight)[1:])
+        scores[: len(block.y)] = state.centre + _divisor(state) * inner[: len(block.y)]
+        if learnt > before:
+            work = replace(state, mean=after[0], spread=after[1], seen=after[2], rows=learnt)
+            work.far += self._far(state, block)
+            if self.keeps_rows(state):
+                self._keep(work, self._kept_with(state, block))
+            vars(state).update(vars(work))  # as one step
+
+    def _keep(self, state: State, kept: First) -> None:
+        """These are the first rows so far: they may say how large the target is, and be the last ones that are kept."""
+        state.first = kept
         if self.targets and state.rows in (1 << state.rows.bit_length() >> 1, self.first_rows):
             self._rebase(state)
         if not self.keeps_rows(state):
-            for array in vars(state.first).values():
-                array[...] = 0
-        return scores
+            state.first = First(*(np.zeros_like(array) for array in vars(kept).values()))
 
-    def _learn_news(self, state: State, block: Block) -> Matrix:
-        """The row whose label is the first to say how large labels are; its score must not know."""
-        scores = self.predict(state, block.X, block.there).reshape(block.y.shape)
-        news = self._is_news(state, block.y[0])
-        state.scale = np.where(news, self._stretch * np.abs(block.y[0] - state.centre), state.scale)
-        self._learn_scaled(state, block)
-        return scores
+    def _far(self, state: State, block: Block) -> int:
+        """Labels far from those that settled the scale."""
+        if not self.targets or self.keeps_rows(state):
+            return 0
+        far = np.abs(block.y - state.centre) > FAR / self._stretch * state.scale
+        return int(np.count_nonzero(far[block.weight > 0.0])) if far.any() else 0
 
-    def _learn_settled(self, state: State, block: Block) -> Matrix:
-        scores = self._learn_scaled(state, block)
-        if self.targets:
-            far = np.abs(block.y - state.centre) > FAR / self._stretch * state.scale
-            if far.any():
-                state.far += int(np.count_nonzero(far[block.weight > 0.0]))
-        return scores
-
-    def _learn_scaled(self, state: State, block: Block) -> Matrix:
-        Z, mean, spread, seen = self._standardised(state, block.X, block.there, block.weight)
-        divisor = _divisor(state)
-        u = (block.y - state.centre) / divisor
-        if not (np.abs(u) <= LARGEST_NUMBER).all():
-            raise InputError(f"y is beyond {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
-        more = {} if block.lagged is None else {"lagged": block.lagged}
-        scores = self.learner.learn(state.inner, Z, u if state.outputs > 1 else u[:, 0], block.weight, **more)
-        state.mean, state.spread, state.seen = mean, spread, seen
-        state.rows += int(np.count_nonzero(block.weight))
-        return np.asarray(state.centre + divisor * scores.reshape(u.shape))
+    def _kept_with(self, state: State, block: Block) -> First:
+        """The rows that are kept, with these."""
+        learnt = block.weight > 0.0
+        now = slice(state.rows, state.rows + int(np.count_nonzero(learnt)))
+        kept = First(*(array.copy() for array in vars(state.first).values()))
+        for array, new in zip(vars(kept).values(), (block.X, block.there, block.y, block.weight), strict=True):
+            array[now] = new[learnt]
+        return kept
 
     def _standardised(self, state: State, X: Matrix, there: There, weight: Vector) -> tuple[Matrix, Vector, Vector, Counts]:
         """z of each row; and mean, spread and counts behind the last one."""
         return _standardise(self.inputs, state.mean, state.spread, state.seen, X, there, weight)
-
-    def _keep(self, state: State, block: Block) -> None:
-        """Rows that were just learnt."""
-        learnt = block.weight > 0.0
-        now = slice(state.rows - int(np.count_nonzero(learnt)), state.rows)
-        kept = zip(vars(state.first).values(), (block.X, block.there, block.y, block.weight), strict=True)
-        for array, new in kept:
-            array[now] = new[learnt]
 
     def _rebase(self, state: State) -> None:
         """The target's mean and deviation so far; and the learner again, from the first row."""
@@ -329,9 +345,18 @@ class Scaled:
         self._learn_kept(state, state.rows)
 
     def _learn_kept(self, state: State, rows: int) -> None:
-        state.inner, state.rows = self.learner.init(state.dim, state.outputs), 0
-        state.mean, state.spread, state.seen = np.zeros(state.dim), np.zeros(state.dim), np.zeros(state.dim, dtype=np.int64)
-        self._learn_scaled(state, Block(*vars(state.first).values()).part(0, rows))
+        block = Block(*vars(state.first).values()).part(0, rows)
+        state.inner, nothing = self.learner.init(state.dim, state.outputs), (np.zeros(state.dim), np.zeros(state.dim))
+        state.mean, state.spread, state.seen, state.rows = *nothing, np.zeros(state.dim, dtype=np.int64), rows
+        Z, state.mean, state.spread, state.seen = self._standardised(state, block.X, block.there, block.weight)
+        u = (block.y - state.centre) / _divisor(state)
+        self.learner._admit(state.inner, u, block.weight)
+        self.learner._take(Call(), state.inner, Z, u, block.weight, np.empty(u.shape))
+
+
+def _given(there: ArrayLike | None, lagged: ArrayLike | None) -> dict[str, Any]:
+    """What the learner is told besides."""
+    return {name: value for name, value in (("there", there), ("lagged", lagged)) if value is not None}
 
 
 def _divisor(state: State) -> Vector:

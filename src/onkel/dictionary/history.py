@@ -8,7 +8,6 @@ With a = L⁻ᵀl it is (k(x, x_s) − a·k_s)/pivot: z_s is never formed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +20,7 @@ from onkel.errors import InputError
 from onkel.kernels import Kernel
 from onkel.linalg.cholesky import solve, solve_transposed
 from onkel.linalg.factor import rotate
-from onkel.state import growing, grown, written_behind
+from onkel.state import fitted, growing, grown
 
 ROWS_AT_ONCE = 1024  # kernel values are computed for so many rows at a time
 
@@ -34,26 +33,30 @@ class History:
     inputs: Matrix = growing(0)  # (capacity, dim)
     labels: Matrix = growing(0)  # (capacity, outputs)
     weights: Vector = growing(0)  # (capacity,)
-    rows: int = 0  # kept so far; zeros behind them
 
 
 def empty(dim: int, outputs: int) -> History:
     return History(np.empty((0, dim)), np.empty((0, outputs)), np.empty(0))
 
 
-def with_room(history: History, new: int) -> History:
-    """The history with room for so many more rows."""
-    inputs, labels, weights = (grown(array, history.rows + new) for array in _arrays(history))
-    return History(inputs, labels, weights, history.rows)
+def with_room(history: History, rows: int) -> History:
+    """The history with room for so many rows."""
+    return History(*(grown(array, rows) for array in _arrays(history)))
 
 
-def with_rows(history: History, X: Matrix, Y: Matrix, weight: Vector) -> History:
-    """The history with those of the rows that have a weight; there is room. They are written behind the rows of the given one."""
+def write(history: History, rows: int, X: Matrix, Y: Matrix, weight: Vector) -> None:
+    """Write those of the rows that have a weight after the first `rows`; there is room. They count when they have been learnt."""
     learnt = np.flatnonzero(weight)
-    rows = history.rows + len(learnt)
-    now = slice(history.rows, rows)
+    now = slice(rows, rows + len(learnt))
     history.inputs[now], history.labels[now], history.weights[now] = X[learnt], Y[learnt], weight[learnt]
-    return replace(history, rows=rows)
+
+
+def cut(history: History, rows: int) -> History:
+    """As it is after so many rows: no more room than they need, and zeros after them."""
+    arrays = [fitted(array, rows) for array in _arrays(history)]
+    for array in arrays:
+        array[rows:] = 0.0
+    return History(*arrays)
 
 
 def with_outputs(history: History, outputs: int) -> History:
@@ -61,12 +64,9 @@ def with_outputs(history: History, outputs: int) -> History:
     return replace(history, labels=np.pad(history.labels, ((0, 0), (0, outputs - history.labels.shape[1]))))
 
 
-def appending(history: History) -> AbstractContextManager[None]:
-    """For work that only writes behind the rows of the history; where it fails, the zeros are put back."""
-    return written_behind(*((array, history.rows) for array in _arrays(history)))
-
-
-def new_coordinates(history: History, kernel: Kernel, span: Span, X: Matrix, found: list[tuple[Vector, float]]) -> list[Sums]:
+def new_coordinates(
+    history: History, rows: int, kernel: Kernel, span: Span, X: Matrix, found: list[tuple[Vector, float]]
+) -> list[Sums]:
     """What the past is to a wider span, for each new point x with its l and pivot; zeros where the pivot is 0.
 
     All points share one pass over the past. Σ w z g = L⁻¹ Σ w k_s g.
@@ -75,18 +75,18 @@ def new_coordinates(history: History, kernel: Kernel, span: Span, X: Matrix, fou
     columns, totals = np.zeros(A.shape), np.zeros((len(A), 1 + history.labels.shape[1]))
     for a in A:
         solve_transposed(span.whitening, r, a)
-    for K, inputs, labels, weights in _blocks(history, kernel, span):
+    for K, inputs, labels, weights in _blocks(history, rows, kernel, span):
         _add(K, kernel.values(X, inputs), A, pivots, labels, weights, columns, totals)
     for column in columns:
         solve(span.whitening, r, column)
     return [(column, float(total[0]), total[1:]) for column, total in zip(columns, totals, strict=True)]
 
 
-def relearnt(history: History, kernel: Kernel, span: Span, lam: float) -> tuple[Matrix, Matrix]:
+def relearnt(history: History, rows: int, kernel: Kernel, span: Span, lam: float) -> tuple[Matrix, Matrix]:
     """R with RᵀR = λI + Σ w z zᵀ, and R⁻ᵀ Σ w y z, by rotations of one row after the other."""
     r = len(span.spanning)
     R, c = np.sqrt(lam) * np.eye(r), np.zeros((history.labels.shape[1], r))
-    for K, _, labels, weights in _blocks(history, kernel, span):
+    for K, _, labels, weights in _blocks(history, rows, kernel, span):
         _relearn(K, span.whitening, R, c, labels, weights)
     return R, c
 
@@ -94,12 +94,12 @@ def relearnt(history: History, kernel: Kernel, span: Span, lam: float) -> tuple[
 def check(history: History, rows: int, kept: bool) -> None:
     """Refuse a history that is not one of so many rows, or not empty where none is kept."""
     lengths = {len(array) for array in _arrays(history)}
-    enough = min(lengths) >= rows == history.rows if kept else max(lengths) == history.rows == 0
+    enough = min(lengths) >= rows if kept else max(lengths) == 0
     if len(lengths) > 1 or not enough:
         raise InputError("its history does not have one entry a row learnt")
     if any(np.abs(array).max(initial=0.0) > LARGEST_NUMBER for array in _arrays(history)):
         raise InputError("its history holds numbers that were never learnt")
-    if np.any(history.weights[: history.rows] <= 0.0):
+    if np.any(history.weights[: rows if kept else 0] <= 0.0):
         raise InputError("its history has a row without weight")
 
 
@@ -107,10 +107,10 @@ def _arrays(history: History) -> tuple[Matrix, Matrix, Vector]:
     return history.inputs, history.labels, history.weights
 
 
-def _blocks(history: History, kernel: Kernel, span: Span) -> Iterator[Block]:
+def _blocks(history: History, rows: int, kernel: Kernel, span: Span) -> Iterator[Block]:
     """The past, so many rows at a time that memory stays flat."""
-    for start in range(0, history.rows, ROWS_AT_ONCE):
-        now = slice(start, min(start + ROWS_AT_ONCE, history.rows))
+    for start in range(0, rows, ROWS_AT_ONCE):
+        now = slice(start, min(start + ROWS_AT_ONCE, rows))
         inputs = history.inputs[now]
         yield kernel.values(inputs, span.points[span.spanning]), inputs, history.labels[now], history.weights[now]
 

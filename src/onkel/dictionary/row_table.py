@@ -46,8 +46,9 @@ class RowTable:
         if not has_room(self.table, more):
             old = self.table
             room = 2 * len(self.values)
-            self.keys, self.values, self.places = np.zeros((room, 2), np.int64), np.zeros(room), np.zeros(room, np.int64)
-            _rehash(old, self.table)
+            new = RowTable(self.size, np.zeros((room, 2), np.int64), np.zeros(room), np.zeros(room, np.int64))
+            _rehash(old, new.table)
+            vars(self).update(vars(new))  # as one step
 
     def check(self, rows: int) -> None:
         """Refuse what cannot have come about in so many rounds."""

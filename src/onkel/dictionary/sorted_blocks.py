@@ -57,13 +57,15 @@ class SortedBlocks(Function):
 
     def make_room(self, kernel: Kernel) -> None:
         """Longer arrays, where another point would not fit. Where every second one has shrunk to 0, those leave first."""
+        new = self
         if not self.has_room and 2 * self._alive < np.sum(self.length):
-            self._leave_out_the_dead(kernel)
-        blocks, nodes = map(int, needed(self.roots, self.used))
-        self.blocks, self.length = grown(self.blocks, blocks), grown(self.length, blocks)
-        self.nodes, self.children = grown(self.nodes, nodes), grown(self.children, nodes)
+            new = self._without_the_dead(kernel)
+        blocks, nodes = map(int, needed(new.roots, new.used))
+        lengths = {"blocks": blocks, "length": blocks, "nodes": nodes, "children": nodes}
+        longer = {name: grown(getattr(new, name), length) for name, length in lengths.items()}
+        vars(self).update(longer, used=new.used, roots=new.roots)  # as one step
 
-    def _leave_out_the_dead(self, kernel: Kernel) -> None:
+    def _without_the_dead(self, kernel: Kernel) -> SortedBlocks:
         """The trees anew, of the points whose coefficient is not 0, in arrays as long as these need. Keys that come in order leave
         every block and node half full, or less at the end: they may need more of them than there were."""
         most, columns = self._alive // (BLOCK // 2) + len(self.roots), _columns(kernel, len(self.roots))
@@ -73,9 +75,8 @@ class SortedBlocks(Function):
         new = replace(empty(kernel, columns, moment=self.totals.shape[1] > 1), **blank)
         replant(inputs_of(kernel, columns), self.sum, new.sum)
         blocks, nodes = map(int, new.used)
-        self.used, self.roots = new.used, new.roots
-        self.blocks, self.length = fitted(new.blocks, blocks), fitted(new.length, blocks)
-        self.nodes, self.children = fitted(new.nodes, nodes), fitted(new.children, nodes)
+        lengths = {"blocks": blocks, "length": blocks, "nodes": nodes, "children": nodes}
+        return replace(new, **{name: fitted(getattr(new, name), length) for name, length in lengths.items()})
 
     @property
     def _alive(self) -> int:

@@ -78,8 +78,8 @@ class Support(Function):
     def make_room(self, kernel: Kernel) -> None:
         """Longer arrays, where another point would not fit."""
         size = int(self.size[0]) + 1
-        self.points, self.coef = grown(self.points, size, axis=1), grown(self.coef, size)
-        self.own, self.born = grown(self.own, size), grown(self.born, size)
+        longer = {name: grown(getattr(self, name), size) for name in ("coef", "own", "born")}
+        vars(self).update(longer, points=grown(self.points, size, axis=1))  # as one step
 
     def merge(self) -> None:
         """Equal points become one, in the place of the first; f is the same, its moment is not."""

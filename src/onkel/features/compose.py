@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +51,7 @@ class Sum(Features):
         for part, before in zip(self.parts, state, strict=True):
             after.append(part.write(before, X, weight, Z, at))
             at += part.size(dim)
-        return tuple(after)
+        return _same_or_new(state, after)
 
     def notes(self, state: tuple[Any, ...]) -> list[str]:
         return [note for part, s in zip(self.parts, state, strict=True) for note in part.notes(s)]
@@ -89,7 +90,7 @@ class Chain(Features):
             after.append(stage.write(before, X, weight, out, 0))
             X = out
         after.append(self.stages[-1].write(state[-1], X, weight, Z, at))
-        return tuple(after)
+        return _same_or_new(state, after)
 
     def notes(self, state: tuple[Any, ...]) -> list[str]:
         return [note for stage, s in zip(self.stages, state, strict=True) for note in stage.notes(s)]
@@ -100,6 +101,11 @@ class Chain(Features):
         for stage in self.stages:
             widths.append(stage.size(widths[-1]))
         return widths
+
+
+def _same_or_new(before: tuple[Any, ...], after: list[Any]) -> tuple[Any, ...]:
+    """The state itself where no part of it has changed: most maps have nothing to learn."""
+    return before if all(map(operator.is_, before, after)) else tuple(after)
 
 
 def as_features(value: Features | tuple[Features, ...]) -> Features:

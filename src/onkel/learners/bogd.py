@@ -64,13 +64,13 @@ class BOGD(Supported):
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
         rule = (self.step, 1.0 - self.step * self.lam, self.step * self.cap, self.weighted, self.seed)
-        return _learn(block, state.support.sum, state.rows, rule, scores)
+        return _learn(block, state.support.sum, rule, scores)
 
 
 @hot
-def _learn(block: Block, f: Sum, round: int, rule: Rule, scores: Vector) -> int:
+def _learn(block: Block, f: Sum, rule: Rule, scores: Vector) -> int:
     """Score, then learn, each row."""
-    kernel, X, own, y, weight = block
+    kernel, X, own, y, weight, learnt = block
     step, fade, largest, weighted, seed = rule
     k, lengths = np.empty(f.coef.size), np.sqrt(f.own)
     for i in range(X.shape[0]):
@@ -79,17 +79,17 @@ def _learn(block: Block, f: Sum, round: int, rule: Rule, scores: Vector) -> int:
             g = slope(HINGE, 0.0, scores[i], y[i])
             shrink(f, fade)
             if g != 0.0 and is_full(f):
-                coin = uniform(seed, round, 0)
+                coin = uniform(seed, learnt[0], 0)
                 slot = _leave_out_weighted(f, lengths, coin, k) if weighted else _leave_out(f, coin)
-                put(f, slot, X[i], own[i], -step * g, round)
+                put(f, slot, X[i], own[i], -step * g, learnt[0])
                 lengths[slot] = np.sqrt(own[i])
                 now = f.scale[0] * _largest(f.coef)
                 if now > largest:
                     shrink(f, largest / now)
             elif g != 0.0:
                 lengths[f.size[0]] = np.sqrt(own[i])
-                add(f, X[i], own[i], -step * g, round)
-            round += 1
+                add(f, X[i], own[i], -step * g, learnt[0])
+            learnt[0] += 1
     return int(X.shape[0])
 
 

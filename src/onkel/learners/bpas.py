@@ -49,13 +49,13 @@ class BPAS(Supported):
         real(self, "aggressiveness", least=1e-30, most=1e30)
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, state.rows, self.aggressiveness, scores)
+        return _learn(block, state.support.sum, self.aggressiveness, scores)
 
 
 @hot
-def _learn(block: Block, f: Sum, round: int, aggressiveness: float, scores: Vector) -> int:
+def _learn(block: Block, f: Sum, aggressiveness: float, scores: Vector) -> int:
     """Score, then learn, each row."""
-    kernel, X, own, y, weight = block
+    kernel, X, own, y, weight, learnt = block
     k = np.empty(f.coef.size)
     for i in range(X.shape[0]):
         scores[i] = evaluate(kernel, f, X[i], k)
@@ -63,10 +63,10 @@ def _learn(block: Block, f: Sum, round: int, aggressiveness: float, scores: Vect
             step = passive_aggressive(scores[i], y[i], own[i], aggressiveness)
             if step != 0.0 and is_full(f):
                 r = _least_missed(f, k, own[i])
-                put(f, r, X[i], own[i], f.scale[0] * f.coef[r] * k[r] / own[i] + step, round)
+                put(f, r, X[i], own[i], f.scale[0] * f.coef[r] * k[r] / own[i] + step, learnt[0])
             elif step != 0.0:
-                add(f, X[i], own[i], step, round)
-            round += 1
+                add(f, X[i], own[i], step, learnt[0])
+            learnt[0] += 1
     return int(X.shape[0])
 
 

@@ -81,19 +81,18 @@ class Descending(Supported):
         fade = 1.0 - self.step * getattr(self, "lam", 0.0)
         return self._room is None and bool(2.0 * self.step * np.max(own, initial=0.0) <= fade)
 
-    def _rounds(self, state: Any, X: Matrix, own: Vector, y: Vector, weight: Vector) -> Vector:
+    def _rounds(self, state: Any, X: Matrix, own: Vector, y: Vector, weight: Vector, scores: Vector) -> None:
         tame = not weight.any() or self._is_tame(state, own)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-            scores = super()._rounds(state, X, own, y, weight)
+            super()._rounds(state, X, own, y, weight, scores)
         if not tame:
             check_scores(self, scores)
-        return scores
 
 
 @hot
-def descend(block: Block, f: Any, round: int, rule: Rule, most: int, stops: bool, scores: Vector) -> int:
+def descend(block: Block, f: Any, rule: Rule, most: int, stops: bool, scores: Vector) -> int:
     """Score, then learn, each row: how many. With `most` points the oldest gives way to a new one, or, if it `stops`, it does."""
-    work = workspace(block.kernel, f, block.X)
+    work, learnt = workspace(block.kernel, f, block.X), block.learnt
     for i in range(block.X.shape[0]):
         if block.weight[i] > 0.0 and not (has_room(f) or holds(f, most)):
             return i
@@ -102,8 +101,8 @@ def descend(block: Block, f: Any, round: int, rule: Rule, most: int, stops: bool
             g = slope(rule.loss, rule.parameter, scores[i], block.y[i])
             shrink(f, rule.fade)
             if g != 0.0:
-                keep(block.kernel, f, block.X[i], block.own[i], -rule.step * g, round, most)
-            round += 1
+                keep(block.kernel, f, block.X[i], block.own[i], -rule.step * g, learnt[0], most)
+            learnt[0] += 1
             if stops and holds(f, most):
                 return i + 1
     return int(block.X.shape[0])

@@ -3,7 +3,7 @@
 A domain may be left open. Then the first rows are kept and score 0; once there are FIRST_ROWS of them, each input's domain is its
 range among them, and they are learnt in order. What lies outside a domain later is taken as lying on its edge, and counted.
 
-`on_domains` gives a learner's class these words. With such a kernel its state is the state below, around the one that it would
+`on_domains` gives a learner's class these hooks. With such a kernel its state is the state below, around the one that it would
 have had with the domains written into its kernel; with any other kernel nothing changes.
 """
 
@@ -15,16 +15,17 @@ from functools import lru_cache, partial, wraps
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from onkel._inputs import check_labelled, check_weight
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels.additive import LARGEST_INPUT
 from onkel.learners.protocol import check_sizes
 from onkel.state import copied, leaves
+from onkel.turns import Call
 
 FIRST_ROWS = 100
+
+HOOKS = "_init", "_admit", "_take", "_score", "_settle", "_learnt", "_check", "_notes", "_widen", "footprint"
 
 K = TypeVar("K", bound=type)
 
@@ -48,24 +49,26 @@ class State:
 
 
 class Verbs(NamedTuple):
-    """A learner's own words, for a kernel without domains."""
+    """A learner's own hooks (`onkel.learners.protocol`), for a kernel without domains."""
 
     init: Any
-    learn: Any
-    predict: Any
-    footprint: Any
+    admit: Any
+    take: Any
+    score: Any
+    settle: Any
+    learnt: Any
     check: Any
     notes: Any
+    widen: Any
+    footprint: Any
 
 
 def on_domains(kind: K) -> K:
     """A learner's class, able to use kernels with domains."""
-    plain = Verbs(*(getattr(kind, verb) for verb in Verbs._fields))
-    ours = Verbs(_init, _learn, _predict, _footprint, _check, _notes)
-    for verb in Verbs._fields:
-        setattr(kind, verb, _chosen(getattr(plain, verb), partial(getattr(ours, verb), plain)))
-    if widen := getattr(kind, "widen", None):  # a word of learners with several outputs
-        setattr(kind, "widen", _chosen(widen, partial(_widen, widen)))  # noqa: B010
+    plain = Verbs(*(getattr(kind, hook) for hook in HOOKS))
+    ours = Verbs(_init, _admit, _take, _score, _settle, _learnt, _check, _notes, _widen, _footprint)
+    for hook, own, other in zip(HOOKS, plain, ours, strict=True):
+        setattr(kind, hook, _chosen(own, partial(other, plain)))
     return kind
 
 
@@ -107,7 +110,7 @@ def unwrapped(learner: Any, state: Any) -> tuple[Any, Any]:
     return (closed(learner, state), state.inner) if isinstance(state, State) else (learner, state)
 
 
-def _init(plain: Verbs, self: Any, dim: int, outputs: int = 1) -> State:
+def _init(plain: Verbs, self: Any, dim: int, outputs: int) -> State:
     dim, outputs = check_sizes(self, dim, outputs)
     unknown = _unknown(self, dim)
     inner = plain.init(_on(self, dim, unknown), dim, outputs)
@@ -126,32 +129,47 @@ def is_waiting(state: State) -> bool:
     return state.waiting is not None and state.rows < FIRST_ROWS
 
 
-def _learn(plain: Verbs, self: Any, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
+def _admit(plain: Verbs, self: Any, state: State, Y: Matrix, weight: Vector) -> None:
+    plain.admit(_on(self, state.dim, state.domains), state.inner, Y, weight)
+
+
+def _take(
+    plain: Verbs, self: Any, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix
+) -> None:  # fmt: skip
+    if is_waiting(state):
+        work = copied(state)
+        _take_first(plain, self, Call(), work, X, Y, weight, scores)
+        vars(state).update(vars(work))
+        return
+    learner = _on(self, state.dim, state.domains)
+    call.owe(partial(_count, plain, learner, state, X, weight, state.rows))
+    plain.take(learner, call, state.inner, X, Y, weight, scores)
+    call.pay()
+
+
+def _take_first(
+    plain: Verbs, self: Any, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix
+) -> None:  # fmt: skip
+    """Rows that are kept, and those after them."""
+    now = 1 + int(np.searchsorted(state.rows + np.cumsum(weight > 0.0), FIRST_ROWS))  # rows up to the one that is waited for
+    learner, trial = _on(self, state.dim, state.domains), copied(state.inner)
+    plain.take(learner, call, trial, X[:now], Y[:now], weight[:now], scores[:now])  # it may refuse
+    taken = np.flatnonzero(weight[:now] > 0.0)
+    there, waiting = slice(state.rows, state.rows + len(taken)), state.waiting
+    assert waiting is not None
+    waiting.X[there], waiting.y[there], waiting.weight[there] = X[taken], Y[taken], weight[taken]
+    state.rows += len(taken)
     if not is_waiting(state):
-        learner = _on(self, state.dim, state.domains)
-        scores: Vector = plain.learn(learner, state.inner, X, y, weight)
-        _count(learner, state, np.asarray(X, float), check_weight(weight, len(scores)))
-        return scores
-    rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-    weights, work = check_weight(weight, len(rows)), copied(state)
-    now = 1 + int(np.searchsorted(state.rows + np.cumsum(weights > 0.0), FIRST_ROWS))  # rows up to the one that is waited for
-    plain.learn(_on(self, state.dim, state.domains), copied(state.inner), rows[:now], labels[:now], weights[:now])  # it may refuse
-    taken = np.flatnonzero(weights[:now] > 0.0)
-    there = slice(work.rows, work.rows + len(taken))
-    work.waiting.X[there], work.waiting.y[there], work.waiting.weight[there] = rows[taken], labels[taken], weights[taken]
-    work.rows += len(taken)
-    scores = np.zeros(shape)
-    if not is_waiting(work):
-        learner = _open(plain, self, work)
-        later = np.where(np.arange(len(rows)) < now, 0.0, weights)
-        scores = plain.learn(learner, work.inner, rows, labels, later).reshape(shape)
+        learner, later = _open(plain, self, call, state), np.where(np.arange(len(X)) < now, 0.0, weight)
+        before = state.rows
+        plain.take(learner, call, state.inner, X, Y, later, scores)
+        _count(plain, learner, state, X, later, before)
         scores[:now] = 0.0
-        _count(learner, work, rows, later)
-    vars(state).update(vars(work))
-    return scores
+    else:
+        scores[:] = 0.0
 
 
-def _open(plain: Verbs, self: Any, state: State) -> Any:
+def _open(plain: Verbs, self: Any, call: Call, state: State) -> Any:
     """The first rows have come: they say where the domains are, and are learnt. Returns the learner on these domains."""
     waiting = state.waiting
     assert waiting is not None
@@ -159,24 +177,36 @@ def _open(plain: Verbs, self: Any, state: State) -> Any:
     learner = _on(self, state.dim, state.domains)
     state.inner, state.rows = plain.init(learner, state.dim, state.outputs), 0
     try:
-        plain.learn(learner, state.inner, waiting.X, waiting.y, waiting.weight)
+        plain.admit(learner, state.inner, waiting.y, waiting.weight)
+        plain.take(learner, call, state.inner, waiting.X, waiting.y, waiting.weight, np.empty(waiting.y.shape))
     except InputError as error:
         kept = re.sub(r"row (\d+)", r"number \1 of the first rows, kept until now,", str(error))
         raise InputError(f"{kept}; begin again with other settings") from None
-    _count(learner, state, waiting.X, waiting.weight)
+    _count(plain, learner, state, waiting.X, waiting.weight, 0)
     for array in (waiting.X, waiting.y, waiting.weight):
         array[:] = 0.0
     return learner
 
 
-def _count(learner: Any, state: State, X: Matrix, weight: Vector) -> None:
-    state.outside += int(np.sum(_space(learner).outside(X)[weight > 0.0]))
-    state.rows += int(np.count_nonzero(weight))
+def _count(plain: Verbs, learner: Any, state: State, X: Matrix, weight: Vector, before: int) -> None:
+    """Bring the counts up to the rows that have been learnt: the first of these, that came after so many."""
+    rows = plain.learnt(learner, state.inner)
+    there = np.flatnonzero(weight)[state.rows - before : rows - before]
+    vars(state).update(outside=state.outside + int(np.sum(_space(learner).outside(X[there]))), rows=rows)  # as one step
 
 
-def _predict(plain: Verbs, self: Any, state: State, X: ArrayLike) -> Vector:
-    scores: Vector = plain.predict(_on(self, state.dim, state.domains), state.inner, X)
-    return np.zeros_like(scores) if is_waiting(state) else scores
+def _score(plain: Verbs, self: Any, state: State, X: Matrix, scores: Matrix) -> None:
+    plain.score(_on(self, state.dim, state.domains), state.inner, X, scores)
+    if is_waiting(state):
+        scores[:] = 0.0
+
+
+def _settle(plain: Verbs, self: Any, state: State) -> None:
+    plain.settle(_on(self, state.dim, state.domains), state.inner)
+
+
+def _learnt(plain: Verbs, self: Any, state: State) -> int:
+    return state.rows
 
 
 def _footprint(plain: Verbs, self: Any, dim: int, outputs: int = 1) -> int:
@@ -200,9 +230,11 @@ def _check(plain: Verbs, self: Any, state: State) -> None:
             np.array_equal(a, b) for (_, a, _), (_, b, _) in zip(leaves(fresh), leaves(state.inner), strict=True)
         ):
             raise InputError("it has learnt before its domains were known")
-        plain.learn(learner, fresh, waiting.X[:kept], waiting.y[:kept], waiting.weight[:kept])  # as when they came: it may refuse
+        rows = waiting.X[:kept], waiting.y[:kept], waiting.weight[:kept]
+        plain.admit(learner, fresh, *rows[1:])  # as when they came: it may refuse
+        plain.take(learner, Call(), fresh, *rows, np.empty(rows[1].shape))
     inner, rows = state.inner, 0 if is_waiting(state) else state.rows
-    if (inner.dim, inner.outputs, inner.rows) != (state.dim, state.outputs, rows):
+    if (inner.dim, inner.outputs, plain.learnt(learner, inner)) != (state.dim, state.outputs, rows):
         raise InputError("its sizes do not agree")
     plain.check(learner, state.inner)
 
@@ -220,9 +252,10 @@ def _notes(plain: Verbs, self: Any, state: State) -> list[str]:
     return notes
 
 
-def _widen(plain_widen: Any, self: Any, state: State, outputs: int) -> None:
-    plain_widen(_on(self, state.dim, state.domains), state.inner, outputs)
-    if state.waiting is not None:
-        more = state.inner.outputs - state.outputs
-        state.waiting.y = np.pad(state.waiting.y, ((0, 0), (0, more)))
-    state.outputs = state.inner.outputs
+def _widen(plain: Verbs, self: Any, state: State, outputs: int) -> None:
+    work = copied(state)
+    plain.widen(_on(self, state.dim, state.domains), work.inner, outputs)
+    if work.waiting is not None:
+        work.waiting.y = np.pad(work.waiting.y, ((0, 0), (0, outputs - state.outputs)))
+    work.outputs = outputs
+    vars(state).update(vars(work))

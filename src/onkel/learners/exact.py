@@ -24,23 +24,22 @@ Departs from the papers: row weights; several outputs share one L; a ridge below
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from onkel._inputs import check_inputs, check_labelled, check_weight
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
 from onkel._validate import instance, real
 from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.domains import on_domains
-from onkel.learners.protocol import check_room, check_sizes, check_wider
+from onkel.learners.protocol import Learner, check_room, check_sizes
 from onkel.linalg.cholesky import LARGEST_DEFICIT, SMALLEST_RIDGE, append, is_factor, packed, solve
-from onkel.state import growing, grown, written_behind
+from onkel.state import growing, grown
+from onkel.turns import Call
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 LARGEST_TARGET = 1e150  # in size; labels and pivots cannot make more
@@ -62,7 +61,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Exact(ABC):
+class Exact(Learner):
     """What the two have in common: everything but the last step from m and s to the score."""
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
@@ -78,61 +77,53 @@ class Exact(ABC):
     def _last_step(self) -> tuple[bool, float]:
         """Whether the score is shrunk by λ/(λ + s), and the size to which it is clipped."""
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         return State(np.zeros((0, dim)), np.zeros(0), np.zeros((0, outputs)), dim=dim, outputs=outputs)
 
-    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        weights = check_weight(weight, len(rows))
-        return self._rounds(state, rows, labels, weights).reshape(shape)
+    def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
+        remedy = "PKAWVNystroem() keeps few rows, PKAWV() none"
+        check_room(self, 16 * packed(state.rows + int(np.count_nonzero(weight))), remedy)
 
-    def predict(self, state: State, X: ArrayLike) -> Vector:
-        """The score of each row as if it came next; changes nothing."""
-        rows = check_inputs(X, state.dim)
-        scores = self._rounds(
-            state, rows, np.zeros((len(rows), state.outputs)), np.zeros(len(rows))
-        )  # weights 0: nothing is learnt
-        return scores if state.outputs > 1 else scores[:, 0]
+    def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        """What is there stays as it is: rows are written after the last one, and count when all of them are."""
+        rows = state.rows + int(np.count_nonzero(weight))
+        points, targets = grown(state.points, rows), grown(state.targets, rows)
+        work = replace(state, points=points, targets=targets, factor=grown(state.factor, packed(rows)))
+        self._rounds(work, X, Y, weight, scores)
+        vars(state).update(vars(work))
 
-    def _rounds(self, state: State, X: Matrix, Y: Matrix, weight: Vector) -> Matrix:
-        """The state only ever gets longer, so nothing is learnt before `rows` says so, after the last row."""
+    def _settle(self, state: State) -> None:
+        state.points[state.rows :] = state.targets[state.rows :] = 0.0
+        state.factor[packed(state.rows) :] = 0.0
+
+    def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
+        self._rounds(replace(state), X, np.zeros(scores.shape), np.zeros(len(X)), scores)  # weights 0: nothing is learnt
+
+    def _rounds(self, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         own = self.kernel.diagonal(X)
-        new = int(np.count_nonzero(weight))
-        check_room(self, 16 * packed(state.rows + new), "PKAWVNystroem() keeps few rows, PKAWV() none")
-        scores = np.empty(Y.shape)
         at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # what a user's kernel sees must not depend on the cut
-        counts = (state.rows, state.clamped, state.raised)
-        state.points, state.targets = grown(state.points, state.rows + new), grown(state.targets, state.rows + new)
-        state.factor = grown(state.factor, packed(state.rows + new))
-        with written_behind((state.points, state.rows), (state.targets, state.rows), (state.factor, packed(state.rows))):
-            for start in range(0, len(X), at_once):
-                now = slice(start, start + at_once)
-                size, fresh = counts[0], X[now][weight[now] > 0.0]
-                K, F = self.kernel.values(X[now], state.points[:size]), self.kernel.values(X[now], fresh)
-                block = (K, F, own[now], Y[now], weight[now])
-                wrong, counts = _learn(block, self.lam, *self._last_step, state.factor, state.targets, counts, scores[now])
-                if wrong >= 0:
-                    raise InputError(f"{self.kernel!r} is not positive semi-definite: the rows up to {start + wrong} of X show it")
-                state.points[size : counts[0]] = fresh
-        state.rows, state.clamped, state.raised = counts
-        return scores
+        for start in range(0, len(X), at_once):
+            now = slice(start, start + at_once)
+            size, fresh = state.rows, X[now][weight[now] > 0.0]
+            K, F = self.kernel.values(X[now], state.points[:size]), self.kernel.values(X[now], fresh)
+            block, counts = (K, F, own[now], Y[now], weight[now]), (size, state.clamped, state.raised)
+            wrong, counts = _learn(block, self.lam, *self._last_step, state.factor, state.targets, counts, scores[now])
+            if wrong >= 0:
+                raise InputError(f"{self.kernel!r} is not positive semi-definite: the rows up to {start + wrong} of X show it")
+            state.rows, state.clamped, state.raised = counts
+            state.points[size : state.rows] = fresh
 
-    def widen(self, state: State, outputs: int) -> None:
-        """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
-        outputs = check_wider(self, state, outputs)
+    def _widen(self, state: State, outputs: int) -> None:
         check_room(self, 8 * len(state.targets) * outputs, "add fewer outputs")
-        state.targets = np.pad(state.targets, ((0, 0), (0, outputs - state.outputs)))
-        state.outputs = outputs
+        targets = np.pad(state.targets, ((0, 0), (0, outputs - state.outputs)))
+        vars(state).update(targets=targets, outputs=outputs)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold; t rows hold about 4t² + 8t(dim + outputs), or up to twice that."""
         return 8 * 5
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         if len(state.points) < state.rows or len(state.targets) < state.rows or len(state.factor) < packed(state.rows):
             raise InputError("its arrays are shorter than its rows say")
         points = state.points[: state.rows]
@@ -142,8 +133,7 @@ class Exact(ABC):
         if np.abs(state.targets).max(initial=0.0) > LARGEST_TARGET:
             raise InputError("its targets are beyond what labels can make")
 
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+    def _notes(self, state: State) -> list[str]:
         said = []
         if state.raised:
             said.append(f"lam is lost beside k(x, x) in {state.raised} rows, which had a larger one (rescale X, or raise lam)")

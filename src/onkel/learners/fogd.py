@@ -22,10 +22,9 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from onkel._jit import hot
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel._validate import real
 from onkel.errors import InputError
 from onkel.features import Features, Fourier
@@ -34,13 +33,15 @@ from onkel.learners.descent import Rule, check_loss, check_scores, descent_round
 from onkel.learners.featured import Featured
 from onkel.learners.protocol import check_sizes
 from onkel.losses import Hinge, Loss
+from onkel.state import Counted, counter
+from onkel.turns import Call
 
 
 @dataclass
-class State:
+class State(Counted):
     features: Any  # the features' own state
     weights: Vector  # (r,)  w
-    rows: int = 0  # learnt so far
+    learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
 
@@ -59,35 +60,32 @@ class FOGD(Featured):
         check_loss(self)
         real(self, "step", least=1e-30, most=1e30)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         return State(self._map.init(dim), np.zeros(self._map.size(dim)), dim=dim)
 
-    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        work = replace(state, weights=state.weights.copy())
+    def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        work = replace(state, weights=state.weights.copy(), learnt=state.learnt.copy())  # steps may run away
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-            scores = super().learn(work, X, y, weight)
-        check_scores(self, scores.reshape(-1))
+            super()._take(Call(), work, X, Y, weight, scores)
+        check_scores(self, scores[:, 0])
         vars(state).update(vars(work))
-        return scores
 
     def _learn(self, state: Any, Z: Matrix, y: Vector, weight: Vector, scores: Vector) -> None:
-        _learn(Z, y, weight, state.weights, rule(self.loss, self.step), scores)
+        _learn(Z, y, weight, state.weights, state.learnt, rule(self.loss, self.step), scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         return self._map.footprint(dim) + 8 * (self._map.size(dim) + 3)
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         if not np.isfinite(state.weights).all():
             raise InputError("its weights are beyond what can be learnt")
 
 
 @hot
-def _learn(Z: Matrix, y: Vector, weight: Vector, w: Vector, rule: Rule, scores: Vector) -> None:
+def _learn(Z: Matrix, y: Vector, weight: Vector, w: Vector, learnt: Counts, rule: Rule, scores: Vector) -> None:
     """Score, then learn, each row of Z."""
     for i in range(Z.shape[0]):
         scores[i] = descent_round(w, Z[i], y[i], weight[i] > 0.0, rule)
+        learnt[0] += 1 if weight[i] > 0.0 else 0

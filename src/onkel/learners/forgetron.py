@@ -24,7 +24,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from onkel._jit import hot
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel._validate import instance, whole
 from onkel.dictionary import support
 from onkel.dictionary.support import Sum, Support, add, evaluate, is_full, is_mistake, oldest, put, shrink
@@ -33,17 +33,18 @@ from onkel.kernels import Gaussian, Kernel
 from onkel.learners.domains import on_domains
 from onkel.learners.protocol import check_sizes
 from onkel.learners.supported import Block, Supported
+from onkel.state import Counted, counter
 
 ALLOWANCE = 15.0 / 32.0  # of Q, for each mistake
 LARGEST_MISMATCH = 1e-9  # of a kernel value kept beside one computed anew, relative to √(k(x, x) k(z, z))
 
 
 @dataclass
-class State:
+class State(Counted):
     support: Support
     gram: Matrix  # (B, B)  k(x_i, x_j) of the points
     spent: Vector  # (2,)  M and Q
-    rows: int = 0  # learnt so far
+    learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
 
@@ -64,20 +65,18 @@ class Forgetron(Supported):
         instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
         whole(self, "budget", 1)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         return State(support.with_room(dim, self.budget), np.zeros((self.budget, self.budget)), np.zeros(2), dim=dim)
 
     def _learn(self, state: Any, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, state.gram, state.spent, state.rows, scores)
+        return _learn(block, state.support.sum, state.gram, state.spent, scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         return support.bytes_of(dim, self.budget) + 8 * (self.budget**2 + 2 + 3)
 
-    def check(self, state: Any) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: Any) -> None:
         state.support.check(self.kernel, state.rows, self.budget)
         size = int(state.support.size[0])
         points = state.support.known
@@ -92,9 +91,9 @@ class Forgetron(Supported):
 
 
 @hot
-def _learn(block: Block, f: Sum, gram: Matrix, spent: Vector, round: int, scores: Vector) -> int:
+def _learn(block: Block, f: Sum, gram: Matrix, spent: Vector, scores: Vector) -> int:
     """Score, then learn, each row."""
-    kernel, X, own, y, weight = block
+    kernel, X, own, y, weight, learnt = block
     k = np.empty(f.coef.size)
     for i in range(X.shape[0]):
         scores[i] = evaluate(kernel, f, X[i], k)
@@ -106,14 +105,14 @@ def _learn(block: Block, f: Sum, gram: Matrix, spent: Vector, round: int, scores
                     slot = oldest(f)
                     phi = _shrinking(f, gram[slot], spent, slot, y[i] * k[slot])
                     shrink(f, phi)
-                    put(f, slot, X[i], own[i], phi * y[i], round)
+                    put(f, slot, X[i], own[i], phi * y[i], learnt[0])
                 else:
-                    add(f, X[i], own[i], y[i], round)
+                    add(f, X[i], own[i], y[i], learnt[0])
                 k[slot] = own[i]
                 n = f.size[0]
                 for j in range(n):
                     gram[slot, j] = gram[j, slot] = k[j]
-            round += 1
+            learnt[0] += 1
     return int(X.shape[0])
 
 

@@ -30,7 +30,7 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from onkel._jit import hot, hot_inline
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, real
 from onkel.dictionary import support
 from onkel.dictionary.support import Support, values
@@ -43,6 +43,7 @@ from onkel.learners.sketched import Sketched
 from onkel.learners.supported import Block
 from onkel.linalg.factor import check_factor, solve_row, solve_upper, stretch, workspace
 from onkel.losses import slope
+from onkel.state import Counted, counter
 
 
 class Rule(NamedTuple):
@@ -58,12 +59,12 @@ class Rule(NamedTuple):
 
 
 @dataclass
-class State:
+class State(Counted):
     support: Support  # the sketched points; coefficients of stage 1
     sketch: Sketch
     matrix: Matrix  # (k, k)  R, upper triangular, RᵀR = A
     coef: Matrix  # (1, k)  R w
-    rows: int = 0  # learnt so far
+    learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
 
@@ -95,8 +96,7 @@ class FORKS(Sketched):
         """Of the space in which it steps."""
         return float(self._sketching.rank)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         state = State(support.with_room(dim, self._room or 0), self._sketching.init(dim), np.empty(0), np.empty(0), dim=dim)
         self._start(state, np.zeros(self._sketching.rank))
@@ -109,31 +109,30 @@ class FORKS(Sketched):
     def _go_on(self, state: Any, M: Matrix) -> None:
         self._start(state, np.zeros(self._sketching.rank))
 
-    def _steps(self, state: Any, block: Block, round: int, due: int, scores: Vector) -> int:
+    def _steps(self, state: Any, block: Block, due: int, scores: Vector) -> int:
         sketch = state.sketch
         rule = Rule(
             slope_of(self.loss), steps(self), self.alpha, self.clip, self.lam, self.step_uses_old_matrix, self.project_on_current
         )
         width = in_lanes(sketch.width)
-        return _learn(block, sketch.landmarks, width, sketch.map, state.matrix, state.coef, rule, due, round, scores)
+        return _learn(block, sketch.landmarks, width, sketch.map, state.matrix, state.coef, rule, due, scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         k = self._sketching.rank
         return super().footprint(dim) + 8 * k * (k + 1)
 
-    def check(self, state: Any) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
-        super().check(state)
+    def _check(self, state: Any) -> None:
+        super()._check(state)
         check_factor(state.matrix, state.coef, self._sketching.rank, self.alpha)
 
 
 @hot
 def _learn(
-    block: Block, landmarks: Matrix, width: int, M: Matrix, R: Matrix, c: Matrix, rule: Rule, due: int, round: int, scores: Vector
+    block: Block, landmarks: Matrix, width: int, M: Matrix, R: Matrix, c: Matrix, rule: Rule, due: int, scores: Vector
 ) -> int:
     """Score, then learn, rows, up to that of the round that is `due`, which is scored alone: how many."""
-    rank = M.shape[0]
+    rank, learnt = M.shape[0], block.learnt
     k, phi, z, g, work = np.zeros(width), np.empty(rank), np.empty(rank), np.empty(rank), workspace(rank)
     for i in range(block.X.shape[0]):
         learn = block.weight[i] > 0.0
@@ -143,20 +142,20 @@ def _learn(
             z[j] = phi[j]
         full, q = _score(R, c, z)
         scores[i] = full if rule.on_current else within(full, rule.clip)
-        if learn and round == due:
+        if learn and learnt[0] == due:
             return i + 1
         if learn:
             if not rule.on_current:
                 _project(c, z, q, full - scores[i], block.own[i], rule.alpha)
             slope_now = slope(rule.loss[0], rule.loss[1], scores[i], block.y[i])
             if slope_now != 0.0:
-                _step(R, c, z, slope_now, rule, round + 1, g, work)
+                _step(R, c, z, slope_now, rule, learnt[0] + 1, g, work)
             if rule.on_current:
                 for j in range(rank):
                     z[j] = phi[j]
                 full, q = _score(R, c, z)
                 _project(c, z, q, full - within(full, rule.clip), block.own[i], rule.alpha)
-            round += 1
+            learnt[0] += 1
     return int(block.X.shape[0])
 
 

@@ -35,11 +35,11 @@ from onkel._jit import hot
 from onkel._types import Vector
 from onkel._validate import flag, instance, real
 from onkel.dictionary import representations
+from onkel.dictionary.function import Function
 from onkel.dictionary.representations import add, evaluate, has_room, with_moment, workspace
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.descent import Descending
 from onkel.learners.domains import on_domains
-from onkel.learners.protocol import check_sizes
 from onkel.learners.supported import Block, State
 
 
@@ -63,17 +63,15 @@ class FunctionalSGD(Descending):
         real(self, "decay", least=0.0, most=1.0)
         flag(self, "averaging")
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
-        dim, outputs = check_sizes(self, dim, outputs)
-        return State(representations.empty(self.kernel, dim, moment=self.averaging), dim=dim)
+    def _nothing(self, dim: int) -> Function:
+        return representations.empty(self.kernel, dim, moment=self.averaging)
 
     def _is_tame(self, state: State, own: Vector) -> bool:
         """γ k(x, x) ≤ 1 from the first of these rows on: then ‖f̃‖² grows by γy² a row at most."""
         return bool(_step(state.rows + 1, self.step, self.decay) * np.max(own, initial=0.0) <= 1.0)
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, state.rows, self.step, self.decay, self.averaging, scores)
+        return _learn(block, state.support.sum, self.step, self.decay, self.averaging, scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` holds; they grow with the points, as the header says."""
@@ -81,23 +79,23 @@ class FunctionalSGD(Descending):
 
 
 @hot
-def _learn(block: Block, f: Any, round: int, step: float, decay: float, averaging: bool, scores: Vector) -> int:
+def _learn(block: Block, f: Any, step: float, decay: float, averaging: bool, scores: Vector) -> int:
     """Score, then learn, each row."""
-    kernel, X, own, y, weight = block
+    kernel, X, own, y, weight, learnt = block
     work = workspace(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not has_room(f):
             return i
         if averaging:
             last, moment = with_moment(kernel, f, X[i], work)
-            scores[i] = last - moment / (round + 1.0)
+            scores[i] = last - moment / (learnt[0] + 1.0)
         else:
             last = scores[i] = evaluate(kernel, f, X[i], work)
         if weight[i] > 0.0:
-            a = _step(round + 1, step, decay) * (y[i] - last)
+            a = _step(learnt[0] + 1, step, decay) * (y[i] - last)
             if a != 0.0:
-                add(kernel, f, X[i], own[i], a, round)
-            round += 1
+                add(kernel, f, X[i], own[i], a, learnt[0])
+            learnt[0] += 1
     return int(X.shape[0])
 
 

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from onkel._jit import hot
-from onkel._types import Vector
+from onkel._types import Counts, Vector
 from onkel._validate import instance, real
 from onkel.dictionary import representations, row_table
 from onkel.dictionary.function import Function
@@ -40,15 +40,16 @@ from onkel.learners.domains import on_domains
 from onkel.learners.projection import LEAST_OWN
 from onkel.learners.protocol import check_sizes
 from onkel.learners.supported import Block, Supported
+from onkel.state import Counted, counter
 
 CAP_TOLERANCE = 1e-9  # of a coefficient against C
 
 
 @dataclass
-class State:
+class State(Counted):
     support: Function
     known: RowTable  # the coefficient of every row learnt
-    rows: int = 0  # learnt so far
+    learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
 
@@ -71,14 +72,13 @@ class KernelAdatron(Supported):
         real(self, "step", least=1e-30, most=1.999999)
         real(self, "aggressiveness", least=1e-30, most=1e30)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         return State(representations.empty(self.kernel, dim), row_table.empty(), dim=dim)
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
         f, known = state.support.sum, state.known.table
-        used = _learn(block, f, known, state.rows, state.dim, self.step, self.aggressiveness, scores)
+        used = _learn(block, f, known, state.dim, self.step, self.aggressiveness, scores)
         if used < len(scores):
             state.known.make_room()
         return used
@@ -87,9 +87,8 @@ class KernelAdatron(Supported):
         """The bytes that `init` holds; they grow with the points, as the header says."""
         return super().footprint(dim) + row_table.footprint()
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
-        super().check(state)
+    def _check(self, state: State) -> None:
+        super()._check(state)
         state.known.check(state.rows)
         taken = np.any(state.known.keys, axis=1)
         places, points = state.known.places[taken], state.support.size[0] if isinstance(state.support, Support) else 1
@@ -103,10 +102,10 @@ class KernelAdatron(Supported):
 
 @hot
 def _learn(
-    block: Block, f: Any, known: Table, round: int, dim: int, step: float, most: float, scores: Vector
+    block: Block, f: Any, known: Table, dim: int, step: float, most: float, scores: Vector
 ) -> int:  # fmt: skip
     """Score, then learn, each row, which stands in the last `dim` numbers of what compiled code gets."""
-    kernel, X, own, y, weight = block
+    kernel, X, own, y, weight, learnt = block
     work = workspace(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not (has_room(f) and row_table.has_room(known)):
@@ -121,6 +120,6 @@ def _learn(
                 if after != before:
                     enter(known, at, x, y[i], count(f))
                     known.values[at] = after
-                    amend(kernel, f, known.places[at], X[i], own[i], y[i] * (after - before), round)
-            round += 1
+                    amend(kernel, f, known.places[at], X[i], own[i], y[i] * (after - before), learnt[0])
+            learnt[0] += 1
     return int(X.shape[0])

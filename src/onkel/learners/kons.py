@@ -29,15 +29,15 @@ coefficients above do not. `weighted=True` is the unbiased z/p̃ of its section 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from onkel._inputs import check_inputs, check_labelled, check_on_or_off
+from onkel._inputs import refuse_weights
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, instance, real, whole
@@ -46,11 +46,12 @@ from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.domains import on_domains
 from onkel.learners.newton import SMALLEST_VARIANCE, Rule, check_labels, check_newton, rule, weight_of_gradient, within
-from onkel.learners.protocol import check_room, check_sizes
+from onkel.learners.protocol import Learner, check_room, check_sizes
 from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
 from onkel.losses import Loss, Square, slope
 from onkel.random import uniform
-from onkel.state import capacity, fitted, growing, grown, written_behind
+from onkel.state import capacity, fitted, growing, grown
+from onkel.turns import Call
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 
@@ -79,7 +80,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Newton(ABC):
+class Newton(Learner):
     """What the two have in common: everything but which points are taken into A."""
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
@@ -99,49 +100,44 @@ class Newton(ABC):
     def _sketch(self) -> Sketch:
         """Which points are taken into A."""
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         none = np.empty(0)
         return State(np.empty((0, dim)), none, np.empty(0, np.int64), none, none, none, none, dim=dim)
 
-    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        rows, labels, shape = check_labelled(X, y, state.dim, 1)
-        weights = check_on_or_off(self, weight, len(rows))
-        check_labels(self.loss, labels)
-        scores, after = self._rounds(state, rows, labels[:, 0], weights)
-        vars(state).update(vars(after))
-        return scores.reshape(shape)
+    def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
+        refuse_weights(self, weight)
+        check_labels(self.loss, Y)
 
-    def predict(self, state: State, X: ArrayLike) -> Vector:
-        """The score of each row as if it came next; changes nothing."""
-        rows = check_inputs(X, state.dim)
-        return self._rounds(state, rows, np.zeros(len(rows)), np.zeros(len(rows)))[0]  # weights 0: nothing is learnt
+    def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        vars(state).update(vars(self._rounds(state, X, Y[:, 0], weight, scores[:, 0])))
 
-    def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector) -> tuple[Vector, State]:
-        """The scores, and the state after the rows, which may share arrays with the given one: those that only get longer."""
-        own, scores = self.kernel.diagonal(X), np.empty(len(X))
-        work = replace(state, omega=state.omega.copy())  # everything else only gets longer
+    def _settle(self, state: State) -> None:
+        state.points[state.size :] = 0.0
+        for array in (state.active, state.scale, state.weights):
+            array[state.taken :] = 0
+        state.factor[packed(state.taken) :] = state.sampling[packed(state.taken) :] = 0.0
+
+    def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
+        self._rounds(state, X, np.zeros(len(X)), np.zeros(len(X)), scores[:, 0])  # weights 0: nothing is learnt
+
+    def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector, scores: Vector) -> State:
+        """The state after the rows, which may share arrays with the given one: those that only get longer."""
+        own, work = self.kernel.diagonal(X), replace(state, omega=state.omega.copy())  # everything else only gets longer
         at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # what a user's kernel sees must not depend on the cut
-        triangle = packed(state.taken)
-        with written_behind(
-            (state.points, state.size), (state.active, state.taken), (state.scale, state.taken), (state.factor, triangle),
-            (state.weights, state.taken), (state.sampling, triangle),
-        ):  # fmt: skip
-            for start in range(0, len(X), at_once):
-                now = slice(start, start + at_once)
-                old, fresh = work.size, X[now][weight[now] > 0.0]
-                self._make_room(work, len(fresh))
-                K, F = self.kernel.values(X[now], work.points[:old]), self.kernel.values(X[now], fresh)
-                block, kept = (K, F, own[now], y[now], weight[now]), np.empty(len(fresh), np.int64)
-                arrays = (work.omega, work.active, work.scale, work.factor, work.weights, work.sampling)
-                counts = (work.size, work.taken, work.rows, work.unprojected, work.raised)
-                counts = _learn(block, rule(self), self._sketch, arrays, counts, kept, scores[now])
-                work.size, work.taken, work.rows, work.unprojected, work.raised = counts
-                work.points[old : work.size] = fresh[kept[: work.size - old]]
+        for start in range(0, len(X), at_once):
+            now = slice(start, start + at_once)
+            old, fresh = work.size, X[now][weight[now] > 0.0]
+            self._make_room(work, len(fresh))
+            K, F = self.kernel.values(X[now], work.points[:old]), self.kernel.values(X[now], fresh)
+            block, kept = (K, F, own[now], y[now], weight[now]), np.empty(len(fresh), np.int64)
+            arrays = (work.omega, work.active, work.scale, work.factor, work.weights, work.sampling)
+            counts = (work.size, work.taken, work.rows, work.unprojected, work.raised)
+            counts = _learn(block, rule(self), self._sketch, arrays, counts, kept, scores[now])
+            work.size, work.taken, work.rows, work.unprojected, work.raised = counts
+            work.points[old : work.size] = fresh[kept[: work.size - old]]
         _resize(work, fitted, work.size, work.taken, self._sketch[0] < 1.0)  # not every row was kept, or taken
-        return scores, work
+        return work
 
     def _make_room(self, state: State, rows: int) -> None:
         """Longer arrays where so many rows might not fit."""
@@ -155,8 +151,7 @@ class Newton(ABC):
         """The bytes that `init` will hold: next to nothing. The header says how they grow."""
         return 8 * 7
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         size, taken = state.size, state.taken
         sketched, weighted = self._sketch[0] < 1.0, self._sketch[3]
         lengths = [(state.points, size), (state.omega, size), (state.active, taken), (state.scale, taken)]
@@ -184,8 +179,7 @@ class Newton(ABC):
         if sketched and not is_factor_with(state.sampling, scale if weighted else scale * weights):
             raise InputError("its sampling factor is not one of its points' kernel matrix")
 
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+    def _notes(self, state: State) -> list[str]:
         said = []
         if state.unprojected:
             said.append(f"rounding left no direction to project along {state.unprojected} times; only the score was clipped")

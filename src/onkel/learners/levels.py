@@ -49,9 +49,9 @@ def grown(needed: Vector, rows: float) -> int:
 
 @hot
 def learn(
-    fit: Fit, taken: int, rows: int, level: int, Psi: Matrix, Y: Matrix, weight: Vector, rule: Rule, scores: Matrix
-) -> tuple[int, int]:
-    """Score, then learn, each row, up to the one with which a level comes: how many that are, and how many have been learnt."""
+    fit: Fit, taken: int, learnt: Counts, level: int, Psi: Matrix, Y: Matrix, weight: Vector, rule: Rule, scores: Matrix
+) -> int:
+    """Score, then learn and count, each row, up to the one with which a level comes: how many that are."""
     outputs, levels = Y.shape[1], rule.widths.size
     z, label, work = np.empty(taken), np.empty(outputs), workspace(taken)
     curves, leverages = np.empty((outputs, levels)), np.empty(levels)
@@ -60,18 +60,18 @@ def learn(
     i = 0
     while i < Psi.shape[0]:
         if not follows and rule.forgetting == 1.0 and weight[i] > 0.0:
-            size = _pass_size(rows, level, weight[i:], rule)
+            size = _pass_size(learnt[0], level, weight[i:], rule)
             now = slice(i, i + size)
             _pass(fit, taken, level, Psi[now], Y[now], weight[now], rule, scores[now])
-            i, rows = i + size, rows + size
-            if level < levels and rule.needed[level] <= rows:
-                return i, rows
+            i, learnt[0] = i + size, learnt[0] + size
+            if level < levels and rule.needed[level] <= learnt[0]:
+                return i
             continue
         if weight[i] > 0.0:
-            _begin_round(fit, taken, rows, rule, z, work, Psi.shape[1] > taken)
+            _begin_round(fit, taken, learnt[0], rule, z, work, Psi.shape[1] > taken)
             is_ahead, R, c, scale = False, fit.matrix, fit.coef, fit.scale[0]
         elif not is_ahead and rule.forgetting < 1.0:
-            R, c, scale = ahead(fit, taken, rows, rule)
+            R, c, scale = ahead(fit, taken, learnt[0], rule)
             is_ahead = True
         for j in range(taken):
             z[j] = Psi[i, j]
@@ -84,7 +84,7 @@ def learn(
             for o in range(outputs):
                 scores[i, o] = cut(curves[o, first], rule.clip)
         if weight[i] > 0.0:
-            _compare(fit, curves, leverages, first, level, Y[i], weight[i], rows, rule)
+            _compare(fit, curves, leverages, first, level, Y[i], weight[i], learnt[0], rule)
             root = np.sqrt(weight[i]) / scale
             for j in range(taken):
                 z[j] *= root
@@ -92,11 +92,11 @@ def learn(
                 label[o] = root * Y[i, o]
             learn_solved(fit.matrix, fit.coef, z, label, work)
             _wait(fit, taken, Psi[i], Y[i], weight[i])
-            rows += 1
-            if not follows and level < levels and rule.needed[level] <= still(rows, rule.forgetting):
-                return i + 1, rows
+            learnt[0] += 1
+            if not follows and level < levels and rule.needed[level] <= still(learnt[0], rule.forgetting):
+                return i + 1
         i += 1
-    return i, rows
+    return i
 
 
 @hot

@@ -33,23 +33,25 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._inputs import check_inputs, check_labelled, check_weight
-from onkel._types import Matrix, Vector
+from onkel._inputs import check_inputs
+from onkel._types import Counts, Matrix, Vector
 from onkel._validate import instance, real, whole
 from onkel.errors import InputError
 from onkel.features.mercer import ProductSystem, System
 from onkel.features.mercer.waves import Waves
 from onkel.learners.domains import on_domains, unwrapped
 from onkel.learners.levels import SMALLEST_SCALE, Fit, Rule, ahead, grown, learn, still
-from onkel.learners.protocol import check_sizes, check_wider
+from onkel.learners.protocol import Learner, check_sizes
 from onkel.linalg.factor import check_factor, solve_row, take_in
-from onkel.state import copied
+from onkel.state import Counted, copied, counter, owned
+from onkel.turns import Call
 
 ROWS_AT_ONCE = 1024  # functions are computed for so many rows at a time, to keep memory flat
 ROUNDING = 1e-14  # of c N^p, which may be a whole number but for it
@@ -59,7 +61,7 @@ LARGEST_LOSS = 1e200  # Σ w y² stays far below
 
 
 @dataclass
-class State:
+class State(Counted):
     matrix: Matrix  # (r, r)  upper triangular: R in its first columns, scale² RᵀR = A; then those of A that wait
     coef: Matrix  # (outputs, r)  c = R⁻ᵀb / scale², then entries of b that wait
     scale: Vector  # (1,)
@@ -68,7 +70,9 @@ class State:
     squares: Matrix  # (outputs, levels)  Σ w (y − θ·ψ)² + λ‖θ‖² at each level's best θ
     largest: Vector  # (outputs,)  B: the largest |y| so far; the clip, where there is one
     taken: int  # functions in R
-    rows: int = 0  # learnt so far
+    learnt: Counts = counter()
+    moved: int = 0  # rows in the moments
+    grown: int = 1  # levels that have come, where it grows
     dim: int = 1
     outputs: int = 1
 
@@ -76,7 +80,7 @@ class State:
 @final
 @on_domains
 @dataclass(frozen=True)
-class MercerProjection:
+class MercerProjection(Learner):
     """The online projection estimator."""
 
     system: System = ProductSystem()  # of X as it is; scale it first
@@ -107,8 +111,7 @@ class MercerProjection:
     def _functions(self, dim: int) -> int:
         return self.system.size(self._levels(dim), dim)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         return self._fresh(*check_sizes(self, dim, outputs))
 
     def _fresh(self, dim: int, outputs: int) -> State:
@@ -120,54 +123,65 @@ class MercerProjection:
             np.zeros((outputs, len(rule.widths))), np.full(outputs, self.clip or 0.0), taken, dim=dim, outputs=outputs,
         )  # fmt: skip
 
-    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        work = copied(state) if self.system.fallible else state
-        scores = self._rounds(work, rows, labels, check_weight(weight, len(rows))).reshape(shape)
+    def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        work, call = (copied(state), Call()) if self.system.fallible else (state, call)
+        waves, done = _waves(self, state.dim), 0
+        while done < len(X):
+            if waves:
+                call.owe(partial(self._move_moments, work, waves, work.rows, X[done:], Y[done:], weight[done:]))
+            done += self._learn(work, X[done:], Y[done:], weight[done:], scores[done:])
+            if waves:
+                call.pay()
+            self._after(work)
         vars(state).update(vars(work))
-        return scores
 
-    def predict(self, state: State, X: ArrayLike) -> Vector:
-        """The score of each row as if it came next; changes nothing."""
-        rows = check_inputs(X, state.dim)
-        scores = self._rounds(state, rows, np.zeros((len(rows), state.outputs)), np.zeros(len(rows)))
-        return scores if state.outputs > 1 else scores[:, 0]
+    def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
+        done, Y, weight = 0, np.zeros(scores.shape), np.zeros(len(X))
+        while done < len(X):
+            done += self._learn(state, X[done:], Y[done:], weight[done:], scores[done:])
 
-    def _rounds(self, state: State, rows: Matrix, labels: Matrix, weight: Vector) -> Matrix:
-        scores, rule, waves, done = np.empty(labels.shape), _rule(self, state.dim), _waves(self, state.dim), 0
-        while done < len(rows):
-            level = self._level(state, rule)
-            wanted = math.inf if level == len(rule.needed) else rule.needed[level] - still(state.rows, self.forgetting)
-            now = slice(done, done + int(min(ROWS_AT_ONCE, max(1.0, wanted))))
-            Psi = self.system.functions(rows[now], state.taken if waves else len(state.matrix))
-            used, learnt = learn(_fit(state), state.taken, state.rows, level, Psi, labels[now], weight[now], rule, scores[now])
-            now = slice(done, done + used)
-            if waves and learnt > state.rows:
-                self._wait(state, waves, rows[now], labels[now], weight[now])
-            state.rows, done = learnt, done + used
-            self._grow(state, rule, waves, level)
-        return scores
+    def _learn(self, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> int:
+        """Score, then learn, rows, up to the one with which a level comes: how many."""
+        rule, waves = _rule(self, state.dim), _waves(self, state.dim)
+        level = self._level(state, rule)
+        wanted = math.inf if level == len(rule.needed) else rule.needed[level] - still(state.rows, self.forgetting)
+        now = slice(0, int(min(ROWS_AT_ONCE, max(1.0, wanted))))
+        Psi = self.system.functions(X[now], state.taken if waves else len(state.matrix))
+        return learn(_fit(state), state.taken, state.learnt, level, Psi, Y[now], weight[now], rule, scores[now])
 
     def _level(self, state: State, rule: Rule) -> int:
         return len(rule.widths) if self.rate is None else grown(rule.needed, still(state.rows, self.forgetting))
 
-    def _wait(self, state: State, waves: Waves, rows: Matrix, labels: Matrix, weight: Vector) -> None:
-        """The moments of rows that have been learnt, for waves that will be used one day."""
-        there = weight > 0.0
-        fading = self.forgetting ** np.arange(np.count_nonzero(there) - 1.0, -1.0, -1.0)
-        before, u = self.forgetting ** float(len(fading)), self.system.placed(rows[there, 0])  # type: ignore[attr-defined]
-        state.moments *= before
-        state.coef[:, state.taken :] *= before
-        waves.add(u, weight[there] * fading, labels[there], state.moments, state.coef, state.taken)
+    def _move_moments(self, state: State, waves: Waves, before: int, X: Matrix, Y: Matrix, weight: Vector) -> None:
+        """Add the rows that have been learnt since there were so many to the moments, for waves that will be used one day."""
+        if state.moved == state.rows:
+            return
+        there = np.flatnonzero(weight)[: state.rows - before]
+        fading = self.forgetting ** np.arange(len(there) - 1.0, -1.0, -1.0)
+        rest, u = self.forgetting ** float(len(there)), self.system.placed(X[there, 0])  # type: ignore[attr-defined]
+        moments, coef = rest * state.moments, state.coef.copy()
+        coef[:, state.taken :] *= rest
+        waves.add(u, weight[there] * fading, Y[there], moments, coef, state.taken)
+        vars(state).update(moments=moments, coef=coef, moved=state.rows)  # as one step
 
-    def _grow(self, state: State, rule: Rule, waves: Waves | None, level: int) -> None:
-        """Take in the functions of the levels whose rows have come."""
-        for new in range(level, self._level(state, rule)):
-            self._take_in(state, waves, int(rule.widths[new]))
+    def _settle(self, state: State) -> None:
+        self._after(state)
+
+    def _after(self, state: State) -> None:
+        """Take in the functions of the levels whose rows have come; on a copy, as one step."""
+        rule = _rule(self, state.dim)
+        if self.rate is not None and state.grown < (level := self._level(state, rule)):
+            work = replace(state, matrix=state.matrix.copy(), coef=state.coef.copy(), squares=state.squares.copy())
+            self._grow(work, rule, level)
+            vars(state).update(vars(work))
+
+    def _grow(self, state: State, rule: Rule, level: int) -> None:
+        for new in range(state.grown, level):
+            self._take_in(state, _waves(self, state.dim), int(rule.widths[new]))
             more = slice(rule.widths[new - 1], rule.widths[new])
             explained = np.sum(state.coef[:, more] ** 2, axis=1) * state.scale[0] ** 2
             state.squares[:, new] = np.maximum(state.squares[:, new - 1] - explained, 0.0)
+        state.grown = level
 
     def _take_in(self, state: State, waves: Waves | None, width: int) -> None:
         square = state.scale[0] ** 2
@@ -190,7 +204,8 @@ class MercerProjection:
             raise InputError(f"count can only be raised, from {self.count}, got {count}")
         learner, old = unwrapped(self, state)
         new = learner._taller(old, count)
-        return replace(self, count=count), new if old is state else replace(copied(state), inner=new)
+        taller = replace(self, count=count)
+        return taller, owned(taller, new if old is state else replace(copied(state), inner=new))
 
     def _taller(self, old: State, count: int) -> State:
         taller = replace(self, count=count)
@@ -203,9 +218,9 @@ class MercerProjection:
             new.matrix[r:, r:] /= work.scale[0]
             new.shares[:, :levels] = work.shares * np.sum(new.shares[0, :levels])
         new.squares[:, :levels], new.squares[:, levels:] = work.squares, work.squares[:, levels - 1 :]
-        new = replace(new, scale=work.scale, largest=work.largest, taken=max(new.taken, r), rows=old.rows)
-        if self.rate is not None:
-            taller._grow(new, _rule(taller, old.dim), _waves(taller, old.dim), self._level(old, _rule(self, old.dim)))
+        counts = {"learnt": work.learnt, "moved": work.moved, "grown": work.grown}
+        new = replace(new, scale=work.scale, largest=work.largest, taken=max(new.taken, r), **counts)
+        taller._after(new)
         return new
 
     def level(self, state: Any) -> int:
@@ -260,21 +275,23 @@ class MercerProjection:
             quantile = math.sqrt(scipy.stats.chi2.ppf(confidence, functions))
         return curve - quantile * error, curve + quantile * error
 
-    def widen(self, state: State, outputs: int) -> None:
-        """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
-        more = check_wider(self, state, outputs) - state.outputs
-        state.coef, state.squares = np.pad(state.coef, ((0, more), (0, 0))), np.pad(state.squares, ((0, more), (0, 0)))
-        state.shares = np.vstack([state.shares, np.tile(_rule(self, state.dim).prior, (more, 1))])
-        state.largest = np.append(state.largest, np.full(more, self.clip or 0.0))
-        state.outputs += more
+    def _widen(self, state: State, outputs: int) -> None:
+        more = outputs - state.outputs
+        coef, squares = np.pad(state.coef, ((0, more), (0, 0))), np.pad(state.squares, ((0, more), (0, 0)))
+        shares = np.vstack([state.shares, np.tile(_rule(self, state.dim).prior, (more, 1))])
+        largest = np.append(state.largest, np.full(more, self.clip or 0.0))
+        vars(state).update(coef=coef, squares=squares, shares=shares, largest=largest, outputs=outputs)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         r, waves = self._functions(dim), _waves(self, dim)
-        return 8 * (r * r + outputs * (r + 2 * self._levels(dim) + 1) + 1 + 4 + 2 * (waves.moments if waves else 0))
+        return 8 * (r * r + outputs * (r + 2 * self._levels(dim) + 1) + 1 + 6 + 2 * (waves.moments if waves else 0))
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
+        if state.grown != (1 if self.rate is None else self._level(state, _rule(self, state.dim))):
+            raise InputError("it has other levels than its rows say")
+        if state.moved != (state.rows if _waves(self, state.dim) else 0):
+            raise InputError("its moments are of other rows than it has learnt")
         fresh = self._fresh(state.dim, state.outputs)
         least = 1 if self.rate is None else _rule(self, state.dim).widths[self._level(state, _rule(self, state.dim)) - 1]
         if state.rows < 0 or not max(fresh.taken, least) <= state.taken <= len(state.matrix):
@@ -298,8 +315,7 @@ class MercerProjection:
         if self.clip is not None and np.any(state.largest != self.clip):
             raise InputError("its largest label is not its clip")
 
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+    def _notes(self, state: State) -> list[str]:
         d = self.system.dimension(state.dim)
         said = []
         if self.rate is not None and self.level(state) == self.count:

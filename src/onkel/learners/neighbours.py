@@ -29,15 +29,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from onkel._inputs import check_inputs, check_labelled, check_weight
 from onkel._jit import hot, hot_inline, hot_strict
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import whole
 from onkel.errors import InputError
-from onkel.learners.protocol import check_sizes, check_wider
+from onkel.learners.protocol import Learner, check_sizes
 from onkel.state import zeros
+from onkel.turns import Call
 
 Points = NDArray[np.float32]  # (groups, dim, GROUP)
 
@@ -59,7 +59,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Neighbours(Learner):
     """The weighted mean of the labels of the nearest rows."""
 
     budget: int = 4000  # B: the rows kept, always the last
@@ -74,48 +74,35 @@ class Neighbours:
         whole(self, "budget", 1)
         whole(self, "neighbours", 1, 1000)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         points = zeros((_groups(self.budget), dim, GROUP), np.float32)
         return State(points, np.zeros((self.budget, outputs)), np.zeros(self.budget), np.zeros(1, np.int64), dim, outputs)
 
-    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        weights = check_weight(weight, len(rows))
-        scores = np.empty((1, *labels.shape))
-        learn_block(state.points, state.labels, state.weights, state.rows, rows, labels, weights, self.neighbours, 0, scores)
-        return scores.reshape(shape)
+    def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        memory = state.points, state.labels, state.weights, state.rows
+        learn_block(*memory, X, Y, weight, self.neighbours, 0, scores[None])
 
-    def predict(self, state: State, X: ArrayLike) -> Vector:
-        """The score of each row as if it came next; changes nothing."""
-        rows = check_inputs(X, state.dim)
-        scores = np.empty((1, len(rows), state.outputs))
-        predict_block(state.points, state.labels, state.weights, state.rows, rows, self.neighbours, 0, scores)
-        return scores[0] if state.outputs > 1 else scores[0, :, 0]
+    def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
+        predict_block(state.points, state.labels, state.weights, state.rows, X, self.neighbours, 0, scores[None])
 
-    def widen(self, state: State, outputs: int) -> None:
-        """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
-        outputs = check_wider(self, state, outputs)
-        state.labels = np.hstack([state.labels, np.zeros((self.budget, outputs - state.outputs))])
-        state.outputs = outputs
+    def _learnt(self, state: State) -> int:
+        return int(state.rows[0])
+
+    def _widen(self, state: State, outputs: int) -> None:
+        labels = np.hstack([state.labels, np.zeros((self.budget, outputs - state.outputs))])
+        vars(state).update(labels=labels, outputs=outputs)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         return 4 * _groups(self.budget) * dim * GROUP + 8 * (self.budget * (outputs + 1) + 3)
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         there = np.arange(self.budget) < state.rows[0]
         if state.rows[0] < 0 or not np.array_equal(state.weights > 0.0, there) or state.weights.min() < 0.0:
             raise InputError("its weights are not those of the rows it has seen")
         if np.abs(state.points).max() > LARGEST:
             raise InputError(f"it holds points beyond {LARGEST:g}")
-
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
-        return []
 
 
 def _groups(budget: int) -> int:

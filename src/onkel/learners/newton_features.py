@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from onkel._jit import hot
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import check_features
 from onkel.learners.featured import Featured
@@ -33,14 +33,15 @@ from onkel.learners.newton import Rule, check_newton, newton_round, rule
 from onkel.learners.protocol import check_sizes
 from onkel.linalg.factor import check_factor, workspace
 from onkel.losses import Loss, Square
+from onkel.state import Counted, counter
 
 
 @dataclass
-class State:
+class State(Counted):
     features: Any  # the features' own state
     matrix: Matrix  # (r, r)  R, upper triangular
     coef: Matrix  # (1, r)  R u
-    rows: int = 0  # learnt so far
+    learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
 
@@ -60,31 +61,29 @@ class NewtonFeatures(Featured):
         check_features(self)
         check_newton(self)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         r = self._map.size(dim)
         return State(self._map.init(dim), np.sqrt(self.alpha) * np.eye(r), np.zeros((1, r)), dim=dim)
 
     def _learn(self, state: Any, Z: Matrix, y: Vector, weight: Vector, scores: Vector) -> None:
-        _learn(Z, y, weight, state.matrix, state.coef, state.rows, rule(self), scores)
+        _learn(Z, y, weight, state.matrix, state.coef, state.learnt, rule(self), scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         r = self._map.size(dim)
         return self._map.footprint(dim) + 8 * (r * r + r + 3)
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         check_factor(state.matrix, state.coef, self._map.size(state.dim), self.alpha)
 
 
 @hot
-def _learn(Z: Matrix, y: Vector, weight: Vector, R: Matrix, c: Matrix, rows: int, rule: Rule, scores: Vector) -> None:
+def _learn(Z: Matrix, y: Vector, weight: Vector, R: Matrix, c: Matrix, learnt: Counts, rule: Rule, scores: Vector) -> None:
     """Score, then learn, each row of Z."""
     work = workspace(Z.shape[1])
     for i in range(Z.shape[0]):
         learn = weight[i] > 0.0
-        scores[i] = newton_round(R, c, Z[i], np.dot(Z[i], Z[i]), y[i], learn, rule, rows + 1, work)
+        scores[i] = newton_round(R, c, Z[i], np.dot(Z[i], Z[i]), y[i], learn, rule, learnt[0] + 1, work)
         if learn:
-            rows += 1
+            learnt[0] += 1

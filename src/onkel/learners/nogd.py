@@ -25,7 +25,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from onkel._jit import hot
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel._validate import instance, real, whole
 from onkel.dictionary import support
 from onkel.dictionary.support import Support, values
@@ -38,17 +38,19 @@ from onkel.learners.protocol import check_sizes
 from onkel.learners.supported import Block
 from onkel.linalg.eigen import leading
 from onkel.losses import Hinge, Loss
+from onkel.state import Counted, counter
 
 SMALLEST_EIGENVALUE = 1e-10  # relative to the largest; a coordinate below it would be rounding
 LARGEST_MISMATCH = 1e-6  # of ZᵀKZ against the identity
 
 
 @dataclass
-class State:
+class State(Counted):
     support: Support
     map: Matrix  # (k, B)  M; zeros in stage 1
     weights: Vector  # (k,)  w; zeros in stage 1
-    rows: int = 0  # learnt so far
+    learnt: Counts = counter()
+    switched: int = 0  # 1 in stage 2
     dim: int = 1
     outputs: int = 1
 
@@ -77,34 +79,35 @@ class NOGD(Descending):
         if self.rank > self.budget:
             raise InputError(f"NOGD: rank must be at most budget, {self.budget}, got {self.rank}")
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         return State(support.with_room(dim, self.budget), np.zeros((self.rank, self.budget)), np.zeros(self.rank), dim=dim)
 
     def _learn(self, state: Any, block: Block, scores: Vector) -> int:
         descent = rule(self.loss, self.step)
         if state.support.size[0] == self.budget:
-            return follow(block, state.support.points, self.budget, state.map, state.weights, descent, -1, 0, scores)
-        used = descend(block, state.support.sum, state.rows, descent, self.budget, True, scores)
-        if state.support.size[0] == self.budget:
-            self._switch(state)
-        return used
+            return follow(block, state.support.points, self.budget, state.map, state.weights, descent, -1, scores)
+        return descend(block, state.support.sum, descent, self.budget, True, scores)
 
-    def _switch(self, state: Any) -> None:
+    def _after(self, state: Any) -> None:
+        """Stage 2 begins as soon as there are enough points."""
+        if state.switched or state.support.size[0] < self.budget:
+            return
         points = state.support.known
         V, eigenvalues = leading(self.kernel.values(points, points), self.rank)
         roots = np.sqrt(np.where(eigenvalues > SMALLEST_EIGENVALUE * eigenvalues[0], eigenvalues, 0.0))
-        state.map[:] = (V * np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0.0)).T
-        state.weights[:] = roots * (V.T @ state.support.coef)
+        map = (V * np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0.0)).T
+        weights = roots * (V.T @ state.support.coef)
+        vars(state).update(map=np.ascontiguousarray(map), weights=weights, switched=1)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
-        return super().footprint(dim) + 8 * self.rank * (self.budget + 1)
+        return super().footprint(dim) + 8 * (self.rank * (self.budget + 1) + 1)
 
-    def check(self, state: Any) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
-        super().check(state)
+    def _check(self, state: Any) -> None:
+        super()._check(state)
+        if state.switched != (state.support.size[0] == self.budget):
+            raise InputError("it is in another stage than its points say")
         points, seen = state.support.known, np.zeros((self.rank, self.rank))
         if len(points) == self.budget:
             seen = state.map @ self.kernel.values(points, points) @ state.map.T
@@ -116,18 +119,18 @@ class NOGD(Descending):
 
 
 @hot
-def follow(block: Block, points: Matrix, width: int, M: Matrix, w: Vector, rule: Rule, due: int, round: int, scores: Vector) -> int:
+def follow(block: Block, points: Matrix, width: int, M: Matrix, w: Vector, rule: Rule, due: int, scores: Vector) -> int:
     """Score, then learn, rows in the coordinates φ = Mk of the first `width` points, in columns, up to the row of the round
     that is `due`, which is scored alone: how many."""
-    k, phi = np.zeros(width), np.empty(w.size)
+    k, phi, learnt = np.zeros(width), np.empty(w.size), block.learnt
     for i in range(block.X.shape[0]):
         learn = block.weight[i] > 0.0
         values(block.kernel, points, width, block.X[i], k)
         embed(k, width, M, phi)
-        is_due = learn and round == due
+        is_due = learn and learnt[0] == due
         scores[i] = descent_round(w, phi, block.y[i], learn and not is_due, rule)
         if is_due:
             return i + 1
         if learn:
-            round += 1
+            learnt[0] += 1
     return int(block.X.shape[0])

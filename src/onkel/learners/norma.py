@@ -57,4 +57,4 @@ class NORMA(Descending):
 
     def _learn(self, state: Any, block: Block, scores: Vector) -> int:
         most = UNLIMITED if self.budget is None else self.budget
-        return descend(block, state.support.sum, state.rows, rule(self.loss, self.step, self.lam), most, False, scores)
+        return descend(block, state.support.sum, rule(self.loss, self.step, self.lam), most, False, scores)

@@ -44,13 +44,13 @@ class PassiveAggressive(Supported):
         real(self, "aggressiveness", least=1e-30, most=1e30)
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, state.rows, self.aggressiveness, scores)
+        return _learn(block, state.support.sum, self.aggressiveness, scores)
 
 
 @hot
-def _learn(block: Block, f: Any, round: int, aggressiveness: float, scores: Vector) -> int:
+def _learn(block: Block, f: Any, aggressiveness: float, scores: Vector) -> int:
     """Score, then learn, each row."""
-    kernel, X, own, y, weight = block
+    kernel, X, own, y, weight, learnt = block
     work = workspace(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not has_room(f):
@@ -59,8 +59,8 @@ def _learn(block: Block, f: Any, round: int, aggressiveness: float, scores: Vect
         if weight[i] > 0.0:
             step = passive_aggressive(scores[i], y[i], own[i], aggressiveness)
             if step != 0.0:
-                add(kernel, f, X[i], own[i], step, round)
-            round += 1
+                add(kernel, f, X[i], own[i], step, learnt[0])
+            learnt[0] += 1
     return int(X.shape[0])
 
 

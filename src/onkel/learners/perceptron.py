@@ -45,13 +45,13 @@ class Perceptron(Supported):
         instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, state.rows, scores)
+        return _learn(block, state.support.sum, scores)
 
 
 @hot
-def _learn(block: Block, f: Any, round: int, scores: Vector) -> int:
+def _learn(block: Block, f: Any, scores: Vector) -> int:
     """Score, then learn, each row."""
-    kernel, X, own, y, weight = block
+    kernel, X, own, y, weight, learnt = block
     work = workspace(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not has_room(f):
@@ -59,6 +59,6 @@ def _learn(block: Block, f: Any, round: int, scores: Vector) -> int:
         scores[i] = evaluate(kernel, f, X[i], work)
         if weight[i] > 0.0:
             if is_mistake(scores[i], y[i]):
-                add(kernel, f, X[i], own[i], y[i], round)
-            round += 1
+                add(kernel, f, X[i], own[i], y[i], learnt[0])
+            learnt[0] += 1
     return int(X.shape[0])

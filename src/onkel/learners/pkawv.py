@@ -25,20 +25,20 @@ is learnt as w z zᵀ and w y z (in its own score the f(x_t)² term has weight 1
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from onkel._inputs import check_inputs, check_labelled, check_weight
+from onkel._inputs import place
 from onkel._types import Matrix, Vector
 from onkel._validate import flag, real
 from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import as_features, check_features
-from onkel.learners.protocol import check_sizes, check_wider
+from onkel.learners.protocol import Learner, check_sizes
 from onkel.linalg import ridge
 from onkel.linalg.inverse import BLOCK
+from onkel.turns import Call
 
 ROWS_AT_ONCE = 32 * BLOCK  # features are computed for so many rows at a time, to keep memory flat
 
@@ -52,7 +52,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class PKAWV:
+class PKAWV(Learner):
     """Second-order online regression (and classification by ±1, or by one 0/1 output a class) on explicit features."""
 
     features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()  # of X as it is; scale it first
@@ -75,57 +75,54 @@ class PKAWV:
     def _map(self) -> Features:
         return as_features(self.features)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         return State(self._map.init(dim), ridge.init(self._map.size(dim), outputs, self.lam, self.forgetting), dim, outputs)
 
-    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        weights = check_weight(weight, len(rows))
+    def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         # a user's own basis may fail on any row: then all rows are transformed before the first is learnt
-        longest = len(rows) if self._map.fallible else ROWS_AT_ONCE - state.ridge.rows % BLOCK
-        if len(rows) <= longest:
-            return self._learn(state, rows, labels, weights).reshape(shape)
-        parts = [self._learn(state, rows[:longest], labels[:longest], weights[:longest])]
-        for start in range(longest, len(rows), ROWS_AT_ONCE):
+        done, longest = 0, len(X) if self._map.fallible else ROWS_AT_ONCE - state.ridge.rows % BLOCK
+        while done < len(X):
+            now = slice(done, done + longest)
+            Z = np.empty((len(X[now]), len(state.ridge.matrix)))
+            features = self._map.write(state.features, X[now], weight[now], Z, 0)
+            block = Z, Y[now], weight[now], scores[now]
+            if features is state.features:
+                self._learn(state, *block)
+            else:
+                call.owe(partial(self._go_on, state, state.ridge.rows, features, block))
+                call.pay()
+            done, longest = done + longest, ROWS_AT_ONCE
+
+    def _learn(self, state: State, Z: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        ridge.learn(state.ridge, Z, Y, weight, self.awv, self.lam, self.forgetting, scores)
+
+    def _go_on(self, state: State, rows: int, features: Any, block: tuple[Matrix, Matrix, Vector, Matrix]) -> None:
+        """Learn what is left of a block that began after so many rows, and leave the features as they are after it."""
+        done = place(block[2], state.ridge.rows - rows)
+        self._learn(state, *(part[done:] for part in block))
+        state.features = features
+
+    def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
+        for start in range(0, len(X), ROWS_AT_ONCE):
             now = slice(start, start + ROWS_AT_ONCE)
-            parts.append(self._learn(state, rows[now], labels[now], weights[now]))
-        return np.concatenate(parts).reshape(shape)
+            Z = np.empty((len(X[now]), len(state.ridge.matrix)))
+            self._map.write(state.features, X[now], np.zeros(len(Z)), Z, 0)  # weights 0: transformed, not learnt
+            ridge.predict(state.ridge, Z, self.awv, self.lam, self.forgetting, scores[now])
 
-    def _learn(self, state: State, rows: Matrix, labels: Matrix, weights: Vector) -> Matrix:
-        Z = np.empty((len(rows), len(state.ridge.matrix)))
-        after = self._map.write(state.features, rows, weights, Z, 0)
-        scores = ridge.learn(state.ridge, Z, labels, weights, self.awv, self.lam, self.forgetting)
-        state.features = after
-        return scores
+    def _learnt(self, state: State) -> int:
+        return state.ridge.rows
 
-    def predict(self, state: State, X: ArrayLike) -> Vector:
-        """The score of each row as if it came next; changes nothing."""
-        rows = check_inputs(X, state.dim)
-        scores = np.empty((len(rows), state.outputs))
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            now = slice(start, start + ROWS_AT_ONCE)
-            Z = np.empty((len(rows[now]), len(state.ridge.matrix)))
-            self._map.write(state.features, rows[now], np.zeros(len(Z)), Z, 0)  # weights 0: transformed, not learnt
-            scores[now] = ridge.predict(state.ridge, Z, self.awv, self.lam, self.forgetting)
-        return scores if state.outputs > 1 else scores[:, 0]
-
-    def widen(self, state: State, outputs: int) -> None:
-        """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
-        outputs = check_wider(self, state, outputs)
-        ridge.widen(state.ridge, outputs)
-        state.outputs = outputs
+    def _widen(self, state: State, outputs: int) -> None:
+        wider = ridge.widened(state.ridge, outputs)
+        vars(state).update(ridge=wider, outputs=outputs)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         return self._map.footprint(dim) + ridge.footprint(self._map.size(dim), outputs) + 8 * 2
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         ridge.check(state.ridge, self.lam, self.forgetting)
 
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+    def _notes(self, state: State) -> list[str]:
         return self._map.notes(state.features) + ridge.notes(state.ridge)

@@ -30,9 +30,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from onkel._inputs import check_inputs, check_labelled, check_weight
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, instance, real, whole
@@ -40,10 +39,11 @@ from onkel.dictionary import Dictionary, Kors, history, span
 from onkel.dictionary.dictionary import Rule, is_taken
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.domains import on_domains
-from onkel.learners.protocol import check_room, check_sizes, check_wider
+from onkel.learners.protocol import Learner, check_room, check_sizes
 from onkel.linalg.cholesky import solve
 from onkel.linalg.factor import border, check_factor, learn_solved, solve_row, workspace
-from onkel.state import growing
+from onkel.state import Counted, counter, growing
+from onkel.turns import Call
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 LARGEST_LEVERAGE = 1e12  # zᵀA⁻¹z beyond which a row is learnt with fewer than about six digits
@@ -54,21 +54,21 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass
-class State:
+class State(Counted):
     span: span.Span
     history: history.History  # empty where none is kept
     matrix: Matrix = growing(0, 1)  # (r, r)  R, upper triangular
     coef: Matrix = growing(1)  # (outputs, r)  R⁻ᵀb
-    rows: int = 0  # learnt so far
+    learnt: Counts = counter()
     rebuilt: int = 0  # times R was made anew from the history, where bordering it would have lost digits
-    strained: int = 0  # rows whose zᵀA⁻¹z was beyond LARGEST_LEVERAGE
+    strained: Counts = counter()  # rows whose zᵀA⁻¹z was beyond LARGEST_LEVERAGE
     dim: int = 1
     outputs: int = 1
 
 
 @on_domains
 @dataclass(frozen=True)
-class PKAWVNystroem:
+class PKAWVNystroem(Learner):
     """Second-order online regression in the span of points that the stream chooses, for any kernel."""
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
@@ -93,69 +93,62 @@ class PKAWVNystroem:
         whole(self, "budget", 1, optional=True)
         whole(self, "seed", 0)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         parts = span.empty(self.dictionary, dim), history.empty(dim, outputs)
         return State(*parts, np.empty((0, 0)), np.empty((outputs, 0)), dim=dim, outputs=outputs)
 
-    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        weights = check_weight(weight, len(rows))
-        own = self.kernel.diagonal(rows)
+    def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
         if self.keep_history:
-            new = int(np.count_nonzero(weights))
-            check_room(self, 16 * (state.rows + new) * (state.dim + state.outputs + 1), "keep_history=False keeps no rows")
-            state.history = history.with_room(state.history, new)
-        work = state
-        if self.kernel.fallible:  # it may fail in the middle; the history is written behind its rows, all else is replaced
-            work = replace(state, matrix=state.matrix.copy(), coef=state.coef.copy())
-        with history.appending(state.history):
-            scores = self._rounds(work, rows, own, labels, weights)
+            rows = state.rows + int(np.count_nonzero(weight))
+            check_room(self, 16 * rows * (state.dim + state.outputs + 1), "keep_history=False keeps no rows")
+
+    def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        own = self.kernel.diagonal(X)
+        if self.keep_history:
+            state.history = history.with_room(state.history, state.rows + int(np.count_nonzero(weight)))
+        work = _apart(state) if self.kernel.fallible else state  # it may fail in the middle
+        self._rounds(work, X, own, Y, weight, scores)
         vars(state).update(vars(work))
-        return scores.reshape(shape)
 
-    def predict(self, state: State, X: ArrayLike) -> Vector:
-        """The score of each row as if it came next, with the next round's coin; changes nothing."""
-        rows = check_inputs(X, state.dim)
-        own, labels = self.kernel.diagonal(rows), np.zeros((len(rows), state.outputs))
-        scores = self._rounds(state, rows, own, labels, np.zeros(len(rows)))  # weights 0: nothing is learnt
-        return scores if state.outputs > 1 else scores[:, 0]
+    def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
+        """Each row with the next round's coin."""
+        self._rounds(state, X, self.kernel.diagonal(X), np.zeros(scores.shape), np.zeros(len(X)), scores)  # weights 0
 
-    def _rounds(self, state: State, X: Matrix, own: Vector, Y: Matrix, weight: Vector) -> Matrix:
-        """Score and learn the rows, in blocks that end where a point joins."""
-        scores = np.empty(Y.shape)
-        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE
-        done, decided = 0, 0  # so many rows are done; so many of the next have had their coin
+    def _settle(self, state: State) -> None:
+        """Rows are written to the history before they are learnt."""
+        if self.keep_history:
+            state.history = history.cut(state.history, state.rows)
+
+    def _rounds(self, state: State, X: Matrix, own: Vector, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        """Score and learn the rows, in blocks that end where a point joins. The row whose point joins is learnt with it, on a
+        copy, so that both are one step."""
+        done, at_once = 0, 1 if self.kernel.fallible else ROWS_AT_ONCE
         while done < len(X):
             now = slice(done, done + at_once)
             K = self.kernel.values(X[now], state.span.points)
-            size, joining = self._learn(state, (K, own[now], Y[now], weight[now]), decided, scores[now])
             if self.keep_history:
-                learnt = slice(done, done + size)
-                state.history = history.with_rows(state.history, X[learnt], Y[learnt], weight[learnt])
-            decided = 0
+                history.write(state.history, state.rows, X[now], Y[now], weight[now])
+            size, joining = self._learn(state, (K, own[now], Y[now], weight[now]), 0, scores[now])
             for i, wider in zip(joining, self._joined(state, X[now][joining], K[joining], own[now][joining]), strict=True):
-                if i == size:  # the next row to learn: its point joins for good
+                one = slice(done + i, done + i + 1)
+                values = self.kernel.values(X[one], wider.span.points)
+                self._learn(wider, (values, own[one], Y[one], weight[one]), 1, scores[one])
+                if weight[done + i] > 0.0:  # else the point joins for its row's own score only
                     vars(state).update(vars(wider))
-                    decided = 1
-                else:  # a row that is not learnt: its point joins for its own score only
-                    one = slice(done + i, done + i + 1)
-                    values = self.kernel.values(X[one], wider.span.points)
-                    self._learn(wider, (values, own[one], Y[one], weight[one]), 1, scores[one])
+                    size += 1
             done += size
-        return scores
 
     def _learn(self, state: State, block: Block, decided: int, scores: Matrix) -> tuple[int, Counts]:
-        """Score and learn rows, up to the first that is learnt and whose point joins: how many, and the rows whose points join."""
+        """Score and learn rows, up to the first that is learnt and whose point joins: how many, and the rows whose points join.
+        The first `decided` rows have had their coin."""
         points, joins = len(state.span.points), np.zeros(len(scores), np.bool_)
         if self.budget is not None and points >= self.budget:
             decided = len(scores)  # nothing joins
         rule = self.dictionary.rule(state.span.sampling, points)
         form = (state.span.spanning, state.span.whitening, state.matrix, state.coef)
-        size, state.rows, strained = _learn(rule, self.seed, state.rows, decided, block, form, self.awv, joins, scores)
-        state.strained += strained
+        counts = state.learnt, state.strained
+        size = _learn(rule, self.seed, decided, block, form, counts, self.awv, joins, scores)
         return size, np.flatnonzero(joins)
 
     def _joined(self, state: State, X: Matrix, K: Matrix, own: Vector) -> list[State]:
@@ -163,37 +156,40 @@ class PKAWVNystroem:
         if not len(X):
             return []
         wider = [span.widened(state.span, self.dictionary, *row, state.rows) for row in zip(X, K, own, strict=True)]
-        past = history.new_coordinates(state.history, self.kernel, state.span, X, [(l, pivot) for _, l, pivot in wider])
+        past = history.new_coordinates(
+            state.history, self._past(state), self.kernel, state.span, X, [(l, pivot) for _, l, pivot in wider]
+        )
         states = []
         for (after, _, pivot), (column, corner, target) in zip(wider, past, strict=True):
             if pivot == 0.0:  # it was in the span already
-                states.append(replace(state, span=after))
+                states.append(replace(_apart(state), span=after))
                 continue
             R, c, sound = border(state.matrix, state.coef, column, self.lam + corner, target, self.lam)
             if not sound:  # heavy rows or a small λ
-                R, c = history.relearnt(state.history, self.kernel, after, self.lam)
-            states.append(replace(state, span=after, matrix=R, coef=c, rebuilt=state.rebuilt + (not sound)))
+                R, c = history.relearnt(state.history, self._past(state), self.kernel, after, self.lam)
+            counts = {"learnt": state.learnt.copy(), "strained": state.strained.copy(), "rebuilt": state.rebuilt + (not sound)}
+            states.append(replace(state, span=after, matrix=R, coef=c, **counts))
         return states
 
-    def widen(self, state: State, outputs: int) -> None:
-        """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
-        outputs = check_wider(self, state, outputs)
+    def _past(self, state: State) -> int:
+        """How many rows are kept."""
+        return state.rows if self.keep_history else 0
+
+    def _widen(self, state: State, outputs: int) -> None:
         check_room(self, 8 * outputs * (len(state.history.labels) + state.coef.shape[1]), "add fewer outputs")
         coef = np.pad(state.coef, ((0, outputs - state.outputs), (0, 0)))
-        state.history, state.coef, state.outputs = history.with_outputs(state.history, outputs), coef, outputs
+        vars(state).update(history=history.with_outputs(state.history, outputs), coef=coef, outputs=outputs)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold: next to nothing. The header says how they grow."""
-        return 8 * 6
+        return 8 * 5
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         span.check(state.span, self.dictionary, self.kernel, state.rows, self.budget)
         check_factor(state.matrix, state.coef, len(state.span.spanning), self.lam)
         history.check(state.history, state.rows, self.keep_history)
 
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+    def _notes(self, state: State) -> list[str]:
         said = []
         if self.budget is not None and len(state.span.points) >= self.budget:
             said.append(f"the dictionary is full: {self.budget} points; it learns on with them (raise budget, or mu)")
@@ -201,29 +197,36 @@ class PKAWVNystroem:
             said.append(
                 f"heavy rows or a small lam: the matrix was rebuilt from the history {state.rebuilt} times to keep its digits"
             )
-        if state.strained:
-            said.append(f"lam is too small beside k(x, x) for {state.strained} rows: digits were lost (rescale X, or raise lam)")
+        if strained := int(state.strained[0]):
+            said.append(f"lam is too small beside k(x, x) for {strained} rows: digits were lost (rescale X, or raise lam)")
         return said
+
+
+def _apart(state: State) -> State:
+    """A state that learns without touching this one. All else is replaced, never written to; the history only after its rows."""
+    arrays = {name: getattr(state, name).copy() for name in ("matrix", "coef", "learnt", "strained")}
+    return replace(state, **arrays)
 
 
 @hot
 def _learn(
-    rule: Rule, seed: int, rows: int, decided: int, block: Block, form: Form, awv: bool, joins: Flags, scores: Matrix
-) -> tuple[int, int, int]:
-    """Score and learn rows, up to the first that is learnt and whose point joins. Marks all rows whose points join.
+    rule: Rule, seed: int, decided: int, block: Block, form: Form, counts: tuple[Counts, Counts], awv: bool, joins: Flags,
+    scores: Matrix,
+) -> int:  # fmt: skip
+    """Score and learn rows, up to the first that is learnt and whose point joins: how many. Marks all rows whose points join.
 
     One that joins and is not learnt is left to the caller to score, before the next row is learnt. The first `decided` rows have
-    had their coin. Returns how many rows were done, the new count of rows learnt, and how many of them were strained.
+    had their coin. Counts the rows learnt, and those that were strained.
     """
     K, own, Y, weight = block
     spanning, whitening, R, c = form
     l, z, work = np.empty(K.shape[1]), np.empty(spanning.size), workspace(spanning.size)
-    strained, left = 0, False
+    (learnt, strained), left = counts, False
     for i in range(K.shape[0]):
         k, learns = K[i], weight[i] > 0.0
-        joins[i] = i >= decided and is_taken(rule, k, own[i], seed, rows, l)
+        joins[i] = i >= decided and is_taken(rule, k, own[i], seed, learnt[0], l)
         if learns and (joins[i] or left):
-            return i, rows, strained
+            return i
         if joins[i]:
             left = True
             continue
@@ -238,7 +241,7 @@ def _learn(
         if learns:
             root = np.sqrt(weight[i])
             learn_solved(R, c, root * z, root * Y[i], work)
-            rows += 1
+            learnt[0] += 1
             if weight[i] * s > LARGEST_LEVERAGE:
-                strained += 1
-    return K.shape[0], rows, strained
+                strained[0] += 1
+    return int(K.shape[0])

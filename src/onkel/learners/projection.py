@@ -32,7 +32,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from onkel._jit import hot, hot_inline
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel._validate import instance, real
 from onkel.dictionary import Start, representations
 from onkel.dictionary.function import Function
@@ -43,17 +43,17 @@ from onkel.learners.domains import on_domains
 from onkel.learners.passive_aggressive import passive_aggressive
 from onkel.learners.protocol import check_sizes
 from onkel.learners.supported import Block, Supported
-from onkel.state import nbytes
+from onkel.state import Counted, counter, nbytes
 
 LEAST_OWN = 1e-100  # of k(x, x); a step that divides by less could overflow
 NORM_TOLERANCE = 1e-9  # of ‖f‖ against the radius
 
 
 @dataclass
-class State:
+class State(Counted):
     support: Function
     norm2: Vector  # (1,)  ‖f‖²
-    rows: int = 0  # learnt so far
+    learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
 
@@ -65,7 +65,7 @@ class _Projecting(Supported):
     bounded: ClassVar[bool] = False
     margin: ClassVar[bool]  # whether rows ask for a margin, or for a tube of half-width `epsilon`
 
-    def _check(self) -> None:
+    def _check_fields(self) -> None:
         """The fields that both have."""
         instance(self, "kernel", Kernel, "Additive(Exponential())")
         real(self, "radius", least=1e-30, most=1e30, optional=True)
@@ -76,8 +76,7 @@ class _Projecting(Supported):
                     f"{type(self).__name__}: with a start, give the kernel its domain=(low, high); got {self.kernel!r}"
                 )
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing but its start, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         state = self._begun(dim)
         norm = math.sqrt(state.norm2[0])
@@ -98,6 +97,10 @@ class _Projecting(Supported):
             state.support.make_room(self.kernel)
         return state
 
+    def _settle(self, state: State) -> None:
+        if state.rows > 0 or self.start is None:
+            super()._settle(state)
+
     @property
     def _started(self) -> int:
         """The points of the start."""
@@ -105,16 +108,14 @@ class _Projecting(Supported):
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
         radius, epsilon = math.inf if self.radius is None else self.radius, getattr(self, "epsilon", 0.0)
-        round = state.rows + self._started
-        return _learn(block, state.support.sum, state.norm2, round, self.margin, epsilon, radius, scores)
+        return _learn(block, state.support.sum, state.norm2, self._started, self.margin, epsilon, radius, scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` holds; they grow with the points, as the header says."""
         fits = self.start is not None and len(self.start.points[0]) == dim
         return nbytes(self._begun(dim)) if fits else super().footprint(dim) + 8
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         state.support.check(self.kernel, state.rows + self._started, None)
         most = math.inf if self.radius is None else self.radius * (1.0 + NORM_TOLERANCE)
         if not 0.0 <= math.sqrt(max(state.norm2[0], 0.0)) <= most or state.norm2[0] < 0.0:
@@ -135,7 +136,7 @@ class MarginProjection(_Projecting):
     margin = True
 
     def __post_init__(self) -> None:
-        self._check()
+        self._check_fields()
 
 
 @final
@@ -153,16 +154,16 @@ class TubeProjection(_Projecting):
     margin = False
 
     def __post_init__(self) -> None:
-        self._check()
+        self._check_fields()
         real(self, "epsilon", least=0.0, most=1e50)
 
 
 @hot
 def _learn(
-    block: Block, f: Any, norm2: Vector, round: int, margin: bool, epsilon: float, radius: float, scores: Vector
+    block: Block, f: Any, norm2: Vector, started: int, margin: bool, epsilon: float, radius: float, scores: Vector
 ) -> int:  # fmt: skip
     """Score, then learn, each row."""
-    kernel, X, own, y, weight = block
+    kernel, X, own, y, weight, learnt = block
     work = workspace(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not has_room(f):
@@ -173,12 +174,12 @@ def _learn(
             if own[i] >= LEAST_OWN:
                 step = passive_aggressive(scores[i], y[i], own[i], np.inf) if margin else _to_tube(scores[i], y[i], own[i], epsilon)
             if step != 0.0:
-                add(kernel, f, X[i], own[i], step, round)
+                add(kernel, f, X[i], own[i], step, started + learnt[0])
                 norm2[0] = max(norm2[0] + 2.0 * step * scores[i] + step * step * own[i], 0.0)
                 if norm2[0] > radius * radius:
                     shrink(f, radius / math.sqrt(norm2[0]))
                     norm2[0] = radius * radius
-            round += 1
+            learnt[0] += 1
     return int(X.shape[0])
 
 

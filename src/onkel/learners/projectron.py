@@ -29,7 +29,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from onkel._jit import hot
-from onkel._types import Vector
+from onkel._types import Counts, Vector
 from onkel._validate import instance, real, whole
 from onkel.dictionary import support
 from onkel.dictionary.support import Sum, Support, add, evaluate, is_full, is_mistake
@@ -39,13 +39,14 @@ from onkel.learners.domains import on_domains
 from onkel.learners.protocol import check_sizes
 from onkel.learners.supported import Block, Supported
 from onkel.linalg.cholesky import append, is_factor, packed, solve, solve_transposed, stands_out
+from onkel.state import Counted, counter
 
 
 @dataclass
-class State:
+class State(Counted):
     support: Support
     factor: Vector  # (B(B + 1)/2,)  L Lᵀ = K of the points, packed
-    rows: int = 0  # learnt so far
+    learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
 
@@ -65,22 +66,20 @@ class _Projecting(Supported):
         whole(self, "budget", 1)
         real(self, "threshold", least=0.0, most=1e30)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         return State(support.with_room(dim, self.budget), np.zeros(packed(self.budget)), dim=dim)
 
     def _learn(self, state: Any, block: Block, scores: Vector) -> int:
         largest = 0.25 * math.sqrt((self.budget + 1.0) / math.log(self.budget + 1.0))
-        return _learn(block, state.support.sum, state.factor, state.rows, self.threshold, self.margins, largest, scores)
+        return _learn(block, state.support.sum, state.factor, self.threshold, self.margins, largest, scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         return super().footprint(dim) + 8 * packed(self.budget)
 
-    def check(self, state: Any) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
-        super().check(state)
+    def _check(self, state: Any) -> None:
+        super()._check(state)
         points, size = state.support.known, int(state.support.size[0])
         own = state.support.own[:size]
         if np.any(state.factor[packed(size) :]) or not is_factor(
@@ -109,10 +108,10 @@ class ProjectronPP(_Projecting):
 
 @hot
 def _learn(
-    block: Block, f: Sum, L: Vector, round: int, threshold: float, margins: bool, largest: float, scores: Vector
+    block: Block, f: Sum, L: Vector, threshold: float, margins: bool, largest: float, scores: Vector
 ) -> int:  # fmt: skip
     """Score, then learn, each row. The scale of f stays 1."""
-    kernel, X, own, y, weight = block
+    kernel, X, own, y, weight, learnt = block
     k, l, d = np.empty(f.coef.size), np.empty(f.coef.size), np.empty(f.coef.size)
     for i in range(X.shape[0]):
         scores[i] = evaluate(kernel, f, X[i], k)
@@ -134,8 +133,8 @@ def _learn(
                     f.coef[:n] += y[i] * d[:n]
                 else:
                     append(L, n, l, np.sqrt(apart))
-                    add(f, X[i], own[i], y[i], round)
-            round += 1
+                    add(f, X[i], own[i], y[i], learnt[0])
+            learnt[0] += 1
     return int(X.shape[0])
 
 

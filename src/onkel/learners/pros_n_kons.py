@@ -30,9 +30,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from onkel._inputs import check_inputs, check_labelled, check_on_or_off
+from onkel._inputs import refuse_weights
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, instance, whole
@@ -43,11 +42,12 @@ from onkel.dictionary.span import Span, check, empty, widened
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.domains import on_domains
 from onkel.learners.newton import Rule, check_labels, check_newton, newton_round, rule
-from onkel.learners.protocol import check_sizes
+from onkel.learners.protocol import Learner, check_sizes
 from onkel.linalg.cholesky import solve
 from onkel.linalg.factor import border, check_factor, workspace
 from onkel.losses import Loss, Square
-from onkel.state import growing
+from onkel.state import Counted, counter, growing
+from onkel.turns import Call
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 
@@ -55,11 +55,11 @@ Form = tuple[Counts, Vector, Matrix, Matrix]  # spanning, whitening, R, c
 
 
 @dataclass
-class State:
+class State(Counted):
     span: Span
     matrix: Matrix = growing(0, 1)  # (r, r)  R, upper triangular
     coef: Matrix = growing(1)  # (1, r)  R u
-    rows: int = 0  # learnt so far
+    learnt: Counts = counter()
     restarts: int = 0  # times the span widened
     dim: int = 1
     outputs: int = 1
@@ -67,7 +67,7 @@ class State:
 
 @on_domains
 @dataclass(frozen=True)
-class ProsNKONS:
+class ProsNKONS(Learner):
     """Second-order online learning in the span of points that the stream chooses, for any loss and kernel."""
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
@@ -94,47 +94,47 @@ class ProsNKONS:
         whole(self, "budget", 1, optional=True)
         whole(self, "seed", 0)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         return State(empty(self.dictionary, dim), np.empty((0, 0)), np.empty((1, 0)), dim=dim)
 
-    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        rows, labels, shape = check_labelled(X, y, state.dim, 1)
-        weights = check_on_or_off(self, weight, len(rows))
-        check_labels(self.loss, labels)
-        work = state
-        if self.kernel.fallible:  # it may fail in the middle; all else is replaced, never written to
-            work = replace(state, matrix=state.matrix.copy(), coef=state.coef.copy())
-        scores = self._rounds(work, rows, labels[:, 0], weights)
+    def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
+        refuse_weights(self, weight)
+        check_labels(self.loss, Y)
+
+    def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        work = _apart(state) if self.kernel.fallible else state  # it may fail in the middle
+        self._rounds(work, X, Y[:, 0], weight, scores[:, 0])
         vars(state).update(vars(work))
-        return scores.reshape(shape)
 
-    def predict(self, state: State, X: ArrayLike) -> Vector:
-        """The score of each row as if it came next; changes nothing."""
-        rows = check_inputs(X, state.dim)
-        return self._rounds(state, rows, np.zeros(len(rows)), np.zeros(len(rows)))  # weights 0: nothing is learnt
+    def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
+        self._rounds(state, X, np.zeros(len(X)), np.zeros(len(X)), scores[:, 0])  # weights 0: nothing is learnt
 
-    def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector) -> Vector:
-        own = self.kernel.diagonal(X)
-        scores = np.empty(len(X))
-        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE
-        done = 0
+    def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector, scores: Vector) -> None:
+        """Score and learn the rows, in blocks that end where a point joins. The row whose point joins is learnt on a copy, so that
+        both are one step."""
+        own, done, at_once = self.kernel.diagonal(X), 0, 1 if self.kernel.fallible else ROWS_AT_ONCE
         while done < len(X):
             now = slice(done, done + at_once)
-            span = state.span
-            K = self.kernel.values(X[now], span.points)
-            asks = self.budget is None or len(span.points) < self.budget
-            form = (span.spanning, span.whitening, state.matrix, state.coef)
-            size, joins, state.rows = _learn(
-                self.dictionary.rule(span.sampling, len(span.points)), self.seed, asks, K, own[now], form,
-                y[now], weight[now], rule(self, share=0.5), state.rows, scores[now],
-            )  # fmt: skip
+            K = self.kernel.values(X[now], state.span.points)
+            asks = self.budget is None or len(state.span.points) < self.budget
+            size = self._learn(state, asks, K, own[now], y[now], weight[now], scores[now])
+            if size < len(K):
+                row, one, work = slice(size, size + 1), slice(done + size, done + size + 1), _apart(state)
+                self._learn(work, False, K[row], own[one], y[one], weight[one], scores[one])
+                self._join(work, X[done + size], K[size], float(own[done + size]))
+                vars(state).update(vars(work))
+                size += 1
             done += size
-            if joins:
-                self._join(state, X[done - 1], K[size - 1], float(own[done - 1]))
-        return scores
+
+    def _learn(self, state: State, asks: bool, K: Matrix, own: Vector, y: Vector, weight: Vector, scores: Vector) -> int:
+        """Score and learn rows, up to one whose point joins, where the dictionary still `asks` for points: how many."""
+        span = state.span
+        sampling, form = (
+            self.dictionary.rule(span.sampling, len(span.points)),
+            (span.spanning, span.whitening, state.matrix, state.coef),
+        )
+        return _learn(sampling, self.seed, asks, K, own, form, y, weight, rule(self, share=0.5), state.learnt, scores)
 
     def _join(self, state: State, x: Vector, k: Vector, own: float) -> None:
         """From the next round on, the last row's point is in the dictionary."""
@@ -152,34 +152,37 @@ class ProsNKONS:
         """The bytes that `init` will hold: next to nothing. The header says how they grow."""
         return 8 * 4
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         check(state.span, self.dictionary, self.kernel, state.rows, self.budget)
         check_factor(state.matrix, state.coef, len(state.span.spanning), self.alpha)
 
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+    def _notes(self, state: State) -> list[str]:
         if self.budget is not None and len(state.span.points) >= self.budget:
             return [f"the dictionary is full: {self.budget} points; it learns on with them (raise budget, or mu)"]
         return []
 
 
+def _apart(state: State) -> State:
+    """A state that learns without touching this one; all else is replaced, never written to."""
+    return replace(state, **{name: getattr(state, name).copy() for name in ("matrix", "coef", "learnt")})
+
+
 @hot
 def _learn(
     sampling: Sampling, seed: int, asks: bool, K: Matrix, own: Vector, form: Form,
-    y: Vector, weight: Vector, rule: Rule, rows: int, scores: Vector,
-) -> tuple[int, bool, int]:  # fmt: skip
-    """Rounds up to the first whose point joins: how many were done, whether the last one's joins, the new count of rows learnt."""
+    y: Vector, weight: Vector, rule: Rule, learnt: Counts, scores: Vector,
+) -> int:  # fmt: skip
+    """Score and learn rows, up to the first whose point joins: how many."""
     spanning, whitening, R, c = form
     l, z, work = np.empty(K.shape[1]), np.empty(spanning.size), workspace(spanning.size)
     for i in range(K.shape[0]):
         k, learn = K[i], weight[i] > 0.0
+        if learn and asks and is_taken(sampling, k, own[i], seed, learnt[0], l):
+            return i
         for j in range(z.size):
             z[j] = k[spanning[j]]
         solve(whitening, z.size, z)
-        scores[i] = newton_round(R, c, z, own[i], y[i], learn, rule, rows + 1, work)
+        scores[i] = newton_round(R, c, z, own[i], y[i], learn, rule, learnt[0] + 1, work)
         if learn:
-            rows += 1
-        if learn and asks and is_taken(sampling, k, own[i], seed, rows - 1, l):
-            return i + 1, True, rows
-    return K.shape[0], False, rows
+            learnt[0] += 1
+    return int(K.shape[0])

@@ -3,6 +3,11 @@
 state  = learner.init(dim=8, outputs=1)      all of the memory
 scores = learner.learn(state, X, y)          the score of each row *before* it is learnt
 scores = learner.predict(state, X)           each row scored as if it came next; changes nothing
+
+Whole or not at all: whatever happens in a call (bad input, Ctrl-C, a full memory, an error in a user's kernel), the state is that
+after the first rows of the call, some number of them; it can be saved, and goes on. Calls on one state from several threads take
+turns, in any order; separate states run side by side. A state is used by the learner that made it, or one with the same settings,
+and refused by any other.
 """
 
 from __future__ import annotations
@@ -11,44 +16,134 @@ import dataclasses
 import math
 import operator
 import os
-from typing import Any, ClassVar, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._types import Vector
+from onkel._inputs import check_inputs, check_labelled, check_weight
+from onkel._sparse import count
+from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.losses import Hinge, Square
-
-S = TypeVar("S", bound="State")
-
-
-class State(Protocol):
-    dim: int  # columns of X
-    outputs: int  # columns of y
+from onkel.state import copied, owned
+from onkel.turns import turn
 
 
-class Learner(Protocol[S]):
+class Learner(ABC):
+    """A frozen config with three verbs. They check what comes in, take turns, and leave the rest to these hooks:
+
+    _init      a state that has seen nothing
+    _admit     refuse labels and weights that this learner cannot learn, before any row is learnt
+    _take      learn rows and write their scores. At every instant the state is that after the first rows, some number of them,
+               whose scores are written; or what is missing is owed to the call (`onkel.turns`)
+    _score     write the scores of rows that are not learnt, as if each came next
+    _score_any the same of rows that may come at any time, where that makes a difference: without earlier labels
+    _remember  the earlier labels that the next row would get
+    _settle    do what follows from a state alone, and an interrupt may have cut off
+    _learnt    how many rows a state has learnt
+    _widen, _check, _notes      the words of the same names
+    """
+
     tasks: ClassVar[frozenset[str]]  # "classification", "regression" or both
     multi_output: ClassVar[bool]  # y may be (n, outputs)
     bounded: ClassVar[bool]  # the state never holds more bytes than after `init`
     cut_tolerance: ClassVar[float]  # how far scores may move when the stream is cut elsewhere; 0 = same bits
 
-    def init(self, dim: int, outputs: int = 1) -> S: ...
+    def init(self, dim: int, outputs: int = 1) -> Any:
+        """A state that has seen nothing, for rows of `dim` inputs."""
+        return owned(self, self._init(dim, outputs))
 
-    def learn(self, state: S, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector: ...
+    def learn(self, state: Any, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
+        return self._learn_checked(state, X, y, weight)
 
-    def predict(self, state: S, X: ArrayLike) -> Vector: ...
+    def predict(self, state: Any, X: ArrayLike) -> Vector:
+        """The score of each row as if it came next; changes nothing."""
+        return self._predict_checked(state, X)
 
-    # where multi_output: widen(state, outputs) adds outputs whose labels were 0 until now
+    def widen(self, state: Any, outputs: int) -> None:
+        """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far.
 
+        For learners with `multi_output`.
+        """
+        with turn(self, state, True):
+            wider = copied(state)
+            self._widen(wider, check_wider(self, state, outputs))
+            vars(state).update(vars(wider))  # as one step
+
+    @abstractmethod
     def footprint(self, dim: int, outputs: int = 1) -> int:
-        """The bytes that `init` will hold."""
+        """The bytes that `init` will hold; where a learner is not `bounded`, its header says how they grow."""
 
-    def check(self, state: S) -> None:
+    def check(self, state: Any) -> None:
         """Refuse a state that `init` and `learn` cannot have made; `load` asks."""
+        with turn(self, state):
+            self._check(state)
 
-    def notes(self, state: S) -> list[str]:
-        """What a person should know of this state: guards that fired, and the like."""
+    def notes(self, state: Any) -> list[str]:
+        """What a person should know of this state, one sentence each: guards that fired, and the like."""
+        with turn(self, state):
+            return self._notes(state)
+
+    def _learn_checked(self, state: Any, X: Any, y: ArrayLike, weight: ArrayLike | None, **more: Any) -> Vector:
+        with turn(self, state, True) as call:
+            rows, labels, shape = self._labelled(state, X, y)
+            weights = check_weight(weight, len(labels))
+            self._admit(state, labels, weights)
+            scores = np.empty(labels.shape)
+            self._take(call, state, rows, labels, weights, scores, **more)
+        return scores.reshape(shape)
+
+    def _predict_checked(self, state: Any, X: Any, at_any_time: bool = False, **more: Any) -> Vector:
+        with turn(self, state):
+            rows = self._rows(state, X)
+            scores = np.empty((count(rows), state.outputs))
+            (self._score_any if at_any_time else self._score)(state, rows, scores, **more)
+        return scores if scores.shape[1] > 1 else scores[:, 0]
+
+    def _labelled(self, state: Any, X: Any, y: ArrayLike) -> tuple[Any, Matrix, tuple[int, ...]]:
+        return check_labelled(X, y, state.dim, state.outputs)
+
+    def _rows(self, state: Any, X: Any) -> Any:
+        return check_inputs(X, state.dim)
+
+    @abstractmethod
+    def _init(self, dim: int, outputs: int) -> Any: ...
+
+    def _admit(self, state: Any, Y: Matrix, weight: Vector) -> None:
+        return
+
+    @abstractmethod
+    def _take(self, *arguments: Any, **more: Any) -> None:
+        """(call, state, X, Y, weight, scores); `more` is what a learner's `learn` takes besides."""
+
+    @abstractmethod
+    def _score(self, *arguments: Any, **more: Any) -> None:
+        """(state, X, scores)"""
+
+    def _score_any(self, *arguments: Any, **more: Any) -> None:
+        """(state, X, scores)"""
+        self._score(*arguments, **more)
+
+    def _remember(self, state: Any) -> Vector:
+        return np.empty(0)
+
+    def _settle(self, state: Any) -> None:
+        return
+
+    def _learnt(self, state: Any) -> int:
+        return int(state.rows)
+
+    def _widen(self, state: Any, outputs: int) -> None:
+        raise NotImplementedError  # `check_wider` has refused
+
+    @abstractmethod
+    def _check(self, state: Any) -> None: ...
+
+    def _notes(self, state: Any) -> list[str]:
+        return []
 
 
 def is_learner(thing: Any) -> bool:
@@ -100,7 +195,7 @@ def check_room(learner: Any, needed: int, remedy: str) -> None:
         )
 
 
-def check_wider(learner: Any, state: State, outputs: int) -> int:
+def check_wider(learner: Any, state: Any, outputs: int) -> int:
     """`outputs` as `widen` may use it."""
     _, outputs = check_sizes(learner, state.dim, outputs)
     if outputs < state.outputs:

@@ -33,16 +33,16 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from onkel._inputs import check_inputs, check_labelled, check_weight
 from onkel._jit import hot, hot_inline, hot_strict
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import real, whole
 from onkel.errors import InputError
-from onkel.learners.protocol import check_sizes, check_wider
+from onkel.learners.protocol import Learner, check_sizes
 from onkel.random import below, uniform
 from onkel.state import zeros
+from onkel.turns import Call
 
 Short = NDArray[np.int32]
 Table = NDArray[np.float64]
@@ -103,7 +103,7 @@ def plant(trees: int, leaves: int, splits: int, outputs: int) -> Forest:
 
 
 @dataclass(frozen=True)
-class RandomTrees:
+class RandomTrees(Learner):
     """The mean of trees with random splits."""
 
     count: int = 10  # T: trees
@@ -126,40 +126,31 @@ class RandomTrees:
         real(self, "forgetting", least=0.0, most=1.0)
         whole(self, "seed", 0)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         return State(*plant(self.count, self.leaves, self.splits, outputs), dim, outputs)
 
-    def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        rows, labels, shape = check_labelled(X, y, state.dim, state.outputs)
-        weights = check_weight(weight, len(rows))
-        scores = np.empty(labels.shape)
-        learn_block(state.forest, rows, labels, weights, self.gain, self.forgetting, self.seed, scores)
-        return scores.reshape(shape)
+    def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        learn_block(state.forest, X, Y, weight, self.gain, self.forgetting, self.seed, scores)
 
-    def predict(self, state: State, X: ArrayLike) -> Vector:
-        """The score of each row as if it came next; changes nothing."""
-        rows = check_inputs(X, state.dim)
-        scores = np.empty((len(rows), state.outputs))
-        predict_block(state.forest, rows, scores)
-        return scores if state.outputs > 1 else scores[:, 0]
+    def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
+        predict_block(state.forest, X, scores)
 
-    def widen(self, state: State, outputs: int) -> None:
-        """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far."""
-        outputs = check_wider(self, state, outputs)
+    def _learnt(self, state: State) -> int:
+        return int(state.seen[0])
+
+    def _widen(self, state: State, outputs: int) -> None:
         more = outputs - state.outputs
         mean = np.pad(state.mean, ((0, 0), (0, 0), (0, more)))
-        state.table = np.pad(state.table, ((0, 0), (0, 0), (0, 2 * more), (0, 0)))
-        state.mean, state.outputs = mean, outputs
+        table = np.pad(state.table, ((0, 0), (0, 0), (0, 2 * more), (0, 0)))
+        vars(state).update(mean=mean, table=table, outputs=outputs)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         leaf = 16 * 2 + 8 * (outputs + 4) + self.splits * (4 + 8 * (SUMS + 2 * outputs))
         return self.count * (8 + self.leaves * leaf) + 8 * 3
 
-    def check(self, state: State) -> None:
+    def _check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made: compiled code goes where these numbers say."""
         number = np.arange(2 * self.leaves)
         inner, there = state.child >= 0, number < 2 * state.leaves[:, None] - 1
@@ -176,8 +167,7 @@ class RandomTrees:
         if not sound:
             raise InputError("its trees are not such as rows can have made")
 
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+    def _notes(self, state: State) -> list[str]:
         full = int(np.sum(state.leaves == self.leaves))
         return [f"{full} of {self.count} trees have all their {self.leaves} leaves and grow no more"] if full else []
 

@@ -50,21 +50,21 @@ class RBP(Supported):
         whole(self, "seed", 0)
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, state.rows, self.seed, scores)
+        return _learn(block, state.support.sum, self.seed, scores)
 
 
 @hot
-def _learn(block: Block, f: Sum, round: int, seed: int, scores: Vector) -> int:
+def _learn(block: Block, f: Sum, seed: int, scores: Vector) -> int:
     """Score, then learn, each row."""
-    kernel, X, own, y, weight = block
+    kernel, X, own, y, weight, learnt = block
     k = np.empty(f.coef.size)
     for i in range(X.shape[0]):
         scores[i] = evaluate(kernel, f, X[i], k)
         if weight[i] > 0.0:
             if is_mistake(scores[i], y[i]):
                 if is_full(f):
-                    put(f, int(uniform(seed, round, 0) * k.size), X[i], own[i], y[i], round)
+                    put(f, int(uniform(seed, learnt[0], 0) * k.size), X[i], own[i], y[i], learnt[0])
                 else:
-                    add(f, X[i], own[i], y[i], round)
-            round += 1
+                    add(f, X[i], own[i], y[i], learnt[0])
+            learnt[0] += 1
     return int(X.shape[0])

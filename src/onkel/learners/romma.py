@@ -45,6 +45,7 @@ from onkel.learners.domains import on_domains
 from onkel.learners.projection import LEAST_OWN
 from onkel.learners.protocol import check_sizes
 from onkel.learners.supported import Block, Supported
+from onkel.state import Counted, counter
 
 PARALLEL = 1e-12  # of D against k N
 LARGEST_ERROR = 1e-10  # of N, relative
@@ -52,12 +53,12 @@ ROUNDING = 1e-16
 
 
 @dataclass
-class State:
+class State(Counted):
     support: Function
     norm2: Vector  # (1,)  N = ‖f‖²
     error: Vector  # (1,)  a bound on what rounding has done to N, relative
     passed: Counts  # (1,)  rows passed over
-    rows: int = 0  # learnt so far
+    learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
 
@@ -78,28 +79,25 @@ class ROMMA(Supported):
         instance(self, "kernel", Kernel, "Additive(Exponential())")
         flag(self, "aggressive")
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         return State(representations.empty(self.kernel, dim), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), dim=dim)
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, state.norm2, state.error, state.passed, state.rows, self.aggressive, scores)
+        return _learn(block, state.support.sum, state.norm2, state.error, state.passed, self.aggressive, scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` holds; they grow with the points, as the header says."""
         return super().footprint(dim) + 24
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
-        super().check(state)
+    def _check(self, state: State) -> None:
+        super()._check(state)
         if state.norm2[0] < 0.0 or not 0.0 <= state.error[0] <= LARGEST_ERROR:
             raise InputError("its norm is not one")
         if not 0 <= state.passed[0] <= state.rows:
             raise InputError("it has passed over another number of rows than it can have seen")
 
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+    def _notes(self, state: State) -> list[str]:
         if not (passed := int(state.passed[0])):
             return []
         return [
@@ -108,9 +106,9 @@ class ROMMA(Supported):
 
 
 @hot
-def _learn(block: Block, f: Any, norm2: Vector, error: Vector, passed: Counts, round: int, aggressive: bool, scores: Vector) -> int:
+def _learn(block: Block, f: Any, norm2: Vector, error: Vector, passed: Counts, aggressive: bool, scores: Vector) -> int:
     """Score, then learn, each row."""
-    kernel, X, own, y, weight = block
+    kernel, X, own, y, weight, learnt = block
     work = workspace(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not has_room(f):
@@ -126,9 +124,9 @@ def _learn(block: Block, f: Any, norm2: Vector, error: Vector, passed: Counts, r
                     passed[0] += 1
                 else:
                     shrink(f, old)
-                    add(kernel, f, X[i], own[i], new, round)
+                    add(kernel, f, X[i], own[i], new, learnt[0])
                     norm2[0], error[0] = longer, now
-            round += 1
+            learnt[0] += 1
     return int(X.shape[0])
 
 

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel.dictionary import support
 from onkel.dictionary.support import Support
 from onkel.errors import InputError
@@ -35,14 +35,15 @@ from onkel.learners.nogd import follow
 from onkel.learners.protocol import check_sizes
 from onkel.learners.sketched import Sketched, least_squares
 from onkel.learners.supported import Block
+from onkel.state import Counted, counter
 
 
 @dataclass
-class State:
+class State(Counted):
     support: Support  # the sketched points; coefficients of stage 1
     sketch: Sketch
     weights: Vector  # (k,)  w
-    rows: int = 0  # learnt so far
+    learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
 
@@ -61,14 +62,13 @@ class SkeGD(Sketched):
         super().__post_init__()
         check_step(self)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         return State(support.with_room(dim, self._room or 0), self._sketching.init(dim), np.zeros(self._sketching.rank), dim=dim)
 
-    def _steps(self, state: Any, block: Block, round: int, due: int, scores: Vector) -> int:
+    def _steps(self, state: Any, block: Block, due: int, scores: Vector) -> int:
         sketch, descent = state.sketch, rule(self.loss, self.step, self.lam)
-        return follow(block, sketch.landmarks, in_lanes(sketch.width), sketch.map, state.weights, descent, due, round, scores)
+        return follow(block, sketch.landmarks, in_lanes(sketch.width), sketch.map, state.weights, descent, due, scores)
 
     def _start(self, state: Any, weights: Vector) -> None:
         state.weights[:] = weights
@@ -83,8 +83,7 @@ class SkeGD(Sketched):
         """The bytes that `init` will hold."""
         return super().footprint(dim) + 8 * self._sketching.rank
 
-    def check(self, state: Any) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
-        super().check(state)
+    def _check(self, state: Any) -> None:
+        super()._check(state)
         if not np.isfinite(state.weights).all():
             raise InputError("its weights are beyond what can be learnt")

@@ -28,6 +28,7 @@ from onkel.kernels import Gaussian, Kernel
 from onkel.learners.descent import Descending, check_loss, descend, rule
 from onkel.learners.supported import Block
 from onkel.losses import Hinge, Loss
+from onkel.state import copied
 
 NEVER = -1  # the round in which no update is due
 
@@ -101,8 +102,8 @@ class Sketched(Descending):
         return landmarks if self._is_built(state) else super()._points(state)
 
     @abstractmethod
-    def _steps(self, state: Any, block: Block, round: int, due: int, scores: Vector) -> int:
-        """Score, then learn, rows of stage 2 from this round on, up to the one of the round due, scored alone: how many."""
+    def _steps(self, state: Any, block: Block, due: int, scores: Vector) -> int:
+        """Score, then learn, rows of stage 2, up to the one of the round due, scored alone: how many."""
 
     @abstractmethod
     def _start(self, state: Any, weights: Vector) -> None:
@@ -114,48 +115,50 @@ class Sketched(Descending):
 
     def _learn(self, state: Any, block: Block, scores: Vector) -> int:
         if not self._is_built(state):
-            used = descend(block, state.support.sum, state.rows, rule(self.loss, self.step), self._buffer, True, scores)
-            if self._is_built(state):
-                self._build(state)
-            return used
-        due = -(-state.rows // self.period) * self.period if state.sketch.updates < self.max_updates else NEVER
-        used = self._steps(state, block, state.rows, due, scores)
-        if state.rows + np.count_nonzero(block.weight[:used]) > due != NEVER:
+            return descend(block, state.support.sum, rule(self.loss, self.step), self._buffer, True, scores)
+        before = state.rows
+        due = -(-before // self.period) * self.period if state.sketch.updates < self.max_updates else NEVER
+        used = self._steps(state, block, due, scores)
+        if before + np.count_nonzero(block.weight[:used]) > due != NEVER:
             self._join(state, block, used - 1, due)
         return used
 
-    def _build(self, state: Any) -> None:
-        """The map, and in it the function of stage 1 as well as its points can tell."""
-        points, coef = state.support.known, state.support.scale[0] * state.support.coef[: self._buffer]
-        K = self._sketching.build(state.sketch, self.kernel, points)
-        width = state.sketch.width
-        Phi = K[:, state.sketch.numbers[:width]] @ state.sketch.map[:, :width].T
-        self._start(state, least_squares(Phi, K @ coef))
+    def _after(self, state: Any) -> None:
+        """Stage 2 begins as soon as there are enough points: with the map, and in it the function of stage 1 as well as its points
+        can tell."""
+        if not self._is_built(state) or state.sketch.width > 0:
+            return
+        work = copied(state)
+        points, coef = work.support.known, work.support.scale[0] * work.support.coef[: self._buffer]
+        K = self._sketching.build(work.sketch, self.kernel, points)
+        width = work.sketch.width
+        Phi = K[:, work.sketch.numbers[:width]] @ work.sketch.map[:, :width].T
+        self._start(work, least_squares(Phi, K @ coef))
+        vars(state).update(vars(work))
 
     def _join(self, state: Any, block: Block, i: int, round: int) -> None:
-        """Row i, already scored, joins the sketch in this round and is learnt."""
-        row, x, own = slice(i, i + 1), block.X[i], float(block.own[i])
-        before = state.sketch.map.copy()
-        self._sketching.join(state.sketch, self.kernel, state.support.known, x, own, self.truncated)
-        add(state.support.sum, x, own, 0.0, round)
-        self._go_on(state, before)
-        kernel = support.source(self.kernel, block.X[row], self._points(state))
-        self._steps(state, Block(kernel, block.X[row], block.own[row], block.y[row], block.weight[row]), round, NEVER, np.empty(1))
+        """Row i, already scored, joins the sketch in this round and is learnt; as one step, on a copy."""
+        row, x, own, work = slice(i, i + 1), block.X[i], float(block.own[i]), copied(state)
+        self._sketching.join(work.sketch, self.kernel, work.support.known, x, own, self.truncated)
+        add(work.support.sum, x, own, 0.0, round)
+        self._go_on(work, state.sketch.map)
+        kernel = support.source(self.kernel, block.X[row], self._points(work))
+        alone = Block(kernel, block.X[row], block.own[row], block.y[row], block.weight[row], work.learnt)
+        self._steps(work, alone, NEVER, np.empty(1))
+        vars(state).update(vars(work))
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         return super().footprint(dim) + self._sketching.footprint(dim)
 
-    def check(self, state: Any) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
-        super().check(state)
+    def _check(self, state: Any) -> None:
+        super()._check(state)
         size = int(state.support.size[0])
         if state.sketch.updates != max(size - self._buffer, 0):
             raise InputError("it has made another number of updates than its points say")
         self._sketching.check(state.sketch, self.kernel, state.support.known[: size if self._is_built(state) else 0])
 
-    def notes(self, state: Any) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+    def _notes(self, state: Any) -> list[str]:
         if state.sketch.updates == self.max_updates > 0:
             return [f"the map has had its {self.max_updates} updates and stays as it is (raise max_updates, or period)"]
         return []

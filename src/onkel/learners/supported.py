@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from onkel._inputs import check_inputs, check_labelled, check_on_or_off, check_signs
-from onkel._types import Matrix, Vector
+from onkel._inputs import check_signs, refuse_weights
+from onkel._types import Counts, Matrix, Vector
 from onkel.dictionary import representations, support
 from onkel.dictionary.function import Function
 from onkel.dictionary.support import Support
 from onkel.kernels import Kernel
-from onkel.learners.protocol import check_room, check_sizes, tasks_of
-from onkel.state import copied
+from onkel.learners.protocol import Learner, check_room, check_sizes, tasks_of
+from onkel.state import Counted, copied, counter
+from onkel.turns import Call
 
 ROWS_AT_ONCE = 512  # where compiled code wants rows in another form, so many are written in it at a time
 
@@ -29,17 +29,18 @@ class Block(NamedTuple):
     own: Vector  # k(x, x)
     y: Vector
     weight: Vector  # 1, or 0 to score a row and leave it unlearnt
+    learnt: Counts  # (1,)  the state's own count of rows; compiled code adds each row that it has learnt
 
 
 @dataclass
-class State:
+class State(Counted):
     support: Function
-    rows: int = 0  # learnt so far
+    learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
 
 
-class Supported(ABC):
+class Supported(Learner):
     kernel: Kernel
     bounded: ClassVar[bool]
     multi_output: ClassVar[bool] = False
@@ -53,7 +54,8 @@ class Supported(ABC):
     @abstractmethod
     def _learn(self, state: Any, block: Block, scores: Vector) -> int:
         """Score, then learn, the first rows of a block: how many. Where there is no budget, those before a row to be learnt for
-        which there is no room; else one at least."""
+        which there is no room; else one at least. It is one step that no interrupt can cut, or several that each leave a state
+        after whole rows."""
 
     def _points(self, state: Any) -> Matrix:
         """The points whose kernel values a row needs, in columns."""
@@ -70,46 +72,54 @@ class Supported(ABC):
         """Whether to learn rows with these k(x, x) may fail in the middle: then it is done on a copy."""
         return self.kernel.fallible and isinstance(state.support, Support)
 
-    def init(self, dim: int, outputs: int = 1) -> Any:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> Any:
         dim, outputs = check_sizes(self, dim, outputs)
-        f = representations.empty(self.kernel, dim) if self._room is None else support.with_room(dim, self._room)
-        return State(f, dim=dim)
+        return State(self._nothing(dim), dim=dim)
 
-    def learn(self, state: Any, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        rows, labels, shape = check_labelled(X, y, state.dim, 1)
-        weights = check_on_or_off(self, weight, len(rows))
+    def _nothing(self, dim: int) -> Function:
+        """f before the first row."""
+        return representations.empty(self.kernel, dim) if self._room is None else support.with_room(dim, self._room)
+
+    def _admit(self, state: Any, Y: Matrix, weight: Vector) -> None:
+        refuse_weights(self, weight)
         if "regression" not in tasks_of(self):
-            check_signs(labels)
-        own = self.kernel.diagonal(rows)
+            check_signs(Y)
         if self._room is None:
             remedy = "learn shorter blocks, or take a learner with a budget"
-            check_room(self, state.support.bytes_with(int(np.count_nonzero(weights))), remedy)
+            check_room(self, state.support.bytes_with(int(np.count_nonzero(weight))), remedy)
+
+    def _take(self, call: Call, state: Any, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        own = self.kernel.diagonal(X)
         work = copied(state) if self._may_fail(state, own) else state
-        scores = self._rounds(work, rows, own, labels[:, 0], weights)
+        self._rounds(work, X, own, Y[:, 0], weight, scores[:, 0])
         vars(state).update(vars(work))
-        return scores.reshape(shape)
 
-    def predict(self, state: Any, X: ArrayLike) -> Vector:
-        """The score of each row as if it came next; changes nothing."""
-        rows = check_inputs(X, state.dim)
-        nothing = np.zeros(len(rows))  # of weight 0: nothing is learnt
-        return self._rounds(state, rows, self.kernel.diagonal(rows), nothing, nothing)
+    def _score(self, state: Any, X: Matrix, scores: Matrix) -> None:
+        nothing = np.zeros(len(X))  # of weight 0: nothing is learnt
+        self._rounds(state, X, self.kernel.diagonal(X), nothing, nothing, scores[:, 0])
 
-    def _rounds(self, state: Any, X: Matrix, own: Vector, y: Vector, weight: Vector) -> Vector:
-        scores, done, f = np.empty(len(X)), 0, state.support
+    def _rounds(self, state: Any, X: Matrix, own: Vector, y: Vector, weight: Vector, scores: Vector) -> None:
+        done, f = 0, state.support
         written = f.lists(self.kernel, X) if self.kernel.fallible else None  # a user's functions fail before anything is learnt
         while done < len(X):
             now = slice(done, done + self._at_once(state, len(X)))
             rows = f.placed(self.kernel, f.lists(self.kernel, X[now]) if written is None else written[now])
-            block = Block(self._source(state, rows), rows, own[now], y[now], weight[now])
-            used = self._learn(state, block, scores[now])
-            state.rows += int(np.count_nonzero(weight[done : done + used]))
-            done += used
-            if self._room is None and not state.support.has_room:  # at once: what is then left out changes the last bits of f
-                state.support.make_room(self.kernel)
-        return scores
+            block = Block(self._source(state, rows), rows, own[now], y[now], weight[now], state.learnt)
+            done += self._learn(state, block, scores[now])
+            if weight[now].any():
+                self._after(state)
+
+    def _after(self, state: Any) -> None:
+        """What follows when rows have been learnt. Room is made at once, and not when the next point comes: what is then left out
+        changes the last bits of f."""
+        if self._room is None and not state.support.has_room:
+            state.support.make_room(self.kernel)
+
+    def _settle(self, state: Any) -> None:
+        if state.rows > 0:
+            self._after(state)
+        elif self._room is None and state.support.has_room:
+            state.support = self._nothing(state.dim)
 
     def _at_once(self, state: Any, rows: int) -> int:
         """A user's own kernel gives its values one row at a time."""
@@ -122,10 +132,5 @@ class Supported(ABC):
         held = representations.footprint(self.kernel, dim) if self._room is None else support.bytes_of(dim, self._room)
         return held + 8 * 3
 
-    def check(self, state: Any) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: Any) -> None:
         state.support.check(self.kernel, state.rows, self._room)
-
-    def notes(self, state: Any) -> list[str]:
-        """What a person should know of this state, one sentence each."""
-        return []

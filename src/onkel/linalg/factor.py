@@ -34,15 +34,15 @@ Terms = tuple[float, float, float]  # T_ii, T_ij/z_j and z_i
 
 @hot
 def learn(
-    R: Matrix, c: Matrix, scale: float, rows: int, V: Matrix, Y: Matrix, weight: Vector,
+    R: Matrix, c: Matrix, scales: Vector, learnt: Counts, V: Matrix, Y: Matrix, weight: Vector,
     awv: bool, lam: float, forgetting: float, scores: Matrix,
-) -> tuple[int, float]:  # fmt: skip
-    """Score, then learn, each row of V. Returns the new count of rows learnt and the new scale: A = scale² RᵀR, b = scale² Rᵀc."""
+) -> None:  # fmt: skip
+    """Score, then learn, each row of V, and count it; with the scale of (1,), A = scale² RᵀR, b = scale² Rᵀc."""
     n, r = V.shape
     returning = lam * (1.0 - forgetting**r)
     rounds, new = np.empty((2 * ROUNDS, r)), np.empty((2 * ROUNDS, Y.shape[1]))
     start, m, s = np.empty(2 * ROUNDS, np.int64), np.empty((2 * ROUNDS, Y.shape[1])), np.empty(2 * ROUNDS)
-    done = 0
+    done, scale, rows = 0, scales[0], learnt[0]
     while done < n:
         if weight[done] == 0.0:
             predict(R, c, scale, rows, V[done : done + 1], awv, lam, forgetting, scores[done : done + 1])
@@ -69,7 +69,7 @@ def learn(
             done += 1
         rotate(R, c, rounds[:size], new[:size], start[:size], m[:size], s[:size])
         _write_scores(m[:size], s[:size], weight, forgetting, scale, first, done, awv, scores)
-    return rows, scale
+    scales[0], learnt[0] = scale, rows
 
 
 @hot

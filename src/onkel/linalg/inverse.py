@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from onkel._jit import hot
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel.linalg.blas import add_gemm_tn, gemm_nt, solve_unit_lower, symm, symv, syr, syrk
 
 BLOCK = 32  # rows; internal blocks end at absolute multiples of it, counted from the first row learnt
@@ -30,26 +30,26 @@ SHORTEST_BLOCK = 6  # rows; below it matrix products cost more than they save
 
 @hot
 def learn(
-    P: Matrix, theta: Matrix, diagonal: Vector, rows: int, V: Matrix, Y: Matrix, weight: Vector, awv: bool, scores: Matrix
-) -> tuple[int, bool, int, int]:
-    """Score, then learn, each row of V; `diagonal` is that of A.
+    P: Matrix, theta: Matrix, diagonal: Vector, learnt: Counts, clamped: Counts, V: Matrix, Y: Matrix, weight: Vector,
+    awv: bool, scores: Matrix,
+) -> tuple[int, bool]:  # fmt: skip
+    """Score, then learn, each row of V; `diagonal` is that of A. Counts the rows learnt, and how often rounding had made s negative
+    and it was set to 0.
 
-    Returns how many rows are done, whether P is still sound (if not, the factor form must go on), the new count of rows learnt, and
-    how often rounding had made s negative and it was set to 0.
+    Returns how many rows are done, and whether P is still sound; if not, the factor form must go on.
     """
     n, r = V.shape
     outputs = Y.shape[1]
     longest = min(n, BLOCK)
     H, G, T = np.empty((longest, r)), np.empty(longest * longest), np.empty(longest * longest)
     E, gains, p, grown = np.empty((longest, outputs)), np.empty(longest), np.empty(r), np.empty(r)
-    clamped = 0
     done = 0
     while done < n:
-        b = min(BLOCK - rows % BLOCK, n - done)
+        b = min(BLOCK - learnt[0] % BLOCK, n - done)
         if b < SHORTEST_BLOCK or _inflation(P, diagonal, V[done : done + b], weight[done : done + b], grown) > LARGEST_INFLATION:
             b = 1
             if _inflation(P, diagonal, V[done : done + 1], weight[done : done + 1], grown) > LARGEST_INFLATION:
-                return done, False, rows, clamped
+                return done, False
             clamps = _learn_row(P, theta, V[done], Y[done], weight[done], awv, scores[done], p)
         else:
             now = slice(done, done + b)
@@ -58,12 +58,12 @@ def learn(
             if clamps >= 0:
                 _learn_block(P, theta, H[:b], square[1], E[:b], gains)
         if clamps < 0:
-            return done, False, rows, clamped
-        clamped += clamps
-        rows += int(np.count_nonzero(weight[done : done + b]))
+            return done, False
+        clamped[0] += clamps
+        learnt[0] += int(np.count_nonzero(weight[done : done + b]))
         diagonal[:] = grown
         done += b
-    return done, True, rows, clamped
+    return done, True
 
 
 @hot

@@ -11,35 +11,36 @@ The move from inverse to factor happens inside `learn`, at most once, before the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.linalg import factor, inverse
+from onkel.state import Counted, counter
 
 SMALLEST_HONEST_RIDGE = 1e-6  # a `lam` below it starts in the factor form
 NUMBERS_BESIDE_THE_ARRAYS = 5  # of a Ridge, for `footprint`
 
 
 @dataclass
-class Ridge:
+class Ridge(Counted):
     matrix: Matrix  # (r, r)        upper triangle of A⁻¹, or of R
     coef: Matrix  # (outputs, r)  A⁻¹b, or R⁻ᵀb
     diagonal: Vector  # (r,)          of A; kept up to date in the inverse form only
-    rows: int = 0  # learnt so far
+    scale: Vector  # (1,)          in the factor form A = scale² RᵀR
+    learnt: Counts = counter()
+    clamped: Counts = counter()  # times rounding made vᵀA⁻¹v negative and it was set to 0
     factored: int = 0  # 1 in the factor form
     moved: int = 0  # 1 when a row, not a setting, brought the factor form
-    clamped: int = 0  # times rounding made vᵀA⁻¹v negative and it was set to 0
-    scale: float = 1.0  # in the factor form A = scale² RᵀR
 
 
 def init(r: int, outputs: int, lam: float, forgetting: float) -> Ridge:
     factored = forgetting < 1.0 or lam < SMALLEST_HONEST_RIDGE
     matrix = np.zeros((r, r))
     np.fill_diagonal(matrix, np.sqrt(lam) if factored else 1.0 / lam)
-    return Ridge(matrix, np.zeros((outputs, r)), np.full(r, lam), factored=int(factored))
+    return Ridge(matrix, np.zeros((outputs, r)), np.full(r, lam), np.ones(1), factored=int(factored))
 
 
 def footprint(r: int, outputs: int) -> int:
@@ -50,7 +51,13 @@ def check(ridge: Ridge, lam: float, forgetting: float) -> None:
     """Refuse numbers that no sequence of rows can have made under these settings."""
     if not ridge.factored and (forgetting < 1.0 or lam < SMALLEST_HONEST_RIDGE):
         raise InputError("its ridge is in the inverse form, which these settings never use")
-    if ridge.scale <= 0.0 or np.diag(ridge.matrix).min() <= 0.0 or ridge.diagonal.min() <= 0.0:
+    if (
+        ridge.scale[0] <= 0.0
+        or ridge.rows < 0
+        or ridge.clamped[0] < 0
+        or np.diag(ridge.matrix).min() <= 0.0
+        or ridge.diagonal.min() <= 0.0
+    ):
         raise InputError("its ridge has a diagonal that is not positive")
     if not ridge.factored:
         try:
@@ -59,50 +66,27 @@ def check(ridge: Ridge, lam: float, forgetting: float) -> None:
             raise InputError("its ridge is not positive definite") from None
 
 
-def check_form(ridge: Ridge, forgetting: float) -> None:
-    """A state in the inverse form cannot forget."""
-    if forgetting < 1.0 and not ridge.factored:
-        raise InputError("this state was begun without forgetting; begin a new one with init")
-
-
-def learn(ridge: Ridge, V: Matrix, Y: Matrix, weight: Vector, awv: bool, lam: float, forgetting: float) -> Matrix:
-    """The score of each row before it is learnt; V is (n, r), Y is (n, outputs)."""
-    check_form(ridge, forgetting)
-    scores = np.empty(Y.shape)
+def learn(
+    ridge: Ridge, V: Matrix, Y: Matrix, weight: Vector, awv: bool, lam: float, forgetting: float, scores: Matrix
+) -> None:  # fmt: skip
+    """Write the score of each row before it is learnt; V is (n, r), Y is (n, outputs)."""
     done = 0
     if not ridge.factored:
-        done, sound, ridge.rows, clamped = inverse.learn(
-            ridge.matrix, ridge.coef, ridge.diagonal, ridge.rows, V, Y, weight, awv, scores
-        )
-        ridge.clamped += clamped
+        matrices = ridge.matrix, ridge.coef, ridge.diagonal
+        done, sound = inverse.learn(*matrices, ridge.learnt, ridge.clamped, V, Y, weight, awv, scores)
         if not sound:
             move_to_factor(ridge)
     if done < len(V):
-        ridge.rows, ridge.scale = factor.learn(
-            ridge.matrix,
-            ridge.coef,
-            ridge.scale,
-            ridge.rows,
-            V[done:],
-            Y[done:],
-            weight[done:],
-            awv,
-            lam,
-            forgetting,
-            scores[done:],
-        )
-    return scores
+        matrices, rows = (ridge.matrix, ridge.coef, ridge.scale), (V[done:], Y[done:], weight[done:])
+        factor.learn(*matrices, ridge.learnt, *rows, awv, lam, forgetting, scores[done:])
 
 
-def predict(ridge: Ridge, V: Matrix, awv: bool, lam: float, forgetting: float) -> Matrix:
-    """The score each row would get if it came next; changes nothing."""
-    check_form(ridge, forgetting)
-    scores = np.empty((len(V), len(ridge.coef)))
+def predict(ridge: Ridge, V: Matrix, awv: bool, lam: float, forgetting: float, scores: Matrix) -> None:
+    """Write the score each row would get if it came next; changes nothing."""
     if ridge.factored:
-        factor.predict(ridge.matrix, ridge.coef, ridge.scale, ridge.rows, V, awv, lam, forgetting, scores)
+        factor.predict(ridge.matrix, ridge.coef, float(ridge.scale[0]), ridge.rows, V, awv, lam, forgetting, scores)
     else:
         inverse.predict(ridge.matrix, ridge.coef, V, awv, scores)
-    return scores
 
 
 def move_to_factor(ridge: Ridge) -> None:
@@ -113,14 +97,13 @@ def move_to_factor(ridge: Ridge) -> None:
     D = np.sqrt(np.diag(ridge.matrix))
     C = (np.triu(ridge.matrix) + np.triu(ridge.matrix, 1).T) / np.outer(D, D)
     M = np.linalg.cholesky(C[::-1, ::-1])[::-1, ::-1]
-    ridge.matrix[:] = np.triu(np.linalg.solve(M, np.diag(1.0 / D)))
-    ridge.coef[:] = ridge.coef @ ridge.matrix.T
-    ridge.factored = ridge.moved = 1
+    R = np.triu(np.linalg.solve(M, np.diag(1.0 / D)))
+    vars(ridge).update(matrix=R, coef=ridge.coef @ R.T, factored=1, moved=1)  # as one step
 
 
-def widen(ridge: Ridge, outputs: int) -> None:
-    """Add outputs whose labels were 0 until now; they start exactly as if they had been there from the first row."""
-    ridge.coef = np.vstack([ridge.coef, np.zeros((outputs - len(ridge.coef), ridge.coef.shape[1]))])
+def widened(ridge: Ridge, outputs: int) -> Ridge:
+    """With outputs whose labels were 0 until now; they start exactly as if they had been there from the first row."""
+    return replace(ridge, coef=np.pad(ridge.coef, ((0, outputs - len(ridge.coef)), (0, 0))))
 
 
 def notes(ridge: Ridge) -> list[str]:
@@ -129,6 +112,6 @@ def notes(ridge: Ridge) -> list[str]:
         said.append(
             "features too large or too alike for this ridge: moved to the factor form (for speed, standardise or raise lam)"
         )
-    if ridge.clamped:
-        said.append(f"rounding made a leverage negative {ridge.clamped} times; it was set to 0")
+    if clamped := int(ridge.clamped[0]):
+        said.append(f"rounding made a leverage negative {clamped} times; it was set to 0")
     return said

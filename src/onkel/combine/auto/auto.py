@@ -31,14 +31,13 @@ Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial l
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onkel._inputs import check_block, check_weight
+from onkel._inputs import check_block
 from onkel._sparse import Rows, check_labelled_rows, check_rows, count, part
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel._validate import real, whole
@@ -51,8 +50,11 @@ from onkel.combine.auto.plan import SLOW, WIDEST_LINE, Plan, plans
 from onkel.combine.auto.views import NARROW, SparseViews, Views, begun_again, lag_columns, standardized_rows
 from onkel.combine.lagged import lag_inputs
 from onkel.combine.rules import Layered
+from onkel.combine.rules.rule import Awake
 from onkel.errors import InputError
-from onkel.learners.protocol import check_sizes, check_wider
+from onkel.learners.protocol import Learner, check_sizes
+from onkel.state import copied
+from onkel.turns import Call, Steps, turn
 
 ROWS_AT_ONCE = 1024  # of a prediction, to keep memory flat
 RULE = Layered()
@@ -73,7 +75,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Auto:
+class Auto(Learner):
     """No tuning: experts of several kinds, mixed by how well they have done."""
 
     lags: int = 0  # earlier labels that are inputs of the next row; 0 for rows whose order means nothing
@@ -94,8 +96,7 @@ class Auto:
         real(self, "memory_limit", least=1.0)
         whole(self, "seed", 0, 2**32)
 
-    def init(self, dim: int, outputs: int = 1) -> State:
-        """A state that has seen nothing, for rows of `dim` inputs."""
+    def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         plan = self._plan(dim)
         views, kept = self._views_of(plan, dim), 0 if plan.lines_only else dim
@@ -112,44 +113,97 @@ class Auto:
         X is an array or one of scipy.sparse's; the same numbers give the same scores.
         `lagged`, one row for each of X: what `remember` said when the row was predicted, in place of the labels just before it.
         """
-        rows, labels, shape = check_labelled_rows(X, y, state.dim, state.outputs)
-        weights, given = check_weight(weight, len(labels)), self._given(state, lagged, len(labels))
-        scores, start, learnt = np.empty(labels.shape), 0, state.recent.rows + np.cumsum(weights > 0.0)
-        every = self._plan(state.dim).check
-        while start < len(labels):
-            check = (state.recent.rows // every + 1) * every  # at absolute numbers of rows, whatever the cut
-            now = slice(start, min(int(np.searchsorted(learnt, check)) + 1, len(labels)))
-            scores[now] = self._learn(state, part(rows, now), labels[now], weights[now], None if given is None else given[now])
-            if state.recent.rows == check:
-                counted_for = self.weights(state)  # in the rows since the last check
-                self._check(state)
-                ledger.note(state.ledger, check, every, counted_for)
-            start = now.stop
-        return scores.reshape(shape)
+        return self._learn_checked(state, X, y, weight, lagged=lagged)
 
-    def _learn(self, state: State, rows: Matrix | Rows, labels: Matrix, weight: Vector, lagged: Matrix | None) -> Matrix:
+    def predict(self, state: State, X: Any, lagged: ArrayLike | None = None) -> Vector:
+        """The score of each row as if it came next, with the labels before it as known now; changes nothing."""
+        return self._predict_checked(state, X, lagged=lagged)
+
+    def predict_any(self, state: State, X: Any) -> Vector:
+        """The score of rows that may come at any time: without earlier labels. Where there are no lags, the same as `predict`."""
+        return self._predict_checked(state, X, at_any_time=True)
+
+    def remember(self, state: State) -> Vector:
+        """The earlier labels that a row would get now: keep them with a row whose label comes late, and hand them to `learn`."""
+        with turn(self, state):
+            return self._remember(state)
+
+    def experts(self, dim: int) -> tuple[Expert, ...]:
+        """Who is mixed, for rows of so many columns."""
+        return self._plan(dim).experts
+
+    def weights(self, state: State) -> Matrix:
+        """What each expert counts for in the next score, (outputs, experts)."""
+        with turn(self, state):
+            return self._weights(state)
+
+    def _labelled(self, state: State, X: Any, y: ArrayLike) -> tuple[Any, Matrix, tuple[int, ...]]:
+        return check_labelled_rows(X, y, state.dim, state.outputs)
+
+    def _rows(self, state: State, X: Any) -> Any:
+        return check_rows(X, state.dim)
+
+    def _take(
+        self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, lagged: ArrayLike | None = None
+    ) -> None:  # fmt: skip
+        given, learnt = self._given(state, lagged, len(Y)), state.recent.rows + np.cumsum(weight > 0.0)
+        start, every = 0, self._plan(state.dim).check
+        while start < len(Y):
+            check = (state.recent.rows // every + 1) * every  # at absolute numbers of rows, whatever the cut
+            now, steps = slice(start, min(int(np.searchsorted(learnt, check)) + 1, len(Y))), Steps()
+            block = part(X, now), Y[now], weight[now], None if given is None else given[now], scores[now]
+            self._learn(state, *block, steps)
+            call.owe(steps.run)
+            call.pay()
+            self._settle(state)
+            start = now.stop
+
+    def _learn(
+        self, state: State, rows: Matrix | Rows, labels: Matrix, weight: Vector, lagged: Matrix | None, scores: Matrix, steps: Steps
+    ) -> None:  # fmt: skip
+        """Add the steps that learn the rows; nothing has changed before they run."""
         Y, known = label_scale.accepted(state.labels, labels, weight)
-        view, views = self._views(state.dim).write(state.views, rows, Y, weight, lagged)
-        centred = Y - known.reference
-        P = self._joined(state, [family.learn(own, view, centred, weight) for family, own in self._each(state)], known.reference)
+        view, views = self._views(state.dim).write(state.views, rows, Y, weight, lagged, steps)
+        centred, who = Y - known.reference, self._awake(state, len(Y))
+        parts = [family.learn(own, view, centred, weight, steps) for family, own in self._each(state)]
         first = int(np.argmax(weight > 0.0)) if state.labels.rows == 0 and weight.any() else -1
+        P = np.empty((*Y.shape, who.shape[1]))
+        steps.add(self._write_scores, P, parts, who[0], known.reference, Y, first)
+        mixture = alone = RULE.plan(state.mixed, P, Y, weight, who, steps)
+        ledger.mixed(state.ledger, P, mixture, Y, weight, who, steps)
+        if state.alone is not None:
+            P_alone = np.empty((*Y.shape, state.alone.experts))
+            steps.add(np.compress, self._alone(state), P, 2, P_alone)
+            alone = RULE.plan(state.alone, P_alone, Y, weight, np.ascontiguousarray(who[:, self._alone(state)]), steps)
+        steps.add(_write_mixtures, mixture, alone, first, scores)
+        ledger.count(state.ledger, P, mixture, alone, Y, weight, who[0], steps)
+        trusted = np.where(np.all(labels == Y, axis=1), weight, 0.0)  # nobody begins again with a label that was cut
+        restarts.keep(state.recent, weight > 0.0, view.X, Y, trusted, view.lagged, P, steps)
+        steps.add(vars(state).update, {"views": views, "labels": known})
+
+    def _write_scores(self, P: Cube, parts: list[Cube], who: Awake, reference: Vector, Y: Matrix, first: int) -> None:
+        """The scores of all experts side by side, 0 of those asleep, with what was subtracted from the labels."""
+        P[:] = 0.0
+        P[:, :, who] = np.concatenate(parts, axis=2)
+        P += reference[:, None]
         P[: first + 1] = 0.0  # nobody knows anything of labels before the first;
         if first >= 0:
             P[first] = Y[first][:, None]  # nor is it held against anybody
-        who = self._awake(state, len(P))
-        mixture = RULE.learn(state.mixed, P, Y, weight, who)
-        ledger.mixed(state.ledger, P, mixture, Y, weight, who)
-        mixture[: first + 1], alone = 0.0, mixture
-        if state.alone is not None:
-            alone = RULE.learn(state.alone, *self._without_lags(state, P, Y, weight, who))
-            alone[: first + 1] = 0.0
-        ledger.count(state.ledger, P, mixture, alone, Y, weight, who[0])
-        trusted = np.where(np.all(labels == Y, axis=1), weight, 0.0)  # nobody begins again with a label that was cut
-        restarts.keep(state.recent, weight > 0.0, view.X, Y, trusted, view.lagged, P)
-        state.views, state.labels = views, known
-        return mixture
 
-    def _check(self, state: State) -> None:
+    def _settle(self, state: State) -> None:
+        """A check is due every so many rows; it is made on a copy of what it may change, as one step."""
+        recent, every = state.recent, self._plan(state.dim).check
+        if recent.rows == recent.checked or recent.rows % every:
+            return
+        counted_for = self._weights(state)  # in the rows since the last check
+        noted = {name: getattr(recent, name).copy() for name in ("lag", "checks", "began", "again")}
+        work = replace(state, recent=replace(recent, **noted), review=copied(state.review), ledger=copied(state.ledger))
+        self._review(work)
+        ledger.note(work.ledger, recent.rows, every, counted_for)
+        work.recent.checked = recent.rows
+        vars(state).update(vars(work))
+
+    def _review(self, state: State) -> None:
         """Who has to begin again, who is dropped, and who wakes."""
         plan, recent = self._plan(state.dim), state.recent
         if plan.lines_only:
@@ -197,9 +251,10 @@ class Auto:
         labels, lagged = recent.Y[since], recent.lagged[since]
         view, _ = self._views(state.dim).write(views, recent.X[since], labels, np.zeros(len(since)), lagged)
         family: Any = plan.families[k]
-        fresh = family.init(state.outputs)
-        again = family.learn(fresh, view, labels - reference, recent.weight[since]) + reference[:, None]
-        return fresh, again, np.flatnonzero(plan.family_of == k)
+        fresh, steps = family.init(state.outputs), Steps()
+        again = family.learn(fresh, view, labels - reference, recent.weight[since], steps)
+        steps.run()
+        return fresh, again + reference[:, None], np.flatnonzero(plan.family_of == k)
 
     def _replace(self, state: State, k: int, fresh: Any, since: Counts) -> None:
         state.families = (*state.families[:k], fresh, *state.families[k + 1 :])
@@ -222,42 +277,33 @@ class Auto:
             state.alone = RULE.init(without[0].shape[2], state.outputs)
             RULE.learn(state.alone, *without)
 
-    def predict(self, state: State, X: Any, lagged: ArrayLike | None = None) -> Vector:
-        """The score of each row as if it came next, with the labels before it as known now; changes nothing."""
-        rows = check_rows(X, state.dim)
-        given = self._given(state, lagged, count(rows))
+    def _score(self, state: State, X: Any, scores: Matrix, lagged: ArrayLike | None = None) -> None:
+        given = self._given(state, lagged, len(scores))
+        for start in range(0, len(scores), ROWS_AT_ONCE):
+            now = slice(start, min(start + ROWS_AT_ONCE, len(scores)))
+            P = self._scores(state, part(X, now), None if given is None else given[now])
+            scores[now] = RULE.predict(state.mixed, P, self._awake(state, len(P)))
 
-        def mixture(now: slice) -> Matrix:
-            P = self._scores(state, part(rows, now), None if given is None else given[now])
-            return RULE.predict(state.mixed, P, self._awake(state, len(P)))
-
-        return _in_pieces(mixture, count(rows), state.outputs)
-
-    def predict_any(self, state: State, X: Any) -> Vector:
-        """The score of rows that may come at any time: without earlier labels. Where there are no lags, the same as `predict`."""
+    def _score_any(self, state: State, X: Any, scores: Matrix) -> None:
         if state.alone is None:
-            return self.predict(state, X)
-        rows = check_rows(X, state.dim)
+            self._score(state, X, scores)
+            return
+        alone = self._alone(state)
+        for start in range(0, len(scores), ROWS_AT_ONCE):
+            now = slice(start, min(start + ROWS_AT_ONCE, len(scores)))
+            P = np.ascontiguousarray(self._scores(state, part(X, now), None)[:, :, alone])
+            scores[now] = RULE.predict(state.alone, P, self._awake(state, len(P))[:, alone])
 
-        def mixture(now: slice) -> Matrix:
-            P, alone = self._scores(state, part(rows, now), None), self._alone(state)
-            return RULE.predict(state.alone, np.ascontiguousarray(P[:, :, alone]), self._awake(state, len(P))[:, alone])
-
-        return _in_pieces(mixture, count(rows), state.outputs)
-
-    def remember(self, state: State) -> Vector:
-        """The earlier labels that a row would get now: keep them with a row whose label comes late, and hand them to `learn`."""
+    def _remember(self, state: State) -> Vector:
         inputs: Vector = np.empty(self._lag_columns)
         if self.lags:
             lag_inputs(state.views.lags.last, state.views.lags.means, inputs)
         return inputs
 
-    def experts(self, dim: int) -> tuple[Expert, ...]:
-        """Who is mixed, for rows of so many columns."""
-        return self._plan(dim).experts
+    def _learnt(self, state: State) -> int:
+        return state.recent.rows
 
-    def weights(self, state: State) -> Matrix:
-        """What each expert counts for in the next score, (outputs, experts)."""
+    def _weights(self, state: State) -> Matrix:
         return RULE.weights(state.mixed, self._awake(state, 1)[0])
 
     @property
@@ -282,19 +328,14 @@ class Auto:
         """Which experts speak, (rows, experts)."""
         return np.tile(state.review.awake[self._plan(state.dim).family_of] > 0, (rows, 1))
 
-    def _joined(self, state: State, parts: list[Cube], reference: Vector) -> Cube:
-        """The scores of all experts side by side, 0 of those asleep, with what was subtracted from the labels."""
-        rows, who = len(parts[0]), self._awake(state, 1)[0]
-        P = np.zeros((rows, len(reference), len(who)))
-        P[:, :, who] = np.concatenate(parts, axis=2)
-        P += reference[:, None]
-        return P
-
     def _scores(self, state: State, rows: Matrix | Rows, lagged: Matrix | None) -> Cube:
         """Of every expert for each row as if it came next."""
         nothing = np.zeros((count(rows), state.outputs))
         view, _ = self._views(state.dim).write(state.views, rows, nothing, nothing[:, 0], lagged)
-        return self._joined(state, [family.predict(own, view) for family, own in self._each(state)], state.labels.reference)
+        P, who = np.empty((len(nothing), state.outputs, len(self.experts(state.dim)))), self._awake(state, 1)[0]
+        parts = [family.predict(own, view) for family, own in self._each(state)]
+        self._write_scores(P, parts, who, state.labels.reference, nothing, -1)
+        return P
 
     def _alone(self, state: State) -> NDArray[np.bool_]:
         """The experts that see no earlier labels."""
@@ -315,9 +356,7 @@ class Auto:
             raise InputError(f"lagged must have shape ({rows}, {columns}), what remember gave for each row; got {given.shape}")
         return given
 
-    def widen(self, state: State, outputs: int) -> None:
-        """Add outputs in mid-stream; each starts as if its label had been 0 in every row so far."""
-        outputs = check_wider(self, state, outputs)
+    def _widen(self, state: State, outputs: int) -> None:
         for family, own in zip(self._plan(state.dim).families, state.families, strict=True):
             family.widen(own, outputs)
         for rule in (state.mixed, state.alone):
@@ -349,8 +388,7 @@ class Auto:
             + 8 * 2
         )
 
-    def check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made."""
+    def _check(self, state: State) -> None:
         for family, own in zip(self._plan(state.dim).families, state.families, strict=True):
             family.check(own)
         if not np.isin(state.review.awake, (0, 1)).all() or not state.review.awake[0]:
@@ -360,8 +398,8 @@ class Auto:
                 RULE.check(rule)
         account.check(state.ledger.account)
 
-    def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each (`onkel.explain` says more)."""
+    def _notes(self, state: State) -> list[str]:
+        """`onkel.explain` says more."""
         said, cut = [], state.labels.cut
         if cut:
             labels = "1 label was" if cut == 1 else f"{cut} labels were"
@@ -381,9 +419,7 @@ def _chosen(auto: Auto, dim: int) -> Plan:
     return next((plan for plan in known if auto._bytes(plan, dim, 1) <= auto.memory_limit), known[-1])
 
 
-def _in_pieces(mixture: Callable[[slice], Matrix], rows: int, outputs: int) -> Vector:
-    scores = np.empty((rows, outputs))
-    for start in range(0, rows, ROWS_AT_ONCE):
-        now = slice(start, min(start + ROWS_AT_ONCE, rows))
-        scores[now] = mixture(now)
-    return scores if outputs > 1 else scores[:, 0]
+def _write_mixtures(mixture: Matrix, alone: Matrix, first: int, scores: Matrix) -> None:
+    """Nothing is said before the first label."""
+    mixture[: first + 1] = alone[: first + 1] = 0.0
+    scores[:] = mixture

@@ -24,10 +24,12 @@ from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.features import Features
 from onkel.learners import neighbours as nearest
+from onkel.learners import random_trees as forest
 from onkel.learners.neighbours import Neighbours
 from onkel.learners.random_trees import RandomTrees
 from onkel.linalg import corrected, gram
 from onkel.linalg.blas import gemm_nt
+from onkel.turns import Steps
 
 INTERCEPT_RIDGE = 1e-4  # the first feature is the intercept: where labels lie is no reason for a penalty
 RENEWALS = 8  # R is made anew after an eighth of the rows so far,
@@ -91,6 +93,19 @@ def _features(parts: tuple[Part, ...], maps: tuple[Any, ...], view: View) -> Mat
     return V
 
 
+def _due(rows: int) -> int:
+    """When R of `Slow` is made anew, after it was with so many rows."""
+    return rows + min(max(SHORTEST, rows // RENEWALS), LONGEST)
+
+
+def _at_once(family: Any, state: Any, view: View, nothing: Matrix) -> Cube:
+    """The scores of a family that can only learn, of rows of weight 0."""
+    steps = Steps()
+    scores: Cube = family.learn(state, view, nothing, nothing[:, 0], steps)
+    steps.run()
+    return scores
+
+
 def _ridge(r: int, lam: float) -> Vector:
     ridge = np.full(r, lam)
     ridge[0] = INTERCEPT_RIDGE
@@ -135,19 +150,21 @@ class Slow:
         maps = _footprint(self.parts)
         return maps + 8 * (r * r + outputs * r * (1 + len(self.experts)) + 2)
 
-    def learn(self, state: SlowState, view: View, Y: Matrix, weight: Vector) -> Cube:
-        V, done = _features(self.parts, state.maps, view), 0
+    def learn(self, state: SlowState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
+        V, done, due = _features(self.parts, state.maps, view), 0, state.due
         scores = np.empty((*Y.shape, len(self.experts)))
         learnt = state.rows + np.cumsum(weight > 0.0)
         while done < len(V):
-            stop = min(int(np.searchsorted(learnt, state.due)) + 1, len(V))
+            stop = min(int(np.searchsorted(learnt, due)) + 1, len(V))
             now = slice(done, stop)
-            self._score(state, V[now], scores[now])
+            steps.add(self._score, state, V[now], scores[now])
             root = np.sqrt(weight[now])[:, None]
-            gram.add(state.products, state.targets, V[now] * root, Y[now] * root)
-            state.rows, done = int(learnt[stop - 1]), stop
-            if state.rows >= state.due:
-                self._renew(state)
+            steps.add(gram.add, state.products, state.targets, V[now] * root, Y[now] * root)
+            rows, done = int(learnt[stop - 1]), stop
+            steps.add(setattr, state, "rows", rows)
+            if rows >= due:
+                steps.add(self._renew, state)
+                due = _due(rows)
         return scores
 
     def predict(self, state: SlowState, view: View) -> Cube:
@@ -165,15 +182,15 @@ class Slow:
         ends = _ends(self.parts)
         active = max(1, int(np.searchsorted(ends, FEATURES_A_ROW * state.rows, side="right")))
         r = int(ends[active - 1])
-        targets, R, at = state.targets[:, :r].copy(), np.zeros((r, r)), 0
+        targets, R, at, all_theta = state.targets[:, :r].copy(), np.zeros((r, r)), 0, state.theta.copy()
         for lam, first in zip(self.lams, self._firsts, strict=True):
             wanted = np.minimum(ends[first:], r)
             theta = np.empty((len(targets), len(wanted), r))
             gram.factorise(state.products, _ridge(r, lam), R)
             gram.solve(R, targets, wanted, theta)
-            state.theta[:, at : at + len(wanted), :r] = theta
+            all_theta[:, at : at + len(wanted), :r] = theta
             at += len(wanted)
-        state.due = state.rows + min(max(SHORTEST, state.rows // RENEWALS), LONGEST)
+        vars(state).update(theta=all_theta, due=_due(state.rows))  # as one step
 
     def widen(self, state: SlowState, outputs: int) -> None:
         more = outputs - len(state.targets)
@@ -233,9 +250,9 @@ class Fast:
         sums = 2 * r * r + 2 * outputs * r + 2 * block * r + block * outputs
         return maps + 8 * (sums + lanes * block * (block + outputs) + 1)
 
-    def learn(self, state: FastState, view: View, Y: Matrix, weight: Vector) -> Cube:
+    def learn(self, state: FastState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         scores = np.empty((*Y.shape, corrected.EXPERTS))
-        corrected.learn(_sums(state), self._rule(), _features(self.parts, state.maps, view), Y, weight, scores)
+        steps.add(corrected.learn, _sums(state), self._rule(), _features(self.parts, state.maps, view), Y, weight, scores)
         return scores[:, :, : len(self.parts)]
 
     def predict(self, state: FastState, view: View) -> Cube:
@@ -291,14 +308,14 @@ class Odds:
         r = int(_ends(self.parts)[-1])
         return _footprint(self.parts) + 8 * (outputs * (r * r + r + 3) + 1)
 
-    def learn(self, state: OddsState, view: View, Y: Matrix, weight: Vector) -> Cube:
+    def learn(self, state: OddsState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         scores = np.empty(Y.shape)
-        odds.learn(_filter(state), _features(self.parts, state.maps, view), Y, weight, scores)
+        steps.add(odds.learn, _filter(state), _features(self.parts, state.maps, view), Y, weight, scores)
         return scores[:, :, None]
 
     def predict(self, state: OddsState, view: View) -> Cube:
         nothing = np.zeros((len(view.X), len(state.theta)))
-        return self.learn(state, view, nothing, nothing[:, 0])
+        return _at_once(self, state, view, nothing)
 
     def widen(self, state: OddsState, outputs: int) -> None:
         more = self.init(outputs - len(state.theta))
@@ -346,14 +363,14 @@ class Lines:
     def footprint(self, outputs: int) -> int:
         return 8 * (outputs * (2 * lines.EXPERTS * (self.dim + 1) + 5) + 1)
 
-    def learn(self, state: LinesState, view: View, Y: Matrix, weight: Vector) -> Cube:
+    def learn(self, state: LinesState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         scores = np.empty((*Y.shape, lines.EXPERTS))
-        lines.learn(_tables(state), view.S, Y, weight, scores)
+        steps.add(lines.learn, _tables(state), view.S, Y, weight, scores)
         return scores
 
     def predict(self, state: LinesState, view: View) -> Cube:
         nothing = np.zeros((len(view.X), len(state.first)))
-        return self.learn(state, view, nothing, nothing[:, 0])
+        return _at_once(self, state, view, nothing)
 
     def widen(self, state: LinesState, outputs: int) -> None:
         more = self.init(outputs - len(state.first))
@@ -390,10 +407,10 @@ class Near:
     def footprint(self, outputs: int) -> int:
         return self.learner.footprint(self.dim + self.lags, outputs)
 
-    def learn(self, state: Any, view: View, Y: Matrix, weight: Vector) -> Cube:
+    def learn(self, state: Any, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         scores, X = np.empty((len(self.experts), *Y.shape)), _seen(view, "N+L")
         memory = state.points, state.labels, state.weights, state.rows
-        nearest.learn_block(*memory, X, Y, weight, self.learner.neighbours, self.lags, scores)
+        steps.add(nearest.learn_block, *memory, X, Y, weight, self.learner.neighbours, self.lags, scores)
         return scores.transpose(1, 2, 0)
 
     def predict(self, state: Any, view: View) -> Cube:
@@ -403,10 +420,10 @@ class Near:
         return scores.transpose(1, 2, 0)
 
     def widen(self, state: Any, outputs: int) -> None:
-        self.learner.widen(state, outputs)
+        self.learner._widen(state, outputs)
 
     def check(self, state: Any) -> None:
-        self.learner.check(state)
+        self.learner._check(state)
 
 
 @dataclass(frozen=True)
@@ -425,19 +442,22 @@ class Trees:
     def footprint(self, outputs: int) -> int:
         return self.learner.footprint(self.dim, outputs)
 
-    def learn(self, state: Any, view: View, Y: Matrix, weight: Vector) -> Cube:
-        scores = self.learner.learn(state, _seen(view, self.view), Y if state.outputs > 1 else Y[:, 0], weight)
-        return scores.reshape(*Y.shape, 1)
+    def learn(self, state: Any, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
+        learner, scores = self.learner, np.empty((*Y.shape, 1))
+        settings = learner.gain, learner.forgetting, learner.seed
+        steps.add(forest.learn_block, state.forest, _seen(view, self.view), Y, weight, *settings, scores[:, :, 0])
+        return scores
 
     def predict(self, state: Any, view: View) -> Cube:
-        scores = self.learner.predict(state, _seen(view, self.view))
-        return scores.reshape(len(view.X), state.outputs, 1)
+        scores = np.empty((len(view.X), state.outputs, 1))
+        forest.predict_block(state.forest, _seen(view, self.view), scores[:, :, 0])
+        return scores
 
     def widen(self, state: Any, outputs: int) -> None:
-        self.learner.widen(state, outputs)
+        self.learner._widen(state, outputs)
 
     def check(self, state: Any) -> None:
-        self.learner.check(state)
+        self.learner._check(state)
 
 
 Family = Slow | Fast | Odds | Lines | Near | Trees

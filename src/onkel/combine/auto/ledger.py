@@ -16,6 +16,7 @@ from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine import account
 from onkel.combine.account import Account
 from onkel.combine.rules.rule import Awake
+from onkel.turns import Steps
 
 SNAPSHOTS = 64  # when there are more, every two become one, and from then on half as many are taken
 
@@ -30,8 +31,7 @@ class Ledger:
     rows: Counts  # (SNAPSHOTS,)  after so many rows each snapshot was taken; 0 after the last
     weights: Matrix  # (SNAPSHOTS, experts)  what each expert counted for then, mean over outputs
     means: Cube  # (SNAPSHOTS, outputs, experts + 2)  of the rows since the snapshot before: contributions, the mixture, labels
-    mixture: float = 0.0  # sum of the mixture's squared errors
-    alone: float = 0.0  # the same of the mixture that does without earlier labels
+    lost: Vector  # (2,)  the mixture's sum of squared errors; the same of the mixture that does without earlier labels
     taken: int = 0
     every: int = 1  # checks from one snapshot to the next
 
@@ -39,7 +39,7 @@ class Ledger:
 def init(experts: int, outputs: int) -> Ledger:
     scores, sums = np.zeros((outputs, experts)), np.zeros((outputs, experts + 2))
     snapshots = np.zeros(SNAPSHOTS, np.int64), np.zeros((SNAPSHOTS, experts)), np.zeros((SNAPSHOTS, *sums.shape))
-    return Ledger(np.zeros(experts), np.zeros(experts), account.init(experts, outputs), scores, sums, *snapshots)
+    return Ledger(np.zeros(experts), np.zeros(experts), account.init(experts, outputs), scores, sums, *snapshots, np.zeros(2))
 
 
 def footprint(experts: int, outputs: int) -> int:
@@ -56,27 +56,43 @@ def widen(ledger: Ledger, outputs: int) -> None:
     ledger.means = np.pad(ledger.means, ((0, 0), (0, more), (0, 0)))
 
 
-def count(ledger: Ledger, P: Cube, mixture: Matrix, alone: Matrix, Y: Matrix, weight: Vector, awake: Awake) -> None:
+def count(
+    ledger: Ledger, P: Cube, mixture: Matrix, alone: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps
+) -> None:  # fmt: skip
     """Add the losses of rows that are learnt; `awake` are the experts that speak in all of them."""
-    learnt = weight > 0.0
-    ledger.squares += np.where(awake, np.sum((P[learnt] - Y[learnt][:, :, None]) ** 2, axis=(0, 1)), 0.0)
-    ledger.heard += np.where(awake, np.count_nonzero(learnt), 0)
-    ledger.mixture += float(np.sum((mixture[learnt] - Y[learnt]) ** 2))
-    ledger.alone += float(np.sum((alone[learnt] - Y[learnt]) ** 2))
+    learnt, squares, lost = weight > 0.0, np.empty(len(ledger.squares)), np.empty(2)
+
+    def measure() -> None:
+        squares[:] = np.where(awake, np.sum((P[learnt] - Y[learnt][:, :, None]) ** 2, axis=(0, 1)), 0.0)
+        lost[:] = [np.sum((scores[learnt] - Y[learnt]) ** 2) for scores in (mixture, alone)]
+
+    steps.add(measure)
+    _add(steps, ledger.squares, squares)
+    _add(steps, ledger.heard, np.where(awake, float(np.count_nonzero(learnt)), 0.0))
+    _add(steps, ledger.lost, lost)
 
 
-def mixed(ledger: Ledger, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake) -> None:
+def mixed(ledger: Ledger, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps) -> None:
     """Add what the rule has made of rows."""
-    ledger.scores += account.count(ledger.account, P, mixture, Y, weight, awake)
-    learnt = weight > 0.0
-    ledger.sums[:, -2] += mixture[learnt].sum(axis=0)
-    ledger.sums[:, -1] += Y[learnt].sum(axis=0)
+    learnt, sums = weight > 0.0, np.empty((Y.shape[1], 2))
+
+    def measure() -> None:
+        sums[:, 0], sums[:, 1] = mixture[learnt].sum(axis=0), Y[learnt].sum(axis=0)
+
+    _add(steps, ledger.scores, account.count(ledger.account, P, mixture, Y, weight, awake, steps))
+    steps.add(measure)
+    _add(steps, ledger.sums[:, -2:], sums)
+
+
+def _add(steps: Steps, sums: Vector | Matrix, more: Vector | Matrix) -> None:
+    steps.add(np.add, sums, more, sums)
 
 
 def mixed_again(ledger: Ledger, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake) -> None:
     """The rule has begun again, with these rows."""
-    ledger.account = account.init(P.shape[2], P.shape[1])
-    account.count(ledger.account, P, mixture, Y, weight, awake)
+    ledger.account, steps = account.init(P.shape[2], P.shape[1]), Steps()
+    account.count(ledger.account, P, mixture, Y, weight, awake, steps)
+    steps.run()
 
 
 def note(ledger: Ledger, rows: int, check: int, weights: Matrix) -> None:

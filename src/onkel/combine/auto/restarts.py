@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Counts, Cube, Matrix, Vector
+from onkel.turns import Steps
 
 Mask = NDArray[np.bool_]
 
@@ -58,6 +59,7 @@ class Recent:
     began: Counts  # (families,)  rows before it began (again)
     again: Counts  # (families,)  how often it began again
     rows: int = 0
+    checked: int = 0  # rows at the last check
 
     def in_order(self) -> Counts:
         """The places of all rows that are kept, the oldest first."""
@@ -73,15 +75,21 @@ def init(check: int, dim: int, outputs: int, lag_columns: int, experts: int, fam
 
 
 def footprint(check: int, dim: int, outputs: int, lag_columns: int, experts: int, families: int) -> int:
-    return 8 * (KEPT * check * (dim + outputs + 1 + lag_columns + outputs * experts) + 4 * families + 1)
+    return 8 * (KEPT * check * (dim + outputs + 1 + lag_columns + outputs * experts) + 4 * families + 2)
 
 
-def keep(recent: Recent, learnt: Mask, X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix, P: Cube) -> None:
+def keep(
+    recent: Recent, learnt: Mask, X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix, P: Cube, steps: Steps
+) -> None:  # fmt: skip
     """Put the rows that were learnt, no more than are kept, among the last ones; they count by `weight` for whom begins again."""
     places = (recent.rows + np.arange(np.count_nonzero(learnt))) % len(recent.weight)
-    for ring, block in ((recent.X, X), (recent.Y, Y), (recent.weight, weight), (recent.lagged, lagged), (recent.scores, P)):
-        ring[places] = block[learnt]
-    recent.rows += len(places)
+
+    def write() -> None:
+        for ring, block in ((recent.X, X), (recent.Y, Y), (recent.weight, weight), (recent.lagged, lagged), (recent.scores, P)):
+            ring[places] = block[learnt]
+
+    steps.add(write)
+    steps.add(setattr, recent, "rows", recent.rows + len(places))
 
 
 def widen(recent: Recent, outputs: int) -> None:

@@ -26,6 +26,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.combine.lagged import MEMORIES, lag
 from onkel.features import Project, Ranks, Standardize
 from onkel.features.scale import moments, standardized
+from onkel.turns import Steps
 
 CUT = 8.0  # deviations
 CANCELLED = 1e-12
@@ -92,10 +93,10 @@ class Views:
         return Standardize(CUT).footprint(self.dim) + projected + Ranks().footprint(self.narrow) + _lags_footprint(self.lags)
 
     def write(
-        self, state: State, rows: Matrix | Rows, Y: Matrix, weight: Vector, lagged: Matrix | None = None
+        self, state: State, rows: Matrix | Rows, Y: Matrix, weight: Vector, lagged: Matrix | None = None, steps: Steps | None = None
     ) -> tuple[View, State]:  # fmt: skip
         """The views of each row, just before it is learnt, and the state after the rows. `lagged`: earlier labels that were known
-        when the rows were predicted, in place of those just before them."""
+        when the rows were predicted, in place of those just before them. `steps`: where to add what remains to be done."""
         X = to_dense(rows, self.dim)
         Z, N, U = np.empty(X.shape), X, np.empty((len(X), self.narrow))
         standardized = Standardize(CUT).write(state.standardized, X, weight, Z, 0)
@@ -132,15 +133,21 @@ class SparseViews:
         return 8 * (3 * self.dim + 1) + _lags_footprint(self.lags)
 
     def write(
-        self, state: SparseState, rows: Matrix | Rows, Y: Matrix, weight: Vector, lagged: Matrix | None = None
+        self, state: SparseState, rows: Matrix | Rows, Y: Matrix, weight: Vector, lagged: Matrix | None = None,
+        steps: Steps | None = None,
     ) -> tuple[View, SparseState]:  # fmt: skip
-        """The same as `Views.write`; what is known of columns is changed in place, since a copy would cost more than the rows."""
+        """The same as `Views.write`; what is known of columns is changed in place, since a copy would cost more than the rows. That
+        is one of the steps, which writes S; without steps it is done at once."""
         sparse = to_sparse(rows)
         size = int(sparse.start[-1] - sparse.start[0]) + len(Y)
         S = Rows(np.empty(len(Y) + 1, np.int64), np.empty(size, np.int64), np.empty(size))
-        learnt = _scale(state.mean, state.spread, state.seen, state.rows, sparse, weight, S)
+        scale, learnt = (state.mean, state.spread, state.seen, state.rows, sparse, weight, S), int(np.count_nonzero(weight))
+        if steps is None:
+            _scale(*scale)
+        else:
+            steps.add(_scale, *scale)
         raw, L, lags = _lags(state.lags, self.lags, Y, weight, lagged)
-        nothing, after = np.empty((len(Y), 0)), SparseState(state.mean, state.spread, state.seen, lags, learnt)
+        nothing, after = np.empty((len(Y), 0)), SparseState(state.mean, state.spread, state.seen, lags, state.rows + learnt)
         return View(nothing, nothing, nothing, nothing, L, S, raw), after
 
 
@@ -201,8 +208,8 @@ def _with_intercept(Z: Matrix) -> Rows:
 
 
 @hot
-def _scale(mean: Vector, spread: Vector, seen: Counts, rows_seen: int, rows: Rows, weight: Vector, out: Rows) -> int:
-    """Write S; returns how many rows were learnt so far. A value of 0 counts as none: it is the same whether it is there or not."""
+def _scale(mean: Vector, spread: Vector, seen: Counts, rows_seen: int, rows: Rows, weight: Vector, out: Rows) -> None:
+    """Write S, and learn the rows. A value of 0 counts as none: it is the same whether it is there or not."""
     at = 0
     out.start[0] = 0
     for t in range(weight.size):
@@ -224,4 +231,3 @@ def _scale(mean: Vector, spread: Vector, seen: Counts, rows_seen: int, rows: Row
         out.start[t + 1] = at
         if weight[t] > 0.0:
             rows_seen += 1
-    return rows_seen

@@ -33,6 +33,7 @@ from onkel.combine.rules.exponential_weights import log_count
 from onkel.combine.rules.regrets import Regrets, check_regrets, linear_round, no_regrets, tame
 from onkel.combine.rules.rule import Awake, Rule, check_loss
 from onkel.losses import Loss, Square
+from onkel.turns import Steps
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,10 @@ class BOA(Rule):
     def start(self, experts: int, outputs: int) -> Regrets:
         return no_regrets(self.loss, experts, outputs)
 
-    def step(self, own: Regrets, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
+    def step(self, own: Regrets, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
         mixture, logs = np.empty(Y.shape), log_count(P.shape[2])
         kept = own.regret, own.squares, own.paid, own.curved, own.largest, own.span
-        _learn(*kept, P, Y, weight, awake, self.loss.code, logs, mixture)
+        steps.add(_learn, *kept, P, Y, weight, awake, self.loss.code, logs, mixture)
         return mixture
 
     def count(self, own: Regrets, below: list[Matrix], awake: Awake) -> Matrix:

@@ -37,6 +37,7 @@ from onkel.combine.rules.rule import SAME, Awake, Rule, check_loss, first_span
 from onkel.errors import InputError
 from onkel.losses import SQUARE, Logistic, Loss, Square, value
 from onkel.mixing import check_span, counted, cut_mean, extend, mean_log_odds
+from onkel.turns import Steps
 
 LARGEST_RATE = 1e300  # a spread of losses can be next to nothing
 
@@ -63,10 +64,10 @@ class ExponentialWeights(Rule):
     def start(self, experts: int, outputs: int) -> State:
         return State(np.zeros((outputs, experts)), np.zeros(outputs), np.zeros(outputs), first_span(self.loss, outputs))
 
-    def step(self, own: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
+    def step(self, own: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
         mixture = np.empty(Y.shape)
         arrays = own.gain, own.gap, own.largest, own.span
-        _learn(*arrays, P, Y, weight, awake, self.loss.code, own_rate(self), log_count(P.shape[2]), mixture)
+        steps.add(_learn, *arrays, P, Y, weight, awake, self.loss.code, own_rate(self), log_count(P.shape[2]), mixture)
         return mixture
 
     def count(self, own: State, below: list[Matrix], awake: Awake) -> Matrix:

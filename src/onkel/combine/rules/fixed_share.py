@@ -38,6 +38,7 @@ from onkel.combine.rules.rule import Awake, Rule, check_loss, first_span
 from onkel.errors import InputError
 from onkel.losses import Loss, Square, value
 from onkel.mixing import check_span, counted, extend
+from onkel.turns import Steps
 
 MEMORY = 0.998  # of the mixture's mean square
 PART = 0.5  # of its inverse is the rate
@@ -66,9 +67,9 @@ class FixedShare(Rule):
     def start(self, experts: int, outputs: int) -> State:
         return State(np.full((outputs, experts), 1.0 / experts), np.zeros((outputs, 2)), first_span(self.loss, outputs))
 
-    def step(self, own: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
+    def step(self, own: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
         mixture, settings = np.empty(Y.shape), (self.loss.code, own_rate(self), self.share)
-        _learn(own.shares, own.squares, own.span, P, Y, weight, awake, *settings, mixture)
+        steps.add(_learn, own.shares, own.squares, own.span, P, Y, weight, awake, *settings, mixture)
         return mixture
 
     def count(self, own: State, below: list[Matrix], awake: Awake) -> Matrix:

@@ -26,6 +26,7 @@ from onkel.combine.rules.ml_poly import MLPoly
 from onkel.combine.rules.rule import Awake, Rule, State, check_rule
 from onkel.combine.rules.stacking import Stacking
 from onkel.errors import InputError
+from onkel.turns import Steps
 
 # two convex rules and, around each, a quick and a patient regression: of what was tried on 30 real sets, the best
 _RULES: tuple[Rule, ...] = (
@@ -66,9 +67,10 @@ class Layered(Rule):
     def start(self, experts: int, outputs: int) -> State:
         return self.outer.init(len(self.rules), outputs)
 
-    def step(self, own: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
-        everybody = np.ones((len(Y), len(self.rules)), dtype=bool)
-        return self.outer.learn(own, np.stack(below, axis=2), Y, weight, everybody)
+    def step(self, own: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
+        everybody, side_by_side = np.ones((len(Y), len(self.rules)), dtype=bool), np.empty((*Y.shape, len(self.rules)))
+        steps.add(np.stack, below, 2, side_by_side)
+        return self.outer.plan(own, side_by_side, Y, weight, everybody, steps)
 
     def count(self, own: State, below: list[Matrix], awake: Awake) -> Matrix:
         return np.asarray(np.einsum("or,rok->ok", self.outer.weights(own), np.stack(below)))

@@ -31,6 +31,7 @@ from onkel._types import Matrix, Vector
 from onkel.combine.rules.regrets import Regrets, check_regrets, linear_round, no_regrets, tame
 from onkel.combine.rules.rule import Awake, Rule, check_loss
 from onkel.losses import Loss, Square
+from onkel.turns import Steps
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,23 @@ class MLPoly(Rule):
     def start(self, experts: int, outputs: int) -> Regrets:
         return no_regrets(self.loss, experts, outputs)
 
-    def step(self, own: Regrets, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
+    def step(self, own: Regrets, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
         mixture = np.empty(Y.shape)
-        _learn(own.regret, own.squares, own.paid, own.curved, own.largest, own.span, P, Y, weight, awake, self.loss.code, mixture)
+        steps.add(
+            _learn,
+            own.regret,
+            own.squares,
+            own.paid,
+            own.curved,
+            own.largest,
+            own.span,
+            P,
+            Y,
+            weight,
+            awake,
+            self.loss.code,
+            mixture,
+        )
         return mixture
 
     def count(self, own: Regrets, below: list[Matrix], awake: Awake) -> Matrix:

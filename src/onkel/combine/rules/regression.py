@@ -28,6 +28,7 @@ from onkel.combine.rules.rule import Awake
 from onkel.errors import InputError
 from onkel.linalg.factor import LARGEST_ENTRY, learn_solved, solve_row, solve_upper, workspace
 from onkel.mixing import check_span, counted, ends, extend, unknown_span
+from onkel.turns import Steps
 
 SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
 GROWTH = 2.0  # of the labels' variance, beyond which the ridge follows it
@@ -57,11 +58,20 @@ def start(experts: int, outputs: int, unit: float, lam: float) -> Fit:
 
 
 def step(
-    fit: Fit, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, prior: Matrix, lam: float, forgetting: float, raw: bool
+    steps: Steps,
+    fit: Fit,
+    P: Matrix,
+    Y: Matrix,
+    weight: Vector,
+    awake: Awake,
+    prior: Matrix,
+    lam: float,
+    forgetting: float,
+    raw: bool,
 ) -> Matrix:
-    """Score, then learn, each row. Where `raw`, scores and labels are taken as they are and the unit stays."""
-    mixture = np.empty(Y.shape)
-    _learn(fit.matrix, fit.coef, fit.about, fit.beyond, fit.span, P, Y, weight, awake, prior, lam, forgetting, raw, mixture)
+    """Add the step that scores, then learns, each row. Where `raw`, scores and labels are taken as they are and the unit stays."""
+    mixture, kept = np.empty(Y.shape), (fit.matrix, fit.coef, fit.about, fit.beyond, fit.span)
+    steps.add(_learn, *kept, P, Y, weight, awake, prior, lam, forgetting, raw, mixture)
     return mixture
 
 

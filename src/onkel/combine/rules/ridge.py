@@ -26,6 +26,7 @@ from onkel._types import Matrix, Vector
 from onkel.combine.rules import regression
 from onkel.combine.rules.regression import ROWS, Fit
 from onkel.combine.rules.rule import Awake, Rule
+from onkel.turns import Steps
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class Ridge(Rule):
     def start(self, experts: int, outputs: int) -> Fit:
         return regression.start(experts, outputs, 1.0, self.lam)
 
-    def step(self, own: Fit, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
-        return regression.step(own, P, Y, weight, awake, np.zeros(Y.shape), self.lam, self.forgetting, True)
+    def step(self, own: Fit, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
+        return regression.step(steps, own, P, Y, weight, awake, np.zeros(Y.shape), self.lam, self.forgetting, True)
 
     def count(self, own: Fit, below: list[Matrix], awake: Awake) -> Matrix:
         return regression.coefficients(own) * awake

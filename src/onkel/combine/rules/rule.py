@@ -30,6 +30,7 @@ from onkel.errors import InputError
 from onkel.losses import Logistic, Loss, Square
 from onkel.mixing import fixed_span, unknown_span
 from onkel.state import nbytes
+from onkel.turns import Steps
 
 SAME = 1e-11  # relatively: scores, and losses, that differ by less are equal, since rounding must not choose among experts
 LOG_ODDS = 14.0  # a probability of one in a million: none smaller is believed
@@ -63,8 +64,10 @@ class Rule(ABC):
         """Its own part, which has seen nothing."""
 
     @abstractmethod
-    def step(self, own: Any, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
-        """Score, then learn, each row; one of weight 0 is scored alone."""
+    def step(
+        self, own: Any, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps
+    ) -> Matrix:  # fmt: skip
+        """Add the step that scores, then learns, each row; one of weight 0 is scored alone. The mixture, once the step has run."""
 
     @abstractmethod
     def count(self, own: Any, below: list[Matrix], awake: Awake) -> Matrix:
@@ -90,9 +93,16 @@ class Rule(ABC):
 
     def learn(self, state: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake) -> Matrix:
         """The mixture of each row before its label, (n, outputs)."""
+        steps = Steps()
+        mixture = self.plan(state, P, Y, weight, awake, steps)
+        steps.run()
+        return mixture
+
+    def plan(self, state: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps) -> Matrix:
+        """Add the steps that learn the rows; what the mixture will be once they have run, and so may P."""
         mixtures: dict[Rule, Matrix] = {}
         for rule, own in zip(self.order, state.parts, strict=True):
-            mixtures[rule] = rule.step(own, P, Y, weight, awake, [mixtures[other] for other in rule.below])
+            mixtures[rule] = rule.step(own, P, Y, weight, awake, [mixtures[other] for other in rule.below], steps)
         return mixtures[self]
 
     def predict(self, state: State, P: Matrix, awake: Awake) -> Matrix:

@@ -32,6 +32,7 @@ from onkel.combine.rules import regression
 from onkel.combine.rules.fixed_share import FixedShare
 from onkel.combine.rules.regression import MEAN, ROWS, Fit
 from onkel.combine.rules.rule import Awake, Rule, check_rule
+from onkel.turns import Steps
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ class Stacking(Rule):
     def start(self, experts: int, outputs: int) -> Fit:
         return regression.start(experts, outputs, 0.0, self.lam)
 
-    def step(self, own: Fit, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix]) -> Matrix:
-        return regression.step(own, P, Y, weight, awake, below[0], self.lam, self.forgetting, False)
+    def step(self, own: Fit, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
+        return regression.step(steps, own, P, Y, weight, awake, below[0], self.lam, self.forgetting, False)
 
     def count(self, own: Fit, below: list[Matrix], awake: Awake) -> Matrix:
         theta = regression.coefficients(own) * awake
