@@ -48,7 +48,7 @@ BLOCK = 4096  # rows of a call
 
 def played(learner: onkel.Auto | onkel.PKAWV, X: Array, y: Array) -> Array:
     """The score of each row before it is learnt."""
-    return np.asarray(learner.learn(learner.init(X.shape[1]), X, y))  # type: ignore[arg-type]
+    return np.asarray(learner.learn(learner.init(X.shape[1]), X, y))
 
 
 def changes(verdicts: Verdicts, permutations: int) -> None:

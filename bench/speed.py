@@ -96,6 +96,11 @@ def against_the_paper(verdicts: Verdicts, dim: int, degree: int, paper_rows: int
     verdicts.at_least(f"times faster than NumPy with unique features, d={dim} M={degree}", numpys / ours, 5.0)
 
 
+def counts() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of rows, and of guards that fired, before the first row."""
+    return np.zeros(1, np.int64), np.zeros(1, np.int64)
+
+
 def against_the_matrix_product(verdicts: Verdicts, r: int = 500, rows: int = 4096) -> None:
     rng = np.random.default_rng(0)
     V, Y, weight, scores = rng.normal(size=(rows, r)), rng.normal(size=(rows, 1)), np.ones(rows), np.empty((rows, 1))
@@ -103,10 +108,10 @@ def against_the_matrix_product(verdicts: Verdicts, r: int = 500, rows: int = 409
     A, B, C = rng.normal(size=(1000, 1000)), rng.normal(size=(1000, 1000)), np.empty((1000, 1000))
     took = in_turns(
         7,
-        block=lambda: inverse.learn(P, theta, diagonal, 0, V, Y, weight, True, scores),
+        block=lambda: inverse.learn(P, theta, diagonal, *counts(), V, Y, weight, True, scores),
         dgemm=lambda: np.matmul(A, B, out=C),
     )
-    assert inverse.learn(P, theta, diagonal, 0, V, Y, weight, True, scores)[:2] == (rows, True), "the block form gave up"
+    assert inverse.learn(P, theta, diagonal, *counts(), V, Y, weight, True, scores) == (rows, True), "the block form gave up"
     rate, dgemm = 4.0 * r * r * rows / took["block"], 2.0 * 1000**3 / took["dgemm"]
     console.print(f"block form r={r}: {rate / 1e9:.1f} Gflop/s, counting 4r² a row; dgemm 1000³: {dgemm / 1e9:.1f} Gflop/s")
     verdicts.at_least(f"of the dgemm rate in the block form, r={r}", rate / dgemm, 0.5)
@@ -118,9 +123,10 @@ def compiled_rows(
 ) -> None:
     """A stream learnt one row at a time without leaving compiled code."""
     Z, weight, scores = np.empty((1, theta.shape[1])), np.ones(1), np.empty((1, 1))
+    learnt, clamped = np.zeros(1, np.int64), np.zeros(1, np.int64)
     for t in range(X.shape[0]):
         _taylor(last, power, width, X[t : t + 1], weight, Z, 0)
-        inverse.learn(P, theta, diagonal, t, Z, Y[t : t + 1], weight, True, scores)
+        inverse.learn(P, theta, diagonal, learnt, clamped, Z, Y[t : t + 1], weight, True, scores)
 
 
 def one_row_calls(verdicts: Verdicts, dim: int = 18, degree: int = 2, rows: int = 3000) -> None:
@@ -146,10 +152,11 @@ def compiled_default_rows(frequencies: Array, P: Array, theta: Array, diagonal: 
     """The default features, row by row, without leaving compiled code."""
     dim, count = frequencies.shape
     Z, weight, scores = np.ones((1, theta.shape[1])), np.ones(1), np.empty((1, 1))
+    learnt, clamped = np.zeros(1, np.int64), np.zeros(1, np.int64)
     for t in range(X.shape[0]):
         _fourier(frequencies, X[t : t + 1], Z, 0)
         Z[0, 2 * count : 2 * count + dim] = X[t]
-        inverse.learn(P, theta, diagonal, t, Z, Y[t : t + 1], weight, True, scores)
+        inverse.learn(P, theta, diagonal, learnt, clamped, Z, Y[t : t + 1], weight, True, scores)
 
 
 def one_row_calls_by_default(verdicts: Verdicts, dim: int = 8, rows: int = 3000) -> None:
@@ -201,10 +208,10 @@ def factor_beside_inverse(rows: int = 4000) -> None:
         P, theta, diagonal, R, c = np.eye(r) / r, np.zeros((1, r)), np.full(r, float(r)), np.eye(r), np.zeros((1, r))
         took = in_turns(
             5,
-            blocks=lambda: inverse.learn(P, theta, diagonal, 0, V, Y, weight, True, scores),  # noqa: B023
+            blocks=lambda: inverse.learn(P, theta, diagonal, *counts(), V, Y, weight, True, scores),  # noqa: B023
             rows=lambda: _row_by_row(P, theta, diagonal, V, Y, weight, scores),  # noqa: B023
-            factor=lambda: factor.learn(R, c, 1.0, 0, V, Y, weight, True, 1.0, 1.0, scores),  # noqa: B023
-            forgetting=lambda: factor.learn(R, c, 1.0, 0, V, Y, weight, True, 1.0, 0.999, scores),  # noqa: B023
+            factor=lambda: factor.learn(R, c, np.ones(1), counts()[0], V, Y, weight, True, 1.0, 1.0, scores),  # noqa: B023
+            forgetting=lambda: factor.learn(R, c, np.ones(1), counts()[0], V, Y, weight, True, 1.0, 0.999, scores),  # noqa: B023
         )
         table.add_row(f"r = {r}", *(f"{1e6 * took[name] / rows:.2f}" for name in ("blocks", "rows", "factor", "forgetting")))
     console.print(table)
@@ -212,8 +219,9 @@ def factor_beside_inverse(rows: int = 4000) -> None:
 
 @hot
 def _row_by_row(P: Array, theta: Array, diagonal: Array, V: Array, Y: Array, weight: Array, scores: Array) -> None:
+    learnt, clamped = np.zeros(1, np.int64), np.zeros(1, np.int64)
     for t in range(V.shape[0]):
-        inverse.learn(P, theta, diagonal, t, V[t : t + 1], Y[t : t + 1], weight[t : t + 1], True, scores[t : t + 1])
+        inverse.learn(P, theta, diagonal, learnt, clamped, V[t : t + 1], Y[t : t + 1], weight[t : t + 1], True, scores[t : t + 1])
 
 
 def main() -> None:

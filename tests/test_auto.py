@@ -17,6 +17,7 @@ from onkel.combine.auto.auto import RULE
 from onkel.combine.auto.ledger import SNAPSHOTS
 from onkel.measure import bounds
 from onkel.report.plots import draw_weights
+from onkel.turns import Steps
 from tests.laws.cases import bits
 from tests.oracle import auto
 
@@ -347,8 +348,9 @@ def test_snapshots_thin_out_and_stay_evenly_spaced() -> None:
 
     book, one, everybody = ledger.init(2, 1), np.ones(64), np.ones((64, 2), dtype=bool)
     for check in range(1, 1000):
-        label = np.full((64, 1), float(check))
-        ledger.mixed(book, np.repeat(label[:, :, None], 2, axis=2), label, label, one, everybody)
+        label, steps = np.full((64, 1), float(check)), Steps()
+        ledger.mixed(book, np.repeat(label[:, :, None], 2, axis=2), label, label, one, everybody, steps)
+        steps.run()
         ledger.note(book, 64 * check, 64, np.full((1, 2), float(check)))
         rows = book.rows[: book.taken]
         middle = rows / 64 - (book.every - 1) / 2  # of the labels since the snapshot before

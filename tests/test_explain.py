@@ -19,6 +19,7 @@ from onkel.measure import bounds
 from onkel.measure.explain import Compared, _compared
 from onkel.mixing import counted, extend
 from onkel.report import draw_contributions, draw_weights
+from onkel.turns import Steps
 from tests.test_bounds_experts import KINDS, cut, slack, stream
 
 pytestmark = pytest.mark.once
@@ -34,8 +35,10 @@ def mixed(rule: Any, P: Array, Y: Array, weight: Array, awake: Any = None) -> tu
     state, book, lost = rule.init(experts, outputs), account.init(experts, outputs), 0.0
     for now in (slice(0, n // 3), slice(n // 3, n)):
         block = P[now].copy(), Y[now].copy(), weight[now].copy(), who[now].copy()
-        mixture = rule.learn(state, *block)
-        account.count(book, block[0], mixture, *block[1:])
+        steps = Steps()
+        mixture = rule.plan(state, *block, steps)
+        account.count(book, block[0], mixture, *block[1:], steps)
+        steps.run()
         lost += float(weight[now] @ np.sum((mixture - Y[now]) ** 2, axis=1))
     return *_compared(rule, state, book), lost
 

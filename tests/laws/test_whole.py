@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -72,7 +73,7 @@ def check_interrupts(case: Case, count: int, seed: int) -> int:
     learner, rng, interrupted = case.learner, np.random.default_rng(seed), 0
     edges = np.linspace(0, len(X), WINDOWS + 1).astype(int)
     state = fresh(learner, X, y)
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in pairwise(edges):
         now = slice(start, stop)
         block, after = (X[now], y[now], weight[now]), copied(state)
         whole = Tracer()

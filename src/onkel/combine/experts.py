@@ -75,7 +75,7 @@ class Experts(Learner):
             raise InputError(f"Experts: there is no task that all of them have: {able}")
 
     @property
-    def tasks(self) -> frozenset[str]:
+    def tasks(self) -> frozenset[str]:  # type: ignore[override]
         """What all of them can do."""
         return self.rule.tasks.intersection(*map(tasks_of, self.learners))
 
@@ -85,16 +85,16 @@ class Experts(Learner):
         return float(getattr(self.learners[0], "absent", 0.0))
 
     @property
-    def multi_output(self) -> bool:
+    def multi_output(self) -> bool:  # type: ignore[override]
         alike = all(getattr(learner, "absent", 0.0) == self.absent for learner in self.learners)
         return alike and all(learner.multi_output for learner in self.learners)
 
     @property
-    def bounded(self) -> bool:
+    def bounded(self) -> bool:  # type: ignore[override]
         return all(learner.bounded for learner in self.learners)
 
     @property
-    def cut_tolerance(self) -> float:
+    def cut_tolerance(self) -> float:  # type: ignore[override]
         return max(float(learner.cut_tolerance) for learner in self.learners)
 
     def _init(self, dim: int, outputs: int) -> State:

@@ -74,7 +74,7 @@ class Lagged(Around):
         whole(self, "lags", least=1, most=1000)
         whole(self, "outputs", least=1, most=1000)
 
-    takes_sparse: ClassVar[bool] = False  # type: ignore[misc]
+    takes_sparse: ClassVar[bool] = False
 
     @property
     def columns(self) -> int:

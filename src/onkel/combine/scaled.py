@@ -122,7 +122,7 @@ class Scaled(Around):
         """The score of each row as if it came next; changes nothing."""
         return self._predict_checked(state, X, there=there, lagged=lagged)
 
-    def predict_any(self, state: State, X: Any, there: ArrayLike | None = None) -> Vector:
+    def predict_any(self, state: State, X: Any, there: ArrayLike | None = None) -> Vector:  # type: ignore[override]
         """The score of rows that may come at any time, as the learner's own `predict_any` has it."""
         return self._predict_checked(state, X, at_any_time=True, there=there)
 

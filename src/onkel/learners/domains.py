@@ -230,9 +230,9 @@ def _check(plain: Verbs, self: Any, state: State) -> None:
             np.array_equal(a, b) for (_, a, _), (_, b, _) in zip(leaves(fresh), leaves(state.inner), strict=True)
         ):
             raise InputError("it has learnt before its domains were known")
-        rows = waiting.X[:kept], waiting.y[:kept], waiting.weight[:kept]
-        plain.admit(learner, fresh, *rows[1:])  # as when they came: it may refuse
-        plain.take(learner, Call(), fresh, *rows, np.empty(rows[1].shape))
+        first = waiting.X[:kept], waiting.y[:kept], waiting.weight[:kept]
+        plain.admit(learner, fresh, *first[1:])  # as when they came: it may refuse
+        plain.take(learner, Call(), fresh, *first, np.empty(first[1].shape))
     inner, rows = state.inner, 0 if is_waiting(state) else state.rows
     if (inner.dim, inner.outputs, plain.learnt(learner, inner)) != (state.dim, state.outputs, rows):
         raise InputError("its sizes do not agree")

@@ -167,8 +167,8 @@ class PKAWVNystroem(Learner):
             R, c, sound = border(state.matrix, state.coef, column, self.lam + corner, target, self.lam)
             if not sound:  # heavy rows or a small λ
                 R, c = history.relearnt(state.history, self._past(state), self.kernel, after, self.lam)
-            counts = {"learnt": state.learnt.copy(), "strained": state.strained.copy(), "rebuilt": state.rebuilt + (not sound)}
-            states.append(replace(state, span=after, matrix=R, coef=c, **counts))
+            learnt, strained, rebuilt = state.learnt.copy(), state.strained.copy(), state.rebuilt + (not sound)
+            states.append(replace(state, span=after, matrix=R, coef=c, learnt=learnt, strained=strained, rebuilt=rebuilt))
         return states
 
     def _past(self, state: State) -> int:
