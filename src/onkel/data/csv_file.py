@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from onkel._types import Matrix
 from onkel.data.columns import MISSING, check_declared, choose, date, dates, kinds_in, number, sample_rows, shown
 from onkel.data.csv_records import (
     NO_NUL,
@@ -43,6 +44,7 @@ from onkel.errors import FileError, InputError
 SEPARATORS = ",;\t|"
 
 _NO_DATE = np.datetime64("NaT", "us")
+_Found = tuple[Matrix, dict[str, Texts]]  # numbers, and the texts of all other columns
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,53 @@ class CsvSource:
         """The table of a piece, or None where the csv module must have a look."""
         if data.startswith(BOM) or NUL.encode() in data:  # inside a file a BOM is part of a cell; pyarrow would drop it
             return None
-        if all(kind is Kind.NUMBER for kind in self.kinds.values()) and QUOTE not in data:
-            wanted = [j for _, j in self._at]
+        found = self._compiled(data, lines) if QUOTE not in data else None
+        if found is None and lines >= len(self.header):  # for each column pyarrow takes some 15 µs, however few the lines are
+            found = self._by_arrow(data)
+        if found is None:
+            return None
+        numbers, words = found
+        moments = {name: _as_dates(column) for name, column in words.items() if self.kinds[name] is Kind.DATE}
+        if any(column is None for column in moments.values()):
+            return None
+        return Table(
+            self._numeric,
+            numbers,
+            {name: column for name, column in words.items() if self.kinds[name] is Kind.TEXT},
+            {name: column for name, column in moments.items() if column is not None},
+            (self._origin(len(numbers), data, line),),
+        )
+
+    def _compiled(self, data: bytes, lines: int) -> _Found | None:
+        """A piece of numbers alone; or of anything, where its lines are few."""
+        wanted = [j for name, j in self._at if self.kinds[name] is Kind.NUMBER]
+        if len(wanted) == len(self.kinds):
             numbers = parse(data, self.separator, len(self.header), wanted, lines + 1, self.mark)
             if numbers is not None:
-                return Table(tuple(self.kinds), numbers, {}, {}, (self._origin(len(numbers), data, line),))
+                return numbers, {}
+        if lines >= len(self.header) or (cut := self._without_words(data, set(wanted))) is None:
+            return None
+        rest, words = cut
+        numbers = parse(rest, self.separator, len(self.header), wanted, lines + 1, self.mark)
+        return None if numbers is None else (numbers, words)
+
+    def _without_words(self, data: bytes, numeric: set[int]) -> tuple[bytes, dict[str, Texts]] | None:
+        """The piece with zeros in all columns that are not `numeric`, and what stood there."""
+        separator = self.separator.encode()
+        rows = [line.split(separator) for line in data.splitlines() if line]
+        if any(len(cells) != len(self.header) for cells in rows):
+            return None
+        try:
+            words = {name: texts(cells[j].decode() for cells in rows) for name, j in self._at if j not in numeric}
+        except UnicodeDecodeError:
+            return None
+        others = [j for j in range(len(self.header)) if j not in numeric]
+        for cells in rows:
+            for j in others:
+                cells[j] = b"0"
+        return b"\n".join(map(separator.join, rows)), words
+
+    def _by_arrow(self, data: bytes) -> _Found | None:
         import pyarrow
         import pyarrow.csv as pc
 
@@ -111,24 +155,13 @@ class CsvSource:
             )
         except pyarrow.ArrowException:
             return None  # whatever it was, the csv module meets it again and says where
-        names = [name for name, kind in self.kinds.items() if kind is Kind.NUMBER]
-        numbers = np.empty((batch.num_rows, len(names)))
-        for j, name in enumerate(names):
+        numbers = np.empty((batch.num_rows, len(self._numeric)))
+        for j, name in enumerate(self._numeric):
             numbers[:, j] = batch.column(name).to_numpy()
-        nulls = sum(batch.column(name).null_count for name in names)
+        nulls = sum(batch.column(name).null_count for name in self._numeric)
         if np.count_nonzero(np.isfinite(numbers)) != numbers.size - nulls:
             return None
-        words = {name: _from_arrow(batch.column(name)) for name, kind in self.kinds.items() if kind is not Kind.NUMBER}
-        moments = {name: _as_dates(column) for name, column in words.items() if self.kinds[name] is Kind.DATE}
-        if any(column is None for column in moments.values()):
-            return None
-        return Table(
-            tuple(names),
-            numbers,
-            {name: column for name, column in words.items() if self.kinds[name] is Kind.TEXT},
-            {name: column for name, column in moments.items() if column is not None},
-            (self._origin(len(numbers), data, line),),
-        )
+        return numbers, {name: _from_arrow(batch.column(name)) for name, kind in self.kinds.items() if kind is not Kind.NUMBER}
 
     def _origin(self, rows: int, data: bytes, line: int) -> Origin:
         return Origin(rows, 0, lambda row: self._place(records_in(self.name, [data], line, self.separator), row))
@@ -154,18 +187,19 @@ class CsvSource:
             raise wrong
 
     def _table(self, rows: Sequence[Record]) -> Table:
-        cells = {name: [record.fields[j] for record in rows] for name, j in self._at}
-        names = tuple(name for name, kind in self.kinds.items() if kind is Kind.NUMBER)
-        numbers = np.empty((len(rows), len(names)))
-        for j, name in enumerate(names):
-            numbers[:, j] = [number(cell, self.mark) for cell in cells[name]]
+        of = {kind: [(name, j) for name, j in self._at if self.kinds[name] is kind] for kind in Kind}
+        numbers = np.array([[number(record.fields[j], self.mark) for _, j in of[Kind.NUMBER]] for record in rows], dtype=float)
         return Table(
-            names,
-            numbers,
-            {name: texts(cells[name]) for name, kind in self.kinds.items() if kind is Kind.TEXT},
-            {name: dates(cells[name]) for name, kind in self.kinds.items() if kind is Kind.DATE},
+            self._numeric,
+            numbers.reshape(len(rows), len(self._numeric)),
+            {name: texts(record.fields[j] for record in rows) for name, j in of[Kind.TEXT]},
+            {name: dates([record.fields[j] for record in rows]) for name, j in of[Kind.DATE]},
             (Origin(len(rows), 0, lambda row: self._place(iter(rows), row)),),
         )
+
+    @functools.cached_property
+    def _numeric(self) -> tuple[str, ...]:
+        return tuple(name for name, kind in self.kinds.items() if kind is Kind.NUMBER)
 
     @functools.cached_property
     def _at(self) -> list[tuple[str, int]]:
