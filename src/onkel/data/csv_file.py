@@ -105,7 +105,7 @@ class CsvSource:
 
     def _compiled(self, data: bytes, lines: int) -> _Found | None:
         """A piece of numbers alone; or of anything, where its lines are few."""
-        wanted = [j for name, j in self._at if self.kinds[name] is Kind.NUMBER]
+        wanted = list(self._places[Kind.NUMBER].values())
         if len(wanted) == len(self.kinds):
             numbers = parse(data, self.separator, len(self.header), wanted, lines + 1, self.mark)
             if numbers is not None:
@@ -122,8 +122,9 @@ class CsvSource:
         rows = [line.split(separator) for line in data.splitlines() if line]
         if any(len(cells) != len(self.header) for cells in rows):
             return None
+        places = {**self._places[Kind.TEXT], **self._places[Kind.DATE]}
         try:
-            words = {name: texts(cells[j].decode() for cells in rows) for name, j in self._at if j not in numeric}
+            words = {name: texts(cells[j].decode() for cells in rows) for name, j in places.items()}
         except UnicodeDecodeError:
             return None
         others = [j for j in range(len(self.header)) if j not in numeric]
@@ -187,25 +188,26 @@ class CsvSource:
             raise wrong
 
     def _table(self, rows: Sequence[Record]) -> Table:
-        of = {kind: [(name, j) for name, j in self._at if self.kinds[name] is kind] for kind in Kind}
-        numbers = np.array([[number(record.fields[j], self.mark) for _, j in of[Kind.NUMBER]] for record in rows], dtype=float)
+        places = self._places
+        wanted = places[Kind.NUMBER].values()
+        numbers = np.array([[number(record.fields[j], self.mark) for j in wanted] for record in rows], dtype=float)
         return Table(
             self._numeric,
-            numbers.reshape(len(rows), len(self._numeric)),
-            {name: texts(record.fields[j] for record in rows) for name, j in of[Kind.TEXT]},
-            {name: dates([record.fields[j] for record in rows]) for name, j in of[Kind.DATE]},
+            numbers.reshape(len(rows), len(wanted)),
+            {name: texts(record.fields[j] for record in rows) for name, j in places[Kind.TEXT].items()},
+            {name: dates([record.fields[j] for record in rows]) for name, j in places[Kind.DATE].items()},
             (Origin(len(rows), 0, lambda row: self._place(iter(rows), row)),),
         )
 
     @functools.cached_property
-    def _numeric(self) -> tuple[str, ...]:
-        return tuple(name for name, kind in self.kinds.items() if kind is Kind.NUMBER)
+    def _places(self) -> dict[Kind, dict[str, int]]:
+        """Where the columns of each kind stand in a record."""
+        places = {name: j for j, name in enumerate(self.header)}
+        return {kind: {name: places[name] for name, own in self.kinds.items() if own is kind} for kind in Kind}
 
     @functools.cached_property
-    def _at(self) -> list[tuple[str, int]]:
-        """Where each column stands in a record."""
-        places = {name: j for j, name in enumerate(self.header)}
-        return [(name, places[name]) for name in self.kinds]
+    def _numeric(self) -> tuple[str, ...]:
+        return tuple(self._places[Kind.NUMBER])
 
     def _place(self, records: Iterator[Record], row: int) -> str:
         return f"{self.name}, line {next(itertools.islice(records, row, None)).last}"
@@ -214,10 +216,16 @@ class CsvSource:
         """What is wrong with a record, in the file's order of columns."""
         if len(record.fields) != len(self.header):
             return InputError(_wrong_count(self.name, record, len(self.header), self.separator))
-        wrong = [(name, j) for name, j in self._at if not _is_sound(record.fields[j], self.kinds[name], self.mark)]
+        fields, mark = record.fields, self.mark
+        wrong = [
+            (j, name)
+            for kind, places in self._places.items()
+            for name, j in places.items()
+            if not _is_sound(fields[j], kind, mark)
+        ]
         if not wrong:
             return None
-        name, j = min(wrong, key=lambda pair: pair[1])
+        j, name = min(wrong)
         cell, place = record.fields[j], f"{self.name}, line {record.last}, column {name!r}"
         if not is_utf8(cell):
             raw = cell.encode(errors="surrogateescape")[:40]
