@@ -35,7 +35,7 @@ from onkel.data.csv_records import (
     read_header,
     records_in,
 )  # fmt: skip
-from onkel.data.input import BOM, Input, reading
+from onkel.data.input import BOM, Input, reading, unended
 from onkel.data.looks import codes_remark, decimal_mark, remedy
 from onkel.data.numbers import parse
 from onkel.data.table import Dates, Kind, Origin, Table, Texts, coded, rows_at_once, texts
@@ -268,6 +268,7 @@ def open_csv(
     found = {name: kinds[name] if name in kinds else guessed[name][0] for name in names}
     remarks = [f"{name!r} has numbers and words in it and was taken as text" for name, (_, is_mixed) in guessed.items() if is_mixed]
     remarks += [note for name, (kind, _) in guessed.items() if kind is Kind.NUMBER for note in codes_remark(name, cells[name])]
+    remarks += unended(source)
     length = sum(len(separator.join(record.fields)) + 1 for record in sample) / len(sample)
     about = None if source.size is None else round(source.size / length)
     return CsvSource(source, tuple(known), separator, found, named, mark, (*([remark] if remark else []), *remarks), about)

@@ -261,6 +261,17 @@ class _Chunks(io.RawIOBase):
         return len(part)
 
 
+def unended(source: Input) -> list[str]:
+    """A remark on a file whose last line has no end. Of a compressed file the decompressor knows that it is whole."""
+    if not isinstance(source, File):
+        return []
+    with source.path.open("rb") as file:
+        if _packing(file.read(6)):
+            return []
+        file.seek(-1, os.SEEK_END)
+        return [] if file.read() in b"\r\n" else ["the last line has no line end; if the file was cut short, so was its last value"]
+
+
 def without_bom(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Without the mark that some programs put in front of UTF-8."""
     chunks, head = iter(chunks), b""
