@@ -56,7 +56,7 @@ def line_of_bad_quote(text: str) -> int | None:
 
 
 def rows_of(text: str) -> tuple[list[list[str]], str]:
-    """The rows that the csv module reads in strict mode up to the first that is refused, and the line that this one is refused at."""
+    """The rows that the csv module reads in strict mode up to the first that is refused, and the line of this one."""
     rows: list[list[str]] = []
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
@@ -127,8 +127,8 @@ def test_a_last_line_cut_short_is_refused_or_noted(tmp_path: Path, name: str) ->
             stream = read(tmp_path / name, "y")
             rows = sum(len(y) for _, y in stream)
         except InputError as error:
-            assert re.search(rf"{name}, line {sound.count(chr(10)) + 1}(: |, column 'y': the label is missing)", str(error))
-            outcomes.add("refused")
+            at_the_line = re.search(rf"{name}, line {sound.count(chr(10)) + 1}(: |, column 'y': the label is missing)", str(error))
+            outcomes.add("refused" if at_the_line else str(error))
             continue
         whole = size == 0 or (name == "t.jsonl" and size == len(last) - 1)
         assert rows == 2 + (size > 0)

@@ -218,10 +218,7 @@ class CsvSource:
             return InputError(_wrong_count(self.name, record, len(self.header), self.separator))
         fields, mark = record.fields, self.mark
         wrong = [
-            (j, name)
-            for kind, places in self._places.items()
-            for name, j in places.items()
-            if not _is_sound(fields[j], kind, mark)
+            (j, name) for kind, places in self._places.items() for name, j in places.items() if not _is_sound(fields[j], kind, mark)
         ]
         if not wrong:
             return None

@@ -1,8 +1,8 @@
 """Records of csv, and pieces of whole records, cut out of bytes.
 
 The first record is the header, unless the columns are named from outside, or c0, c1, c2 … for want of names. Quotes in places where
-no program puts them leave the ends of records in doubt: from there on all that follows is one piece. A quote inside a cell that does
-not begin with one is a character like any other; a quoted cell must be closed where it ends.
+no program puts them leave the ends of records in doubt: from there on all that follows is one piece. A quote inside a cell that
+does not begin with one is a character like any other; a quoted cell must be closed where it ends.
 """
 
 from __future__ import annotations
