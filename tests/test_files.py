@@ -174,6 +174,7 @@ LEAVE_OUT = (
     r"; correct it or drop the line, leave the column out, if it is an input \(--without b\), or"
     r" declare the column as text \(text=\['b'\], or --text b\)$"
 )
+UNCLOSED = r"is not closed at the end of a cell; close it or remove it; a quote that belongs to a quoted cell is written twice$"
 GAP = r": the value is missing; fill it, leave the column out \(--without \w+\), or say what to do: missing='mean' or 'drop'"
 
 
@@ -218,9 +219,21 @@ GAP = r": the value is missing; fill it, leave the column out \(--without \w+\),
         (InputError, GOOD.replace("4,5", "\n\n4,!"), r"line 5, column 'b': '!' is not a number"),
         (InputError, GOOD.replace("2", '"\n2\n"').replace("5", "!"), r"line 5, column 'b': '!' is not a number"),
         (InputError, '"a\nname",b,y\n1,!,3\n2,2,2\n', r"line 3, column 'b': '!' is not a number"),
-        (InputError, GOOD.replace("5", '"5'), r"line 4: 2 fields \(the record begins on line 3: is a quote left open\?\)"),
-        (InputError, GOOD.replace("6", '"6'), r"line 4, column 'y': '6\\n7,8,9\\n' .*is a quote left open\? .* begins on line 3"),
-        (InputError, GOOD.replace("6", '"6' + "\n" * 140_000), r"field larger .*\(the record begins on line 3\); is a quote"),
+        (InputError, GOOD.replace("5,6", '"5,6"').replace("9", "9!"), r"line 3: 2 fields, but the header has 3; complete the line"),
+        (InputError, GOOD.replace("5", '"\n5').replace("9", '9"'), r"line 5: 2 fields \(the record begins on line 3: is a quote"),
+        (InputError, GOOD.replace("4", '"\n4"').replace("6", '"6').replace("9", '9"'), r"line 5, .*is the quote on line 4 left"),
+        (InputError, GOOD.replace("5", '"5'), r"line 3: the quote before '5,6\\n7,8,9\\n' " + UNCLOSED),
+        (InputError, GOOD.replace("6", '"6'), r"line 3: the quote before '6\\n7,8,9\\n' " + UNCLOSED),
+        (InputError, GOOD.replace("4", '"\n4"').replace("6", '"6'), r"line 4: the quote before '6\\n7,8,9\\n' " + UNCLOSED),
+        (InputError, GOOD + '"', r"line 5: the quote before '' " + UNCLOSED),
+        (InputError, GOOD.replace("5", '"5" 5'), r"line 3: the quote before '5\" 5,6\\n' " + UNCLOSED),
+        (InputError, GOOD.replace("b", '"b'), r"line 1: the quote before 'b,y\\n1,2,3\\n4,5,6\\n7,8,9\\n' " + UNCLOSED),
+        (InputError, GOOD.replace("6", '"6' + "\n" * 140_000), r"line 3: a cell is longer than .*; is the quote before '6.* left"),
+        (InputError, GOOD.replace("6", "6" * 140_000), r"line 3: a cell is longer than 131,072 characters; shorten it$"),
+        (FileError, GOOD.replace("5", "5\0"), r"line 3, column 'b': '5\\x00' has a NUL byte in it; save the file as UTF-8, or"),
+        (FileError, GOOD.replace("b", "b\0"), r"line 1: the header has NUL bytes in it; save the file as UTF-8, or remove such"),
+        (FileError, GOOD.encode("utf-16-le"), r"line 1: the header has NUL bytes in it; save the file as UTF-8"),
+        (InputError, GOOD + "8,9" + "\0" * 600, r"line 5: 2 fields, but the header has 3; complete the line or drop it"),
     ],
 )  # fmt: skip
 def test_bad_csv(tmp_path: Path, error: type[Exception], text: str | bytes, message: str) -> None:

@@ -313,9 +313,11 @@ def test_matrices_in_memory(form: str) -> None:
 def test_wide_rows_are_cut_by_their_bytes(tmp_path: Path) -> None:
     path = libsvm(tmp_path, "".join(f"1 {1 + k}:1 100000:1\n" for k in range(60)))
     stream = read(path, block=50)
+    assert len(stream.sample) == 20
     assert [X.shape for X, _ in stream] == [(50, 100_000), (10, 100_000)]
+    assert [len(y) for _, y in read(path)] == [20, 20, 20]
     with pytest.raises(InputError, match=r"a block of 4096 rows and 100001 columns takes 3\.3 GB; choose block=1342 or less"):
-        read(path)
+        read(path, block=4096)
 
 
 def test_values_are_hashed_by_blake2_of_name_and_value() -> None:

@@ -116,7 +116,7 @@ def spoiled(rng: random.Random, content: bytes) -> bytes:
 def csv_cells(content: bytes, source: Source) -> dict[str, list[str]]:
     assert isinstance(source, CsvSource)
     text = content.decode("utf-8-sig")
-    records = [record for record in csv.reader(io.StringIO(text, newline=""), delimiter=source.separator) if record]
+    records = [record for record in csv.reader(io.StringIO(text, newline=""), delimiter=source.separator, strict=True) if record]
     assert {len(record) for record in records} == {len(records[0])}
     return {name: [record[j] for record in records[1:]] for j, name in enumerate(records[0])}
 

@@ -82,6 +82,22 @@ def test_packed_files_that_end_early_or_were_altered(tmp_path: Path, packer: str
     assert refused >= 20
 
 
+@pytest.mark.parametrize("packer", [".gz", ".xz", ".bz2"])
+def test_damage_in_a_later_stream_of_a_packed_file(tmp_path: Path, packer: str) -> None:
+    half = TEXT.index("\n1500,") + 1
+    first, second = (PACKERS[packer](part.encode()) for part in (TEXT[:half], TEXT[half:]))
+    path = tmp_path / f"t.csv{packer}"
+    path.write_bytes(first + second + b"\0" * 512)
+    np.testing.assert_array_equal(numbers(open_csv(input_module.File(path), None, {}).tables()), EXPECTED)
+    for at in range(len(second) // 20, len(second), len(second) // 10):
+        path.write_bytes(first + second[:at])
+        with pytest.raises(FileError, match=r"cannot be unpacked: .+; it may be truncated or altered, copy it again"):
+            list(open_csv(input_module.File(path), None, {}).tables())
+        path.write_bytes(first + second[:at] + bytes([second[at] ^ 1]) + second[at + 1 :])
+        with pytest.raises(FileError, match=r"cannot be unpacked: .+; it may be truncated or altered, copy it again"):
+            list(open_csv(input_module.File(path), None, {}).tables())
+
+
 @pytest.mark.parametrize("chunk", [1, 100, 1 << 20])
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_pipe_is_sampled_and_then_read_once(chunk: int, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:

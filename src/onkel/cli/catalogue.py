@@ -145,13 +145,13 @@ def _told(row: dict[str, Any]) -> dict[str, str]:
 
 def _trouble(source: Source) -> list[str]:
     """What is wrong with the first rows, where the sample had to end early."""
-    from onkel.data.columns import SAMPLE_ROWS
+    from onkel.data.columns import sample_rows
 
-    rows = 0
+    rows, enough = 0, sample_rows(len(source.kinds))
     try:
         for table in source.tables(sample=True):
             rows += len(table)
-            if rows >= SAMPLE_ROWS:
+            if rows >= enough:
                 break
     except (onkel.InputError, onkel.FileError) as error:
         return [f"behind these rows: {error}"]

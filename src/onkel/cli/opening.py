@@ -14,7 +14,7 @@ from onkel.data.target import Classes, Signs, Target, Value, labels_in, two_labe
 from onkel.errors import InputError
 from onkel.learners.protocol import tasks_of
 
-BLOCK = 4096  # rows; a run that goes on repeats the same cuts, which lie at its multiples
+BLOCK: int | None = None  # rows, as many as suit their width; a run that goes on repeats the same cuts, at its multiples
 MOST_NUMBERED = 50  # different whole numbers that a learner of classes alone takes as classes
 
 

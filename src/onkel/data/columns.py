@@ -15,7 +15,8 @@ import numpy as np
 from onkel.data.table import Dates, Kind
 from onkel.errors import InputError
 
-SAMPLE_ROWS = 1000  # that decide the kind of a column, and how the columns are encoded
+SAMPLE_ROWS = 1000  # that decide the kind of a column, and how the columns are encoded;
+SAMPLE_CELLS, LEAST_SAMPLE = 1 << 21, 20  # but where rows are wide, so many cells, and at least so many rows
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")  # in a column of numbers or dates; of texts, only the first
 NAMES_SHOWN = 20
 SEVERAL_WORDS, RARELY = 3, 0.05  # what makes text of a column with numbers in it: different words, and their share of the cells
@@ -47,10 +48,16 @@ def choose(source: str, known: Sequence[str], wanted: Sequence[str] | None, *hin
     there = set(known)
     if absent := [name for name in wanted or () if name not in there]:
         raise NoColumn(source, absent[0], known, *hints)
-    names = tuple(name for name in known if name not in (wanted or ())) if isinstance(wanted, AllBut | None) else tuple(wanted)
+    left_out = set(wanted or ())
+    names = tuple(name for name in known if name not in left_out) if isinstance(wanted, AllBut | None) else tuple(wanted)
     if "" in names:
         raise InputError(f"{source}: column {known.index('') + 1} has no name; name it, or choose the columns without it")
     return names
+
+
+def sample_rows(columns: int) -> int:
+    """How many rows a sample has."""
+    return min(SAMPLE_ROWS, max(LEAST_SAMPLE, SAMPLE_CELLS // max(1, columns)))
 
 
 def _beside(hints: Sequence[str]) -> str:
@@ -140,7 +147,8 @@ def declared(text: Sequence[str], dates: Sequence[str], hashed: Sequence[str] = 
 
 
 def check_declared(source: str, kinds: Mapping[str, Kind], known: Sequence[str]) -> None:
-    if absent := [name for name in kinds if name not in known]:
+    there = set(known)
+    if absent := [name for name in kinds if name not in there]:
         raise NoColumn(source, absent[0], known)
 
 

@@ -7,6 +7,7 @@ and it accepts what only pyarrow objects to. Where the ends of records are in do
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -16,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from onkel.data.columns import MISSING, SAMPLE_ROWS, check_declared, choose, date, dates, kinds_in, number, shown
+from onkel._types import Matrix
+from onkel.data.columns import MISSING, check_declared, choose, date, dates, kinds_in, number, sample_rows, shown
 from onkel.data.csv_records import (
-    BOM,
+    NO_NUL,
+    NUL,
     QUOTE,
     Header,
     Piece,
@@ -27,19 +30,21 @@ from onkel.data.csv_records import (
     doubt,
     find_separator,
     is_utf8,
+    line_ends,
     pieces_in,
     read_header,
     records_in,
 )  # fmt: skip
-from onkel.data.input import Input, reading
+from onkel.data.input import BOM, Input, reading, unended
 from onkel.data.looks import codes_remark, decimal_mark, remedy
 from onkel.data.numbers import parse
-from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Table, Texts, coded, texts
+from onkel.data.table import Dates, Kind, Origin, Table, Texts, coded, rows_at_once, texts
 from onkel.errors import FileError, InputError
 
 SEPARATORS = ",;\t|"
 
 _NO_DATE = np.datetime64("NaT", "us")
+_Found = tuple[Matrix, dict[str, Texts]]  # numbers, and the texts of all other columns
 
 
 @dataclass(frozen=True)
@@ -79,13 +84,56 @@ class CsvSource:
 
     def _quickly(self, data: bytes, line: int, lines: int) -> Table | None:
         """The table of a piece, or None where the csv module must have a look."""
-        if data.startswith(BOM):  # inside a file it is part of a cell; pyarrow would drop it
+        if data.startswith(BOM) or NUL.encode() in data:  # inside a file a BOM is part of a cell; pyarrow would drop it
             return None
-        if all(kind is Kind.NUMBER for kind in self.kinds.values()) and QUOTE not in data:
-            wanted = [j for _, j in self._at()]
+        found = self._compiled(data, lines) if QUOTE not in data else None
+        if found is None and lines >= len(self.header):  # for each column pyarrow takes some 15 µs, however few the lines are
+            found = self._by_arrow(data)
+        if found is None:
+            return None
+        numbers, words = found
+        moments = {name: _as_dates(column) for name, column in words.items() if self.kinds[name] is Kind.DATE}
+        if any(column is None for column in moments.values()):
+            return None
+        return Table(
+            self._numeric,
+            numbers,
+            {name: column for name, column in words.items() if self.kinds[name] is Kind.TEXT},
+            {name: column for name, column in moments.items() if column is not None},
+            (self._origin(len(numbers), data, line),),
+        )
+
+    def _compiled(self, data: bytes, lines: int) -> _Found | None:
+        """A piece of numbers alone; or of anything, where its lines are few."""
+        wanted = list(self._places[Kind.NUMBER].values())
+        if len(wanted) == len(self.kinds):
             numbers = parse(data, self.separator, len(self.header), wanted, lines + 1, self.mark)
             if numbers is not None:
-                return Table(tuple(self.kinds), numbers, {}, {}, (self._origin(len(numbers), data, line),))
+                return numbers, {}
+        if lines >= len(self.header) or (cut := self._without_words(data, set(wanted))) is None:
+            return None
+        rest, words = cut
+        numbers = parse(rest, self.separator, len(self.header), wanted, lines + 1, self.mark)
+        return None if numbers is None else (numbers, words)
+
+    def _without_words(self, data: bytes, numeric: set[int]) -> tuple[bytes, dict[str, Texts]] | None:
+        """The piece with zeros in all columns that are not `numeric`, and what stood there."""
+        separator = self.separator.encode()
+        rows = [line.split(separator) for line in data.splitlines() if line]
+        if any(len(cells) != len(self.header) for cells in rows):
+            return None
+        places = {**self._places[Kind.TEXT], **self._places[Kind.DATE]}
+        try:
+            words = {name: texts(cells[j].decode() for cells in rows) for name, j in places.items()}
+        except UnicodeDecodeError:
+            return None
+        others = [j for j in range(len(self.header)) if j not in numeric]
+        for cells in rows:
+            for j in others:
+                cells[j] = b"0"
+        return b"\n".join(map(separator.join, rows)), words
+
+    def _by_arrow(self, data: bytes) -> _Found | None:
         import pyarrow
         import pyarrow.csv as pc
 
@@ -108,24 +156,13 @@ class CsvSource:
             )
         except pyarrow.ArrowException:
             return None  # whatever it was, the csv module meets it again and says where
-        names = [name for name, kind in self.kinds.items() if kind is Kind.NUMBER]
-        numbers = np.empty((batch.num_rows, len(names)))
-        for j, name in enumerate(names):
+        numbers = np.empty((batch.num_rows, len(self._numeric)))
+        for j, name in enumerate(self._numeric):
             numbers[:, j] = batch.column(name).to_numpy()
-        nulls = sum(batch.column(name).null_count for name in names)
+        nulls = sum(batch.column(name).null_count for name in self._numeric)
         if np.count_nonzero(np.isfinite(numbers)) != numbers.size - nulls:
             return None
-        words = {name: _from_arrow(batch.column(name)) for name, kind in self.kinds.items() if kind is not Kind.NUMBER}
-        moments = {name: _as_dates(column) for name, column in words.items() if self.kinds[name] is Kind.DATE}
-        if any(column is None for column in moments.values()):
-            return None
-        return Table(
-            tuple(names),
-            numbers,
-            {name: column for name, column in words.items() if self.kinds[name] is Kind.TEXT},
-            {name: column for name, column in moments.items() if column is not None},
-            (self._origin(len(numbers), data, line),),
-        )
+        return numbers, {name: _from_arrow(batch.column(name)) for name, kind in self.kinds.items() if kind is not Kind.NUMBER}
 
     def _origin(self, rows: int, data: bytes, line: int) -> Origin:
         return Origin(rows, 0, lambda row: self._place(records_in(self.name, [data], line, self.separator), row))
@@ -134,54 +171,67 @@ class CsvSource:
         """The rows of a piece up to the first bad cell, of which the error says where it is."""
         rows: list[Record] = []
         wrong: Exception | None = None
-        at = self._at()
-        for record in records_in(self.name, piece.chunks, piece.line, self.separator):
-            if wrong := self._wrong(record, at):
-                break
-            rows.append(record)
-            if len(rows) == ROWS_AT_ONCE:
-                yield self._table(rows)
-                rows = []
+        at_once = rows_at_once(len(self.header))
+        try:
+            for record in records_in(self.name, piece.chunks, piece.line, self.separator):
+                if wrong := self._wrong(record):
+                    break
+                rows.append(record)
+                if len(rows) == at_once:
+                    yield self._table(rows)
+                    rows = []
+        except (InputError, FileError) as error:  # of a record that cannot be read
+            wrong = error
         if rows:
             yield self._table(rows)
         if wrong:
             raise wrong
 
     def _table(self, rows: Sequence[Record]) -> Table:
-        cells = {name: [record.fields[j] for record in rows] for name, j in self._at()}
-        names = tuple(name for name, kind in self.kinds.items() if kind is Kind.NUMBER)
-        numbers = np.empty((len(rows), len(names)))
-        for j, name in enumerate(names):
-            numbers[:, j] = [number(cell, self.mark) for cell in cells[name]]
+        places = self._places
+        wanted = places[Kind.NUMBER].values()
+        numbers = np.array([[number(record.fields[j], self.mark) for j in wanted] for record in rows], dtype=float)
         return Table(
-            names,
-            numbers,
-            {name: texts(cells[name]) for name, kind in self.kinds.items() if kind is Kind.TEXT},
-            {name: dates(cells[name]) for name, kind in self.kinds.items() if kind is Kind.DATE},
+            self._numeric,
+            numbers.reshape(len(rows), len(wanted)),
+            {name: texts(record.fields[j] for record in rows) for name, j in places[Kind.TEXT].items()},
+            {name: dates([record.fields[j] for record in rows]) for name, j in places[Kind.DATE].items()},
             (Origin(len(rows), 0, lambda row: self._place(iter(rows), row)),),
         )
 
-    def _at(self) -> list[tuple[str, int]]:
-        return [(name, self.header.index(name)) for name in self.kinds]
+    @functools.cached_property
+    def _places(self) -> dict[Kind, dict[str, int]]:
+        """Where the columns of each kind stand in a record."""
+        places = {name: j for j, name in enumerate(self.header)}
+        return {kind: {name: places[name] for name, own in self.kinds.items() if own is kind} for kind in Kind}
+
+    @functools.cached_property
+    def _numeric(self) -> tuple[str, ...]:
+        return tuple(self._places[Kind.NUMBER])
 
     def _place(self, records: Iterator[Record], row: int) -> str:
         return f"{self.name}, line {next(itertools.islice(records, row, None)).last}"
 
-    def _wrong(self, record: Record, at: list[tuple[str, int]]) -> InputError | FileError | None:
+    def _wrong(self, record: Record) -> InputError | FileError | None:
         """What is wrong with a record, in the file's order of columns."""
         if len(record.fields) != len(self.header):
             return InputError(_wrong_count(self.name, record, len(self.header), self.separator))
-        wrong = [(name, j) for name, j in at if not _is_sound(record.fields[j], self.kinds[name], self.mark)]
+        fields, mark = record.fields, self.mark
+        wrong = [
+            (j, name) for kind, places in self._places.items() for name, j in places.items() if not _is_sound(fields[j], kind, mark)
+        ]
         if not wrong:
             return None
-        name, j = min(wrong, key=lambda pair: pair[1])
+        j, name = min(wrong)
         cell, place = record.fields[j], f"{self.name}, line {record.last}, column {name!r}"
         if not is_utf8(cell):
             raw = cell.encode(errors="surrogateescape")[:40]
             return FileError(f"{place}: {raw!r} is not UTF-8 text; save the file as UTF-8, as in: iconv -f latin1 -t utf-8 FILE")
+        if NUL in cell:
+            return FileError(f"{place}: {shown(cell)} has a NUL byte in it; {NO_NUL}")
         way = remedy(name, self.kinds[name], cell)
-        if "\n" in cell or "\r" in cell:
-            way = f"is a quote left open? The record begins on line {record.first}"
+        if line_ends(cell):
+            way = f"is the quote on line {record.first + line_ends(''.join(record.fields[:j]))} left open?"
         elif record.fields == list(self.header):
             way = "the header stands there again; drop the line"
         what = "finite" if math.isinf(number(cell, self.mark)) else self.kinds[name].value
@@ -203,20 +253,32 @@ def open_csv(
             known = check_header(source.name, header, separator) if named is True else header.fields
             names = choose(source.name, known, wanted, *(doubt(known) if named is True else []))
             check_declared(source.name, kinds, known)
-            sample = list(itertools.islice(records_in(source.name, rest, header.last + 1, separator), SAMPLE_ROWS))
+            sample = _first_rows(records_in(source.name, rest, header.last + 1, separator), sample_rows(len(known)))
     if not sample:
         raise FileError(f"{source.name} has a header but no rows; write the data again")
+    there = set(names)
     whole = [record.fields for record in sample if len(record.fields) == len(known)]
-    cells = {name: [fields[j] for fields in whole] for j, name in enumerate(known) if name in names}
+    cells = {name: [fields[j] for fields in whole] for j, name in enumerate(known) if name in there}
     numeric = {name: column for name, column in cells.items() if kinds.get(name, Kind.NUMBER) is Kind.NUMBER}
     mark, remark = decimal_mark(source.name, separator, numeric)
     guessed = {name: kinds_in(column, mark) for name, column in cells.items() if name not in kinds}
     found = {name: kinds[name] if name in kinds else guessed[name][0] for name in names}
     remarks = [f"{name!r} has numbers and words in it and was taken as text" for name, (_, is_mixed) in guessed.items() if is_mixed]
     remarks += [note for name, (kind, _) in guessed.items() if kind is Kind.NUMBER for note in codes_remark(name, cells[name])]
+    remarks += unended(source)
     length = sum(len(separator.join(record.fields)) + 1 for record in sample) / len(sample)
     about = None if source.size is None else round(source.size / length)
     return CsvSource(source, tuple(known), separator, found, named, mark, (*([remark] if remark else []), *remarks), about)
+
+
+def _first_rows(records: Iterator[Record], most: int) -> list[Record]:
+    rows: list[Record] = []
+    try:
+        rows.extend(itertools.islice(records, most))
+    except InputError:  # it will be met again, after the rows before it
+        if not rows:
+            raise
+    return rows
 
 
 def _from_arrow(column: Any) -> Texts:
@@ -239,7 +301,7 @@ def _as_dates(column: Texts) -> Dates | None:
 
 def _is_sound(cell: str, kind: Kind, mark: str) -> bool:
     if kind is Kind.TEXT:
-        return is_utf8(cell)
+        return is_utf8(cell) and NUL not in cell
     if cell.strip() in MISSING:
         return True
     return math.isfinite(number(cell, mark)) if kind is Kind.NUMBER else not np.isnat(date(cell))

@@ -1,7 +1,8 @@
 """Records of csv, and pieces of whole records, cut out of bytes.
 
 The first record is the header, unless the columns are named from outside, or c0, c1, c2 … for want of names. Quotes in places where
-no program puts them leave the ends of records in doubt: from there on all that follows is one piece.
+no program puts them leave the ends of records in doubt: from there on all that follows is one piece. A quote inside a cell that
+does not begin with one is a character like any other; a quoted cell must be closed where it ends.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from onkel.data.columns import listed, number, shown
-from onkel.data.input import Input, as_file
+from onkel.data.input import Input, as_file, without_bom
 from onkel.errors import FileError, InputError
 
 LONGEST_LINE = 1 << 24  # characters; beyond it the file is hardly a table
 NO_HEADER = "if it is a row of data: header=False (--no-header), or header=[…] to name the columns (--names a,b,c)"
-BOM = b"\xef\xbb\xbf"
-QUOTE = ord('"')
+QUOTE, NUL = ord('"'), "\0"
+NO_NUL = r"save the file as UTF-8, or remove such bytes, as in: tr -d '\000' <FILE >NEW"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 Header = bool | Sequence[str]  # whether there is one; or the names, and there is none
 
@@ -46,8 +47,14 @@ def find_separator(source: Input, separators: str) -> str:
     """The one that gives the first record the most fields, but first one that makes numbers of them all (1,5;2,5 has two)."""
 
     def rank(separator: str) -> tuple[bool, int]:
-        with closing(source.chunks(sample=True)) as chunks:
-            fields = read_header(source.name, chunks, separator, True)[0].fields
+        with (
+            closing(source.chunks(sample=True)) as chunks,
+            closing(records_in(source.name, without_bom(chunks), 1, separator, strict=False)) as records,
+        ):
+            try:
+                fields = next(records).fields
+            except (InputError, StopIteration):  # a cell without end: this separator splits nothing
+                fields = []
         return len(fields) > 1 and all(map(_is_number, fields)), len(fields)
 
     return max(separators, key=rank)
@@ -58,31 +65,37 @@ def _is_number(cell: str) -> bool:
 
 
 def read_header(name: str, chunks: Iterator[bytes], separator: str, named: Header) -> tuple[Record, Iterator[bytes]]:
-    """The names of the columns, and the bytes of the rows. The first record is whole once there is a second one."""
-    data = next(chunks, b"").removeprefix(BOM)
-    while True:
-        records = list(itertools.islice(records_in(name, [data], 1, separator), 2))
-        more = next(chunks, None) if len(records) < 2 and len(data) < LONGEST_LINE else None
-        if more is None:
-            break
-        data += more
-    if not records:
+    """The names of the columns, and the bytes of the rows."""
+    chunks = without_bom(chunks)
+    taken: list[bytes] = []
+    with closing(records_in(name, _noted(chunks, taken), 1, separator)) as records:
+        first = next(records, None)
+    if first is None:
         raise FileError(f"{name} is empty: it has only blank lines; write the data again")
+    data = b"".join(taken)
     if named is not True:
-        given = [f"c{k}" for k in range(len(records[0].fields))] if named is False else list(named)
-        if len(given) != len(records[0].fields):
-            count = f"{len(given)} columns are named, but the first line has {len(records[0].fields)} fields"
-            raise InputError(f"{name}, line {records[0].last}: {count}; name each column, in order")
+        given = [f"c{k}" for k in range(len(first.fields))] if named is False else list(named)
+        if len(given) != len(first.fields):
+            count = f"{len(given)} columns are named, but the first line has {len(first.fields)} fields"
+            raise InputError(f"{name}, line {first.last}: {count}; name each column, in order")
         return Record(given, 0, 0), itertools.chain([data], chunks)
-    ends = itertools.islice(_LINE_END.finditer(data), records[0].last - 1, None)
+    ends = itertools.islice(_LINE_END.finditer(data), first.last - 1, None)
     end = next((match.end() for match in ends), len(data))
-    return records[0], itertools.chain([data[end:]] if end < len(data) else [], chunks)
+    return first, itertools.chain([data[end:]] if end < len(data) else [], chunks)
+
+
+def _noted(chunks: Iterator[bytes], taken: list[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        taken.append(chunk)
+        yield chunk
 
 
 def check_header(name: str, record: Record, separator: str) -> list[str]:
     place = f"{name}, line {record.last}"
     if not is_utf8("".join(record.fields)):
         raise FileError(f"{place}: the header is not UTF-8 text; save the file as UTF-8")
+    if any(NUL in field for field in record.fields):
+        raise FileError(f"{place}: the header has NUL bytes in it; {NO_NUL}")
     if all(map(_is_number, record.fields)):
         line = separator.join(record.fields)
         raise FileError(f"{place}: no header, only numbers ({shown(line)}); put a line of column names first, or {NO_HEADER}")
@@ -97,26 +110,50 @@ def doubt(header: Sequence[str]) -> list[str]:
     return [f"the first line was taken for the names of the columns, {listed(numbers)} among them; {NO_HEADER}"] if numbers else []
 
 
-def records_in(name: str, chunks: Iterable[bytes], line: int, separator: str) -> Generator[Record]:
-    """The records without blank lines. Bytes that are not UTF-8 become lone surrogates (see `is_utf8`)."""
+def records_in(name: str, chunks: Iterable[bytes], line: int, separator: str, strict: bool = True) -> Generator[Record]:
+    """The records without blank lines. Bytes that are not UTF-8 become lone surrogates (see `is_utf8`).
+
+    A quoted cell that is not closed where it ends is an error, unless the reading is not `strict`.
+    """
     with io.TextIOWrapper(as_file(chunks), encoding="utf-8", errors="surrogateescape", newline="") as file:
-        reader = csv.reader(_lines(name, file), delimiter=separator)
+        begun: list[str] = []  # the lines of the record that is being read
+        reader = csv.reader(_lines(name, file, begun), delimiter=separator, strict=strict)
         first = line
         try:
             for fields in reader:
                 if fields:
                     yield Record(fields, first, line - 1 + reader.line_num)
                 first = line + reader.line_num
+                begun.clear()
         except csv.Error as error:
-            place = f"{name}, line {line - 1 + reader.line_num}"
-            raise InputError(f"{place}: {error} (the record begins on line {first}); is a quote left open?") from error
+            raise InputError(_unreadable(name, "".join(begun), first, separator)) from error
 
 
-def _lines(name: str, file: IO[str]) -> Iterator[str]:
+def _lines(name: str, file: IO[str], begun: list[str]) -> Iterator[str]:
     while line := file.readline(LONGEST_LINE):
         if len(line) == LONGEST_LINE:
             raise FileError(f"{name}: a line is longer than {LONGEST_LINE} characters; is it a csv file?")
+        begun.append(line)
         yield line
+
+
+def _unreadable(name: str, record: str, line: int, separator: str) -> str:
+    """What is wrong with a record that the csv module refuses, at the line where the bad cell begins."""
+    cell = re.compile(rf'("([^"]++|"")*+"|(?!")[^{re.escape(separator)}\r\n]*)({re.escape(separator)}|\r\n?|\n)')
+    start, longest = 0, csv.field_size_limit()
+    while (found := cell.match(record, start)) and len(found[1]) <= longest:
+        start = found.end()
+    place, rest = f"{name}, line {line + line_ends(record[:start])}", record[start:]
+    quote = f"the quote before {shown(rest[1:])}" if rest.startswith('"') else ""
+    if not quote or len(rest) > longest:
+        return f"{place}: a cell is longer than {longest:,} characters; " + (f"is {quote} left open?" if quote else "shorten it")
+    remedy = "close it or remove it; a quote that belongs to a quoted cell is written twice"
+    return f"{place}: {quote} is not closed at the end of a cell; {remedy}"
+
+
+def line_ends(text: str) -> int:
+    """How many lines end in it."""
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
 def pieces_in(chunks: Iterator[bytes], line: int, separator: str) -> Iterator[Piece]:

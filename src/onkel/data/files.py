@@ -34,7 +34,7 @@ from onkel.data.order import Order, ordered
 from onkel.data.plan import planned, sampled
 from onkel.data.several import Opener, Several, open_several
 from onkel.data.stream import Stream
-from onkel.data.table import Kind, Source, Table
+from onkel.data.table import Kind, Source, Table, rows_at_once
 from onkel.data.target import Classes, Label, Signs, Target, Unlabelled, Value, is_text, two_labels
 from onkel.errors import FileError, InputError
 
@@ -59,7 +59,7 @@ LABELS = {".npz": "y", ".libsvm": libsvm_file.LABEL, ".svm": libsvm_file.LABEL} 
 def read(
     path: Any,
     target: Any = None,
-    block: int = 4096,
+    block: int | None = None,
     columns: Sequence[Any] | None = None,
     missing: Missing | str = Missing.REFUSE,
     text: Sequence[str] = (),
@@ -73,7 +73,7 @@ def read(
     spare: int = 0,
     order: Order = OWN_ORDER,
 ) -> Stream:
-    """Open a file as a stream of blocks of `block` rows (the last may be shorter).
+    """Open a file as a stream of blocks of `block` rows (the last may be shorter); None: 4,096, or fewer where rows are wide.
 
     path     a file, or "-" for the standard input; a name (see `onkel data`); or a table in memory (of pandas, polars,
              pyarrow; an array, a scipy.sparse matrix); or a list of files, one read behind the other
@@ -123,14 +123,14 @@ def read(
     if (roomy := _with_room(source, encoder)) is not source:
         rows = ordered(roomy, order)
     seen = [*remarks(sample, (*text, *hashed)), *(labels_remark(sample, label) if label not in text else [])]
-    return Stream(rows, _target(source, label, labels, sample), encoder, int(block), sample, tuple(seen))
+    return Stream(rows, _target(source, label, labels, sample), encoder, _rows_in(block, encoder), sample, tuple(seen))
 
 
 def read_again(
     path: Any,
     encoder: Encoder,
     target: Target | None,
-    block: int = 4096,
+    block: int | None = None,
     follow: float | None = None,
     format: str | None = None,
     header: Header = True,
@@ -147,7 +147,11 @@ def read_again(
     source = _with_room(_opened(found, names, kinds, label, follow, header), encoder)
     _check_whole(source, encoder.missing)
     source = ordered(source, order)
-    return Stream(source, target or Unlabelled(), encoder, block, sampled(source))
+    return Stream(source, target or Unlabelled(), encoder, _rows_in(block, encoder), sampled(source))
+
+
+def _rows_in(block: int | None, encoder: Encoder) -> int:
+    return rows_at_once(encoder.width + 1) if block is None else int(block)
 
 
 def _known(source: Source) -> set[str]:
@@ -309,7 +313,7 @@ def _check_whole(source: Source, missing: Missing) -> None:
 
 
 def _check(block: Any, columns: Any, follow: Any, header: Any) -> None:
-    if not isinstance(block, Integral) or isinstance(block, bool) or block < 1:
+    if block is not None and (not isinstance(block, Integral) or isinstance(block, bool) or block < 1):
         raise InputError(f"block must be a whole number of rows, at least 1, got {block!r}")
     for name, value in {"columns": columns, "header": None if isinstance(header, bool) else header}.items():
         if isinstance(value, str) or (value is not None and not all(isinstance(one, str) for one in value)):

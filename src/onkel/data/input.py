@@ -23,6 +23,7 @@ from typing import IO, Any, Protocol
 from onkel.errors import FileError, InputError
 
 CHUNK = 1 << 20  # bytes
+BOM = b"\xef\xbb\xbf"
 SECONDS_BETWEEN_LOOKS = 0.1  # at a file that grows
 
 
@@ -52,11 +53,11 @@ def check_file(path: Path) -> None:
 def reading(name: object) -> Iterator[None]:
     try:
         yield
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise FileError(f"{name} cannot be unpacked: {error}; it may be truncated or altered, copy it again") from error
-    except OSError as error:
-        reason = error.strerror or str(error).splitlines()[0]
-        raise FileError(f"{name} cannot be read: {reason}; check the disk and the permissions") from error
+    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the system, not of a decompressor
+            raise FileError(f"{name} cannot be read: {error.strerror}; check the disk and the permissions") from error
+        reason = str(error).split("\n")[0]
+        raise FileError(f"{name} cannot be unpacked: {reason}; it may be truncated or altered, copy it again") from error
     except MemoryError as error:
         raise FileError(f"{name} needs more memory than there is; choose a smaller block") from error
 
@@ -177,14 +178,45 @@ class _Ahead(io.RawIOBase):
         return len(data)
 
 
-def _packing(head: bytes) -> Callable[[IO[bytes]], Any] | None:
-    packings: dict[bytes, Callable[[IO[bytes]], Any]] = {
+def _packing(head: bytes) -> Callable[[io.BufferedReader], Any] | None:
+    packings: dict[bytes, Callable[[io.BufferedReader], Any]] = {
         b"\x1f\x8b": gzip.open,
-        b"\xfd7zXZ\x00": lzma.open,
-        b"BZh": bz2.open,
+        b"\xfd7zXZ\x00": lambda file: io.BufferedReader(_Streams(file, lzma.LZMADecompressor)),
+        b"BZh": lambda file: io.BufferedReader(_Streams(file, bz2.BZ2Decompressor)),
         b"\x28\xb5\x2f\xfd": _zstandard,
     }
     return next((opened for magic, opened in packings.items() if head.startswith(magic)), None)
+
+
+class _Streams(io.RawIOBase):
+    """Compressed streams, one after the other. The open() of bz2 and lzma take a damaged stream, and all after it, for padding."""
+
+    def __init__(self, file: io.BufferedReader, decompressor: Callable[[], Any]) -> None:
+        self.file, self.new, self.current = file, decompressor, decompressor()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        out = b""
+        while not out:
+            data = b""
+            if self.current.eof:
+                if not (data := self._next()):
+                    return 0
+                self.current = self.new()
+            elif self.current.needs_input and not (data := self.file.read1(CHUNK)):
+                raise EOFError("it ends in the middle of a compressed stream")
+            out = self.current.decompress(data, len(buffer))
+        buffer[: len(out)] = out
+        return len(out)
+
+    def _next(self) -> bytes:
+        """How the next stream begins, after any padding with zeros; nothing at the end of the file."""
+        data: bytes = self.current.unused_data.lstrip(b"\0")
+        while not data and (more := self.file.read1(CHUNK)):
+            data = more.lstrip(b"\0")
+        return data
 
 
 def _zstandard(file: IO[bytes]) -> Any:
@@ -229,16 +261,35 @@ class _Chunks(io.RawIOBase):
         return len(part)
 
 
+def unended(source: Input) -> list[str]:
+    """A remark on a file whose last line has no end. Of a compressed file the decompressor knows that it is whole."""
+    if not isinstance(source, File):
+        return []
+    with source.path.open("rb") as file:
+        if _packing(file.read(6)):
+            return []
+        file.seek(-1, os.SEEK_END)
+        return [] if file.read() in b"\r\n" else ["the last line has no line end; if the file was cut short, so was its last value"]
+
+
+def without_bom(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Without the mark that some programs put in front of UTF-8."""
+    chunks, head = iter(chunks), b""
+    while len(head) < len(BOM) and (chunk := next(chunks, None)) is not None:
+        head += chunk
+    if head := head.removeprefix(BOM):
+        yield head
+    yield from chunks
+
+
 LONGEST_LINE = 1 << 24  # bytes
 
 
 def whole_lines(name: str, chunks: Iterable[bytes]) -> Iterator[tuple[int, list[bytes]]]:
     """Lines without their ends, some at a time, with the number of the first; none where nothing more is there for now."""
-    number, rest, started = 1, b"", False
-    for chunk in chunks:
-        data = rest + chunk if started else chunk.removeprefix(b"\xef\xbb\xbf")
-        started = True
-        *lines, rest = data.split(b"\n")
+    number, rest = 1, b""
+    for chunk in without_bom(chunks):
+        *lines, rest = (rest + chunk).split(b"\n")
         if len(rest) > LONGEST_LINE:
             raise FileError(f"{name}, line {number + len(lines)} is longer than {LONGEST_LINE} bytes; is it a file of lines?")
         if lines or not chunk:

@@ -18,7 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel._types import Vector
-from onkel.data.columns import SAMPLE_ROWS, check_declared, choose, date, dates, is_date, shown
+from onkel.data.columns import (
+    LEAST_SAMPLE,
+    SAMPLE_CELLS,
+    SAMPLE_ROWS,
+    check_declared,
+    choose,
+    date,
+    dates,
+    is_date,
+    shown,
+)  # fmt: skip
 from onkel.data.input import Input, reading, whole_lines
 from onkel.data.looks import remedy
 from onkel.data.table import ROWS_AT_ONCE, Kind, Origin, Table, texts
@@ -122,11 +132,14 @@ def open_jsonl(source: Input, wanted: Sequence[str] | None, kinds: Mapping[str, 
     with reading(source.name), closing(source.chunks(sample=True)) as chunks:
         whole = (_rows(source.name, first, lines) for first, lines in whole_lines(source.name, chunks))
         rows = itertools.islice(itertools.chain.from_iterable(whole), SAMPLE_ROWS)
-        count = 0
+        count = cells = 0
         try:
-            for count, row in enumerate(rows, 1):  # noqa: B007
+            for count, row in enumerate(rows, 1):
                 for key, value in row.values.items():
                     found.setdefault(key, []).append(value)
+                cells += len(row.values)
+                if cells >= SAMPLE_CELLS and count >= LEAST_SAMPLE:
+                    break
         except InputError:  # it will be met again, behind the rows before it
             if not count:
                 raise

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from onkel.data.columns import SAMPLE_ROWS, choose, number, numbers_only, shown
-from onkel.data.input import File, Input, reading, whole_lines
+from onkel.data.input import File, Input, reading, unended, whole_lines
 from onkel.data.table import BYTES_AT_ONCE, Kind, Origin, Table, rows_at_once
 from onkel.errors import FileError, InputError
 
@@ -37,6 +37,7 @@ class Libsvm:
     first: int  # the smallest index, 0 or 1
     width: int
     wanted: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
     rows: int | None = None
 
     @property
@@ -48,7 +49,7 @@ class Libsvm:
         return dict.fromkeys(self.wanted, Kind.NUMBER)
 
     def notes(self) -> list[str]:
-        return []
+        return list(self.remarks)
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         at_once = rows_at_once(self.width + 1)
@@ -94,7 +95,7 @@ def open_libsvm(source: Input, wanted: Sequence[str] | None, kinds: Mapping[str,
     if width < 1:
         raise InputError(f"{source.name}: there are no feature columns, only labels; write them as index:value")
     known = [*(f"x{lowest + k}" for k in range(width)), LABEL]
-    return Libsvm(source, lowest, width, choose(source.name, known, wanted))
+    return Libsvm(source, lowest, width, choose(source.name, known, wanted), tuple(unended(source)))
 
 
 def _rows(name: str, first: int, lines: list[bytes]) -> Iterator[_Row]:

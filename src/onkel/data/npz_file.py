@@ -2,18 +2,20 @@
 
 An npz file has `X` and `y`, or `data, indices, indptr, shape` (SciPy's csr matrix, made dense block by block) and `y`, and perhaps
 `feature_names`. Its checksums are verified first. Only arrays of numbers and of text are read: nothing is ever unpickled. A matrix
-stored by columns is the one thing held in memory whole.
+stored by columns is first copied to a temporary file, where its rows can be found.
 """
 
 from __future__ import annotations
 
 import lzma
 import math
+import shutil
 import struct
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -63,8 +65,7 @@ class NpzSource:
     def tables(self, sample: bool = False) -> Generator[Table]:
         keep = [self.columns[name] for name in self.wanted if name != self.label]
         names = [name for name in self.wanted if name != self.label]
-        with _unpacking(self.path) as archive:
-            matrix = _matrix(self.path, archive)
+        with _unpacking(self.path) as archive, closing(_matrix(self.path, archive)) as matrix:
             labels = _labels(self.path, archive, self.label) if self.label in self.wanted else None
             if matrix.shape != self.shape or (labels is not None and labels.shape != self.shape[:1]):
                 raise FileError(f"{self.path} changed since it was opened; read it again")
@@ -142,17 +143,31 @@ class _Array:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     by_columns: bool
-    whole: NDArray[Any] | None = None  # used where the rows do not lie one after the other
-    done: int = 0
+    copy: IO[bytes] | None = None  # on disk, of a matrix stored by columns
+    done: int = 0  # rows of that
 
     def take(self, count: int) -> NDArray[Any]:
         """The next `count` rows."""
         if self.by_columns:
-            if self.whole is None:
-                self.whole = self._next(math.prod(self.shape)).reshape(self.shape, order="F")
-            self.done += count
-            return self.whole[self.done - count : self.done]
+            return self._take_across(count)
         return self._next(count * math.prod(self.shape[1:])).reshape(count, *self.shape[1:])
+
+    def _take_across(self, count: int) -> NDArray[Any]:
+        """The same where each column lies in one place."""
+        if self.copy is None:
+            self.copy = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  (open until `close`)
+            shutil.copyfileobj(self.file, self.copy, PIECE)
+        columns = np.empty((self.shape[1], count), self.dtype)
+        for j, column in enumerate(columns):
+            self.copy.seek((j * self.shape[0] + self.done) * self.dtype.itemsize)
+            column[:] = np.frombuffer(self.copy.read(column.nbytes), self.dtype)
+        self.done += count
+        return columns.T
+
+    def close(self) -> None:
+        self.file.close()
+        if self.copy is not None:
+            self.copy.close()
 
     def _next(self, count: int) -> NDArray[Any]:
         data = self.file.read(count * self.dtype.itemsize)
@@ -217,6 +232,10 @@ class _Csr:
         X = np.zeros((count, self.shape[1]))
         np.add.at(X, (np.repeat(np.arange(count), sizes), column), _float(self.data.take(entries)))  # repeated entries add up
         return X
+
+    def close(self) -> None:
+        for array in (self.data, self.indices, self.indptr):
+            array.close()
 
 
 def _matrix(path: Path, archive: zipfile.ZipFile) -> _Array | _Csr:

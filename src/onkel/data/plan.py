@@ -11,7 +11,7 @@ from contextlib import closing
 
 import numpy as np
 
-from onkel.data.columns import SAMPLE_ROWS
+from onkel.data.columns import sample_rows
 from onkel.data.encoder import Column, Cyclic, Encoder, Hashed, Missing, Number, OneHot
 from onkel.data.table import Source, Table, joined
 from onkel.errors import FileError, InputError
@@ -23,20 +23,20 @@ HASHED_WIDTH = 64
 def sampled(source: Source) -> Table:
     """The first rows."""
     tables: list[Table] = []
-    rows = 0
+    rows, enough = 0, sample_rows(len(source.kinds))
     with closing(source.tables(sample=True)) as whole:
         try:
             for table in whole:
                 tables.append(table)
                 rows += len(table)
-                if rows >= SAMPLE_ROWS:
+                if rows >= enough:
                     break
         except (InputError, FileError):  # it will be met again, behind the rows before it
             if not rows:
                 raise
     if not rows:
         raise FileError(f"{source.name} has no rows; write the data again")
-    return joined([table for table in tables if len(table)])[:SAMPLE_ROWS]
+    return joined([table for table in tables if len(table)])[:enough]
 
 
 def planned(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onkel.data.columns import SAMPLE_ROWS, AllBut, NoColumn, listed
+from onkel.data.columns import AllBut, NoColumn, listed, sample_rows
 from onkel.data.table import Kind, Source, Table, Texts
 from onkel.errors import InputError
 
@@ -46,7 +46,7 @@ class Several:
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         """A sample has its share of each file."""
-        share = -(-SAMPLE_ROWS // len(self.parts))
+        share = -(-sample_rows(len(self.kinds)) // len(self.parts))
         for part in self.parts:
             rows = 0
             with closing(part.tables(sample)) as tables:
@@ -60,7 +60,8 @@ class Several:
         """With the columns of all files, those that it lacks missing."""
         of = {kind: tuple(name for name, own in self.kinds.items() if own is kind) for kind in Kind}
         numbers = np.full((len(table), len(of[Kind.NUMBER])), np.nan)
-        numbers[:, [of[Kind.NUMBER].index(name) for name in table.names]] = table.numbers
+        places = {name: j for j, name in enumerate(of[Kind.NUMBER])}
+        numbers[:, [places[name] for name in table.names]] = table.numbers
         no_text, no_date = Texts(np.full(len(table), -1), ()), np.full(len(table), np.datetime64("NaT", "us"))
         return Table(
             of[Kind.NUMBER],
