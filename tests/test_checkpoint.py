@@ -29,8 +29,7 @@ import pytest
 from numpy.typing import NDArray
 
 import onkel
-from onkel import _writing
-from onkel import PKAWV, Basis, Constant, FileError, Fourier, Identity, Standardize, Taylor
+from onkel import PKAWV, Basis, Constant, FileError, Fourier, Identity, Standardize, Taylor, _writing
 from onkel.features import Chain
 from onkel.persist import Extra, checkpoint, read
 from tests.laws.cases import bits
@@ -245,7 +244,9 @@ def test_a_failed_save_leaves_the_old_file(what: str, code: int, old: Path, monk
             patch.setattr(_writing, "open", failing, raising=False)
         else:
             patch.setattr(os, what, failing)
-        with pytest.raises(FileError, match=rf"cannot write {re.escape(str(old))}: {os.strerror(code)}; the old file is untouched$"):
+        with pytest.raises(
+            FileError, match=rf"cannot write {re.escape(str(old))}: {os.strerror(code)}; the old file is untouched$"
+        ):
             onkel.save(old, LEARNER, NEW)
     assert untouched(old)
     onkel.save(old, LEARNER, NEW)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import platform
 import signal
 import socket
 import stat
@@ -16,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from onkel import FileError, _writing
+from onkel import FileError
 from onkel._writing import replacing
 
 pytestmark = pytest.mark.once
@@ -42,6 +43,12 @@ with replacing(sys.argv[1]) as file:
 def write(path: Path, content: bytes = b"new") -> None:
     with replacing(path) as file:
         file.write(content)
+
+
+def write_and_raise(path: Path, error: BaseException) -> None:
+    with replacing(path) as file:
+        file.write(b"half")
+        raise error
 
 
 def names(folder: Path) -> list[str]:
@@ -122,7 +129,7 @@ def test_a_drive_without_locks_is_written_and_nothing_is_removed_there(tmp_path:
 def test_what_another_machine_writes_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A network drive may not know its locks."""
     killed(tmp_path / "model")
-    monkeypatch.setattr(_writing.platform, "node", lambda: "elsewhere")
+    monkeypatch.setattr(platform, "node", lambda: "elsewhere")
     write(tmp_path / "model")
     assert len(names(tmp_path)) == 2
 
@@ -224,9 +231,8 @@ def test_a_drive_that_cannot_flush_folders_is_no_failure(tmp_path: Path, monkeyp
 def test_an_error_of_the_block_is_its_own_and_changes_nothing(tmp_path: Path) -> None:
     write(tmp_path / "model", b"old")
     for error in (KeyboardInterrupt(), ValueError("mine")):
-        with pytest.raises(type(error)) as caught, replacing(tmp_path / "model") as file:
-            file.write(b"half")
-            raise error
+        with pytest.raises(type(error)) as caught:
+            write_and_raise(tmp_path / "model", error)
         assert caught.value is error
     assert (tmp_path / "model").read_bytes() == b"old"
     assert names(tmp_path) == ["model"]

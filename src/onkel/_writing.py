@@ -21,7 +21,12 @@ from typing import IO
 
 from onkel.errors import FileError
 
-NO_FLUSH = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EACCES)  # some drives cannot flush a folder, nor can who may not read it
+NO_FLUSH = (
+    errno.EINVAL,
+    errno.ENOTSUP,
+    errno.ENOSYS,
+    errno.EACCES,
+)  # some drives cannot flush a folder, nor can who may not read it
 
 
 @contextlib.contextmanager
@@ -91,7 +96,7 @@ def _begun(target: Path, mode: int) -> IO[bytes]:
     """A new file of a name that no other writer has, locked until it is closed."""
     while True:
         name = target.parent / f"{_prefix(target)}{secrets.token_hex(8)}.tmp"
-        file = open(name, "xb", opener=functools.partial(os.open, mode=mode))
+        file = open(name, "xb", opener=functools.partial(os.open, mode=mode))  # noqa: SIM115, the caller closes it
         try:
             _lock(file.fileno())
             is_ours = name.exists()
@@ -113,10 +118,10 @@ def _sweep(target: Path) -> None:
 
 
 def _remove_unless_locked(path: Path) -> None:
-    with contextlib.suppress(OSError):  # it is locked, gone, or somebody else's
-        with path.open("r+b" if os.access(path, os.W_OK) else "rb") as file:  # network drives lock only what can be written
-            _lock(file.fileno())
-            path.unlink()
+    mode = "r+b" if os.access(path, os.W_OK) else "rb"  # network drives lock only what can be written
+    with contextlib.suppress(OSError), path.open(mode) as file:  # it may be locked, gone, or somebody else's
+        _lock(file.fileno())
+        path.unlink()
 
 
 def _prefix(target: Path) -> str:

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import sys
 
+STOPPED = 130  # as shells say it: 128 + SIGINT
+
 
 def main() -> None:
     """`onkel`; each command imports what it needs when it runs."""
-    from onkel.cli.shell import STOPPED, Unread, shell
+    try:
+        from onkel.cli.shell import shell
+
+        with shell():
+            _answered()
+    except KeyboardInterrupt:
+        print("onkel: stopped", file=sys.stderr)
+        sys.exit(STOPPED)
+
+
+def _answered() -> None:
+    """Run the command; where something is wrong, one line says what."""
+    from onkel.cli.shell import Unread
     from onkel.errors import FileError, InputError
 
-    with shell():
-        try:
-            _run()
-        except (InputError, FileError) as error:
-            from onkel.report.page import Page
+    try:
+        _run()
+    except (InputError, FileError) as error:
+        from onkel.report.page import Page
 
-            Page(errors=True).say(f"onkel: {error}")
-            sys.exit(1)
-        except KeyboardInterrupt:
-            print("onkel: stopped", file=sys.stderr)
-            sys.exit(STOPPED)
-        except Unread:
-            sys.exit(0)
+        Page(errors=True).say(f"onkel: {error}")
+        sys.exit(1)
+    except Unread:
+        sys.exit(0)
 
 
 def _run() -> None:

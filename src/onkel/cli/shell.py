@@ -15,11 +15,24 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from onkel.cli import STOPPED
 from onkel.errors import FileError
 
-STOPPED = 130  # as shells say it: 128 + SIGINT
 PLAINER = "onkel.plainer"  # signs that a stream's encoding lacks become some that it has
-PLAIN = {"µ": "u", "μ": "u", "−": "-", "–": "-", "±": "+-", "×": "x", "·": "*", "≤": "<=", "≥": ">=", "²": "^2", "³": "^3", "→": "->"}
+PLAIN = {
+    "µ": "u",
+    "μ": "u",
+    "−": "-",
+    "–": "-",
+    "±": "+-",
+    "×": "x",
+    "·": "*",
+    "≤": "<=",
+    "≥": ">=",
+    "²": "^2",
+    "³": "^3",
+    "→": "->",
+}
 
 
 class Unread(Exception):
@@ -92,7 +105,7 @@ def _open_closed() -> None:
         except OSError:
             os.open(os.devnull, way)  # gets the lowest number that is free
     if sys.stdin is None:
-        sys.stdin = open(0, closefd=False)
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
 
 
 def _wrapped(stream: Any, own: Any, kind: type[io.FileIO], handle: int) -> Any:
@@ -115,7 +128,7 @@ def _plain(sign: str) -> str:
     """In ASCII: what stands for it, its letters without their marks, or as Python writes it."""
     kind = unicodedata.name(sign, "")
     if kind.startswith("BOX DRAWINGS"):
-        return "-" if kind.endswith(" HORIZONTAL") else "|" if kind.endswith(" VERTICAL") else "+"
+        return "+" if " AND " in kind else "-" if kind.endswith(" HORIZONTAL") else "|"
     if kind.startswith("BRAILLE"):
         return "*"  # a spinner
     letters = "".join(letter for letter in unicodedata.normalize("NFKD", sign) if not unicodedata.combining(letter))
