@@ -321,6 +321,20 @@ def test_a_path_that_cannot_be_is_an_error_of_ours(tmp_path: Path) -> None:
     assert list((tmp_path / "folder").iterdir()) == []
 
 
+def test_a_save_follows_a_link_keeps_a_mode_and_refuses_a_pipe(old: Path) -> None:
+    old.chmod(0o600)
+    link, pipe = old.parent / "link", old.parent / "pipe"
+    link.symlink_to(old)
+    os.mkfifo(pipe)
+    onkel.save(link, LEARNER, NEW)
+    assert link.is_symlink()
+    assert bits(onkel.load(old)[1]) == bits(NEW)
+    assert old.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(FileError, match=r"pipe: it is a pipe; name a file$"):
+        onkel.save(pipe, LEARNER, NEW)
+    assert pipe.is_fifo()
+
+
 def test_a_name_as_long_as_names_may_be(tmp_path: Path) -> None:
     onkel.save(tmp_path / ("a" * 255), LEARNER, NEW)
     assert bits(onkel.load(str(tmp_path / ("a" * 255)))[1]) == bits(NEW)
