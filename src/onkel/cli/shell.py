@@ -75,13 +75,13 @@ def shell() -> Iterator[None]:
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:  # else whoever started us wants it ignored
         signal.signal(signal.SIGINT, _press)
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # what is left then is to go
     _open_closed()
     codecs.register_error(PLAINER, _plainer)
     sys.stdout, sys.stderr = _wrapped(sys.stdout, sys.__stdout__, Output, 1), _wrapped(sys.stderr, sys.__stderr__, Errors, 2)
     try:
         yield
     finally:
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # the last one registered runs first
         signal.signal(signal.SIGINT, before)
 
 
