@@ -15,6 +15,12 @@ def _names_in_doctests(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace.update(onkel=onkel, np=np)
 
 
+@pytest.fixture(autouse=True)
+def _usual_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages are as wide as COLUMNS says."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def cheap_default(monkeypatch: pytest.MonkeyPatch) -> None:
     """`onkel run` without --learner learns with PKAWV: for tests in which any learner will do."""

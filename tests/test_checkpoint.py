@@ -29,7 +29,7 @@ import pytest
 from numpy.typing import NDArray
 
 import onkel
-from onkel import PKAWV, Basis, Constant, FileError, Fourier, Identity, Standardize, Taylor
+from onkel import PKAWV, Basis, Constant, FileError, Fourier, Identity, Standardize, Taylor, _writing
 from onkel.features import Chain
 from onkel.persist import Extra, checkpoint, read
 from tests.laws.cases import bits
@@ -241,10 +241,12 @@ def test_a_failed_save_leaves_the_old_file(what: str, code: int, old: Path, monk
     with monkeypatch.context() as patch:
         failing = fault(what, OSError(code, os.strerror(code)))
         if what == "open":
-            patch.setattr(checkpoint, "open", failing, raising=False)
+            patch.setattr(_writing, "open", failing, raising=False)
         else:
             patch.setattr(os, what, failing)
-        with pytest.raises(FileError, match=rf"cannot write {re.escape(str(old))}: {os.strerror(code)}; the old file.*untouched"):
+        with pytest.raises(
+            FileError, match=rf"cannot write {re.escape(str(old))}: {os.strerror(code)}; the old file is untouched$"
+        ):
             onkel.save(old, LEARNER, NEW)
     assert untouched(old)
     onkel.save(old, LEARNER, NEW)
@@ -252,7 +254,10 @@ def test_a_failed_save_leaves_the_old_file(what: str, code: int, old: Path, monk
 
 
 def test_a_full_disk_at_any_write_leaves_the_old_file(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "open", lambda file, mode: Failing(io.FileIO(file, mode.replace("b", ""))), raising=False)
+    def failing(file: Path, mode: str, opener: Any) -> Failing:
+        return Failing(io.FileIO(file, mode.replace("b", ""), opener=opener))
+
+    monkeypatch.setattr(_writing, "open", failing, raising=False)
     for writes in range(1000):
         Failing.left = writes
         try:
@@ -310,10 +315,24 @@ def test_a_path_that_cannot_be_is_an_error_of_ours(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "folder").mkdir()
     for path in ("missing/model", "file/model", "folder", "a" * 300):
-        with pytest.raises(FileError, match=r"cannot write .*untouched"):
+        with pytest.raises(FileError, match=r"cannot write .*(no file was written|name a file)$"):
             onkel.save(tmp_path / path, LEARNER, NEW)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "folder"]
     assert list((tmp_path / "folder").iterdir()) == []
+
+
+def test_a_save_follows_a_link_keeps_a_mode_and_refuses_a_pipe(old: Path) -> None:
+    old.chmod(0o600)
+    link, pipe = old.parent / "link", old.parent / "pipe"
+    link.symlink_to(old)
+    os.mkfifo(pipe)
+    onkel.save(link, LEARNER, NEW)
+    assert link.is_symlink()
+    assert bits(onkel.load(old)[1]) == bits(NEW)
+    assert old.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(FileError, match=r"pipe: it is a pipe; name a file$"):
+        onkel.save(pipe, LEARNER, NEW)
+    assert pipe.is_fifo()
 
 
 def test_a_name_as_long_as_names_may_be(tmp_path: Path) -> None:
@@ -364,11 +383,11 @@ def believed(path: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def small() -> bytes:
+def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The bytes of a small file with every kind of thing in it: numbers, arrays, tables that the config determines."""
-    buffer = io.BytesIO()
-    checkpoint._write(buffer, LEARNER, taught(LEARNER, dim=1))
-    return buffer.getvalue()
+    path = tmp_path_factory.mktemp("small") / "model.onkel"
+    onkel.save(path, LEARNER, taught(LEARNER, dim=1))
+    return path.read_bytes()
 
 
 def test_every_truncation_is_refused(small: bytes, path: Path) -> None:

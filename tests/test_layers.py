@@ -18,7 +18,7 @@ PACKAGE = Path(onkel.__file__).parent
 
 LAYERS = [
     {"errors", "_types"},
-    {"_validate", "_jit", "state"},
+    {"_validate", "_jit", "state", "_writing"},
     {"_inputs", "_lanes", "turns"},
     {"_sparse"},
     {"random"},

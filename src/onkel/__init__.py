@@ -8,9 +8,11 @@ scores = learner.predict(state, X)                                              
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # type checkers know the name; to import typing would double the time in which a Ctrl-C meets no handler
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from onkel._names import *  # noqa: F403
     from onkel._names import __all__ as __all__
 

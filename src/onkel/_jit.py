@@ -132,7 +132,7 @@ class _Compilation(numba.core.event.Listener):
         self.depth += 1
         if not self.said and event.data["dispatcher"].py_func.__module__.startswith("onkel."):
             self.said = True
-            if sys.stderr.isatty():
+            if sys.stderr and sys.stderr.isatty():
                 print("onkel: compiling, once ...", file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:

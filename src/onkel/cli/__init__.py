@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
-import os
 import sys
+
+STOPPED = 130  # as shells say it: 128 + SIGINT
 
 
 def main() -> None:
     """`onkel`; each command imports what it needs when it runs."""
-    from onkel.cli.app import app
+    try:
+        from onkel.cli.shell import shell
+
+        with shell():
+            _answered()
+    except KeyboardInterrupt:
+        print("onkel: stopped", file=sys.stderr)
+        sys.exit(STOPPED)
+
+
+def _answered() -> None:
+    """Run the command; where something is wrong, one line says what."""
+    from onkel.cli.shell import Unread
     from onkel.errors import FileError, InputError
 
     try:
-        app(sys.argv[1:])
+        _run()
     except (InputError, FileError) as error:
-        from onkel.report.page import escaped
+        from onkel.report.page import Page
 
-        print(f"onkel: {escaped(str(error))}", file=sys.stderr)
+        Page(errors=True).say(f"onkel: {error}")
         sys.exit(1)
-    except KeyboardInterrupt:
-        print("onkel: stopped", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:  # whoever reads our output has enough, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Unread:
         sys.exit(0)
+
+
+def _run() -> None:
+    from onkel.cli.app import app
+
+    try:
+        app(sys.argv[1:])
+    finally:
+        sys.stdout.flush()  # here, where a failure can be told

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 import itertools
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
 from onkel._types import Matrix
+from onkel._writing import replacing
 from onkel.cli.model import Model
 from onkel.cli.opening import opened_again
 from onkel.cli.options import Inputs, Missing
 from onkel.cli.writing import check_places
 from onkel.data.encoder import policy
 from onkel.data.target import cell
-from onkel.errors import InputError
 
 
 def predict_file(model_path: Path, inputs: Inputs, missing: Missing | None, out: Path | None, as_json: bool) -> None:
@@ -65,11 +66,10 @@ def _rows(model: Model, X: Matrix) -> list[list[Any]]:
 
 @contextmanager
 def _written(out: Path | None) -> Iterator[TextIO]:
-    if out is None:
-        yield sys.stdout
-        return
-    try:
-        with out.open("w", newline="") as file:
-            yield file
-    except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror}; name another file") from None
+    """Text as UTF-8, whatever the terminal's: these are data, and files are read as UTF-8."""
+    with nullcontext(sys.stdout.buffer) if out is None else replacing(out) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="")
+        try:
+            yield text
+        finally:
+            text.detach()  # flushes, and leaves the file open

@@ -130,7 +130,7 @@ def _say_how_to_go_on(model: Model, outputs: Outputs) -> None:
         return
     again = [*(word for word in sys.argv[1:] if word not in ("--append", "--resume")), "--resume"]
     page.say(f"stopped after {model.rows:,} rows, which {outputs.save} holds; go on with:")
-    page.say(f"  onkel {shlex.join(again)}")
+    page.say_whole(f"  onkel {shlex.join(again)}")
 
 
 def _draw(path: Path, model: Model, stream: data.Stream, kept: list[Vector]) -> None:

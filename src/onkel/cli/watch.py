@@ -28,7 +28,7 @@ class Watch:
 
     @property
     def _is_watched(self) -> bool:
-        return self.page.console.is_terminal
+        return self.page.console.is_interactive  # a terminal, and none that cannot draw (TERM=dumb)
 
     def __enter__(self) -> Watch:
         self.bar.start()

@@ -9,6 +9,7 @@ from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 
+from onkel._writing import replaceable
 from onkel.data.files import STANDARD_INPUT, is_name
 from onkel.data.named import FOLDER, find
 from onkel.errors import InputError
@@ -19,8 +20,9 @@ def check_places(places: Mapping[str, Path | None], inputs: Sequence[str | Path]
     """Refuse options whose file cannot be written, or is one of the inputs, or is said twice."""
     said = {option: place for option, place in places.items() if place is not None}
     for option, place in said.items():
-        if place.is_dir() or not place.parent.is_dir():
-            raise InputError(f"cannot write {place}: it is a folder, or there is no folder {place.parent}; name a file")
+        replaceable(place)
+        if not place.parent.is_dir():
+            raise InputError(f"cannot write {place}: there is no folder {place.parent}; name another file, or make the folder")
         if any(_is(place, file) for file in inputs):
             raise InputError(f"{option} {place} would overwrite a file that is read; name another file")
     for (one, place), (other, same) in combinations(said.items(), 2):

@@ -14,13 +14,13 @@ import hashlib
 import importlib.util
 import json
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from onkel._writing import replacing
 from onkel.data import generators
 from onkel.errors import FileError, InputError
 
@@ -115,45 +115,47 @@ def _manifest(path: Path) -> list[dict[str, Any]]:
     return list(entries)
 
 
+class NoAnswer(FileError):
+    """Of a server."""
+
+
 def _downloaded(link: str, checksum: str | None, size: int | None) -> Path:
     """The local copy, fetched first where there is none with this checksum."""
-    import urllib.request  # here: it costs as much as all of this folder
-
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "onkel-data"
     path = folder / f"{(checksum or hashlib.sha256(link.encode()).hexdigest())[:16]}-{link.rsplit('/', 1)[-1]}"
     if checksum and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == checksum:
         return path
     folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / f".{secrets.token_hex(8)}.part"
     try:
-        with urllib.request.urlopen(link, timeout=SECONDS_TO_ANSWER) as answer, partial.open("wb") as file:
-            digest = hashlib.sha256()
-            for done, piece in _pieces(answer):
+        with replacing(path) as file:
+            digest, done = hashlib.sha256(), 0
+            for piece in _pieces(link):
                 digest.update(piece)
-                file.write(piece)
+                done += file.write(piece)
                 _show(link, done, size)
-        if checksum and digest.hexdigest() != checksum:
-            raise FileError(f"{link}: the checksum of what arrived does not match; try again, or tell whoever keeps it")
-        partial.replace(path)
-    except OSError as error:  # URLError is one
-        if checksum is None and path.is_file():
-            return path  # the manifest of the last time
-        reason = getattr(error, "reason", error)
-        raise FileError(f"cannot download {link} ({reason}); are you offline? Sets that are here already: onkel data") from None
-    finally:
-        partial.unlink(missing_ok=True)
+            if checksum and digest.hexdigest() != checksum:
+                raise FileError(f"{link}: the checksum of what arrived does not match; try again, or tell whoever keeps it")
+    except NoAnswer:
+        if checksum or not path.is_file():
+            raise
+        # else the manifest of the last time will do
     return path
 
 
-def _pieces(answer: Any) -> Iterator[tuple[int, bytes]]:
-    done = 0
-    while piece := answer.read(PIECE):
-        done += len(piece)
-        yield done, piece
+def _pieces(link: str) -> Iterator[bytes]:
+    import urllib.request  # here: it costs as much as all of this folder
+
+    try:
+        with urllib.request.urlopen(link, timeout=SECONDS_TO_ANSWER) as answer:
+            while piece := answer.read(PIECE):
+                yield piece
+    except OSError as error:  # URLError is one
+        reason = getattr(error, "reason", error)
+        raise NoAnswer(f"cannot download {link} ({reason}); are you offline? Sets that are here already: onkel data") from None
 
 
 def _show(link: str, done: int, size: int | None) -> None:
-    if sys.stderr.isatty() and size:
+    if sys.stderr and sys.stderr.isatty() and size:
         print(f"\rdownloading {link.rsplit('/', 1)[-1]}: {done / size:.0%}", end="\n" if done >= size else "", file=sys.stderr)
 
 

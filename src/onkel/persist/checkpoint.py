@@ -1,31 +1,28 @@
 """One `.onkel` file: a zip of `onkel.json` (format, learner, numbers), one `.npy` per array, and a list of SHA-256 sums; and, where
 somebody has more to keep with a model (the command line: how its inputs are encoded), `more.json`.
 
-Written under a temporary name, flushed to the disk, renamed: a reader sees the old file or the new one. Reading trusts nothing:
-sizes are checked before memory is taken, sums before bytes are used, names, types and shapes against a fresh state of the same
-learner; nothing is unpickled or imported.
+Written whole or not at all (`_writing.py`). Reading trusts nothing: sizes are checked before memory is taken, sums before bytes are
+used, names, types and shapes against a fresh state of the same learner; nothing is unpickled or imported.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
 import os
-import secrets
 import stat
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onkel._validate import function_name
+from onkel._writing import failed, replacing
 from onkel.errors import FileError, InputError
 from onkel.persist.config import from_json, functions_of, to_json
 from onkel.state import FIXED, GROWING, Mark, filled, leaves, nbytes
@@ -68,23 +65,13 @@ def save(path: str | os.PathLike[str], learner: Any, state: Any, extra: Extra | 
     functions = {function_name(function): function for function in functions_of(learner)}
     if any(functions[function_name(function)] is not function for function in functions_of(learner)):
         raise InputError("two of your functions have one name, by which they are saved; give each its own")
-    target = Path(path)
-    temporary = target.parent / f".onkel-{secrets.token_hex(8)}.tmp"  # no other save has the same
     try:
-        with open(temporary, "xb") as file:
-            _write(file, learner, state, extra)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except (OSError, FileError) as error:
-        raise FileError(f"cannot write {target}: {_reason(error)}; the old file, if any, is untouched") from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-    try:
-        _sync_folder(target.parent)
-    except OSError as error:
-        raise FileError(f"{target} is written but may not survive a power cut: {_reason(error)}; save again") from error
+        entries = _packed(learner, state, extra)
+    except FileError as error:
+        raise failed(path, error) from None
+    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in entries.items():
+            archive.writestr(zipfile.ZipInfo(name), data)  # a fixed date: same state, same bytes
 
 
 def load(
@@ -139,7 +126,8 @@ def _made_by(learner: Any, state: Any) -> bool:
     return [name for name, *_ in leaves(learner.init(state.dim, state.outputs))] == [name for name, *_ in leaves(state)]
 
 
-def _write(file: Any, learner: Any, state: Any, extra: Extra | None = None) -> None:
+def _packed(learner: Any, state: Any, extra: Extra | None = None) -> dict[str, bytes]:
+    """The contents of every entry, by name."""
     numbers: dict[str, int | float] = {}
     entries: dict[str, bytes] = {}
     for name, value, _ in leaves(state):
@@ -155,9 +143,7 @@ def _write(file: Any, learner: Any, state: Any, extra: Extra | None = None) -> N
         entries |= {f"{EXTRA}{name}.npy": _npy(array) for name, array in extra.arrays.items()}
     entries[HEADER] = json.dumps(header, indent=1, allow_nan=False).encode()
     entries[SUMS] = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in entries.items()).encode()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in entries.items():
-            archive.writestr(zipfile.ZipInfo(name), data)  # a fixed date: same state, same bytes
+    return entries
 
 
 def _npy(array: NDArray[Any]) -> bytes:
@@ -275,18 +261,3 @@ def _fits(shape: tuple[int, ...], model: tuple[int, ...], growing: tuple[int, ..
 def _as_good(array: np.ndarray[Any, Any], model: np.ndarray[Any, Any]) -> bool:
     """Equal but for the rounding of another machine's libraries."""
     return bool(np.abs(array - model).max(initial=0.0) <= FIXED_TOLERANCE * np.abs(model).max(initial=0.0))
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself survive a power cut, where a folder can be opened."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _reason(error: OSError | FileError) -> str:
-    return (isinstance(error, OSError) and error.strerror) or str(error)

@@ -2,27 +2,55 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 WIDE = 200  # characters of a line where nobody's terminal limits it
+NARROW = 10  # characters that a line may have anywhere
+VERY_WIDE = 100_000  # more than any table
 
 
 class Page:
     def __init__(self, errors: bool = False) -> None:
-        """As wide as the terminal, or wide enough in a pipe; on the error stream, or for results."""
+        """As wide as COLUMNS says, else as the terminal, or wide enough in a pipe; on the error stream, or for results."""
         out = sys.stderr if errors else sys.stdout
-        width = None if out.isatty() else WIDE
-        self.console = Console(stderr=errors, markup=False, emoji=False, highlight=False, soft_wrap=True, width=width)
+        said = os.environ.get("COLUMNS", "")
+        is_limited = out.isatty() or said.isdecimal()
+        width = max(NARROW, int(said)) if said.isdecimal() else None if is_limited else WIDE
+        self.console = Console(stderr=errors, markup=False, emoji=False, highlight=False, soft_wrap=not is_limited, width=width)
 
     def say(self, text: str, style: str = "") -> None:
         self.console.print(plain(text, style))
 
+    def say_whole(self, text: str) -> None:
+        """A line to be copied, in one piece however narrow the page."""
+        self.console.print(plain(text), soft_wrap=True)
+
     def show(self, table: Table) -> None:
-        self.console.print(table)
+        """Where its words are too wide for the page, cell below cell."""
+        unlimited = self.console.options.update(max_width=VERY_WIDE)
+        if Measurement.get(self.console, unlimited, table).minimum <= self.console.width:
+            self.console.print(table)
+        else:
+            for line in _cells_below_each_other(table):
+                self.console.print(line)
+
+
+def _cells_below_each_other(table: Table) -> Iterator[Text]:
+    headings: list[Any] = [column.header for column in table.columns]
+    rows: Iterator[Any] = zip(*(column.cells for column in table.columns), strict=True)
+    for first, *others in rows:
+        yield first
+        for heading, cell in zip(headings[1:], others, strict=True):
+            if cell:
+                yield Text.assemble("  ", heading, ": ", cell)
 
 
 def plain(text: str, style: str = "") -> Text:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Matrix, Vector
+from onkel._writing import replacing
 from onkel.errors import InputError
 from onkel.measure import Components, Explanation, Reliability, Trace
 from onkel.measure.components import Curve
@@ -61,8 +62,7 @@ def draw_curves(
     axes.grid(color="0.92")
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(frameon=False, loc="outside lower center", ncols=min(3, len(traces) + len(told or ())))
-    figure.savefig(path)
-    return Path(path)
+    return _saved(figure, path)
 
 
 def draw_components(
@@ -95,8 +95,7 @@ def draw_components(
     figure.supylabel(f"effect on {output}" if output else "effect", fontsize="medium")
     grey = "" if X is None else "grey: how many rows lie there, in the middle 99 % of them"
     figure.suptitle("\n".join(filter(None, (title, grey))), ha="left", x=0.02, fontsize="medium")
-    figure.savefig(path)
-    return Path(path)
+    return _saved(figure, path)
 
 
 def draw_reliability(path: str | os.PathLike[str], told: Mapping[str, Reliability], title: str = "") -> Path:
@@ -106,8 +105,7 @@ def draw_reliability(path: str | os.PathLike[str], told: Mapping[str, Reliabilit
     axes.set_title(title, loc="left")
     _draw_reliability(axes, below, told)
     figure.legend(frameon=False, loc="outside lower center")
-    figure.savefig(path)
-    return Path(path)
+    return _saved(figure, path)
 
 
 def _draw_reliability(axes: Any, below: Any, told: Mapping[str, Reliability]) -> None:
@@ -175,8 +173,7 @@ def draw_weights(path: str | os.PathLike[str], explanation: Explanation, title: 
     axes.set_ylabel("share of the weights, by size")
     axes.yaxis.set_major_formatter("{x:.0%}")
     figure.legend(frameon=False, loc="outside lower center", ncols=4)
-    figure.savefig(path)
-    return Path(path)
+    return _saved(figure, path)
 
 
 def draw_contributions(
@@ -205,8 +202,7 @@ def draw_contributions(
     axes.axhline(0.0, color="0.3", linewidth=0.8)
     axes.set_ylabel("weight × score, mean since the moment before")
     figure.legend(frameon=False, loc="outside lower center", ncols=4)
-    figure.savefig(path)
-    return Path(path)
+    return _saved(figure, path)
 
 
 def _history(explanation: Explanation) -> History:
@@ -243,3 +239,10 @@ def _figure(width: float, height: float, dpi: int = 110) -> Any:
     figure = Figure(figsize=(width, height), dpi=dpi, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def _saved(figure: Any, path: str | os.PathLike[str]) -> Path:
+    path = Path(path)
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix[1:] or None)
+    return path
