@@ -6,8 +6,8 @@ import csv
 import json
 import os
 import re
-import signal
 import shlex
+import signal
 import subprocess
 import sys
 import threading

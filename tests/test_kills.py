@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import subprocess
 import sys
@@ -13,40 +14,19 @@ import pytest
 
 import onkel
 from onkel.cli.model import Model
-
-SAVER = """
-import sys, numpy as np, onkel
-learner = onkel.PKAWV(onkel.Fourier(count=60))
-state = learner.init(3)
-X, y = onkel.data.smooth(100_000, dim=3, seed=0)
-for t in range(len(X)):
-    learner.learn(state, X[t : t + 1], y[t : t + 1])
-    onkel.save(sys.argv[1], learner, state)
-    if t == 0:
-        print("ready", flush=True)
-"""
+from tests.fuzz.kills import learnt_before_the_kill, saved_until_killed
+from tests.fuzz.subjects import SUBJECTS, block, fresh_state
 
 
 @pytest.mark.long
 def test_a_killed_save_leaves_a_whole_model(tmp_path: Path) -> None:
-    path = tmp_path / "model.onkel"
-    rng = np.random.default_rng(0)
-    X, y = onkel.data.smooth(100_000, dim=3, seed=0)
-    rows = []
+    rng = random.Random(0)
+    case = next(case for case in SUBJECTS if case.name == "PKAWV-default")
+    rows, learnt = block(case, rng, 200, least=200), []
     for _ in range(30):
-        with subprocess.Popen([sys.executable, "-c", SAVER, str(path)], stdout=subprocess.PIPE, text=True) as saver:
-            assert saver.stdout is not None
-            assert saver.stdout.readline() == "ready\n"
-            time.sleep(0.1 + 0.4 * rng.random())
-            saver.send_signal(signal.SIGKILL)
-        learner, state = onkel.load(path)
-        again = learner.init(3)
-        for t in range(state.ridge.rows):
-            learner.learn(again, X[t : t + 1], y[t : t + 1])
-        assert again.ridge.matrix.tobytes() == state.ridge.matrix.tobytes()
-        assert again.ridge.coef.tobytes() == state.ridge.coef.tobytes()
-        rows.append(state.ridge.rows)
-    assert len(set(rows)) > 10  # the kills fell at different moments
+        saved_until_killed(tmp_path / "model.onkel", case, fresh_state(case), rows, 0.5 * rng.random())
+        learnt.append(learnt_before_the_kill(tmp_path / "model.onkel", case, fresh_state(case), rows))
+    assert len(set(learnt)) > 10  # the kills fell at different moments
 
 
 RUNS = {

@@ -147,7 +147,7 @@ def npz_bytes(rng: random.Random) -> bytes:
     """Arrays of any type and order, or a sparse matrix."""
     rows, dim = rng.randint(1, 25), rng.randint(1, 5)
     X = np.array([[rng.choice([0.0, rng.gauss(0, 1), rng.randint(-9, 9)]) for _ in range(dim)] for _ in range(rows)])
-    X = np.asarray(X, rng.choice(["f8", "f8", "f4", ">f8", "i8", "u1", "?"]), order=rng.choice("CF"))
+    X = np.asarray(X, rng.choice(["f8", "f8", "f4", ">f8", "i8", "u1", "?"]), order="C" if rng.random() < 0.5 else "F")
     y = np.array([rng.random() for _ in range(rng.choice([rows, rows, rows, rows + 1]))])
     buffer = io.BytesIO()
     save = rng.choice([np.savez, np.savez_compressed])
@@ -160,7 +160,7 @@ def npz_bytes(rng: random.Random) -> bytes:
 
 
 def npz_cells(content: bytes, source: Source) -> dict[str, list[Any]]:
-    with np.load(io.BytesIO(content)) as found:
+    with np.lib.npyio.NpzFile(io.BytesIO(content)) as found:  # np.load asks for the first bytes, a zip is found by its end
         if "X" in found:
             X = found["X"]
         else:

@@ -22,7 +22,7 @@ from tests.laws.cases import Case, bits
 Entries = dict[str, bytes]
 
 HEADER, SUMS = "onkel.json", "SHA256SUMS"
-ODD = (
+ODD: tuple[Any, ...] = (
     0,
     1,
     -1,

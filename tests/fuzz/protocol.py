@@ -117,7 +117,7 @@ class Calls(RuleBasedStateMachine):
 
     def _widened(self, rows: Block) -> Block:
         """With labels for as many outputs as there are now, of classes where the first ones are."""
-        labels = rows.y.reshape(len(rows.X), -1)
+        labels = rows.y if rows.y.ndim == 2 else rows.y[:, None]
         more = self.state.outputs - labels.shape[1]
         if more <= 0:
             return rows

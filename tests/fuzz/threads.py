@@ -82,7 +82,11 @@ def _beside_learn(case: Case, state: Any, reference: Any, blocks: list[Block], l
             if done.is_set():
                 return
 
-    isolated(lambda: (_at_once(learn, watch), _expect(bits(state) == bits(reference), "the end is not that of learning alone")))
+    def play() -> None:
+        _at_once(learn, watch)
+        assert bits(state) == bits(reference), "the end is not that of learning alone"
+
+    isolated(play)
 
 
 def _learn_beside_learn(case: Case, state: Any, reference: Any, rng: random.Random) -> None:
@@ -121,7 +125,3 @@ def _at_once(*works: Callable[[], None]) -> None:
         thread.join()
     if errors:
         raise errors[0]
-
-
-def _expect(fact: bool, otherwise: str) -> None:
-    assert fact, otherwise
