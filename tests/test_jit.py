@@ -65,8 +65,8 @@ def test_a_home_that_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
 
 
 def test_numbas_own_setting_is_respected_and_left_alone(tmp_path: Path) -> None:
-    code = SMALL_ANSWER + "; import numba; print(repr(numba.config.CACHE_DIR))"
-    assert repr(str(tmp_path)) in run(code, NUMBA_CACHE_DIR=str(tmp_path)).stdout
+    code = SMALL_ANSWER + "; import numba; print(ascii(numba.config.CACHE_DIR))"
+    assert ascii(str(tmp_path)) in run(code, NUMBA_CACHE_DIR=str(tmp_path)).stdout
     assert kept(tmp_path / "onkel")
 
 
