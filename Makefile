@@ -1,8 +1,10 @@
 # onkel: `make` alone lists the targets. Everything runs in .venv, which is made on first use.
 PYTHON ?= python3
 BIN := .venv/bin
+SECONDS ?= 600
+SEED ?= 0
 
-.PHONY: help setup demo test test-compiled test-uncompiled test-full check bench peers papers clean
+.PHONY: help setup demo test test-compiled test-uncompiled test-full fuzz check bench peers papers clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -33,6 +35,9 @@ test-uncompiled: setup
 
 test-full: test  ## the long runs too: fuzz, kills, 10^6 rounds
 	$(BIN)/python -m pytest -m long -s
+
+fuzz: setup  ## look for more, in turn: data files, .onkel files, calls, threads, interrupts, kills (SECONDS=600 SEED=0; TARGET= TRIAL= repeat a finding)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) $(if $(TARGET),--target $(TARGET)) $(if $(TRIAL),--trial $(TRIAL))
 
 check: setup  ## ruff (format and lint), mypy strict, import layers
 	$(BIN)/ruff format --check .

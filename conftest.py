@@ -1,13 +1,20 @@
-"""Doctests speak of `onkel` and `np` without importing them; tests of the command line may have a cheap default."""
+"""Doctests speak of `onkel` and `np` without importing them; tests of the command line may have a cheap default.
+
+What the user has set for terminals and data is nothing to tests, nor to the processes that they start.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 import pytest
 
 import onkel
+
+for name in ("COLUMNS", "LINES", "TERM", "NO_COLOR", "FORCE_COLOR", "ONKEL_DATA"):
+    os.environ.pop(name, None)
 
 
 @pytest.fixture(autouse=True)

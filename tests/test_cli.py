@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -257,7 +258,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on(
     assert call(monkeypatch, mixed, *options) == 130
     said = capsys.readouterr().err
     assert "stopped after 1,500 rows" in said
-    assert said.strip().endswith(f"--save {tmp_path / 'm.onkel'} --resume")
+    assert said.strip().endswith(f"--save {shlex.quote(str(tmp_path / 'm.onkel'))} --resume")
     assert Model.load(tmp_path / "m.onkel").rows == 1500
     monkeypatch.setattr(Model, "learn", learn)
     found = result(monkeypatch, capsys, mixed, *options, "--resume")

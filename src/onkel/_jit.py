@@ -1,7 +1,8 @@
 """The only file that knows the compiler: `hot`, the BLAS symbols, and the one place that pins BLAS to one thread.
 
 `hot` compiles a function of arrays and scalars the first time it is called and keeps the machine code on disk. The folder is
-named by a hash of the package's source, because numba itself does not notice an edit in an imported file.
+named by a hash of the package's source, because numba itself does not notice an edit in an imported file. Kept code is run as it is
+found: it is read only from files that are ours, and only whole. Where none can be kept, it is compiled again in the next process.
 
 `fortran("dsymv")` makes a BLAS or LAPACK routine callable from compiled code. The address is registered as a named symbol, so
 that the compiled caller can be cached (a ctypes pointer could not be). Where the compiler is off (NUMBA_DISABLE_JIT=1)
@@ -15,6 +16,7 @@ import functools
 import hashlib
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -24,7 +26,10 @@ from typing import Any, TypeVar
 
 import llvmlite.binding
 import numba
+import numba.core.caching
+import numba.core.compiler
 import numba.core.event
+import numba.core.serialize
 import numba.extending
 from llvmlite import ir as ir  # the instructions' own language, for those who write some
 from numba.core import cgutils
@@ -36,6 +41,8 @@ compiler_off: bool = bool(numba.config.DISABLE_JIT)
 
 REORDERED = {"reassoc", "contract"}  # of additions and products
 SECONDS_UNUSED_CACHE_IS_KEPT = 30 * 24 * 3600
+SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")  # of numba, that change its code
+OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def hot(function: F) -> F:
@@ -64,14 +71,79 @@ def hot_strict(function: F) -> F:
 
 
 def _compile(function: F, fastmath: set[str] | bool, counting: bool = False, inline: bool = False) -> F:
-    theirs = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = os.path.join(theirs, _source_hash()) if theirs else _cache_folder()
+    options = {"fastmath": fastmath, "forceinline": inline, "_nrt": counting}
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    if not compiler_off and function.__module__.startswith("onkel."):  # the folder's name stands for no other source
+        compiled._cache = _Cache(function)
+    return compiled  # type: ignore[no-any-return]
+
+
+class _Cache(numba.core.caching.NullCache):
+    """Machine code on disk, one file for a function and the types of its arguments.
+
+    numba's own cache numbers the files of a function in an index that all processes rewrite: two that compile at once can leave the
+    code for one set of types under the name of another. It also trusts every file, and fails where one cannot be read or written.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.name = f"{function.__module__}.{function.__qualname__}"
+
+    @property
+    def cache_path(self) -> str | None:
+        return _cache_folder()
+
+    def load_overload(self, kinds: Any, context: Any) -> Any:
+        """The code for arguments of these types; None where there is none that can be trusted."""
+        if (folder := _cache_folder()) is None:
+            return None
+        context.refresh()
+        data = _trusted(os.path.join(folder, self._file(kinds, context.codegen())))
+        if data is None:
+            return None
+        found, code = numba.core.serialize.loads(data)
+        # types of the same name have the same file
+        return numba.core.compiler.CompileResult._rebuild(context, *code) if found == kinds else None
+
+    def save_overload(self, kinds: Any, code: Any) -> None:
+        """Keep it for other processes, where that can be done."""
+        if (folder := _cache_folder()) is None:
+            return
+        if code.lifted or code.library.has_dynamic_globals:
+            raise TypeError(f"{self.name} holds an address of this process, so its code cannot be kept; see `fortran`")
+        data = numba.core.serialize.dumps((kinds, code._reduce()))
+        try:
+            _write_whole(os.path.join(folder, self._file(kinds, code.codegen)), hashlib.sha256(data).digest() + data)
+        except OSError as error:
+            _say_once(f"onkel: compiled code cannot be kept in {folder} ({error.strerror}): the next start compiles it again")
+
+    def _file(self, kinds: Any, codegen: Any) -> str:
+        compiler = numba.__version__, sys.implementation.cache_tag, [getattr(numba.config, name) for name in SETTINGS]
+        about = repr((kinds, compiler, codegen.magic_tuple()))
+        return f"{self.name}-{hashlib.sha256(about.encode()).hexdigest()[:32]}.nbc"
+
+
+def _trusted(path: str) -> bytes | None:
+    """What the file holds behind its checksum; None unless it is whole, and written by us alone."""
     try:
-        options = {"fastmath": fastmath, "forceinline": inline, "_nrt": counting}
-        compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
-    finally:
-        numba.config.CACHE_DIR = theirs
-    return compiled
+        with open(path, "rb") as file:
+            if not _is_ours(os.fstat(file.fileno())):
+                return None
+            digest, data = file.read(hashlib.sha256().digest_size), file.read()
+    except OSError:
+        return None
+    return data if hashlib.sha256(data).digest() == digest else None
+
+
+def _write_whole(path: str, data: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(suffix=".tmp", dir=os.path.dirname(path))
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
 
 
 @functools.cache
@@ -83,46 +155,52 @@ def _source_hash() -> str:
 
 
 @functools.cache
-def _cache_folder() -> str:
-    """~/.cache/onkel/<hash of our source>; a folder of our own among the temporary ones where the home cannot be written."""
+def _cache_folder() -> str | None:
+    """The first of the roots that we can use, and in it a folder for this source; None where there is none."""
     for root in _roots():
-        folder = root / _source_hash()
-        try:
-            if not folder.exists():
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(OSError):
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder = root / _source_hash()
+            if _is_ours(root.stat()) and not folder.exists():
+                folder.mkdir(mode=0o700, exist_ok=True)
                 _forget_unused(root)
-            if _is_ours(root) and os.access(folder, os.W_OK):
+            if _is_ours(folder.lstat()) and os.access(folder, os.W_OK | os.X_OK):
                 return str(folder)
-        except OSError:
-            continue
-    return ""
+    return None
 
 
 def _roots() -> list[Path]:
-    user = os.getuid() if os.name == "posix" else "user"
-    roots = [Path(tempfile.gettempdir()) / f"onkel-{user}"]
+    """NUMBA_CACHE_DIR, where it is set; the user's cache; a folder of our own among the temporary ones."""
+    theirs = [Path(numba.config.CACHE_DIR, "onkel")] if numba.config.CACHE_DIR else []
     with contextlib.suppress(RuntimeError):  # there may be no home at all
-        roots.insert(0, Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "onkel")
-    return roots
+        theirs.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "onkel"))
+    user = os.getuid() if os.name == "posix" else "user"
+    return [root.absolute() for root in (*theirs, Path(tempfile.gettempdir(), f"onkel-{user}"))]
 
 
-def _is_ours(root: Path) -> bool:
-    """Cached code is run as it is found: a folder that somebody else made, or that anybody can write to, will not do."""
-    about = root.stat()
-    return os.name != "posix" or (about.st_uid == os.getuid() and not about.st_mode & 0o002)
+def _is_ours(about: os.stat_result) -> bool:
+    """Whether a file or folder belongs to us, and nobody else may write to it."""
+    return os.name != "posix" or (about.st_uid == os.getuid() and not about.st_mode & OTHERS_MAY_WRITE)
 
 
 def _forget_unused(root: Path) -> None:
     for folder in root.iterdir():
-        if time.time() - folder.stat().st_mtime > SECONDS_UNUSED_CACHE_IS_KEPT:
-            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # another process may be forgetting it too
+            if time.time() - folder.stat().st_mtime > SECONDS_UNUSED_CACHE_IS_KEPT:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@functools.cache
+def _say_once(line: str) -> None:
+    """To a person at a terminal."""
+    if sys.stderr and sys.stderr.isatty():
+        print(line, file=sys.stderr, flush=True)
 
 
 class _Compilation(numba.core.event.Listener):
     """Tells a person at a terminal, once, why the first answer takes a few seconds; and adds those seconds up."""
 
     def __init__(self) -> None:
-        self.said = False
         self.depth = 0  # a function compiles the ones it calls
         self.began = self.seconds = 0.0
 
@@ -130,10 +208,10 @@ class _Compilation(numba.core.event.Listener):
         if self.depth == 0:
             self.began = time.perf_counter()
         self.depth += 1
-        if not self.said and event.data["dispatcher"].py_func.__module__.startswith("onkel."):
-            self.said = True
-            if sys.stderr and sys.stderr.isatty():
-                print("onkel: compiling, once ...", file=sys.stderr, flush=True)
+        if event.data["dispatcher"].py_func.__module__.startswith("onkel."):
+            _say_once(
+                f"onkel: compiling, {'once' if _cache_folder() else 'for this process: there is no folder to keep it in'} ..."
+            )
 
     def on_end(self, event: Any) -> None:
         self.depth -= 1
