@@ -26,8 +26,9 @@ from onkel._writing import failed, replacing
 from onkel.errors import FileError, InputError
 from onkel.persist.config import from_json, functions_of, to_json
 from onkel.state import FIXED, GROWING, Mark, filled, leaves, nbytes
+from onkel.turns import turn
 
-FORMAT = 1
+FORMAT = 2
 HEADER, SUMS = "onkel.json", "SHA256SUMS"
 EXTRA = "more/"  # the entries that are none of the learner's
 LARGEST_COUNT = 2**62  # of rows and the like
@@ -58,17 +59,18 @@ def save(path: str | os.PathLike[str], learner: Any, state: Any, extra: Extra | 
     """
     if not hasattr(learner, "learn") or not hasattr(state, "outputs"):
         raise InputError(f"save(path, learner, state) was given {type(learner).__name__} and {type(state).__name__} after the path")
-    if not _made_by(learner, state):
-        raise InputError(f"this state is not one of {learner!r:.200}; save it with the learner that made it")
-    if not learner.bounded:
-        learner.check(state)  # what `load` would refuse must not replace a good file
     functions = {function_name(function): function for function in functions_of(learner)}
     if any(functions[function_name(function)] is not function for function in functions_of(learner)):
         raise InputError("two of your functions have one name, by which they are saved; give each its own")
-    try:
-        entries = _packed(learner, state, extra)
-    except FileError as error:
-        raise failed(path, error) from None
+    with turn(learner, state):
+        if not _made_by(learner, state):
+            raise InputError(f"this state is not one of {learner!r:.200}; save it with the learner that made it")
+        if not learner.bounded:
+            learner._check(state)  # what `load` would refuse must not replace a good file
+        try:
+            entries = _packed(learner, state, extra)
+        except FileError as error:
+            raise failed(path, error) from None
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, data in entries.items():
             archive.writestr(zipfile.ZipInfo(name), data)  # a fixed date: same state, same bytes
