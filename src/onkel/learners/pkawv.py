@@ -38,6 +38,7 @@ from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import as_features, check_features
 from onkel.learners.protocol import check_sizes, check_wider
 from onkel.linalg import ridge
+from onkel.linalg.factor import fading_notes
 from onkel.linalg.inverse import BLOCK
 
 ROWS_AT_ONCE = 32 * BLOCK  # features are computed for so many rows at a time, to keep memory flat
@@ -128,4 +129,5 @@ class PKAWV:
 
     def notes(self, state: State) -> list[str]:
         """What a person should know of this state, one sentence each."""
-        return self._map.notes(state.features) + ridge.notes(state.ridge)
+        fading = fading_notes(self.lam, self.forgetting, len(state.ridge.matrix), state.ridge.rows)
+        return self._map.notes(state.features) + ridge.notes(state.ridge) + fading
