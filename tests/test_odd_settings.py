@@ -12,7 +12,16 @@ from onkel import learners
 from tests.odd import awkward, odd
 
 QUADRATIC = {"KONS", "KernelAWV", "KernelRidge", "PKAWVNystroem", "SketchedKONS"}  # O(t²) a row, or nearly so at first
-GROWING = {"NORMA", "Perceptron", "PassiveAggressive", "FunctionalSGD", "KernelAdatron", "MarginProjection", "ROMMA", "TubeProjection"}
+GROWING = {
+    "NORMA",
+    "Perceptron",
+    "PassiveAggressive",
+    "FunctionalSGD",
+    "KernelAdatron",
+    "MarginProjection",
+    "ROMMA",
+    "TubeProjection",
+}
 CUTS = 50
 
 

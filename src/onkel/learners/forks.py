@@ -36,7 +36,19 @@ from onkel.dictionary import support
 from onkel.dictionary.support import Support, values
 from onkel.features.sketch import Sketch, embed, in_lanes
 from onkel.learners.domains import on_domains
-from onkel.learners.newton import SMALLEST_VARIANCE, Steps, check_steps, slope_of, steps, weight_of_gradient, within
+from onkel.learners.newton import (
+    SMALLEST_VARIANCE,
+    Steps,
+    check_met,
+    check_steps,
+    label_notes,
+    meet,
+    no_labels,
+    slope_of,
+    steps,
+    weight_of_gradient,
+    within,
+)
 from onkel.learners.newton import Slope as Loss
 from onkel.learners.protocol import check_sizes
 from onkel.learners.sketched import Sketched
@@ -63,6 +75,7 @@ class State:
     sketch: Sketch
     matrix: Matrix  # (k, k)  R, upper triangular, RᵀR = A
     coef: Matrix  # (1, k)  R w
+    met: Vector  # (2,)  of stage 2: labels beyond clip, and the size of the largest
     rows: int = 0  # learnt so far
     dim: int = 1
     outputs: int = 1
@@ -98,7 +111,9 @@ class FORKS(Sketched):
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        state = State(support.with_room(dim, self._room or 0), self._sketching.init(dim), np.empty(0), np.empty(0), dim=dim)
+        state = State(
+            support.with_room(dim, self._room or 0), self._sketching.init(dim), np.empty(0), np.empty(0), no_labels(), dim=dim
+        )
         self._start(state, np.zeros(self._sketching.rank))
         return state
 
@@ -115,23 +130,29 @@ class FORKS(Sketched):
             slope_of(self.loss), steps(self), self.alpha, self.clip, self.lam, self.step_uses_old_matrix, self.project_on_current
         )
         width = in_lanes(sketch.width)
-        return _learn(block, sketch.landmarks, width, sketch.map, state.matrix, state.coef, rule, due, round, scores)
+        return _learn(block, sketch.landmarks, width, sketch.map, state.matrix, state.coef, state.met, rule, due, round, scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         k = self._sketching.rank
-        return super().footprint(dim) + 8 * k * (k + 1)
+        return super().footprint(dim) + 8 * (k * (k + 1) + 2)
 
     def check(self, state: Any) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
         super().check(state)
         check_factor(state.matrix, state.coef, self._sketching.rank, self.alpha)
+        check_met(state.met, self.clip, state.rows)
+
+    def notes(self, state: Any) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        return super().notes(state) + label_notes(state.met, self.clip)
 
 
 @hot
 def _learn(
-    block: Block, landmarks: Matrix, width: int, M: Matrix, R: Matrix, c: Matrix, rule: Rule, due: int, round: int, scores: Vector
-) -> int:
+    block: Block, landmarks: Matrix, width: int, M: Matrix, R: Matrix, c: Matrix, met: Vector, rule: Rule, due: int, round: int,
+    scores: Vector,
+) -> int:  # fmt: skip
     """Score, then learn, rows, up to that of the round that is `due`, which is scored alone: how many."""
     rank = M.shape[0]
     k, phi, z, g, work = np.zeros(width), np.empty(rank), np.empty(rank), np.empty(rank), workspace(rank)
@@ -148,6 +169,7 @@ def _learn(
         if learn:
             if not rule.on_current:
                 _project(c, z, q, full - scores[i], block.own[i], rule.alpha)
+            meet(met, block.y[i], rule.clip)
             slope_now = slope(rule.loss[0], rule.loss[1], scores[i], block.y[i])
             if slope_now != 0.0:
                 _step(R, c, z, slope_now, rule, round + 1, g, work)

@@ -156,6 +156,12 @@ class TubeProjection(_Projecting):
         self._check()
         real(self, "epsilon", least=0.0, most=1e50)
 
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        if state.rows > 0 and state.norm2[0] == 0.0:
+            return [f"no label was further from 0 than epsilon={self.epsilon:g}: nothing was learnt (lower epsilon)"]
+        return []
+
 
 @hot
 def _learn(

@@ -42,7 +42,7 @@ from onkel.dictionary.dictionary import is_taken
 from onkel.dictionary.span import Span, check, empty, widened
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.domains import on_domains
-from onkel.learners.newton import Rule, check_labels, check_newton, newton_round, rule
+from onkel.learners.newton import Rule, check_labels, check_met, check_newton, label_notes, newton_round, no_labels, rule
 from onkel.learners.protocol import check_sizes
 from onkel.linalg.cholesky import solve
 from onkel.linalg.factor import border, check_factor, workspace
@@ -51,12 +51,13 @@ from onkel.state import growing
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 
-Form = tuple[Counts, Vector, Matrix, Matrix]  # spanning, whitening, R, c
+Form = tuple[Counts, Vector, Matrix, Matrix, Vector]  # spanning, whitening, R, c, labels met
 
 
 @dataclass
 class State:
     span: Span
+    met: Vector  # (2,)  labels beyond clip, and the size of the largest
     matrix: Matrix = growing(0, 1)  # (r, r)  R, upper triangular
     coef: Matrix = growing(1)  # (1, r)  R u
     rows: int = 0  # learnt so far
@@ -97,7 +98,7 @@ class ProsNKONS:
     def init(self, dim: int, outputs: int = 1) -> State:
         """A state that has seen nothing, for rows of `dim` inputs."""
         dim, outputs = check_sizes(self, dim, outputs)
-        return State(empty(self.dictionary, dim), np.empty((0, 0)), np.empty((1, 0)), dim=dim)
+        return State(empty(self.dictionary, dim), no_labels(), np.empty((0, 0)), np.empty((1, 0)), dim=dim)
 
     def learn(self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
@@ -106,7 +107,7 @@ class ProsNKONS:
         check_labels(self.loss, labels)
         work = state
         if self.kernel.fallible:  # it may fail in the middle; all else is replaced, never written to
-            work = replace(state, matrix=state.matrix.copy(), coef=state.coef.copy())
+            work = replace(state, matrix=state.matrix.copy(), coef=state.coef.copy(), met=state.met.copy())
         scores = self._rounds(work, rows, labels[:, 0], weights)
         vars(state).update(vars(work))
         return scores.reshape(shape)
@@ -126,7 +127,7 @@ class ProsNKONS:
             span = state.span
             K = self.kernel.values(X[now], span.points)
             asks = self.budget is None or len(span.points) < self.budget
-            form = (span.spanning, span.whitening, state.matrix, state.coef)
+            form = (span.spanning, span.whitening, state.matrix, state.coef, state.met)
             size, joins, state.rows = _learn(
                 self.dictionary.rule(span.sampling, len(span.points)), self.seed, asks, K, own[now], form,
                 y[now], weight[now], rule(self, share=0.5), state.rows, scores[now],
@@ -150,18 +151,20 @@ class ProsNKONS:
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold: next to nothing. The header says how they grow."""
-        return 8 * 4
+        return 8 * 6
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
         check(state.span, self.dictionary, self.kernel, state.rows, self.budget)
         check_factor(state.matrix, state.coef, len(state.span.spanning), self.alpha)
+        check_met(state.met, self.clip, state.rows)
 
     def notes(self, state: State) -> list[str]:
         """What a person should know of this state, one sentence each."""
+        said = label_notes(state.met, self.clip)
         if self.budget is not None and len(state.span.points) >= self.budget:
-            return [f"the dictionary is full: {self.budget} points; it learns on with them (raise budget, or mu)"]
-        return []
+            said.append(f"the dictionary is full: {self.budget} points; it learns on with them (raise budget, or mu)")
+        return said
 
 
 @hot
@@ -170,14 +173,14 @@ def _learn(
     y: Vector, weight: Vector, rule: Rule, rows: int, scores: Vector,
 ) -> tuple[int, bool, int]:  # fmt: skip
     """Rounds up to the first whose point joins: how many were done, whether the last one's joins, the new count of rows learnt."""
-    spanning, whitening, R, c = form
+    spanning, whitening, R, c, met = form
     l, z, work = np.empty(K.shape[1]), np.empty(spanning.size), workspace(spanning.size)
     for i in range(K.shape[0]):
         k, learn = K[i], weight[i] > 0.0
         for j in range(z.size):
             z[j] = k[spanning[j]]
         solve(whitening, z.size, z)
-        scores[i] = newton_round(R, c, z, own[i], y[i], learn, rule, rows + 1, work)
+        scores[i] = newton_round(R, c, z, own[i], y[i], learn, rule, rows + 1, met, work)
         if learn:
             rows += 1
         if learn and asks and is_taken(sampling, k, own[i], seed, rows - 1, l):

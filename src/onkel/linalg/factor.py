@@ -87,7 +87,9 @@ def fading_notes(lam: float, forgetting: float, r: int, rows: int) -> list[str]:
     """What to know of a ridge that returns to one of r coordinates a round."""
     if lam * forgetting ** min(r, rows) >= SMALLEST_PIVOT**2:
         return []
-    return [f"forgetting={forgetting:g} leaves no ridge on {r} features until it returns: it is held (raise it, or take fewer features)"]
+    return [
+        f"forgetting={forgetting:g} leaves no ridge on {r} features until it returns: it is held (raise it, or take fewer features)"
+    ]
 
 
 @hot

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from onkel._inputs import LARGEST_NUMBER
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine.auto import lines, odds
 from onkel.combine.auto.values import MORE
@@ -426,7 +427,8 @@ class Trees:
         return self.learner.footprint(self.dim, outputs)
 
     def learn(self, state: Any, view: View, Y: Matrix, weight: Vector) -> Cube:
-        scores = self.learner.learn(state, _seen(view, self.view), Y if state.outputs > 1 else Y[:, 0], weight)
+        labels = np.clip(Y if state.outputs > 1 else Y[:, 0], -LARGEST_NUMBER, LARGEST_NUMBER)  # minus the first they may be larger
+        scores = self.learner.learn(state, _seen(view, self.view), labels, weight)
         return scores.reshape(*Y.shape, 1)
 
     def predict(self, state: Any, view: View) -> Cube:

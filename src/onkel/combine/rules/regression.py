@@ -30,6 +30,7 @@ from onkel.linalg.factor import LARGEST_ENTRY, learn_solved, solve_row, solve_up
 from onkel.mixing import check_span, counted, ends, extend, unknown_span
 
 SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
+LEAST_UNIT = 1e-250  # of the labels' variance: below it a ridge would leave the range of numbers, and the prior is all there is
 GROWTH = 2.0  # of the labels' variance, beyond which the ridge follows it
 SCALE, UNIT, ROWS, MEAN, SPREAD, PAID, LEFT = range(7)  # columns of `about`
 
@@ -199,7 +200,7 @@ def _forget(R: Matrix, c: Vector, facts: Vector, lam: float, forgetting: float, 
 def _follow(R: Matrix, c: Vector, facts: Vector, lam: float, heard: int, row: Vector) -> None:
     """Where the labels' variance has outgrown its unit, the ridge becomes larger."""
     variance = facts[SPREAD] / facts[ROWS]
-    if variance > GROWTH * facts[UNIT]:
+    if variance > max(GROWTH * facts[UNIT], LEAST_UNIT):
         for j in range(c.size):
             if facts[UNIT] == 0.0:
                 R[j, j] = math.sqrt(lam * variance)
