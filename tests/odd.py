@@ -19,19 +19,20 @@ KERNELS = (
     onkel.Additive(onkel.Spline()), onkel.Additive(onkel.Brownian((-3.0, 3.0))), onkel.Additive(onkel.Exponential(rate=500.0)),
     onkel.Additive(onkel.Exponential()) + onkel.Delta(0.1),
 )  # fmt: skip
+LOSSES = (
+    onkel.Square(), onkel.Hinge(), onkel.SquaredHinge(), onkel.Logistic(),
+    onkel.EpsilonInsensitive(), onkel.EpsilonInsensitive(0.0), onkel.SquaredEpsilonInsensitive(),
+)  # fmt: skip
 VALUES: dict[str, tuple[Any, ...]] = {
     "float": (1e-12, 1e-3, 0.999, 1e3, 1e12),
     "int": (1, 2, 7),
     "bool": (False, True),
     "Kernel": KERNELS,
     "Features": (onkel.Fourier(count=10, width=1e-3), onkel.Taylor(degree=3, width=0.1), onkel.Identity(), onkel.Constant()),
-    "Loss": (
-        onkel.Square(), onkel.Hinge(), onkel.SquaredHinge(), onkel.Logistic(), onkel.EpsilonInsensitive(), onkel.EpsilonInsensitive(0.0),
-        onkel.SquaredEpsilonInsensitive(),
-    ),  # fmt: skip
+    "Loss": LOSSES,
     "Dictionary": (onkel.Kors(mu=1e-6), onkel.Kors(mu=100.0, oversampling=1e-3), onkel.Uniform(0.5)),
     "None": (None,),
-}  # fmt: skip
+}
 
 
 def odd(kind: Any) -> Iterator[Any]:
@@ -51,7 +52,7 @@ def odd(kind: Any) -> Iterator[Any]:
 
 
 def awkward(learner: Any, rows: int, dim: int = 3) -> tuple[Array, Array]:
-    """Standardised rows, rounded ones, near-duplicates and duplicates of a few, and a constant column, an eighth of them at a time."""
+    """Standardised rows, rounded ones, near-duplicates and duplicates of a few, a constant column: an eighth of them at a time."""
     rng = np.random.default_rng(20)
     X = rng.normal(size=(rows, dim))
     few = X[rng.integers(0, 5, rows)]

@@ -26,7 +26,7 @@ CUTS = 50
 
 
 def rounds(name: str) -> int:
-    return 2_000 if name in QUADRATIC else 10_000 if name in GROWING else 100_000
+    return 2_000 if name in QUADRATIC else 30_000 if name in GROWING else 100_000
 
 
 def play(learner: Any, rows: int) -> None:
@@ -37,7 +37,8 @@ def play(learner: Any, rows: int) -> None:
         try:
             scores = learner.learn(state, X[part], y[part])
         except onkel.InputError as error:
-            assert "too long for such rows" in str(error), error
+            if "too long for such rows" not in str(error):
+                raise
             learner.check(state)
             return
         assert np.isfinite(scores).all()

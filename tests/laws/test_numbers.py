@@ -62,6 +62,18 @@ def test_8_finite_on_awkward_inputs(case: Case, kind: str, size: int) -> None:
     assert all(np.isfinite(value).all() for _, value, _ in leaves(state))
 
 
+@pytest.mark.parametrize("power", [-166, 160])  # of two, so that labels keep their bits: from 1e-50 to 1e48
+def test_8_labels_of_any_size_are_learnt(case: Case, power: int) -> None:
+    """Scores scale with the labels. Where a setting is in their unit they need not; then they are finite, and the state sound."""
+    if not case.small and "regression" in tasks_of(case.learner):
+        unit, (X, y, weight) = 2.0**power, case.stream()
+        state = fresh(case.learner, X, y)
+        scores = case.learner.learn(state, X, unit * y, weight)
+        case.learner.check(state)
+        assert np.isfinite(scores).all()
+        assert near(scores / unit, case.run()[1], 1e-9) or case.learner.notes(state)
+
+
 @pytest.fixture(scope="session")
 def other_mode(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """The scores of every case from another process, with the compiler off where it is on here, and the other way round.

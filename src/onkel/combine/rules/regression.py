@@ -24,13 +24,12 @@ import numpy as np
 from onkel._jit import hot, hot_inline, hot_lean
 from onkel._types import Matrix, Vector
 from onkel._validate import real
-from onkel.combine.rules.rule import Awake
+from onkel.combine.rules.rule import LEAST_LOSS, Awake
 from onkel.errors import InputError
 from onkel.linalg.factor import LARGEST_ENTRY, learn_solved, solve_row, solve_upper, workspace
 from onkel.mixing import check_span, counted, ends, extend, unknown_span
 
 SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
-LEAST_UNIT = 1e-250  # of the labels' variance: below it a ridge would leave the range of numbers, and the prior is all there is
 GROWTH = 2.0  # of the labels' variance, beyond which the ridge follows it
 SCALE, UNIT, ROWS, MEAN, SPREAD, PAID, LEFT = range(7)  # columns of `about`
 
@@ -200,7 +199,7 @@ def _forget(R: Matrix, c: Vector, facts: Vector, lam: float, forgetting: float, 
 def _follow(R: Matrix, c: Vector, facts: Vector, lam: float, heard: int, row: Vector) -> None:
     """Where the labels' variance has outgrown its unit, the ridge becomes larger."""
     variance = facts[SPREAD] / facts[ROWS]
-    if variance > max(GROWTH * facts[UNIT], LEAST_UNIT):
+    if variance > max(GROWTH * facts[UNIT], LEAST_LOSS):
         for j in range(c.size):
             if facts[UNIT] == 0.0:
                 R[j, j] = math.sqrt(lam * variance)
