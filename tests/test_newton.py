@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import replace
 from typing import Any
@@ -345,3 +346,13 @@ def test_labels_far_below_the_clip_are_noted(learner: Any) -> None:
     state = learner.init(2)
     learner.learn(state, rng.normal(size=(60, 2)), 1e-49 * rng.uniform(0.5, 1.0, 60))
     assert [note for note in learner.notes(state) if "far below clip=1" in note]
+
+
+@pytest.mark.parametrize("power", [-166, 160])  # of two, so that labels keep their bits
+@pytest.mark.parametrize("learner", EVERY_CLIP[:4], ids=lambda learner: type(learner).__name__)
+def test_scores_scale_with_labels_and_clip(learner: Any, power: int) -> None:
+    rng, unit = np.random.default_rng(8), 2.0**power
+    X, y = rng.normal(size=(100, 2)), rng.uniform(-1.0, 1.0, 100)
+    scaled = dataclasses.replace(learner, clip=unit)
+    scores = scaled.learn(scaled.init(2), X, unit * y) / unit
+    assert scores == pytest.approx(learner.learn(learner.init(2), X, y), rel=1e-9, abs=1e-9)

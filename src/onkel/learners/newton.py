@@ -47,7 +47,7 @@ def check_steps(config: Any) -> None:
     """Those of a learner that knows the dimension of its space."""
     instance(config, "loss", Loss, "Square()")
     real(config, "alpha", least=1e-12, most=1e30)
-    real(config, "clip", least=1e-30, most=1e30)
+    real(config, "clip", least=1.0 / LARGEST_NUMBER, most=LARGEST_NUMBER)
     real(config, "curvature", least=0.0, most=1e30, optional=True)
     steps(config)
 
