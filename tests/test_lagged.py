@@ -193,3 +193,14 @@ def test_a_state_that_cannot_be_is_refused() -> None:
 def test_configs_check_themselves(config: Any, message: str) -> None:
     with pytest.raises(onkel.InputError, match=message):
         config()
+
+
+@pytest.mark.parametrize(
+    "learner", [Lagged(onkel.PKAWV(onkel.Identity())), onkel.Auto(), onkel.Auto(lags=2)], ids=lambda learner: repr(learner)[:30]
+)
+def test_the_largest_labels_of_both_signs_are_learnt(learner: Any) -> None:
+    """Labels minus the first one are beyond what a label may be."""
+    X, y = np.random.default_rng(6).normal(size=(60, 2)), np.where(np.arange(60) % 2, 1e50, -1e50)
+    state = learner.init(2)
+    assert np.isfinite(learner.learn(state, X, y)).all()
+    learner.check(state)

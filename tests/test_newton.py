@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import replace
 from typing import Any
@@ -308,3 +309,50 @@ class TestLimits:
         state, _ = run(learner, X, y)
         assert len(state.span.points) == 10
         assert learner.notes(state) == ["the dictionary is full: 10 points; it learns on with them (raise budget, or mu)"]
+
+
+# labels that do not suit the clip
+
+EVERY_CLIP = [
+    onkel.KONS(),
+    onkel.SketchedKONS(),
+    onkel.ProsNKONS(),
+    onkel.NewtonFeatures(),
+    onkel.FORKS(loss=onkel.Square(), budget=10),
+]
+
+
+@pytest.mark.parametrize("learner", EVERY_CLIP, ids=lambda learner: type(learner).__name__)
+def test_labels_beyond_the_clip_are_counted(learner: Any) -> None:
+    rng = np.random.default_rng(4)
+    X, y, weight = rng.normal(size=(120, 2)), rng.uniform(-0.9, 0.9, 120), np.ones(120)
+    y[[50, 60, 70, 80]], weight[80] = [3.0, -2.0, 1.5, 9.0], 0.0
+    state = learner.init(2)
+    learner.learn(state, X[:40], y[:40])
+    assert not learner.notes(state)
+    for t in range(40, 120, 16):
+        learner.learn(state, X[t : t + 16], y[t : t + 16], weight[t : t + 16])
+        learner.predict(state, X)
+    assert [note for note in learner.notes(state) if note.startswith("3 labels lay beyond clip=1, the largest at 3:")]
+    learner.check(state)
+    state.met[0] = 121.0
+    with pytest.raises(onkel.InputError, match="labels that it has met"):
+        learner.check(state)
+
+
+@pytest.mark.parametrize("learner", EVERY_CLIP, ids=lambda learner: type(learner).__name__)
+def test_labels_far_below_the_clip_are_noted(learner: Any) -> None:
+    rng = np.random.default_rng(5)
+    state = learner.init(2)
+    learner.learn(state, rng.normal(size=(60, 2)), 1e-49 * rng.uniform(0.5, 1.0, 60))
+    assert [note for note in learner.notes(state) if "far below clip=1" in note]
+
+
+@pytest.mark.parametrize("power", [-166, 160])  # of two, so that labels keep their bits
+@pytest.mark.parametrize("learner", EVERY_CLIP[:4], ids=lambda learner: type(learner).__name__)
+def test_scores_scale_with_labels_and_clip(learner: Any, power: int) -> None:
+    rng, unit = np.random.default_rng(8), 2.0**power
+    X, y = rng.normal(size=(100, 2)), rng.uniform(-1.0, 1.0, 100)
+    scaled = dataclasses.replace(learner, clip=unit)
+    scores = scaled.learn(scaled.init(2), X, unit * y) / unit
+    assert scores == pytest.approx(learner.learn(learner.init(2), X, y), rel=1e-9, abs=1e-9)

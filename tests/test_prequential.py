@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import re
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -403,3 +404,39 @@ def test_a_trace_prints_on_one_line() -> None:
     assert re.search(r": 200 rows, .*square 0\.\d+, .* s, [\d,]+ bytes>$", shown)
     assert "array" not in shown
     assert repr(onkel.prequential(onkel.PKAWV(), (X[:0], y[:0]))).count(": 0 rows, 0 s") == 1
+
+
+def test_memory_grows_with_the_labels_and_not_with_the_inputs() -> None:
+    """Labels are often a column of the table that the inputs are in: to keep them must not keep it."""
+    learner, chunk = PKAWV(Constant()), 8 * 500 * 101
+
+    def tables(chunks: int) -> Iterator[tuple[Array, Array]]:
+        for seed in range(chunks):
+            table = np.random.default_rng(seed).normal(size=(500, 101))
+            yield table[:, :-1], table[:, -1]
+
+    prequential(learner, tables(1))
+    tracemalloc.start()
+    try:
+        trace = prequential(learner, tables(40))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert trace.rows == 40 * 500
+    assert peak < 10 * chunk
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+def test_a_stream_may_reuse_its_arrays(delay: int) -> None:
+    blocks = [stream(10, seed=k) for k in range(5)]
+    X, y = np.empty((10, 2)), np.empty(10)
+
+    def reusing() -> Iterator[tuple[Array, Array]]:
+        for block in blocks:
+            X[:], y[:] = block
+            yield X, y
+
+    trace, expected = (prequential(LINE, blocks, delay=delay) for blocks in (reusing(), blocks))
+    assert np.array_equal(trace.y, expected.y)
+    assert np.array_equal(trace.scores, expected.scores)
+    assert bits(trace.state) == bits(expected.state)

@@ -451,3 +451,13 @@ def test_mistakes_of_romma_are_bounded(aggressive: bool) -> None:
         size = norm(kernel, case.z, case.c)
         assert np.sum(onkel.measure.mistakes(scores, case.y)) <= kernel.diagonal(case.X).max() * size**2
         assert math.sqrt(inner(state).norm2[0]) <= size * (1.0 + 1e-9)
+
+
+def test_labels_that_never_leave_the_tube_are_noted() -> None:
+    learner, X = onkel.TubeProjection(), np.random.default_rng(2).normal(size=(30, 2))
+    state = learner.init(2)
+    assert not learner.notes(state)
+    learner.learn(state, X, np.full(30, 1e-49))
+    assert "epsilon=0.1" in learner.notes(state)[0]
+    learner.learn(state, X, np.ones(30))
+    assert not learner.notes(state)

@@ -241,3 +241,14 @@ def test_what_is_not_a_rule_is_refused() -> None:
     for wrong in ((), MLPoly(), (onkel.PKAWV(),)):
         with pytest.raises(onkel.InputError, match="rule"):
             Layered(wrong)  # type: ignore[arg-type]
+
+
+def test_labels_whose_variance_is_no_normal_number_leave_a_stacking_at_its_prior() -> None:
+    rng, everybody = np.random.default_rng(3), np.ones((50, 2), dtype=bool)
+    y = 1e-157 * rng.normal(size=(50, 1))
+    P = np.stack([y, 2.0 * y], axis=2)
+    rule, prior = onkel.Stacking(), onkel.Stacking().prior
+    state = rule.init(experts=2)
+    mixture = rule.learn(state, P, y, np.ones(50), everybody)
+    assert np.array_equal(mixture, prior.learn(prior.init(experts=2), P, y, np.ones(50), everybody))
+    rule.check(state)

@@ -405,6 +405,10 @@ DAMAGE: dict[str, Callable[[Any], None]] = {
     "numbers behind the points of a block": damaged("blocks", (3, COEF, BLOCK - 1), 1.0),
     "numbers behind the children of a node": damaged("nodes", (0, SUMS, FAN - 1), 1.0),
     "names behind the children of a node": damaged("children", (0, FAN - 1), 1),
+    "less than its coefficients added": damaged("added", 0, MANY / 2),
+    "nothing added": damaged("added", 0, 0.0),
+    "an endless amount added": damaged("added", 0, np.inf),
+    "an amount added that is no number": damaged("added", 0, np.nan),
     "a scale of 0": damaged("scale", 0, 0.0),
     "a negative scale": damaged("scale", 0, -1.0),
     "a scale too small": damaged("scale", 0, 1e-101),
@@ -458,6 +462,18 @@ def test_lists_of_a_user_that_cannot_be_are_refused(damage: Callable[[Any], None
     damage(f)
     with pytest.raises(onkel.InputError):
         f.check(MATERN, TWO_LEVELS, None)
+
+
+@pytest.mark.parametrize("base", [Spline(1, UNIT), Spline(2, UNIT)], ids=repr)
+def test_coefficients_that_take_each_other_back_leave_a_sound_state(base: Any) -> None:
+    """Eleven keys, and labels at random: in the end every coefficient is 0, or rounding, and so are the sums over them."""
+    learner, rng = onkel.KernelAdatron(Additive(base)), np.random.default_rng(0)
+    X, y = np.round(rng.random((400, 1)), 1), rng.choice([-1.0, 1.0], 400)
+    state = learner.init(1)
+    for t in range(0, len(X), 20):
+        learner.learn(state, X[t : t + 20], y[t : t + 20])
+        learner.check(state)
+    assert np.abs(inner(state).support.blocks[:, COEF]).max() < 1e-12
 
 
 def test_a_huge_label_that_is_taken_back_leaves_a_sound_state() -> None:

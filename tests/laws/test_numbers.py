@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -60,6 +61,20 @@ def test_8_finite_on_awkward_inputs(case: Case, kind: str, size: int) -> None:
         assert is_finite_or_refused(case, state, case.learner.learn, X[t : t + size], y[t : t + size])
     assert is_finite_or_refused(case, state, case.learner.predict, X)
     assert all(np.isfinite(value).all() for _, value, _ in leaves(state))
+
+
+@pytest.mark.parametrize("power", [-166, 160])  # of two, so that labels keep their bits: from 1e-50 to 1e48
+def test_8_labels_of_any_size_are_learnt(case: Case, power: int) -> None:
+    """Scores scale with the labels, and with a tube for them. Where they do not, a note says what is in the labels' unit."""
+    if not case.small and "regression" in tasks_of(case.learner):
+        unit, (X, y, weight) = 2.0**power, case.stream()
+        tube = {"epsilon": unit * case.learner.epsilon} if hasattr(case.learner, "epsilon") else {}
+        learner = dataclasses.replace(case.learner, **tube)
+        state = fresh(learner, X, y)
+        scores = learner.learn(state, X, unit * y, weight)
+        learner.check(state)
+        assert np.isfinite(scores).all()
+        assert near(scores / unit, case.run()[1], 1e-9) or any("clip" in note for note in learner.notes(state))
 
 
 @pytest.fixture(scope="session")

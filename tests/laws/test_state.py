@@ -44,6 +44,16 @@ def test_5_save_load_continue_equals_never_stopped(case: Case, stop: int, tmp_pa
     assert bits(resumed) == bits(state)
 
 
+@fewer
+def test_5_every_state_on_the_way_can_be_saved(case: Case, tmp_path: Path) -> None:
+    X, y, weight = case.stream()
+    state = fresh(case.learner, X, y)
+    for part in np.array_split(np.arange(len(X)), 4 if compiler_off else 12):
+        case.learner.learn(state, X[part], y[part], weight[part])
+        case.learner.check(state)
+    onkel.save(tmp_path / "end.onkel", case.learner, state)
+
+
 def test_11_config_survives_json_and_repr(case: Case) -> None:
     assert from_json(json.loads(json.dumps(to_json(case.learner)))) == case.learner
     assert onkel.parse(repr(case.learner)) == case.learner

@@ -36,7 +36,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._inputs import check_block, place
+from onkel._inputs import LARGEST_NUMBER, check_block, place
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel._validate import whole
@@ -214,7 +214,7 @@ def push(first: Vector, last: Matrix, means: Matrix, rows: int, y: Vector) -> No
     for k in range(last.shape[0]):
         if rows == 0:
             first[k] = y[k]
-        label = y[k] - first[k]
+        label = min(max(y[k] - first[k], -LARGEST_NUMBER), LARGEST_NUMBER)  # an input may be no larger than a label
         for i in range(last.shape[1] - 1, 0, -1):
             last[k, i] = last[k, i - 1]
         last[k, 0] = label

@@ -1,11 +1,15 @@
-"""Whether a tree from a file is one that `block_tree.insert` can have made."""
+"""Whether a tree from a file is one that `block_tree.insert` can have made.
+
+A sum is made of additions one by one, so its rounding is a share of all that was ever added to it, Σ |a| = `added`, and not of what
+is left: where coefficients take each other back, all that is left may be rounding.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from onkel._jit import hot
-from onkel._types import Counts, Vector
+from onkel._types import Counts
 from onkel.dictionary.block_layout import (
     BLOCK,
     COEF,
@@ -24,7 +28,7 @@ from onkel.dictionary.block_layout import (
 from onkel.dictionary.block_sums import summarise
 from onkel.kernels.lists import GIVEN, KIND, POWERS
 
-SUM_TOLERANCE = 1e-6  # of a sum computed anew
+SUM_TOLERANCE = 1e-6  # of Σ |a|: what 10⁹ additions can lose, each half a unit in the 16th digit
 NOTHING = 1e-290  # what has shrunk to this has no digits left, in a sum as in a coefficient
 
 
@@ -51,7 +55,7 @@ def is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: C
             if np.any(f.nodes[at, :, n:] != 0.0) or np.any(f.children[at, n:FAN] != 0):
                 return False
             for i in range(n):
-                if not _is_summary(inputs, f, c, at, i, height - depth, largest, weight):
+                if not _is_summary(inputs, f, c, at, i, height - depth, largest):
                     return False
             depth -= 1
         elif depth + 1 < height:
@@ -76,9 +80,11 @@ def is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: C
                         totals[layer, r] += power
                         power *= key
     for layer in range(layers):
+        if not weight[layer] <= (1.0 + SUM_TOLERANCE) * f.added[layer] + NOTHING:
+            return False
         for r in range(powers):
             asked, own, total = r < inputs.table[c, POWERS], inputs.table[c, KIND] != GIVEN, f.totals[c, layer, r]
-            if asked and own and not abs(total - totals[layer, r]) <= SUM_TOLERANCE * weight[layer] + NOTHING:
+            if asked and own and not abs(total - totals[layer, r]) <= SUM_TOLERANCE * f.added[layer] + NOTHING:
                 return False
             if not asked and total != 0.0:
                 return False
@@ -95,8 +101,8 @@ def _is_new(met: Counts, index: int) -> bool:
 
 
 @hot
-def _is_summary(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, largest: float, weight: Vector) -> bool:
-    """Whether a node knows of a child what is in the child, as far as additions one by one can tell: Σ |a_i| is `weight`."""
+def _is_summary(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, largest: float) -> bool:
+    """Whether a node knows of a child what is in the child, but for rounding."""
     known, (low, high), rate = f.nodes[at].copy(), range_of(f, at), decay_rate(inputs.table[c])
     close, anchor = shared_anchor(rate, low, high)
     summarise(inputs, f, c, at, way, level, (low, high))
@@ -105,7 +111,7 @@ def _is_summary(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int
         tolerance = 0.0
         if row >= SUMS:
             layer, j = divmod(row - SUMS, 2 * inputs.sides)
-            tolerance = largest * (SUM_TOLERANCE * weight[layer] + NOTHING)
+            tolerance = largest * (SUM_TOLERANCE * f.added[layer] + NOTHING)
             if close:
                 tolerance *= carried(rate, anchor - known[LAST, way] if j < inputs.sides else known[FIRST, way] - anchor)
         sound &= abs(known[row, way] - f.nodes[at, row, way]) <= tolerance

@@ -59,6 +59,7 @@ class Curves(NamedTuple):
     totals: NDArray[np.float64]
     used: Counts
     scale: Vector
+    added: Vector
     scratch: Matrix  # (4, BLOCK or more)  for a block's weights, and for the lists of a point
 
 

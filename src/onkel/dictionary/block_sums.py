@@ -179,4 +179,6 @@ def fold(f: Curves) -> None:
         for layer in range(f.totals.shape[1]):
             for r in range(f.totals.shape[2]):
                 f.totals[c, layer, r] *= scale
+    for layer in range(f.added.size):
+        f.added[layer] *= abs(scale)
     f.scale[0] = 1.0

@@ -38,6 +38,7 @@ class SortedBlocks(Function):
     used: Counts  # (2,)  blocks and nodes in use; zeros behind them
     roots: Counts  # (inputs, 2)  the root of each tree, and how many levels of nodes it has
     totals: NDArray[np.float64]  # (inputs, layers, powers)  Σ a_i p_i^r
+    added: Vector  # (layers,)  Σ |a| over all that was ever added, in units of ρ: rounding in the sums is a share of it
     nodes: NDArray[np.float64] = growing(0)  # (room, 2 + 2·sides·layers, FAN)
     children: Counts = growing(0)  # (room, FAN + 1)  nodes, or blocks at the lowest level; their number stands last
     blocks: NDArray[np.float64] = growing(0)  # (room, lines, BLOCK)
@@ -47,7 +48,7 @@ class SortedBlocks(Function):
     def sum(self) -> Curves:
         scratch = np.empty((4, max(BLOCK, self.nodes.shape[1])))
         return Curves(
-            self.blocks, self.nodes, self.children, self.length, self.roots, self.totals, self.used, self.scale, scratch
+            self.blocks, self.nodes, self.children, self.length, self.roots, self.totals, self.used, self.scale, self.added, scratch
         )  # fmt: skip
 
     @property
@@ -94,7 +95,8 @@ class SortedBlocks(Function):
         blocks, nodes = np.delete(self.blocks, COEF + 1, axis=1), self.nodes[:, : SUMS + half].copy()
         blocks[:, COEF] -= part * self.blocks[:, COEF + 1]
         nodes[:, SUMS:] -= part * self.nodes[:, SUMS + half :]
-        return replace(self, blocks=blocks, nodes=nodes, totals=self.totals[:, :1] - part * self.totals[:, 1:])
+        totals, added = self.totals[:, :1] - part * self.totals[:, 1:], self.added[:1] + part * self.added[1:]
+        return replace(self, blocks=blocks, nodes=nodes, totals=totals, added=added)
 
     def bytes_with(self, rows: int) -> int:
         full = 2 * rows * len(self.roots) // BLOCK + 1  # blocks are half full at least, once they have been split
@@ -121,7 +123,7 @@ class SortedBlocks(Function):
         used = (self.used >= (0, len(self.roots))).all() and (self.used <= (len(self.blocks), len(self.nodes))).all()
         if not lengths or not used:
             raise InputError("its arrays are not as long as its sizes say")
-        if not SMALLEST_SCALE <= self.scale[0] <= LARGEST_SCALE:
+        if not SMALLEST_SCALE <= self.scale[0] <= LARGEST_SCALE or not np.isfinite(self.added).all():
             raise InputError("its coefficients are beyond what can be learnt")
         behind = (
             self.blocks[self.used[0] :],
@@ -151,6 +153,7 @@ def empty(kernel: Kernel, dim: int, moment: bool = False) -> SortedBlocks:
         np.array([0, inputs]),
         roots,
         np.zeros((inputs, layers, powers)),
+        np.zeros(layers),
         np.zeros((nodes, SUMS + 2 * sides * layers, FAN)),
         np.zeros((nodes, FAN + 1), np.int64),
         np.zeros((0, COEF + layers + lists, BLOCK)),
@@ -162,7 +165,7 @@ def footprint(kernel: Kernel, dim: int, moment: bool = False) -> int:
     """The bytes that `empty` will hold."""
     inputs, sides, powers, _ = _sizes(kernel, dim)
     layers = 1 + moment
-    return 8 * (3 + inputs * (2 + powers * layers) + capacity(inputs) * ((SUMS + 2 * sides * layers) * FAN + FAN + 1))
+    return 8 * (3 + layers + inputs * (2 + powers * layers) + capacity(inputs) * ((SUMS + 2 * sides * layers) * FAN + FAN + 1))
 
 
 def inputs_of(kernel: Kernel, dim: int) -> Inputs:
@@ -245,6 +248,8 @@ def join(inputs: Inputs, f: Curves, x: Vector, own: float, a: float, round: int)
     """f ← f + a k(x, ·); there is room."""
     size = width(inputs)
     a /= f.scale[0]
+    for layer in range(f.added.size):
+        f.added[layer] += abs((round + 1.0) * a if layer else a)
     for c in range(inputs.table.shape[0]):
         insert(inputs, f, c, x[c * size : (c + 1) * size], a, (round + 1.0) * a)
 

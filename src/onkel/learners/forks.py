@@ -36,7 +36,19 @@ from onkel.dictionary import support
 from onkel.dictionary.support import Support, values
 from onkel.features.sketch import Sketch, embed, in_lanes
 from onkel.learners.domains import on_domains
-from onkel.learners.newton import SMALLEST_VARIANCE, Steps, check_steps, slope_of, steps, weight_of_gradient, within
+from onkel.learners.newton import (
+    SMALLEST_VARIANCE,
+    Steps,
+    check_met,
+    check_steps,
+    label_notes,
+    meet,
+    no_labels,
+    slope_of,
+    steps,
+    weight_of_gradient,
+    within,
+)
 from onkel.learners.newton import Slope as Loss
 from onkel.learners.protocol import check_sizes
 from onkel.learners.sketched import Sketched
@@ -64,6 +76,7 @@ class State(Counted):
     sketch: Sketch
     matrix: Matrix  # (k, k)  R, upper triangular, RᵀR = A
     coef: Matrix  # (1, k)  R w
+    met: Vector  # (2,)  of stage 2: labels beyond clip, and the size of the largest
     learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
@@ -98,7 +111,9 @@ class FORKS(Sketched):
 
     def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
-        state = State(support.with_room(dim, self._room or 0), self._sketching.init(dim), np.empty(0), np.empty(0), dim=dim)
+        state = State(
+            support.with_room(dim, self._room or 0), self._sketching.init(dim), np.empty(0), np.empty(0), no_labels(), dim=dim
+        )
         self._start(state, np.zeros(self._sketching.rank))
         return state
 
@@ -115,21 +130,25 @@ class FORKS(Sketched):
             slope_of(self.loss), steps(self), self.alpha, self.clip, self.lam, self.step_uses_old_matrix, self.project_on_current
         )
         width = in_lanes(sketch.width)
-        return _learn(block, sketch.landmarks, width, sketch.map, state.matrix, state.coef, rule, due, scores)
+        return _learn(block, sketch.landmarks, width, sketch.map, state.matrix, state.coef, state.met, rule, due, scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         k = self._sketching.rank
-        return super().footprint(dim) + 8 * k * (k + 1)
+        return super().footprint(dim) + 8 * (k * (k + 1) + 2)
 
     def _check(self, state: Any) -> None:
         super()._check(state)
         check_factor(state.matrix, state.coef, self._sketching.rank, self.alpha)
+        check_met(state.met, self.clip, state.rows)
+
+    def _notes(self, state: Any) -> list[str]:
+        return super()._notes(state) + label_notes(state.met, self.clip)
 
 
 @hot
 def _learn(
-    block: Block, landmarks: Matrix, width: int, M: Matrix, R: Matrix, c: Matrix, rule: Rule, due: int, scores: Vector
+    block: Block, landmarks: Matrix, width: int, M: Matrix, R: Matrix, c: Matrix, met: Vector, rule: Rule, due: int, scores: Vector
 ) -> int:
     """Score, then learn, rows, up to that of the round that is `due`, which is scored alone: how many."""
     rank, learnt = M.shape[0], block.learnt
@@ -147,6 +166,7 @@ def _learn(
         if learn:
             if not rule.on_current:
                 _project(c, z, q, full - scores[i], block.own[i], rule.alpha)
+            meet(met, block.y[i], rule.clip)
             slope_now = slope(rule.loss[0], rule.loss[1], scores[i], block.y[i])
             if slope_now != 0.0:
                 _step(R, c, z, slope_now, rule, learnt[0] + 1, g, work)

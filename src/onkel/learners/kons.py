@@ -45,7 +45,19 @@ from onkel.dictionary.dictionary import KORS, chance, remember
 from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.domains import on_domains
-from onkel.learners.newton import SMALLEST_VARIANCE, Rule, check_labels, check_newton, rule, weight_of_gradient, within
+from onkel.learners.newton import (
+    SMALLEST_VARIANCE,
+    Rule,
+    check_labels,
+    check_met,
+    check_newton,
+    label_notes,
+    meet,
+    no_labels,
+    rule,
+    weight_of_gradient,
+    within,
+)
 from onkel.learners.protocol import Learner, check_room, check_sizes
 from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
 from onkel.losses import Loss, Square, slope
@@ -63,6 +75,7 @@ Counters = tuple[int, int, int, int, int]  # size, taken, rows, unprojected, rai
 
 @dataclass
 class State:
+    met: Vector  # (2,)  labels beyond clip, and the size of the largest
     points: Matrix = growing(0)  # (capacity, dim)  those with a coefficient
     omega: Vector = growing(0)  # (capacity,)  ω
     active: Counts = growing(0)  # (capacity,)  the points in A
@@ -103,7 +116,7 @@ class Newton(Learner):
     def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         none = np.empty(0)
-        return State(np.empty((0, dim)), none, np.empty(0, np.int64), none, none, none, none, dim=dim)
+        return State(no_labels(), np.empty((0, dim)), none, np.empty(0, np.int64), none, none, none, none, dim=dim)
 
     def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
         refuse_weights(self, weight)
@@ -123,7 +136,7 @@ class Newton(Learner):
 
     def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector, scores: Vector) -> State:
         """The state after the rows, which may share arrays with the given one: those that only get longer."""
-        own, work = self.kernel.diagonal(X), replace(state, omega=state.omega.copy())  # everything else only gets longer
+        own, work = self.kernel.diagonal(X), replace(state, omega=state.omega.copy(), met=state.met.copy())
         at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # what a user's kernel sees must not depend on the cut
         for start in range(0, len(X), at_once):
             now = slice(start, start + at_once)
@@ -133,7 +146,7 @@ class Newton(Learner):
             block, kept = (K, F, own[now], y[now], weight[now]), np.empty(len(fresh), np.int64)
             arrays = (work.omega, work.active, work.scale, work.factor, work.weights, work.sampling)
             counts = (work.size, work.taken, work.rows, work.unprojected, work.raised)
-            counts = _learn(block, rule(self), self._sketch, arrays, counts, kept, scores[now])
+            counts = _learn(block, rule(self), self._sketch, arrays, work.met, counts, kept, scores[now])
             work.size, work.taken, work.rows, work.unprojected, work.raised = counts
             work.points[old : work.size] = fresh[kept[: work.size - old]]
         _resize(work, fitted, work.size, work.taken, self._sketch[0] < 1.0)  # not every row was kept, or taken
@@ -149,7 +162,7 @@ class Newton(Learner):
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold: next to nothing. The header says how they grow."""
-        return 8 * 7
+        return 8 * 9
 
     def _check(self, state: State) -> None:
         size, taken = state.size, state.taken
@@ -178,9 +191,10 @@ class Newton(Learner):
             raise InputError("its factor is not one of its points' kernel matrix")
         if sketched and not is_factor_with(state.sampling, scale if weighted else scale * weights):
             raise InputError("its sampling factor is not one of its points' kernel matrix")
+        check_met(state.met, self.clip, state.rows)
 
     def _notes(self, state: State) -> list[str]:
-        said = []
+        said = label_notes(state.met, self.clip)
         if state.unprojected:
             said.append(f"rounding left no direction to project along {state.unprojected} times; only the score was clipped")
         if state.raised:
@@ -238,7 +252,9 @@ def _resize(state: State, to: Callable[[NDArray[Any], int], NDArray[Any]], size:
 
 
 @hot
-def _learn(block: Block, rule: Rule, sketch: Sketch, arrays: Arrays, counts: Counters, kept: Counts, scores: Vector) -> Counters:
+def _learn(
+    block: Block, rule: Rule, sketch: Sketch, arrays: Arrays, met: Vector, counts: Counters, kept: Counts, scores: Vector
+) -> Counters:
     """Score, then learn, each row; the new counts. Fills `kept` with those of the rows with a weight that got a coefficient."""
     K, F, own, y, weight = block
     size, taken, rows, unprojected, raised = counts
@@ -255,6 +271,7 @@ def _learn(block: Block, rule: Rule, sketch: Sketch, arrays: Arrays, counts: Cou
         if weight[i] == 0.0:
             continue
         rows += 1
+        meet(met, y[i], clip)
         g = slope(loss[0], loss[1], scores[i], y[i])
         if g == 0.0 and h == 0.0:
             continue

@@ -13,7 +13,7 @@ import numpy as np
 
 from onkel._jit import hot, hot_inline, hot_lean
 from onkel._types import Counts, Matrix, Vector
-from onkel.linalg.factor import ROUNDS, learn_solved, rotate, solve_row, workspace
+from onkel.linalg.factor import ROUNDS, fold, learn_solved, rotate, solve_row, workspace
 from onkel.mixing import aggregate, cut, reward, temper
 
 SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
@@ -145,11 +145,7 @@ def _begin_round(fit: Fit, taken: int, rows: int, rule: Rule, z: Vector, work: M
             fit.coef[o, j] *= rule.forgetting
     fit.scale[0] *= np.sqrt(rule.forgetting)
     if fit.scale[0] < SMALLEST_SCALE:
-        for i in range(taken):
-            for j in range(i, taken):
-                fit.matrix[i, j] *= fit.scale[0]
-            for o in range(fit.coef.shape[0]):
-                fit.coef[o, i] *= fit.scale[0]
+        fold(fit.matrix, fit.coef, fit.scale[0], taken)
         fit.scale[0] = 1.0
     if back >= taken:
         fit.matrix[back, back] += returning

@@ -49,7 +49,7 @@ from onkel.features.mercer.waves import Waves
 from onkel.learners.domains import on_domains, unwrapped
 from onkel.learners.levels import SMALLEST_SCALE, Fit, Rule, ahead, grown, learn, still
 from onkel.learners.protocol import Learner, check_sizes
-from onkel.linalg.factor import check_factor, solve_row, take_in
+from onkel.linalg.factor import SMALLEST_PIVOT, check_factor, fading_notes, solve_row, take_in
 from onkel.state import Counted, copied, counter, owned
 from onkel.turns import Call
 
@@ -195,7 +195,7 @@ class MercerProjection(Learner):
 
     def _floor(self, dim: int) -> float:
         """The least ridge that a function can have: it fades for r − 1 rounds before it returns."""
-        return max(self.lam * self.forgetting ** (self._functions(dim) - 1), 1e-300)
+        return float(max(self.lam * self.forgetting ** (self._functions(dim) - 1), SMALLEST_PIVOT**2))
 
     def raised(self, state: Any, count: int) -> tuple[MercerProjection, Any]:
         """The learner with more levels, and its state. The new functions begin as if they had been 0 in every row so far, so they
@@ -301,7 +301,7 @@ class MercerProjection(Learner):
         waiting = np.diag(state.matrix)[t:]
         if (
             np.any(np.tril(state.matrix, -1))
-            or np.any(waiting < self._floor(state.dim))
+            or np.any(waiting < (1.0 - 1e-6) * self.lam * self.forgetting ** (self._functions(state.dim) - 1))
             or (state.moments.size and np.any(np.triu(state.matrix, 1)[:, t:]))
         ):
             raise InputError("what waits in its matrix is not made of rows")
@@ -317,7 +317,7 @@ class MercerProjection(Learner):
 
     def _notes(self, state: State) -> list[str]:
         d = self.system.dimension(state.dim)
-        said = []
+        said = fading_notes(self.lam, self.forgetting, self._functions(state.dim), state.rows)
         if self.rate is not None and self.level(state) == self.count:
             said.append(f"all {self.count} levels are in use and no more will come (learner.raised gives it more)")
         if self.rate is not None and self.smoothness <= 0.5 * d:

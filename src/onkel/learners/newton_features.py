@@ -29,7 +29,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import check_features
 from onkel.learners.featured import Featured
-from onkel.learners.newton import Rule, check_newton, newton_round, rule
+from onkel.learners.newton import Rule, check_met, check_newton, label_notes, newton_round, no_labels, rule
 from onkel.learners.protocol import check_sizes
 from onkel.linalg.factor import check_factor, workspace
 from onkel.losses import Loss, Square
@@ -41,6 +41,7 @@ class State(Counted):
     features: Any  # the features' own state
     matrix: Matrix  # (r, r)  R, upper triangular
     coef: Matrix  # (1, r)  R u
+    met: Vector  # (2,)  labels beyond clip, and the size of the largest
     learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
@@ -64,26 +65,32 @@ class NewtonFeatures(Featured):
     def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         r = self._map.size(dim)
-        return State(self._map.init(dim), np.sqrt(self.alpha) * np.eye(r), np.zeros((1, r)), dim=dim)
+        return State(self._map.init(dim), np.sqrt(self.alpha) * np.eye(r), np.zeros((1, r)), no_labels(), dim=dim)
 
     def _learn(self, state: Any, Z: Matrix, y: Vector, weight: Vector, scores: Vector) -> None:
-        _learn(Z, y, weight, state.matrix, state.coef, state.learnt, rule(self), scores)
+        _learn(Z, y, weight, state.matrix, state.coef, state.met, state.learnt, rule(self), scores)
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold."""
         r = self._map.size(dim)
-        return self._map.footprint(dim) + 8 * (r * r + r + 3)
+        return self._map.footprint(dim) + 8 * (r * r + r + 5)
 
     def _check(self, state: State) -> None:
         check_factor(state.matrix, state.coef, self._map.size(state.dim), self.alpha)
+        check_met(state.met, self.clip, state.rows)
+
+    def _notes(self, state: State) -> list[str]:
+        return super()._notes(state) + label_notes(state.met, self.clip)
 
 
 @hot
-def _learn(Z: Matrix, y: Vector, weight: Vector, R: Matrix, c: Matrix, learnt: Counts, rule: Rule, scores: Vector) -> None:
+def _learn(
+    Z: Matrix, y: Vector, weight: Vector, R: Matrix, c: Matrix, met: Vector, learnt: Counts, rule: Rule, scores: Vector
+) -> None:
     """Score, then learn, each row of Z."""
     work = workspace(Z.shape[1])
     for i in range(Z.shape[0]):
         learn = weight[i] > 0.0
-        scores[i] = newton_round(R, c, Z[i], np.dot(Z[i], Z[i]), y[i], learn, rule, learnt[0] + 1, work)
+        scores[i] = newton_round(R, c, Z[i], np.dot(Z[i], Z[i]), y[i], learn, rule, learnt[0] + 1, met, work)
         if learn:
             learnt[0] += 1

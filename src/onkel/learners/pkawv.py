@@ -37,6 +37,7 @@ from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import as_features, check_features
 from onkel.learners.protocol import Learner, check_sizes
 from onkel.linalg import ridge
+from onkel.linalg.factor import fading_notes
 from onkel.linalg.inverse import BLOCK
 from onkel.turns import Call
 
@@ -125,4 +126,5 @@ class PKAWV(Learner):
         ridge.check(state.ridge, self.lam, self.forgetting)
 
     def _notes(self, state: State) -> list[str]:
-        return self._map.notes(state.features) + ridge.notes(state.ridge)
+        fading = fading_notes(self.lam, self.forgetting, len(state.ridge.matrix), state.ridge.rows)
+        return self._map.notes(state.features) + ridge.notes(state.ridge) + fading

@@ -157,6 +157,11 @@ class TubeProjection(_Projecting):
         self._check_fields()
         real(self, "epsilon", least=0.0, most=1e50)
 
+    def _notes(self, state: State) -> list[str]:
+        if state.rows > 0 and state.norm2[0] == 0.0:
+            return [f"no label was further from 0 than epsilon={self.epsilon:g}: nothing was learnt (lower epsilon)"]
+        return []
+
 
 @hot
 def _learn(

@@ -41,7 +41,7 @@ from onkel.dictionary.dictionary import is_taken
 from onkel.dictionary.span import Span, check, empty, widened
 from onkel.kernels import Gaussian, Kernel
 from onkel.learners.domains import on_domains
-from onkel.learners.newton import Rule, check_labels, check_newton, newton_round, rule
+from onkel.learners.newton import Rule, check_labels, check_met, check_newton, label_notes, newton_round, no_labels, rule
 from onkel.learners.protocol import Learner, check_sizes
 from onkel.linalg.cholesky import solve
 from onkel.linalg.factor import border, check_factor, workspace
@@ -51,12 +51,13 @@ from onkel.turns import Call
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 
-Form = tuple[Counts, Vector, Matrix, Matrix]  # spanning, whitening, R, c
+Form = tuple[Counts, Vector, Matrix, Matrix, Vector]  # spanning, whitening, R, c, labels met
 
 
 @dataclass
 class State(Counted):
     span: Span
+    met: Vector  # (2,)  labels beyond clip, and the size of the largest
     matrix: Matrix = growing(0, 1)  # (r, r)  R, upper triangular
     coef: Matrix = growing(1)  # (1, r)  R u
     learnt: Counts = counter()
@@ -96,7 +97,7 @@ class ProsNKONS(Learner):
 
     def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
-        return State(empty(self.dictionary, dim), np.empty((0, 0)), np.empty((1, 0)), dim=dim)
+        return State(empty(self.dictionary, dim), no_labels(), np.empty((0, 0)), np.empty((1, 0)), dim=dim)
 
     def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
         refuse_weights(self, weight)
@@ -130,10 +131,8 @@ class ProsNKONS(Learner):
     def _learn(self, state: State, asks: bool, K: Matrix, own: Vector, y: Vector, weight: Vector, scores: Vector) -> int:
         """Score and learn rows, up to one whose point joins, where the dictionary still `asks` for points: how many."""
         span = state.span
-        sampling, form = (
-            self.dictionary.rule(span.sampling, len(span.points)),
-            (span.spanning, span.whitening, state.matrix, state.coef),
-        )
+        sampling = self.dictionary.rule(span.sampling, len(span.points))
+        form = (span.spanning, span.whitening, state.matrix, state.coef, state.met)
         return _learn(sampling, self.seed, asks, K, own, form, y, weight, rule(self, share=0.5), state.learnt, scores)
 
     def _join(self, state: State, x: Vector, k: Vector, own: float) -> None:
@@ -150,21 +149,23 @@ class ProsNKONS(Learner):
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` will hold: next to nothing. The header says how they grow."""
-        return 8 * 4
+        return 8 * 6
 
     def _check(self, state: State) -> None:
         check(state.span, self.dictionary, self.kernel, state.rows, self.budget)
         check_factor(state.matrix, state.coef, len(state.span.spanning), self.alpha)
+        check_met(state.met, self.clip, state.rows)
 
     def _notes(self, state: State) -> list[str]:
+        said = label_notes(state.met, self.clip)
         if self.budget is not None and len(state.span.points) >= self.budget:
-            return [f"the dictionary is full: {self.budget} points; it learns on with them (raise budget, or mu)"]
-        return []
+            said.append(f"the dictionary is full: {self.budget} points; it learns on with them (raise budget, or mu)")
+        return said
 
 
 def _apart(state: State) -> State:
     """A state that learns without touching this one; all else is replaced, never written to."""
-    return replace(state, **{name: getattr(state, name).copy() for name in ("matrix", "coef", "learnt")})
+    return replace(state, **{name: getattr(state, name).copy() for name in ("matrix", "coef", "met", "learnt")})
 
 
 @hot
@@ -173,7 +174,7 @@ def _learn(
     y: Vector, weight: Vector, rule: Rule, learnt: Counts, scores: Vector,
 ) -> int:  # fmt: skip
     """Score and learn rows, up to the first whose point joins: how many."""
-    spanning, whitening, R, c = form
+    spanning, whitening, R, c, met = form
     l, z, work = np.empty(K.shape[1]), np.empty(spanning.size), workspace(spanning.size)
     for i in range(K.shape[0]):
         k, learn = K[i], weight[i] > 0.0
@@ -182,7 +183,7 @@ def _learn(
         for j in range(z.size):
             z[j] = k[spanning[j]]
         solve(whitening, z.size, z)
-        scores[i] = newton_round(R, c, z, own[i], y[i], learn, rule, learnt[0] + 1, work)
+        scores[i] = newton_round(R, c, z, own[i], y[i], learn, rule, learnt[0] + 1, met, work)
         if learn:
             learnt[0] += 1
     return int(K.shape[0])

@@ -26,6 +26,7 @@ LANES = 8  # numbers in the widest vector register, a power of two
 PAGE, SAME_PLACE = 512, 24  # of memory, in numbers; and how far apart two places of it are told apart
 ROUNDS = 9  # three times three, learnt in one pass over R, whose rows stay in the nearest cache; passes end at absolute multiples
 SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
+SMALLEST_PIVOT = 1e-100  # of R: a ridge that fades for hundreds of rounds before it returns would be too small for its square
 SMALLEST_REMAINDER = 1e-7  # pivot² relative to its corner, below which a bordered R keeps fewer than about nine digits
 LARGEST_ENTRY = 1e150  # of R and c; rows and labels cannot make larger ones
 
@@ -49,8 +50,7 @@ def learn(
             done += 1
             continue
         if scale < SMALLEST_SCALE and rows % ROUNDS == 0:
-            R *= scale
-            c *= scale
+            fold(R, c, scale, r)
             scale = 1.0
         size, first = 0, done
         while done < n and weight[done] > 0.0 and (size == 0 or rows % ROUNDS > 0):
@@ -70,6 +70,26 @@ def learn(
         rotate(R, c, rounds[:size], new[:size], start[:size], m[:size], s[:size])
         _write_scores(m[:size], s[:size], weight, forgetting, scale, first, done, awv, scores)
     scales[0], learnt[0] = scale, rows
+
+
+@hot
+def fold(R: Matrix, c: Matrix, scale: float, size: int) -> None:
+    """The scale becomes part of the leading block of R and c. A pivot that would leave the range of numbers is held."""
+    for i in range(size):
+        for j in range(i, size):
+            R[i, j] *= scale
+        R[i, i] = max(R[i, i], SMALLEST_PIVOT)
+        for o in range(c.shape[0]):
+            c[o, i] *= scale
+
+
+def fading_notes(lam: float, forgetting: float, r: int, rows: int) -> list[str]:
+    """What to know of a ridge that returns to one of r coordinates a round."""
+    if lam * forgetting ** min(r, rows) >= SMALLEST_PIVOT**2:
+        return []
+    return [
+        f"forgetting={forgetting:g} leaves no ridge on {r} features until it returns: it is held (raise it, or take fewer features)"
+    ]
 
 
 @hot
@@ -379,7 +399,11 @@ def predict(
     """The score each row of V would get if it came next. With fewer columns than R: by the leading features alone."""
     r, outputs = R.shape[0], c.shape[0]
     if forgetting < 1.0:
-        R, c, scale = R.copy(), c.copy(), scale * np.sqrt(forgetting)
+        R, c = R.copy(), c.copy()
+        if scale < SMALLEST_SCALE and rows % ROUNDS == 0:
+            fold(R, c, scale, r)
+            scale = 1.0
+        scale *= np.sqrt(forgetting)
         ridge = np.zeros((1, r))
         ridge[0, rows % r] = np.sqrt(lam * (1.0 - forgetting**r)) / scale
         start = np.full(1, rows % r)

@@ -127,7 +127,7 @@ def prequential(
         began = _clock()
         scores.append(learner.learn(trace.state, *block) if delay == 0 else _late(learner, trace.state, block, waiting, delay))
         seconds += _clock() - began
-        labels.append(np.asarray(block[1], dtype=float))
+        labels.append(np.array(block[1], dtype=float))  # a copy: not a column of a table, and not what the stream writes to next
         rows += len(labels[-1])
         trace.rows_at.append(rows)
         trace.seconds_at.append(seconds)
@@ -154,7 +154,7 @@ def _late(learner: Any, state: Any, block: Block, waiting: deque[Block], delay: 
     """Score each row by what is known, and learn the row whose label arrives now."""
     scores = []
     for t in range(len(block[0])):
-        row = tuple(part[t : t + 1] for part in map(np.asarray, block))
+        row = tuple(np.array(part[t : t + 1]) for part in block)  # a copy, since it is learnt when the stream has gone on
         scores.append(learner.predict(state, row[0]).reshape(row[1].shape))
         waiting.append(row)
         if len(waiting) > delay:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from onkel._inputs import LARGEST_NUMBER
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine.auto import lines, odds
 from onkel.combine.auto.values import MORE
@@ -445,7 +446,8 @@ class Trees:
     def learn(self, state: Any, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         learner, scores = self.learner, np.empty((*Y.shape, 1))
         settings = learner.gain, learner.forgetting, learner.seed
-        steps.add(forest.learn_block, state.forest, _seen(view, self.view), Y, weight, *settings, scores[:, :, 0])
+        labels = np.clip(Y, -LARGEST_NUMBER, LARGEST_NUMBER)  # minus the first they may be larger
+        steps.add(forest.learn_block, state.forest, _seen(view, self.view), labels, weight, *settings, scores[:, :, 0])
         return scores
 
     def predict(self, state: Any, view: View) -> Cube:

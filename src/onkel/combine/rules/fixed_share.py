@@ -34,7 +34,7 @@ from onkel._jit import hot
 from onkel._types import Matrix, Vector
 from onkel._validate import real
 from onkel.combine.rules.exponential_weights import lose, mix, own_rate
-from onkel.combine.rules.rule import Awake, Rule, check_loss, first_span
+from onkel.combine.rules.rule import LEAST_LOSS, Awake, Rule, check_loss, first_span
 from onkel.errors import InputError
 from onkel.losses import Loss, Square, value
 from onkel.mixing import check_span, counted, extend
@@ -84,7 +84,7 @@ class FixedShare(Rule):
         """η of each output in the round before; 0 as long as the mixture has lost nothing."""
         if own_rate(self) > 0.0:
             return np.full(len(own.shares), own_rate(self))
-        lost = own.squares[:, 0] > 0.0
+        lost = own.squares[:, 0] >= LEAST_LOSS
         return np.where(lost, PART * own.squares[:, 1] / np.where(lost, own.squares[:, 0], 1.0), 0.0)
 
     def check_own(self, own: State) -> None:
@@ -120,7 +120,7 @@ def _learn(
             squares[o, 1] = MEMORY * squares[o, 1] + weight[t]
             eta = rate
             if rate == 0.0:
-                if squares[o, 0] == 0.0:
+                if squares[o, 0] < LEAST_LOSS:
                     continue
                 eta = PART * squares[o, 1] / squares[o, 0]
             total = 0.0

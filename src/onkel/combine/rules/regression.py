@@ -24,7 +24,7 @@ import numpy as np
 from onkel._jit import hot, hot_inline, hot_lean
 from onkel._types import Matrix, Vector
 from onkel._validate import real
-from onkel.combine.rules.rule import Awake
+from onkel.combine.rules.rule import LEAST_LOSS, Awake
 from onkel.errors import InputError
 from onkel.linalg.factor import LARGEST_ENTRY, learn_solved, solve_row, solve_upper, workspace
 from onkel.mixing import check_span, counted, ends, extend, unknown_span
@@ -209,7 +209,7 @@ def _forget(R: Matrix, c: Vector, facts: Vector, lam: float, forgetting: float, 
 def _follow(R: Matrix, c: Vector, facts: Vector, lam: float, heard: int, row: Vector) -> None:
     """Where the labels' variance has outgrown its unit, the ridge becomes larger."""
     variance = facts[SPREAD] / facts[ROWS]
-    if variance > GROWTH * facts[UNIT]:
+    if variance > max(GROWTH * facts[UNIT], LEAST_LOSS):
         for j in range(c.size):
             if facts[UNIT] == 0.0:
                 R[j, j] = math.sqrt(lam * variance)

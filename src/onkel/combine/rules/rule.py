@@ -33,6 +33,7 @@ from onkel.state import nbytes
 from onkel.turns import Steps
 
 SAME = 1e-11  # relatively: scores, and losses, that differ by less are equal, since rounding must not choose among experts
+LEAST_LOSS = 1e-250  # of squares: smaller ones have too few digits to weigh experts by, and count as none
 LOG_ODDS = 14.0  # a probability of one in a million: none smaller is believed
 
 Awake = NDArray[np.bool_]
