@@ -415,7 +415,7 @@ def test_memory_grows_with_the_labels_and_not_with_the_inputs() -> None:
             table = np.random.default_rng(seed).normal(size=(500, 101))
             yield table[:, :-1], table[:, -1]
 
-    prequential(learner, tables(1))
+    prequential(learner, tables(40))  # compiles all that it needs
     tracemalloc.start()
     try:
         trace = prequential(learner, tables(40))
