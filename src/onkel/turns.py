@@ -83,7 +83,8 @@ class turn(Call):
     __slots__ = ("changes", "frame", "held", "learner", "marks", "ready", "state")
 
     def __init__(self, learner: Any, state: Any, changes: bool = False) -> None:
-        self.learner, self.state, self.changes, self.frame = learner, state, changes, sys._getframe(1)
+        self.learner, self.state, self.changes = learner, state, changes
+        self.frame: FrameType | None = sys._getframe(1)
         self.owed: list[Callable[[], None]] | None = None
         try:
             self.marks: dict[str, Any] = state.__dict__
@@ -99,14 +100,14 @@ class turn(Call):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if not self.held:
-            return
-        if kind is not None:
-            self._settle()
-        if _queue:
-            self._hand_over()
-        else:
-            del self.marks[TURN]
+        if self.held:
+            if kind is not None:
+                self._settle()
+            if _queue:
+                self._hand_over()
+            else:
+                del self.marks[TURN]
+        self.frame = None  # which holds this turn: without the circle both go at once
 
     def _settle(self) -> None:
         """Leave the state as it is after some number of whole rows."""
@@ -181,7 +182,7 @@ def _refusal(learner: Any, state: Any) -> str:
     return f"this state belongs to {owner!r:.200}; {learner!r:.200} cannot use it: {remedy}"
 
 
-def _is_on(frame: FrameType, stack: Iterator[FrameType]) -> bool:
+def _is_on(frame: FrameType | None, stack: Iterator[FrameType]) -> bool:
     return any(frame is other for other in stack)
 
 
