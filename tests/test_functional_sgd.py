@@ -20,7 +20,7 @@ from onkel.dictionary.function import Function
 from onkel.dictionary.support import Support
 from onkel.kernels import Additive, Brownian, CustomKernel, Delta, Exponential, Gaussian, Kernel, Linear, Polynomial, Spline
 from onkel.learners import supported
-from onkel.state import copied
+from onkel.state import copied, owned
 from tests.laws.cases import bits
 from tests.oracle.additive import gram
 from tests.test_projection import KERNELS, slow, spline_from_outside
@@ -333,10 +333,11 @@ def test_a_file_without_a_moment_is_none_with_a_mean(kernel: Kernel, tmp_path: P
     mean: Any = onkel.FunctionalSGD(kernel, safe(kernel, X))
     last = dataclasses.replace(mean, averaging=False)
     state, _ = learnt(last, X, y)
-    onkel.save(tmp_path / "last.onkel", mean, state)
+    onkel.save(tmp_path / "last.onkel", mean, owned(mean, state))
     with pytest.raises(onkel.FileError):
         onkel.load(tmp_path / "last.onkel")
-    assert np.array_equal(mean.predict(state, X), last.predict(state, X))  # nor does it read what is not there
+    scores = mean.predict(state, X)
+    assert np.array_equal(scores, last.predict(owned(last, state), X))  # nor does it read what is not there
 
 
 # steps that are too long

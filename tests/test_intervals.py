@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel.combine import Intervals, Scaled, conformal
+from onkel.state import owned
 from tests.laws import test_state
 from tests.laws.cases import Case, bits
 from tests.laws.wrapped import cases, check_config, check_saved, every_law
@@ -227,8 +228,9 @@ def test_a_state_that_cannot_be_is_refused() -> None:
     state.bands.covered[0, 0] = 3
     with pytest.raises(onkel.InputError, match="other rows than it has seen"):
         learner.check(state)
+    other = Intervals(levels=(0.9,))
     with pytest.raises(onkel.InputError, match="its levels are others"):
-        Intervals(levels=(0.9,)).check(state)
+        other.check(owned(other, state))
 
 
 @pytest.mark.parametrize(

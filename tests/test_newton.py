@@ -251,7 +251,7 @@ class TestChosenSpan:
                 before, after = closed.init(2), state
                 if points:
                     before = onkel.state.filled(state, {name: np.copy(v) for name, v, _ in onkel.state.leaves(state)})
-                    closed.learn(before, X[t : t + 1], y[t : t + 1])
+                    closed.learn(onkel.state.owned(closed, before), X[t : t + 1], y[t : t + 1])
                 learner.learn(after, X[t : t + 1], y[t : t + 1])
                 if points and len(after.span.spanning) > len(before.span.spanning):
                     switches += 1

@@ -12,6 +12,7 @@ import onkel
 from onkel import Gaussian, KernelAWV, KernelRidge, Kors, Nystroem, PKAWVNystroem, Polynomial, Uniform
 from onkel._jit import compiler_off
 from onkel.measure.regret import embed
+from onkel.state import owned
 from tests.laws.cases import bits
 from tests.oracle import pkawv_nystroem as oracle
 
@@ -338,8 +339,8 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "a matrix of huge numbers": (lambda state: state.matrix.__setitem__((0, 1), 1e200), "not a triangle"),
     "a past of huge numbers": (lambda state: state.history.labels.__setitem__((0, 0), 1e300), "never learnt"),
     "coefficients too few": (lambda state: setattr(state, "coef", state.coef[:, :-1]), "its matrix does not belong"),
-    "history too short": (lambda state: setattr(state, "rows", 10**6), "one entry a row"),
-    "a history of other rows": (lambda state: setattr(state.history, "rows", 7), "one entry a row"),
+    "history too short": (lambda state: state.learnt.__setitem__(0, 10**6), "one entry a row"),
+    "fewer rows than points": (lambda state: state.learnt.__setitem__(0, 3), "did not join in the rounds"),
     "histories of two lengths": (shorter("weights", "history"), "one entry a row"),
     "a past row without weight": (lambda state: state.history.weights.__setitem__(0, 0.0), "without weight"),
 }
@@ -360,16 +361,18 @@ def test_a_state_is_checked(name: str) -> None:
 def test_a_state_of_other_settings_is_refused() -> None:
     X, y = plane(100, 13)
     _, state = run(PKAWVNystroem(), X, y)
+    other = PKAWVNystroem(keep_history=False)
     with pytest.raises(onkel.InputError, match="one entry a row"):
-        PKAWVNystroem(keep_history=False).check(state)
+        other.check(owned(other, state))
+    other = PKAWVNystroem(budget=3)
     with pytest.raises(onkel.InputError, match="its budget is 3"):
-        PKAWVNystroem(budget=3).check(state)
+        other.check(owned(other, state))
+    other = PKAWVNystroem(dictionary=Uniform())
     with pytest.raises(onkel.InputError, match="do not belong"):
-        PKAWVNystroem(dictionary=Uniform()).check(state)
+        other.check(owned(other, state))
+    other = PKAWVNystroem(Polynomial())
     with pytest.raises(onkel.InputError, match="factor"):
-        PKAWVNystroem(Polynomial()).check(state)
-    with pytest.raises(onkel.InputError, match="another dictionary than Uniform"):
-        PKAWVNystroem(dictionary=Uniform()).learn(state, X, y)
+        other.check(owned(other, state))
 
 
 def test_more_history_than_the_machine_holds_is_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

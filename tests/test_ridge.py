@@ -295,7 +295,7 @@ def test_a_state_is_checked(forgetting: float) -> None:
         return state
 
     ridge.check(made(), 1.0, forgetting)
-    for name, value in (("scale", 0.0), ("matrix", -np.eye(2)), ("matrix", np.zeros((2, 2))), ("diagonal", np.zeros(2))):
+    for name, value in (("scale", np.zeros(1)), ("matrix", -np.eye(2)), ("matrix", np.zeros((2, 2))), ("diagonal", np.zeros(2))):
         state = made()
         setattr(state, name, value)
         with pytest.raises(InputError, match="positive"):
@@ -320,7 +320,7 @@ def test_the_scale_folds_at_the_same_rows_whatever_the_cut(size: int) -> None:
     for t in range(0, 100, factor.ROUNDS):
         fold = t if 0.5 ** ((t - fold) / 2) < factor.SMALLEST_SCALE else fold
     assert fold > 50
-    assert state.scale == pytest.approx(0.5 ** ((100 - fold) / 2))
+    assert state.scale[0] == pytest.approx(0.5 ** ((100 - fold) / 2))
 
 
 def test_settings_choose_the_form() -> None:
@@ -410,7 +410,7 @@ def test_the_scale_folds_without_a_step() -> None:
     scales = []
     for t in range(300):
         learn(state, V[t : t + 1], Y[t : t + 1], np.ones(1), False, 1.0, 0.5)
-        scales.append(state.scale)
+        scales.append(float(state.scale[0]))
     folds = int(np.sum(np.diff(scales) > 0.0))
     assert folds >= 8
     assert min(scales) >= factor.SMALLEST_SCALE * 0.5 ** (factor.ROUNDS / 2)

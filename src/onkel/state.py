@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-FIXED, GROWING = "fixed", "growing"
+FIXED, GROWING, COUNT = "fixed", "growing", "count"
 SMALLEST_CAPACITY = 16  # of an array that grows
 CACHE_LINE = 64  # bytes
 
 OWNER = "_owner"  # what a state's dictionary holds besides its fields: the learner that it belongs to
 
 S = TypeVar("S")
-Mark = Mapping[str, Any]  # what `fixed` or `growing` said of a field
+Mark = Mapping[str, Any]  # what `fixed`, `growing` or `counter` said of a field
 
 
 def owned(learner: Any, state: S) -> S:
@@ -40,7 +40,7 @@ class Counted:
 
 def counter() -> Any:
     """A field that counts from 0."""
-    return dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))
+    return dataclasses.field(default_factory=lambda: np.zeros(1, np.int64), metadata={COUNT: True})
 
 
 def fixed() -> Any:

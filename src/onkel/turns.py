@@ -101,7 +101,7 @@ class turn(Call):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.held:
-            if kind is not None:
+            if kind is not None and self.changes:
                 self._settle()
             if _queue:
                 self._hand_over()

@@ -86,17 +86,19 @@ class OneVsRest(Learner):
             now = slice(start, start + ROWS_AT_ONCE)
             labels = np.hstack([_turned(Y[now])[:, : len(work.parts)], np.full((len(X[now]), 1), self.absent)])
             each = np.empty((labels.shape[1], len(labels), 1))
-            call.owe(partial(self._learn, call, work, self._learnt(work), X[now], labels, weight[now], each))
+            call.owe(partial(self._learn, call, work, self._learnt(work), X[now], labels, weight[now], each, scores[now]))
             call.pay()
-            scores[now] = _turned(each[:-1, :, 0].T, state.outputs)
         vars(state).update(vars(work))
 
-    def _learn(self, call: Call, state: State, before: int, X: Matrix, Y: Matrix, weight: Vector, scores: Cube) -> None:
+    def _learn(
+        self, call: Call, state: State, before: int, X: Matrix, Y: Matrix, weight: Vector, each: Cube, scores: Matrix
+    ) -> None:  # fmt: skip
         """Let every learner learn the rows that it has not learnt yet, of those that came after so many."""
-        for part, labels, own in zip((*state.parts, state.rest), Y.T, scores, strict=True):
+        for part, labels, own in zip((*state.parts, state.rest), Y.T, each, strict=True):
             done = place(weight, self.learner._learnt(part) - before)
             if done < len(X):
                 self.learner._take(call, part, X[done:], labels[done:, None].copy(), weight[done:], own[done:])
+        scores[:] = _turned(each[:-1, :, 0].T, state.outputs)
 
     def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
         each = np.empty((len(state.parts), len(X), 1))

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from onkel._inputs import check_labelled
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels.additive import LARGEST_INPUT
@@ -230,6 +231,7 @@ def _check(plain: Verbs, self: Any, state: State) -> None:
             np.array_equal(a, b) for (_, a, _), (_, b, _) in zip(leaves(fresh), leaves(state.inner), strict=True)
         ):
             raise InputError("it has learnt before its domains were known")
+        check_labelled(waiting.X[:kept], waiting.y[:kept], state.dim, state.outputs)
         first = waiting.X[:kept], waiting.y[:kept], waiting.weight[:kept]
         plain.admit(learner, fresh, *first[1:])  # as when they came: it may refuse
         plain.take(learner, Call(), fresh, *first, np.empty(first[1].shape))

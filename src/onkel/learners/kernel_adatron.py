@@ -78,10 +78,11 @@ class KernelAdatron(Supported):
 
     def _learn(self, state: State, block: Block, scores: Vector) -> int:
         f, known = state.support.sum, state.known.table
-        used = _learn(block, f, known, state.dim, self.step, self.aggressiveness, scores)
-        if used < len(scores):
-            state.known.make_room()
-        return used
+        return _learn(block, f, known, state.dim, self.step, self.aggressiveness, scores)
+
+    def _after(self, state: State) -> None:
+        super()._after(state)
+        state.known.make_room()
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
         """The bytes that `init` holds; they grow with the points, as the header says."""

@@ -25,7 +25,7 @@ from onkel._validate import function_name
 from onkel._writing import failed, replacing
 from onkel.errors import FileError, InputError
 from onkel.persist.config import from_json, functions_of, to_json
-from onkel.state import FIXED, GROWING, Mark, filled, leaves, nbytes
+from onkel.state import COUNT, FIXED, GROWING, Mark, filled, leaves, nbytes
 from onkel.turns import turn
 
 FORMAT = 2
@@ -233,6 +233,8 @@ def _array(name: str, data: bytes, model: np.ndarray[Any, Any], mark: Mark) -> n
     array = _values(name, data[start:], dtype, shape, by_column)
     if mark.get(FIXED) and not (_as_good(array, model) if array.dtype.kind == "f" else np.array_equal(array, model)):
         raise FileError(f"{name} is not what its learner makes")
+    if mark.get(COUNT):
+        _number(name, int(array[0]), 0)
     return array
 
 

@@ -43,10 +43,10 @@ def projection(learner: Learner, X: ArrayLike, y: ArrayLike, u: Start, state: An
     """
     rows = check_block("X", X)
     before = learner.init(rows.shape[1]) if state is None else state
-    learner = _known(learner, before)
+    asked, learner = learner, _known(learner, before)
     points, coef = u.arrays(rows.shape[1])
     squared = _agreeing(learner, rows, y, u) ** 2 + float(getattr(before, "inner", before).norm2[0])
-    return _kappa2(learner.kernel, rows) * max(squared - 2.0 * float(coef @ learner.predict(before, points)), 0.0)
+    return _kappa2(learner.kernel, rows) * max(squared - 2.0 * float(coef @ asked.predict(before, points)), 0.0)
 
 
 def constrained_projection(learner: Learner, X: ArrayLike, y: ArrayLike, u: Start) -> float:
