@@ -189,9 +189,9 @@ def test_a_state_that_load_would_refuse_is_not_written(path: Path) -> None:
     good = learner.init(2)
     onkel.save(path, learner, good)
     for spoil in (np.nan, np.inf):
-        for change in (lambda s, v: s.ridge.matrix.fill(v), lambda s, v: s.ridge.scale.fill(v)):
+        for name in ("matrix", "scale"):
             bad = copy.deepcopy(good)
-            change(bad, spoil)
+            getattr(bad.ridge, name).fill(spoil)
             with pytest.raises(FileError, match=r"cannot write .*ridge\.(matrix|scale) holds NaN or infinity.*old file.*untouched"):
                 onkel.save(path, learner, bad)
             assert bits(onkel.load(path)[1]) == bits(good)

@@ -34,6 +34,12 @@ def check_inputs(X: ArrayLike, dim: int) -> Matrix:
 
 def check_labelled(X: ArrayLike, y: ArrayLike, dim: int, outputs: int) -> tuple[Matrix, Matrix, tuple[int, ...]]:
     """X as a block of `dim` columns, y as a block of `outputs` columns, and the shape y came in."""
+    if type(X) is np.ndarray and type(y) is np.ndarray and X.dtype is _FLOAT64 is y.dtype and X.flags.carray and y.flags.carray:
+        shape, n = y.shape, len(X)
+        if X.shape == (n, dim) and (shape == (n, outputs) or (outputs == 1 and shape == (n,))):
+            flat = y.ravel()
+            if _is_sound(X.ravel(), flat):  # as it should be: quickly through
+                return X, flat.reshape(n, outputs), shape
     rows = _rows("X", X)
     refuse_width(rows.shape[1], dim)
     labels, shape = check_labels(y, len(rows), outputs)

@@ -15,7 +15,7 @@ FIXED, GROWING, COUNT = "fixed", "growing", "count"
 SMALLEST_CAPACITY = 16  # of an array that grows
 CACHE_LINE = 64  # bytes
 
-OWNER = "_owner"  # what a state's dictionary holds besides its fields: the learner that it belongs to
+OWNER, TURN = "_owner", "_turn"  # what a state's dictionary holds besides its fields: its learner, and the call of this moment
 
 S = TypeVar("S")
 Mark = Mapping[str, Any]  # what `fixed`, `growing` or `counter` said of a field
@@ -105,7 +105,25 @@ def nbytes(state: Any) -> int:
 
 def copied(state: Any) -> Any:
     """A state of the same numbers that shares no memory."""
-    return filled(state, {name: value.copy() if isinstance(value, np.ndarray) else value for name, value, _ in leaves(state)})
+    if isinstance(state, np.ndarray):
+        return state.copy()
+    if isinstance(state, tuple):
+        return tuple(map(copied, state))
+    if not dataclasses.is_dataclass(state):
+        return state
+    new = shallow(state)
+    for name, value in vars(new).items():
+        if name != OWNER:
+            vars(new)[name] = copied(value)
+    return new
+
+
+def shallow(state: S) -> S:
+    """Another state of the same arrays and numbers."""
+    new = object.__new__(type(state))
+    vars(new).update(vars(state))
+    vars(new).pop(TURN, None)
+    return new
 
 
 def filled(state: Any, values: dict[str, Any], name: str = "") -> Any:

@@ -23,13 +23,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
+from sys import _getframe
 from types import FrameType, TracebackType
 from typing import Any
 
 from onkel.errors import InputError
-from onkel.state import OWNER
+from onkel.state import OWNER, TURN
 
-TURN = "_turn"  # the key in a state's dictionary
 SECONDS_TO_LOOK = 0.05  # a call that waits looks so often whether the one before it is over
 
 _queue: list[turn] = []  # the calls that wait for any state, in order
@@ -80,27 +80,26 @@ class Steps:
 class turn(Call):
     """A call on a state, from the moment that it may begin to its end."""
 
-    __slots__ = ("changes", "frame", "held", "learner", "marks", "ready", "state")
+    __slots__ = ("changes", "frame", "marks", "ready", "state")
 
     def __init__(self, learner: Any, state: Any, changes: bool = False) -> None:
-        self.learner, self.state, self.changes = learner, state, changes
-        self.frame: FrameType | None = sys._getframe(1)
-        self.owed: list[Callable[[], None]] | None = None
         try:
-            self.marks: dict[str, Any] = state.__dict__
+            marks = state.__dict__
         except AttributeError:
             raise InputError(_refusal(learner, state)) from None
-        if self.marks.get(OWNER) is not learner:
-            _check_owner(learner, state, self.marks)
+        if marks.get(OWNER) is not learner:
+            _check_owner(learner, state, marks)
+        self.marks: dict[str, Any] | None = marks  # None inside another call that reads
+        self.state, self.changes, self.owed = state, changes, None
+        self.frame: FrameType | None = _getframe(1)
 
     def __enter__(self) -> turn:
-        self.held = True
-        if self.marks.setdefault(TURN, self) is not self:
+        if self.marks.setdefault(TURN, self) is not self:  # type: ignore[union-attr]
             self._wait()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self.held:
+        if self.marks is not None:
             if kind is not None and self.changes:
                 self._settle()
             if _queue:
@@ -108,6 +107,10 @@ class turn(Call):
             else:
                 del self.marks[TURN]
         self.frame = None  # which holds this turn: without the circle both go at once
+
+    @property
+    def learner(self) -> Any:
+        return self.state.__dict__[OWNER]
 
     def _settle(self) -> None:
         """Leave the state as it is after some number of whole rows."""
@@ -117,13 +120,14 @@ class turn(Call):
 
     def _hand_over(self) -> None:
         """The turn goes to the call that has waited longest for this state."""
+        marks = self.state.__dict__
         with _changing_hands:
-            following = next((other for other in _queue if other.marks is self.marks), None)
+            following = next((other for other in _queue if other.state is self.state), None)
             if following is None:
-                del self.marks[TURN]
+                del marks[TURN]
                 return
             _queue.remove(following)
-            self.marks[TURN] = following
+            marks[TURN] = following
             following.ready.set()
 
     def _wait(self) -> None:
@@ -141,15 +145,16 @@ class turn(Call):
     def _may_begin(self) -> bool:
         """Take the turn if it is free, was handed over, or is that of a call that is over; else queue for it."""
         with _changing_hands:
-            holder = self.marks.setdefault(TURN, self)
+            marks = self.state.__dict__
+            holder = marks.setdefault(TURN, self)
             if holder is not self and not _is_on(holder.frame, _all_stacks()):
-                self.marks[TURN], self.owed = self, holder.owed or []
+                marks[TURN], self.owed = self, holder.owed or []
                 holder = self
             if holder is self:
                 self._leave_queue()
                 return True
             if self not in _queue:
-                if _is_on(holder.frame, _stack(sys._getframe())):
+                if _is_on(holder.frame, _stack(_getframe())):
                     self._nest(holder)
                     return True
                 _queue.append(self)
@@ -163,7 +168,7 @@ class turn(Call):
         """A call inside another on the same state."""
         if self.changes or holder.changes:
             raise InputError(f"this state is in the middle of a call of {holder.learner!r:.200}; wait until it has returned")
-        self.held = False
+        self.marks = None
 
 
 def _check_owner(learner: Any, state: Any, marks: dict[str, Any]) -> None:

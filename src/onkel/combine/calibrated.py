@@ -52,7 +52,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from onkel._inputs import check_signs, place
 from onkel._jit import hot, hot_inline
@@ -112,17 +111,6 @@ class Calibrated(Around):
         classes = max(2, inner.outputs)
         maps = np.tile(_identity(), (classes, 1)), np.full((classes, KNOTS), PRIOR), np.full(MAPS, 1.0 / MAPS)
         return State(inner, *maps, np.zeros(classes, dtype=np.int64), np.zeros(1), inner.dim, inner.outputs)
-
-    def learn(self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> Vector:
-        """The score of each row before it is learnt, in y's shape; `more` is what the learner's `learn` takes besides.
-
-        A row of weight 0 is scored and leaves no trace.
-        """
-        return self._learn_checked(state, X, y, weight, **more)
-
-    def predict(self, state: State, X: Any, **more: Any) -> Vector:
-        """The score of each row as if it came next; changes nothing."""
-        return self._predict_checked(state, X, **more)
 
     def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
         self._classes(Y)

@@ -102,15 +102,15 @@ class Experts(Learner):
         parts = tuple(learner.init(dim, outputs) for learner in self.learners)
         return State(parts, self.rule.init(len(parts), outputs), account.init(len(parts), outputs), dim, outputs)
 
-    def learn(
+    def learn(  # type: ignore[override]
         self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, awake: ArrayLike | None = None
     ) -> Vector:  # fmt: skip
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        return self._learn_checked(state, X, y, weight, awake=awake)
+        return super().learn(state, X, y, weight, awake=awake)
 
-    def predict(self, state: State, X: ArrayLike, awake: ArrayLike | None = None) -> Vector:
+    def predict(self, state: State, X: ArrayLike, awake: ArrayLike | None = None) -> Vector:  # type: ignore[override]
         """The score of each row as if it came next; changes nothing."""
-        return self._predict_checked(state, X, awake=awake)
+        return super().predict(state, X, awake=awake)
 
     def scores(self, state: State, X: ArrayLike) -> Cube:
         """What each learner would say of each row, (n, outputs, learners)."""

@@ -46,7 +46,7 @@ class Around(Learner):
 
     def predict_any(self, state: Any, X: Any, **more: Any) -> Vector:
         """The score of rows that may come at any time, as the learner's own `predict_any` has it."""
-        return self._predict_checked(state, X, at_any_time=True, **more)
+        return self._predicted(self._score_any, state, X, **more)
 
     def remember(self, state: Any) -> Vector:
         """The earlier labels that a row would get now, where the learner looks at them."""

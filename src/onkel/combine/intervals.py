@@ -62,14 +62,6 @@ class Intervals(Around):
         inner = self.learner.init(dim, outputs)  # which checks the sizes
         return State(inner, conformal.init(self.levels, inner.outputs), inner.dim, inner.outputs)
 
-    def learn(self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> Vector:
-        """The learner's own scores; `more` is what its `learn` takes besides. A row of weight 0 leaves no trace."""
-        return self._learn_checked(state, X, y, weight, **more)
-
-    def predict(self, state: State, X: Any, **more: Any) -> Vector:
-        """The score of each row as if it came next; changes nothing."""
-        return self._predict_checked(state, X, **more)
-
     def _take(
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, **more: Any
     ) -> None:  # fmt: skip

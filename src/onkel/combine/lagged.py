@@ -86,7 +86,7 @@ class Lagged(Around):
         nothing = np.zeros(self.outputs), np.zeros((self.outputs, self.lags)), np.zeros((self.outputs, len(MEMORIES)))
         return State(inner, *nothing, 0, inner.dim - self.columns, inner.outputs)
 
-    def learn(
+    def learn(  # type: ignore[override]
         self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None,
         lagged: ArrayLike | None = None, there: ArrayLike | None = None,
     ) -> Vector:  # fmt: skip
@@ -95,11 +95,11 @@ class Lagged(Around):
         `lagged`, one row for each of X: what `remember` said when the row was predicted, in place of the labels just before it.
         `there`: which values of X are not missing, for a learner that asks.
         """
-        return self._learn_checked(state, X, y, weight, lagged=lagged, there=there)
+        return super().learn(state, X, y, weight, lagged=lagged, there=there)
 
-    def predict(self, state: State, X: ArrayLike, lagged: ArrayLike | None = None, there: ArrayLike | None = None) -> Vector:
+    def predict(self, state: State, X: ArrayLike, lagged: ArrayLike | None = None, there: ArrayLike | None = None) -> Vector:  # type: ignore[override]
         """The score of each row as if it came next; changes nothing."""
-        return self._predict_checked(state, X, lagged=lagged, there=there)
+        return super().predict(state, X, lagged=lagged, there=there)
 
     def _take(
         self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix,

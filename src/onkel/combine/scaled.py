@@ -25,7 +25,7 @@ again, while the first ones are kept, get the labels just before them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -42,7 +42,7 @@ from onkel.errors import InputError
 from onkel.features.scale import moments, standardized
 from onkel.learners import PKAWV
 from onkel.learners.protocol import is_learner
-from onkel.state import copied
+from onkel.state import copied, shallow
 from onkel.turns import Call, turn
 
 FIRST_ROWS = 256
@@ -111,20 +111,20 @@ class Scaled(Around):
         """Where it leaves rows and targets as they are, and its learner takes them."""
         return takes_sparse(self.learner) and not (self.inputs or self.targets or self.first_rows)
 
-    def learn(
+    def learn(  # type: ignore[override]
         self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None,
         there: ArrayLike | None = None, lagged: ArrayLike | None = None,
     ) -> Vector:  # fmt: skip
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        return self._learn_checked(state, X, y, weight, there=there, lagged=lagged)
+        return super().learn(state, X, y, weight, there=there, lagged=lagged)
 
-    def predict(self, state: State, X: Any, there: ArrayLike | None = None, lagged: ArrayLike | None = None) -> Vector:
+    def predict(self, state: State, X: Any, there: ArrayLike | None = None, lagged: ArrayLike | None = None) -> Vector:  # type: ignore[override]
         """The score of each row as if it came next; changes nothing."""
-        return self._predict_checked(state, X, there=there, lagged=lagged)
+        return super().predict(state, X, there=there, lagged=lagged)
 
     def predict_any(self, state: State, X: Any, there: ArrayLike | None = None) -> Vector:  # type: ignore[override]
         """The score of rows that may come at any time, as the learner's own `predict_any` has it."""
-        return self._predict_checked(state, X, at_any_time=True, there=there)
+        return self._predicted(self._score_any, state, X, there=there)
 
     def keeps_rows(self, state: State) -> bool:
         """Whether every row so far is kept: then columns may still be added."""
@@ -284,26 +284,30 @@ class Scaled(Around):
     def _learn_scaled(self, call: Call, state: State, block: Block, scores: Matrix) -> None:
         """Rows up to the next change of scale."""
         Z, *after = self._standardised(state, block.X, block.there, block.weight)
-        u = (block.y - state.centre) / _divisor(state)
+        divisor = _divisor(state)
+        u = (block.y - state.centre) / divisor
         if not (np.abs(u) <= LARGEST_NUMBER).all():
             raise InputError(f"y is beyond {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
-        inner, before = np.empty(u.shape), state.rows
-        call.owe(partial(self._follow, state, before, block, after, inner, scores))
+        inner, rows = np.empty(u.shape), int(np.count_nonzero(block.weight))
+        call.owe(partial(self._follow, state, state.rows, rows, block, after, divisor, inner, scores))
         self.learner._take(call, state.inner, Z, u, block.weight, inner, **_given(None, block.lagged))
         call.pay()
 
-    def _follow(self, state: State, before: int, block: Block, after: list[Any], inner: Matrix, scores: Matrix) -> None:
+    def _follow(
+        self, state: State, before: int, rows: int, block: Block, after: list[Any], divisor: Vector, inner: Matrix, scores: Matrix
+    ) -> None:  # fmt: skip
         """Bring means, counts and kept rows up to what the learner has learnt: all rows of the block, or its first ones."""
         if state.rows > before:
             return
         learnt = self.learner._learnt(state.inner)
-        if learnt - before < np.count_nonzero(block.weight):
+        if learnt - before < rows:
             block = block.part(0, place(block.weight, learnt - before))
             after = list(self._standardised(state, block.X, block.there, block.weight)[1:])
-        scores[: len(block.y)] = state.centre + _divisor(state) * inner[: len(block.y)]
+        scores[: len(block.y)] = state.centre + divisor * inner[: len(block.y)]
         if learnt > before:
-            work = replace(state, mean=after[0], spread=after[1], seen=after[2], rows=learnt)
-            work.far += self._far(state, block)
+            work = shallow(state)
+            work.mean, work.spread, work.seen = after
+            work.rows, work.far = learnt, state.far + self._far(state, block)
             if self.keeps_rows(state):
                 self._keep(work, self._kept_with(state, block))
             vars(state).update(vars(work))  # as one step

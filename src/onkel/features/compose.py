@@ -47,11 +47,12 @@ class Sum(Features):
         return sum(part.footprint(dim) for part in self.parts)
 
     def write(self, state: tuple[Any, ...], X: Matrix, weight: Vector, Z: Matrix, at: int) -> tuple[Any, ...]:
-        after, dim = [], X.shape[1]
+        after, same, dim = [], True, X.shape[1]
         for part, before in zip(self.parts, state, strict=True):
-            after.append(part.write(before, X, weight, Z, at))
+            after.append(now := part.write(before, X, weight, Z, at))
+            same = same and now is before  # most maps have nothing to learn
             at += part.size(dim)
-        return _same_or_new(state, after)
+        return state if same else tuple(after)
 
     def notes(self, state: tuple[Any, ...]) -> list[str]:
         return [note for part, s in zip(self.parts, state, strict=True) for note in part.notes(s)]
@@ -90,7 +91,7 @@ class Chain(Features):
             after.append(stage.write(before, X, weight, out, 0))
             X = out
         after.append(self.stages[-1].write(state[-1], X, weight, Z, at))
-        return _same_or_new(state, after)
+        return state if all(map(operator.is_, state, after)) else tuple(after)
 
     def notes(self, state: tuple[Any, ...]) -> list[str]:
         return [note for stage, s in zip(self.stages, state, strict=True) for note in stage.notes(s)]
@@ -101,11 +102,6 @@ class Chain(Features):
         for stage in self.stages:
             widths.append(stage.size(widths[-1]))
         return widths
-
-
-def _same_or_new(before: tuple[Any, ...], after: list[Any]) -> tuple[Any, ...]:
-    """The state itself where no part of it has changed: most maps have nothing to learn."""
-    return before if all(map(operator.is_, before, after)) else tuple(after)
 
 
 def as_features(value: Features | tuple[Features, ...]) -> Features:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
@@ -38,7 +38,7 @@ from onkel.kernels import Gaussian, Kernel
 from onkel.learners.domains import on_domains
 from onkel.learners.protocol import Learner, check_room, check_sizes
 from onkel.linalg.cholesky import LARGEST_DEFICIT, SMALLEST_RIDGE, append, is_factor, packed, solve
-from onkel.state import growing, grown
+from onkel.state import growing, grown, shallow
 from onkel.turns import Call
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
@@ -88,8 +88,9 @@ class Exact(Learner):
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         """What is there stays as it is: rows are written after the last one, and count when all of them are."""
         rows = state.rows + int(np.count_nonzero(weight))
-        points, targets = grown(state.points, rows), grown(state.targets, rows)
-        work = replace(state, points=points, targets=targets, factor=grown(state.factor, packed(rows)))
+        work = shallow(state)
+        work.points, work.targets = grown(state.points, rows), grown(state.targets, rows)
+        work.factor = grown(state.factor, packed(rows))
         self._rounds(work, X, Y, weight, scores)
         vars(state).update(vars(work))
 
@@ -98,7 +99,7 @@ class Exact(Learner):
         state.factor[packed(state.rows) :] = 0.0
 
     def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
-        self._rounds(replace(state), X, np.zeros(scores.shape), np.zeros(len(X)), scores)  # weights 0: nothing is learnt
+        self._rounds(shallow(state), X, np.zeros(scores.shape), np.zeros(len(X)), scores)  # weights 0: nothing is learnt
 
     def _rounds(self, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         own = self.kernel.diagonal(X)

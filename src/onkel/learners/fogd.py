@@ -18,7 +18,7 @@ Departs from the paper: features of unit length, z·z = 1. Public toolboxes leav
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -33,7 +33,7 @@ from onkel.learners.descent import Rule, check_loss, check_scores, descent_round
 from onkel.learners.featured import Featured
 from onkel.learners.protocol import check_sizes
 from onkel.losses import Hinge, Loss
-from onkel.state import Counted, counter
+from onkel.state import Counted, counter, shallow
 from onkel.turns import Call
 
 
@@ -65,7 +65,8 @@ class FOGD(Featured):
         return State(self._map.init(dim), np.zeros(self._map.size(dim)), dim=dim)
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        work = replace(state, weights=state.weights.copy(), learnt=state.learnt.copy())  # steps may run away
+        work = shallow(state)  # steps may run away
+        work.weights, work.learnt = state.weights.copy(), state.learnt.copy()
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
             super()._take(Call(), work, X, Y, weight, scores)
         check_scores(self, scores[:, 0])

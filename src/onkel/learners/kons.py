@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -62,7 +62,7 @@ from onkel.learners.protocol import Learner, check_room, check_sizes
 from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
 from onkel.losses import Loss, Square, slope
 from onkel.random import uniform
-from onkel.state import capacity, fitted, growing, grown
+from onkel.state import capacity, fitted, growing, grown, shallow
 from onkel.turns import Call
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
@@ -136,7 +136,8 @@ class Newton(Learner):
 
     def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector, scores: Vector) -> State:
         """The state after the rows, which may share arrays with the given one: those that only get longer."""
-        own, work = self.kernel.diagonal(X), replace(state, omega=state.omega.copy(), met=state.met.copy())
+        own, work = self.kernel.diagonal(X), shallow(state)
+        work.omega, work.met = state.omega.copy(), state.met.copy()
         at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # what a user's kernel sees must not depend on the cut
         for start in range(0, len(X), at_once):
             now = slice(start, start + at_once)

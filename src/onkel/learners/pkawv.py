@@ -83,17 +83,22 @@ class PKAWV(Learner):
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         # a user's own basis may fail on any row: then all rows are transformed before the first is learnt
         done, longest = 0, len(X) if self._map.fallible else ROWS_AT_ONCE - state.ridge.rows % BLOCK
+        if len(X) <= longest:
+            self._take_block(call, state, X, Y, weight, scores)
+            return
         while done < len(X):
             now = slice(done, done + longest)
-            Z = np.empty((len(X[now]), len(state.ridge.matrix)))
-            features = self._map.write(state.features, X[now], weight[now], Z, 0)
-            block = Z, Y[now], weight[now], scores[now]
-            if features is state.features:
-                self._learn(state, *block)
-            else:
-                call.owe(partial(self._go_on, state, state.ridge.rows, features, block))
-                call.pay()
+            self._take_block(call, state, X[now], Y[now], weight[now], scores[now])
             done, longest = done + longest, ROWS_AT_ONCE
+
+    def _take_block(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        Z = np.empty((len(X), len(state.ridge.matrix)))
+        features = self._map.write(state.features, X, weight, Z, 0)
+        if features is state.features:
+            self._learn(state, Z, Y, weight, scores)
+        else:
+            call.owe(partial(self._go_on, state, state.ridge.rows, features, (Z, Y, weight, scores)))
+            call.pay()
 
     def _learn(self, state: State, Z: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         ridge.learn(state.ridge, Z, Y, weight, self.awv, self.lam, self.forgetting, scores)

@@ -17,6 +17,7 @@ import math
 import operator
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,13 +56,22 @@ class Learner(ABC):
         """A state that has seen nothing, for rows of `dim` inputs."""
         return owned(self, self._init(dim, outputs))
 
-    def learn(self, state: Any, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None) -> Vector:
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
-        return self._learn_checked(state, X, y, weight)
+    def learn(self, state: Any, X: Any, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> Vector:
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace.
 
-    def predict(self, state: Any, X: ArrayLike) -> Vector:
+        `more`: what the learner says that it takes besides; most take nothing.
+        """
+        with turn(self, state, True) as call:
+            rows, labels, shape = self._labelled(state, X, y)
+            weights = check_weight(weight, len(labels))
+            self._admit(state, labels, weights)
+            scores = np.empty(labels.shape)
+            self._take(call, state, rows, labels, weights, scores, **more)
+        return scores.reshape(shape)
+
+    def predict(self, state: Any, X: Any, **more: Any) -> Vector:
         """The score of each row as if it came next; changes nothing."""
-        return self._predict_checked(state, X)
+        return self._predicted(self._score, state, X, **more)
 
     def widen(self, state: Any, outputs: int) -> None:
         """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far.
@@ -87,20 +97,11 @@ class Learner(ABC):
         with turn(self, state):
             return self._notes(state)
 
-    def _learn_checked(self, state: Any, X: Any, y: ArrayLike, weight: ArrayLike | None, **more: Any) -> Vector:
-        with turn(self, state, True) as call:
-            rows, labels, shape = self._labelled(state, X, y)
-            weights = check_weight(weight, len(labels))
-            self._admit(state, labels, weights)
-            scores = np.empty(labels.shape)
-            self._take(call, state, rows, labels, weights, scores, **more)
-        return scores.reshape(shape)
-
-    def _predict_checked(self, state: Any, X: Any, at_any_time: bool = False, **more: Any) -> Vector:
+    def _predicted(self, score: Callable[..., None], state: Any, X: Any, **more: Any) -> Vector:
         with turn(self, state):
             rows = self._rows(state, X)
             scores = np.empty((count(rows), state.outputs))
-            (self._score_any if at_any_time else self._score)(state, rows, scores, **more)
+            score(state, rows, scores, **more)
         return scores if scores.shape[1] > 1 else scores[:, 0]
 
     def _labelled(self, state: Any, X: Any, y: ArrayLike) -> tuple[Any, Matrix, tuple[int, ...]]:

@@ -107,21 +107,21 @@ class Auto(Learner):
         book = ledger.init(len(plan.experts), outputs)
         return State(views.init(), families, labels, recent, zoom.init(plan), book, mixed, alone, dim, outputs)
 
-    def learn(self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None, lagged: ArrayLike | None = None) -> Vector:
+    def learn(self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None, lagged: ArrayLike | None = None) -> Vector:  # type: ignore[override]
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace.
 
         X is an array or one of scipy.sparse's; the same numbers give the same scores.
         `lagged`, one row for each of X: what `remember` said when the row was predicted, in place of the labels just before it.
         """
-        return self._learn_checked(state, X, y, weight, lagged=lagged)
+        return super().learn(state, X, y, weight, lagged=lagged)
 
-    def predict(self, state: State, X: Any, lagged: ArrayLike | None = None) -> Vector:
+    def predict(self, state: State, X: Any, lagged: ArrayLike | None = None) -> Vector:  # type: ignore[override]
         """The score of each row as if it came next, with the labels before it as known now; changes nothing."""
-        return self._predict_checked(state, X, lagged=lagged)
+        return super().predict(state, X, lagged=lagged)
 
     def predict_any(self, state: State, X: Any) -> Vector:
         """The score of rows that may come at any time: without earlier labels. Where there are no lags, the same as `predict`."""
-        return self._predict_checked(state, X, at_any_time=True)
+        return self._predicted(self._score_any, state, X)
 
     def remember(self, state: State) -> Vector:
         """The earlier labels that a row would get now: keep them with a row whose label comes late, and hand them to `learn`."""
