@@ -57,6 +57,7 @@ bench: setup  ## speed and start-up, with the stated ratios checked
 	$(BIN)/python bench/reading.py --check
 	$(BIN)/python bench/start_up.py --check
 	$(BIN)/python bench/auto.py --check
+	$(BIN)/python bench/threads.py --check
 
 peers: setup  ## onkel beside River, scikit-learn and CapyMOA, with the promises checked (minutes; ONKEL_DATA names the folder with the data sets)
 	$(BIN)/python bench/peers.py --check

@@ -932,7 +932,7 @@ def test_a_state_of_another_learner_is_not_saved(path: Path) -> None:
     assert not path.exists()
 
 
-GROWING = [onkel.KernelAWV(lam=0.5), onkel.PKAWVNystroem(lam=0.5), onkel.PKAWVNystroem(keep_history=False)]
+GROWING = [onkel.KernelAWV(lam=0.5), onkel.PKAWVNystroem(lam=0.5), onkel.PKAWVNystroem(keep_history=False), onkel.KONS()]
 
 
 @pytest.mark.parametrize("learner", GROWING, ids=lambda learner: f"{learner!r:.20}")
@@ -980,6 +980,7 @@ class TestGrowingStates:
                     cut += 1
                 else:  # spare room is nobody's
                     assert np.array_equal(learner.predict(state, np.eye(3)), learner.predict(taught(learner), np.eye(3)))
+                    learner.learn(state, np.eye(3), np.ones(3))  # nor is it missed
         assert cut >= 4
 
     def test_a_shape_beyond_memory_is_refused(self, learner: Any, path: Path) -> None:

@@ -75,10 +75,11 @@ def zeros(shape: tuple[int, ...], kind: Any = float) -> NDArray[Any]:
 
 
 def fitted(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:
-    """The array as long as `grown` makes one for so many rows, where it was given room for more."""
-    if array.shape[axis] == capacity(length):
-        return array
-    return np.ascontiguousarray(np.take(array, range(capacity(length)), axis))
+    """The array as long as `grown` makes one for so many rows, where it has more room, or, from a file, less."""
+    room = capacity(length)
+    if array.shape[axis] < room:
+        return grown(array, room, axis)
+    return array if array.shape[axis] == room else np.ascontiguousarray(np.take(array, range(room), axis))
 
 
 def capacity(length: int) -> int:

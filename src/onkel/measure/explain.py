@@ -29,6 +29,7 @@ from onkel.combine.auto.families import Expert
 from onkel.errors import InputError
 from onkel.measure.bounds import so_far
 from onkel.measure.combination import best_combination
+from onkel.turns import turn
 
 NAMED = 3  # kinds of experts that the first sentence names
 MATTERS = 0.2  # of what counts in all
@@ -126,6 +127,11 @@ def _proven(bound: float) -> str:
 
 def explain(learner: Any, state: Any) -> Explanation:
     """What Auto or Experts has decided, also where it is inside a wrapper."""
+    with turn(learner, state):
+        return _explained(learner, state)
+
+
+def _explained(learner: Any, state: Any) -> Explanation:
     while not isinstance(learner, Auto | Experts):
         if not hasattr(learner, "learner") or not hasattr(state, "inner"):
             raise InputError(f"explain knows Auto and Experts, alone or inside a wrapper, not {learner!r:.200}")
