@@ -1,6 +1,7 @@
 """What threads gain and turns cost: python bench/threads.py [--check]
 
-Two states in two threads against the same work in one, in blocks (compiled code runs without the interpreter's lock); and what it
+Two states in two threads against the same work in one, in blocks (compiled code runs without the interpreter's lock), of learners
+that take milliseconds for one: a block of 0.3 ms, as of RBP, waits longer for the lock than it runs, and gains nothing. And what it
 costs one call to take its turn on a state, which every verb does (`onkel.turns`), beside a call of one row.
 """
 
@@ -21,7 +22,6 @@ from onkel.turns import turn
 ROWS, DIM, BLOCK, CALLS = 20_000, 8, 1000, 2000
 LEARNERS: dict[str, Any] = {
     "PKAWV, 200 features": onkel.PKAWV(onkel.Fourier(count=100)),
-    "RBP": onkel.RBP(),
     "NewtonFeatures": onkel.NewtonFeatures(),
     "Auto": onkel.Auto(),
 }
