@@ -147,9 +147,10 @@ class turn(Call):
         with _changing_hands:
             marks = self.state.__dict__
             holder = marks.setdefault(TURN, self)
-            if holder is not self and not _is_on(holder.frame, _all_stacks()):
-                marks[TURN], self.owed = self, holder.owed or []
-                holder = self
+            while holder is not self and not _is_on(holder.frame, _all_stacks()):
+                if marks.get(TURN) is holder:  # else it has just ended as it should, and taken its mark away
+                    marks[TURN], self.owed = self, holder.owed or []
+                holder = marks.setdefault(TURN, self)
             if holder is self:
                 self._leave_queue()
                 return True

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import onkel
+from onkel import turns
 from onkel._inputs import place
 from onkel.errors import InputError
-from onkel.state import copied
+from onkel.state import TURN, copied
 from tests.laws.cases import CLASSES, Array, Case, bits, fresh
 
 PACKAGE = str(Path(onkel.__file__).parent)
@@ -129,6 +130,48 @@ def test_16_two_threads_take_turns(case: Case) -> None:
     assert len(predicted) == rounds
     assert np.isfinite(predicted).all()
     assert bits(state) == bits(expected)
+
+
+@pytest.mark.once
+def test_16_no_call_of_many_threads_is_lost() -> None:
+    """Short calls that begin and end all the time: a turn that has just ended is nobody's to take."""
+    learner = onkel.Neighbours(budget=50)
+    X, y = np.ones((4, 3)), np.ones(4)
+    state, calls, interval = learner.init(3), 3000, sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [
+            threading.Thread(target=lambda verb=verb: [verb() for _ in range(calls)])
+            for verb in (partial(learner.learn, state, X, y), partial(learner.predict, state, X)) * 2
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert learner._learnt(state) == 2 * calls * len(X)
+
+
+@pytest.mark.once
+def test_16_a_turn_that_has_just_ended_is_nobodys_to_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one call looks whether another is still running, that one ends, and a third begins."""
+    learner = onkel.Neighbours()
+    state = learner.init(3)
+    first, later, is_on = turns.turn(learner, state), turns.turn(learner, state), turns._is_on
+    first.__enter__()
+
+    def look(frame: Any, stack: Any) -> bool:
+        if first.frame is None:
+            return is_on(frame, stack)
+        first.__exit__(None, None, None)
+        later.__enter__()
+        return False
+
+    monkeypatch.setattr(turns, "_is_on", look)
+    with pytest.raises(InputError, match="in the middle of a call"), turns.turn(learner, state, True):
+        pass
+    assert vars(state)[TURN] is later
 
 
 @pytest.mark.once
