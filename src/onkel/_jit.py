@@ -123,7 +123,7 @@ class _Cache(numba.core.caching.NullCache):
 
 
 def _trusted(path: str) -> bytes | None:
-    """What the file holds behind its checksum; None unless it is whole, and written by us alone."""
+    """What the file holds after its checksum; None unless it is whole, and written by us alone."""
     try:
         with open(path, "rb") as file:
             if not _is_ours(os.fstat(file.fileno())):

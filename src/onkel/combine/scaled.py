@@ -67,7 +67,7 @@ class Block(NamedTuple):
 
 @dataclass
 class First:
-    """The first rows; 0 behind them, and 0 altogether once the scale is settled."""
+    """The first rows; 0 after them, and 0 altogether once the scale is settled."""
 
     X: Matrix  # (first_rows, dim)
     there: There  # (first_rows, dim)
@@ -337,7 +337,7 @@ class Scaled(Around):
         return kept
 
     def _standardised(self, state: State, X: Matrix, there: There, weight: Vector) -> tuple[Matrix, Vector, Vector, Counts]:
-        """z of each row; and mean, spread and counts behind the last one."""
+        """z of each row; and mean, spread and counts after the last one."""
         return _standardise(self.inputs, state.mean, state.spread, state.seen, X, there, weight)
 
     def _rebase(self, state: State) -> None:
