@@ -81,20 +81,22 @@ def checks(stream: Stream, plan: Any, parts: list[Array], awake: Mask) -> list[t
         heard += [Heard(np.concatenate([part[t] for part in parts], axis=1), Y[t], w[t]) for t in last[-plan.check :]]
         errors = [np.abs(part[last] - Y[last][:, :, None]).sum(axis=1) for part in parts]
         forgetting = np.hstack([errors[k] for k in sorted(on) if isinstance(families[k], Fast)])
-        rival = forgetting[:, np.argmin(forgetting[-plan.check :].mean(axis=0))]
         before_now, begins, suspected, anew = [part[:now].copy() for part in parts], None, dict[int, Any](), set[int]()
         for k in sorted(on):
             if isinstance(families[k], Fast) or rows - began[k] < 2 * plan.check:
                 continue
-            best = errors[k][:, np.argmin(errors[k][-plan.check :].mean(axis=0))]
-            behind = (best - rival)[-plan.check :]
-            both = (best + rival)[-plan.check :].mean() + 1e-9 * np.abs(Y[last]).sum(axis=1).mean()
-            lag, noise = behind.mean() / both, behind.std() / np.sqrt(plan.check) / both
             usual = lately(lags[k])
-            if lags[k] and usual < 0.1 and lag > max(0.0, usual + 4.0 * noise):
-                before = errors[k][:, np.argmin(errors[k][: plan.check].mean(axis=0))]
-                suspected[k] = rows_since(last, before - rival - (max(0.0, usual) + lag) / 2.0 * both)
-            lags[k].append(lag)
+            for window in (plan.check, 2 * plan.check):
+                best, rival = (E[:, np.argmin(E[-window:].mean(axis=0))] for E in (errors[k], forgetting))
+                behind = (best - rival)[-window:]
+                both = (best + rival)[-window:].mean() + 1e-9 * np.abs(Y[last]).sum(axis=1).mean()
+                lag, noise = behind.mean() / both, behind.std() / np.sqrt(window) / both
+                if k not in suspected and lags[k] and usual < 0.1 and lag > max(0.0, usual + 4.0 * noise):
+                    before = errors[k][:, np.argmin(errors[k][: plan.check].mean(axis=0))]
+                    suspected[k] = rows_since(last, before - rival - (max(0.0, usual) + lag) / 2.0 * both)
+                if window == plan.check:
+                    latest = lag
+            lags[k].append(latest)
         moved = moved_since(stream, known, now, last, plan.check)
         if moved is not None:
             again = begun(stream, families[0], moved, now, Known(moved, now))

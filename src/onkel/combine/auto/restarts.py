@@ -6,7 +6,8 @@ family's best expert over these rows is compared with the best expert that forge
     (own errors − the other's)/(own errors + the other's)                           below 0: it leads; 1/9: a quarter more errors
 
 A family that used to lead, or nearly so, is suspected when it lags now, by more beyond its usual lag than noise explains: four
-times the deviation of a mean of so many rows. The change is placed at the row from which on it has lost most. Then the family is
+times the deviation of a mean of so many rows; over these 256 rows, or over the last 512, where a small lag shows that noise hides
+in fewer. The change is placed at the row from which on it has lost most. Then the family is
 tried: a copy of it learns the rows since the change, of the last 512, and takes its place if it errs less over the second half of
 them, by a twentieth. So no family is replaced on account of others alone, which may be ahead for a while (a season, a holiday).
 
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,24 +107,39 @@ def suspected(recent: Recent, family_of: Counts, forgets: Mask, awake: Mask) -> 
     """
     check, order = len(recent.weight) // KEPT, recent.in_order()
     errors = np.sum(np.abs(recent.scores[order] - recent.Y[order][:, :, None]), axis=1)  # no squares: an outlier counts for less
-    means = errors[-check:].mean(axis=0)
     tiny = ROUNDING * float(np.abs(recent.Y[order]).sum(axis=1).mean())
-    of_forgetting = (forgets & awake)[family_of]
-    rival = int(np.flatnonzero(of_forgetting)[np.argmin(means[of_forgetting])])
+    rivals = np.flatnonzero((forgets & awake)[family_of])
     found = []
     for family in (k for k in np.flatnonzero(~forgets & awake).tolist() if not is_new(recent, k)):
-        own = np.flatnonzero(family_of == family)
-        best = int(own[np.argmin(means[own])])
-        both, usual = means[best] + means[rival] + tiny or 1.0, recent.lag[family]
-        lag = (means[best] - means[rival]) / both
-        noise = NOISE * np.std(errors[-check:, best] - errors[-check:, rival]) / (both * math.sqrt(check))
-        if recent.checks[family] > 0 and usual < NEARLY and lag > max(0.0, usual + noise):
-            before = int(own[np.argmin(errors[:check, own].mean(axis=0))])  # the best before the change, if anyone was
-            halfway = 0.5 * (max(0.0, usual) + lag) * both
-            found.append((family, _since(order, _place(errors[:, before] - errors[:, rival] - halfway))))
+        own, usual = np.flatnonzero(family_of == family), recent.lag[family]
+        latest = _compare(errors[-check:], own, rivals, tiny)
+        if recent.checks[family] > 0 and usual < NEARLY:
+            for seen in (latest, _compare(errors, own, rivals, tiny)):
+                if seen.lag > max(0.0, usual + seen.noise):
+                    before = int(own[np.argmin(errors[:check, own].mean(axis=0))])  # the best before the change, if anyone was
+                    halfway = 0.5 * (max(0.0, usual) + seen.lag) * seen.both
+                    found.append((family, _since(order, _place(errors[:, before] - errors[:, seen.rival] - halfway))))
+                    break
         recent.checks[family] = min(recent.checks[family] + 1, MEMORY)
-        recent.lag[family] += (lag - usual) / recent.checks[family]
+        recent.lag[family] += (latest.lag - usual) / recent.checks[family]
     return found
+
+
+class _Comparison(NamedTuple):
+    """A family's best expert over some rows beside the best one that forgets."""
+
+    rival: int
+    lag: float
+    noise: float  # of the lag
+    both: float  # the sum of their mean errors
+
+
+def _compare(errors: Matrix, own: Counts, rivals: Counts, tiny: float) -> _Comparison:
+    means = errors.mean(axis=0)
+    best, rival = int(own[np.argmin(means[own])]), int(rivals[np.argmin(means[rivals])])
+    both = float(means[best] + means[rival] + tiny) or 1.0
+    behind = errors[:, best] - errors[:, rival]
+    return _Comparison(rival, float(behind.mean()) / both, NOISE * float(np.std(behind)) / (both * math.sqrt(len(errors))), both)
 
 
 def moved_since(recent: Recent, Z: Matrix) -> Counts | None:
