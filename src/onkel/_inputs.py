@@ -15,6 +15,7 @@ LARGEST_NUMBER = 1e50  # in X, y and weight; products of three such numbers stay
 
 SMALLEST_WEIGHT = 1e-100  # but for 0; roots and quotients of smaller ones would lose digits
 _ONES = np.ones(1024)  # never written to
+_ONE = _ONES[:1]  # of a call of one row
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -36,10 +37,8 @@ def check_labelled(X: ArrayLike, y: ArrayLike, dim: int, outputs: int) -> tuple[
     """X as a block of `dim` columns, y as a block of `outputs` columns, and the shape y came in."""
     if type(X) is np.ndarray and type(y) is np.ndarray and X.dtype is _FLOAT64 is y.dtype and X.flags.carray and y.flags.carray:
         shape, n = y.shape, len(X)
-        if X.shape == (n, dim) and (shape == (n, outputs) or (outputs == 1 and shape == (n,))):
-            flat = y.ravel()
-            if _is_sound(X.ravel(), flat):  # as it should be: quickly through
-                return X, flat.reshape(n, outputs), shape
+        if X.shape == (n, dim) and (shape == (n,) if outputs == 1 else shape == (n, outputs)) and _is_sound(X.ravel(), y.ravel()):
+            return X, y.reshape(n, outputs), shape  # as it should be: quickly through
     rows = _rows("X", X)
     refuse_width(rows.shape[1], dim)
     labels, shape = check_labels(y, len(rows), outputs)
@@ -61,6 +60,8 @@ def check_labels(y: ArrayLike, rows: int, outputs: int) -> tuple[Matrix, tuple[i
 def check_weight(weight: ArrayLike | None, rows: int) -> Vector:
     """One weight a row, at least 0; None means 1 everywhere."""
     if weight is None:
+        if rows == 1:
+            return _ONE
         return _ONES[:rows] if rows <= len(_ONES) else np.ones(rows)
     weights = _floats("weight", weight)
     if weights.shape != (rows,):

@@ -1,6 +1,6 @@
 """Whole or not at all: one call at a time on a state, by the learner that it belongs to, and nothing left half done.
 
-    with turn(learner, state) as call:          a verb that reads
+    with turn(learner, state):                  a verb that reads
     with turn(learner, state, True) as call:    a verb that changes the state
 
 1.  A state belongs to the learner whose `init` made it (`onkel.state`); any other is refused before anything is touched.
@@ -78,9 +78,12 @@ class Steps:
 
 
 class turn(Call):
-    """A call on a state, from the moment that it may begin to its end."""
+    """A call on a state, from the moment that it may begin to its end.
 
-    __slots__ = ("changes", "frame", "marks", "ready", "state")
+    Verbs that take microseconds say `call = turn(…)` and `call.end()`, or `call.fail()`, by themselves: `with` takes longer.
+    """
+
+    __slots__ = ("changes", "frame", "ready", "state")
 
     def __init__(self, learner: Any, state: Any, changes: bool = False) -> None:
         try:
@@ -89,24 +92,34 @@ class turn(Call):
             raise InputError(_refusal(learner, state)) from None
         if marks.get(OWNER) is not learner:
             _check_owner(learner, state, marks)
-        self.marks: dict[str, Any] | None = marks  # None inside another call that reads
         self.state, self.changes, self.owed = state, changes, None
-        self.frame: FrameType | None = _getframe(1)
+        self.frame: FrameType | None = _getframe(1)  # None: this call is part of another one, or over
+        if marks.setdefault(TURN, self) is not self:
+            self._wait()
 
     def __enter__(self) -> turn:
-        if self.marks.setdefault(TURN, self) is not self:  # type: ignore[union-attr]
-            self._wait()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self.marks is not None:
-            if kind is not None and self.changes:
-                self._settle()
-            if _queue:
-                self._hand_over()
-            else:
-                del self.marks[TURN]
+        if kind is None:
+            self.end()
+        else:
+            self.fail()
+
+    def end(self) -> None:
+        if self.frame is None:
+            return
+        if _queue:
+            self._hand_over()
+        else:
+            del self.state.__dict__[TURN]
         self.frame = None  # which holds this turn: without the circle both go at once
+
+    def fail(self) -> None:
+        """End with an exception."""
+        if self.changes:
+            self._settle()
+        self.end()
 
     @property
     def learner(self) -> Any:
@@ -169,7 +182,7 @@ class turn(Call):
         """A call inside another on the same state."""
         if self.changes or holder.changes:
             raise InputError(f"this state is in the middle of a call of {holder.learner!r:.200}; wait until it has returned")
-        self.marks = None
+        self.frame = None
 
 
 def _check_owner(learner: Any, state: Any, marks: dict[str, Any]) -> None:

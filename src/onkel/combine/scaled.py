@@ -286,15 +286,17 @@ class Scaled(Around):
         Z, *after = self._standardised(state, block.X, block.there, block.weight)
         divisor = _divisor(state)
         u = (block.y - state.centre) / divisor
-        if not (np.abs(u) <= LARGEST_NUMBER).all():
+        largest = np.abs(u).max(initial=0.0)
+        if not largest <= LARGEST_NUMBER:
             raise InputError(f"y is beyond {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
         inner, rows = np.empty(u.shape), int(np.count_nonzero(block.weight))
-        call.owe(partial(self._follow, state, state.rows, rows, block, after, divisor, inner, scores))
+        call.owe(partial(self._follow, state, state.rows, rows, block, after, divisor, largest, inner, scores))
         self.learner._take(call, state.inner, Z, u, block.weight, inner, **_given(None, block.lagged))
         call.pay()
 
     def _follow(
-        self, state: State, before: int, rows: int, block: Block, after: list[Any], divisor: Vector, inner: Matrix, scores: Matrix
+        self, state: State, before: int, rows: int, block: Block, after: list[Any], divisor: Vector, largest: float,
+        inner: Matrix, scores: Matrix,
     ) -> None:  # fmt: skip
         """Bring means, counts and kept rows up to what the learner has learnt: all rows of the block, or its first ones."""
         if state.rows > before:
@@ -307,7 +309,9 @@ class Scaled(Around):
         if learnt > before:
             work = shallow(state)
             work.mean, work.spread, work.seen = after
-            work.rows, work.far = learnt, state.far + self._far(state, block)
+            work.rows = learnt
+            if largest > FAR / self._stretch:
+                work.far += self._far(state, block)
             if self.keeps_rows(state):
                 self._keep(work, self._kept_with(state, block))
             vars(state).update(vars(work))  # as one step
@@ -325,7 +329,7 @@ class Scaled(Around):
         if not self.targets or self.keeps_rows(state):
             return 0
         far = np.abs(block.y - state.centre) > FAR / self._stretch * state.scale
-        return int(np.count_nonzero(far[block.weight > 0.0])) if far.any() else 0
+        return int(np.count_nonzero(far[block.weight > 0.0]))
 
     def _kept_with(self, state: State, block: Block) -> First:
         """The rows that are kept, with these."""

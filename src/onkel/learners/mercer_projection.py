@@ -129,20 +129,20 @@ class MercerProjection(Learner):
         while done < len(X):
             if waves:
                 call.owe(partial(self._move_moments, work, waves, work.rows, X[done:], Y[done:], weight[done:]))
-            done += self._learn(work, X[done:], Y[done:], weight[done:], scores[done:])
+            done += self._learn(work, waves, X[done:], Y[done:], weight[done:], scores[done:])
             if waves:
                 call.pay()
             self._after(work)
         vars(state).update(vars(work))
 
     def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
-        done, Y, weight = 0, np.zeros(scores.shape), np.zeros(len(X))
+        waves, done, Y, weight = _waves(self, state.dim), 0, np.zeros(scores.shape), np.zeros(len(X))
         while done < len(X):
-            done += self._learn(state, X[done:], Y[done:], weight[done:], scores[done:])
+            done += self._learn(state, waves, X[done:], Y[done:], weight[done:], scores[done:])
 
-    def _learn(self, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> int:
+    def _learn(self, state: State, waves: Waves | None, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> int:
         """Score, then learn, rows, up to the one with which a level comes: how many."""
-        rule, waves = _rule(self, state.dim), _waves(self, state.dim)
+        rule = _rule(self, state.dim)
         level = self._level(state, rule)
         wanted = math.inf if level == len(rule.needed) else rule.needed[level] - still(state.rows, self.forgetting)
         now = slice(0, int(min(ROWS_AT_ONCE, max(1.0, wanted))))
@@ -169,8 +169,10 @@ class MercerProjection(Learner):
 
     def _after(self, state: State) -> None:
         """Take in the functions of the levels whose rows have come; on a copy, as one step."""
+        if self.rate is None:
+            return
         rule = _rule(self, state.dim)
-        if self.rate is not None and state.grown < (level := self._level(state, rule)):
+        if state.grown < (level := self._level(state, rule)):
             work = replace(state, matrix=state.matrix.copy(), coef=state.coef.copy(), squares=state.squares.copy())
             self._grow(work, rule, level)
             vars(state).update(vars(work))

@@ -80,8 +80,8 @@ class Neighbours(Learner):
         return State(points, np.zeros((self.budget, outputs)), np.zeros(self.budget), np.zeros(1, np.int64), dim, outputs)
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        memory = state.points, state.labels, state.weights, state.rows
-        learn_block(*memory, X, Y, weight, self.neighbours, 0, scores[None])
+        points, labels, weights, rows = state.points, state.labels, state.weights, state.rows
+        learn_block(points, labels, weights, rows, X, Y, weight, self.neighbours, 0, scores[None])
 
     def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
         predict_block(state.points, state.labels, state.weights, state.rows, X, self.neighbours, 0, scores[None])

@@ -76,13 +76,17 @@ class PKAWV(Learner):
     def _map(self) -> Features:
         return as_features(self.features)
 
+    @cached_property
+    def _fallible(self) -> bool:
+        return self._map.fallible
+
     def _init(self, dim: int, outputs: int) -> State:
         dim, outputs = check_sizes(self, dim, outputs)
         return State(self._map.init(dim), ridge.init(self._map.size(dim), outputs, self.lam, self.forgetting), dim, outputs)
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         # a user's own basis may fail on any row: then all rows are transformed before the first is learnt
-        done, longest = 0, len(X) if self._map.fallible else ROWS_AT_ONCE - state.ridge.rows % BLOCK
+        done, longest = 0, len(X) if self._fallible else ROWS_AT_ONCE - state.ridge.rows % BLOCK
         if len(X) <= longest:
             self._take_block(call, state, X, Y, weight, scores)
             return

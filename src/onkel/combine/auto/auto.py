@@ -316,8 +316,14 @@ class Auto(Learner):
     def _views_of(self, plan: Plan, dim: int) -> Views | SparseViews:
         return SparseViews(dim, self.lags) if plan.lines_only else Views(dim, self.seed, self.lags, plan.goes_by_column)
 
+    @functools.cached_property
+    def _plans(self) -> dict[int, Plan]:
+        return {}
+
     def _plan(self, dim: int) -> Plan:
-        return _chosen(self, dim)
+        if dim not in self._plans:
+            self._plans[dim] = _chosen(self, dim)
+        return self._plans[dim]
 
     def _each(self, state: State) -> list[tuple[Any, Any]]:
         """The families that are awake, with their states."""

@@ -13,6 +13,7 @@ A family has the three verbs of a learner, on views of rows and for several expe
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class Part:
     width: int  # columns of the view
     name: str  # of the expert that has these features and those before them
 
-    @property
+    @cached_property
     def size(self) -> int:
         return self.features.size(self.width)
 
@@ -86,7 +87,7 @@ def _footprint(parts: tuple[Part, ...]) -> int:
 
 
 def _features(parts: tuple[Part, ...], maps: tuple[Any, ...], view: View) -> Matrix:
-    V = np.empty((len(view.X), int(_ends(parts)[-1])))
+    V = np.empty((len(view.X), sum(part.size for part in parts)))
     nothing, at = np.zeros(len(V)), 0
     for part, state in zip(parts, maps, strict=True):
         part.features.write(state, _seen(view, part.view), nothing, V, at)

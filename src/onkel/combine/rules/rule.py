@@ -88,6 +88,11 @@ class Rule(ABC):
         """Every rule that this one is made of, each once and after those that it needs; itself last."""
         return (*dict.fromkeys(rule for needed in self.below for rule in needed.order), self)
 
+    @cached_property
+    def _needs(self) -> tuple[tuple[int, ...], ...]:
+        """Of each rule in `order`, the places there of those that it needs."""
+        return tuple(tuple(self.order.index(needed) for needed in rule.below) for rule in self.order)
+
     def init(self, experts: int, outputs: int = 1) -> State:
         """A state that has seen nothing."""
         return State(tuple(rule.start(experts, outputs) for rule in self.order), experts, outputs)
@@ -101,10 +106,10 @@ class Rule(ABC):
 
     def plan(self, state: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps) -> Matrix:
         """Add the steps that learn the rows; what the mixture will be once they have run, and so may P."""
-        mixtures: dict[Rule, Matrix] = {}
-        for rule, own in zip(self.order, state.parts, strict=True):
-            mixtures[rule] = rule.step(own, P, Y, weight, awake, [mixtures[other] for other in rule.below], steps)
-        return mixtures[self]
+        mixtures: list[Matrix] = []
+        for rule, own, needs in zip(self.order, state.parts, self._needs, strict=True):
+            mixtures.append(rule.step(own, P, Y, weight, awake, [mixtures[k] for k in needs], steps))
+        return mixtures[-1]
 
     def predict(self, state: State, P: Matrix, awake: Awake) -> Matrix:
         """The mixture of each row as if it came next; changes nothing."""
@@ -112,10 +117,10 @@ class Rule(ABC):
 
     def weights(self, state: State, awake: Awake | None = None) -> Matrix:
         """What each expert counts for in the next round if these are awake, or all of them, (outputs, experts)."""
-        who, counts = np.ones(state.experts, dtype=bool) if awake is None else awake, dict[Rule, Matrix]()
-        for rule, own in zip(self.order, state.parts, strict=True):
-            counts[rule] = rule.count(own, [counts[other] for other in rule.below], who)
-        return counts[self]
+        who, counts = np.ones(state.experts, dtype=bool) if awake is None else awake, list[Matrix]()
+        for rule, own, needs in zip(self.order, state.parts, self._needs, strict=True):
+            counts.append(rule.count(own, [counts[k] for k in needs], who))
+        return counts[-1]
 
     def widen(self, state: State, outputs: int, label: float = 0.0) -> None:
         """Add outputs in mid-stream, whose label was this in every row so far, as every expert foretold."""

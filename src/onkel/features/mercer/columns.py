@@ -57,7 +57,7 @@ class Columns(System):
 
     def _different(self, dim: int) -> tuple[Line, ...]:
         """The systems that columns have, each once, or one for all columns: there may be too many columns to write them down."""
-        return tuple(base.for_columns(dim) if isinstance(base, Hermite) else base for base in self._some)
+        return _for_columns(self._some, dim)
 
     @property
     def has_domains(self) -> bool:
@@ -85,6 +85,11 @@ class Columns(System):
 
     @abstractmethod
     def values(self, count: int, dim: int = 1) -> Vector: ...
+
+
+@functools.lru_cache(maxsize=64)
+def _for_columns(bases: tuple[Line, ...], dim: int) -> tuple[Line, ...]:
+    return tuple(base.for_columns(dim) if isinstance(base, Hermite) else base for base in bases)
 
 
 @final
