@@ -30,12 +30,12 @@ class Block(NamedTuple):
 def subject(rng: random.Random) -> Case:
     """One that is compiled: what a child compiles, its parent would have to compile again."""
     case = rng.choice(SUBJECTS)
-    _warm(case)
+    warm(case)
     return case
 
 
 @functools.cache
-def _warm(case: Case) -> None:
+def warm(case: Case) -> None:
     state, block = fresh_state(case), _rows(case, np.arange(5))
     case.learner.learn(state, *block)
     case.learner.predict(state, block.X)

@@ -1,11 +1,16 @@
-"""Two threads on one state: nothing crashes, every score is finite, and some order of the calls explains all that was seen."""
+"""Two threads on one state: nothing crashes, every score is finite, and some order of the calls explains all that was seen.
+
+One of `make fuzz`'s targets; or all learners and wrappers, each game in turn: python -m tests.fuzz.threads --runs 4 --seconds 10
+"""
 
 from __future__ import annotations
 
+import argparse
 import random
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +20,7 @@ import numpy as np
 import onkel
 from onkel.state import copied
 from tests.fuzz.isolated import isolated
-from tests.fuzz.subjects import Block, block, subject, warmed_up
+from tests.fuzz.subjects import SUBJECTS, Block, block, subject, warm, warmed_up
 from tests.laws.cases import Case, bits
 
 CALLS = 8  # of learn, in one thread
@@ -24,8 +29,10 @@ LOOKS = 3000  # at a state that is being learnt, at most
 
 
 def trial(rng: random.Random) -> None:
-    case = subject(rng)
-    game = rng.choice([_predict_beside_learn, _save_beside_learn, _learn_beside_learn])
+    play(subject(rng), rng.choice(GAMES), rng)
+
+
+def play(case: Case, game: Game, rng: random.Random) -> None:
     state = warmed_up(case, rng)
     reference = copied(state)
     try:
@@ -106,6 +113,10 @@ def _learn_beside_learn(case: Case, state: Any, reference: Any, rng: random.Rand
     isolated(play)
 
 
+Game = Callable[[Case, Any, Any, random.Random], None]
+GAMES: tuple[Game, ...] = (_predict_beside_learn, _save_beside_learn, _learn_beside_learn)
+
+
 def _at_once(*works: Callable[[], None]) -> None:
     errors: list[BaseException] = []
     start = threading.Barrier(len(works))
@@ -125,3 +136,40 @@ def _at_once(*works: Callable[[], None]) -> None:
         thread.join()
     if errors:
         raise errors[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=4, help="of each game, for each learner and wrapper")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of a run")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--part", type=int, nargs=2, default=(0, 1), metavar=("K", "N"), help="part K, from 0, of N: for N processes"
+    )
+    chosen = parser.parse_args()
+    part, parts = chosen.part
+    kinds = sorted({type(case.learner) for case in SUBJECTS}, key=lambda kind: kind.__name__)[part::parts]
+    found = total = 0
+    for number, kind in enumerate(kinds, 1):
+        cases, trials = [case for case in SUBJECTS if type(case.learner) is kind], 0
+        for case in cases:
+            warm(case)
+        for game in GAMES:
+            for run in range(chosen.runs):
+                rng = random.Random(f"{chosen.seed}/{kind.__name__}/{game.__name__}/{run}")
+                end = time.monotonic() + chosen.seconds
+                while time.monotonic() < end:
+                    try:
+                        play(rng.choice(cases), game, rng)
+                    except AssertionError as error:
+                        found += 1
+                        print(error, flush=True)
+                    trials += 1
+        total += trials
+        print(f"{number} of {len(kinds)}: {kind.__name__}, {len(cases)} settings: {trials} trials; findings: {found}", flush=True)
+    print(f"{total} trials, {found} findings")
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()
