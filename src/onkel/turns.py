@@ -12,16 +12,15 @@
     too, the next call on this state does.
 
 A turn is marked in the state itself, by one key of its dictionary, since setting a key if there is none is one step. It stays there
-when its call has ended by an interrupt at an unlucky instant; one whose frame is on no thread's stack is over.
+when its call has ended by an interrupt at an unlucky instant; one whose frame is no longer running is over.
 """
 
 from __future__ import annotations
 
 import operator
-import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from sys import _getframe
 from types import FrameType, TracebackType
@@ -160,7 +159,7 @@ class turn(Call):
         with _changing_hands:
             marks = self.state.__dict__
             holder = marks.setdefault(TURN, self)
-            while holder is not self and not _is_on(holder.frame, _all_stacks()):
+            while holder is not self and not _is_running(holder.frame):
                 if marks.get(TURN) is holder:  # else it has just ended as it should, and taken its mark away
                     marks[TURN], self.owed = self, holder.owed or []
                 holder = marks.setdefault(TURN, self)
@@ -168,7 +167,7 @@ class turn(Call):
                 self._leave_queue()
                 return True
             if self not in _queue:
-                if _is_on(holder.frame, _stack(_getframe())):
+                if _is_below(holder.frame, _getframe()):
                     self._nest(holder)
                     return True
                 _queue.append(self)
@@ -201,16 +200,22 @@ def _refusal(learner: Any, state: Any) -> str:
     return f"this state belongs to {owner!r:.200}; {learner!r:.200} cannot use it: {remedy}"
 
 
-def _is_on(frame: FrameType | None, stack: Iterator[FrameType]) -> bool:
-    return any(frame is other for other in stack)
+def _is_running(frame: FrameType | None) -> bool:
+    """Whether a call has not returned, in any thread.
+
+    Python itself knows, and answers in one step: it refuses to clear the variables of a frame that is running. To look for the
+    frame in the threads' stacks would take many steps, while those threads go on and their stacks fall apart.
+    """
+    try:
+        if frame is not None:
+            frame.clear()
+    except RuntimeError:
+        return True
+    return False
 
 
-def _all_stacks() -> Iterator[FrameType]:
-    for top in sys._current_frames().values():
-        yield from _stack(top)
-
-
-def _stack(top: FrameType | None) -> Iterator[FrameType]:
-    while top is not None:
-        yield top
+def _is_below(frame: FrameType | None, top: FrameType | None) -> bool:
+    """Whether a frame is one of those that led to this one, on the same thread."""
+    while top is not None and top is not frame:
         top = top.f_back
+    return top is not None

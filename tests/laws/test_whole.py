@@ -158,20 +158,46 @@ def test_16_a_turn_that_has_just_ended_is_nobodys_to_take(monkeypatch: pytest.Mo
     """While one call looks whether another is still running, that one ends, and a third begins."""
     learner = onkel.Neighbours()
     state = learner.init(3)
-    first, later, is_on, here = turns.turn(learner, state), list[turns.turn](), turns._is_on, sys._getframe()
+    first, later, is_running, here = turns.turn(learner, state), list[turns.turn](), turns._is_running, sys._getframe()
 
-    def look(frame: Any, stack: Any) -> bool:
+    def look(frame: Any) -> bool:
         if later:
-            return is_on(frame, stack)
+            return is_running(frame)
         first.end()
         later.append(turns.turn(learner, state))
         later[0].frame = here
         return False
 
-    monkeypatch.setattr(turns, "_is_on", look)
+    monkeypatch.setattr(turns, "_is_running", look)
     with pytest.raises(InputError, match="in the middle of a call"), turns.turn(learner, state, True):
         pass
     assert vars(state)[TURN] is later[0]
+
+
+@pytest.mark.once
+def test_16_a_call_is_running_until_it_returns_whatever_its_thread_does() -> None:
+    """Its stack, seen from another thread, falls apart whenever a generator on top of it yields."""
+    frames, go_on, seen = list[FrameType](), threading.Event(), set[bool]()
+
+    def call() -> None:
+        frames.append(sys._getframe())
+        while not go_on.is_set():
+            any(number < 0 for number in range(20))
+
+    thread, interval = threading.Thread(target=call), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        thread.start()
+        while not frames:
+            pass
+        for _ in range(20_000):
+            seen.add(turns._is_running(frames[0]))
+    finally:
+        go_on.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+    assert seen == {True}
+    assert not turns._is_running(frames[0])
 
 
 @pytest.mark.once
