@@ -85,7 +85,7 @@ from onkel.learners import (
 from onkel.learners.cycle import cycle
 from onkel.losses import EpsilonInsensitive, Hinge, Logistic, Square, SquaredEpsilonInsensitive, SquaredHinge
 from onkel.measure import Regret, Trace, budget_for, components, effective_dimension, explain, prequential, regret
-from onkel.persist import load, parse, save
+from onkel.persist import load, pack, parse, save, unpack
 from onkel.state import nbytes
 
 if TYPE_CHECKING:
@@ -193,11 +193,13 @@ __all__ = [
     "load",
     "measure",
     "nbytes",
+    "pack",
     "parse",
     "prequential",
     "regret",
     "save",
     "to_river",
+    "unpack",
 ]
 
 

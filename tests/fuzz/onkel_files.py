@@ -169,9 +169,8 @@ def _other_array(rng: random.Random, data: bytes) -> bytes:
     """One number replaced, or rows left out, or another type."""
     array = np.load(io.BytesIO(data))
     if array.size and rng.random() < 0.7:
-        values = (
-            [0, 1, -1, 3, 2**31, 2**62] if array.dtype.kind in "iu" else [0.0, -1.0, 1e-300, 1e300, np.nan, float(array.flat[0])]
-        )
+        whole = [0, 1, -1, 3, *(2**bits - 1 for bits in range(7, 8 * array.itemsize, 8))]  # of as many bytes as it has
+        values = whole if array.dtype.kind in "iu" else [0.0, -1.0, 1e-300, 1e300, np.nan, float(array.flat[0])]
         array.flat[rng.randrange(array.size)] = rng.choice(values)
     else:
         array = rng.choice([array[:-1] if array.ndim else array, array[..., :0] if array.ndim else array, array.astype(np.float32)])

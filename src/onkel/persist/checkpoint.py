@@ -13,10 +13,11 @@ import json
 import os
 import stat
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,46 @@ class Extra:
     arrays: dict[str, NDArray[Any]]
 
 
+def pack(learner: Any, state: Any, extra: Extra | None = None) -> bytes:
+    """Learner and state as bytes, the same for the same state: what `save` writes to a file, for a network or a database.
+
+    What is `extra` is kept beside them, for `read`.
+
+    >>> learner = onkel.PKAWV(features=onkel.Taylor(degree=2))
+    >>> data = onkel.pack(learner, learner.init(dim=3))
+    >>> onkel.unpack(data)[0] == learner
+    True
+    """
+    if not hasattr(learner, "learn") or not hasattr(state, "outputs"):
+        raise InputError(f"a learner and its state are packed or saved; got {type(learner).__name__} and {type(state).__name__}")
+    functions = {function_name(function): function for function in functions_of(learner)}
+    if any(functions[function_name(function)] is not function for function in functions_of(learner)):
+        raise InputError("two of your functions have one name, by which they are saved; give each its own")
+    with turn(learner, state):
+        if not _made_by(learner, state):
+            raise InputError(f"this state is not one of {learner!r:.200}; save it with the learner that made it")
+        if not learner.bounded:
+            learner._check(state)  # what `load` would refuse must not replace a good file
+        entries = _packed(learner, state, extra)
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name in list(entries):
+            archive.writestr(zipfile.ZipInfo(name), entries.pop(name))  # a fixed date: same state, same bytes
+    return file.getvalue()
+
+
+def unpack(
+    data: bytes,
+    kernels: dict[str, Callable[..., Any]] | None = None,
+    bases: dict[str, Callable[..., Any]] | None = None,
+) -> tuple[Any, Any]:
+    """(learner, state) from what `pack` made; a user's own kernels and bases are handed in by name."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise InputError(f"unpack takes the bytes that pack made, got {type(data).__name__}; load reads a file")
+    with _refusals("cannot unpack this"):
+        return _read(io.BytesIO(data), len(data), kernels, bases)[:2]
+
+
 def save(path: str | os.PathLike[str], learner: Any, state: Any, extra: Extra | None = None) -> None:
     """Write learner and state to one file. The old file, if any, stays whole until the new one is.
 
@@ -57,23 +98,12 @@ def save(path: str | os.PathLike[str], learner: Any, state: Any, extra: Extra | 
     >>> onkel.load(path)[0] == learner
     True
     """
-    if not hasattr(learner, "learn") or not hasattr(state, "outputs"):
-        raise InputError(f"save(path, learner, state) was given {type(learner).__name__} and {type(state).__name__} after the path")
-    functions = {function_name(function): function for function in functions_of(learner)}
-    if any(functions[function_name(function)] is not function for function in functions_of(learner)):
-        raise InputError("two of your functions have one name, by which they are saved; give each its own")
-    with turn(learner, state):
-        if not _made_by(learner, state):
-            raise InputError(f"this state is not one of {learner!r:.200}; save it with the learner that made it")
-        if not learner.bounded:
-            learner._check(state)  # what `load` would refuse must not replace a good file
-        try:
-            entries = _packed(learner, state, extra)
-        except FileError as error:
-            raise failed(path, error) from None
-    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in entries.items():
-            archive.writestr(zipfile.ZipInfo(name), data)  # a fixed date: same state, same bytes
+    try:
+        data = pack(learner, state, extra)
+    except FileError as error:
+        raise failed(path, error) from None
+    with replacing(path) as file:
+        file.write(data)
 
 
 def load(
@@ -91,25 +121,40 @@ def read(
     bases: dict[str, Callable[..., Any]] | None = None,
 ) -> tuple[Any, Any, Extra | None]:
     """`load`, and what else was saved."""
-    try:
+    with _refusals(f"cannot load {path}"):
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise FileError("it is a folder or a device, not a file")
-        with zipfile.ZipFile(path) as archive:
-            entries = _entries(archive)
-            header = _header(entries)
-            learner = from_json(header["learner"], {**(kernels or {}), **(bases or {})})
-            extra = _extra(header, entries)
-            return learner, _state(learner, header, entries), extra
+        with open(path, "rb") as file:
+            return _read(file, os.path.getsize(path), kernels, bases)
+
+
+def _read(
+    file: BinaryIO, size: int, kernels: dict[str, Callable[..., Any]] | None, bases: dict[str, Callable[..., Any]] | None
+) -> tuple[Any, Any, Extra | None]:  # fmt: skip
+    """Learner, state and what else was saved, from a file of so many bytes."""
+    with zipfile.ZipFile(file) as archive:
+        entries = _entries(archive, size)
+    header = _header(entries)
+    learner = from_json(header["learner"], {**(kernels or {}), **(bases or {})})
+    extra = _extra(header, entries)
+    return learner, _state(learner, header, entries), extra
+
+
+@contextmanager
+def _refusals(what: str) -> Iterator[None]:
+    """Whatever goes wrong is a `FileError` that begins with these words."""
+    try:
+        yield
     except FileError as error:
-        raise FileError(f"cannot load {path}: {error}") from None
+        raise FileError(f"{what}: {error}") from None
     except FileNotFoundError:
-        raise FileError(f"cannot load {path}: there is no such file") from None
+        raise FileError(f"{what}: there is no such file") from None
     except (InputError, OSError) as error:
-        raise FileError(f"cannot load {path}: {error}") from error
+        raise FileError(f"{what}: {error}") from error
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError) as error:
-        raise FileError(f"cannot load {path}: it is not a whole .onkel file ({error}); it may be truncated or altered") from error
+        raise FileError(f"{what}: it is not a whole .onkel file ({error}); it may be truncated or altered") from error
     except Exception as error:  # whatever a hostile file can provoke; no code but ours has run
-        raise FileError(f"cannot load {path}: its contents do not describe a learner ({type(error).__name__}: {error})") from error
+        raise FileError(f"{what}: its contents do not describe a learner ({type(error).__name__}: {error})") from error
 
 
 def is_ours(path: str | os.PathLike[str]) -> bool:
@@ -154,8 +199,8 @@ def _npy(array: NDArray[Any]) -> bytes:
     return buffer.getvalue()
 
 
-def _entries(archive: zipfile.ZipFile) -> dict[str, bytes]:
-    """Every entry's bytes, none of which was compressed, all of which match their sums."""
+def _entries(archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:
+    """Every entry's bytes, of a file of that size, none of which was compressed, all of which match their sums."""
     infos = archive.infolist()
     names = [info.filename for info in infos]
     if len(set(names)) < len(names) or any(
@@ -164,7 +209,7 @@ def _entries(archive: zipfile.ZipFile) -> dict[str, bytes]:
         raise FileError("its entries are compressed or doubled, which save never does")
     if HEADER not in names or SUMS not in names:
         raise FileError(f"it has no {HEADER} and {SUMS}; it is not an .onkel file")
-    if sum(info.file_size for info in infos) > os.path.getsize(archive.filename or ""):
+    if sum(info.file_size for info in infos) > size:
         raise FileError("its entries claim more bytes than the file has")
     entries = {name: archive.read(name) for name in names}
     sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in entries.items() if name != SUMS)
@@ -200,7 +245,8 @@ def _state(learner: Any, header: dict[str, Any], entries: dict[str, bytes]) -> A
     if arrays or len(numbers) != sum(not isinstance(value, np.ndarray) for value in values.values()):
         raise FileError("it holds arrays or numbers that its learner does not have")
     state = filled(fresh, values)
-    learner.check(state)
+    with np.errstate(all="ignore"):  # what overflows in a hostile file is not what the check looks for, and is refused
+        learner.check(state)
     return state
 
 
