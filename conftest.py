@@ -31,4 +31,4 @@ def _usual_width(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def cheap_default(monkeypatch: pytest.MonkeyPatch) -> None:
     """`onkel run` without --learner learns with PKAWV: for tests in which any learner will do."""
-    monkeypatch.setattr("onkel.cli.model.DEFAULT", onkel.PKAWV())
+    monkeypatch.setattr("onkel.combine.assembly.DEFAULT", onkel.PKAWV())

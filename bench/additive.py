@@ -20,10 +20,10 @@ from timing import Verdicts, seconds
 
 import onkel
 from onkel._jit import hot
-from onkel.dictionary import sorted_blocks
-from onkel.dictionary.block_layout import Curves, Inputs
-from onkel.dictionary.sorted_blocks import SortedBlocks, evaluate, has_room, join, workspace
-from onkel.learners.supported import ROWS_AT_ONCE
+from onkel.functions import sorted_blocks
+from onkel.functions.block_layout import Curves, Inputs
+from onkel.functions.sorted_blocks import SortedBlocks, evaluate, has_room, join, prepare
+from onkel.updates.kernel_expansion import ROWS_AT_ONCE
 
 Array = NDArray[np.float64]
 Keys = Callable[[int, int], Array]  # (points before, points now)
@@ -67,7 +67,7 @@ class Curve:
             now = slice(done, done + ROWS_AT_ONCE)
             start = time.perf_counter()
             inputs = self.f.source(self.kernel, rows[now])
-            done += _play(inputs, self.f.sum, rows[now], a[now], scores[now])
+            done += _play(inputs, self.f.compiled, rows[now], a[now], scores[now])
             used += time.perf_counter() - start
             self.f.make_room(self.kernel)
         self.points += points
@@ -92,7 +92,7 @@ class Curve:
 
 @hot
 def _play(inputs: Inputs, f: Curves, rows: Array, a: Array, scores: Array) -> int:
-    work = workspace(inputs, f, rows)
+    work = prepare(inputs, f, rows)
     for i in range(rows.shape[0]):
         if not has_room(f):
             return i

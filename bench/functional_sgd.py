@@ -20,8 +20,8 @@ from timing import Verdicts
 
 import onkel
 from onkel._jit import hot
-from onkel.dictionary import representations, support
-from onkel.dictionary.representations import add, evaluate, has_room, workspace
+from onkel.functions import representations, support
+from onkel.functions.representations import add, evaluate, has_room, prepare
 from onkel.state import capacity
 
 Array = NDArray[np.float64]
@@ -81,7 +81,7 @@ class TwoFunctions:
         rows, scores, done = self.parts[0].rows(self.kernel, X), np.empty(len(X)), 0
         source = self.parts[0].source(self.kernel, rows)
         while done < len(X):
-            done = _play(source, self.parts[0].sum, self.parts[1].sum, self.round - done, rows, y, scores, done)
+            done = _play(source, self.parts[0].compiled, self.parts[1].compiled, self.round - done, rows, y, scores, done)
             for part in self.parts:
                 part.make_room(self.kernel)
         self.round += len(X)
@@ -93,7 +93,7 @@ class TwoFunctions:
 
 @hot
 def _play(kernel: Any, f: Any, moment: Any, before: int, X: Array, y: Array, scores: Array, start: int) -> int:
-    work = workspace(kernel, f, X)
+    work = prepare(kernel, f, X)
     for i in range(start, X.shape[0]):
         if not (has_room(f) and has_room(moment)):
             return i

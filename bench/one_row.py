@@ -1,7 +1,7 @@
 """One row a call, this code against another checkout's: python bench/one_row.py --against OTHER/src [--learners PKAWV]
 
 Two processes, one for each tree, learn the same rows in turns, one row a call; the median of each learner's turns, and their ratio.
-Learners are given by name with their default settings; `Scaled`, which every estimator uses, is around PKAWV.
+Learners are given as text, a bare name means the defaults; `Scaled`, which every estimator uses, is around PKAWV.
 
     git worktree add /tmp/before HEAD~20 && python bench/one_row.py --against /tmp/before/src
 """
@@ -23,7 +23,20 @@ from rich.table import Table
 from timing import Verdicts
 
 HERE = Path(__file__).parent.parent / "src"
-NAMES = ["PKAWV", "Scaled", "Perceptron", "RBP", "FORKS", "NewtonFeatures", "MercerProjection", "Neighbours", "RandomTrees", "Auto"]
+SPLINES = "TubeProjection(Additive(Spline()))"
+NAMES = [
+    "PKAWV",
+    "Scaled",
+    "Perceptron",
+    "RBP",
+    "FORKS",
+    SPLINES,
+    "NewtonFeatures",
+    "MercerProjection",
+    "Neighbours",
+    "RandomTrees",
+    "Auto",
+]
 MOST = 1.05  # times the other's time
 SECONDS = 0.1  # of a turn, about
 WORKER = """
@@ -39,7 +52,7 @@ known = {}
 for line in sys.stdin:
     name, rows = json.loads(line)
     if name not in known:
-        learner = Scaled(onkel.PKAWV()) if name == "Scaled" else getattr(onkel, name)()
+        learner = Scaled(onkel.PKAWV()) if name == "Scaled" else onkel.parse(name)
         known[name] = [learner, learner.init(3), 0]
         learner.learn(known[name][1], X[:1000], y[:1000])  # beyond the first stages
     learner, state, done = known[name]

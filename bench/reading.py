@@ -1,27 +1,33 @@
 """What reading costs beside learning: python bench/reading.py [--check]
 
-A million rows of 20 columns, as csv with six digits and with all of them, against PKAWV on 100 features of the same rows; and the
-largest memory of a process that reads them, above what it has after `import onkel`. One thread for everybody.
+A million rows of 20 columns, as csv with six digits and with all of them, against PKAWV on 100 features of the same rows; our
+parser of numbers against that of pyarrow; and the largest memory of a process that reads them, above what it has after
+`import onkel`. One thread for everybody.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 from numpy.typing import NDArray
 from rich.console import Console
 from threadpoolctl import threadpool_limits
 from timing import Verdicts, in_turns
 
 import onkel
+from onkel.data.numbers import parse
 
 ROWS, COLUMNS = 1_000_000, 20
 AT_ONCE = 4096
+PIECE = 1 << 20  # bytes
+NAMES = [*(f"x{j}" for j in range(COLUMNS)), "y"]
 console = Console(highlight=False, soft_wrap=True)
 
 MEMORY = """
@@ -30,7 +36,7 @@ onkel.PKAWV()
 def size(what):  # of this process alone; getrusage would count what its parent had
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(what)) / 1024
 before = size("VmRSS")
-rows = sum(len(y) for _, y in onkel.data.read(sys.argv[1], "y"))
+rows = sum(len(y) for _, y in onkel.read(sys.argv[1], "y"))
 print(size("VmHWM") - before)
 """
 
@@ -38,15 +44,27 @@ print(size("VmHWM") - before)
 def write(path: Path, form: str) -> None:
     rng = np.random.default_rng(0)
     with path.open("w") as file:
-        file.write(",".join([*(f"x{j}" for j in range(COLUMNS)), "y"]) + "\n")
+        file.write(",".join(NAMES) + "\n")
         for _ in range(ROWS // 10_000):
             rows = rng.normal(size=(10_000, COLUMNS + 1)).tolist()
             file.writelines(",".join([format(value, form) for value in row]) + "\n" for row in rows)
 
 
 def read(path: Path) -> None:
-    for _ in onkel.data.read(path, "y", block=AT_ONCE):
+    for _ in onkel.read(path, "y", block=AT_ONCE):
         pass
+
+
+def parse_by_arrow(piece: bytes) -> None:
+    import pyarrow.csv as pc
+
+    numbers = {name: pyarrow.float64() for name in NAMES}
+    table = pc.read_csv(
+        pyarrow.BufferReader(piece),
+        read_options=pc.ReadOptions(use_threads=False, block_size=len(piece) + 1, column_names=NAMES),
+        convert_options=pc.ConvertOptions(column_types=numbers),
+    )
+    np.column_stack([table.column(name).to_numpy() for name in NAMES])
 
 
 def learn(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
@@ -71,6 +89,13 @@ def main() -> None:
         for name, path in (("short", short), ("full", full)):
             size = path.stat().st_size / 1e6
             console.print(f"{name}.csv: {size:.0f} MB, {1e6 * took[name] / ROWS:.2f} µs a row, {size / took[name]:.0f} MB a second")
+            _, *lines = path.read_bytes()[:PIECE].splitlines(keepends=True)
+            piece, count = b"".join(lines[:-1]), len(lines)
+            ours = functools.partial(parse, piece, ",", len(NAMES), list(range(len(NAMES))), count)
+            both = in_turns(20, ours=ours, arrow=functools.partial(parse_by_arrow, piece))
+            console.print(
+                f"          a piece of 1 MB: pyarrow takes {both['arrow'] / both['ours']:.1f} times as long as our parser"
+            )
         console.print(f"PKAWV, 100 features: {1e6 * took['learn'] / ROWS:.2f} µs a row\n")
         verdicts.at_most("time to read six digits over that to learn", took["short"] / took["learn"], 1.0)
         verdicts.at_most("time to read all digits over that to learn", took["full"] / took["learn"], 1.0)

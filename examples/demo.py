@@ -61,7 +61,7 @@ def main() -> None:
     console.print(f"{len(X):,} patches of outdoor pictures, seven classes; every row is answered before it is learnt\n")
     console.print(results(traces))
     title = "What is on the picture? Seven classes, each row answered before it is learnt"
-    picture = draw_curves(Path("demo.png"), traces, METRIC, WINDOW, title)
+    picture = draw_curves(Path("demo.png"), {name: trace.losses[METRIC] for name, trace in traces.items()}, METRIC, WINDOW, title)
     console.print(f"\ndrew {picture} in {time.perf_counter() - began:.0f} s, compilation included")
 
 

@@ -13,6 +13,7 @@ import onkel
 from onkel import BOA, ExponentialWeights, FixedShare, Layered, Logistic, MLPoly, Ridge, Square, Stacking
 from onkel.measure import bounds
 from onkel.mixing import counted, extend
+from tests.repetition import others_are_long
 
 pytestmark = pytest.mark.once
 
@@ -33,6 +34,7 @@ RULES: list[tuple[Any, Any]] = [
 ]
 KINDS = ("plain", "change", "chosen", "rising", "absurd")
 SEEDS = 200 // len(KINDS)
+some_seeds = pytest.mark.parametrize("seeds", others_are_long([range(8), range(8, SEEDS)], [range(8)]))
 
 
 def stream(kind: str, seed: int, rule: Any, rows: int = 40) -> tuple[Array, Array]:
@@ -91,11 +93,11 @@ def slack(*numbers: float) -> float:
     return 1e-8 * (1.0 + max(map(abs, numbers)))
 
 
+@some_seeds
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("rule", "bound"), RULES, ids=[f"{r!r:.40}" for r, _ in RULES])
-def test_regret_to_the_best_expert(rule: Any, bound: Any, kind: str) -> None:
-    fewer = SEEDS // 4 if isinstance(rule, Layered) else SEEDS
-    for seed in range(fewer):
+def test_regret_to_the_best_expert(rule: Any, bound: Any, kind: str, seeds: range) -> None:
+    for seed in seeds[:: 4 if isinstance(rule, Layered) else 1]:
         P, y = stream(kind, seed, rule)
         loss = loss_of(rule)
         own = float(np.sum(loss(mixture(rule, P, y), y)))
@@ -124,9 +126,10 @@ def known_beforehand(P: Array, y: Array) -> float:
     return 2.0 * (1.0 + 2.0 * math.log(P.shape[1])) * far**2 + float(beyond)
 
 
+@some_seeds
 @pytest.mark.parametrize("kind", KINDS)
-def test_regret_to_the_best_fixed_combination(kind: str) -> None:
-    for seed in range(SEEDS):
+def test_regret_to_the_best_fixed_combination(kind: str, seeds: range) -> None:
+    for seed in seeds:
         for rule in (Ridge(lam=0.3), Stacking(MLPoly(), lam=0.1), Stacking(FixedShare(), lam=10.0)):
             P, y = stream(kind, seed, rule)
             own, scores = float(np.sum((mixture(rule, P, y) - y) ** 2)), P if isinstance(rule, Ridge) else cut(rule, P, y)

@@ -44,6 +44,7 @@ def norm(kernel: Kernel, u: onkel.Start) -> float:
     return float(np.sqrt(coef @ kernel(points, points) @ coef))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("margin", [True, False])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: repr(kernel)[:20])
 def test_no_loss_is_beyond_its_bound(kernel: Kernel, margin: bool) -> None:

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel.combine import Calibrated, OneVsRest, calibrated
-from onkel.combine.chances import chances
+from onkel.combine.probabilities import probabilities
 from onkel.measure import log_loss, mistakes, reliability
 from onkel.report import draw_reliability
 from tests.laws.cases import Case, agree, bits
 from tests.laws.wrapped import cases, check_config, check_cut, check_saved, every_law
 from tests.oracle import calibrated as oracle
+from tests.repetition import others_are_long
 
 Array = NDArray[np.float64]
 
@@ -116,10 +117,11 @@ def test_scores_are_the_oracles_probabilities_in_the_coding_of_the_labels(learne
     guesses = 1.0 / (1.0 + np.exp(-inner)) if margins else (inner - learner.absent) / (1.0 - learner.absent)
     expected, _ = oracle.probabilities(guesses, own, weight)
     assert np.allclose((scores - learner.absent) / (1.0 - learner.absent), expected, rtol=0.0, atol=1e-9)
-    assert np.allclose(chances(learner, scores, learner.absent < 0.0), expected, rtol=0.0, atol=1e-9)  # the identity
+    assert np.allclose(probabilities(learner, scores, learner.absent < 0.0), expected, rtol=0.0, atol=1e-9)  # the identity
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.once
+@pytest.mark.parametrize("seed", others_are_long(range(20), range(4)))
 def test_log_loss_is_at_most_that_of_the_best_maps_in_turn_and_the_proven_term(seed: int) -> None:
     rng, rows = np.random.default_rng(seed), 300
     guesses, own = guessed(rng, rows, int(rng.integers(2, 5)))
@@ -217,6 +219,7 @@ def test_decisions_are_given_up_where_the_labels_are_against_them() -> None:
     assert np.mean(said[1000:][between[1000:]] == 1) > 0.9
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("seed", range(3))
 def test_mistakes_do_not_suffer(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -266,6 +269,7 @@ def test_classes_can_be_added(inner: Any, before: int) -> None:
     assert met.seen.tobytes() == known.seen.tobytes()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("inner", [onkel.PKAWV(), onkel.Projectron()], ids=["PKAWV", "Projectron"])
 def test_the_classifier_gives_its_probabilities(inner: Any) -> None:
     rng = np.random.default_rng(1)

@@ -18,11 +18,12 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.cli import main, opening
+from onkel.cli import main
 from onkel.cli import watch as watch_module
 from onkel.cli.compare import reseeded
-from onkel.cli.model import Model
+from onkel.cli.resuming import loaded
 from onkel.combine import Intervals, Scaled
+from onkel.model import Model, stream
 from onkel.persist import Extra
 from onkel.state import leaves
 
@@ -93,9 +94,9 @@ def test_save_writes_a_model_that_goes_on(
     prices: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = result(monkeypatch, capsys, prices, "--target", "price", "--save", tmp_path / "m.onkel")
-    learner, state = onkel.load(found["saved"])
-    assert state.inner.inner.ridge.rows == 1500
-    assert learner.predict(state, np.full((1, 5), 0.5)).shape == (1,)
+    model, state = onkel.load(found["saved"])
+    assert (state.inner.inner.inner.ridge.rows, state.rows) == (1500, 1500)
+    assert model.predict(state, [{f"x{k}": 0.5 for k in range(5)}]).shape == (1,)
 
 
 def test_columns_choose_the_inputs(prices: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,8 +213,9 @@ def test_predictions_are_those_of_the_library(
     result(monkeypatch, capsys, prices, "--target", "price", "--save", tmp_path / "m.onkel")
     assert onkel_call(monkeypatch, "predict", tmp_path / "m.onkel", prices) == 0
     said = [float(row["price"]) for row in csv.DictReader(capsys.readouterr().out.splitlines())]
-    learner, state = onkel.load(tmp_path / "m.onkel")
-    assert said == learner.predict(state, onkel.data.friedman(1500, dim=5, seed=0)[0]).tolist()
+    model, state = onkel.load(tmp_path / "m.onkel")
+    assert said == state.learner.predict(state.inner, onkel.data.friedman(1500, dim=5, seed=0)[0]).tolist()
+    assert said == model.predict(state, prices).tolist()
 
 
 @pytest.mark.parametrize("learner", ["PKAWV(forgetting=0.99)", "NORMA"])
@@ -223,14 +225,15 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(
     whole, parts = tmp_path / "whole.onkel", tmp_path / "parts.onkel"
     options = ("--target", "sold", "--missing", "mean", "--learner", learner)
     result(monkeypatch, capsys, mixed, *options, "--save", whole)
-    monkeypatch.setattr(opening, "BLOCK", 700)
+    monkeypatch.setattr(stream, "BLOCK", 700)
     lines = MIXED.splitlines(keepends=True)
     for rows in (0, 1500, 1500, 3000):  # the file grows between the runs
         mixed.write_text("".join(lines[: 1 + max(rows, 1500)]))
         result(monkeypatch, capsys, mixed, *options, "--save", parts, "--resume")
     _, state = onkel.load(parts)
     _, expected = onkel.load(whole)
-    for (name, one, _), (_, other, _) in zip(leaves(state), leaves(expected), strict=True):
+    assert (state.encoder, state.encoded, state.rows) == (expected.encoder, expected.encoded, expected.rows)
+    for (name, one, _), (_, other, _) in zip(leaves(state.inner), leaves(expected.inner), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9, err_msg=name)
     assert call(monkeypatch, mixed, "--save", parts, "--resume", "--learner", "FOGD") == 1
     assert "leave --learner out to go on with it" in capsys.readouterr().err
@@ -244,23 +247,23 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(
 def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on(
     mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(opening, "BLOCK", 500)
-    learn, calls = Model.learn, []
+    monkeypatch.setattr(stream, "BLOCK", 500)
+    learn, calls = Model.answer, []
 
-    def interrupted(self: Model, X: Any, y: Any) -> Any:
-        calls.append(len(y))
+    def interrupted(self: Model, state: Any, rows: Any) -> Any:
+        calls.append(len(rows))
         if len(calls) == 4:  # the first is the warm-up
             signal.raise_signal(signal.SIGINT)
-        return learn(self, X, y)
+        return learn(self, state, rows)
 
-    monkeypatch.setattr(Model, "learn", interrupted)
+    monkeypatch.setattr(Model, "answer", interrupted)
     options = ("--target", "sold", "--missing", "mean", "--save", tmp_path / "m.onkel")
     assert call(monkeypatch, mixed, *options) == 130
     said = capsys.readouterr().err
     assert "stopped after 1,500 rows" in said
     assert said.strip().endswith(f"--save {shlex.quote(str(tmp_path / 'm.onkel'))} --resume")
-    assert Model.load(tmp_path / "m.onkel").rows == 1500
-    monkeypatch.setattr(Model, "learn", learn)
+    assert loaded(tmp_path / "m.onkel")[1].rows == 1500
+    monkeypatch.setattr(Model, "answer", learn)
     found = result(monkeypatch, capsys, mixed, *options, "--resume")
     assert found["rows"] == 3000
     whole = result(monkeypatch, capsys, mixed, *options[:-1], tmp_path / "whole.onkel")
@@ -309,19 +312,20 @@ def test_seeds_are_found_wherever_they_are() -> None:
     assert reseeded(onkel.RBP(seed=1), 2) == onkel.RBP(seed=3)
     kernel = onkel.Gaussian() + onkel.Linear() * onkel.Gaussian(2.0)
     assert reseeded(onkel.NORMA(kernel=kernel), 2) == onkel.NORMA(kernel=kernel)
-    for name in onkel.learners.__all__:
+    for name in onkel.learners.names:
         assert reseeded(getattr(onkel, name)(), 0) == getattr(onkel, name)()
 
 
 def test_the_learners_are_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert onkel_call(monkeypatch, "learners", "--json") == 0
     rows = json.loads(capsys.readouterr().out)
-    assert set(rows) == {*onkel.learners.__all__, "Auto", "Experts"}
+    assert set(rows) == {*onkel.learners.names, "Auto", "Experts"}
     for name, row in rows.items():
-        assert row["memory"] == ("fixed" if getattr(onkel, name)().bounded else "grows")
-    for name in onkel.learners.__all__:
+        assert row["memory"].endswith("fixed" if getattr(onkel, name)().bounded else "grows")
+    for name in onkel.learners.names:
         row = rows[name]
         assert row["a row costs"].startswith("O("), name
+        assert row["memory"].startswith("O("), name
         assert re.search(r"(19|20)\d\d$", row["paper"]), name
     assert rows["PKAWV"]["paper"] == "Jézéquel et al. 2019"
     assert {name: rows[name]["a row costs"] for name in ("Perceptron", "FunctionalSGD", "PKAWVNystroem", "Projectron")} == {
@@ -366,9 +370,11 @@ def test_a_model_saved_from_python_says_so(
     learner = onkel.PKAWV()
     onkel.save(tmp_path / "m.onkel", learner, learner.init(3))
     assert onkel_call(monkeypatch, "predict", tmp_path / "m.onkel", mixed) == 1
-    assert "it was saved from Python; use onkel.load there" in capsys.readouterr().err
-    onkel.save(tmp_path / "m.onkel", learner, learner.init(3), Extra({"run": {"encoder": 3}}, {}))
-    assert onkel_call(monkeypatch, "predict", tmp_path / "m.onkel", mixed) == 1
+    assert "it holds a bare learner; use onkel.load in Python" in capsys.readouterr().err
+    model = onkel.Model(target="sold", learner=learner)
+    onkel.save(tmp_path / "m.onkel", model, model.init(mixed), Extra({"run": {"errors": 3}}, {}))
+    assert onkel_call(monkeypatch, "predict", tmp_path / "m.onkel", mixed) == 0
+    assert call(monkeypatch, mixed, "--save", tmp_path / "m.onkel", "--resume") == 1
     assert "cannot load" in capsys.readouterr().err
 
 

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.cli.model import Model
-from onkel.cli.tally import OfClasses, OfNumbers
+from onkel.cli.resuming import loaded
 from onkel.combine import Auto, Lagged, Scaled
 from onkel.combine.assembly import part
+from onkel.measure.scores import ClassErrors, NumberErrors
+from onkel.model import Answers
 from tests.test_cli import call, onkel_call, result, write_csv
 
 pytestmark = pytest.mark.once
@@ -39,7 +40,7 @@ def test_auto_learns_with_the_last_labels_and_says_so(wave: Path, monkeypatch: P
     assert "rms error absolute error explained in 90% interval" in shown
     assert "Auto(lags=3)" in shown
     found = result(monkeypatch, capsys, wave, "--target", "price")
-    X, y = onkel.data.read(wave, "price", block=ROWS).__iter__().__next__()
+    X, y = onkel.read(wave, "price", block=ROWS).__iter__().__next__()
     scores = Auto(lags=3).learn(Auto(lags=3).init(2), X, y)
     assert found["square"] == pytest.approx(np.mean((scores - y) ** 2), rel=1e-9)
     assert (found["lags"], onkel.parse(found["learner"])) == (3, Auto(lags=3))
@@ -74,7 +75,7 @@ def test_classes_go_on_where_they_were(tmp_path: Path, monkeypatch: Patch, capsy
         parts = result(monkeypatch, capsys, f"{name}.csv", *options, "--save", "m.onkel", "--resume")
     assert parts["mistakes"] == found["mistakes"] < 0.2
     assert parts["log_loss"] == pytest.approx(found["log_loss"], rel=1e-6)
-    assert Model.load(Path("m.onkel")).labels == ["a", "b", "c"]
+    assert loaded(Path("m.onkel"))[1].labels == ["a", "b", "c"]
 
 
 def test_shuffled_rows_are_those_of_numpy_and_have_no_earlier_labels(wave: Path, monkeypatch: Patch, capsys: Captured) -> None:
@@ -108,9 +109,9 @@ def test_other_learners_have_earlier_labels_only_where_it_is_said(wave: Path, mo
     found = result(monkeypatch, capsys, wave, *options, "--lags", 2)
     assert (found["lags"], onkel.parse(found["learner"])) == (2, onkel.PKAWV())
     assert found["explained"] > 0.8
-    model = Model.load(Path("m.onkel"))
-    assert part(model.learner, Lagged) == Lagged(Scaled(onkel.PKAWV()), 2)
-    X, y = onkel.data.read(wave, "price", block=ROWS).__iter__().__next__()
+    _, state, _ = loaded(Path("m.onkel"))
+    assert part(state.learner, Lagged) == Lagged(Scaled(onkel.PKAWV()), 2)
+    X, y = onkel.read(wave, "price", block=ROWS).__iter__().__next__()
     bare = Lagged(Scaled(onkel.PKAWV()), 2)
     assert found["square"] == pytest.approx(np.mean((bare.learn(bare.init(2), X, y) - y) ** 2))
     signs = result(monkeypatch, capsys, "rings", "--learner", "Perceptron", "--lags", 1, "--rows", 50)
@@ -136,10 +137,11 @@ def test_compare_has_three_learners_and_says_who_knew_earlier_labels(wave: Path,
 
 
 def note_on(tally: Any, scores: Any, labels: Any) -> bool:
-    if isinstance(tally, OfNumbers):
-        tally.add(scores, labels)
+    own, all_rows = labels.astype(float), np.ones(len(labels), dtype=bool)
+    if isinstance(tally, NumberErrors):
+        tally.add(Answers(scores, None, own, all_rows))
     else:
-        tally.add(labels, np.full((len(labels), 4), 0.25), labels)
+        tally.add(Answers(own, np.full((len(labels), 4), 0.25), own, all_rows))
     return bool(tally.is_sorted)
 
 
@@ -147,17 +149,17 @@ def test_sorted_files_are_found() -> None:
     rng = np.random.default_rng(0)
     y, kinds = rng.normal(size=2000), rng.integers(4, size=2000)
     nothing = np.zeros(2000)
-    assert note_on(OfNumbers(), nothing, np.sort(y))
-    assert note_on(OfNumbers(), nothing, np.sort(y)[::-1])
-    assert note_on(OfNumbers(), nothing, np.sort(kinds).astype(float))
-    assert not note_on(OfNumbers(), nothing, y)
-    assert not note_on(OfNumbers(), nothing, np.cumsum(y))
-    assert not note_on(OfNumbers(), nothing, np.where(rng.random(2000) < 0.004, 1.0, 0.0))  # rare events
-    assert not note_on(OfNumbers(), nothing, nothing + 5.0)
-    assert note_on(OfClasses(), None, np.sort(kinds))
-    assert not note_on(OfClasses(), None, kinds)
-    assert not note_on(OfClasses(), None, (rng.random(2000) < 0.003).astype(int))
-    assert not note_on(OfClasses(), None, np.zeros(2000, dtype=int))
+    assert note_on(NumberErrors(), nothing, np.sort(y))
+    assert note_on(NumberErrors(), nothing, np.sort(y)[::-1])
+    assert note_on(NumberErrors(), nothing, np.sort(kinds).astype(float))
+    assert not note_on(NumberErrors(), nothing, y)
+    assert not note_on(NumberErrors(), nothing, np.cumsum(y))
+    assert not note_on(NumberErrors(), nothing, np.where(rng.random(2000) < 0.004, 1.0, 0.0))  # rare events
+    assert not note_on(NumberErrors(), nothing, nothing + 5.0)
+    assert note_on(ClassErrors(), None, np.sort(kinds))
+    assert not note_on(ClassErrors(), None, kinds)
+    assert not note_on(ClassErrors(), None, (rng.random(2000) < 0.003).astype(int))
+    assert not note_on(ClassErrors(), None, np.zeros(2000, dtype=int))
 
 
 def test_a_sorted_file_is_told(wave: Path, monkeypatch: Patch, capsys: Captured) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import onkel
-from onkel.cli import opening
-from onkel.cli.compare import Run
+from onkel.measure import Evaluation
+from onkel.model import stream
 from tests.test_cli import onkel_call, write_csv
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]
@@ -32,19 +32,19 @@ def test_ctrl_c_shows_what_was_compared_so_far(
     prices: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     arguments = ("compare", prices, "PKAWV(Identity() + Constant())", "FOGD", "--target", "price", "--seeds", 2, *more)
-    monkeypatch.setattr(opening, "BLOCK", 300)
-    learn, blocks_learnt = Run.learn, 0
+    monkeypatch.setattr(stream, "BLOCK", 300)
+    learn, blocks_learnt = Evaluation.learn, 0
 
-    def interrupted(self: Run, X: Any, y: Any) -> None:
+    def interrupted(self: Evaluation, rows: Any) -> None:
         nonlocal blocks_learnt
-        learn(self, X, y)
-        blocks_learnt += "FOGD" not in repr(self.model.own)
+        learn(self, rows)
+        blocks_learnt += "FOGD" not in repr(self.model.learner)
         if blocks_learnt == blocks and not pressed:
             pressed.append(True)
             signal.raise_signal(signal.SIGINT)
 
     pressed: list[bool] = []
-    monkeypatch.setattr(Run, "learn", interrupted)
+    monkeypatch.setattr(Evaluation, "learn", interrupted)
     assert onkel_call(monkeypatch, *arguments, "--json") == 130
     found = json.loads(capsys.readouterr().out)
     assert (found["rows"], found["notes"][0]) == (rows, note)
@@ -52,7 +52,7 @@ def test_ctrl_c_shows_what_was_compared_so_far(
     if not more:  # as a file of so many rows
         head = prices.with_name("head.csv")
         head.write_text("".join(prices.read_text().splitlines(keepends=True)[: 1 + rows]))
-        monkeypatch.setattr(Run, "learn", learn)
+        monkeypatch.setattr(Evaluation, "learn", learn)
         assert onkel_call(monkeypatch, "compare", head, *arguments[2:], "--json") == 0
         assert [row["square"] for row in json.loads(capsys.readouterr().out)["learners"]] == [
             row["square"] for row in found["learners"]
@@ -73,7 +73,7 @@ def test_learners_and_files_are_told_apart(
     assert json.loads(capsys.readouterr().out)["rows"] == 3000
     for words, message in {
         ("nofile2.csv", "PKAWV"): "'nofile2.csv' is neither a file nor a learner; check the path, or see: onkel learners",
-        ("PKAWV", "more.csv"): "more.csv is a file, behind a learner; name all files first",
+        ("PKAWV", "more.csv"): "more.csv is a file, after a learner; name all files first",
         ("PKAVW",): "did you mean PKAWV",
     }.items():
         assert onkel_call(monkeypatch, "compare", prices, *words, "--target", "price") == 1

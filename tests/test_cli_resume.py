@@ -13,10 +13,9 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from onkel.cli import opening
-from onkel.cli.fingerprint import Fingerprint
-from onkel.cli.model import Model
-from onkel.data import read
+from onkel.cli.resuming import loaded
+from onkel.model import read, stream
+from onkel.persist.fingerprint import Fingerprint
 from tests.test_cli import MIXED, call, result
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]
@@ -37,7 +36,7 @@ def write(name: str, start: int, end: int) -> str:
 def half(tmp_path: Path, monkeypatch: Patch, capsys: Captured) -> bytes:
     """m.onkel has learnt the first half of a file; the bytes that it should have after all of it."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(opening, "BLOCK", 500)
+    monkeypatch.setattr(stream, "BLOCK", 500)
     result(monkeypatch, capsys, write("whole.csv", 0, 2000), *OPTIONS, "--save", "whole.onkel")
     result(monkeypatch, capsys, write("half.csv", 0, 1000), *OPTIONS, "--save", "m.onkel")
     write("rest.csv", 1000, 2000)
@@ -107,11 +106,11 @@ def test_more_files_are_learnt_on_top(half: bytes, monkeypatch: Patch, capsys: C
     assert Path("m.onkel").read_bytes() == before
     found = result(monkeypatch, capsys, "rest.csv", "--save", "m.onkel", "--append")
     assert (found["rows"], found["earlier_rows"]) == (2000, 1000)
-    model, whole = Model.load(Path("m.onkel")), Model.load(Path("whole.onkel"))
-    np.testing.assert_array_equal(model.state.inner.ridge.coef, whole.state.inner.ridge.coef)
-    assert (model.tally, model.encoded, model.rows) == (whole.tally, whole.encoded, 1000)
+    (_, state, about), (_, whole, of_all) = loaded(Path("m.onkel")), loaded(Path("whole.onkel"))
+    np.testing.assert_array_equal(state.inner.inner.ridge.coef, whole.inner.inner.ridge.coef)
+    assert (about["errors"], state.encoded, state.rows, about["earlier"]) == (of_all["errors"], whole.encoded, 2000, 1000)
     assert call(monkeypatch, "rest.csv", "--save", "m.onkel", "--resume") == 0  # it knows the rows that were added
-    assert "rest.csv, behind 1,000 rows of earlier files: 2,000 rows" in capsys.readouterr().out
+    assert "rest.csv, after 1,000 rows of earlier files: 2,000 rows" in capsys.readouterr().out
     for wrong, message in {
         ("--append",): "say which: --save model.onkel --append",
         ("--append", "--save", "none.onkel"): "say which: --save model.onkel --append",

@@ -16,10 +16,11 @@ import pyarrow.parquet
 import pytest
 
 import onkel
-from onkel.cli import opening
-from onkel.cli.model import Model
-from onkel.cli.tally import OfClasses
+from onkel.cli.resuming import loaded
 from onkel.measure import reliability
+from onkel.measure.scores import ClassErrors
+from onkel.model import Answers, Classes, Model, stream
+from onkel.model.target import met_before
 from tests.test_cli import call, onkel_call, result, write_csv
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]
@@ -48,22 +49,22 @@ def test_classes_are_learnt_as_they_come_and_a_stopped_run_goes_on(
 ) -> None:
     X, names = three_kinds(late=500)
     file = write_kinds(tmp_path / "kinds.csv", X, names)
-    monkeypatch.setattr(opening, "BLOCK", 200)
-    learn, calls = Model.learn, []
+    monkeypatch.setattr(stream, "BLOCK", 200)
+    learn, calls = Model.answer, []
 
-    def interrupted(self: Model, X: Any, y: Any) -> None:
-        calls.append(len(y))
+    def interrupted(self: Model, state: Any, rows: Any) -> Any:
+        calls.append(len(rows))
         if len(calls) == 3:  # the first is the warm-up; only two classes have come
             signal.raise_signal(signal.SIGINT)
-        learn(self, X, y)
+        return learn(self, state, rows)
 
     options = ("--target", "kind", "--learner", learner)
     found = result(monkeypatch, capsys, file, *options, "--save", tmp_path / "whole.onkel")
-    monkeypatch.setattr(Model, "learn", interrupted)
+    monkeypatch.setattr(Model, "answer", interrupted)
     assert call(monkeypatch, file, *options, "--save", tmp_path / "parts.onkel") == 130
     assert "stopped after 400 rows" in capsys.readouterr().err
-    assert Model.load(tmp_path / "parts.onkel").labels == list(dict.fromkeys(names[:400]))
-    monkeypatch.setattr(Model, "learn", learn)
+    assert loaded(tmp_path / "parts.onkel")[1].labels == list(dict.fromkeys(names[:400]))
+    monkeypatch.setattr(Model, "answer", learn)
     assert result(monkeypatch, capsys, file, *options, "--save", tmp_path / "parts.onkel", "--resume")["rows"] == ROWS
     assert (tmp_path / "whole.onkel").read_bytes() == (tmp_path / "parts.onkel").read_bytes()
 
@@ -92,11 +93,15 @@ def test_guesses_of_classes_are_counted_as_a_plain_loop_counts_them(parts: list[
     rng = np.random.default_rng(0)
     rows = sum(parts)
     y = np.minimum(rng.integers(5, size=rows), np.arange(rows) // 4)
+    y = np.array([list(dict.fromkeys(y.tolist())).index(k) for k in y.tolist()])  # in the order in which they come
     scores, chances = rng.normal(size=(rows, 5)), rng.dirichlet(np.ones(5), size=rows)
-    tally, start, wrong, log_loss = OfClasses(), 0, 0, 0.0
+    tally, start, wrong, log_loss = ClassErrors(), 0, 0, 0.0
     for size in parts:
         now = slice(start, start + size)
-        tally.add(tally.best(scores[now], y[now]), tally.known(chances[now], y[now]), y[now])
+        met = met_before(y[now], len(set(y[:start].tolist())), 5)
+        left = np.where(met, chances[now], 0.0)
+        said = Classes("y").decided(scores[now], met), left / np.maximum(left.sum(axis=1, keepdims=True), 1e-6)
+        tally.add(Answers(*said, y[now].astype(float), np.ones(size, dtype=bool)))
         start += size
     counts: Counter[int] = Counter()
     frequent = 0
@@ -121,9 +126,10 @@ def test_guesses_of_classes_are_counted_as_a_plain_loop_counts_them(parts: list[
 def test_of_two_classes_the_second_is_believed_or_not(tmp_path: Path, monkeypatch: Patch, capsys: Captured) -> None:
     rng = np.random.default_rng(1)
     p, y = rng.random(500), rng.integers(2, size=500)
-    tally = OfClasses()
+    tally = ClassErrors()
     for now in (slice(0, 120), slice(120, 500)):
-        tally.add(y[now], np.column_stack([1.0 - p[now], p[now]]), y[now])
+        own = y[now].astype(float)
+        tally.add(Answers(own, np.column_stack([1.0 - p[now], p[now]]), own, np.ones(len(own), dtype=bool)))
     told, expected = tally.reliability(), reliability(p, y == 1)
     assert (told.brier, told.calibration_error) == pytest.approx((expected.brier, expected.calibration_error))
     assert np.array_equal(told.count, expected.count)
@@ -277,7 +283,7 @@ def test_columns_of_numbers_and_words_are_text_and_what_helps_nobody_is_told(
     assert call(monkeypatch, file, "--target", "price") == 1
     assert "line 42, column 'size': '12 m' is not a number" in capsys.readouterr().err
     assert onkel_call(monkeypatch, "data", file) == 0
-    assert "note: behind these rows: " in capsys.readouterr().out
+    assert "note: after these rows: " in capsys.readouterr().out
     file.write_text("# a comment\n" + "size,price\n1,2\n")
     assert call(monkeypatch, file, "--target", "price") == 1
     assert "if it is a comment, leave it out" in capsys.readouterr().err

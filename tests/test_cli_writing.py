@@ -71,7 +71,7 @@ def test_a_model_replaces_only_models(prices: Path, monkeypatch: Patch, capsys: 
     Path("m.onkel").touch()  # as mktemp makes one
     for _ in range(2):
         assert onkel_call(monkeypatch, "run", prices, "--target", "price", "--save", "m.onkel") == 0
-        assert onkel.load("m.onkel")[1].inner.inner.ridge.rows == 300
+        assert onkel.load("m.onkel")[1].inner.inner.inner.ridge.rows == 300
 
 
 def test_two_results_do_not_share_a_file(prices: Path, monkeypatch: Patch, capsys: Captured) -> None:

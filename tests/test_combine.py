@@ -99,6 +99,7 @@ def test_scores_are_those_of_the_scale_so_far() -> None:
     assert np.mean((scores - y)[100:] ** 2) < 0.3 * np.var(y)
 
 
+@pytest.mark.once
 def test_a_clip_stands_for_two_deviations() -> None:
     learner = Scaled(onkel.NewtonFeatures(clip=0.5), first_rows=64)
     X, y, _ = stream(learner)
@@ -150,6 +151,7 @@ def test_configs_check_themselves(config: Any, message: str) -> None:
 # --- OneVsRest
 
 
+@pytest.mark.once
 def test_each_class_has_the_learner_that_it_would_have_by_itself() -> None:
     X, classes = labelled()
     learner, bare = OneVsRest(onkel.FOGD()), onkel.FOGD()

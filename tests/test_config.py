@@ -61,7 +61,7 @@ ODD: list[Any] = [
     Hinge(), onkel.Square(), onkel.Kors(1 / 3), onkel.MLPoly(onkel.Logistic()), (onkel.BOA(), onkel.FixedShare(1 / 3)),
     (onkel.PKAWV(lam=1 / 3), onkel.Perceptron()),
     Gaussian(1 / 3) + Linear() * Linear(), Taylor(0, 1e-30), (Standardize(), Taylor(1) + Identity()), (Fourier(1),),
-    ((0, 1), (2, 2)), onkel.Cosine((1 / 3, 2.0)),
+    ((0, 1), (2, 2)), onkel.Cosine((1 / 3, 2.0)), onkel.PKAWV(lam=1 / 3), "drop", ("no", "yes"),
 ]  # fmt: skip
 
 

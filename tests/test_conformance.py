@@ -10,6 +10,7 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 import onkel
+from tests.repetition import others_are_long
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore")]
 
@@ -31,7 +32,7 @@ WEIGHTS = {f"check_sample_weight_equivalence_on_{kind}_data": ORDER for kind in 
 
 def every() -> Iterator[Any]:
     """Each learner, in each of its tasks."""
-    for name in onkel.learners.__all__:
+    for name in onkel.learners.names:
         learner = getattr(onkel, name)()
         if "classification" in learner.tasks:
             yield onkel.Classifier(learner)
@@ -57,7 +58,7 @@ def name_of(estimator: Any) -> str:
 
 
 def test_every_learner_has_an_estimator_and_few_have_exceptions() -> None:
-    assert {type(estimator.learner) for estimator in every()} == {getattr(onkel, name) for name in onkel.learners.__all__}
+    assert {type(estimator.learner) for estimator in every()} == {getattr(onkel, name) for name in onkel.learners.names}
     assert len({check for less in LESS.values() for check in less}) <= 2
 
 
@@ -92,7 +93,7 @@ def rivers_checks(estimator: Any) -> Iterator[Callable[[Any], None]]:
 
 
 @needs_river
-@pytest.mark.parametrize("estimator", FEW_ESTIMATORS, ids=name_of)
+@pytest.mark.parametrize("estimator", others_are_long(FEW_ESTIMATORS, FEW_ESTIMATORS[::2]), ids=name_of)
 def test_rivers_checks(estimator: Any) -> None:
     seen = 0
     for check in rivers_checks(estimator):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel import Gaussian, Kors, Linear, Nystroem, PKAWVNystroem, Polynomial, Uniform
-from onkel.dictionary.dictionary import chance
+from onkel.dictionary.dictionary import probability
 from onkel.linalg.cholesky import append, dense, independent, is_factor, packed, solve, solve_transposed, with_row
 
 Array = NDArray[np.float64]
@@ -90,7 +90,7 @@ class TestKors:
         for x in X:
             k, own = kernel(points, x[None])[:, 0] if len(points) else np.empty(0), 1.0
             K = kernel(points, points) if len(points) else np.empty((0, 0))
-            p = chance(kors.rule(state, len(k)), k, own, np.empty(len(k)))
+            p = probability(kors.sampling(state, len(k)), k, own, np.empty(len(k)))
             assert p == pytest.approx(min(eq_4(K, k, own, state.weights, mu, accuracy), 1.0), rel=1e-12)
             if rng.random() < p:
                 state, points = kors.joined(state, k, own), np.vstack([points, x])
@@ -109,7 +109,7 @@ class TestKors:
         for c in range(copies):
             state = certain.joined(state, np.ones(c), 1.0)
         assert np.all(state.weights == 1.0)
-        p = chance(kors.rule(state, copies), np.ones(copies), 1.0, np.empty(copies))
+        p = probability(kors.sampling(state, copies), np.ones(copies), 1.0, np.empty(copies))
         assert p == pytest.approx(min((1.0 + accuracy) / (1.0 + copies + mu), 1.0), rel=1e-12)
 
     def test_a_huge_oversampling_takes_every_point_with_weight_1(self) -> None:
@@ -196,6 +196,7 @@ def deviation(X: Array, taken: Array, weights: Array, mu: float, every: int) -> 
 
 
 class TestChoose:
+    @pytest.mark.once
     @pytest.mark.parametrize("dictionary", [Kors(mu=0.5), Uniform(0.05), Kors(mu=0.1, oversampling=3.0)])
     def test_beforehand_equals_on_the_way(self, dictionary: onkel.dictionary.Dictionary) -> None:
         X = np.random.default_rng(2).normal(size=(500, 2))
@@ -204,6 +205,7 @@ class TestChoose:
         learner.learn(state, X, X[:, 0])
         assert np.array_equal(dictionary.choose(Gaussian(width=1.0), X, seed=4), state.span.points)
 
+    @pytest.mark.once
     def test_budget_seed_and_rate(self) -> None:
         X, kernel = np.random.default_rng(3).normal(size=(4000, 8)), Gaussian(width=1.0)
         assert len(Kors(mu=0.01).choose(kernel, X, budget=17)) == 17

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 import onkel
 from onkel._jit import compiler_off
 from onkel.kernels import Additive, Brownian, Delta, Exponential, Gaussian, Linear, PeriodicSpline, Polynomial, Spline
-from onkel.learners.domains import FIRST_ROWS
-from onkel.learners.protocol import tasks_of
+from onkel.protocol import tasks_of
 from onkel.state import copied, nbytes
+from onkel.updates.domains import FIRST_ROWS
 from tests.laws.cases import CLASSES, bits
 from tests.oracle.additive import resolved
 
@@ -61,6 +61,7 @@ def waiting(learner: Any, rows: int = 60) -> tuple[Any, Array, Array]:
 # every learner
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_open_equals_written_out(kind: Any) -> None:
     """From the row after the hundredth on, the same scores and the same state, bit for bit, in blocks that are cut anywhere."""
@@ -467,6 +468,7 @@ def test_a_period_must_be_given() -> None:
         PeriodicSpline(None)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("order", [1, 2, 5])
 def test_a_periodic_curve_is_learnt_in_one_pass(order: int) -> None:
     """What varies is no small part of the kernel, whatever the order."""

@@ -22,7 +22,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 import onkel
 from onkel.combine import Auto, Calibrated, Intervals, Lagged, OneVsRest, Scaled
-from onkel.combine.chances import nearest_on_simplex
+from onkel.combine.probabilities import nearest_on_simplex
 from onkel.features.compose import as_features
 from tests.laws.cases import bits
 

@@ -32,6 +32,7 @@ def run(learner: Any, X: Array, y: Array) -> Array:
     return scores
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("name", "X", "y"), STREAMS, ids=[s[0] for s in STREAMS])
 @pytest.mark.parametrize(("kernel", "lam"), list(zip(KERNELS, (1.0, 0.3, 5.0), strict=True)), ids=repr)
 class TestIdentities:
@@ -110,6 +111,7 @@ def test_whole_weights_are_repeated_rows_and_a_score_ignores_its_own() -> None:
         assert learner.learn(weighted, X[:1], y[:1], [1e-3]) == before
 
 
+@pytest.mark.once
 def test_memory_is_half_a_square_and_rounds_up_by_powers_of_two() -> None:
     learner = KernelAWV()
     X, y = onkel.data.smooth(1000, seed=0)
@@ -170,6 +172,7 @@ def test_a_failing_kernel_leaves_the_state_whole(learner: Any) -> None:
     assert np.array_equal(config.learn(state, X, y), config.learn(twin, X, y))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("scale", [100.0, 1e3, 1e8])
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(degree=2), Polynomial(degree=3)], ids=repr)
 def test_a_thousand_unscaled_rows_of_a_small_space_stay_finite(kernel: Any, scale: float) -> None:
@@ -285,7 +288,7 @@ def test_a_state_is_checked(change: dict[str, Any], message: str) -> None:
 
 
 def test_more_rows_than_the_machine_holds_are_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onkel.learners.protocol._memory", lambda: 2e5)
+    monkeypatch.setattr("onkel.protocol._memory", lambda: 2e5)
     learner = KernelAWV()
     X, y = onkel.data.smooth(400, seed=8)
     state = learner.init(X.shape[1])

@@ -230,12 +230,14 @@ def mean_kernel(features: Fourier, X: Array, seeds: int) -> Array:
 PLACES = np.array([[0.0, 0.0], [0.5, 0.0], [1.0, -1.0], [2.0, 0.5], [-3.0, 1.0]])
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("kernel", [onkel.Gaussian(1.5), onkel.Laplacian(1.5), onkel.Laplacian()])
 def test_fourier_approximates_its_kernel(kernel: Any) -> None:
     count, seeds = 1000, 20  # the deviation of a mean is at most 1/√(2 · 20,000) = 0.005
     assert np.abs(mean_kernel(Fourier(count, kernel=kernel), PLACES, seeds) - kernel(PLACES, PLACES)).max() < 4 * 0.005
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("kernel", [onkel.Gaussian, onkel.Laplacian])
 def test_fourier_of_a_spread_approximates_the_mean_of_kernels(kernel: Any) -> None:
     widths = 0.8 * 5.0 ** np.linspace(-1.0, 1.0, 201)
@@ -519,6 +521,7 @@ def test_ranks_of_few_values_are_mid_ranks() -> None:
 # Project
 
 
+@pytest.mark.once
 def test_project_keeps_inner_products_in_the_mean() -> None:
     X = normal(4, 60)
     seeds = 300

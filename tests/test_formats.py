@@ -17,11 +17,12 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse
 
-from onkel.data import Cyclic, Encoder, Hashed, Number, OneHot, Stream, jsonl_file, read
-from onkel.data.input import Pipe
+from onkel.data import jsonl_file
+from onkel.data.byte_streams import Pipe
 from onkel.data.libsvm_file import open_libsvm
-from onkel.data.table import texts
+from onkel.data.table import strings
 from onkel.errors import FileError, InputError
+from onkel.model import Cyclic, Encoder, Hashed, Number, OneHot, Stream, read
 
 pytestmark = pytest.mark.once
 
@@ -141,7 +142,7 @@ def test_arrow_types() -> None:
     X, _ = joined(found)
     assert found.encoder.names(found.state)[6:9] == ["d=x", "d=y", "d#2"]
     np.testing.assert_array_equal(X[:, 6:8], [[1, 0], [0, 1], [0, 0]])
-    with pytest.raises(InputError, match=r"column 'z' holds list<.*>, neither numbers, texts nor dates; leave the column out"):
+    with pytest.raises(InputError, match=r"column 'z' holds list<.*>, neither numbers, strings nor dates; leave the column out"):
         read(pyarrow.table({"z": [[1], [2]], "y": [1, 2]}), "y")
     assert read(pyarrow.table({"z": [[1], [2]], "x": [1, 2], "y": [1, 2]}), "y", columns=["x"]).names == ("x",)
     with pytest.raises(FileError, match=r"the pyarrow Table has no rows"):
@@ -189,7 +190,7 @@ def test_files_cut_short_or_altered(tmp_path: Path, form: str) -> None:
         ("[1, 2]", r"line 3: '\[1, 2\]' is not an object; write it like"),
         ('{"a": [1], "y": 2}', r"line 3, key 'a': '\[1\]' is nested; leave the column out \(--without a\), or write it flat"),
         ('{"a": "5", "y": 2}', r"line 3, key 'a': '5' is not a number; correct it .* or declare the column as text"),
-        ('{"a": 1e999, "y": 2}', r"line 3, key 'a': 'inf' is not finite"),
+        ('{"a": 1e999, "y": 2}', r"line 3, column 'a': inf is not finite; correct it or drop the row"),
         ('{"a": 1' + "0" * 400 + ', "y": 2}', r"line 3, key 'a': '10+…' is not finite"),
         ('{"a": 1' + "0" * 5000 + ', "y": 2}', r"line 3: it is not JSON \(Exceeds the limit"),
         ("[" * 100_000, r"line 3: it is nested too deeply"),
@@ -218,7 +219,7 @@ def test_keys_appear_vanish_and_move(tmp_path: Path, monkeypatch: pytest.MonkeyP
     np.testing.assert_array_equal(X[1000:], [[1000, 999.0], [1001, 7]])
     np.testing.assert_array_equal(y, -np.arange(1002))
     assert stream.notes() == [
-        "the key 'c', which first appears on line 1001, is not used; keep columns free for such keys: --spare 1",
+        f"the key 'c', which first appears in {path}, line 1001, is not used; keep columns free for such keys: --spare 1",
         "1 missing value of 'b' was filled in",
     ]
     monkeypatch.setattr(jsonl_file, "ROWS_AT_ONCE", 6)  # divides 1002: no empty table may end a block early
@@ -324,7 +325,7 @@ def test_values_are_hashed_by_blake2_of_name_and_value() -> None:
     """A saved model relies on it."""
     X = np.zeros((3, 16))
     towns = ["Bonn", "Ulm", "Köln"]
-    Hashed("town", 16).write(texts(towns), Encoder((Number("a"),)).init(), X, True)
+    Hashed("town", 16).write(strings(towns), Encoder((Number("a"),)).init(), X, True)
     for row, town in zip(X, towns, strict=True):
         digest = hashlib.blake2b(b"town\0" + town.encode(), digest_size=8).digest()
         assert np.flatnonzero(row).tolist() == [digest[-1] % 16]

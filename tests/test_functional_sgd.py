@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel._jit import compiler_off
-from onkel.dictionary import representations
-from onkel.dictionary.block_layout import BLOCK, COEF, FAN, SUMS
-from onkel.dictionary.function import Function
-from onkel.dictionary.support import Support
+from onkel.functions import representations
+from onkel.functions.block_layout import BLOCK, COEF, FAN, SUMS
+from onkel.functions.function import Function
+from onkel.functions.support import Support
 from onkel.kernels import Additive, Brownian, CustomKernel, Delta, Exponential, Gaussian, Kernel, Linear, Polynomial, Spline
-from onkel.learners import supported
 from onkel.state import copied, owned
+from onkel.updates import kernel_expansion
 from tests.laws.cases import bits
 from tests.oracle.additive import gram
 from tests.test_projection import KERNELS, slow, spline_from_outside
@@ -69,6 +69,7 @@ def steps(scores_of_last: Array, y: Array, step: float, decay: float) -> Array:
 # what it is
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("decay", [0.0, 0.5, 1.0])
 @every_kernel
 def test_the_mean_of_all_iterates(kernel: Kernel, decay: float) -> None:
@@ -230,7 +231,7 @@ def test_a_moment_is_the_sum_of_coefficients_times_rounds(kernel: Kernel, dim: i
         a = np.append(a, new)
         for factor in (1e-60, 1e-60, 1e118):
             for each in (f, plain):
-                representations.shrink(each.sum, factor)
+                representations.shrink(each.compiled, factor)
             a = factor * a
         Z = np.vstack([X[:: len(X) // 15], arranged("random", 9, dim, seed=7)])
         K, i = gram(kernel, Z, X[: len(a)]), np.arange(1.0, len(a) + 1.0)
@@ -247,14 +248,14 @@ def _insert(f: Function, kernel: Kernel, X: Array, a: Array, rounds: NDArray[np.
     for i in range(len(X)):
         f.make_room(kernel)
         source = f.source(kernel, rows[i : i + 1])
-        representations.add(source, f.sum, rows[i], float(own[i]), float(a[i]), int(rounds[i]))
+        representations.add(source, f.compiled, rows[i], float(own[i]), float(a[i]), int(rounds[i]))
 
 
 def _with_moment(f: Function, kernel: Kernel, Z: Array) -> tuple[Array, Array]:
     rows = f.rows(kernel, Z)
     source = f.source(kernel, rows)
-    work = representations.workspace(source, f.sum, rows)
-    values, moments = np.transpose([representations.with_moment(source, f.sum, row, work) for row in rows])
+    work = representations.prepare(source, f.compiled, rows)
+    values, moments = np.transpose([representations.with_moment(source, f.compiled, row, work) for row in rows])
     return values, moments
 
 
@@ -286,7 +287,7 @@ def test_what_is_dead_in_both_layers_leaves() -> None:
     for part in np.array_split(X, 20):
         new = rng.normal(size=len(part))
         _insert(f, kernel, part, new, np.arange(rounds, rounds + len(part)))
-        representations.shrink(f.sum, 1e-60)
+        representations.shrink(f.compiled, 1e-60)
         a, rounds = 1e-60 * np.append(a, new), rounds + len(part)
     tree: Any = f
     assert np.sum(tree.length) < len(X) * 2 // 3
@@ -386,7 +387,7 @@ def test_short_steps_need_no_copy(kernel: Kernel, monkeypatch: pytest.MonkeyPatc
         copies.append(state.rows)
         return copied(state)
 
-    monkeypatch.setattr(supported, "copied", counted)
+    monkeypatch.setattr(kernel_expansion, "copied", counted)
     for share, transient in ((0.99, []), (3.99, [*range(15)])):  # 3.99 n^(−½) ≤ 1 from n = 16 on
         learner = onkel.FunctionalSGD(kernel, share / float(gram(kernel, X[:1], X[:1])[0, 0]))
         state = learner.init(3)

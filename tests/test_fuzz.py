@@ -6,14 +6,19 @@ import os
 import random
 import re
 import signal
+import threading
+import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from onkel.protocol import tasks_of
 from tests.fuzz.__main__ import TARGETS, main
 from tests.fuzz.data_files import FORMATS, play
 from tests.fuzz.isolated import isolated
+from tests.fuzz.protocol import Calls
+from tests.fuzz.subjects import SUBJECTS
 
 pytestmark = pytest.mark.once
 
@@ -59,3 +64,27 @@ def test_a_crash_in_a_child_is_an_error_here() -> None:
         isolated(lambda: os.kill(os.getpid(), signal.SIGKILL))
     with pytest.raises(AssertionError, match="ZeroDivisionError"):
         isolated(lambda: 1 / 0)
+
+
+def test_a_hang_is_an_error_and_a_wait_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spin() -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr("tests.fuzz.isolated.CPU_SECONDS_TO_CALL_IT_A_HANG", 1)
+    isolated(lambda: time.sleep(1.5))  # as when others have the CPU
+    with pytest.raises(AssertionError, match="it hangs"):
+        isolated(spin)
+    monkeypatch.setattr("tests.fuzz.isolated.SECONDS_TO_CALL_IT_A_HANG", 0.2)
+    with pytest.raises(AssertionError, match="it hangs"):
+        isolated(threading.Event().wait)
+
+
+def test_rows_after_widening_have_labels_that_every_classifier_learns() -> None:
+    for case in SUBJECTS:
+        if case.learner.multi_output and "regression" not in tasks_of(case.learner):
+            game = type("Game", (Calls,), {"subject": case})()
+            game.learn(random.Random(0))
+            for seed in range(2):
+                game.widen()
+                game.learn(random.Random(seed))

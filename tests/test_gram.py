@@ -37,7 +37,7 @@ def test_rows_that_wait_correct_the_factor_exactly(forgetting: float) -> None:
     r, outputs, block, n = 9, 2, 8, 60
     V, Y, w = rng.normal(size=(n, r)), rng.normal(size=(n, outputs)), rng.choice([0.0, 0.5, 2.0], size=n)
     ends, ridge = np.array([2, 5, 9, 9]), np.linspace(0.1, 1.0, r)
-    rule = corrected.Rule(ends, ridge, forgetting)
+    rule = corrected.CorrectedSettings(ends, ridge, forgetting)
     lanes = corrected.EXPERTS
     sums = corrected.Sums(
         np.zeros((r, r)), np.zeros((outputs, r)), np.diag(np.sqrt(ridge)), np.zeros((outputs, r)), np.zeros((block, r)),

@@ -9,7 +9,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
@@ -133,6 +135,45 @@ def test_a_full_disk_is_no_obstacle(tmp_path: Path) -> None:
         subprocess.run(["umount", str(tmp_path)], check=True)
 
 
+def test_of_two_processes_one_compiles_and_the_other_waits(tmp_path: Path) -> None:
+    settings = {**os.environ, **OURS, "XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", SMALL_ANSWER]
+    together = [subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    answers = [process.communicate()[0].split() for process in together]
+    assert sorted(answers) == [[*ANSWER.split(), "False"], [*ANSWER.split(), "True"]]
+    assert sorted(file for file in tmp_path.rglob("*") if file.is_file()) == kept(tmp_path / "onkel")
+
+
+locks = pytest.mark.skipif(sys.platform == "win32", reason="every process compiles for itself")
+
+
+@locks
+def test_nobody_waits_forever_nor_for_the_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "code.nbc")
+    assert run(f"import os, onkel._jit as j; j._claim({path!r}); os._exit(7)").returncode == 7
+    mine = onkel._jit._claim(path)
+    assert mine is not None
+    monkeypatch.setattr(onkel._jit, "SECONDS_ANOTHER_IS_WAITED_FOR", 0.05)
+    assert onkel._jit._claim(path) is None
+    os.close(mine)
+    theirs = onkel._jit._claim(path)
+    assert theirs is not None
+    os.close(theirs)
+    assert onkel._jit._claim(str(tmp_path / "no folder" / "code.nbc")) is None
+
+
+@locks
+def test_what_cannot_be_compiled_is_waited_for_by_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onkel._jit, "_cache_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(_kind, "__module__", "onkel.tests")
+    compiled: Any = onkel._jit.hot(_kind)
+    with pytest.raises(numba.TypingError):
+        compiled("no number")
+    assert list(tmp_path.iterdir()) == []
+    assert compiled(1.0) == 0
+    assert [file.suffix for file in tmp_path.iterdir()] == [".nbc"]
+
+
 TWO_LEARNERS = """
 import sys, numpy as np, onkel
 X, y = np.random.default_rng(0).normal(size=(50, 2)), np.tile([1.0, -1.0], 25)
@@ -172,7 +213,8 @@ def _kind(x: float) -> int:
 
 def test_a_person_at_a_terminal_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     class Event:
-        data = {"dispatcher": type("Dispatcher", (), {"py_func": onkel._jit._pin_blas})}  # noqa: RUF012
+        dispatcher = type("Dispatcher", (), {"py_func": onkel._jit._pin_blas, "overloads": {()}})
+        data = {"dispatcher": dispatcher, "args": ()}  # noqa: RUF012
 
     onkel._jit._say_once.cache_clear()
     listener = onkel._jit._Compilation()

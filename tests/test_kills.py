@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.cli.model import Model
+from onkel.cli.resuming import loaded
 
 KILLS = int(os.environ.get("ONKEL_KILLS", "20"))  # of each kind
 
@@ -83,7 +83,7 @@ def test_a_killed_run_ends_as_if_it_had_never_stopped(said: list[str], tmp_path:
     seconds = time.monotonic() - began
     kills, lengths = 0, []
     while kills < KILLS:
-        if parts.exists() and Model.load(parts).rows == len(y):
+        if parts.exists() and loaded(parts)[1].rows == len(y):
             assert parts.read_bytes() == whole.read_bytes()
             parts.unlink()  # it got to its end: begin again
         with subprocess.Popen([*command, "--save", str(parts), "--resume"], stdout=subprocess.DEVNULL) as run:
@@ -92,7 +92,7 @@ def test_a_killed_run_ends_as_if_it_had_never_stopped(said: list[str], tmp_path:
             except subprocess.TimeoutExpired:
                 run.send_signal(signal.SIGKILL)
                 kills += 1
-                lengths.append(Model.load(parts).rows if parts.exists() else 0)
+                lengths.append(loaded(parts)[1].rows if parts.exists() else 0)
     subprocess.run([*command, "--save", str(parts), "--resume"], check=True, stdout=subprocess.DEVNULL)
     assert parts.read_bytes() == whole.read_bytes()
     print(f"rows learnt at the kills: {lengths}")

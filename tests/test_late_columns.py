@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onkel.cli.opening import opened
+import onkel
 from onkel.cli.options import Columns, Inputs, Target
-from onkel.data import Encoder, Hashed, Number, read
-from onkel.data.encoder import State
-from onkel.data.files import read_again
 from onkel.data.table import Origin, Table, recut
-from onkel.data.target import Value
 from onkel.errors import InputError
+from onkel.model import Encoder, Hashed, Number, read
+from onkel.model.encoder import State
+from onkel.model.stream import read_again
+from onkel.model.target import Value
 
 pytestmark = pytest.mark.once
 
@@ -94,7 +94,7 @@ def test_late_keys_of_json_lines(tmp_path: Path) -> None:
     np.testing.assert_array_equal(X[1000:], [[1, 5, 0], [1, 0, 1]])
     assert stream.encoder.names(stream.state) == ["a", "z", "u"]
     assert stream.notes() == [
-        "the key 'w', which first appears on line 1001, is not used: only numbers may come so late",
+        f"the key 'w', which first appears in {path}, line 1001, is not used: only numbers may come so late",
         "'z' came late and took a spare column",
         "'u' came late and took a spare column",
         "1 number was passed over, for no spare column was left; keep more: --spare 4",
@@ -102,9 +102,10 @@ def test_late_keys_of_json_lines(tmp_path: Path) -> None:
     other = tmp_path / "new.jsonl"
     other.write_text('{"z": 4, "a": 3, "b": 5, "y": 1}\n{"a": 3, "u": 2}\n')  # known from the start here, and yet late
     again = read_again(other, stream.encoder, None)
-    np.testing.assert_array_equal(next(again.to_predict(stream.state))[0], [[3, 4, 0], [3, 0, 2]])
+    np.testing.assert_array_equal(stream.encoder.predict(stream.state, next(again.tables()))[0], [[3, 4, 0], [3, 0, 2]])
     learnt = read_again(path, stream.encoder, Value("y"))
-    np.testing.assert_array_equal(np.concatenate([X for X, _ in learnt.after(900, stream.encoder.init())]), X[900:])
+    state = stream.encoder.init()
+    np.testing.assert_array_equal(np.concatenate([stream.encoder.learn(state, table)[0] for table in learnt.tables(900)]), X[900:])
 
 
 def test_late_keys_must_be_finite(tmp_path: Path) -> None:
@@ -116,5 +117,6 @@ def test_late_keys_must_be_finite(tmp_path: Path) -> None:
 
 def test_room_is_asked_for_on_the_command_line(tmp_path: Path) -> None:
     path = written(tmp_path, [])
-    stream = opened(Inputs((str(path),), columns=Columns(hash="b", spare=3), target=Target(target="y")), [])
+    inputs = Inputs((str(path),), columns=Columns(hash="b", spare=3), target=Target(target="y"))
+    stream = inputs.model(onkel.PKAWV()).open(inputs.path, inputs.reading)
     assert stream.encoder == Encoder((Number("a"), Hashed("b", 64)), spare=3, passed=("y",))

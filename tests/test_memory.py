@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow
 import pytest
 
-from onkel.data import read
-from onkel.data.target import Signs
 from onkel.errors import InputError
+from onkel.model import read
+from onkel.model.target import Signs
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
@@ -51,11 +51,11 @@ def test_labels_that_do_not_fit() -> None:
     np.testing.assert_array_equal(next(iter(read(frame, [*LABELS[:5], None], missing="drop")))[1], SIGNS[:5])
     with pytest.raises(InputError, match=r"one label for each of the 6 rows, got shape \(2,\)"):
         read(frame, LABELS[:2])
-    with pytest.raises(InputError, match=r"has a column 'a', and labels of that name came beside it; say target='a'"):
+    with pytest.raises(InputError, match=r"has a column 'a', and labels of that name were given too; say target='a'"):
         read(frame, frame["a"])
-    with pytest.raises(InputError, match=r"y must hold numbers or texts, got int and str; convert it"):
+    with pytest.raises(InputError, match=r"y must hold numbers or strings, got int and str; convert it"):
         read(frame, np.array([1, *LABELS[1:]], dtype=object))
-    with pytest.raises(InputError, match=r"X has no column 'y'; .*labels go beside an array: read\(X, y\)"):
+    with pytest.raises(InputError, match=r"X has no column 'y'; .*labels of an array are given separately: read\(X, y\)"):
         read(NUMBERS[:, None])
 
 
@@ -88,7 +88,7 @@ def test_a_table_that_is_not_there_yet() -> None:
         read(polars.LazyFrame({"a": NUMBERS}), "a")
 
 
-def test_labels_of_an_npz_file_may_be_texts(tmp_path: Any) -> None:
+def test_labels_of_an_npz_file_may_be_strings(tmp_path: Any) -> None:
     np.savez(tmp_path / "t.npz", X=NUMBERS[:, None], y=np.array(LABELS))
     ((X, y),) = read(tmp_path / "t.npz")
     np.testing.assert_array_equal(X[:, 0], NUMBERS)

@@ -38,9 +38,9 @@ from onkel import (
 )
 from onkel._jit import compiler_off
 from onkel.features.mercer.system import Line
-from onkel.learners.levels import grown
-from onkel.learners.mercer_projection import _rule
+from onkel.learners.mercer_projection import _settings
 from onkel.state import leaves
+from onkel.updates.nested_ridge import grown
 from tests.laws.cases import bits
 from tests.oracle import mercer, mercer_projection
 from tests.oracle.moments import gram_from_moments
@@ -111,6 +111,7 @@ WITH_KERNEL: list[Any] = [
 ]  # fmt: skip
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("system", WITH_KERNEL, ids=repr)
 def test_mercer_sums_come_to_the_kernel_as_fast_as_the_values_fall(system: Any) -> None:
     """What is left, g = k − Σ_{j ≤ N} λψψ, is a kernel: |g(x, z)|² ≤ g(x, x) g(z, z), and ∫ g(x, x) = Σ_{j > N} λ_j."""
@@ -226,6 +227,7 @@ def test_a_product_may_run_out_of_functions() -> None:
     assert ProductSystem((line, Sine(DOMAIN), line)).functions(X, 9) == pytest.approx(both * Sine(DOMAIN).functions(X[:, 1:2], 9))
 
 
+@pytest.mark.once
 def test_many_columns_cost_little() -> None:
     """Of a thousand columns, the first products are those of one function each; equals come from the last column on."""
     X = np.random.default_rng(4).normal(size=(3, 1000))
@@ -352,10 +354,10 @@ def noisy(n: int, seed: int = 0) -> tuple[Array, Array, Array]:
 def test_levels_come_when_the_paper_says() -> None:
     """c = 0.2, α = 2: at 6, 48, 204, 625 and 1555 rows; c = 0.5, α = 1: 125 functions at a million."""
     learner = MercerProjection(Cosine((0.0, 1.0)), count=200, rate=0.2, smoothness=2.0)
-    needed = _rule(learner, 1).needed
+    needed = _settings(learner, 1).needed
     assert needed[:6].tolist() == [0.0, 6.0, 48.0, 204.0, 625.0, 1555.0]
     assert grown(needed, 10.0**6) == 21
-    assert grown(_rule(MercerProjection(Cosine((0.0, 1.0)), 200, rate=0.5), 1).needed, 10.0**6) == 125
+    assert grown(_settings(MercerProjection(Cosine((0.0, 1.0)), 200, rate=0.5), 1).needed, 10.0**6) == 125
 
 
 def test_the_error_is_unknown_before_there_are_more_rows_than_functions() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import http.server
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +15,9 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.data import named, read
+from onkel.data import named
 from onkel.errors import FileError
+from onkel.model import read
 
 pytestmark = pytest.mark.once
 
@@ -66,7 +68,7 @@ def test_what_comes_with_scikit_learn(name: str) -> None:
     stream = read(name, block=10_000)
     X, y = next(iter(stream))
     assert X.tobytes() == np.ascontiguousarray(theirs.data).tobytes()
-    labels = stream.state.labels
+    labels = stream.labels
     expected = theirs.target if not labels else [labels.index(str(theirs.target_names[code])) for code in theirs.target]
     np.testing.assert_array_equal(y, expected)
     assert stream.names == tuple(theirs.feature_names)
@@ -92,12 +94,21 @@ def test_what_comes_with_river() -> None:
     assert read("Bananas").rows == 5300
     segments = read("ImageSegments", block=5000)
     list(segments)
-    assert sorted(segments.state.labels) == sorted({label for _, label in datasets.ImageSegments()})
+    assert sorted(segments.labels) == sorted({label for _, label in datasets.ImageSegments()})
     assert named.find("Higgs").remark == "to be downloaded"
+
+
+def test_downloading_needs_pooch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    monkeypatch.setenv("ONKEL_DATA", "http://127.0.0.1:9/")
+    with pytest.raises(FileError, match=r"the package pooch is needed: pip install 'onkel\[download\]'"):
+        read("circles")
 
 
 @pytest.fixture
 def server(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    pytest.importorskip("pooch")
+
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments, directory=str(folder))

@@ -169,6 +169,7 @@ class TestSteps:
         _, told = run(ProsNKONS(loss=onkel.Logistic(), curvature=0.5 * sigma, seed=3), X, y)
         assert np.array_equal(own, told)
 
+    @pytest.mark.once
     @pytest.mark.parametrize("kind", [KONS, SketchedKONS, ProsNKONS, NewtonFeatures])
     @pytest.mark.parametrize("loss", LOSSES, ids=repr)
     def test_scores_stay_within_the_clip(self, kind: Any, loss: Loss) -> None:
@@ -348,6 +349,7 @@ def test_labels_far_below_the_clip_are_noted(learner: Any) -> None:
     assert [note for note in learner.notes(state) if "far below clip=1" in note]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("power", [-166, 160])  # of two, so that labels keep their bits
 @pytest.mark.parametrize("learner", EVERY_CLIP[:4], ids=lambda learner: type(learner).__name__)
 def test_scores_scale_with_labels_and_clip(learner: Any, power: int) -> None:

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from onkel.data import columns, read, table
-from onkel.data import input as input_module
+from onkel.data import byte_streams, columns, table
+from onkel.data.byte_streams import Pipe
 from onkel.data.csv_file import open_csv
-from onkel.data.input import Pipe
 from onkel.data.table import Kind
 from onkel.errors import FileError, InputError
+from onkel.model import read
 
 pytestmark = pytest.mark.once
 
@@ -85,11 +85,11 @@ def test_any_text_has_the_rows_of_the_csv_module_or_is_refused_at_the_same_row(b
     content = (HEADER + body).encode("utf-8-sig" if bom else "utf-8")
     found: list[tuple[str | None, ...]] = []
     said = ""
-    with mock.patch.object(input_module, "CHUNK", chunk):
+    with mock.patch.object(byte_streams, "CHUNK", chunk):
         try:
             source = open_csv(Pipe(io.BytesIO(content), "t.csv"), None, {"t": Kind.TEXT, "y": Kind.TEXT}, ",")
             for part in source.tables():
-                cells = [[(*column.values, None)[code] for code in column.codes] for column in part.texts.values()]
+                cells = [[(*column.values, None)[code] for code in column.codes] for column in part.strings.values()]
                 found += zip(*cells, strict=True)
         except (InputError, FileError) as error:
             said = str(error)

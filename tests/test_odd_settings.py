@@ -45,6 +45,7 @@ def play(learner: Any, rows: int) -> None:
         learner.check(state)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "learner",
     [onkel.PKAWV(forgetting=0.001), onkel.MercerProjection(count=400, forgetting=0.001)],
@@ -64,7 +65,7 @@ def test_a_ridge_that_fades_away_before_it_returns_is_held(learner: Any) -> None
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", learners.__all__)
+@pytest.mark.parametrize("name", learners.names)
 def test_a_hundred_thousand_rounds_with_odd_settings(name: str) -> None:
     for learner in odd(getattr(onkel, name)):
         play(learner, rounds(name))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.data import Order, read
+from onkel.data import Order
+from onkel.model import read
 
 pytestmark = pytest.mark.once
 
@@ -23,7 +24,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def labels(stream: onkel.data.Stream) -> list[float]:
+def labels(stream: onkel.model.Stream) -> list[float]:
     return [label for _, y in stream for label in y.tolist()]
 
 

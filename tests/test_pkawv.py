@@ -60,6 +60,7 @@ STREAMS = streams()
 CONFIGS = [(Taylor(degree=3, width=1.0), 1.0), (Taylor(degree=2, width=0.5) + Constant(), 0.1), (Fourier(count=30, width=1.0), 5.0)]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("name", "X", "y"), STREAMS, ids=[s[0] for s in STREAMS])
 @pytest.mark.parametrize(("features", "lam"), CONFIGS)
 class TestIdentities:
@@ -295,6 +296,7 @@ def _points(kind: str, rows: int) -> tuple[Array, Array]:
     return X, X @ rng.normal(size=32) + rng.normal(size=rows)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("kind", ["Gaussian", "a repeated point"])
 @pytest.mark.parametrize("forgetting", [1.0, 0.999, 0.9])
 def test_numbers_hold_for_a_while(kind: str, forgetting: float) -> None:

@@ -32,6 +32,7 @@ def run(learner: Any, X: Array, y: Array) -> tuple[Array, Any]:
     return learner.learn(state, X, y), state
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("keep_history", [True, False])
 @pytest.mark.parametrize(("awv", "exact"), [(True, KernelAWV), (False, KernelRidge)])
 @pytest.mark.parametrize("dictionary", [EVERY, Uniform(1.0)])
@@ -139,6 +140,7 @@ def printed_reaches(learner: PKAWVNystroem, X: Array, state: Any) -> int:
     return len(taken)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("seed", range(1 if compiler_off else 3))
 def test_it_goes_on_where_the_printed_downdate_fails(seed: int) -> None:
     """2-D data, μ = 1e-3: the printed scheme breaks; ours stays within 1e-6 of the definition in extended precision."""
@@ -182,6 +184,7 @@ def test_copies_join_once() -> None:
         assert np.abs(scores - run(KernelAWV(), X, y)[0]).max() <= 1e-9
 
 
+@pytest.mark.once
 def test_a_long_history_is_all_used() -> None:
     """3,000 rows, past any internal block: the last point joins late, and the scores are those of a fixed span with its past."""
     X, y = plane(3000, 16)
@@ -376,7 +379,7 @@ def test_a_state_of_other_settings_is_refused() -> None:
 
 
 def test_more_history_than_the_machine_holds_is_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onkel.learners.protocol._memory", lambda: 1e4)
+    monkeypatch.setattr("onkel.protocol._memory", lambda: 1e4)
     learner = PKAWVNystroem()
     X, y = plane(400, 14)
     state = learner.init(2)

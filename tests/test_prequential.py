@@ -312,7 +312,7 @@ def test_a_file_is_a_stream(tmp_path: Any) -> None:
     X, y = stream(50)
     path = tmp_path / "stream.csv"
     path.write_text("a,b,y\n" + "".join(f"{a!r},{b!r},{c!r}\n" for (a, b), c in zip(X.tolist(), y.tolist(), strict=True)))
-    read = prequential(LINE, onkel.data.read(path, "y", block=20))
+    read = prequential(LINE, onkel.read(path, "y", block=20))
     assert near(read.scores, prequential(LINE, (X, y)).scores)
 
 
@@ -406,6 +406,7 @@ def test_a_trace_prints_on_one_line() -> None:
     assert repr(onkel.prequential(onkel.PKAWV(), (X[:0], y[:0]))).count(": 0 rows, 0 s") == 1
 
 
+@pytest.mark.once
 def test_memory_grows_with_the_labels_and_not_with_the_inputs() -> None:
     """Labels are often a column of the table that the inputs are in: to keep them must not keep it."""
     learner, chunk = PKAWV(Constant()), 8 * 500 * 101

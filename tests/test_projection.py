@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel._jit import compiler_off
-from onkel.dictionary.block_layout import COEF, KEY
-from onkel.dictionary.row_table import slot
-from onkel.dictionary.sorted_blocks import SortedBlocks
-from onkel.dictionary.support import Support
+from onkel.functions.block_layout import COEF, KEY
+from onkel.functions.row_table import slot
+from onkel.functions.sorted_blocks import SortedBlocks
+from onkel.functions.support import Support
 from onkel.kernels import (
     Additive,
     Brownian,
@@ -29,7 +29,7 @@ from onkel.kernels import (
     Polynomial,
     Spline,
 )
-from onkel.learners.protocol import tasks_of
+from onkel.protocol import tasks_of
 from tests.laws.cases import CLASSES
 from tests.oracle.additive import gram
 from tests.test_support import LOSSES

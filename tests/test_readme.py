@@ -35,6 +35,13 @@ def test_the_additive_example_runs_as_it_stands() -> None:
     assert [curve.name for curve in names["curves"]] == [f"x{c}" for c in range(10)]
 
 
+def test_the_example_of_a_model_runs_as_it_stands() -> None:
+    code = next(block for block in re.findall(r"```python\n(.*?)```", README, flags=re.S) if "onkel.Model(" in block)
+    names: dict[str, Any] = {"onkel": onkel}
+    exec(code, names)
+    assert names["state"].rows == len(names["rows"])
+
+
 def test_the_two_commands_are_there() -> None:
     assert "make demo" in README
     assert "make test" in README

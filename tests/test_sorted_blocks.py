@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel._jit import compiler_off
-from onkel.dictionary import representations
-from onkel.dictionary.block_layout import BLOCK, COEF, FAN, FIRST, KEY, LAST, LISTS, SUMS
-from onkel.dictionary.sorted_blocks import SortedBlocks
+from onkel.functions import representations
+from onkel.functions.block_layout import BLOCK, COEF, FAN, FIRST, KEY, LAST, LISTS, SUMS
+from onkel.functions.sorted_blocks import SortedBlocks
 from onkel.kernels import Additive, Bases, Brownian, Delta, Exponential, Kernel, PeriodicSpline, Spline
 from onkel.state import copied
 from tests.laws.cases import bits
@@ -94,21 +94,21 @@ class Pair:
     def insert(self, X: Array, a: Array) -> None:
         rows = self.f.rows(self.kernel, X)
         source = self.f.source(self.kernel, rows)
-        representations.workspace(source, self.f.sum, rows)  # ways that will be old when they are used
+        representations.prepare(source, self.f.compiled, rows)  # ways that will be old when they are used
         for i in range(len(X)):
             self.f.make_room(self.kernel)
-            representations.add(source, self.f.sum, rows[i], 1.0, a[i], 0)
+            representations.add(source, self.f.compiled, rows[i], 1.0, a[i], 0)
         self.X, self.a = np.vstack([self.X, X]), np.append(self.a, a)
 
     def shrink(self, factor: float) -> None:
-        representations.shrink(self.f.sum, factor)
+        representations.shrink(self.f.compiled, factor)
         self.a = factor * self.a
 
     def fast(self, Z: Array) -> Array:
         rows = self.f.rows(self.kernel, Z)
         source = self.f.source(self.kernel, rows)
-        work = representations.workspace(source, self.f.sum, rows)
-        return np.array([representations.evaluate(source, self.f.sum, row, work) for row in rows])
+        work = representations.prepare(source, self.f.compiled, rows)
+        return np.array([representations.evaluate(source, self.f.compiled, row, work) for row in rows])
 
     def agrees_at(self, Z: Array) -> bool:
         """|fast − naive| ≤ 1e-11 Σ |a_i k(x_i, z)|, and exactly 0 where that is."""

@@ -82,6 +82,7 @@ def test_equations_74_and_77_a_new_function(system: Any) -> None:
         assert step == pytest.approx((new @ labels - b @ theta) / k, rel=1e-8)
 
 
+@pytest.mark.once
 def test_equation_76_is_another_estimator() -> None:
     """θ_n = θ_{n−1} + ε_n ψ_n (y_n − f̂_{n−1}(x_n)), ε_n ~ 1/n: without Φ. It is `FunctionalSGD` with the kernel ψ(x)·ψ(z), does not
     come to the least-squares fit, and is the worse for it, as the paper says."""
@@ -100,6 +101,7 @@ def test_equation_76_is_another_estimator() -> None:
     assert errors[0] < errors[1] / 3.0
 
 
+@pytest.mark.once
 def test_algorithm_2_is_our_estimator() -> None:
     """As printed: Sherman and Morrison's formula for a row, a block inverse for a function. Our ridge is small beside its rows."""
     X, y = stream(400)

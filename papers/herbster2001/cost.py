@@ -28,11 +28,11 @@ from threadpoolctl import threadpool_limits
 
 import onkel
 from onkel._jit import hot
-from onkel.dictionary import sorted_blocks
-from onkel.dictionary.sorted_blocks import SortedBlocks
+from onkel.functions import sorted_blocks
+from onkel.functions.sorted_blocks import SortedBlocks
 from onkel.kernels.lists import KIND, POWERS, SHAPE, halves, power_sum
-from onkel.learners.supported import ROWS_AT_ONCE
 from onkel.state import copied, nbytes
+from onkel.updates.kernel_expansion import ROWS_AT_ONCE
 from papers.plots import BLUE, GREEN, ORANGE, RED, key, panels, save
 from papers.results import keep, kept, publish
 
@@ -50,7 +50,7 @@ WAYS = {"sorted blocks": BLUE, "in a learner": GREEN, "compiled sum": ORANGE, "N
 @hot
 def play(inputs: Any, f: Any, rows: Array, a: Array, scores: Array) -> int:
     """Read f at each row, then let the row join; ends at a row for which there is no room."""
-    work = sorted_blocks.workspace(inputs, f, rows)
+    work = sorted_blocks.prepare(inputs, f, rows)
     for i in range(rows.shape[0]):
         if not sorted_blocks.has_room(f):
             return i
@@ -80,7 +80,7 @@ class Tree:
         before = time.thread_time()
         while done < rows:
             now = slice(done, done + ROWS_AT_ONCE)
-            done += play(self.inputs, f.sum, lists[now], a[now], scores[now])
+            done += play(self.inputs, f.compiled, lists[now], a[now], scores[now])
             if done < rows:
                 f.make_room(self.kernel)
         return f, time.thread_time() - before, rows

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import track
 
 import onkel
-from onkel.dictionary.sorted_blocks import SortedBlocks
+from onkel.functions.sorted_blocks import SortedBlocks
 from onkel.kernels import Kernel
 from papers.results import main
 

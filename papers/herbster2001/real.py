@@ -29,8 +29,8 @@ from rich.console import Console
 from rich.progress import track
 
 import onkel
-from onkel.dictionary.sorted_blocks import SortedBlocks
-from onkel.dictionary.spiked import Spiked
+from onkel.functions.curves_with_delta import CurvesWithDelta
+from onkel.functions.sorted_blocks import SortedBlocks
 from onkel.kernels import Kernel
 from onkel.kernels.additive import Interval
 from onkel.measure.prequential import ROWS_AT_ONCE
@@ -193,7 +193,7 @@ def seconds(learner: Any, X: Array, y: Array) -> float:
 
 def keys(state: Any) -> int | None:
     f = getattr(getattr(state, "inner", state), "support", None)
-    f = f.curves if isinstance(f, Spiked) else f
+    f = f.curves if isinstance(f, CurvesWithDelta) else f
     return int(f.length.sum()) if isinstance(f, SortedBlocks) else None
 
 

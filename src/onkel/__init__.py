@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from onkel._names import *  # noqa: F403
     from onkel._names import __all__ as __all__
+    from onkel.learners import *  # noqa: F403
 
 
 def __getattr__(name: str) -> Any:

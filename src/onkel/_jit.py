@@ -3,6 +3,7 @@
 `hot` compiles a function of arrays and scalars the first time it is called and keeps the machine code on disk. The folder is
 named by a hash of the package's source, because numba itself does not notice an edit in an imported file. Kept code is run as it is
 found: it is read only from files that are ours, and only whole. Where none can be kept, it is compiled again in the next process.
+Of several processes that need the same code one compiles, and the others wait for its file.
 
 `fortran("dsymv")` makes a BLAS or LAPACK routine callable from compiled code. The address is registered as a named symbol, so
 that the compiled caller can be cached (a ctypes pointer could not be). Where the compiler is off (NUMBA_DISABLE_JIT=1)
@@ -35,12 +36,17 @@ from llvmlite import ir as ir  # the instructions' own language, for those who w
 from numba.core import cgutils
 from threadpoolctl import ThreadpoolController
 
+if sys.platform != "win32":  # which has no such locks: there every process compiles for itself
+    import fcntl
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 compiler_off: bool = bool(numba.config.DISABLE_JIT)
 
 REORDERED = {"reassoc", "contract"}  # of additions and products
 SECONDS_UNUSED_CACHE_IS_KEPT = 30 * 24 * 3600
+SECONDS_ANOTHER_IS_WAITED_FOR = 60.0  # many times what any function takes to compile
+SECONDS_BETWEEN_LOOKS = 0.01
 SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")  # of numba, that change its code
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -87,19 +93,25 @@ class _Cache(numba.core.caching.NullCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.name = f"{function.__module__}.{function.__qualname__}"
+        self._claims: dict[str, int | None] = {}  # the files that this process compiles for, each with its lock
 
     @property
     def cache_path(self) -> str | None:
         return _cache_folder()
 
     def load_overload(self, kinds: Any, context: Any) -> Any:
-        """The code for arguments of these types; None where there is none that can be trusted."""
+        """The code for arguments of these types; None where there is none that can be trusted, and it is ours to compile."""
         if (folder := _cache_folder()) is None:
             return None
         context.refresh()
-        data = _trusted(os.path.join(folder, self._file(kinds, context.codegen())))
+        path = os.path.join(folder, self._file(kinds, context.codegen()))
+        data = _trusted(path)
+        if data is None and path not in self._claims:
+            self._claims[path] = _claim(path)
+            data = _trusted(path)  # from the process that was waited for
         if data is None:
             return None
+        self.release()
         found, code = numba.core.serialize.loads(data)
         # types of the same name have the same file
         return numba.core.compiler.CompileResult._rebuild(context, *code) if found == kinds else None
@@ -108,6 +120,21 @@ class _Cache(numba.core.caching.NullCache):
         """Keep it for other processes, where that can be done."""
         if (folder := _cache_folder()) is None:
             return
+        try:
+            self._save(folder, kinds, code)
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Whoever waits for what was to be compiled may look for it now, or compile it."""
+        while self._claims:
+            path, lock = self._claims.popitem()
+            if lock is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(_lock_of(path))
+                os.close(lock)
+
+    def _save(self, folder: str, kinds: Any, code: Any) -> None:
         if code.lifted or code.library.has_dynamic_globals:
             raise TypeError(f"{self.name} holds an address of this process, so its code cannot be kept; see `fortran`")
         data = numba.core.serialize.dumps((kinds, code._reduce()))
@@ -132,6 +159,35 @@ def _trusted(path: str) -> bytes | None:
     except OSError:
         return None
     return data if hashlib.sha256(data).digest() == digest else None
+
+
+def _lock_of(path: str) -> str:
+    return f"{path}.lock"
+
+
+def _claim(path: str) -> int | None:
+    """An open file with a lock on it, as soon as no other process has one on what is to be compiled; None where that cannot be had.
+
+    The system frees the locks of a process that ends, however it ends.
+    """
+    if sys.platform == "win32":
+        return None
+    try:
+        lock = os.open(_lock_of(path), os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError:
+        return None
+    until = time.monotonic() + SECONDS_ANOTHER_IS_WAITED_FOR
+    while time.monotonic() < until:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        except OSError:  # a file system without locks
+            break
+        else:
+            return lock
+    os.close(lock)
+    return None
 
 
 def _write_whole(path: str, data: bytes) -> None:
@@ -198,7 +254,8 @@ def _say_once(line: str) -> None:
 
 
 class _Compilation(numba.core.event.Listener):
-    """Tells a person at a terminal, once, why the first answer takes a few seconds; and adds those seconds up."""
+    """Tells a person at a terminal, once, why the first answer takes a few seconds; adds those seconds up; and sees to it that
+    nobody waits for what could not be compiled."""
 
     def __init__(self) -> None:
         self.depth = 0  # a function compiles the ones it calls
@@ -214,6 +271,9 @@ class _Compilation(numba.core.event.Listener):
             )
 
     def on_end(self, event: Any) -> None:
+        function = event.data["dispatcher"]
+        if event.data["args"] not in function.overloads and isinstance(function._cache, _Cache):
+            function._cache.release()
         self.depth -= 1
         if self.depth == 0:
             self.seconds += time.perf_counter() - self.began

@@ -6,7 +6,7 @@ each of these is a dozen instructions without a branch. `lanes(32)` has them for
     count_below(line, n, u)      how many of the first n numbers are less than u
     count_up_to(line, n, u)      the same, with those equal to it
     beside(l, r, place, b, c)    b Σ_{i < place} l[i] + c Σ_{i > place} r[i]
-    make_way(line, place, u)     u comes to this place; what stood there and behind it moves one further, and the last one is lost
+    make_way(line, place, u)     u comes to this place; what stood there and after it moves one further, and the last one is lost
     fetch(line)                  a hint that it will be read soon: nothing changes, and nobody waits
 
 And `fma(a, b, c)` is a · b + c, rounded once by a processor that can: the same bits wherever the compiler puts it, which "contract"
@@ -74,17 +74,17 @@ def lanes(width: int) -> Lanes:
 
         return emit
 
-    def beside(builder: Any, left: Any, right: Any, place: Any, before: Any, behind: Any) -> Any:
+    def beside(builder: Any, left: Any, right: Any, place: Any, before: Any, after: Any) -> Any:
         here, nothing = spread(builder, place), ir.Constant(line, None)
         left = builder.select(builder.icmp_signed("<", lane, here), load(builder, left), nothing)
         right = builder.select(builder.icmp_signed(">", lane, here), load(builder, right), nothing)
-        weighed = builder.fmul(right, spread(builder, behind))
+        weighed = builder.fmul(right, spread(builder, after))
         both = _multiply_add(builder, left, spread(builder, before), weighed)
         reduce = _declared(builder, f"llvm.vector.reduce.fadd.v{width}f64", NUMBER, [NUMBER, line])
         return builder.call(reduce, [NUMBER(-0.0), both], fastmath=("reassoc",))
 
-    def beside_twin(left: Vector, right: Vector, place: int, before: float, behind: float) -> float:
-        return float(before * np.sum(left[:place]) + behind * np.sum(right[place + 1 :]))
+    def beside_twin(left: Vector, right: Vector, place: int, before: float, after: float) -> float:
+        return float(before * np.sum(left[:place]) + after * np.sum(right[place + 1 :]))
 
     def make_way(builder: Any, address: Any, place: Any, u: Any) -> None:
         old, here = load(builder, address), spread(builder, place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from onkel import combine, data, measure
+from onkel import combine, data, learners, measure
 from onkel.combine import BOA, Auto, Experts, ExponentialWeights, FixedShare, Layered, MLPoly, Ridge, Stacking
 from onkel.dictionary import Kors, Start, Uniform
 from onkel.errors import FileError, InputError
@@ -51,40 +51,10 @@ from onkel.kernels import (
     Polynomial,
     Spline,
 )
-from onkel.learners import (
-    BOGD,
-    BPAS,
-    FOGD,
-    FORKS,
-    KONS,
-    NOGD,
-    NORMA,
-    PKAWV,
-    RBP,
-    ROMMA,
-    Forgetron,
-    FunctionalSGD,
-    KernelAdatron,
-    KernelAWV,
-    KernelRidge,
-    MarginProjection,
-    MercerProjection,
-    Neighbours,
-    NewtonFeatures,
-    PassiveAggressive,
-    Perceptron,
-    PKAWVNystroem,
-    Projectron,
-    ProjectronPP,
-    ProsNKONS,
-    RandomTrees,
-    SkeGD,
-    SketchedKONS,
-    TubeProjection,
-)
-from onkel.learners.cycle import cycle
+from onkel.learners import *  # noqa: F403
 from onkel.losses import EpsilonInsensitive, Hinge, Logistic, Square, SquaredEpsilonInsensitive, SquaredHinge
-from onkel.measure import Regret, Trace, budget_for, components, effective_dimension, explain, prequential, regret
+from onkel.measure import Regret, Trace, budget_for, components, cycle, effective_dimension, explain, prequential, regret
+from onkel.model import Model, read
 from onkel.persist import load, pack, parse, save, unpack
 from onkel.state import nbytes
 
@@ -93,16 +63,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOA",
-    "BOGD",
-    "BPAS",
-    "FOGD",
-    "FORKS",
-    "KONS",
-    "NOGD",
-    "NORMA",
-    "PKAWV",
-    "RBP",
-    "ROMMA",
     "Additive",
     "AdditiveSystem",
     "Auto",
@@ -122,9 +82,7 @@ __all__ = [
     "ExponentialWeights",
     "FileError",
     "FixedShare",
-    "Forgetron",
     "Fourier",
-    "FunctionalSGD",
     "Gaussian",
     "Haar",
     "Hats",
@@ -132,9 +90,6 @@ __all__ = [
     "Hinge",
     "Identity",
     "InputError",
-    "KernelAWV",
-    "KernelAdatron",
-    "KernelRidge",
     "Kors",
     "Laplacian",
     "Layered",
@@ -143,33 +98,21 @@ __all__ = [
     "Listed",
     "Logistic",
     "MLPoly",
-    "MarginProjection",
     "Mercer",
-    "MercerProjection",
-    "Neighbours",
-    "NewtonFeatures",
+    "Model",
     "Numerical",
     "Nystroem",
-    "PKAWVNystroem",
-    "PassiveAggressive",
-    "Perceptron",
     "Periodic",
     "PeriodicSpline",
     "Polynomial",
     "ProductSystem",
     "Products",
     "Project",
-    "Projectron",
-    "ProjectronPP",
-    "ProsNKONS",
-    "RandomTrees",
     "Ranks",
     "Regressor",
     "Regret",
     "Ridge",
     "Sine",
-    "SkeGD",
-    "SketchedKONS",
     "Sphere",
     "Spline",
     "Square",
@@ -181,7 +124,6 @@ __all__ = [
     "Taylor",
     "Trace",
     "Transformer",
-    "TubeProjection",
     "Uniform",
     "budget_for",
     "combine",
@@ -196,11 +138,13 @@ __all__ = [
     "pack",
     "parse",
     "prequential",
+    "read",
     "regret",
     "save",
     "to_river",
     "unpack",
 ]
+__all__ += learners.names
 
 
 def __getattr__(name: str) -> Any:

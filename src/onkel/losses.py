@@ -30,8 +30,9 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onkel._inputs import check_signs
 from onkel._jit import hot, hot_inline
-from onkel._types import Vector
+from onkel._types import Matrix, Vector
 from onkel._validate import real
 from onkel.errors import InputError
 
@@ -49,6 +50,11 @@ class Loss(ABC):
 
     code: ClassVar[int]
     tasks: ClassVar[frozenset[str]]
+
+    def admit(self, labels: Matrix) -> None:
+        """Refuse labels other than ±1, where the loss is one of a margin."""
+        if "regression" not in self.tasks:
+            check_signs(labels)
 
     @property
     def parameter(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping
@@ -54,7 +55,7 @@ def growing(*axes: int) -> Any:
 
 
 def grown(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:
-    """The array itself where it has room for `length` rows (along the axis), else a longer one with zeros behind the old ones.
+    """The array itself where it has room for `length` rows (along the axis), else a longer one with zeros after the old ones.
 
     Lengths are powers of two: a row costs O(1) copies on average, and how the rows were cut into calls leaves no trace.
     """
@@ -89,6 +90,8 @@ def capacity(length: int) -> int:
 
 def leaves(state: Any, name: str = "", mark: Mark = MappingProxyType({})) -> Iterator[tuple[str, Any, Mark]]:
     """Every array and number of a state as (dotted name, value, mark), in a fixed order."""
+    if _is_config(state):
+        return
     if dataclasses.is_dataclass(state):
         for field in dataclasses.fields(state):
             yield from leaves(getattr(state, field.name), f"{name}.{field.name}" if name else field.name, field.metadata or mark)
@@ -99,9 +102,24 @@ def leaves(state: Any, name: str = "", mark: Mark = MappingProxyType({})) -> Ite
         yield name, state, mark
 
 
+def _is_config(part: Any) -> bool:
+    """Settings are frozen; what learns is not."""
+    return dataclasses.is_dataclass(part) and bool(part.__dataclass_params__.frozen)  # type: ignore[union-attr]
+
+
 def nbytes(state: Any) -> int:
     """The bytes a state holds: its arrays, and 8 for each number."""
-    return sum(value.nbytes if isinstance(value, np.ndarray) else 8 for _, value, _ in leaves(state))
+    return sum(_size(value) for _, value, _ in leaves(state))
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, list | dict):
+        return sum(map(_size, value)) + (sum(map(_size, value.values())) if isinstance(value, dict) else 0)
+    return 8
 
 
 def copied(state: Any) -> Any:
@@ -110,7 +128,9 @@ def copied(state: Any) -> Any:
         return state.copy()
     if isinstance(state, tuple):
         return tuple(map(copied, state))
-    if not dataclasses.is_dataclass(state):
+    if isinstance(state, list | dict):
+        return copy.copy(state)
+    if not dataclasses.is_dataclass(state) or _is_config(state):
         return state
     new = shallow(state)
     for name, value in vars(new).items():

@@ -128,7 +128,7 @@ class turn(Call):
         """Leave the state as it is after some number of whole rows."""
         while self.owed:
             self.pay()
-        self.learner._settle(self.state)
+        self.learner._hooks._settle(self.state)
 
     def _hand_over(self) -> None:
         """The turn goes to the call that has waited longest for this state."""

@@ -21,12 +21,12 @@ from unittest import mock
 import numpy as np
 import scipy.sparse
 
-from onkel.data import input as input_module
-from onkel.data import read
+from onkel.data import byte_streams
 from onkel.data.columns import MISSING
 from onkel.data.csv_file import CsvSource
 from onkel.data.table import Kind, Source
 from onkel.errors import FileError, InputError
+from onkel.model import read
 
 SECONDS_TO_CALL_IT_A_HANG = 60
 SPICE = [
@@ -192,7 +192,9 @@ def compare(source: Source, cells: dict[str, list[Any]]) -> None:
             np.testing.assert_array_equal(found, expected, strict=True)
             assert np.signbit(found[~np.isnan(found)]).tolist() == np.signbit(expected[~np.isnan(found)]).tolist()
         elif kind is Kind.TEXT:
-            values = [None if code < 0 else table.texts[name].values[code] for table in tables for code in table.texts[name].codes]
+            values = [
+                None if code < 0 else table.strings[name].values[code] for table in tables for code in table.strings[name].codes
+            ]
             assert values == [as_text(cell) for cell in cells[name]]
         else:
             moments = np.concatenate([table.dates[name] for table in tables])
@@ -217,12 +219,12 @@ def play(folder: Path, rng: random.Random) -> str:
     ending = rng.choice([".csv", ".csv", ".jsonl", ".svm", ".npz"])
     make, cells = FORMATS[ending]
     content = spoiled(rng, make(rng))
-    packed = ending != ".npz" and rng.random() < 0.1
-    path = folder / f"t{ending}{'.gz' if packed else ''}"
-    path.write_bytes(gzip.compress(content) if packed else content)
+    compressed = ending != ".npz" and rng.random() < 0.1
+    path = folder / f"t{ending}{'.gz' if compressed else ''}"
+    path.write_bytes(gzip.compress(content) if compressed else content)
     target = None if ending == ".npz" else "y"
     chunk = rng.choice([7, 40, 300, 1 << 20])
-    with no_hang(content), mock.patch.object(input_module, "CHUNK", chunk):
+    with no_hang(content), mock.patch.object(byte_streams, "CHUNK", chunk):
         try:
             stream = read(path, target, missing=rng.choice(["mean", "drop", "refuse"]), block=rng.choice([1, 5, 100]))
             for X, y in stream:

@@ -165,6 +165,7 @@ def _places(part: Any) -> Any:
         yield from _places(part[key])
 
 
+@np.errstate(over="ignore")  # infinity where a type cannot hold the number
 def _other_array(rng: random.Random, data: bytes) -> bytes:
     """One number replaced, or rows left out, or another type."""
     array = np.load(io.BytesIO(data))

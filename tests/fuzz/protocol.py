@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 import onkel
+from onkel.protocol import tasks_of
 from onkel.state import copied
 from tests.fuzz.isolated import isolated
 from tests.fuzz.subjects import Block, block, fresh_state, near, subject
@@ -118,10 +119,12 @@ class Calls(RuleBasedStateMachine):
     def _widened(self, rows: Block) -> Block:
         """With labels for as many outputs as there are now, of classes where the first ones are."""
         labels = rows.y if rows.y.ndim == 2 else rows.y[:, None]
-        more = self.state.outputs - labels.shape[1]
-        if more <= 0:
+        if self.state.outputs <= labels.shape[1]:
             return rows
         absent = getattr(self.learner, "absent", 0.0)
+        if labels.shape[1] == 1 and "regression" not in tasks_of(self.learner):
+            labels = np.where(labels == [1.0, -1.0], 1.0, absent)  # one column a class: -1 was the second
+        more = self.state.outputs - labels.shape[1]
         return Block(rows.X, np.hstack([labels, np.full((len(labels), more), absent)]), rows.weight)
 
 

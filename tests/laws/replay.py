@@ -1,4 +1,4 @@
-"""Learn every stream of a folder and write the scores beside it; run with the compiler off (or on) by law 9."""
+"""Learn every stream of a folder and write the scores beside it; run with the compiler on by law 9."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws 4, 5, 11: memory, files, configs."""
+"""Laws 4, 5, 11, 18: memory, files, configs, what has been learnt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import onkel
 from onkel._jit import compiler_off
 from onkel.persist import from_json, to_json
-from tests.laws.cases import Case, bits, fewer, fresh
+from tests.laws.cases import Case, bits, fewer, fresh, near
 
 
 @fewer
@@ -71,11 +71,32 @@ def test_4_widening_is_exact_where_outputs_share_a_matrix(case: Case) -> None:
     if not case.learner.multi_output:
         return
     X, y, weight = case.stream()
-    both = np.column_stack([y, np.where(np.arange(len(y)) < 200, 0.0, y > 0)])
+    half = len(y) // 2
+    both = np.column_stack([y, np.where(np.arange(len(y)) < half, 0.0, y > 0)])
     start = case.learner.init(X.shape[1], 2)
     expected = case.learner.learn(start, X, both, weight)
     state = case.learner.init(X.shape[1], 1)
-    case.learner.learn(state, X[:200], y[:200], weight[:200])
+    case.learner.learn(state, X[:half], y[:half], weight[:half])
     case.learner.widen(state, 2)
-    late = case.learner.learn(state, X[200:], both[200:], weight[200:])
-    assert np.allclose(late, expected[200:], rtol=0.0, atol=1e-9 * max(1.0, np.abs(expected).max()))
+    late = case.learner.learn(state, X[half:], both[half:], weight[half:])
+    assert np.allclose(late, expected[half:], rtol=0.0, atol=1e-9 * max(1.0, np.abs(expected).max()))
+
+
+def test_18_the_function_that_was_learnt_gives_the_scores(case: Case) -> None:
+    """On rows that it has not met, where a `Delta` adds nothing; at the end, and when its first stage is not over."""
+    X, y, weight = case.stream()
+    early = fresh(case.learner, X, y)
+    case.learner.learn(early, X[:5], y[:5], weight[:5])
+    if case.learner._hooks._is_waiting(early):
+        with pytest.raises(onkel.InputError, match="rows have come: there are no domains yet"):
+            case.learner.function(early)
+    late, _ = case.run()
+    rows = X[:40] + 0.01 * np.random.default_rng(5).normal(size=X[:40].shape)
+    for state in (late,) if case.learner._hooks._is_waiting(early) else (early, late):
+        f, before = case.learner.function(state), bits(state)
+        if f is not None:
+            clip, scores = getattr(case.learner, "clip", None) or np.inf, case.learner.predict(state, rows)
+            assert near(f(rows), scores, 1e-7) or near(f(rows).clip(-clip, clip), scores, 1e-7)  # FORKS clips in its second stage
+            assert f.additive is None or near(f.curves(f.additive.inputs(rows)).sum(axis=1), f(rows), 1e-9)
+            assert f.squared_norm is None or f.squared_norm >= 0.0
+        assert bits(state) == before

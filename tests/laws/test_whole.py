@@ -84,7 +84,7 @@ def check_interrupts(case: Case, count: int, seed: int) -> int:
                 continue
             interrupted += 1
             learner.check(trial)
-            done = place(weight[now], learner._learnt(trial) - learner._learnt(state))
+            done = place(weight[now], learner._hooks._learnt(trial) - learner._hooks._learnt(state))
             prefix = copied(state)
             learner.learn(prefix, *(part[:done] for part in block))
             assert_same(case, trial, prefix, X[:10])
@@ -150,7 +150,7 @@ def test_16_no_call_of_many_threads_is_lost() -> None:
             thread.join()
     finally:
         sys.setswitchinterval(interval)
-    assert learner._learnt(state) == 2 * calls * len(X)
+    assert learner._hooks._learnt(state) == 2 * calls * len(X)
 
 
 @pytest.mark.once

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
-from onkel.dictionary.sorted_blocks import SortedBlocks
-from onkel.dictionary.support import Support
+from onkel.functions.sorted_blocks import SortedBlocks
+from onkel.functions.support import Support
 from tests.oracle import supported
 from tests.oracle.additive import gram, is_open, resolved
 from tests.oracle.projection import MIXED

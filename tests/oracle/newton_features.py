@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
-from onkel.learners.protocol import tasks_of
+from onkel.protocol import tasks_of
 from tests.oracle.pkawv import features
 
 Array = NDArray[np.float64]

@@ -62,7 +62,7 @@ def loss_of(rule: Any, f: Any, label: float) -> Any:
     return np.log1p(np.exp(-label * f)) if isinstance(rule.loss, onkel.Logistic) else (f - label) ** 2
 
 
-def slope_of(rule: Any, f: float, label: float) -> float:
+def loss_code(rule: Any, f: float, label: float) -> float:
     return -label / (1 + math.exp(label * f)) if isinstance(rule.loss, onkel.Logistic) else 2 * (f - label)
 
 
@@ -125,7 +125,7 @@ def ml_poly(rule: Any, p: Array, y: Array, weight: Array, awake: Mask) -> list[f
         weights = raw / raw.sum() if raw.any() else who / who.sum()
         out.append(float(scores[0] + weights @ (scores - scores[0])))
         if w > 0:
-            r = np.where(who & differs(scores, out[-1]), w * slope_of(rule, out[-1], label) * (out[-1] - scores), 0.0)
+            r = np.where(who & differs(scores, out[-1]), w * loss_code(rule, out[-1], label) * (out[-1] - scores), 0.0)
             if np.abs(r).max() > b:
                 r, b = r * b / np.abs(r).max(), np.abs(r).max()
             regret, squares = regret + r, squares + r**2
@@ -144,7 +144,7 @@ def boa(rule: Any, p: Array, y: Array, weight: Array, awake: Mask) -> list[float
         weights = raw / raw.sum()
         out.append(float(scores[0] + weights @ (scores - scores[0])))
         if w > 0:
-            r = np.where(who & differs(scores, out[-1]), w * slope_of(rule, out[-1], label) * (out[-1] - scores), 0.0)
+            r = np.where(who & differs(scores, out[-1]), w * loss_code(rule, out[-1], label) * (out[-1] - scores), 0.0)
             if np.abs(r).max() > b:
                 r, b = r * b / np.abs(r).max(), np.abs(r).max()
             regret, squares = regret + r - eta * r**2, squares + r**2

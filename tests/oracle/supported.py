@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel.kernels.kernel import Kernel
-from onkel.learners.protocol import tasks_of
 from onkel.losses import KINK, Loss
+from onkel.protocol import tasks_of
 from tests.oracle.additive import gram, is_open, resolved
 
 Array = NDArray[np.float64]

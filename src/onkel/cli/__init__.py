@@ -1,4 +1,7 @@
-"""The command line: parses, calls, prints."""
+"""Thin: parses, calls, prints.
+
+Decisions: docs/decisions/cli.md
+"""
 
 from __future__ import annotations
 

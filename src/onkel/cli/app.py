@@ -67,8 +67,8 @@ def run(
     Parameters
     ----------
     file
-        A csv, tsv, jsonl, libsvm (.svm), npz, parquet or arrow file, packed (gz, xz, bz2, zst) or not; - for the standard input;
-        or the name of data that is there: onkel data.
+        A csv, tsv, jsonl, libsvm (.svm), npz, parquet or arrow file, compressed (gz, xz, bz2, zst) or not; - for the standard
+        input; or the name of data that is there: onkel data.
     more
         Files that follow it, as if all were one. A column that a file lacks is missing there.
     learner
@@ -79,7 +79,7 @@ def run(
     every
         Seconds between two checkpoints.
     resume
-        Go on from the model that --save names, if it is there, behind the rows that it has learnt: the files must begin with them.
+        Go on from the model that --save names, if it is there, after the rows that it has learnt: the files must begin with them.
     append
         Go on from the model that --save names with these files, from their first row.
     follow
@@ -132,8 +132,8 @@ def compare(
     """
     from onkel.cli.compare import compare_file, told_apart
 
-    files, texts = told_apart(learners)
-    compare_file(Inputs((file, *files), format, columns, target, rows), texts, seeds, json)
+    files, strings = told_apart(learners)
+    compare_file(Inputs((file, *files), format, columns, target, rows), strings, seeds, json)
 
 
 @command

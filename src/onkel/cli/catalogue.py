@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
-import sys
 from typing import Any
 
 import numpy as np
@@ -33,26 +31,22 @@ def list_learners(as_json: bool) -> None:
         return
     page = Page()
     page.show(lines({name: {key: str(value) for key, value in row.items()} for name, row in rows.items()}))
-    page.say("m, B: points kept; r: features; k: coordinates; T, J: trees and their candidates; dim: inputs; t, n: rows so far;")
-    page.say("a kernel value costs O(dim)")
+    page.say(
+        "m, B: points kept; r: features; k: coordinates; μ, s: points and columns of a sketch; T, J: trees and their candidates; "
+        "dim: inputs; t, n: rows so far; a kernel value costs O(dim)"
+    )
     page.say("write one as Python code: PKAWV(lam=0.1)")
 
 
 def about(kind: Any) -> dict[str, str]:
-    """What the header of its file and its fields say of a learner."""
-    text = " ".join((sys.modules[kind.__module__].__doc__ or "").split())
-    own = text[text.index(f"{kind.__name__}: O(") :] if f"{kind.__name__}: O(" in text else text
-    cost = re.search(r"O\([^)]*\)(?= a row|,)", own)
-    wrong = re.search(r"O\([^)]*\)(?= a wrong row)", own)
-    paper = re.search(r"(?:(?<=\. )|(?<=\] )|(?<=\) ))?([A-Z][^.:;()]*?) \(((?:19|20)\d\d)\)", text)
+    """What its class and its fields say of a learner."""
     usual = kind()  # what a learner made of learners can do, those inside say
-    tasks = "both" if len(usual.tasks) == 2 else next(iter(usual.tasks))
     return {
-        "tasks": tasks,
+        "tasks": "both" if len(usual.tasks) == 2 else next(iter(usual.tasks)),
         "losses": ", ".join(losses(kind)) or "its own",
-        "a row costs": (cost.group() if cost else "") + (f", a wrong one {wrong.group()}" if wrong else ""),
-        "memory": "fixed" if usual.bounded else "grows",
-        "paper": f"{_short(paper.group(1))} {paper.group(2)}" if paper else "",
+        "a row costs": kind.cost,
+        "memory": ", ".join(filter(None, (kind.memory, "fixed" if usual.bounded else "grows"))),
+        "paper": kind.paper,
     }
 
 
@@ -68,11 +62,6 @@ def losses(kind: Any) -> list[str]:
             continue
         fitting.append(name)
     return ["any"] if len(fitting) == len(LOSSES) else fitting
-
-
-def _short(authors: str) -> str:
-    names = re.split(r", | & ", authors.split(". ")[-1])
-    return names[0] if len(names) == 1 else " & ".join(names) if len(names) == 2 else f"{names[0]} et al."
 
 
 def list_data(as_json: bool) -> None:
@@ -92,23 +81,21 @@ def list_data(as_json: bool) -> None:
 
 def describe_data(inputs: Inputs, as_json: bool) -> None:
     """The columns of a file, by its first rows."""
-    from onkel.data.columns import AllBut, declared
-    from onkel.data.files import look
-    from onkel.data.looks import remarks
-    from onkel.data.plan import planned, sampled
+    from onkel.data.reading import open_tables
+    from onkel.data.sniffing import remarks
+    from onkel.model import Missing
+    from onkel.model.plan import planned, sampled
 
-    columns, written = inputs.columns, inputs.format
-    hashed = split(columns.hash) or ()
-    kinds = declared(split(columns.text) or (), split(columns.dates) or (), hashed)
-    but = AllBut(split(columns.without) or ())
-    source = look(inputs.path, split(columns.columns) or but, kinds, written.format, written.header)
+    hashed = split(inputs.columns.hash) or ()
+    reading = inputs.reading
+    source = open_tables(inputs.path, reading)
     sample = sampled(source)
-    encoder = planned(sample, list(source.kinds), onkel.data.Missing.MEAN, hashed)
+    encoder = planned(sample, list(source.kinds), Missing.MEAN, hashed)
     rows = {
         column.name: {"kind": source.kinds[column.name].value, "columns of X": column.width, **_seen(sample, column.name)}
         for column in encoder.columns
     }
-    noted = [*source.notes(), *remarks(sample, (*(split(columns.text) or ()), *hashed)), *_trouble(source)]
+    noted = [*source.notes(), *remarks(sample, reading.text), *_trouble(source)]
     if as_json:
         about = {"file": source.name, "rows": source.rows, "sampled": len(sample)}
         print(json.dumps({**about, "columns": rows, "notes": noted}))
@@ -122,9 +109,9 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
 
 def _seen(sample: Table, name: str) -> dict[str, Any]:
     """What stands in a column of the first rows: how often nothing, and from where to where, or which values."""
-    if name in sample.texts:
-        codes = sample.texts[name].codes
-        values = [sample.texts[name].values[code] for code in dict.fromkeys(codes[codes >= 0].tolist())]
+    if name in sample.strings:
+        codes = sample.strings[name].codes
+        values = [sample.strings[name].values[code] for code in dict.fromkeys(codes[codes >= 0].tolist())]
         return {"missing": int((codes < 0).sum()), "values": len(values), "first values": values[:VALUES_SHOWN]}
     found: Any = sample.dates[name].astype("datetime64[s]") if name in sample.dates else sample.numbers[:, sample.names.index(name)]
     there = found[~np.isnan(found)]
@@ -154,5 +141,5 @@ def _trouble(source: Source) -> list[str]:
             if rows >= enough:
                 break
     except (onkel.InputError, onkel.FileError) as error:
-        return [f"behind these rows: {error}"]
+        return [f"after these rows: {error}"]
     return []

@@ -13,6 +13,8 @@ Flag = Annotated[bool, Parameter(negative=())]
 Task = Literal["auto", "classification", "regression"]
 Missing = Literal["refuse", "mean", "drop"]
 
+LAGS = 3  # of Auto, where nobody says another number
+
 
 @Parameter(name="*")
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Format:
 
     @property
     def header(self) -> bool | list[str]:
-        return split(self.names) or not self.no_header
+        return list(split(self.names) or ()) or not self.no_header
 
 
 @Parameter(name="*")
@@ -50,11 +52,11 @@ class Columns:
     without
         Columns that are no inputs, separated by commas.
     text
-        Columns that are texts though they look like numbers, separated by commas.
+        Columns that are strings though they look like numbers, separated by commas.
     dates
         Columns of dates (2026-11-16 14:05:00), separated by commas; those that look like dates are found.
     hash
-        Texts that go into 64 columns by a hash, separated by commas: for values of which most come later.
+        Strings that go into 64 columns by a hash, separated by commas: for values of which most come later.
     spare
         Columns kept free for keys of JSON lines that first appear after 1,000 rows; they must be numbers.
     """
@@ -77,8 +79,8 @@ class Target:
     target
         The column to predict. An npz or libsvm file knows its own.
     task
-        Regression predicts a number, classification one of several labels. By default texts are labels, and so are numbers that are
-        only 0 and 1 or -1 and 1, or where the learner knows classes alone; the result says how it was taken.
+        Regression predicts a number, classification one of several labels. By default strings are labels, and so are numbers that
+        are only 0 and 1 or -1 and 1, or where the learner knows classes alone; the result says how it was taken.
     labels
         Two labels, low and high, separated by a comma, and no others: learners of two classes then cost half.
     missing
@@ -138,8 +140,21 @@ class Rows:
                 raise InputError(f"--{option} must be at least {least}, got {said}")
 
 
-def split(listed: str | None) -> list[str] | None:
-    return None if listed is None else [name.strip() for name in listed.split(",")]
+def split(listed: str | None) -> tuple[str, ...] | None:
+    return None if listed is None else tuple(name.strip() for name in listed.split(","))
+
+
+def read_learner(text: str | None) -> Any:
+    """A learner from what a person typed."""
+    from onkel.combine.assembly import DEFAULT
+    from onkel.errors import InputError
+    from onkel.persist import parse
+    from onkel.protocol import is_learner
+
+    learner = DEFAULT if text is None else parse(text)
+    if not is_learner(learner):
+        raise InputError(f"{learner!r} is not a learner; name one, such as PKAWV(features={learner!r})")
+    return learner
 
 
 @dataclass(frozen=True)
@@ -158,7 +173,48 @@ class Inputs:
         return self.paths[0] if len(self.paths) == 1 else list(self.paths)
 
     @property
-    def order(self) -> Any:
-        from onkel.data import Order
+    def reading(self) -> Any:
+        """How the files are read."""
+        from onkel.data.order import Order
+        from onkel.data.reading import Reading
 
-        return Order(self.rows.shuffle, self.rows.rows)
+        return Reading(
+            format=self.format.format,
+            header=self.format.header,
+            columns=split(self.columns.columns),
+            without=split(self.columns.without) or (),
+            text=(*(split(self.columns.text) or ()), *(split(self.columns.hash) or ())),
+            dates=split(self.columns.dates) or (),
+            follow=self.follow,
+            order=Order(self.rows.shuffle, self.rows.rows),
+        )
+
+    def model(self, learner: Any) -> Any:
+        """The model that these options describe, around a learner."""
+        from onkel.model import Missing, Model
+
+        target, columns = self.target, self.columns
+        return Model(
+            target=target.target,
+            learner=learner,
+            task=None if target.task == "auto" else target.task,
+            labels=target.pair(),
+            lags=self._lags(learner),
+            standardize=not target.raw,
+            scale_target=not target.raw,
+            missing=Missing(target.missing or Missing.REFUSE),
+            columns=split(columns.columns),
+            without=split(columns.without) or (),
+            text=split(columns.text) or (),
+            dates=split(columns.dates) or (),
+            hashed=split(columns.hash) or (),
+            spare=columns.spare,
+        )
+
+    def _lags(self, learner: Any) -> int:
+        """As the user says, or a few for Auto where rows come in their own order."""
+        from onkel.combine import Auto
+
+        if self.rows.lags is not None:
+            return self.rows.lags
+        return (learner.lags or LAGS) if isinstance(learner, Auto) and self.rows.shuffle is None else 0

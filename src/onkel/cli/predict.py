@@ -13,34 +13,32 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
-import numpy as np
-
-from onkel._types import Matrix
 from onkel._writing import replacing
-from onkel.cli.model import Model
-from onkel.cli.opening import opened_again
 from onkel.cli.options import Inputs, Missing
+from onkel.cli.resuming import loaded
 from onkel.cli.writing import check_places
-from onkel.data.encoder import policy
-from onkel.data.target import cell
+from onkel.data.table import Table
+from onkel.model import Model, State
+from onkel.model.encoder import policy
 
 
 def predict_file(model_path: Path, inputs: Inputs, missing: Missing | None, out: Path | None, as_json: bool) -> None:
     check_places({"--out": out}, [model_path, *inputs.paths])
-    model = Model.load(model_path)
-    encoder = model.encoder if missing is None else dataclasses.replace(model.encoder, missing=policy(missing))
-    blocks = opened_again(inputs, encoder, None).to_predict(model.encoded)
+    model, state, _ = loaded(model_path)
+    if missing is not None:
+        state.encoder = dataclasses.replace(state.encoder, missing=policy(missing))
+    tables = model.open_again(state, inputs.path, inputs.reading, labelled=False).tables()
+    blocks = (_rows(model, state, table) for table in tables)
     first = list(itertools.islice(blocks, 1))  # what is wrong there is said before anything is written
-    skipped = 0
+    fields, skipped = _fields(model, state), 0
     with _written(out) as file:
         if not as_json:
-            csv.writer(file).writerow(_fields(model))
-        for X, kept in itertools.chain(first, blocks):
-            rows = iter(_rows(model, X) if len(X) else ())
-            cells = [next(rows) if there else [None] * len(_fields(model)) for there in kept.tolist()]
-            skipped += int(np.count_nonzero(~kept))
+            csv.writer(file).writerow(fields)
+        for rows in itertools.chain(first, blocks):
+            cells = [[None] * len(fields) if row is None else row for row in rows]
+            skipped += rows.count(None)
             if as_json:
-                file.writelines(json.dumps(dict(zip(_fields(model), row, strict=True))) + "\n" for row in cells)
+                file.writelines(json.dumps(dict(zip(fields, row, strict=True))) + "\n" for row in cells)
             else:
                 csv.writer(file).writerows(cells)
     if skipped:
@@ -48,20 +46,23 @@ def predict_file(model_path: Path, inputs: Inputs, missing: Missing | None, out:
         print(f"onkel: {rows_have} a missing value and no prediction", file=sys.stderr)
 
 
-def _fields(model: Model) -> list[str]:
-    if model.task == "regression":
-        return [model.target.name]
-    what = "P" if model.has_chances else "score"
-    return [model.target.name, *(f"{what}({cell(label)})" for label in model.labels)]
+def _fields(model: Model, state: State) -> list[str]:
+    if state.target.task == "regression":
+        return [state.target.name]
+    what = "P" if model.has_probabilities(state) else "score"
+    return [state.target.name, *(f"{what}({label})" for label in model.classes(state))]
 
 
-def _rows(model: Model, X: Matrix) -> list[list[Any]]:
-    scores = model.predict(X)
-    if model.task == "regression":
-        return [[score] for score in scores.tolist()]
-    names = [cell(label) for label in model.labels]
-    beside = model.chances(scores) if model.has_chances else scores
-    return [[names[k], *values] for k, values in zip(model.classes(scores), beside.tolist(), strict=True)]
+def _rows(model: Model, state: State, table: Table) -> list[list[Any] | None]:
+    """The cells of each row; None where a value is missing."""
+    scores, kept = model.scores(state, table)
+    answers = model.decided(state, scores).tolist()
+    if state.target.task == "regression":
+        rows = iter([[answer] for answer in answers])
+    else:
+        beside = model.probabilities(state, scores) if model.has_probabilities(state) else scores
+        rows = iter([[answer, *values] for answer, values in zip(answers, beside.tolist(), strict=True)])
+    return [next(rows) if there else None for there in kept.tolist()]
 
 
 @contextmanager

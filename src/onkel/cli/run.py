@@ -1,4 +1,4 @@
-"""`onkel run`: one learner, one file; a checkpoint now and then, from which it goes on as if it had never stopped."""
+"""`onkel run`: one model, one file; a checkpoint now and then, from which it goes on as if it had never stopped."""
 
 from __future__ import annotations
 
@@ -9,28 +9,17 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from onkel import data
-from onkel._jit import seconds_compiling
-from onkel._types import Vector
-from onkel.cli.model import Model, called, lags_for, read_learner, task_of
-from onkel.cli.opening import opened
 from onkel.cli.options import Inputs
-from onkel.cli.resuming import Learnt, resumed
-from onkel.cli.telling import covered, decided, heading, notes, references, short, shown
+from onkel.cli.resuming import Run, resumed, started
 from onkel.cli.watch import CtrlC, Watch
 from onkel.cli.writing import check_model, check_places
-from onkel.data.target import cell
 from onkel.errors import InputError
-from onkel.learners.protocol import suited
-from onkel.measure import Trace
+from onkel.measure import Result
 from onkel.report.page import Page
 from onkel.report.plots import draw_curves
-from onkel.report.tables import lines, memory
-from onkel.state import nbytes
+from onkel.report.results import errors_shown, heading, short, table
+from onkel.report.tables import memory
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -52,7 +41,7 @@ class Outputs:
         if self.resume and self.save is None:
             raise InputError("--resume goes on from a saved model; say which: --save model.onkel --resume")
         if self.append and self.resume:
-            raise InputError("--resume goes on behind the rows learnt, --append at the first row of the files; say one of them")
+            raise InputError("--resume goes on after the rows learnt, --append at the first row of the files; say one of them")
         if self.append and (self.save is None or not self.save.exists()):
             raise InputError("--append goes on from a saved model; say which: --save model.onkel --append")
         if not self.every >= 0.0:
@@ -69,123 +58,72 @@ class Outputs:
 
 def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     outputs.check(inputs)
-    if (outputs.resume or outputs.append) and outputs.save is not None and outputs.save.exists():
-        model, stream = resumed(inputs, learner, outputs.save, outputs.append)
-    else:
-        chosen = read_learner(learner)
-        lags = lags_for(chosen, inputs.rows.lags, inputs.rows.shuffle is not None)
-        stream = opened(inputs, [chosen])
-        model = Model.fresh(suited(chosen, task_of(stream.target)), stream, stream.encoder.init(), inputs.target.raw, lags)
-    kept: list[Vector] = []
-    before = model.tally.rows
-    with Watch(stream.rows or stream.about(), model.rows) as watch, CtrlC() as stop:
-        seconds = _learn(model, stream, outputs, watch, stop, kept)
+    goes_on = (outputs.resume or outputs.append) and outputs.save is not None and outputs.save.exists()
+    run = resumed(inputs, learner, outputs.save, outputs.append) if goes_on and outputs.save else started(inputs, learner)
+    run.evaluation.losses = [] if outputs.plot is not None else None
+    with Watch(run.stream.rows or run.stream.about(), run.rows) as watch, CtrlC() as stop:
+        _learn(run, outputs, watch, stop)
     if outputs.save is not None:
-        model.save(outputs.save)
+        run.save(outputs.save)
     if stop.pressed:
-        _say_how_to_go_on(model, outputs)
-    if not model.tally.rows:
-        raise InputError(f"{stream.name}: no row was left to learn from; see --missing")
-    each = 1e6 * seconds / max(1, model.tally.rows - before)
-    if outputs.plot is not None and kept:
-        _draw(outputs.plot, model, stream, kept)
+        _say_how_to_go_on(run, outputs)
+    if not run.evaluation.errors.rows:
+        raise InputError(f"{run.stream.name}: no row was left to learn from; see --missing")
+    result = run.evaluation.result(run.stream, run.earlier)
+    if outputs.plot is not None and result.losses is not None and len(result.losses):
+        _draw(outputs.plot, result)
     if outputs.as_json:
-        print(json.dumps(_result(model, stream, each, inputs, outputs)))
+        print(json.dumps({**result.to_json(), "saved": outputs.save and str(outputs.save)}))
     else:
-        _print(model, stream, each, inputs, outputs)
+        _print(result, outputs)
     if stop.pressed:
         sys.exit(130)
 
 
-def _learn(model: Model, stream: data.Stream, outputs: Outputs, watch: Watch, stop: CtrlC, kept: list[Vector]) -> float:
-    """Learn what is left of the stream, or until Ctrl-C; the seconds in the learner."""
-    seconds, saved = 0.0, time.monotonic()
-    warm, learnt = False, Learnt(model, stream, outputs.save)
-    for X, y in stream.after(model.rows, model.encoded, learnt.add):
-        if len(y) and not warm:
-            model.warm_up(X, y)
-            watch.begin(model.rows)
-            warm = True
-        began = time.perf_counter() - seconds_compiling()
-        if len(y):
-            model.learn(X, y)
-        seconds += time.perf_counter() - seconds_compiling() - began
-        learnt.mark()
-        if outputs.plot is not None and len(y):
-            kept.append(model.losses)
-        watch.show(model.rows, shown(model.tally, model.tally.means()))
-        if outputs.save is not None and len(y) and time.monotonic() - saved >= outputs.every:
-            model.save(outputs.save)
+def _learn(run: Run, outputs: Outputs, watch: Watch, stop: CtrlC) -> None:
+    """Learn what is left of the stream, or until Ctrl-C."""
+    saved = time.monotonic()
+    for rows in run.tables():
+        if len(rows) and not run.evaluation.warm:
+            run.evaluation.warm_up(rows)
+            watch.begin(run.rows)
+        run.learn(rows)
+        watch.show(run.rows, errors_shown(run.evaluation.errors.means()))
+        if outputs.save is not None and len(rows) and time.monotonic() - saved >= outputs.every:
+            run.save(outputs.save)
             saved = time.monotonic()
         if stop.pressed:
-            return seconds
-    learnt.check_whole()
-    return seconds
+            return
+    run.check_whole()
 
 
-def _say_how_to_go_on(model: Model, outputs: Outputs) -> None:
+def _say_how_to_go_on(run: Run, outputs: Outputs) -> None:
     page = Page(errors=True)
     if outputs.save is None:
-        page.say(f"stopped after {model.rows:,} rows; with --save model.onkel it could have gone on from here")
+        page.say(f"stopped after {run.rows:,} rows; with --save model.onkel it could have gone on from here")
         return
     again = [*(word for word in sys.argv[1:] if word not in ("--append", "--resume")), "--resume"]
-    page.say(f"stopped after {model.rows:,} rows, which {outputs.save} holds; go on with:")
+    page.say(f"stopped after {run.rows:,} rows, which {outputs.save} holds; go on with:")
     page.say_whole(f"  onkel {shlex.join(again)}")
 
 
-def _draw(path: Path, model: Model, stream: data.Stream, kept: list[Vector]) -> None:
-    losses = np.concatenate(kept)
-    metric = next(iter(model.tally.means()))
-    trace = Trace(model.own, model.state, losses, losses, {metric: losses})
-    title = f"{short(stream.name)}: {stream.target.name}"
-    name = called(model.own)
-    told = {}
-    if model.task == "classification":
-        of_two = f" of {cell(model.labels[1])}" if len(model.labels) == 2 else ""
-        told = {f"probabilities{of_two}": model.tally.reliability()}
-    draw_curves(path, {name: trace}, metric, max(1, trace.rows // 50), title, told=told)
+def _draw(path: Path, result: Result) -> None:
+    assert result.losses is not None
+    believed = {}
+    if result.reliability is not None:
+        of_two = f" of {result.classes[1]}" if len(result.classes) == 2 else ""
+        believed = {f"probabilities{of_two}": result.reliability}
+    title, window = f"{short(result.source)}: {result.target}", max(1, len(result.losses) // 50)
+    draw_curves(path, {result.name: result.losses}, result.measure, window, title, told=believed)
 
 
-def _result(model: Model, stream: data.Stream, each: float, inputs: Inputs, outputs: Outputs) -> dict[str, Any]:
-    return {
-        "file": stream.name,
-        "target": model.target.name,
-        "task": model.task,
-        **({"classes": [cell(label) for label in model.labels]} if model.task == "classification" else {}),
-        "learner": repr(model.own),
-        "lags": model.lags,
-        "standardised": {"inputs": model.scales.inputs, "target": model.scales.targets},
-        "rows": model.tally.rows,
-        "earlier_rows": model.earlier,
-        "inputs": len(stream.names),
-        "columns": model.encoder.width,
-        **model.tally.means(),
-        **(_believed(model) if model.task == "classification" else {}),
-        **({"coverage": model.coverage} if model.task == "regression" else {}),
-        **{name.replace(" ", "_"): means for name, means in model.tally.references().items()},
-        "microseconds_per_row": each,
-        "bytes": nbytes(model.state),
-        **({"decided": decided(model)} if decided(model) else {}),
-        "notes": notes(model, stream, inputs),
-        "saved": outputs.save and str(outputs.save),
-    }
-
-
-def _believed(model: Model) -> dict[str, float]:
-    told = model.tally.reliability()
-    return {"brier": told.brier, "calibration_error": told.calibration_error}
-
-
-def _print(model: Model, stream: data.Stream, each: float, inputs: Inputs, outputs: Outputs) -> None:
+def _print(result: Result, outputs: Outputs) -> None:
     page = Page()
-    page.say(heading(model, stream, model.lags))
-    cost = {"µs a row": f"{each:.1f}", "memory": memory(nbytes(model.state))}
-    page.show(
-        lines({called(model.own): {**shown(model.tally, model.tally.means()), **covered([model]), **cost}}, references(model))
-    )
-    if sentences := decided(model):
-        page.say("; ".join(sentences))
-    for note in notes(model, stream, inputs):
+    page.say(heading(result))
+    page.show(table({result.name: [result]}))
+    if result.decided:
+        page.say("; ".join(result.decided))
+    for note in result.notes:
         page.say(f"note: {note}", style="yellow")
     if outputs.save is not None:
         use = shlex.join(["onkel", "predict", str(outputs.save)])

@@ -10,8 +10,8 @@ from itertools import combinations
 from pathlib import Path
 
 from onkel._writing import replaceable
-from onkel.data.files import STANDARD_INPUT, is_name
 from onkel.data.named import FOLDER, find
+from onkel.data.reading import STANDARD_INPUT, is_name
 from onkel.errors import InputError
 from onkel.persist.checkpoint import is_ours
 

@@ -1,4 +1,9 @@
-"""Learners made of learners: the same three verbs, around somebody else's; and rules that mix the scores of several."""
+"""Learners made of learners: scaled, one-vs-rest, experts, auto, lags, intervals.
+
+The same three verbs, around somebody else's; and rules that mix the scores of several.
+
+Decisions: docs/decisions/combine.md
+"""
 
 from onkel.combine.auto import Auto
 from onkel.combine.calibrated import Calibrated

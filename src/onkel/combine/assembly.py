@@ -23,7 +23,7 @@ from onkel.combine.lagged import Lagged
 from onkel.combine.one_vs_rest import OneVsRest
 from onkel.combine.scaled import FIRST_ROWS, Scaled
 from onkel.features import Standardize
-from onkel.learners.protocol import suited
+from onkel.protocol import suited
 
 DEFAULT = Auto()
 LEAST_CLASSES = 2  # outputs to begin with where labels are classes: one output alone is a number, or ±1
@@ -63,7 +63,7 @@ def bare(whole: Any) -> Any:
 
 
 def scoring(whole: Any) -> Any:
-    """Whose scores these are, by which `chances` makes probabilities of them."""
+    """Whose scores these are, by which `probabilities` makes probabilities of them."""
     return part(whole, Calibrated) or bare(whole)
 
 

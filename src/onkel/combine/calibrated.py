@@ -56,13 +56,13 @@ import numpy as np
 from onkel._inputs import check_signs, place
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
-from onkel.combine.chances import estimates
 from onkel.combine.inner import Around
 from onkel.combine.one_vs_rest import OneVsRest
+from onkel.combine.probabilities import estimates
 from onkel.errors import InputError
 from onkel.learners import PKAWV
-from onkel.learners.protocol import is_learner, tasks_of
 from onkel.losses import Square
+from onkel.protocol import is_learner, tasks_of
 from onkel.turns import Call
 
 CELLS = 16, 8, 8  # between knots, by map; each divides FINEST
@@ -114,28 +114,28 @@ class Calibrated(Around):
 
     def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
         self._classes(Y)
-        self.learner._admit(state.inner, Y, weight)
+        self.learner._hooks._admit(state.inner, Y, weight)
 
     def _take(
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, **more: Any
     ) -> None:  # fmt: skip
         own, inner = self._classes(Y), np.empty(scores.shape)
         call.owe(partial(self._follow, state, int(state.seen.sum()), inner, own, weight, scores))
-        self.learner._take(call, state.inner, X, Y, weight, inner, **more)
+        self.learner._hooks._take(call, state.inner, X, Y, weight, inner, **more)
         call.pay()
         rest = place(weight, int(np.count_nonzero(weight)))  # rows of weight 0 at the end
         self._calibrate(state, inner[rest:], own[rest:], weight[rest:], scores[rest:])
 
     def _follow(self, state: State, before: int, inner: Matrix, own: Counts, weight: Vector, scores: Matrix) -> None:
-        done, upto = (place(weight, int(rows) - before) for rows in (state.seen.sum(), self.learner._learnt(state.inner)))
+        done, upto = (place(weight, int(rows) - before) for rows in (state.seen.sum(), self.learner._hooks._learnt(state.inner)))
         self._calibrate(state, inner[done:upto], own[done:upto], weight[done:upto], scores[done:upto])
 
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        self._only_calibrated(self.learner._score, state, X, scores, **more)
+        self._only_calibrated(self.learner._hooks._score, state, X, scores, **more)
 
     def _score_any(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
         """By the maps of rows that came in their turn."""
-        self._only_calibrated(self.learner._score_any, state, X, scores, **more)
+        self._only_calibrated(self.learner._hooks._score_any, state, X, scores, **more)
 
     def _only_calibrated(self, score: Any, state: State, X: Any, scores: Matrix, **more: Any) -> None:
         inner = np.empty(scores.shape)
@@ -144,19 +144,19 @@ class Calibrated(Around):
 
     def _widen(self, state: State, outputs: int) -> None:
         """Each new class starts exactly as if it had been known, and no row's, from the start."""
-        self.learner._widen(state.inner, outputs)
+        self.learner._hooks._widen(state.inner, outputs)
         more = max(2, outputs) - len(state.seen)
         state.means = np.concatenate([state.means, np.tile(_identity(), (more, 1))])
         state.counts = np.concatenate([state.counts, np.full((more, KNOTS), PRIOR)])
         state.seen = np.concatenate([state.seen, np.zeros(more, dtype=np.int64)])
         state.outputs = outputs
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
         return int(self.learner.footprint(dim, outputs) + 8 * (max(2, outputs) * (2 * KNOTS + 1) + MAPS + 3))
 
     def _check(self, state: State) -> None:
-        if state.seen.sum() != self.learner._learnt(state.inner):
+        if state.seen.sum() != self.learner._hooks._learnt(state.inner):
             raise InputError("it has seen the classes of other rows than it has learnt")
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs) or len(state.seen) != max(2, state.outputs):
             raise InputError("its sizes do not agree")
@@ -166,7 +166,7 @@ class Calibrated(Around):
             raise InputError("the shares of its maps do not sum to 1")
         if state.evidence.shape != (1,) or not state.evidence[0] <= ENOUGH + math.log(len(state.seen)):
             raise InputError("its evidence against the scores is more than one row can add to what is enough")
-        self.learner._check(state.inner)
+        self.learner._hooks._check(state.inner)
 
     def _classes(self, labels: Matrix) -> Counts:
         """The number of each row's class."""

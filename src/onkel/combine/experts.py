@@ -24,7 +24,7 @@ Gaillard & Goude, opera: online prediction by expert aggregation (an R package),
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,7 +38,7 @@ from onkel.combine.rules.rule import Awake, check_rule
 from onkel.errors import InputError
 from onkel.features import Constant, Fourier, Identity
 from onkel.learners import PKAWV
-from onkel.learners.protocol import Learner, check_sizes, is_learner, tasks_of
+from onkel.protocol import Learner, check_sizes, is_learner, tasks_of
 from onkel.state import copied
 from onkel.turns import Call, Steps, turn
 
@@ -55,8 +55,10 @@ class State:
 
 
 @dataclass(frozen=True)
-class Experts(Learner):
+class Experts(Learner[State]):
     """Several learners, mixed."""
+
+    paper: ClassVar[str] = "Jézéquel et al. 2019"
 
     learners: tuple[Any, ...] = _GRID
     rule: Rule = Layered()
@@ -127,7 +129,7 @@ class Experts(Learner):
             for o in range(state.outputs):
                 check_signs(Y[:, o : o + 1])
         for learner, part in zip(self.learners, state.learners, strict=True):
-            learner._admit(part, Y, weight)
+            learner._hooks._admit(part, Y, weight)
 
     def _take(
         self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, awake: ArrayLike | None = None
@@ -135,7 +137,7 @@ class Experts(Learner):
         who, work = self._check_awake(awake, len(X)), copied(state)  # a learner may refuse rows that others have learnt
         P = np.empty((*Y.shape, len(self.learners)))
         for k, (learner, part) in enumerate(zip(self.learners, work.learners, strict=True)):
-            learner._take(Call(), part, X, Y, weight, own := np.empty(Y.shape))
+            learner._hooks._take(Call(), part, X, Y, weight, own := np.empty(Y.shape))
             P[:, :, k] = own
         steps = Steps()
         mixture = self.rule.plan(work.rule, P, Y, weight, who, steps)
@@ -150,25 +152,25 @@ class Experts(Learner):
     def _scores(self, state: State, X: Matrix) -> Cube:
         P = np.empty((len(X), state.outputs, len(self.learners)))
         for k, (learner, part) in enumerate(zip(self.learners, state.learners, strict=True)):
-            learner._score(part, X, own := np.empty(P.shape[:2]))
+            learner._hooks._score(part, X, own := np.empty(P.shape[:2]))
             P[:, :, k] = own
         return P
 
     def _settle(self, state: State) -> None:
         for learner, part in zip(self.learners, state.learners, strict=True):
-            learner._settle(part)
+            learner._hooks._settle(part)
 
     def _learnt(self, state: State) -> int:
         return state.account.rows
 
     def _widen(self, state: State, outputs: int) -> None:
         for learner, part in zip(self.learners, state.learners, strict=True):
-            learner._widen(part, outputs)
+            learner._hooks._widen(part, outputs)
         self.rule.widen(state.rule, outputs, self.absent)
         account.widen(state.account, outputs, self.absent)
         state.outputs = outputs
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
         parts = sum(learner.footprint(dim, outputs) for learner in self.learners)
         mixed = self.rule.footprint(len(self.learners), outputs) + account.footprint(len(self.learners), outputs)
@@ -178,7 +180,7 @@ class Experts(Learner):
         for learner, part in zip(self.learners, state.learners, strict=True):
             if (part.dim, part.outputs) != (state.dim, state.outputs):
                 raise InputError("its sizes do not agree")
-            learner._check(part)
+            learner._hooks._check(part)
         if (state.rule.experts, state.rule.outputs) != (len(self.learners), state.outputs):
             raise InputError("its sizes do not agree")
         self.rule.check(state.rule)
@@ -186,7 +188,7 @@ class Experts(Learner):
 
     def _notes(self, state: State) -> list[str]:
         parts = enumerate(zip(self.learners, state.learners, strict=True), 1)
-        return [f"learner {k}: {note}" for k, (learner, part) in parts for note in learner._notes(part)] + self.rule.notes(
+        return [f"learner {k}: {note}" for k, (learner, part) in parts for note in learner._hooks._notes(part)] + self.rule.notes(
             state.rule
         )
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from onkel._sparse import is_sparse
 from onkel._types import Matrix, Vector
-from onkel.learners.protocol import Learner
+from onkel.protocol import Learner
 from onkel.turns import turn
 
 
@@ -17,7 +17,7 @@ def same(name: str) -> Any:
     return property(lambda outer: getattr(outer.learner, name))
 
 
-class Around(Learner):
+class Around(Learner[Any]):
     """Its state holds that of the inner learner as `inner`.
 
     The inner one learns rows first. Then what is around it is brought up to the same rows (`_follow`): which those are, its count
@@ -48,6 +48,10 @@ class Around(Learner):
         """The score of rows that may come at any time, as the learner's own `predict_any` has it."""
         return self._predicted(self._score_any, state, X, **more)
 
+    def keeps_rows(self, state: Any) -> bool:
+        """Whether every row so far is kept, so that columns may still be added: where a learner in it says so."""
+        return False
+
     def remember(self, state: Any) -> Vector:
         """The earlier labels that a row would get now, where the learner looks at them."""
         with turn(self, state):
@@ -55,31 +59,31 @@ class Around(Learner):
 
     def _labelled(self, state: Any, X: Any, y: ArrayLike) -> tuple[Any, Matrix, tuple[int, ...]]:
         if is_sparse(X) and self.takes_sparse:
-            labelled: tuple[Any, Matrix, tuple[int, ...]] = self.learner._labelled(state.inner, X, y)
+            labelled: tuple[Any, Matrix, tuple[int, ...]] = self.learner._hooks._labelled(state.inner, X, y)
             return labelled
         return super()._labelled(state, X, y)
 
     def _rows(self, state: Any, X: Any) -> Any:
-        return self.learner._rows(state.inner, X) if is_sparse(X) and self.takes_sparse else super()._rows(state, X)
+        return self.learner._hooks._rows(state.inner, X) if is_sparse(X) and self.takes_sparse else super()._rows(state, X)
 
     def _admit(self, state: Any, Y: Matrix, weight: Vector) -> None:
-        self.learner._admit(state.inner, Y, weight)
+        self.learner._hooks._admit(state.inner, Y, weight)
 
     def _remember(self, state: Any) -> Vector:
-        known: Vector = self.learner._remember(state.inner)
+        known: Vector = self.learner._hooks._remember(state.inner)
         return known
 
     def _settle(self, state: Any) -> None:
-        self.learner._settle(state.inner)
+        self.learner._hooks._settle(state.inner)
 
     def _learnt(self, state: Any) -> int:
-        return int(self.learner._learnt(state.inner))
+        return int(self.learner._hooks._learnt(state.inner))
 
     def _check(self, state: Any) -> None:
-        self.learner._check(state.inner)
+        self.learner._hooks._check(state.inner)
 
     def _notes(self, state: Any) -> list[str]:
-        notes: list[str] = self.learner._notes(state.inner)
+        notes: list[str] = self.learner._hooks._notes(state.inner)
         return notes
 
 

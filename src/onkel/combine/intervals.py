@@ -32,7 +32,7 @@ from onkel.combine import conformal
 from onkel.combine.inner import Around
 from onkel.errors import InputError
 from onkel.learners import PKAWV
-from onkel.learners.protocol import is_learner, tasks_of
+from onkel.protocol import is_learner, tasks_of
 from onkel.turns import Call, turn
 
 LEAST_LEVEL, MOST_LEVEL = 0.01, 0.999
@@ -66,19 +66,19 @@ class Intervals(Around):
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, **more: Any
     ) -> None:  # fmt: skip
         call.owe(partial(self._follow, state, state.bands.rows, Y, weight, scores))
-        self.learner._take(call, state.inner, X, Y, weight, scores, **more)
+        self.learner._hooks._take(call, state.inner, X, Y, weight, scores, **more)
         call.pay()
 
     def _follow(self, state: State, before: int, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        done, upto = (place(weight, rows - before) for rows in (state.bands.rows, self.learner._learnt(state.inner)))
+        done, upto = (place(weight, rows - before) for rows in (state.bands.rows, self.learner._hooks._learnt(state.inner)))
         if done < upto:
             conformal.learn(state.bands, Y[done:upto] - scores[done:upto], weight[done:upto])
 
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        self.learner._score(state.inner, X, scores, **more)
+        self.learner._hooks._score(state.inner, X, scores, **more)
 
     def _score_any(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        self.learner._score_any(state.inner, X, scores, **more)
+        self.learner._hooks._score_any(state.inner, X, scores, **more)
 
     def predict_interval(self, state: State, X: Any, level: float = 0.9, **more: Any) -> Matrix:
         """Lower and upper end for each row as if it came next (n, 2), or for each of its outputs (n, outputs, 2).
@@ -102,7 +102,7 @@ class Intervals(Around):
         return dict(zip(self.levels, conformal.mean_width(state.bands).mean(axis=0).tolist(), strict=True))
 
     def _widen(self, state: State, outputs: int) -> None:
-        self.learner._widen(state.inner, outputs)
+        self.learner._hooks._widen(state.inner, outputs)
         conformal.widen(state.bands, outputs)
         state.outputs = outputs
 
@@ -116,17 +116,17 @@ class Intervals(Around):
             inner = self.learner.rearranged(state.inner, dim, places)
             vars(state).update(inner=inner, dim=inner.dim)
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
         return int(self.learner.footprint(dim, outputs) + conformal.footprint(len(self.levels), outputs) + 8 * 2)
 
     def _check(self, state: State) -> None:
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
             raise InputError("its sizes do not agree")
-        if state.bands.rows != self.learner._learnt(state.inner):
+        if state.bands.rows != self.learner._hooks._learnt(state.inner):
             raise InputError("it has residuals of other rows than it has learnt")
         conformal.check(state.bands, self.levels)
-        self.learner._check(state.inner)
+        self.learner._hooks._check(state.inner)
 
 
 def _checked(levels: Any) -> tuple[float, ...]:

@@ -30,10 +30,10 @@ from onkel._types import Cube, Matrix, Vector
 from onkel.combine.inner import same
 from onkel.errors import InputError
 from onkel.learners import Perceptron
-from onkel.learners.descent import may_diverge
-from onkel.learners.protocol import Learner, check_sizes, is_learner, tasks_of
+from onkel.protocol import Learner, check_sizes, is_learner, tasks_of
 from onkel.state import copied
 from onkel.turns import Call
+from onkel.updates.gradient import may_diverge
 
 ROWS_AT_ONCE = 1024  # that all learners learn, before the next
 
@@ -47,7 +47,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class OneVsRest(Learner):
+class OneVsRest(Learner[State]):
     """One learner of two classes for each class."""
 
     learner: Any = Perceptron()
@@ -78,7 +78,7 @@ class OneVsRest(Learner):
             check_signs(Y[:, k : k + 1])
         if state.outputs > 1 and (wrong := np.flatnonzero((Y > 0.0).sum(axis=1) != 1)).size:
             raise InputError(f"the label of row {wrong[0]} must be +1 in one column, its class's, and -1 in all others")
-        self.learner._admit(state.rest, Y[:, :1], weight)
+        self.learner._hooks._admit(state.rest, Y[:, :1], weight)
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         work, call = (copied(state), Call()) if self._may_fail_late else (state, call)
@@ -95,23 +95,23 @@ class OneVsRest(Learner):
     ) -> None:  # fmt: skip
         """Let every learner learn the rows that it has not learnt yet, of those that came after so many."""
         for part, labels, own in zip((*state.parts, state.rest), Y.T, each, strict=True):
-            done = place(weight, self.learner._learnt(part) - before)
+            done = place(weight, self.learner._hooks._learnt(part) - before)
             if done < len(X):
-                self.learner._take(call, part, X[done:], labels[done:, None].copy(), weight[done:], own[done:])
+                self.learner._hooks._take(call, part, X[done:], labels[done:, None].copy(), weight[done:], own[done:])
         scores[:] = _turned(each[:-1, :, 0].T, state.outputs)
 
     def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
         each = np.empty((len(state.parts), len(X), 1))
         for part, own in zip(state.parts, each, strict=True):
-            self.learner._score(part, X, own)
+            self.learner._hooks._score(part, X, own)
         scores[:] = _turned(each[:, :, 0].T, state.outputs)
 
     def _settle(self, state: State) -> None:
         for part in (*state.parts, state.rest):
-            self.learner._settle(part)
+            self.learner._hooks._settle(part)
 
     def _learnt(self, state: State) -> int:
-        return int(self.learner._learnt(state.rest))
+        return int(self.learner._hooks._learnt(state.rest))
 
     def _widen(self, state: State, outputs: int) -> None:
         """Each new class starts exactly as if it had been known, and no row's, from the start."""
@@ -120,18 +120,18 @@ class OneVsRest(Learner):
         state.parts += tuple(copied(state.rest) for _ in range(_parts(outputs) - len(state.parts)))
         state.outputs = outputs
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
         return int((_parts(outputs) + 1) * self.learner.footprint(dim) + 8 * 2)
 
     def _check(self, state: State) -> None:
         for part in (*state.parts, state.rest):
-            if (part.dim, part.outputs) != (state.dim, 1) or self.learner._learnt(part) != self._learnt(state):
+            if (part.dim, part.outputs) != (state.dim, 1) or self.learner._hooks._learnt(part) != self._learnt(state):
                 raise InputError("its sizes do not agree")
-            self.learner._check(part)
+            self.learner._hooks._check(part)
 
     def _notes(self, state: State) -> list[str]:
-        return [f"learner {k + 1}: {note}" for k, part in enumerate(state.parts) for note in self.learner._notes(part)]
+        return [f"learner {k + 1}: {note}" for k, part in enumerate(state.parts) for note in self.learner._hooks._notes(part)]
 
 
 def _parts(outputs: int) -> int:

@@ -41,9 +41,11 @@ from onkel.combine.inner import Around, takes_sparse
 from onkel.errors import InputError
 from onkel.features.scale import moments, standardized
 from onkel.learners import PKAWV
-from onkel.learners.protocol import is_learner
+from onkel.protocol import is_learner
 from onkel.state import copied, shallow
 from onkel.turns import Call, turn
+from onkel.updates import first_rows
+from onkel.updates.first_rows import FirstRows, learn_again
 
 FIRST_ROWS = 256
 WITHIN_CLIP = 2.0  # deviations of the target that a learner's clip stands for
@@ -52,27 +54,17 @@ FAR = 10.0  # scales from its centre: a label beyond them is counted
 There = NDArray[np.bool_]
 
 
-class Block(NamedTuple):
+class GappyRows(NamedTuple):
     X: Matrix
     there: There
     y: Matrix
     weight: Vector
     lagged: Matrix | None = None  # what the learner is told of earlier labels, in place of those just before
 
-    def part(self, start: int, stop: int) -> Block:
+    def part(self, start: int, stop: int) -> GappyRows:
         now = slice(start, stop)
         lagged = None if self.lagged is None else self.lagged[now]
-        return Block(self.X[now], self.there[now], self.y[now], self.weight[now], lagged)
-
-
-@dataclass
-class First:
-    """The first rows; 0 after them, and 0 altogether once the scale is settled."""
-
-    X: Matrix  # (first_rows, dim)
-    there: There  # (first_rows, dim)
-    y: Matrix  # (first_rows, outputs)
-    weight: Vector  # (first_rows,)
+        return GappyRows(self.X[now], self.there[now], self.y[now], self.weight[now], lagged)
 
 
 @dataclass
@@ -83,7 +75,7 @@ class State:
     seen: Counts  # (dim,)  values that were there
     centre: Vector  # (outputs,)
     scale: Vector  # (outputs,)  0 as long as the target has not varied
-    first: First
+    first: FirstRows  # 0 altogether once the scale is settled
     rows: int = 0  # learnt so far
     far: int = 0  # labels beyond FAR scales, once the scale is settled
     dim: int = 1
@@ -143,14 +135,14 @@ class Scaled(Around):
         wide.centre, wide.scale = state.centre, state.scale
         wide.first.y, wide.first.weight = state.first.y, state.first.weight
         wide.first.X[:, np.asarray(places, dtype=int)] = state.first.X
-        wide.first.there[:, np.asarray(places, dtype=int)] = state.first.there
+        wide.first.present[:, np.asarray(places, dtype=int)] = state.first.present
         self._learn_kept(wide, state.rows)
         return wide
 
     def _init(self, dim: int, outputs: int) -> State:
         inner = self.learner.init(dim, outputs)  # which checks the sizes
-        n, dim, outputs = self.first_rows, inner.dim, inner.outputs
-        first = First(np.zeros((n, dim)), np.zeros((n, dim), dtype=bool), np.zeros((n, outputs)), np.zeros(n))
+        dim, outputs = inner.dim, inner.outputs
+        first = first_rows.empty(self.first_rows, dim, outputs, gaps=True)
         nothing = np.zeros(dim), np.zeros(dim), np.zeros(dim, dtype=np.int64)
         return State(inner, *nothing, np.zeros(outputs), np.zeros(outputs), first, dim=dim, outputs=outputs)
 
@@ -161,7 +153,7 @@ class Scaled(Around):
         if isinstance(X, Rows):
             self._take_as_they_are(call, state, X, Y, weight, scores, _given(there, lagged))
             return
-        block = Block(X, _present(there, X), Y, weight, None if lagged is None else check_block("lagged", lagged))
+        block = GappyRows(X, _present(there, X), Y, weight, None if lagged is None else check_block("lagged", lagged))
         if self._is_settled(state) or (not self.targets and self._at_once(state, block) == len(X)):
             self._learn_scaled(call, state, block, scores)
             return
@@ -175,17 +167,17 @@ class Scaled(Around):
         """Sparse rows, which move no means that fill gaps."""
 
         def follow() -> None:
-            state.rows = self.learner._learnt(state.inner)
+            state.rows = self.learner._hooks._learnt(state.inner)
 
         call.owe(follow)
-        self.learner._take(call, state.inner, X, Y, weight, scores, **more)
+        self.learner._hooks._take(call, state.inner, X, Y, weight, scores, **more)
         call.pay()
 
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        self._score_scaled(self.learner._score, state, X, scores, **more)
+        self._score_scaled(self.learner._hooks._score, state, X, scores, **more)
 
     def _score_any(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        self._score_scaled(self.learner._score_any, state, X, scores, **more)
+        self._score_scaled(self.learner._hooks._score_any, state, X, scores, **more)
 
     def _score_scaled(
         self, score: Any, state: State, X: Any, scores: Matrix, there: ArrayLike | None = None, lagged: ArrayLike | None = None
@@ -201,32 +193,27 @@ class Scaled(Around):
         return state.rows
 
     def _widen(self, state: State, outputs: int) -> None:
-        self.learner._widen(state.inner, outputs)
+        self.learner._hooks._widen(state.inner, outputs)
         more = outputs - state.outputs
-        labels = np.zeros((self.first_rows, more))
-        labels[: self._kept(state)] = self.absent
-        state.first.y = np.hstack([state.first.y, labels])
+        state.first = state.first.with_outputs(outputs, self._kept(state), self.absent)
         state.centre, state.scale = np.pad(state.centre, (0, more)), np.pad(state.scale, (0, more))
         state.outputs = outputs
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
-        kept = self.first_rows * (9 * dim + 8 * outputs + 8)
+        kept = first_rows.footprint(self.first_rows, dim, outputs, gaps=True)
         return int(self.learner.footprint(dim, outputs) + kept + 8 * (3 * dim + 2 * outputs + 4))
 
     def _check(self, state: State) -> None:
-        first, kept = state.first, self._kept(state)
-        if any(np.any(array[kept:]) for array in (first.X, first.there, first.y, first.weight)) or np.any(
-            first.weight[:kept] <= 0.0
-        ):
+        if not state.first.holds_exactly(self._kept(state)):
             raise InputError("other first rows are kept than it has seen")
         if np.any(state.spread < 0.0) or np.any(state.seen < 0) or np.any(state.seen > state.rows) or np.any(state.scale < 0.0):
             raise InputError("its scales are none")
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
             raise InputError("its sizes do not agree")
-        if state.rows != self.learner._learnt(state.inner):
+        if state.rows != self.learner._hooks._learnt(state.inner):
             raise InputError("its learner has learnt other rows")
-        self.learner._check(state.inner)
+        self.learner._hooks._check(state.inner)
 
     def _notes(self, state: State) -> list[str]:
         notes = super()._notes(state)
@@ -247,7 +234,7 @@ class Scaled(Around):
     def _is_settled(self, state: State) -> bool:
         return not self.keeps_rows(state) and not (self.targets and not state.scale.all())
 
-    def _rounds(self, call: Call, state: State, block: Block, scores: Matrix) -> None:
+    def _rounds(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
         start = 0
         while start < len(scores):
             stop = start + self._at_once(state, block.part(start, len(scores)))
@@ -258,7 +245,7 @@ class Scaled(Around):
                 self._learn_scaled(call, state, now, written)
             start = stop
 
-    def _at_once(self, state: State, block: Block) -> int:
+    def _at_once(self, state: State, block: GappyRows) -> int:
         """How many rows can be learnt before the target's scale changes."""
         learnt = block.weight > 0.0
         if not self.keeps_rows(state):
@@ -272,7 +259,7 @@ class Scaled(Around):
         """Labels that are the first to differ from all of their column."""
         return np.asarray((state.scale == 0.0) & (y != state.centre))
 
-    def _learn_news(self, call: Call, state: State, block: Block, scores: Matrix) -> None:
+    def _learn_news(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
         """The row whose label is the first to say how large labels are; its score must not know."""
         before = np.empty(scores.shape)
         self._score(state, block.X, before, there=block.there)
@@ -281,7 +268,7 @@ class Scaled(Around):
         self._learn_scaled(call, state, block, scores)
         scores[:] = before
 
-    def _learn_scaled(self, call: Call, state: State, block: Block, scores: Matrix) -> None:
+    def _learn_scaled(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
         """Rows up to the next change of scale."""
         Z, *after = self._standardised(state, block.X, block.there, block.weight)
         divisor = _divisor(state)
@@ -291,17 +278,17 @@ class Scaled(Around):
             raise InputError(f"y is beyond {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
         inner, rows = np.empty(u.shape), int(np.count_nonzero(block.weight))
         call.owe(partial(self._follow, state, state.rows, rows, block, after, divisor, largest, inner, scores))
-        self.learner._take(call, state.inner, Z, u, block.weight, inner, **_given(None, block.lagged))
+        self.learner._hooks._take(call, state.inner, Z, u, block.weight, inner, **_given(None, block.lagged))
         call.pay()
 
     def _follow(
-        self, state: State, before: int, rows: int, block: Block, after: list[Any], divisor: Vector, largest: float,
+        self, state: State, before: int, rows: int, block: GappyRows, after: list[Any], divisor: Vector, largest: float,
         inner: Matrix, scores: Matrix,
     ) -> None:  # fmt: skip
         """Bring means, counts and kept rows up to what the learner has learnt: all rows of the block, or its first ones."""
         if state.rows > before:
             return
-        learnt = self.learner._learnt(state.inner)
+        learnt = self.learner._hooks._learnt(state.inner)
         if learnt - before < rows:
             block = block.part(0, place(block.weight, learnt - before))
             after = list(self._standardised(state, block.X, block.there, block.weight)[1:])
@@ -313,32 +300,23 @@ class Scaled(Around):
             if largest > FAR / self._stretch:
                 work.far += self._far(state, block)
             if self.keeps_rows(state):
-                self._keep(work, self._kept_with(state, block))
+                self._keep(work, state.first.with_more(state.rows, FirstRows(block.X, block.y, block.weight, block.there)))
             vars(state).update(vars(work))  # as one step
 
-    def _keep(self, state: State, kept: First) -> None:
+    def _keep(self, state: State, kept: FirstRows) -> None:
         """These are the first rows so far: they may say how large the target is, and be the last ones that are kept."""
         state.first = kept
         if self.targets and state.rows in (1 << state.rows.bit_length() >> 1, self.first_rows):
             self._rebase(state)
         if not self.keeps_rows(state):
-            state.first = First(*(np.zeros_like(array) for array in vars(kept).values()))
+            state.first = kept.dropped()
 
-    def _far(self, state: State, block: Block) -> int:
+    def _far(self, state: State, block: GappyRows) -> int:
         """Labels far from those that settled the scale."""
         if not self.targets or self.keeps_rows(state):
             return 0
         far = np.abs(block.y - state.centre) > FAR / self._stretch * state.scale
         return int(np.count_nonzero(far[block.weight > 0.0]))
-
-    def _kept_with(self, state: State, block: Block) -> First:
-        """The rows that are kept, with these."""
-        learnt = block.weight > 0.0
-        now = slice(state.rows, state.rows + int(np.count_nonzero(learnt)))
-        kept = First(*(array.copy() for array in vars(state.first).values()))
-        for array, new in zip(vars(kept).values(), (block.X, block.there, block.y, block.weight), strict=True):
-            array[now] = new[learnt]
-        return kept
 
     def _standardised(self, state: State, X: Matrix, there: There, weight: Vector) -> tuple[Matrix, Vector, Vector, Counts]:
         """z of each row; and mean, spread and counts after the last one."""
@@ -353,13 +331,11 @@ class Scaled(Around):
         self._learn_kept(state, state.rows)
 
     def _learn_kept(self, state: State, rows: int) -> None:
-        block = Block(*vars(state.first).values()).part(0, rows)
+        first = state.first.first(rows)
         state.inner, nothing = self.learner.init(state.dim, state.outputs), (np.zeros(state.dim), np.zeros(state.dim))
         state.mean, state.spread, state.seen, state.rows = *nothing, np.zeros(state.dim, dtype=np.int64), rows
-        Z, state.mean, state.spread, state.seen = self._standardised(state, block.X, block.there, block.weight)
-        u = (block.y - state.centre) / _divisor(state)
-        self.learner._admit(state.inner, u, block.weight)
-        self.learner._take(Call(), state.inner, Z, u, block.weight, np.empty(u.shape))
+        Z, state.mean, state.spread, state.seen = self._standardised(state, first.X, first.present, first.weight)
+        learn_again(self.learner._hooks, state.inner, Z, (first.y - state.centre) / _divisor(state), first.weight)
 
 
 def _given(there: ArrayLike | None, lagged: ArrayLike | None) -> dict[str, Any]:

@@ -1,26 +1,21 @@
-"""Where blocks (X, y) come from: files, pipes, tables in memory, generators."""
+"""Where tables come from: one file a format, named sets, generators.
+
+Decisions: docs/decisions/data.md
+"""
 
 from __future__ import annotations
 
-from onkel.data.encoder import Cyclic, Encoder, Hashed, Missing, Number, OneHot
-from onkel.data.files import read
 from onkel.data.generators import abrupt, drifting, friedman, rings, smooth
 from onkel.data.order import Order
-from onkel.data.stream import Stream
+from onkel.data.reading import Reading, open_tables
 
 __all__ = [
-    "Cyclic",
-    "Encoder",
-    "Hashed",
-    "Missing",
-    "Number",
-    "OneHot",
     "Order",
-    "Stream",
+    "Reading",
     "abrupt",
     "drifting",
     "friedman",
-    "read",
+    "open_tables",
     "rings",
     "smooth",
 ]

@@ -1,6 +1,6 @@
 """Tables from Arrow: parquet and Arrow files, and tables in memory of pandas, polars, pyarrow or whatever else speaks Arrow.
 
-The schema tells the kinds. Whole numbers beyond 2⁵³ are rounded, as everywhere; NaN and null are both missing.
+The schema has the kinds. Whole numbers beyond 2⁵³ are rounded, as everywhere; NaN and null are both missing.
 """
 
 from __future__ import annotations
@@ -15,23 +15,17 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Vector
-from onkel.data.beside import labels_of, name_of
 from onkel.data.columns import check_declared, choose, dates, shown
-from onkel.data.looks import remedy
-from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Table, Texts, coded
+from onkel.data.labels import labels_of, name_of
+from onkel.data.sniffing import remedy
+from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Source, Strings, Table, coded
 from onkel.errors import FileError, InputError
 
 
-@dataclass(frozen=True)
-class ArrowSource:
-    name: str
-    kinds: Mapping[str, Kind]
-    rows: int | None
+@dataclass(frozen=True, kw_only=True)
+class ArrowSource(Source):
     batches: Callable[[list[str]], Iterator[Any]]  # of the columns named
     in_memory: bool = False
-
-    def notes(self) -> list[str]:
-        return []
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         done = 0
@@ -49,7 +43,7 @@ class ArrowSource:
         return Table(
             names,
             numbers,
-            {name: _texts(column) for name, (kind, column) in columns.items() if kind is Kind.TEXT},
+            {name: _strings(column) for name, (kind, column) in columns.items() if kind is Kind.TEXT},
             {name: self._dates(name, column, done) for name, (kind, column) in columns.items() if kind is Kind.DATE},
             (Origin(batch.num_rows, done, self._place),),
         )
@@ -62,7 +56,7 @@ class ArrowSource:
 
         if pyarrow.types.is_temporal(column.type):
             return np.asarray(column.cast(pyarrow.timestamp("us"), safe=False).to_numpy(zero_copy_only=False), "datetime64[us]")
-        cells = _texts(column)
+        cells = _strings(column)
         found = np.append(dates(cells.values), np.datetime64("NaT", "us"))[cells.codes]
         wrong = np.flatnonzero(np.isnat(found) & (cells.codes >= 0))
         if wrong.size:
@@ -108,11 +102,11 @@ def open_arrow(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kin
     return _source(str(path), schema, None, batches, wanted, kinds)
 
 
-def open_frame(frame: Any, y: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> ArrowSource:
-    """A table in memory that hands itself over by `__arrow_c_stream__`, perhaps with labels beside it."""
+def open_frame(frame: Any, y: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], name: str | None = None) -> ArrowSource:
+    """A table in memory that hands itself over by `__arrow_c_stream__`, perhaps with labels that are given separately."""
     import pyarrow
 
-    name = f"the {type(frame).__module__.split('.')[0]} {type(frame).__name__}"
+    name = name or f"the {type(frame).__module__.split('.')[0]} {type(frame).__name__}"
     with _converted(name):
         if hasattr(frame, "iloc"):
             frame = _of_pandas(name, frame, wanted, None if y is None else name_of(y))
@@ -133,8 +127,8 @@ def _of_pandas(name: str, frame: Any, wanted: Sequence[str] | None, label: str |
     import pyarrow
 
     known = [str(column) for column in frame.columns]
-    beside = [] if label is None or label in known else [label]
-    names = choose(name, [*known, *beside], wanted)
+    separate = [] if label is None or label in known else [label]
+    names = choose(name, [*known, *separate], wanted)
     columns = []
     for j, column in enumerate(known):
         try:
@@ -150,9 +144,9 @@ def _with_labels(name: str, table: Any, y: Any) -> Any:
 
     if (label := name_of(y)) in table.column_names:
         remedy = f"say target={label!r}, or rename one"
-        raise InputError(f"{name} has a column {label!r}, and labels of that name came beside it; {remedy}")
+        raise InputError(f"{name} has a column {label!r}, and labels of that name were given too; {remedy}")
     found = labels_of(y, table.num_rows)
-    if isinstance(found, Texts):
+    if isinstance(found, Strings):
         values = [*found.values, None]
         return table.append_column(label, pyarrow.array([values[code] for code in found.codes], pyarrow.string()))
     return table.append_column(label, pyarrow.array(found))
@@ -167,7 +161,7 @@ def _source(
     found = {column: kinds.get(column) or _kind(name, column, schema.field(column).type) for column in names}
     if rows == 0:
         raise FileError(f"{name} has no rows; write the data again")
-    return ArrowSource(name, found, rows, batches)
+    return ArrowSource(name=name, kinds=found, known=schema.names, rows=rows, batches=batches)
 
 
 def _cut(batch: Any) -> Iterator[Any]:
@@ -194,7 +188,7 @@ def _converted(name: str) -> Iterator[None]:
     try:
         yield
     except pyarrow.ArrowException as error:
-        remedy = "convert its columns to numbers, texts or dates, or leave one out (without=[…])"
+        remedy = "convert its columns to numbers, strings or dates, or leave one out (without=[…])"
         raise InputError(f"{name} cannot be handed over: {_reason(error)}; {remedy}") from error
 
 
@@ -214,7 +208,7 @@ def _kind(name: str, column: str, kind: Any) -> Kind:
     if t.is_date(kind) or t.is_timestamp(kind):
         return Kind.DATE
     raise InputError(
-        f"{name}: column {column!r} holds {kind}, neither numbers, texts nor dates; leave the column out (--without {column})"
+        f"{name}: column {column!r} holds {kind}, neither numbers, strings nor dates; leave the column out (--without {column})"
     )
 
 
@@ -226,7 +220,7 @@ def _numbers(column: Any) -> Vector:
     return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
-def _texts(column: Any) -> Texts:
+def _strings(column: Any) -> Strings:
     import pyarrow
 
     encoded = column if pyarrow.types.is_dictionary(column.type) else column.cast(pyarrow.large_string()).dictionary_encode()

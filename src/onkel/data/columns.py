@@ -17,7 +17,7 @@ from onkel.errors import InputError
 
 SAMPLE_ROWS = 1000  # that decide the kind of a column, and how the columns are encoded;
 SAMPLE_CELLS, LEAST_SAMPLE = 1 << 21, 20  # but where rows are wide, so many cells, and at least so many rows
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")  # in a column of numbers or dates; of texts, only the first
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")  # among numbers and dates; among strings, only the first
 NAMES_SHOWN = 20
 SEVERAL_WORDS, RARELY = 3, 0.05  # what makes text of a column with numbers in it: different words, and their share of the cells
 
@@ -30,21 +30,21 @@ _PLAIN = re.compile(r"(?!0000)\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)
 
 
 class AllBut(tuple[str, ...]):
-    """All columns are wanted but these."""
+    """Every column is wanted except these."""
 
 
 class NoColumn(InputError):
     """A column was asked for that the source does not have."""
 
     def __init__(self, source: str, column: str, known: Sequence[str], *hints: str) -> None:
-        super().__init__(unknown(source, "column", column, known) + _beside(hints))
-        self.source, self.column, self.known, self.beside = source, column, known, _beside(hints)
+        super().__init__(unknown(source, "column", column, known) + _in_brackets(hints))
+        self.source, self.column, self.known, self.hints = source, column, known, _in_brackets(hints)
 
 
 def choose(source: str, known: Sequence[str], wanted: Sequence[str] | None, *hints: str) -> tuple[str, ...]:
     """The columns asked for, or all of them; hints go with an error."""
     if twice := repeated(known):
-        raise InputError(f"{source}: two columns are named {twice!r}; rename one{_beside(hints)}")
+        raise InputError(f"{source}: two columns are named {twice!r}; rename one{_in_brackets(hints)}")
     there = set(known)
     if absent := [name for name in wanted or () if name not in there]:
         raise NoColumn(source, absent[0], known, *hints)
@@ -60,7 +60,7 @@ def sample_rows(columns: int) -> int:
     return min(SAMPLE_ROWS, max(LEAST_SAMPLE, SAMPLE_CELLS // max(1, columns)))
 
 
-def _beside(hints: Sequence[str]) -> str:
+def _in_brackets(hints: Sequence[str]) -> str:
     return "".join(f" ({hint})" for hint in hints)
 
 
@@ -109,7 +109,7 @@ def is_date(cell: str) -> bool:
 
 
 def number(cell: str, mark: str = ".") -> float:
-    """The cell's value, NaN if it is not a number; `mark` stands before the decimals."""
+    """The cell's value, NaN if it is not a number; `mark` is the decimal mark."""
     if mark != ".":
         cell = cell.replace(".", "_").replace(mark, ".")
     if not cell.isascii() or "_" in cell:  # float() takes 1_000 and the digits of every script; pyarrow and people do not
@@ -140,12 +140,6 @@ def dates(cells: Sequence[str]) -> Dates:
     return np.array([date(cell) for cell in cells], dtype="datetime64[us]")
 
 
-def declared(text: Sequence[str], dates: Sequence[str], hashed: Sequence[str] = ()) -> dict[str, Kind]:
-    if both := {*text, *hashed} & set(dates):
-        raise InputError(f"column {min(both)!r} cannot be both text and dates; declare it once")
-    return {**dict.fromkeys((*text, *hashed), Kind.TEXT), **dict.fromkeys(dates, Kind.DATE)}
-
-
 def check_declared(source: str, kinds: Mapping[str, Kind], known: Sequence[str]) -> None:
     there = set(known)
     if absent := [name for name in kinds if name not in there]:
@@ -153,6 +147,6 @@ def check_declared(source: str, kinds: Mapping[str, Kind], known: Sequence[str])
 
 
 def numbers_only(source: str, kinds: Mapping[str, Kind]) -> None:
-    """Refuse texts and dates where a format has none."""
+    """Refuse strings and dates where a format has none."""
     if other := [name for name, kind in kinds.items() if kind is not Kind.NUMBER]:
         raise InputError(f"{source} holds numbers only, but {other[0]!r} was declared as text or dates")

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Matrix
+from onkel.data.byte_streams import BOM, ByteStream, Replayed, file_errors
 from onkel.data.columns import MISSING, check_declared, choose, date, dates, kinds_in, number, sample_rows, shown
 from onkel.data.csv_records import (
     NO_NUL,
@@ -35,39 +36,31 @@ from onkel.data.csv_records import (
     read_header,
     records_in,
 )  # fmt: skip
-from onkel.data.input import BOM, Input, reading, unended
-from onkel.data.looks import codes_remark, decimal_mark, remedy
 from onkel.data.numbers import parse
-from onkel.data.table import Dates, Kind, Origin, Table, Texts, coded, rows_at_once, texts
+from onkel.data.sniffing import codes_remark, decimal_mark, remedy
+from onkel.data.table import Dates, Kind, Origin, Source, Strings, Table, coded, rows_at_once, strings
 from onkel.errors import FileError, InputError
 
 SEPARATORS = ",;\t|"
 
 _NO_DATE = np.datetime64("NaT", "us")
-_Found = tuple[Matrix, dict[str, Texts]]  # numbers, and the texts of all other columns
+_Found = tuple[Matrix, dict[str, Strings]]  # numbers, and the strings of all other columns
 
 
-@dataclass(frozen=True)
-class CsvSource:
-    input: Input
+@dataclass(frozen=True, kw_only=True)
+class CsvSource(Source):
+    stream: ByteStream
     header: tuple[str, ...]
     separator: str
-    kinds: Mapping[str, Kind]
     named: Header = True
     mark: str = "."  # before the decimals of a number
     remarks: tuple[str, ...] = ()  # on how the columns were taken
-    about: int | None = None  # rows, by the size of the file and the length of its first lines
-    rows: int | None = None
-
-    @property
-    def name(self) -> str:
-        return self.input.name
 
     def notes(self) -> list[str]:
         return [*(doubt(self.header) if self.named is True else []), *self.remarks]
 
     def tables(self, sample: bool = False) -> Generator[Table]:
-        with reading(self.name), closing(self.input.chunks(sample)) as chunks:
+        with file_errors(self.name), closing(self.stream.chunks(sample)) as chunks:
             header, rest = read_header(self.name, chunks, self.separator, self.named)
             if tuple(header.fields) != self.header:
                 raise FileError(f"{self.name}: the header changed since the file was opened; read it again")
@@ -116,7 +109,7 @@ class CsvSource:
         numbers = parse(rest, self.separator, len(self.header), wanted, lines + 1, self.mark)
         return None if numbers is None else (numbers, words)
 
-    def _without_words(self, data: bytes, numeric: set[int]) -> tuple[bytes, dict[str, Texts]] | None:
+    def _without_words(self, data: bytes, numeric: set[int]) -> tuple[bytes, dict[str, Strings]] | None:
         """The piece with zeros in all columns that are not `numeric`, and what stood there."""
         separator = self.separator.encode()
         rows = [line.split(separator) for line in data.splitlines() if line]
@@ -124,7 +117,7 @@ class CsvSource:
             return None
         places = {**self._places[Kind.TEXT], **self._places[Kind.DATE]}
         try:
-            words = {name: texts(cells[j].decode() for cells in rows) for name, j in places.items()}
+            words = {name: strings(cells[j].decode() for cells in rows) for name, j in places.items()}
         except UnicodeDecodeError:
             return None
         others = [j for j in range(len(self.header)) if j not in numeric]
@@ -194,7 +187,7 @@ class CsvSource:
         return Table(
             self._numeric,
             numbers.reshape(len(rows), len(wanted)),
-            {name: texts(record.fields[j] for record in rows) for name, j in places[Kind.TEXT].items()},
+            {name: strings(record.fields[j] for record in rows) for name, j in places[Kind.TEXT].items()},
             {name: dates([record.fields[j] for record in rows]) for name, j in places[Kind.DATE].items()},
             (Origin(len(rows), 0, lambda row: self._place(iter(rows), row)),),
         )
@@ -239,21 +232,21 @@ class CsvSource:
 
 
 def open_csv(
-    source: Input,
+    source: ByteStream,
     wanted: Sequence[str] | None,
     kinds: Mapping[str, Kind],
     separators: str = SEPARATORS,
     named: Header = True,
 ) -> CsvSource:
     """The header and the first rows decide; `kinds` are those that were declared."""
-    with reading(source.name):
-        separator = find_separator(source, separators)
-        with closing(source.chunks(sample=True)) as chunks:
-            header, rest = read_header(source.name, chunks, separator, named)
-            known = check_header(source.name, header, separator) if named is True else header.fields
-            names = choose(source.name, known, wanted, *(doubt(known) if named is True else []))
-            check_declared(source.name, kinds, known)
-            sample = _first_rows(records_in(source.name, rest, header.last + 1, separator), sample_rows(len(known)))
+    with file_errors(source.name), closing(source.chunks(sample=True)) as chunks:
+        again = Replayed(chunks)
+        separator = find_separator(source.name, again, separators)
+        header, rest = read_header(source.name, again, separator, named)
+        known = check_header(source.name, header, separator) if named is True else header.fields
+        names = choose(source.name, known, wanted, *(doubt(known) if named is True else []))
+        check_declared(source.name, kinds, known)
+        sample = _first_rows(records_in(source.name, rest, header.last + 1, separator), sample_rows(len(known)))
     if not sample:
         raise FileError(f"{source.name} has a header but no rows; write the data again")
     there = set(names)
@@ -265,10 +258,21 @@ def open_csv(
     found = {name: kinds[name] if name in kinds else guessed[name][0] for name in names}
     remarks = [f"{name!r} has numbers and words in it and was taken as text" for name, (_, is_mixed) in guessed.items() if is_mixed]
     remarks += [note for name, (kind, _) in guessed.items() if kind is Kind.NUMBER for note in codes_remark(name, cells[name])]
-    remarks += unended(source)
+    remarks += source.notes()
     length = sum(len(separator.join(record.fields)) + 1 for record in sample) / len(sample)
     about = None if source.size is None else round(source.size / length)
-    return CsvSource(source, tuple(known), separator, found, named, mark, (*([remark] if remark else []), *remarks), about)
+    return CsvSource(
+        name=source.name,
+        kinds=found,
+        known=known,
+        about=about,
+        stream=source,
+        header=tuple(known),
+        separator=separator,
+        named=named,
+        mark=mark,
+        remarks=(*([remark] if remark else []), *remarks),
+    )
 
 
 def _first_rows(records: Iterator[Record], most: int) -> list[Record]:
@@ -281,15 +285,15 @@ def _first_rows(records: Iterator[Record], most: int) -> list[Record]:
     return rows
 
 
-def _from_arrow(column: Any) -> Texts:
+def _from_arrow(column: Any) -> Strings:
     if not column.chunks:
-        return texts([])
+        return strings([])
     (part,) = column.chunks  # a piece is one block
     return coded(part.indices.to_numpy().astype(np.int64), part.dictionary.to_pylist())
 
 
-def _as_dates(column: Texts) -> Dates | None:
-    """The texts as dates; None where one is neither a date nor missing."""
+def _as_dates(column: Strings) -> Dates | None:
+    """The strings as dates; None where one is neither a date nor missing."""
     known = [value for value in column.values if value.strip() not in MISSING]
     moments = dates(known)
     if np.isnat(moments).any():

@@ -18,8 +18,8 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
+from onkel.data.byte_streams import as_file, without_bom
 from onkel.data.columns import listed, number, shown
-from onkel.data.input import Input, as_file, without_bom
 from onkel.errors import FileError, InputError
 
 LONGEST_LINE = 1 << 24  # characters; beyond it the file is hardly a table
@@ -43,14 +43,14 @@ class Piece(NamedTuple):
     lines: int = 0  # in it
 
 
-def find_separator(source: Input, separators: str) -> str:
-    """The one that gives the first record the most fields, but first one that makes numbers of them all (1,5;2,5 has two)."""
+def find_separator(name: str, chunks: Iterable[bytes], separators: str) -> str:
+    """The one that gives the first record the most fields, but first one that makes numbers of them all (1,5;2,5 has two).
+
+    The chunks are iterated over once for each separator.
+    """
 
     def rank(separator: str) -> tuple[bool, int]:
-        with (
-            closing(source.chunks(sample=True)) as chunks,
-            closing(records_in(source.name, without_bom(chunks), 1, separator, strict=False)) as records,
-        ):
+        with closing(records_in(name, without_bom(chunks), 1, separator, strict=False)) as records:
             try:
                 fields = next(records).fields
             except (InputError, StopIteration):  # a cell without end: this separator splits nothing
@@ -64,7 +64,7 @@ def _is_number(cell: str) -> bool:
     return not cell.strip() or any(math.isfinite(number(cell, mark)) for mark in ".,")
 
 
-def read_header(name: str, chunks: Iterator[bytes], separator: str, named: Header) -> tuple[Record, Iterator[bytes]]:
+def read_header(name: str, chunks: Iterable[bytes], separator: str, named: Header) -> tuple[Record, Iterator[bytes]]:
     """The names of the columns, and the bytes of the rows."""
     chunks = without_bom(chunks)
     taken: list[bytes] = []
@@ -177,7 +177,7 @@ def pieces_in(chunks: Iterator[bytes], line: int, separator: str) -> Iterator[Pi
 
 
 def _end_of_records(data: bytes, separator: str) -> int | None:
-    """Where the last whole record ends; None where a quote stands beside neither a separator nor the end of a line."""
+    """Where the last whole record ends; None where a quote is next to neither a separator nor the end of a line."""
     stop = len(data) - data.endswith(b"\r")  # its \n may come with the next chunk
     if QUOTE not in data:
         return _last_line_end(data, 0, stop)

@@ -1,7 +1,7 @@
 """Tables from libsvm files: a line is a label and index:value pairs, `-1 3:1 7:0.5  # comment`; what is not named is 0.
 
-Indices count from 1, or from 0 where a 0 stands among them. A file is looked through once for its width; of a pipe or a file that
-grows the first rows tell it, and a larger index later is an error. The columns are x1, x2, … and the label is y.
+Indices count from 1, or from 0 where one of them is 0. A file is read once for its width; in a pipe or a file that
+grows the first rows decide, and a larger index later is an error. The columns are x1, x2, … and the label is y.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onkel.data.byte_streams import ByteStream, file_errors, whole_lines
 from onkel.data.columns import SAMPLE_ROWS, choose, number, numbers_only, shown
-from onkel.data.input import File, Input, reading, unended, whole_lines
-from onkel.data.table import BYTES_AT_ONCE, Kind, Origin, Table, rows_at_once
+from onkel.data.table import BYTES_AT_ONCE, Kind, Origin, Source, Table, rows_at_once
 from onkel.errors import FileError, InputError
 
 LABEL = "y"
@@ -31,31 +31,20 @@ class _Row(NamedTuple):
     line: int
 
 
-@dataclass(frozen=True)
-class Libsvm:
-    input: Input
+@dataclass(frozen=True, kw_only=True)
+class LibsvmSource(Source):
+    stream: ByteStream
     first: int  # the smallest index, 0 or 1
     width: int
-    wanted: tuple[str, ...]
-    remarks: tuple[str, ...] = ()
-    rows: int | None = None
-
-    @property
-    def name(self) -> str:
-        return self.input.name
-
-    @property
-    def kinds(self) -> dict[str, Kind]:
-        return dict.fromkeys(self.wanted, Kind.NUMBER)
 
     def notes(self) -> list[str]:
-        return list(self.remarks)
+        return self.stream.notes()
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         at_once = rows_at_once(self.width + 1)
         place = {f"x{self.first + k}": k for k in range(self.width)} | {LABEL: self.width}
-        keep = [place[name] for name in self.wanted]
-        with reading(self.name), closing(self.input.chunks(sample)) as chunks:
+        keep = [place[name] for name in self.kinds]
+        with file_errors(self.name), closing(self.stream.chunks(sample)) as chunks:
             for first, lines in whole_lines(self.name, chunks):
                 rows = _rows(self.name, first, lines)
                 while some := list(itertools.islice(rows, at_once)):
@@ -69,25 +58,24 @@ class Libsvm:
             for index, value in row.values.items():
                 if not 0 <= index - self.first < self.width:
                     known = f"{self.first} to {self.first + self.width - 1}"
-                    remedy = "save it to a file first, which is looked through for its width"
+                    remedy = "save it to a file first, which is first read for its width"
                     raise InputError(f"{self.name}, line {row.line}: the index {index} is not one of {known}; {remedy}")
                 dense[k, index - self.first] = value
             dense[k, self.width] = row.label
-        return Table(
-            self.wanted, dense[:, keep], {}, {}, (Origin(len(rows), 0, lambda row: f"{self.name}, line {rows[row].line}"),)
-        )
+        origin = Origin(len(rows), 0, lambda row: f"{self.name}, line {rows[row].line}")
+        return Table(tuple(self.kinds), dense[:, keep], {}, {}, (origin,))
 
 
-def open_libsvm(source: Input, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> Libsvm:
+def open_libsvm(source: ByteStream, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> LibsvmSource:
     numbers_only(source.name, kinds)
     asked = [int(name[1:]) for name in wanted or () if re.fullmatch(r"x\d{1,7}", name)]  # they are 0 where no row names them
     lowest, highest, rows = min([1, *asked]), max([0, *asked]), 0
-    with reading(source.name), closing(source.chunks(sample=True)) as chunks:
+    with file_errors(source.name), closing(source.chunks(sample=not source.is_whole)) as chunks:
         for first, lines in whole_lines(source.name, chunks):
             for row in _rows(source.name, first, lines):
                 lowest, highest = min(lowest, min(row.values, default=1)), max(highest, max(row.values, default=0))
                 rows += 1
-            if rows >= SAMPLE_ROWS and not isinstance(source, File):
+            if rows >= SAMPLE_ROWS and not source.is_whole:
                 break
     if not rows:
         raise FileError(f"{source.name} has no rows; write the data again")
@@ -95,7 +83,8 @@ def open_libsvm(source: Input, wanted: Sequence[str] | None, kinds: Mapping[str,
     if width < 1:
         raise InputError(f"{source.name}: there are no feature columns, only labels; write them as index:value")
     known = [*(f"x{lowest + k}" for k in range(width)), LABEL]
-    return Libsvm(source, lowest, width, choose(source.name, known, wanted), tuple(unended(source)))
+    found = dict.fromkeys(choose(source.name, known, wanted), Kind.NUMBER)
+    return LibsvmSource(name=source.name, kinds=found, known=known, stream=source, first=lowest, width=width)
 
 
 def _rows(name: str, first: int, lines: list[bytes]) -> Iterator[_Row]:

@@ -2,8 +2,8 @@
 
     read("elec2"), read("diabetes"), read("TrumpApproval"), read("friedman")
 
-ONKEL_DATA may also be the address of such a folder (https://…), with a manifest.json that tells for each set its name, file, bytes
-and sha256: a set is then downloaded when it is first asked for, its checksum compared, and the copy kept in ~/.cache/onkel-data.
+ONKEL_DATA may also be the address of such a folder (https://…), with a manifest.json that has the name, file, bytes and sha256 of
+each set: a set is then downloaded (by pooch) when it is first asked for, and the copy kept in ~/.cache/onkel-data.
 """
 
 from __future__ import annotations
@@ -15,27 +15,26 @@ import importlib.util
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onkel._writing import replacing
 from onkel.data import generators
 from onkel.errors import FileError, InputError
 
 FOLDER = "ONKEL_DATA"
 GENERATED_ROWS = 10_000
 SECONDS_TO_ANSWER = 20.0  # of a server
-PIECE = 1 << 16
 SUFFIXES = (".npz", ".csv", ".csv.gz", ".tsv", ".jsonl", ".svm", ".libsvm", ".parquet")
 
 SCIKIT_LEARN = {  # bundled with it: task, rows, remark
     "breast_cancer": ("classification", 569, ""),
     "diabetes": ("regression", 442, ""),
     "digits": ("classification", 1797, "10 classes"),
-    "iris": ("classification", 150, "3 classes, one behind the other"),
-    "wine": ("classification", 178, "3 classes, one behind the other"),
+    "iris": ("classification", 150, "3 classes, one after the other"),
+    "wine": ("classification", 178, "3 classes, one after the other"),
 }
 GENERATED = {**dict.fromkeys(("smooth", "drifting", "abrupt", "friedman"), "regression"), "rings": "classification"}
 
@@ -44,7 +43,7 @@ GENERATED = {**dict.fromkeys(("smooth", "drifting", "abrupt", "friedman"), "regr
 class Named:
     name: str
     origin: str
-    task: str  # "" where nobody wrote it down
+    task: str  # "" where it is not known
     rows: int | None
     open: Callable[[], tuple[Any, Any]]  # what `read` takes: a file, a table or an array, and the target
     remark: str = ""
@@ -75,7 +74,7 @@ def find(name: str) -> Named:
 def _folder() -> Iterator[Named]:
     place = os.environ.get(FOLDER, "")
     if place.startswith(("http://", "https://")):
-        for entry in _manifest(_downloaded(f"{place.rstrip('/')}/manifest.json", None, None)):
+        for entry in _manifest(_newest_manifest(f"{place.rstrip('/')}/manifest.json")):
             link = f"{place.rstrip('/')}/{entry['file']}"
             fetch = functools.partial(_remote, link, entry["sha256"], entry["bytes"])
             yield Named(entry["name"], place, _task(entry), entry.get("rows"), fetch, entry.get("order", ""))
@@ -100,7 +99,10 @@ def _local(path: Path) -> tuple[Any, Any]:
 
 
 def _remote(link: str, checksum: str, size: int) -> tuple[Any, Any]:
-    return _downloaded(link, checksum, size), None
+    name = f"{checksum[:16]}-{link.rsplit('/', 1)[-1]}"
+    if sys.stderr and sys.stderr.isatty() and not (_cached() / name).exists():
+        print(f"downloading {link}, {size / 1e6:.1f} MB", file=sys.stderr)
+    return _downloaded(link, f"sha256:{checksum}", name, _cached()), None
 
 
 def _manifest(path: Path) -> list[dict[str, Any]]:
@@ -119,44 +121,38 @@ class NoAnswer(FileError):
     """Of a server."""
 
 
-def _downloaded(link: str, checksum: str | None, size: int | None) -> Path:
-    """The local copy, fetched first where there is none with this checksum."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "onkel-data"
-    path = folder / f"{(checksum or hashlib.sha256(link.encode()).hexdigest())[:16]}-{link.rsplit('/', 1)[-1]}"
-    if checksum and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == checksum:
-        return path
+def _cached() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "onkel-data"
+
+
+def _newest_manifest(link: str) -> Path:
+    """It may change, so it is downloaded each time; where the server does not answer, that of the last time will do."""
+    folder = _cached()
+    kept = folder / f"{hashlib.sha256(link.encode()).hexdigest()[:16]}-manifest.json"
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with replacing(path) as file:
-            digest, done = hashlib.sha256(), 0
-            for piece in _pieces(link):
-                digest.update(piece)
-                done += file.write(piece)
-                _show(link, done, size)
-            if checksum and digest.hexdigest() != checksum:
-                raise FileError(f"{link}: the checksum of what arrived does not match; try again, or tell whoever keeps it")
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            _downloaded(link, None, "manifest.json", Path(place)).replace(kept)
     except NoAnswer:
-        if checksum or not path.is_file():
+        if not kept.is_file():
             raise
-        # else the manifest of the last time will do
-    return path
+    return kept
 
 
-def _pieces(link: str) -> Iterator[bytes]:
-    import urllib.request  # here: it costs as much as all of this folder
-
+def _downloaded(link: str, checksum: str | None, name: str, folder: Path) -> Path:
+    """The file of this name, fetched first where there is none with this checksum."""
     try:
-        with urllib.request.urlopen(link, timeout=SECONDS_TO_ANSWER) as answer:
-            while piece := answer.read(PIECE):
-                yield piece
-    except OSError as error:  # URLError is one
-        reason = getattr(error, "reason", error)
-        raise NoAnswer(f"cannot download {link} ({reason}); are you offline? Sets that are here already: onkel data") from None
-
-
-def _show(link: str, done: int, size: int | None) -> None:
-    if sys.stderr and sys.stderr.isatty() and size:
-        print(f"\rdownloading {link.rsplit('/', 1)[-1]}: {done / size:.0%}", end="\n" if done >= size else "", file=sys.stderr)
+        import pooch
+    except ImportError:
+        raise FileError(f"to download {link} the package pooch is needed: pip install 'onkel[download]'") from None
+    pooch.get_logger().setLevel("WARNING")  # else each download takes three lines
+    try:
+        fetch = pooch.HTTPDownloader(timeout=SECONDS_TO_ANSWER)
+        return Path(pooch.retrieve(link, checksum, name, folder, downloader=fetch))
+    except OSError as error:  # every error of requests is one
+        raise NoAnswer(f"cannot download {link} ({error}); are you offline? Sets that are here already: onkel data") from None
+    except ValueError:
+        raise FileError(f"{link}: the checksum of what arrived does not match; try again, or tell whoever keeps it") from None
 
 
 def _from_scikit_learn(name: str) -> tuple[Any, Any]:

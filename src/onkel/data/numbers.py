@@ -4,7 +4,7 @@ A cell [±]digits[.digits][e[±]digits] is w · 10^q with a whole number w < 2�
 and one operation rounds correctly. Else w · 5^q is computed to 128 bits, from a table of the first bits of 5^q, and rounded to the
 53 that float64 has, ties to even; that those bits always suffice is proved by Mushtak & Lemire (2023), Fast number parsing without
 fallback, Software: Practice and Experience, for the method of Lemire (2021), Number parsing at a gigabyte per second, ibid.
-Whatever else stands there (blanks, words, 20 digits, numbers below 2.2e-308) is left to others. The point may be another mark.
+Anything else (blanks, words, 20 digits, numbers below 2.2e-308) is left to others. The point may be another mark.
 """
 
 from __future__ import annotations
@@ -59,34 +59,48 @@ def _parse(
     data: NDArray[np.uint8], separator: int, mark: int, place: Counts, fives: Bits, tens: Vector, nan: np.uint64,
     exact: Vector, as_bits: Bits, out: Bits,
 ) -> int:  # fmt: skip
-    """Rows written, or -1 at the first cell that is not a plain number and at the first line with another number of cells."""
+    """Rows written, or -1 at the first cell that is not a plain number and at the first line with another number of cells.
+
+    One pass over the bytes: every step moves `at` forward. Giving up costs only time, since pyarrow or the csv module then read the
+    whole piece; so whatever is rare returns -1.
+    """
     at, row, end = 0, 0, data.size
     while at < end:
-        if data[at] == 10 or data[at] == 13:  # the end of a line, or a blank one
+        # 1. Between rows: \n, \r, \r\n and blank lines alike, so that no line end needs a case of its own.
+        if data[at] == 10 or data[at] == 13:
             at += 1
             continue
         for column in range(place.size):
+            # 2. A sign, which becomes a bit of the result in step 9; `first` is where digits begin.
             negative = False
             if at < end and (data[at] == 45 or data[at] == 43):
                 negative = data[at] == 45
                 at += 1
             first = at
-            w, digits, point = np.uint64(0), 0, -1
+            # 3. The digits as one whole number w, the point passed over. Nearly all the time goes here, so nothing is checked:
+            #    beyond 19 digits w may wrap around, even to 0 (2⁶⁴ does), and step 4 then throws it away.
+            w, point = np.uint64(0), -1
             while at < end:
                 byte = data[at]
                 if 48 <= byte <= 57:
                     w = w * np.uint64(10) + np.uint64(byte - 48)
-                    if w > np.uint64(0):
-                        digits += 1
                 elif byte == mark and point < 0:
                     point = at
                 else:
                     break
                 at += 1
+            # 4. How many digits were written (none: an empty cell, or no number), and the power of ten that the point stands for.
+            #    Leading zeros take no bits: 0.000123 has three digits, and only without these zeros may there be too many.
             written = at - first - (1 if point >= 0 else 0)
             q = -(at - point - 1) if point >= 0 else 0
-            if digits > DIGITS:
-                return -1
+            if written > DIGITS:
+                start = first
+                while start < at and (data[start] == 48 or data[start] == mark):
+                    start += 1
+                if at - start - (1 if point > start else 0) > DIGITS:
+                    return -1
+            # 5. An exponent. It stops growing at a bound far beyond float64, so that a million digits cannot wrap it around; where
+            #    the number is not 0, step 8 then gives up.
             if written > 0 and at < end and (data[at] == 101 or data[at] == 69):
                 at += 1
                 down = False
@@ -101,15 +115,21 @@ def _parse(
                 if at == begin:
                     return -1
                 q += -power if down else power
+            # 6. The cell must end here: at a separator; the last of a row at a line end, or where the piece ends. This is what
+            #    refuses blanks, quotes and words, and rows that are too long or too short.
             last = column == place.size - 1
             if at < end and not ((data[at] == 10 or data[at] == 13) if last else data[at] == separator):
                 return -1
             if at == end and not last:
                 return -1
+            # 7. No digits: an empty cell is missing, but a lone sign or point is no number.
             if written == 0:
                 if point >= 0 or at > first or (first > 0 and (data[first - 1] == 45 or data[first - 1] == 43)):
                     return -1
                 bits = nan
+            # 8. The value. Zero has no leading bit to align, so it is a case of its own. Where w and 10^|q| are both exact in
+            #    float64, one rounded operation gives the nearest number: this is so for nearly all data. Else 128 bits are needed;
+            #    a 0 from there means out of range. Values are kept as bits, to which a sign is then one more.
             elif w == np.uint64(0):
                 bits = np.uint64(0)
             elif w < np.uint64(1 << 53) and -22 <= q <= 22:
@@ -119,6 +139,8 @@ def _parse(
                 bits = _rounded(w, q, fives)
                 if bits == np.uint64(0):
                     return -1
+            # 9. Columns that are not wanted are parsed too, since their ends must be found, but not written. The sign is set as a
+            #    bit, so that -0 keeps it.
             if place[column] >= 0:
                 out[row, place[column]] = bits | (np.uint64(1 << 63) if negative and written > 0 else np.uint64(0))
             if not last:

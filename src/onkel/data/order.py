@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator
 from contextlib import closing
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from onkel.data.table import Kind, Source, Table, joined, rows_at_once
+from onkel.data.table import Source, Table, joined, rows_at_once
 from onkel.errors import FileError, InputError
 
 
@@ -20,42 +20,26 @@ class Order(NamedTuple):
     rows: int | None = None  # how many of them, the first in that order
 
 
-def ordered(source: Source, order: Order) -> Source:
-    """The source itself, where nothing was asked for. To shuffle holds all rows in memory."""
+def check_order(order: Order) -> None:
     if order.rows is not None and order.rows < 1:
         raise InputError(f"rows must be at least 1, got {order.rows} (--rows)")
-    if order.seed is None:
-        return source if order.rows is None else Head(source, order.rows)
-    if order.seed < 0:
+    if order.seed is not None and order.seed < 0:
         raise InputError(f"the seed of an order must be at least 0, got {order.seed} (--shuffle)")
-    if not (tables := [table for table in source.tables() if len(table)]):
-        raise FileError(f"{source.name} has no rows; write the data again")
-    return Shuffled(source, joined(tables), order.seed, order.rows)
 
 
-@dataclass(frozen=True)
-class Head:
+def ordered(source: Source, order: Order) -> Source:
+    """The source itself, where nothing was asked for. Shuffling holds all rows in memory."""
+    if order.seed is None:
+        return source if order.rows is None else _head(source, order.rows)
+    return _shuffled(source, order.seed, order.rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head(Source):
     """The first rows."""
 
     source: Source
     most: int
-
-    @property
-    def name(self) -> str:
-        return self.source.name
-
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        return self.source.kinds
-
-    @property
-    def rows(self) -> int | None:
-        return None if self.source.rows is None else min(self.source.rows, self.most)
-
-    @property
-    def about(self) -> int | None:
-        rows: int | None = getattr(self.source, "about", None)
-        return None if rows is None else min(rows, self.most)
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         left = self.most
@@ -69,9 +53,20 @@ class Head:
     def notes(self) -> list[str]:
         return self.source.notes()
 
+    def lacking(self) -> list[str]:
+        return self.source.lacking()
 
-@dataclass(frozen=True)
-class Shuffled:
+    def with_room(self, known: Collection[str]) -> Head:
+        return _head(self.source.with_room(known), self.most)
+
+
+def _head(source: Source, most: int) -> Head:
+    rows, about = (None if count is None else min(count, most) for count in (source.rows, source.about))
+    return Head(name=source.name, kinds=source.kinds, known=source.known, rows=rows, about=about, source=source, most=most)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shuffled(Source):
     """All rows in a random order, or the first rows of that."""
 
     source: Source
@@ -79,23 +74,28 @@ class Shuffled:
     seed: int
     most: int | None = None
 
-    @property
-    def name(self) -> str:
-        return self.source.name
-
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        return self.source.kinds
-
-    @property
-    def rows(self) -> int:
-        return len(self.table) if self.most is None else min(len(self.table), self.most)
-
     def tables(self, sample: bool = False) -> Generator[Table]:
-        order = np.random.default_rng(self.seed).permutation(len(self.table))[: self.rows]
+        order = np.random.default_rng(self.seed).permutation(len(self.table))[: self.most]
         step = rows_at_once(self.table.numbers.shape[1])
-        for start in range(0, self.rows, step):
+        for start in range(0, len(order), step):
             yield self.table.take(order[start : start + step])
 
     def notes(self) -> list[str]:
         return self.source.notes()
+
+    def lacking(self) -> list[str]:
+        return self.source.lacking()
+
+    def with_room(self, known: Collection[str]) -> Shuffled:
+        roomy = self.source.with_room(known)
+        return self if roomy is self.source else _shuffled(roomy, self.seed, self.most)
+
+
+def _shuffled(source: Source, seed: int, most: int | None) -> Shuffled:
+    if not (tables := [table for table in source.tables() if len(table)]):
+        raise FileError(f"{source.name} has no rows; write the data again")
+    table = joined(tables)
+    rows = len(table) if most is None else min(len(table), most)
+    return Shuffled(
+        name=source.name, kinds=source.kinds, known=source.known, rows=rows, source=source, table=table, seed=seed, most=most
+    )

@@ -1,15 +1,16 @@
-"""A table as it was found, some rows of it: numbers, texts and dates under their names, nothing encoded yet.
+"""A table as it was found, some rows of it: numbers, strings and dates under their names, nothing encoded yet.
 
-Missing is NaN among numbers, code -1 among texts, NaT among dates. A source is where tables come from, one file a format; all
+Missing is NaN among numbers, code -1 among strings, NaT among dates. A source is where tables come from, one file a format; all
 tables of a source have the same columns. A table without rows says: nothing more for now (the end of a file that still grows).
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,16 +31,16 @@ class Kind(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Texts:
+class Strings:
     codes: NDArray[np.int64]  # which of the values each row has
     values: tuple[str, ...]  # distinct
 
-    def __getitem__(self, rows: slice | NDArray[Any]) -> Texts:
-        return Texts(self.codes[rows], self.values)
+    def __getitem__(self, rows: slice | NDArray[Any]) -> Strings:
+        return Strings(self.codes[rows], self.values)
 
 
 class Origin(NamedTuple):
-    """Some rows of a table: where each came from is told by `place`, which counts from `first`."""
+    """Some rows of a table: `place` says where each came from, and counts from `first`."""
 
     rows: int
     first: int
@@ -50,10 +51,10 @@ class Origin(NamedTuple):
 class Table:
     names: tuple[str, ...]  # of the numbers
     numbers: Matrix  # one row a row
-    texts: Mapping[str, Texts]
+    strings: Mapping[str, Strings]
     dates: Mapping[str, Dates]
     origins: tuple[Origin, ...]
-    late: Mapping[str, Vector] = field(default_factory=dict)  # numbers of columns that nobody knew of at first
+    late: Mapping[str, Vector] = field(default_factory=dict)  # numbers of columns that were not known at first
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -78,7 +79,7 @@ class Table:
         return Table(
             self.names,
             self.numbers[rows],
-            {name: column[rows] for name, column in self.texts.items()},
+            {name: column[rows] for name, column in self.strings.items()},
             {name: column[rows] for name, column in self.dates.items()},
             tuple(origins),
             {name: column[rows] for name, column in self.late.items()},
@@ -89,7 +90,7 @@ class Table:
         return Table(
             self.names,
             self.numbers[rows],
-            {name: column[rows] for name, column in self.texts.items()},
+            {name: column[rows] for name, column in self.strings.items()},
             {name: column[rows] for name, column in self.dates.items()},
             (Origin(len(rows), 0, lambda row: self.place(int(rows[row]))),),
             {name: column[rows] for name, column in self.late.items()},
@@ -100,24 +101,31 @@ class Table:
         return self.take(np.flatnonzero(mask))
 
 
-class Source(Protocol):
-    @property
-    def name(self) -> str:
-        """What messages call it."""
+@dataclass(frozen=True, kw_only=True)
+class Source(ABC):
+    """Where tables come from."""
 
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """Every column of its tables, in the order of the file."""
+    name: str  # what messages call it
+    kinds: Mapping[str, Kind]  # every column of its tables, in the order of the file
+    known: Collection[str]  # every column that it has, read or not
+    rows: int | None = None  # None where that is not known before reading
+    about: int | None = None  # rows, by the size of the file
 
-    @property
-    def rows(self) -> int | None:
-        """None where only reading would tell."""
-
+    @abstractmethod
     def tables(self, sample: bool = False) -> Generator[Table]:
         """From the start. What is read as a `sample` can be read again, even from a pipe."""
 
     def notes(self) -> list[str]:
         """What a person should know of what was read, one sentence each."""
+        return []
+
+    def lacking(self) -> list[str]:
+        """Which part of it has not which columns, one sentence each."""
+        return []
+
+    def with_room(self, known: Collection[str]) -> Source:
+        """The same, its tables with the numbers of columns that are not `known`, if it can still get any, as `late` ones."""
+        return self
 
 
 def rows_at_once(columns: int) -> int:
@@ -125,29 +133,29 @@ def rows_at_once(columns: int) -> int:
     return max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // (8 * max(1, columns))))
 
 
-def texts(values: Iterable[str | None]) -> Texts:
-    """A column of texts, without the blanks around them; None and blanks alone are missing."""
+def strings(values: Iterable[str | None]) -> Strings:
+    """A column of strings, without the blanks around them; None and blanks alone are missing."""
     known: dict[str, int] = {}
     stripped = ("" if value is None else value.strip() for value in values)
     codes = [known.setdefault(value, len(known)) if value else -1 for value in stripped]
-    return Texts(np.array(codes, dtype=np.int64), tuple(known))
+    return Strings(np.array(codes, dtype=np.int64), tuple(known))
 
 
-def coded(codes: NDArray[np.int64], values: Iterable[str | None]) -> Texts:
-    """A column of texts that was given as codes for values, -1 where one is missing."""
-    found = texts(values)
-    return Texts(np.append(found.codes, -1)[codes], found.values)
+def coded(codes: NDArray[np.int64], values: Iterable[str | None]) -> Strings:
+    """A column of strings that was given as codes for values, -1 where one is missing."""
+    found = strings(values)
+    return Strings(np.append(found.codes, -1)[codes], found.values)
 
 
 def joined(tables: Sequence[Table]) -> Table:
-    """Tables of one source, one behind the other."""
+    """Tables of one source, one after the other."""
     if len(tables) == 1:
         return tables[0]
     first = tables[0]
     return Table(
         first.names,
         np.concatenate([table.numbers for table in tables]),
-        {name: _joined_texts([table.texts[name] for table in tables]) for name in first.texts},
+        {name: _joined_strings([table.strings[name] for table in tables]) for name in first.strings},
         {name: np.concatenate([table.dates[name] for table in tables]) for name in first.dates},
         tuple(origin for table in tables for origin in table.origins),
         _joined_late(tables),
@@ -159,13 +167,13 @@ def _joined_late(tables: Sequence[Table]) -> dict[str, Vector]:
     return {name: np.concatenate([table.late.get(name, np.full(len(table), np.nan)) for table in tables]) for name in names}
 
 
-def _joined_texts(columns: Sequence[Texts]) -> Texts:
+def _joined_strings(columns: Sequence[Strings]) -> Strings:
     known: dict[str, int] = {}
     codes = []
     for column in columns:
         new = np.array([*(known.setdefault(value, len(known)) for value in column.values), -1], dtype=np.int64)
         codes.append(new[column.codes])  # code -1 finds the last entry, -1
-    return Texts(np.concatenate(codes), tuple(known))
+    return Strings(np.concatenate(codes), tuple(known))
 
 
 def recut(tables: Iterable[Table], block: int) -> Iterator[Table]:

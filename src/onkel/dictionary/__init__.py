@@ -1,4 +1,7 @@
-"""Which past points are kept."""
+"""Which past points are kept: by leverage scores, uniformly, with their span and history.
+
+Decisions: docs/decisions/dictionary.md
+"""
 
 from onkel.dictionary.dictionary import Dictionary
 from onkel.dictionary.kors import Kors

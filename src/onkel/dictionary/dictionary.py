@@ -25,7 +25,7 @@ from onkel.random import uniform
 from onkel.state import growing
 
 KORS, UNIFORM = range(2)
-Rule = tuple[int, Vector, Vector, Vector]  # code, params, weights, factor
+Sampling = tuple[int, Vector, Vector, Vector]  # code, params, weights, factor
 ROWS_AT_ONCE = 32
 
 
@@ -45,7 +45,7 @@ class Dictionary(ABC):
     def params(self) -> Vector:
         """The rule's numbers, as compiled code reads them."""
 
-    def rule(self, state: State, points: int) -> Rule:
+    def sampling(self, state: State, points: int) -> Sampling:
         """All that compiled code needs to know of a dictionary of so many points."""
         if len(state.weights) != (points if self.remembers else 0):
             raise InputError(f"this state has another dictionary than {self!r}; use it with the learner that made it")
@@ -84,7 +84,7 @@ class Dictionary(ABC):
         while t < len(rows) and (budget is None or len(span.points) < budget):
             stop = min(t + ROWS_AT_ONCE, len(rows))
             K = kernel.values(rows[t:stop], span.points)
-            i = next_taken(self.rule(span.sampling, len(span.points)), K, own[t:stop], seed, t)
+            i = next_taken(self.sampling(span.sampling, len(span.points)), K, own[t:stop], seed, t)
             t += i
             if i < len(K):
                 span, _, _ = widened(span, self, rows[t], K[i], float(own[t]), t)
@@ -93,9 +93,9 @@ class Dictionary(ABC):
 
 
 @hot
-def chance(rule: Rule, k: Vector, own: float, l: Vector) -> float:
+def probability(sampling: Sampling, k: Vector, own: float, l: Vector) -> float:
     """The probability that a point joins. Fills l, where the rule has a factor: l ← L⁻¹(s∘k)."""
-    code, params, weights, factor = rule
+    code, params, weights, factor = sampling
     if code == UNIFORM:
         return float(params[0])
     mu, accuracy, oversampling = params[0], params[1], params[2]
@@ -108,7 +108,7 @@ def chance(rule: Rule, k: Vector, own: float, l: Vector) -> float:
 
 @hot
 def remember(weights: Vector, factor: Vector, size: int, l: Vector, own: float, mu: float, p: float) -> None:
-    """Write what KORS keeps of a point taken with probability p behind what it keeps of `size` others; there is room.
+    """Write what KORS keeps of a point taken with probability p after what it keeps of `size` others; there is room.
 
     The pivot is √(μ + (k(x, x) − l·l)/p) ≥ √μ: it cannot fail. A μ that is lost beside k(x, x)/p is raised.
     """
@@ -118,16 +118,16 @@ def remember(weights: Vector, factor: Vector, size: int, l: Vector, own: float, 
 
 
 @hot
-def is_taken(rule: Rule, k: Vector, own: float, seed: int, round: int, l: Vector) -> bool:
+def is_taken(sampling: Sampling, k: Vector, own: float, seed: int, round: int, l: Vector) -> bool:
     """Whether the round's coin lets the point join."""
-    return uniform(seed, round, 0) < chance(rule, k, own, l)
+    return uniform(seed, round, 0) < probability(sampling, k, own, l)
 
 
 @hot
-def next_taken(rule: Rule, K: Matrix, own: Vector, seed: int, round: int) -> int:
+def next_taken(sampling: Sampling, K: Matrix, own: Vector, seed: int, round: int) -> int:
     """The first row of K whose point joins, or the number of rows; row i is of round `round` + i."""
     l = np.empty(K.shape[1])
     for i in range(K.shape[0]):
-        if is_taken(rule, K[i], own[i], seed, round + i, l):
+        if is_taken(sampling, K[i], own[i], seed, round + i, l):
             return i
     return int(K.shape[0])

@@ -24,7 +24,7 @@ from onkel.state import fitted, growing, grown
 
 ROWS_AT_ONCE = 1024  # kernel values are computed for so many rows at a time
 
-Block = tuple[Matrix, Matrix, Matrix, Vector]  # kernel values with the spanning points, inputs, labels, weights
+PastRows = tuple[Matrix, Matrix, Matrix, Vector]  # kernel values with the spanning points, inputs, labels, weights
 Sums = tuple[Vector, float, Vector]  # Σ w z g, Σ w g² and Σ w y g
 
 
@@ -107,7 +107,7 @@ def _arrays(history: History) -> tuple[Matrix, Matrix, Vector]:
     return history.inputs, history.labels, history.weights
 
 
-def _blocks(history: History, rows: int, kernel: Kernel, span: Span) -> Iterator[Block]:
+def _blocks(history: History, rows: int, kernel: Kernel, span: Span) -> Iterator[PastRows]:
     """The past, so many rows at a time that memory stays flat."""
     for start in range(0, rows, ROWS_AT_ONCE):
         now = slice(start, min(start + ROWS_AT_ONCE, rows))

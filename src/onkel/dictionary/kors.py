@@ -24,7 +24,7 @@ import numpy as np
 
 from onkel._types import Vector
 from onkel._validate import real
-from onkel.dictionary.dictionary import KORS, Dictionary, State, chance, remember
+from onkel.dictionary.dictionary import KORS, Dictionary, State, probability, remember
 from onkel.linalg.cholesky import packed
 
 
@@ -52,5 +52,5 @@ class Kors(Dictionary):
         m = len(k)
         l, after = np.empty(m), State(np.empty(m + 1), np.empty(packed(m + 1)))
         after.weights[:m], after.factor[: packed(m)] = state.weights, state.factor
-        remember(after.weights, after.factor, m, l, own, self.mu, chance(self.rule(state, m), k, own, l))
+        remember(after.weights, after.factor, m, l, own, self.mu, probability(self.sampling(state, m), k, own, l))
         return after

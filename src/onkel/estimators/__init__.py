@@ -1,4 +1,9 @@
-"""The faces that scikit-learn and River know. This imports scikit-learn, which takes a second; `import onkel` does not."""
+"""scikit-learn's and River's words for a model.
+
+This imports scikit-learn, which takes a second; `import onkel` does not.
+
+Decisions: docs/decisions/estimators.md
+"""
 
 from onkel.estimators.classifier import Classifier
 from onkel.estimators.regressor import Regressor

@@ -3,7 +3,7 @@
 `Auto` and the ridge family learn one 0/1 output a class on shared matrices; every other learner becomes `OneVsRest`. A class may
 appear at any time: each then starts exactly where it would be had it been known.
 
-Where probabilities come from, and of which learners they deserve the name, `combine/chances.py` says.
+Where probabilities come from, and of which learners they deserve the name, `combine/probabilities.py` says.
 
 >>> X, y = onkel.data.rings(1000, seed=0)
 >>> names = np.where(y > 0, "outer", "inner")
@@ -31,7 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 from onkel._types import Matrix, Vector
 from onkel.combine import OneVsRest
 from onkel.combine.assembly import LEAST_CLASSES, assembled, part, scoring
-from onkel.combine.chances import chances
+from onkel.combine.probabilities import probabilities
 from onkel.errors import InputError
 from onkel.estimators.online import Online, Row, given
 from onkel.estimators.waiting import Given, plain
@@ -114,9 +114,9 @@ class Classifier(ClassifierMixin, Online):
     def predict_proba_one(self, x: Row, id: Hashable = None) -> dict[Any, float]:
         """The probability of each class for one row; with an `id` the row waits for `learn_late(id, y)`."""
         row = given(x)
-        chances = self._probabilities(self._scores_one(row))[0].tolist() if hasattr(self, "state_") else []
+        found = self._probabilities(self._scores_one(row))[0].tolist() if hasattr(self, "state_") else []
         self._wait(id, row)
-        return dict(zip(self._known, chances, strict=True)) if chances else {}
+        return dict(zip(self._known, found, strict=True)) if found else {}
 
     def predict_one(self, x: Row, id: Hashable = None) -> Any:
         """The class of one row (None before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
@@ -167,7 +167,7 @@ class Classifier(ClassifierMixin, Online):
         return scores[:, self._places]
 
     def _probabilities(self, scores: Matrix) -> Matrix:
-        return chances(scoring(self.model_), scores, self._one_vs_rest)
+        return probabilities(scoring(self.model_), scores, self._one_vs_rest)
 
     # --- for `Online`
 

@@ -23,8 +23,8 @@ from onkel.combine.scaled import FIRST_ROWS, There
 from onkel.errors import FileError, InputError
 from onkel.estimators.params import changed, inside
 from onkel.estimators.waiting import Given, Waiting, packed, plain, unpacked
-from onkel.learners.protocol import is_learner, suited
 from onkel.persist.checkpoint import Extra, read, save
+from onkel.protocol import is_learner, suited
 from onkel.state import filled, leaves
 
 ROWS_AT_ONCE = 4096  # of a sparse matrix
@@ -140,11 +140,11 @@ class Online(BaseEstimator):
         except ValueError as error:
             if "could not convert string" not in str(error):
                 raise
-            texts = [name for name in getattr(X, "columns", ()) if not _are_numbers(X[name])]
-            where = f"column {texts[0]!r} of X" if texts else "X or y"
+            strings = [name for name in getattr(X, "columns", ()) if not _are_numbers(X[name])]
+            where = f"column {strings[0]!r} of X" if strings else "X or y"
             raise InputError(
                 f"{where} holds text ({error}); encode it first, as scikit-learn's OneHotEncoder does, or let "
-                "onkel.data.read(table, target) encode the table"
+                "onkel.Model(target=…) encode the table"
             ) from None
 
     def _blocks(self, X: Any) -> Iterator[tuple[slice, Any, There | None]]:

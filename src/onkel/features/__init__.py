@@ -1,13 +1,16 @@
-"""x -> z of finite width: maps that own their kernel, chained with a tuple and put side by side with +."""
+"""x -> z of finite width: maps that own their kernel, chained with a tuple and put side by side with +.
+
+Decisions: docs/decisions/features.md
+"""
 
 from onkel.features.basis import Basis
 from onkel.features.compose import Chain, Sum
 from onkel.features.feature import Features
 from onkel.features.fourier import Fourier
 from onkel.features.hats import Hats
+from onkel.features.identity import Constant, Identity
 from onkel.features.mercer import Mercer
 from onkel.features.nystroem import Nystroem
-from onkel.features.plain import Constant, Identity
 from onkel.features.products import Products
 from onkel.features.project import Project
 from onkel.features.ranks import Ranks

@@ -53,7 +53,7 @@ class Sketch:
     vectors: Matrix  # (p, k)  V
     values: Vector  # (k,)  Σ, descending
     map: Matrix  # (k, m₈)  Zᵀ
-    width: int = 0  # landmarks in use; zeros behind them
+    width: int = 0  # landmarks in use; zeros after them
     updates: int = 0  # points that joined after the start
 
 
@@ -65,7 +65,7 @@ class Sketching:
     landmarks: int  # those chosen at the start
     rank: int  # k
     blocks: int  # d
-    growing: bool  # whether a point that joins may become a landmark, with the same chance as one at the start
+    growing: bool  # whether a point that joins may become a landmark, with the same probability as one at the start
     room: int  # points that may join
     seed: int
 

@@ -1,10 +1,12 @@
-"""Kernels k(x, z): small frozen objects that can be added, multiplied, printed and called on two blocks of rows.
+"""Kernels k(x, x'): small frozen objects that can be added, multiplied, printed and called on two blocks of rows.
 
 >>> k = Gaussian(width=2.0) + Linear() * Linear()
 >>> k
 Gaussian(width=2.0) + Linear() * Linear()
 >>> k([[0.0, 1.0]], [[0.0, 1.0], [2.0, 1.0]])
 array([[2.        , 1.60653066]])
+
+Decisions: docs/decisions/kernels.md
 """
 
 from onkel.kernels.additive import Additive, Interval

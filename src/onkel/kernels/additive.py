@@ -12,23 +12,20 @@ array([[2.60416667]])
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from onkel._inputs import LARGEST_NUMBER
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels.kernel import Kernel, Program
 from onkel.kernels.lists import fill_lists
 from onkel.kernels.rows import ADDITIVE, diagonal, gram
+from onkel.kernels.space import ANYWHERE, Domain, on_each, on_first, ranges
 
-Domain = tuple[float, float]
-LARGEST_INPUT = LARGEST_NUMBER**2  # a product of two columns
 Line = tuple[int, float, int, int]  # kind, shape, numbers in the left list and in the right one, numbers in the global list
-ANYWHERE: Domain = (-np.inf, np.inf)  # of a kernel that takes its input as it is
 
 
 class Interval(Kernel):
@@ -59,9 +56,8 @@ class Interval(Kernel):
     def domains(self, X: Matrix) -> Matrix:
         return self.alone(X.shape[1]).domains(X)
 
-    def on(self, dim: int, domains: Matrix) -> tuple[Kernel, Matrix]:
-        low, high = domains[0].tolist()
-        return replace(self, domain=(low, high)) if self.is_open else self, domains[1:]  # type: ignore[type-var]
+    def on(self, dim: int, domains: Matrix) -> tuple[Self, Matrix]:
+        return on_first(self, domains)
 
     def outside(self, X: Matrix) -> Counts:
         return self.alone(X.shape[1]).outside(X)
@@ -108,20 +104,16 @@ class Additive(Kernel):
         if not isinstance(pairs, tuple) or not all(_is_pair(pair) for pair in pairs):
             raise InputError(f"Additive: products must be pairs of columns counted from 0, such as ((0, 1),), got {pairs!r}")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: a table from a pickle that is mapped into memory is read-only, and would be compiled for once more."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     @cached_property
     def fallible(self) -> bool:  # type: ignore[override]
-        return any(base.fallible for base in self._some)
-
-    @cached_property
-    def has_domains(self) -> bool:
-        return any(base.has_domains for base in self._some)
-
-    @cached_property
-    def is_open(self) -> bool:
-        return any(base.is_open for base in self._some)
+        return any(base.fallible for base in self.parts_with_domains)
 
     @property
-    def _some(self) -> tuple[Interval, ...]:
+    def parts_with_domains(self) -> tuple[Interval, ...]:
         return self.base if isinstance(self.base, tuple) else (self.base,)
 
     def check_columns(self, dim: int) -> None:
@@ -147,12 +139,9 @@ class Additive(Kernel):
     def domains(self, X: Matrix) -> Matrix:
         return ranges(self.inputs(X))
 
-    def on(self, dim: int, domains: Matrix) -> tuple[Kernel, Matrix]:
-        bases = []
-        for base in self.bases(dim):
-            closed, domains = base.on(1, domains)
-            bases.append(closed)
-        return replace(self, base=tuple(bases)), domains
+    def on(self, dim: int, domains: Matrix) -> tuple[Self, Matrix]:
+        bases, left = on_each(self.bases(dim), 1, domains)
+        return replace(self, base=bases), left
 
     def outside(self, X: Matrix) -> Counts:
         inputs, (low, high) = self.inputs(X), self._limits(X.shape[1])
@@ -189,11 +178,11 @@ class Additive(Kernel):
     @cached_property
     def widths(self) -> tuple[int, int]:
         """The longest left or right list of an input, and the longest global one."""
-        lines = [base.line for base in self._some]
+        lines = [base.line for base in self.parts_with_domains]
         return max(sides for _, _, sides, _ in lines), max(powers for _, _, _, powers in lines)
 
     def lists(self, X: Matrix) -> Matrix:
-        """For each row and input: its place u, then lower(u), upper(u) and the global list, with zeros behind shorter ones."""
+        """For each row and input: its place u, then lower(u), upper(u) and the global list, with zeros after shorter ones."""
         dim = X.shape[1]
         d, powers = self.widths
         bases, inputs = self.bases(dim), self.inputs(X)
@@ -228,21 +217,8 @@ class Additive(Kernel):
             out += values
 
 
-def ranges(inputs: Matrix) -> Matrix:
-    """The range of each input in these rows; around a single value, one half to each side."""
-    low, high = inputs.min(axis=0), inputs.max(axis=0)
-    narrow = ~(high - low > 0.0)
-    ends = [np.where(narrow, low - _margin(low), low), np.where(narrow, high + _margin(high), high)]
-    return np.column_stack(ends).clip(-LARGEST_INPUT, LARGEST_INPUT)
-
-
 def _is_pair(pair: Any) -> bool:
     return isinstance(pair, tuple) and len(pair) == 2 and all(type(column) is int and column >= 0 for column in pair)
-
-
-def _margin(value: Vector) -> Vector:
-    """Half of one; more where that would be lost beside the value."""
-    return np.maximum(0.5, 1e-9 * np.abs(value))
 
 
 def _place(base: Interval) -> tuple[float, float]:
@@ -251,17 +227,3 @@ def _place(base: Interval) -> tuple[float, float]:
         raise InputError(f"{base!r} has no domain; give it one: domain=(low, high)")
     low, high = base.domain
     return (0.0, 0.0) if base.domain == ANYWHERE else (low, high - low)
-
-
-def check_domain(kernel: Any) -> None:
-    """The field `domain`: None, or two numbers."""
-    domain = kernel.domain
-    if domain is None:
-        return
-    try:
-        low, high = (float(end) for end in domain)
-    except (TypeError, ValueError):
-        low = high = np.nan
-    if not (low < high and max(abs(low), abs(high)) <= LARGEST_INPUT):
-        raise InputError(f"{type(kernel).__name__}: domain must be (low, high) with low < high, or None, got {domain!r}")
-    object.__setattr__(kernel, "domain", (low, high))

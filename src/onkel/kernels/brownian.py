@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from onkel.kernels.additive import Domain, Interval, Line, check_domain
+from onkel.kernels.additive import Interval, Line
 from onkel.kernels.lists import SPLINE
+from onkel.kernels.space import Domain, check_domain
 
 
 @final

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import chain
-from typing import ClassVar, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels.kernel import Kernel, Program
 from onkel.kernels.rows import ADD, MULTIPLY
+from onkel.kernels.space import on_each
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,12 +47,8 @@ class Combination(Kernel):
             part.check_columns(dim)
 
     @property
-    def has_domains(self) -> bool:
-        return any(part.has_domains for part in self.parts)
-
-    @property
-    def is_open(self) -> bool:
-        return any(part.is_open for part in self.parts)
+    def parts_with_domains(self) -> tuple[Kernel, ...]:
+        return self.parts
 
     def domain_count(self, dim: int) -> int:
         return sum(part.domain_count(dim) for part in self.parts)
@@ -59,12 +56,9 @@ class Combination(Kernel):
     def domains(self, X: Matrix) -> Matrix:
         return np.vstack([part.domains(X) for part in self.parts])
 
-    def on(self, dim: int, domains: Matrix) -> tuple[Kernel, Matrix]:
-        parts = []
-        for part in self.parts:
-            closed, domains = part.on(dim, domains)
-            parts.append(closed)
-        return type(self)(tuple(parts)), domains
+    def on(self, dim: int, domains: Matrix) -> tuple[Self, Matrix]:
+        parts, left = on_each(self.parts, dim, domains)
+        return type(self)(parts), left
 
     def outside(self, X: Matrix) -> Counts:
         return np.asarray(sum(part.outside(X) for part in self.parts))

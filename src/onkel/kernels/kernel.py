@@ -15,16 +15,15 @@ from onkel._inputs import check_block
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels.rows import diagonal, gram
+from onkel.kernels.space import Space
 
 Program = tuple[Counts, Vector]
 
 LARGEST_VALUE = 1e150  # of k(x, x) that a learner accepts; its power 1.5 times a weight stays far from overflow
 
 
-class Kernel(ABC):
+class Kernel(Space, ABC):
     """k(X, Z) is the Gram block of two blocks of rows; k1 + k2 and k1 * k2 are kernels again."""
-
-    fallible: bool = False  # True where a user's function runs inside: it may fail in the middle of a block
 
     @abstractmethod
     def program(self, dim: int) -> Program:
@@ -37,35 +36,6 @@ class Kernel(ABC):
     @abstractmethod
     def fill_diagonal(self, X: Matrix, out: Vector) -> None:
         """out[i] ← k(X[i], X[i]), for a block already checked."""
-
-    def check_columns(self, dim: int) -> None:  # noqa: B027  # most kernels take any number of columns
-        """Refuse rows of `dim` columns, where it cannot take them."""
-
-    @property
-    def has_domains(self) -> bool:
-        """Whether an input lives on an interval."""
-        return False
-
-    @property
-    def is_open(self) -> bool:
-        """Whether an input's domain is still to be taken from the data."""
-        return False
-
-    def domain_count(self, dim: int) -> int:
-        """The inputs that may have domains, on rows of `dim` columns."""
-        return 0
-
-    def domains(self, X: Matrix) -> Matrix:
-        """(low, high) of each input in these rows, for kernels whose inputs may have domains."""
-        return np.empty((0, 2))
-
-    def on(self, dim: int, domains: Matrix) -> tuple[Kernel, Matrix]:
-        """The same kernel with the first of these domains where they were open, and the domains left for others."""
-        return self, domains
-
-    def outside(self, X: Matrix) -> Counts:
-        """In each row, the values beyond their domain, which are taken as lying on its edge."""
-        return np.zeros(len(X), np.int64)
 
     def diagonal(self, X: Matrix) -> Vector:
         """k(x, x) of each row, checked: where it is sound, so is every k(x, z), since k(x, z)² ≤ k(x, x) k(z, z)."""

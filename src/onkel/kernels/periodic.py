@@ -11,8 +11,9 @@ from typing import ClassVar, final
 
 from onkel._validate import flag, whole
 from onkel.errors import InputError
-from onkel.kernels.additive import Domain, Interval, Line, check_domain
+from onkel.kernels.additive import Interval, Line
 from onkel.kernels.lists import LARGEST_ORDER, PERIODIC
+from onkel.kernels.space import Domain, check_domain
 
 
 @final

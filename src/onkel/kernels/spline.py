@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import final
 
 from onkel._validate import whole
-from onkel.kernels.additive import Domain, Interval, Line, check_domain
+from onkel.kernels.additive import Interval, Line
 from onkel.kernels.lists import LARGEST_ORDER, SPLINE
+from onkel.kernels.space import Domain, check_domain
 
 
 @final

@@ -26,22 +26,25 @@ import numpy as np
 from onkel._jit import hot
 from onkel._types import Vector
 from onkel._validate import flag, instance, real, whole
-from onkel.dictionary.support import Sum, add, evaluate, is_full, put, shrink
+from onkel.functions.row_block import RowBlock
+from onkel.functions.support import SupportTerms, add, evaluate, is_full, put, shrink
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.descent import check_step
-from onkel.learners.domains import on_domains
-from onkel.learners.supported import Block, State, Supported
 from onkel.losses import HINGE, slope
 from onkel.random import uniform
+from onkel.updates.gradient import check_step
+from onkel.updates.kernel_expansion import ExpansionLearner, State
 
-Rule = tuple[float, float, float, bool, int]  # η, 1 − ηλ, η·cap, weighted, seed
+BogdSettings = tuple[float, float, float, bool, int]  # η, 1 − ηλ, η·cap, weighted, seed
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class BOGD(Supported):
+class BOGD(ExpansionLearner[State]):
     """Bounded online gradient descent."""
+
+    cost: ClassVar[str] = "O(B)"
+    memory: ClassVar[str] = "O(B·dim)"
+    paper: ClassVar[str] = "Zhao et al. 2012"
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
     budget: int = 100  # B: the most points
@@ -62,16 +65,16 @@ class BOGD(Supported):
         flag(self, "weighted")
         whole(self, "seed", 0)
 
-    def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        rule = (self.step, 1.0 - self.step * self.lam, self.step * self.cap, self.weighted, self.seed)
-        return _learn(block, state.support.sum, rule, scores)
+    def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
+        settings = (self.step, 1.0 - self.step * self.lam, self.step * self.cap, self.weighted, self.seed)
+        return _learn(block, state.support.compiled, settings, scores)
 
 
 @hot
-def _learn(block: Block, f: Sum, rule: Rule, scores: Vector) -> int:
+def _learn(block: RowBlock, f: SupportTerms, settings: BogdSettings, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight, learnt = block
-    step, fade, largest, weighted, seed = rule
+    step, fade, largest, weighted, seed = settings
     k, lengths = np.empty(f.coef.size), np.sqrt(f.own)
     for i in range(X.shape[0]):
         scores[i] = evaluate(kernel, f, X[i], k)
@@ -94,15 +97,15 @@ def _learn(block: Block, f: Sum, rule: Rule, scores: Vector) -> int:
 
 
 @hot
-def _leave_out(f: Sum, coin: float) -> int:
-    """Which point gives way, each with the same chance; the others make up for it."""
+def _leave_out(f: SupportTerms, coin: float) -> int:
+    """Which point gives way, each with the same probability; the others make up for it."""
     count = f.coef.size
     shrink(f, count / (count - 1.0))
     return int(coin * count)
 
 
 @hot
-def _leave_out_weighted(f: Sum, lengths: Vector, coin: float, parts: Vector) -> int:
+def _leave_out_weighted(f: SupportTerms, lengths: Vector, coin: float, parts: Vector) -> int:
     """The same, a point with a large part in f more rarely. `parts` is room for as many numbers as there are points."""
     count, total = f.coef.size, 0.0
     for i in range(count):

@@ -23,18 +23,21 @@ import numpy as np
 from onkel._jit import hot
 from onkel._types import Vector
 from onkel._validate import instance, real, whole
-from onkel.dictionary.support import Sum, add, evaluate, is_full, put
+from onkel.functions.row_block import RowBlock
+from onkel.functions.support import SupportTerms, add, evaluate, is_full, put
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.domains import on_domains
-from onkel.learners.passive_aggressive import passive_aggressive
-from onkel.learners.supported import Block, State, Supported
+from onkel.updates.kernel_expansion import ExpansionLearner, State
+from onkel.updates.projection import passive_aggressive
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class BPAS(Supported):
+class BPAS(ExpansionLearner[State]):
     """PA-I on a budget, by replacement."""
+
+    cost: ClassVar[str] = "O(B)"
+    memory: ClassVar[str] = "O(B·dim)"
+    paper: ClassVar[str] = "Wang & Vucetic 2010"
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
     budget: int = 100  # B: the most points
@@ -48,12 +51,12 @@ class BPAS(Supported):
         whole(self, "budget", 1)
         real(self, "aggressiveness", least=1e-30, most=1e30)
 
-    def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, self.aggressiveness, scores)
+    def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
+        return _learn(block, state.support.compiled, self.aggressiveness, scores)
 
 
 @hot
-def _learn(block: Block, f: Sum, aggressiveness: float, scores: Vector) -> int:
+def _learn(block: RowBlock, f: SupportTerms, aggressiveness: float, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight, learnt = block
     k = np.empty(f.coef.size)
@@ -71,7 +74,7 @@ def _learn(block: Block, f: Sum, aggressiveness: float, scores: Vector) -> int:
 
 
 @hot
-def _least_missed(f: Sum, k: Vector, own: float) -> int:
+def _least_missed(f: SupportTerms, k: Vector, own: float) -> int:
     """The point that x can best stand in for."""
     least, found = np.inf, 0
     for r in range(f.coef.size):

@@ -34,18 +34,21 @@ from onkel._jit import hot
 from onkel._types import Matrix, Vector
 from onkel._validate import instance, real
 from onkel.errors import InputError
+from onkel.functions.learnt import Expansion
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.domains import on_domains
-from onkel.learners.protocol import Learner, check_room, check_sizes
-from onkel.linalg.cholesky import LARGEST_DEFICIT, SMALLEST_RIDGE, append, is_factor, packed, solve
+from onkel.linalg.cholesky import LARGEST_DEFICIT, SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
+from onkel.protocol import check_room, check_sizes
 from onkel.state import growing, grown, shallow
 from onkel.turns import Call
+from onkel.updates.domains import KernelLearner
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 LARGEST_TARGET = 1e150  # in size; labels and pivots cannot make more
 
-Block = tuple[Matrix, Matrix, Vector, Matrix, Vector]  # kernel values with older rows and with this block's; own, labels, weights
-Counts = tuple[int, int, int]  # rows, clamped, raised
+RidgeRows = tuple[
+    Matrix, Matrix, Vector, Matrix, Vector
+]  # kernel values with older rows and with this block's; own, labels, weights
+Tally = tuple[int, int, int]  # rows, clamped, raised
 
 
 @dataclass
@@ -61,7 +64,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Exact(Learner):
+class Exact(KernelLearner[State]):
     """What the two have in common: everything but the last step from m and s to the score."""
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
@@ -120,7 +123,7 @@ class Exact(Learner):
         targets = np.pad(state.targets, ((0, 0), (0, outputs - state.outputs)))
         vars(state).update(targets=targets, outputs=outputs)
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold; t rows hold about 4t² + 8t(dim + outputs), or up to twice that."""
         return 8 * 5
 
@@ -144,10 +147,13 @@ class Exact(Learner):
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
 class KernelAWV(Exact):
     """The Azoury-Warmuth-Vovk forecaster in the whole space of a kernel: the best regret, at O(t²) a row."""
+
+    cost: ClassVar[str] = "O(t²)"
+    memory: ClassVar[str] = "O(t² + t·dim)"
+    paper: ClassVar[str] = "Jézéquel et al. 2019"
 
     _last_step = (True, math.inf)
 
@@ -157,10 +163,13 @@ class KernelAWV(Exact):
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
 class KernelRidge(Exact):
     """Kernel ridge regression, refitted after every row; its scores may be clipped to [−clip, clip]."""
+
+    cost: ClassVar[str] = "O(t²)"
+    memory: ClassVar[str] = "O(t² + t·dim)"
+    paper: ClassVar[str] = "Jézéquel et al. 2019"
 
     clip: float | None = None  # the largest size of a label, where it is known
 
@@ -169,6 +178,12 @@ class KernelRidge(Exact):
         real(self, "lam", least=1e-30, most=1e30)
         real(self, "clip", least=0.0, optional=True)
 
+    def _function(self, state: State) -> Expansion:
+        coef = state.targets[: state.rows].T.copy()
+        for column in coef:
+            solve_transposed(state.factor, state.rows, column)
+        return Expansion(self.kernel, state.points[: state.rows].copy(), coef.T if state.outputs > 1 else coef[0])
+
     @property
     def _last_step(self) -> tuple[bool, float]:
         return False, math.inf if self.clip is None else self.clip
@@ -176,8 +191,8 @@ class KernelRidge(Exact):
 
 @hot
 def _learn(
-    block: Block, lam: float, awv: bool, clip: float, L: Vector, targets: Matrix, counts: Counts, scores: Matrix
-) -> tuple[int, Counts]:
+    block: RidgeRows, lam: float, awv: bool, clip: float, L: Vector, targets: Matrix, counts: Tally, scores: Matrix
+) -> tuple[int, Tally]:
     """Score each row, then append it if it has a weight. Returns the row where the kernel is not one, or -1, and the new counts."""
     K, F, own, Y, weight = block
     size, clamped, raised = counts

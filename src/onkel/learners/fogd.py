@@ -19,22 +19,23 @@ Departs from the paper: features of unit length, z·z = 1. Public toolboxes leav
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
+from onkel._inputs import refuse_weights
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import real
 from onkel.errors import InputError
 from onkel.features import Features, Fourier
 from onkel.features.compose import check_features
-from onkel.learners.descent import Rule, check_loss, check_scores, descent_round, rule
-from onkel.learners.featured import Featured
-from onkel.learners.protocol import check_sizes
 from onkel.losses import Hinge, Loss
+from onkel.protocol import check_sizes
 from onkel.state import Counted, counter, shallow
 from onkel.turns import Call
+from onkel.updates.explicit_features import FeatureLearner
+from onkel.updates.gradient import GradientSettings, check_loss, check_scores, descent_round, gradient_settings
 
 
 @dataclass
@@ -48,12 +49,19 @@ class State(Counted):
 
 @final
 @dataclass(frozen=True)
-class FOGD(Featured):
+class FOGD(FeatureLearner[State]):
     """Gradient descent on explicit features, for any loss."""
+
+    cost: ClassVar[str] = "O(r·dim)"
+    memory: ClassVar[str] = "O(r·dim)"
+    paper: ClassVar[str] = "Lu et al. 2016"
 
     features: Features | tuple[Features, ...] = Fourier(count=100)  # of X as it is; scale it first
     loss: Loss = Hinge()
     step: float = 0.2  # η
+
+    multi_output: ClassVar[bool] = False
+    cut_tolerance: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         check_features(self)
@@ -64,6 +72,10 @@ class FOGD(Featured):
         dim, outputs = check_sizes(self, dim, outputs)
         return State(self._map.init(dim), np.zeros(self._map.size(dim)), dim=dim)
 
+    def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
+        refuse_weights(self, weight)
+        self.loss.admit(Y)
+
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         work = shallow(state)  # steps may run away
         work.weights, work.learnt = state.weights.copy(), state.learnt.copy()
@@ -72,10 +84,10 @@ class FOGD(Featured):
         check_scores(self, scores[:, 0])
         vars(state).update(vars(work))
 
-    def _learn(self, state: Any, Z: Matrix, y: Vector, weight: Vector, scores: Vector) -> None:
-        _learn(Z, y, weight, state.weights, state.learnt, rule(self.loss, self.step), scores)
+    def _learn(self, state: State, Z: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        _learn(Z, Y[:, 0], weight, state.weights, state.learnt, gradient_settings(self.loss, self.step), scores[:, 0])
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
         return self._map.footprint(dim) + 8 * (self._map.size(dim) + 3)
 
@@ -85,8 +97,8 @@ class FOGD(Featured):
 
 
 @hot
-def _learn(Z: Matrix, y: Vector, weight: Vector, w: Vector, learnt: Counts, rule: Rule, scores: Vector) -> None:
+def _learn(Z: Matrix, y: Vector, weight: Vector, w: Vector, learnt: Counts, settings: GradientSettings, scores: Vector) -> None:
     """Score, then learn, each row of Z."""
     for i in range(Z.shape[0]):
-        scores[i] = descent_round(w, Z[i], y[i], weight[i] > 0.0, rule)
+        scores[i] = descent_round(w, Z[i], y[i], weight[i] > 0.0, settings)
         learnt[0] += 1 if weight[i] > 0.0 else 0

@@ -19,21 +19,21 @@ The kernel values of the points with each other are kept, which f(x_r) needs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import instance, whole
-from onkel.dictionary import support
-from onkel.dictionary.support import Sum, Support, add, evaluate, is_full, is_mistake, oldest, put, shrink
 from onkel.errors import InputError
+from onkel.functions import support
+from onkel.functions.row_block import RowBlock
+from onkel.functions.support import Support, SupportTerms, add, evaluate, is_full, is_mistake, oldest, put, shrink
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.domains import on_domains
-from onkel.learners.protocol import check_sizes
-from onkel.learners.supported import Block, Supported
+from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
+from onkel.updates.kernel_expansion import ExpansionLearner
 
 ALLOWANCE = 15.0 / 32.0  # of Q, for each mistake
 LARGEST_MISMATCH = 1e-9  # of a kernel value kept beside one computed anew, relative to √(k(x, x) k(z, z))
@@ -50,10 +50,13 @@ class State(Counted):
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class Forgetron(Supported):
+class Forgetron(ExpansionLearner[State]):
     """The self-tuned Forgetron."""
+
+    cost: ClassVar[str] = "O(B)"
+    memory: ClassVar[str] = "O(B² + B·dim)"
+    paper: ClassVar[str] = "Dekel et al. 2008"
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
     budget: int = 100  # B: the most points
@@ -69,14 +72,14 @@ class Forgetron(Supported):
         dim, outputs = check_sizes(self, dim, outputs)
         return State(support.with_room(dim, self.budget), np.zeros((self.budget, self.budget)), np.zeros(2), dim=dim)
 
-    def _learn(self, state: Any, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, state.gram, state.spent, scores)
+    def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
+        return _learn(block, state.support.compiled, state.gram, state.spent, scores)
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
         return support.bytes_of(dim, self.budget) + 8 * (self.budget**2 + 2 + 3)
 
-    def _check(self, state: Any) -> None:
+    def _check(self, state: State) -> None:
         state.support.check(self.kernel, state.rows, self.budget)
         size = int(state.support.size[0])
         points = state.support.known
@@ -91,7 +94,7 @@ class Forgetron(Supported):
 
 
 @hot
-def _learn(block: Block, f: Sum, gram: Matrix, spent: Vector, scores: Vector) -> int:
+def _learn(block: RowBlock, f: SupportTerms, gram: Matrix, spent: Vector, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight, learnt = block
     k = np.empty(f.coef.size)
@@ -117,7 +120,7 @@ def _learn(block: Block, f: Sum, gram: Matrix, spent: Vector, scores: Vector) ->
 
 
 @hot
-def _shrinking(f: Sum, values: Vector, spent: Vector, oldest: int, added: float) -> float:
+def _shrinking(f: SupportTerms, values: Vector, spent: Vector, oldest: int, added: float) -> float:
     """φ, and Q ← Q + Ψ(φ). `values` are k(x_r, ·) of all points, `added` what the new point adds to f(x_r)."""
     delta = f.scale[0] * abs(f.coef[oldest])
     mu = f.scale[0] * np.dot(f.coef, values) + added

@@ -1,7 +1,7 @@
 """FORKS: the online Newton step in the coordinates of a kernel matrix that is sketched incrementally; for streams that change.
 
     φ(x) = Zᵀ k(landmarks, x),   |w·φ| ≤ C by projection,   G = ℓ'(w·φ, y) φ + λw,   A ← A + η GGᵀ,   w ← w − A⁻¹G
-    an update:  Z of the truncated eigen-update of the sketch,  A = αI,  w = 0                  (stages: `onkel.learners.sketched`)
+    an update:  Z of the truncated eigen-update of the sketch,  A = αI,  w = 0  (stages: `onkel.updates.sketched_descent`)
 
 Regret O(log T) for curved losses and O(√T) for the hinge, if the sketch is large enough (`onkel.measure.bounds.forks_sizes`).
 O(m·dim + mk + k²) a row, m landmarks and k coordinates; an update costs O(μ·dim + s m² + k³), μ points and s columns of the sketch.
@@ -25,44 +25,44 @@ and the authors' code do. The period is counted in rounds: the length of the str
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, final
+from functools import cached_property
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, real
-from onkel.dictionary import support
-from onkel.dictionary.support import Support, values
 from onkel.features.sketch import Sketch, embed, in_lanes
-from onkel.learners.domains import on_domains
-from onkel.learners.newton import (
+from onkel.functions import support
+from onkel.functions.row_block import RowBlock
+from onkel.functions.support import Support, values
+from onkel.linalg.factor import check_factor, solve_row, solve_upper, stretch, workspace
+from onkel.losses import slope
+from onkel.protocol import check_sizes
+from onkel.state import Counted, counter
+from onkel.updates.newton import (
     SMALLEST_VARIANCE,
-    Steps,
+    LossCode,
+    StepSize,
     check_met,
     check_steps,
     label_notes,
+    loss_code,
     meet,
     no_labels,
-    slope_of,
-    steps,
+    step_size,
     weight_of_gradient,
     within,
 )
-from onkel.learners.newton import Slope as Loss
-from onkel.learners.protocol import check_sizes
-from onkel.learners.sketched import Sketched
-from onkel.learners.supported import Block
-from onkel.linalg.factor import check_factor, solve_row, solve_upper, stretch, workspace
-from onkel.losses import slope
-from onkel.state import Counted, counter
+from onkel.updates.sketched_descent import SecondStage, SketchedDescent
 
 
-class Rule(NamedTuple):
+class ForksSettings(NamedTuple):
     """The settings, as compiled code sees them."""
 
-    loss: Loss
-    steps: Steps
+    loss: LossCode
+    steps: StepSize
     alpha: float
     clip: float
     lam: float
@@ -83,10 +83,13 @@ class State(Counted):
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class FORKS(Sketched):
+class FORKS(SketchedDescent[State]):
     """Second-order learning on incremental sketches, linear in the budget."""
+
+    cost: ClassVar[str] = "O(m·dim + mk + k²)"
+    memory: ClassVar[str] = "O(μ·dim + s² + sm)"
+    paper: ClassVar[str] = "Anonymous 2023"
 
     alpha: float = 0.01  # α: A starts at αI
     clip: float = 1.0  # C: scores of stage 2 stay within [−C, C]
@@ -94,8 +97,6 @@ class FORKS(Sketched):
     lam: float = 0.0  # λ: adds λw to each gradient
     project_on_current: bool = False  # True: w is projected after its step, on the row just learnt
     step_uses_old_matrix: bool = False  # True: the step is taken before A gets the gradient
-
-    truncated: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -114,41 +115,68 @@ class FORKS(Sketched):
         state = State(
             support.with_room(dim, self._room or 0), self._sketching.init(dim), np.empty(0), np.empty(0), no_labels(), dim=dim
         )
-        self._start(state, np.zeros(self._sketching.rank))
+        self._second.begin(state, np.zeros(self._sketching.rank))
         return state
 
-    def _start(self, state: Any, weights: Vector) -> None:
-        root = np.sqrt(self.alpha)
-        state.matrix, state.coef = root * np.eye(len(weights)), root * weights[None, :]
+    @cached_property
+    def _second(self) -> SecondStage[State]:
+        return _NewtonStage(self)
 
-    def _go_on(self, state: Any, M: Matrix) -> None:
-        self._start(state, np.zeros(self._sketching.rank))
-
-    def _steps(self, state: Any, block: Block, due: int, scores: Vector) -> int:
-        sketch = state.sketch
-        rule = Rule(
-            slope_of(self.loss), steps(self), self.alpha, self.clip, self.lam, self.step_uses_old_matrix, self.project_on_current
-        )
-        width = in_lanes(sketch.width)
-        return _learn(block, sketch.landmarks, width, sketch.map, state.matrix, state.coef, state.met, rule, due, scores)
-
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
         k = self._sketching.rank
-        return super().footprint(dim) + 8 * (k * (k + 1) + 2)
+        return super()._footprint(dim, outputs) + 8 * (k * (k + 1) + 2)
 
-    def _check(self, state: Any) -> None:
+    def _check(self, state: State) -> None:
         super()._check(state)
         check_factor(state.matrix, state.coef, self._sketching.rank, self.alpha)
         check_met(state.met, self.clip, state.rows)
 
-    def _notes(self, state: Any) -> list[str]:
+    def _notes(self, state: State) -> list[str]:
         return super()._notes(state) + label_notes(state.met, self.clip)
+
+
+@dataclass(frozen=True)
+class _NewtonStage(SecondStage[State]):
+    """The Newton step in the coordinates of the map, from the start again after each update."""
+
+    of: FORKS
+
+    truncated: ClassVar[bool] = True
+
+    def begin(self, state: State, weights: Vector) -> None:
+        root = np.sqrt(self.of.alpha)
+        state.matrix, state.coef = root * np.eye(len(weights)), root * weights[None, :]
+
+    def go_on(self, state: State, M: Matrix) -> None:
+        self.begin(state, np.zeros(len(M)))
+
+    def learn(self, state: State, block: RowBlock, due: int, scores: Vector) -> int:
+        of, sketch = self.of, state.sketch
+        settings = ForksSettings(
+            loss_code(of.loss), step_size(of), of.alpha, of.clip, of.lam, of.step_uses_old_matrix, of.project_on_current
+        )
+        width = in_lanes(sketch.width)
+        return _learn(block, sketch.landmarks, width, sketch.map, state.matrix, state.coef, state.met, settings, due, scores)
+
+    def weights(self, state: State) -> Vector:
+        w: Vector = state.coef[0].copy()
+        solve_upper(state.matrix, w)
+        return w
 
 
 @hot
 def _learn(
-    block: Block, landmarks: Matrix, width: int, M: Matrix, R: Matrix, c: Matrix, met: Vector, rule: Rule, due: int, scores: Vector
+    block: RowBlock,
+    landmarks: Matrix,
+    width: int,
+    M: Matrix,
+    R: Matrix,
+    c: Matrix,
+    met: Vector,
+    settings: ForksSettings,
+    due: int,
+    scores: Vector,
 ) -> int:
     """Score, then learn, rows, up to that of the round that is `due`, which is scored alone: how many."""
     rank, learnt = M.shape[0], block.learnt
@@ -158,23 +186,23 @@ def _learn(
         values(block.kernel, landmarks, width, block.X[i], k)
         embed(k, width, M, phi)
         for j in range(rank):
-            z[j] = phi[j]
+            z[j] = phi[j]  # φ itself is needed again, where the projection comes after the step
         full, q = _score(R, c, z)
-        scores[i] = full if rule.on_current else within(full, rule.clip)
+        scores[i] = full if settings.on_current else within(full, settings.clip)
         if learn and learnt[0] == due:
             return i + 1
         if learn:
-            if not rule.on_current:
-                _project(c, z, q, full - scores[i], block.own[i], rule.alpha)
-            meet(met, block.y[i], rule.clip)
-            slope_now = slope(rule.loss[0], rule.loss[1], scores[i], block.y[i])
+            if not settings.on_current:
+                _project(c, z, q, full - scores[i], block.own[i], settings.alpha)
+            meet(met, block.y[i], settings.clip)
+            slope_now = slope(settings.loss[0], settings.loss[1], scores[i], block.y[i])
             if slope_now != 0.0:
-                _step(R, c, z, slope_now, rule, learnt[0] + 1, g, work)
-            if rule.on_current:
+                _step(R, c, z, slope_now, settings, learnt[0] + 1, g, work)
+            if settings.on_current:
                 for j in range(rank):
                     z[j] = phi[j]
                 full, q = _score(R, c, z)
-                _project(c, z, q, full - within(full, rule.clip), block.own[i], rule.alpha)
+                _project(c, z, q, full - within(full, settings.clip), block.own[i], settings.alpha)
             learnt[0] += 1
     return int(block.X.shape[0])
 
@@ -199,17 +227,17 @@ def _project(c: Matrix, z: Vector, q: float, excess: float, own: float, alpha: f
 
 
 @hot_inline
-def _step(R: Matrix, c: Matrix, z: Vector, slope: float, rule: Rule, round: int, g: Vector, work: Matrix) -> None:
+def _step(R: Matrix, c: Matrix, z: Vector, slope: float, settings: ForksSettings, round: int, g: Vector, work: Matrix) -> None:
     """A ← A + η GGᵀ, w ← w − A⁻¹G, where g ← R⁻ᵀG."""
     for j in range(z.size):
         g[j] = slope * z[j]
-    if rule.lam > 0.0:
-        _add_regulariser(R, c, rule.lam, g)
-    eta = weight_of_gradient(rule.steps, round)
+    if settings.lam > 0.0:
+        _add_regulariser(R, c, settings.lam, g)
+    eta = weight_of_gradient(settings.steps, round)
     square = 0.0
     for j in range(g.size):
         square += g[j] * g[j]
-    length = 1.0 if rule.old_matrix else 1.0 / (1.0 + eta * square)
+    length = 1.0 if settings.old_matrix else 1.0 / (1.0 + eta * square)
     root = np.sqrt(eta)
     for j in range(g.size):
         c[0, j] -= length * g[j]

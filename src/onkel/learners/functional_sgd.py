@@ -34,20 +34,23 @@ import numpy as np
 from onkel._jit import hot
 from onkel._types import Vector
 from onkel._validate import flag, instance, real
-from onkel.dictionary import representations
-from onkel.dictionary.function import Function
-from onkel.dictionary.representations import add, evaluate, has_room, with_moment, workspace
+from onkel.functions import representations
+from onkel.functions.function import Function
+from onkel.functions.learnt import Learnt
+from onkel.functions.representations import add, evaluate, has_room, prepare, with_moment
+from onkel.functions.row_block import RowBlock
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.descent import Descending
-from onkel.learners.domains import on_domains
-from onkel.learners.supported import Block, State
+from onkel.updates.kernel_expansion import ExpansionLearner, State
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class FunctionalSGD(Descending):
+class FunctionalSGD(ExpansionLearner[State]):
     """Averaged stochastic gradient descent in the whole space of a kernel."""
+
+    cost: ClassVar[str] = "O(n)"
+    memory: ClassVar[str] = "O(n)"
+    paper: ClassVar[str] = "Dieuleveut & Bach 2016"
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
     step: float = 1.0  # γ_1; at most 1/k(x, x) is safe
@@ -66,23 +69,30 @@ class FunctionalSGD(Descending):
     def _nothing(self, dim: int) -> Function:
         return representations.empty(self.kernel, dim, moment=self.averaging)
 
-    def _is_tame(self, state: State, own: Vector) -> bool:
-        """γ k(x, x) ≤ 1 from the first of these rows on: then ‖f̃‖² grows by γy² a row at most."""
-        return bool(_step(state.rows + 1, self.step, self.decay) * np.max(own, initial=0.0) <= 1.0)
+    def _may_run_away(self, state: State, own: Vector) -> bool:
+        """Not where γ k(x, x) ≤ 1 from the first of these rows on: then ‖f̃‖² grows by γy² a row at most."""
+        return not _step(state.rows + 1, self.step, self.decay) * np.max(own, initial=0.0) <= 1.0
 
-    def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, self.step, self.decay, self.averaging, scores)
+    def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
+        return _learn(block, state.support.compiled, self.step, self.decay, self.averaging, scores)
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _function(self, state: State) -> Learnt:
+        return state.support.learnt(self.kernel, state.rows if self.averaging else None)
+
+    def _merge(self, state: State, most: int) -> None:
+        if not self.averaging:  # a mean asks when a point came
+            super()._merge(state, most)
+
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` holds; they grow with the points, as the header says."""
         return representations.footprint(self.kernel, dim, moment=self.averaging) + 8 * 3
 
 
 @hot
-def _learn(block: Block, f: Any, step: float, decay: float, averaging: bool, scores: Vector) -> int:
+def _learn(block: RowBlock, f: Any, step: float, decay: float, averaging: bool, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight, learnt = block
-    work = workspace(kernel, f, X)
+    work = prepare(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not has_room(f):
             return i

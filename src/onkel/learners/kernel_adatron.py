@@ -29,18 +29,18 @@ import numpy as np
 from onkel._jit import hot
 from onkel._types import Counts, Vector
 from onkel._validate import instance, real
-from onkel.dictionary import representations, row_table
-from onkel.dictionary.function import Function
-from onkel.dictionary.representations import amend, count, evaluate, has_room, workspace
-from onkel.dictionary.row_table import RowTable, Table, enter, slot
-from onkel.dictionary.support import Support
 from onkel.errors import InputError
+from onkel.functions import representations, row_table
+from onkel.functions.function import Function
+from onkel.functions.representations import amend, count, evaluate, has_room, prepare
+from onkel.functions.row_block import RowBlock
+from onkel.functions.row_table import RowSlots, RowTable, enter, slot
+from onkel.functions.support import Support
 from onkel.kernels import Additive, Exponential, Kernel
-from onkel.learners.domains import on_domains
-from onkel.learners.projection import LEAST_OWN
-from onkel.learners.protocol import check_sizes
-from onkel.learners.supported import Block, Supported
+from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
+from onkel.updates.kernel_expansion import ExpansionLearner
+from onkel.updates.projection import LEAST_OWN
 
 CAP_TOLERANCE = 1e-9  # of a coefficient against C
 
@@ -55,10 +55,13 @@ class State(Counted):
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class KernelAdatron(Supported):
+class KernelAdatron(ExpansionLearner[State]):
     """The Kernel-Adatron, in one pass or in several."""
+
+    cost: ClassVar[str] = "O(log m)"
+    memory: ClassVar[str] = "O(m)"
+    paper: ClassVar[str] = "Friess et al. 1998"
 
     kernel: Kernel = Additive(Exponential())  # of X as it is; scale it first
     step: float = 0.5  # η, below 2
@@ -76,17 +79,17 @@ class KernelAdatron(Supported):
         dim, outputs = check_sizes(self, dim, outputs)
         return State(representations.empty(self.kernel, dim), row_table.empty(), dim=dim)
 
-    def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        f, known = state.support.sum, state.known.table
+    def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
+        f, known = state.support.compiled, state.known.table
         return _learn(block, f, known, state.dim, self.step, self.aggressiveness, scores)
 
     def _after(self, state: State) -> None:
         super()._after(state)
         state.known.make_room()
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` holds; they grow with the points, as the header says."""
-        return super().footprint(dim) + row_table.footprint()
+        return super()._footprint(dim, outputs) + row_table.footprint()
 
     def _check(self, state: State) -> None:
         super()._check(state)
@@ -103,11 +106,11 @@ class KernelAdatron(Supported):
 
 @hot
 def _learn(
-    block: Block, f: Any, known: Table, dim: int, step: float, most: float, scores: Vector
+    block: RowBlock, f: Any, known: RowSlots, dim: int, step: float, most: float, scores: Vector
 ) -> int:  # fmt: skip
     """Score, then learn, each row, which stands in the last `dim` numbers of what compiled code gets."""
     kernel, X, own, y, weight, learnt = block
-    work = workspace(kernel, f, X)
+    work = prepare(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not (has_room(f) and row_table.has_room(known)):
             return i

@@ -41,33 +41,34 @@ from onkel._inputs import refuse_weights
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, instance, real, whole
-from onkel.dictionary.dictionary import KORS, chance, remember
+from onkel.dictionary.dictionary import KORS, probability, remember
 from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.domains import on_domains
-from onkel.learners.newton import (
+from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
+from onkel.losses import Loss, Square, slope
+from onkel.protocol import check_room, check_sizes
+from onkel.random import uniform
+from onkel.state import capacity, fitted, growing, grown, shallow
+from onkel.turns import Call
+from onkel.updates.domains import KernelLearner
+from onkel.updates.newton import (
     SMALLEST_VARIANCE,
-    Rule,
-    check_labels,
+    NewtonSettings,
     check_met,
     check_newton,
     label_notes,
     meet,
+    newton_settings,
     no_labels,
-    rule,
     weight_of_gradient,
     within,
 )
-from onkel.learners.protocol import Learner, check_room, check_sizes
-from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
-from onkel.losses import Loss, Square, slope
-from onkel.random import uniform
-from onkel.state import capacity, fitted, growing, grown, shallow
-from onkel.turns import Call
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 
-Block = tuple[Matrix, Matrix, Vector, Vector, Vector]  # kernel values with older points and with this block's; own, labels, weights
+NewtonRows = tuple[
+    Matrix, Matrix, Vector, Vector, Vector
+]  # kernel values with older points and with this block's; own, labels, weights
 Sketch = tuple[float, float, float, bool, int]  # floor, accuracy, oversampling, weighted, seed
 Arrays = tuple[Vector, Counts, Vector, Vector, Vector, Vector]  # ω, active, D, L, weights and factor of KORS
 Counters = tuple[int, int, int, int, int]  # size, taken, rows, unprojected, raised
@@ -93,7 +94,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Newton(Learner):
+class Newton(KernelLearner[State]):
     """What the two have in common: everything but which points are taken into A."""
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
@@ -120,7 +121,7 @@ class Newton(Learner):
 
     def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
         refuse_weights(self, weight)
-        check_labels(self.loss, Y)
+        self.loss.admit(Y)
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         vars(state).update(vars(self._rounds(state, X, Y[:, 0], weight, scores[:, 0])))
@@ -147,7 +148,7 @@ class Newton(Learner):
             block, kept = (K, F, own[now], y[now], weight[now]), np.empty(len(fresh), np.int64)
             arrays = (work.omega, work.active, work.scale, work.factor, work.weights, work.sampling)
             counts = (work.size, work.taken, work.rows, work.unprojected, work.raised)
-            counts = _learn(block, rule(self), self._sketch, arrays, work.met, counts, kept, scores[now])
+            counts = _learn(block, newton_settings(self), self._sketch, arrays, work.met, counts, kept, scores[now])
             work.size, work.taken, work.rows, work.unprojected, work.raised = counts
             work.points[old : work.size] = fresh[kept[: work.size - old]]
         _resize(work, fitted, work.size, work.taken, self._sketch[0] < 1.0)  # not every row was kept, or taken
@@ -161,7 +162,7 @@ class Newton(Learner):
             check_room(self, 8 * capacity(packed(taken)) * (2 if sketched else 1), remedy)
         _resize(state, grown, state.size + rows, taken, sketched)
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold: next to nothing. The header says how they grow."""
         return 8 * 9
 
@@ -206,10 +207,13 @@ class Newton(Learner):
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
 class KONS(Newton):
     """The online Newton step in the whole space of a kernel: logarithmic regret, at O(t²) a row."""
+
+    cost: ClassVar[str] = "O(t²)"
+    memory: ClassVar[str] = "O(t²)"
+    paper: ClassVar[str] = "Calandriello et al. 2017"
 
     _sketch = (1.0, 0.5, 1.0, False, 0)
 
@@ -219,10 +223,13 @@ class KONS(Newton):
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
 class SketchedKONS(Newton):
     """KONS whose matrix takes only some of the points: those of high leverage, and a share `floor` of all."""
+
+    cost: ClassVar[str] = "O(m² + t·dim)"
+    memory: ClassVar[str] = "O(m² + t·dim)"
+    paper: ClassVar[str] = "Calandriello et al. 2017"
 
     floor: float = 0.1  # γ: the least probability with which a point is taken; 1 = KONS
     accuracy: float = 0.5  # ε of KORS
@@ -254,12 +261,19 @@ def _resize(state: State, to: Callable[[NDArray[Any], int], NDArray[Any]], size:
 
 @hot
 def _learn(
-    block: Block, rule: Rule, sketch: Sketch, arrays: Arrays, met: Vector, counts: Counters, kept: Counts, scores: Vector
+    block: NewtonRows,
+    settings: NewtonSettings,
+    sketch: Sketch,
+    arrays: Arrays,
+    met: Vector,
+    counts: Counters,
+    kept: Counts,
+    scores: Vector,
 ) -> Counters:
     """Score, then learn, each row; the new counts. Fills `kept` with those of the rows with a weight that got a coefficient."""
     K, F, own, y, weight = block
     size, taken, rows, unprojected, raised = counts
-    omega, (loss, _, _, clip) = arrays[0], rule
+    omega, (loss, _, _, clip) = arrays[0], settings
     k, old, first = np.empty(omega.size), size, rows
     for i in range(K.shape[0]):
         for j in range(old):
@@ -276,7 +290,7 @@ def _learn(
         g = slope(loss[0], loss[1], scores[i], y[i])
         if g == 0.0 and h == 0.0:
             continue
-        takes, lost, rises = _step(k[:size], own[i], h, g, rule, sketch, rows, arrays, taken)
+        takes, lost, rises = _step(k[:size], own[i], h, g, settings, sketch, rows, arrays, taken)
         taken += 1 if takes else 0
         unprojected += 1 if lost else 0
         raised += 1 if rises else 0
@@ -287,14 +301,14 @@ def _learn(
 
 @hot
 def _step(
-    k: Vector, own: float, h: float, g: float, rule: Rule, sketch: Sketch, round: int, arrays: Arrays, taken: int
+    k: Vector, own: float, h: float, g: float, settings: NewtonSettings, sketch: Sketch, round: int, arrays: Arrays, taken: int
 ) -> tuple[bool, bool, bool]:
     """One Newton step, for a point with kernel values k and slope g, whose score is h beyond C.
 
     Returns whether it is taken into A, whether rounding left no direction to project along, and whether α was raised for it.
     """
     omega, active, D, L, weights, sampling = arrays
-    _, steps, alpha, _ = rule
+    _, steps, alpha, _ = settings
     eta = weight_of_gradient(steps, round)
     s = g * np.sqrt(eta)  # times √z it is the point's D
     Dk = D[:taken] * k[active[:taken]]
@@ -326,8 +340,8 @@ def _coin(Dk: Vector, s: float, own: float, alpha: float, sketch: Sketch, weight
         return 1.0
     taken = Dk.size
     scaled = s * Dk / weights[:taken] if weighted else s * Dk
-    rule, l = (KORS, np.array([alpha, accuracy, oversampling]), weights[:taken], sampling), np.empty(taken)
-    p = max(chance(rule, scaled, s * s * own, l), floor)
+    sampler, l = (KORS, np.array([alpha, accuracy, oversampling]), weights[:taken], sampling), np.empty(taken)
+    p = max(probability(sampler, scaled, s * s * own, l), floor)
     if uniform(seed, round - 1, 0) >= p:
         return 0.0
     remember(weights, sampling, taken, l, s * s * own, alpha, p)

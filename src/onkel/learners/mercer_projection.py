@@ -46,12 +46,12 @@ from onkel._validate import instance, real, whole
 from onkel.errors import InputError
 from onkel.features.mercer import ProductSystem, System
 from onkel.features.mercer.waves import Waves
-from onkel.learners.domains import on_domains, unwrapped
-from onkel.learners.levels import SMALLEST_SCALE, Fit, Rule, ahead, grown, learn, still
-from onkel.learners.protocol import Learner, check_sizes
 from onkel.linalg.factor import SMALLEST_PIVOT, check_factor, fading_notes, solve_row, take_in
+from onkel.protocol import check_sizes
 from onkel.state import Counted, copied, counter, owned
 from onkel.turns import Call
+from onkel.updates.domains import SpaceLearner
+from onkel.updates.nested_ridge import SMALLEST_SCALE, NestedFit, NestedSettings, ahead, grown, learn, still
 
 ROWS_AT_ONCE = 1024  # functions are computed for so many rows at a time, to keep memory flat
 ROUNDING = 1e-14  # of c N^p, which may be a whole number but for it
@@ -78,10 +78,13 @@ class State(Counted):
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class MercerProjection(Learner):
+class MercerProjection(SpaceLearner[State]):
     """The online projection estimator."""
+
+    cost: ClassVar[str] = "O(r²)"
+    memory: ClassVar[str] = "O(r²)"
+    paper: ClassVar[str] = "Zhang & Simon 2021"
 
     system: System = ProductSystem()  # of X as it is; scale it first
     count: int = 100  # the most levels; a level is one function more (of an additive system: one more in each column)
@@ -105,6 +108,13 @@ class MercerProjection(Learner):
         real(self, "forgetting", least=1e-3, most=1.0)
         real(self, "clip", least=1e-30, most=1e50, optional=True)
 
+    @property
+    def _space(self) -> System:
+        return self.system
+
+    def _in(self, space: System) -> MercerProjection:
+        return replace(self, system=space)
+
     def _levels(self, dim: int) -> int:
         return min(self.count, self.system.limit(dim))
 
@@ -115,12 +125,12 @@ class MercerProjection(Learner):
         return self._fresh(*check_sizes(self, dim, outputs))
 
     def _fresh(self, dim: int, outputs: int) -> State:
-        r, rule, waves = self._functions(dim), _rule(self, dim), _waves(self, dim)
-        taken = r if self.rate is None else int(rule.widths[0])
+        r, settings, waves = self._functions(dim), _settings(self, dim), _waves(self, dim)
+        taken = r if self.rate is None else int(settings.widths[0])
         matrix, moments = np.diag(np.where(np.arange(r) < taken, math.sqrt(self.lam), self.lam)), waves.moments if waves else 0
         return State(
-            matrix, np.zeros((outputs, r)), np.ones(1), np.zeros((2, moments)), np.tile(rule.prior, (outputs, 1)),
-            np.zeros((outputs, len(rule.widths))), np.full(outputs, self.clip or 0.0), taken, dim=dim, outputs=outputs,
+            matrix, np.zeros((outputs, r)), np.ones(1), np.zeros((2, moments)), np.tile(settings.prior, (outputs, 1)),
+            np.zeros((outputs, len(settings.widths))), np.full(outputs, self.clip or 0.0), taken, dim=dim, outputs=outputs,
         )  # fmt: skip
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
@@ -142,15 +152,15 @@ class MercerProjection(Learner):
 
     def _learn(self, state: State, waves: Waves | None, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> int:
         """Score, then learn, rows, up to the one with which a level comes: how many."""
-        rule = _rule(self, state.dim)
-        level = self._level(state, rule)
-        wanted = math.inf if level == len(rule.needed) else rule.needed[level] - still(state.rows, self.forgetting)
+        settings = _settings(self, state.dim)
+        level = self._level(state, settings)
+        wanted = math.inf if level == len(settings.needed) else settings.needed[level] - still(state.rows, self.forgetting)
         now = slice(0, int(min(ROWS_AT_ONCE, max(1.0, wanted))))
         Psi = self.system.functions(X[now], state.taken if waves else len(state.matrix))
-        return learn(_fit(state), state.taken, state.learnt, level, Psi, Y[now], weight[now], rule, scores[now])
+        return learn(_fit(state), state.taken, state.learnt, level, Psi, Y[now], weight[now], settings, scores[now])
 
-    def _level(self, state: State, rule: Rule) -> int:
-        return len(rule.widths) if self.rate is None else grown(rule.needed, still(state.rows, self.forgetting))
+    def _level(self, state: State, settings: NestedSettings) -> int:
+        return len(settings.widths) if self.rate is None else grown(settings.needed, still(state.rows, self.forgetting))
 
     def _move_moments(self, state: State, waves: Waves, before: int, X: Matrix, Y: Matrix, weight: Vector) -> None:
         """Add the rows that have been learnt since there were so many to the moments, for waves that will be used one day."""
@@ -171,16 +181,16 @@ class MercerProjection(Learner):
         """Take in the functions of the levels whose rows have come; on a copy, as one step."""
         if self.rate is None:
             return
-        rule = _rule(self, state.dim)
-        if state.grown < (level := self._level(state, rule)):
+        settings = _settings(self, state.dim)
+        if state.grown < (level := self._level(state, settings)):
             work = replace(state, matrix=state.matrix.copy(), coef=state.coef.copy(), squares=state.squares.copy())
-            self._grow(work, rule, level)
+            self._grow(work, settings, level)
             vars(state).update(vars(work))
 
-    def _grow(self, state: State, rule: Rule, level: int) -> None:
+    def _grow(self, state: State, settings: NestedSettings, level: int) -> None:
         for new in range(state.grown, level):
-            self._take_in(state, _waves(self, state.dim), int(rule.widths[new]))
-            more = slice(rule.widths[new - 1], rule.widths[new])
+            self._take_in(state, _waves(self, state.dim), int(settings.widths[new]))
+            more = slice(settings.widths[new - 1], settings.widths[new])
             explained = np.sum(state.coef[:, more] ** 2, axis=1) * state.scale[0] ** 2
             state.squares[:, new] = np.maximum(state.squares[:, new - 1] - explained, 0.0)
         state.grown = level
@@ -204,7 +214,7 @@ class MercerProjection(Learner):
         are better late than never, and best before the last level is reached (`notes` says when it is)."""
         if count < self.count:
             raise InputError(f"count can only be raised, from {self.count}, got {count}")
-        learner, old = unwrapped(self, state)
+        learner, old = self._alone(state)
         new = learner._taller(old, count)
         taller = replace(self, count=count)
         return taller, owned(taller, new if old is state else replace(copied(state), inner=new))
@@ -227,24 +237,32 @@ class MercerProjection(Learner):
 
     def level(self, state: Any) -> int:
         """N of the next score where it grows; else the level that has the largest share in it (of the first output)."""
-        self, state = unwrapped(self, state)
-        return self._level(state, _rule(self, state.dim)) if self.rate is not None else 1 + int(np.argmax(state.shares[0]))
+        learner, own = self._alone(state)
+        return learner._level_of(own)
+
+    def _level_of(self, state: State) -> int:
+        return self._level(state, _settings(self, state.dim)) if self.rate is not None else 1 + int(np.argmax(state.shares[0]))
 
     def shares(self, state: Any) -> Matrix:
         """v_N: what each level counts for in the next score of each output, (outputs, levels)."""
-        self, state = unwrapped(self, state)
+        learner, own = self._alone(state)
+        return learner._shares(own)
+
+    def _shares(self, state: State) -> Matrix:
         if self.rate is None:
             return np.array(state.shares)
-        return np.tile(np.arange(1, state.shares.shape[1] + 1) == self.level(state), (state.outputs, 1)).astype(float)
+        return np.tile(np.arange(1, state.shares.shape[1] + 1) == self._level_of(state), (state.outputs, 1)).astype(float)
 
     def standard_error(self, state: Any, X: ArrayLike) -> Vector:
         """Of the fitted curve at each row, for noise that is the same everywhere: σ̂ √(ψᵀA⁻¹ψ), σ̂² = (RSS + λ‖θ‖²)/(n − N). Levels
         with as many functions as rows take σ̂ from the last one with fewer; where there is none, it is infinite. It covers chance,
         not what the functions cannot represent."""
-        self, state = unwrapped(self, state)
-        rows = check_inputs(X, state.dim)
-        rule, share = _rule(self, state.dim), self.shares(state)
-        R, c, scale = ahead(_fit(state), state.taken, state.rows, rule)
+        learner, own = self._alone(state)
+        return learner._standard_error(own, check_inputs(X, state.dim))
+
+    def _standard_error(self, state: State, rows: Matrix) -> Vector:
+        settings, share = _settings(self, state.dim), self._shares(state)
+        R, c, scale = ahead(_fit(state), state.taken, state.rows, settings)
         Z = self.system.functions(rows, state.taken)
         for z in Z:
             solve_row(R, z)
@@ -252,12 +270,12 @@ class MercerProjection(Learner):
         leverage, curves = np.cumsum(Z * Z, axis=1) / scale**2, [np.cumsum(Z * c[o, : state.taken], axis=1) for o in range(len(c))]
         for o in range(state.outputs):
             used = np.flatnonzero(share[o])
-            last, part = rule.widths[used] - 1, share[o, used]
-            known = used[rule.widths[used] < n]
+            last, part = settings.widths[used] - 1, share[o, used]
+            known = used[settings.widths[used] < n]
             if len(known) == 0:
                 out[:, o] = np.inf
                 continue
-            noise = state.squares[o, known] / (n - rule.widths[known])
+            noise = state.squares[o, known] / (n - settings.widths[known])
             noise = np.append(noise, np.full(len(used) - len(known), noise[-1]))
             apart = curves[o][:, last] - (curves[o][:, last] @ part)[:, None]
             out[:, o] = np.sqrt((noise * leverage[:, last] + apart**2) @ part)
@@ -280,22 +298,22 @@ class MercerProjection(Learner):
     def _widen(self, state: State, outputs: int) -> None:
         more = outputs - state.outputs
         coef, squares = np.pad(state.coef, ((0, more), (0, 0))), np.pad(state.squares, ((0, more), (0, 0)))
-        shares = np.vstack([state.shares, np.tile(_rule(self, state.dim).prior, (more, 1))])
+        shares = np.vstack([state.shares, np.tile(_settings(self, state.dim).prior, (more, 1))])
         largest = np.append(state.largest, np.full(more, self.clip or 0.0))
         vars(state).update(coef=coef, squares=squares, shares=shares, largest=largest, outputs=outputs)
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
         r, waves = self._functions(dim), _waves(self, dim)
         return 8 * (r * r + outputs * (r + 2 * self._levels(dim) + 1) + 1 + 6 + 2 * (waves.moments if waves else 0))
 
     def _check(self, state: State) -> None:
-        if state.grown != (1 if self.rate is None else self._level(state, _rule(self, state.dim))):
+        if state.grown != (1 if self.rate is None else self._level(state, _settings(self, state.dim))):
             raise InputError("it has other levels than its rows say")
         if state.moved != (state.rows if _waves(self, state.dim) else 0):
             raise InputError("its moments are of other rows than it has learnt")
         fresh = self._fresh(state.dim, state.outputs)
-        least = 1 if self.rate is None else _rule(self, state.dim).widths[self._level(state, _rule(self, state.dim)) - 1]
+        least = 1 if self.rate is None else _settings(self, state.dim).widths[self._level(state, _settings(self, state.dim)) - 1]
         if state.rows < 0 or not max(fresh.taken, least) <= state.taken <= len(state.matrix):
             raise InputError("it has other functions than its rows allow")
         t = state.taken
@@ -320,7 +338,7 @@ class MercerProjection(Learner):
     def _notes(self, state: State) -> list[str]:
         d = self.system.dimension(state.dim)
         said = fading_notes(self.lam, self.forgetting, self._functions(state.dim), state.rows)
-        if self.rate is not None and self.level(state) == self.count:
+        if self.rate is not None and self._level_of(state) == self.count:
             said.append(f"all {self.count} levels are in use and no more will come (learner.raised gives it more)")
         if self.rate is not None and self.smoothness <= 0.5 * d:
             said.append(f"smoothness {self.smoothness:g} is at most half of the dimension {d}: the theory says nothing there")
@@ -332,7 +350,7 @@ class MercerProjection(Learner):
 
 
 @functools.lru_cache(maxsize=256)
-def _rule(learner: MercerProjection, dim: int) -> Rule:
+def _settings(learner: MercerProjection, dim: int) -> NestedSettings:
     levels = np.arange(1, learner._levels(dim) + 1)
     widths = np.array([learner.system.size(int(N), dim) for N in levels])
     needed = np.full(len(levels), np.inf)
@@ -345,7 +363,7 @@ def _rule(learner: MercerProjection, dim: int) -> Rule:
     clip = math.inf if learner.clip is None else learner.clip
     prior = 1.0 / levels
     level_of = np.repeat(levels - 1, np.diff(widths, prepend=0))
-    return Rule(widths, level_of, needed, prior / prior.sum(), learner.lam, learner.forgetting, clip)
+    return NestedSettings(widths, level_of, needed, prior / prior.sum(), learner.lam, learner.forgetting, clip)
 
 
 @functools.lru_cache(maxsize=256)
@@ -354,5 +372,5 @@ def _waves(learner: MercerProjection, dim: int) -> Waves | None:
     return None if learner.rate is None else learner.system.waves(learner._functions(dim))
 
 
-def _fit(state: State) -> Fit:
-    return Fit(state.matrix, state.coef, state.scale, state.shares, state.squares, state.largest)
+def _fit(state: State) -> NestedFit:
+    return NestedFit(state.matrix, state.coef, state.scale, state.shares, state.squares, state.largest)

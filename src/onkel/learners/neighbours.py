@@ -35,7 +35,7 @@ from onkel._jit import hot, hot_inline, hot_strict
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import whole
 from onkel.errors import InputError
-from onkel.learners.protocol import Learner, check_sizes
+from onkel.protocol import Learner, check_sizes
 from onkel.state import zeros
 from onkel.turns import Call
 
@@ -59,8 +59,12 @@ class State:
 
 
 @dataclass(frozen=True)
-class Neighbours(Learner):
+class Neighbours(Learner[State]):
     """The weighted mean of the labels of the nearest rows."""
+
+    cost: ClassVar[str] = "O(B·dim)"
+    memory: ClassVar[str] = "O(B·dim)"
+    paper: ClassVar[str] = "Fix & Hodges 1951"
 
     budget: int = 4000  # B: the rows kept, always the last
     neighbours: int = 8  # k
@@ -93,7 +97,7 @@ class Neighbours(Learner):
         labels = np.hstack([state.labels, np.zeros((self.budget, outputs - state.outputs))])
         vars(state).update(labels=labels, outputs=outputs)
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
         return 4 * _groups(self.budget) * dim * GROUP + 8 * (self.budget * (outputs + 1) + 3)
 

@@ -1,6 +1,6 @@
 """NewtonFeatures: the online Newton step on any fixed features; logarithmic regret for every curved loss.
 
-    A ← A + η g² z zᵀ,   u ← Π(u − g A⁻¹z)        z = features(x),  g = ℓ'(ŷ, y),  Π onto |f(x)| ≤ clip   (`onkel.learners.newton`)
+    A ← A + η g² z zᵀ,   u ← Π(u − g A⁻¹z)        z = features(x),  g = ℓ'(ŷ, y),  Π onto |f(x)| ≤ clip   (`onkel.updates.newton`)
 
 Regret against every f in the features' span with |f(x_t)| ≤ C, for a loss of curvature σ, with η = σ:
 α‖f‖² + Σ ηg² zᵀA⁻¹z/η ≤ α‖f‖² + ln det(I + Σ σ g² z zᵀ/α)/σ. O(r²) a row and in memory, for r features.
@@ -20,20 +20,21 @@ Luo, Agarwal, Cesa-Bianchi & Langford (2016), Efficient second order online lear
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from onkel._inputs import refuse_weights
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import check_features
-from onkel.learners.featured import Featured
-from onkel.learners.newton import Rule, check_met, check_newton, label_notes, newton_round, no_labels, rule
-from onkel.learners.protocol import check_sizes
 from onkel.linalg.factor import check_factor, workspace
 from onkel.losses import Loss, Square
+from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
+from onkel.updates.explicit_features import FeatureLearner
+from onkel.updates.newton import NewtonSettings, check_met, check_newton, label_notes, newton_round, newton_settings, no_labels
 
 
 @dataclass
@@ -48,8 +49,12 @@ class State(Counted):
 
 
 @dataclass(frozen=True)
-class NewtonFeatures(Featured):
+class NewtonFeatures(FeatureLearner[State]):
     """The online Newton step on explicit features, for any loss."""
+
+    cost: ClassVar[str] = "O(r²)"
+    memory: ClassVar[str] = "O(r²)"
+    paper: ClassVar[str] = "Hazan et al. 2007"
 
     features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()  # of X as it is; scale it first
     loss: Loss = Square()
@@ -57,6 +62,9 @@ class NewtonFeatures(Featured):
     clip: float = 1.0  # C: scores stay within [−C, C]
     curvature: float | None = None  # η; None: the loss's own, or 1/√t where it has none
     dimension: float = 1.0  # d: a larger one takes larger steps, where the loss has no curvature
+
+    multi_output: ClassVar[bool] = False
+    cut_tolerance: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         check_features(self)
@@ -67,10 +75,14 @@ class NewtonFeatures(Featured):
         r = self._map.size(dim)
         return State(self._map.init(dim), np.sqrt(self.alpha) * np.eye(r), np.zeros((1, r)), no_labels(), dim=dim)
 
-    def _learn(self, state: Any, Z: Matrix, y: Vector, weight: Vector, scores: Vector) -> None:
-        _learn(Z, y, weight, state.matrix, state.coef, state.met, state.learnt, rule(self), scores)
+    def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
+        refuse_weights(self, weight)
+        self.loss.admit(Y)
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _learn(self, state: State, Z: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        _learn(Z, Y[:, 0], weight, state.matrix, state.coef, state.met, state.learnt, newton_settings(self), scores[:, 0])
+
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
         r = self._map.size(dim)
         return self._map.footprint(dim) + 8 * (r * r + r + 5)
@@ -85,12 +97,20 @@ class NewtonFeatures(Featured):
 
 @hot
 def _learn(
-    Z: Matrix, y: Vector, weight: Vector, R: Matrix, c: Matrix, met: Vector, learnt: Counts, rule: Rule, scores: Vector
+    Z: Matrix,
+    y: Vector,
+    weight: Vector,
+    R: Matrix,
+    c: Matrix,
+    met: Vector,
+    learnt: Counts,
+    settings: NewtonSettings,
+    scores: Vector,
 ) -> None:
     """Score, then learn, each row of Z."""
     work = workspace(Z.shape[1])
     for i in range(Z.shape[0]):
         learn = weight[i] > 0.0
-        scores[i] = newton_round(R, c, Z[i], np.dot(Z[i], Z[i]), y[i], learn, rule, learnt[0] + 1, met, work)
+        scores[i] = newton_round(R, c, Z[i], np.dot(Z[i], Z[i]), y[i], learn, settings, learnt[0] + 1, met, work)
         if learn:
             learnt[0] += 1

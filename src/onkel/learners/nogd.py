@@ -20,25 +20,24 @@ Lu, Hoi, Wang, Zhao & Liu (2016), Large scale online kernel learning, JMLR.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
-from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import instance, real, whole
-from onkel.dictionary import support
-from onkel.dictionary.support import Support, values
 from onkel.errors import InputError
-from onkel.features.sketch import embed
+from onkel.functions import support
+from onkel.functions.learnt import Expansion, Learnt
+from onkel.functions.row_block import RowBlock
+from onkel.functions.support import Support
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.descent import Descending, Rule, check_loss, descend, descent_round, rule
-from onkel.learners.domains import on_domains
-from onkel.learners.protocol import check_sizes
-from onkel.learners.supported import Block
 from onkel.linalg.eigen import leading
 from onkel.losses import Hinge, Loss
+from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
+from onkel.updates.gradient import check_loss, descend, follow, gradient_settings, may_run_away
+from onkel.updates.kernel_expansion import ExpansionLearner
 
 SMALLEST_EIGENVALUE = 1e-10  # relative to the largest; a coordinate below it would be rounding
 LARGEST_MISMATCH = 1e-6  # of ZᵀKZ against the identity
@@ -56,10 +55,13 @@ class State(Counted):
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class NOGD(Descending):
+class NOGD(ExpansionLearner[State]):
     """Gradient descent on Nyström features of the first points that lost something."""
+
+    cost: ClassVar[str] = "O(B·dim + Bk)"
+    memory: ClassVar[str] = "O(B·dim + Bk)"
+    paper: ClassVar[str] = "Lu et al. 2016"
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
     loss: Loss = Hinge()
@@ -83,13 +85,16 @@ class NOGD(Descending):
         dim, outputs = check_sizes(self, dim, outputs)
         return State(support.with_room(dim, self.budget), np.zeros((self.rank, self.budget)), np.zeros(self.rank), dim=dim)
 
-    def _learn(self, state: Any, block: Block, scores: Vector) -> int:
-        descent = rule(self.loss, self.step)
+    def _may_run_away(self, state: State, own: Vector) -> bool:
+        return may_run_away(self, own)
+
+    def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
+        descent = gradient_settings(self.loss, self.step)
         if state.support.size[0] == self.budget:
             return follow(block, state.support.points, self.budget, state.map, state.weights, descent, -1, scores)
-        return descend(block, state.support.sum, descent, self.budget, True, scores)
+        return descend(block, state.support.compiled, descent, self.budget, True, scores)
 
-    def _after(self, state: Any) -> None:
+    def _after(self, state: State) -> None:
         """Stage 2 begins as soon as there are enough points."""
         if state.switched or state.support.size[0] < self.budget:
             return
@@ -100,11 +105,16 @@ class NOGD(Descending):
         weights = roots * (V.T @ state.support.coef)
         vars(state).update(map=np.ascontiguousarray(map), weights=weights, switched=1)
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
-        """The bytes that `init` will hold."""
-        return super().footprint(dim) + 8 * (self.rank * (self.budget + 1) + 1)
+    def _function(self, state: State) -> Learnt | None:
+        return (
+            Expansion(self.kernel, state.support.known, state.weights @ state.map) if state.switched else super()._function(state)
+        )
 
-    def _check(self, state: Any) -> None:
+    def _footprint(self, dim: int, outputs: int) -> int:
+        """The bytes that `init` will hold."""
+        return super()._footprint(dim, outputs) + 8 * (self.rank * (self.budget + 1) + 1)
+
+    def _check(self, state: State) -> None:
         super()._check(state)
         if state.switched != (state.support.size[0] == self.budget):
             raise InputError("it is in another stage than its points say")
@@ -116,21 +126,3 @@ class NOGD(Descending):
             raise InputError("its coordinates are not those of its points")
         if not np.isfinite(state.weights).all():
             raise InputError("its weights are beyond what can be learnt")
-
-
-@hot
-def follow(block: Block, points: Matrix, width: int, M: Matrix, w: Vector, rule: Rule, due: int, scores: Vector) -> int:
-    """Score, then learn, rows in the coordinates φ = Mk of the first `width` points, in columns, up to the row of the round
-    that is `due`, which is scored alone: how many."""
-    k, phi, learnt = np.zeros(width), np.empty(w.size), block.learnt
-    for i in range(block.X.shape[0]):
-        learn = block.weight[i] > 0.0
-        values(block.kernel, points, width, block.X[i], k)
-        embed(k, width, M, phi)
-        is_due = learn and learnt[0] == due
-        scores[i] = descent_round(w, phi, block.y[i], learn and not is_due, rule)
-        if is_due:
-            return i + 1
-        if learn:
-            learnt[0] += 1
-    return int(block.X.shape[0])

@@ -19,22 +19,25 @@ Kivinen, Smola & Williamson (2004), Online learning with kernels, IEEE Transacti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 from onkel._types import Vector
 from onkel._validate import instance, whole
+from onkel.functions.row_block import RowBlock
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.descent import UNLIMITED, Descending, check_loss, check_step, descend, rule
-from onkel.learners.domains import on_domains
-from onkel.learners.supported import Block
 from onkel.losses import Hinge, Loss
+from onkel.updates.gradient import UNLIMITED, check_loss, check_step, descend, gradient_settings, may_run_away
+from onkel.updates.kernel_expansion import ExpansionLearner, State
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class NORMA(Descending):
+class NORMA(ExpansionLearner[State]):
     """Online gradient descent in the whole space of a kernel."""
+
+    cost: ClassVar[str] = "O(m)"
+    memory: ClassVar[str] = "O(m)"
+    paper: ClassVar[str] = "Kivinen et al. 2004"
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
     loss: Loss = Hinge()
@@ -55,6 +58,9 @@ class NORMA(Descending):
     def _room(self) -> int | None:
         return self.budget
 
-    def _learn(self, state: Any, block: Block, scores: Vector) -> int:
+    def _may_run_away(self, state: State, own: Vector) -> bool:
+        return may_run_away(self, own, self.lam)
+
+    def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
         most = UNLIMITED if self.budget is None else self.budget
-        return descend(block, state.support.sum, rule(self.loss, self.step, self.lam), most, False, scores)
+        return descend(block, state.support.compiled, gradient_settings(self.loss, self.step, self.lam), most, False, scores)

@@ -21,17 +21,21 @@ from typing import Any, ClassVar, final
 from onkel._jit import hot
 from onkel._types import Vector
 from onkel._validate import instance, real
-from onkel.dictionary.representations import add, evaluate, has_room, workspace
+from onkel.functions.representations import add, evaluate, has_room, prepare
+from onkel.functions.row_block import RowBlock
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.domains import on_domains
-from onkel.learners.supported import Block, State, Supported
+from onkel.updates.kernel_expansion import ExpansionLearner, State
+from onkel.updates.projection import passive_aggressive
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class PassiveAggressive(Supported):
+class PassiveAggressive(ExpansionLearner[State]):
     """PA-I with kernels, without a budget."""
+
+    cost: ClassVar[str] = "O(m)"
+    memory: ClassVar[str] = "O(m)"
+    paper: ClassVar[str] = "Crammer et al. 2006"
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
     aggressiveness: float = 1.0  # C: the largest coefficient; 1e30 = every margin is met at once
@@ -43,15 +47,15 @@ class PassiveAggressive(Supported):
         instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
         real(self, "aggressiveness", least=1e-30, most=1e30)
 
-    def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, self.aggressiveness, scores)
+    def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
+        return _learn(block, state.support.compiled, self.aggressiveness, scores)
 
 
 @hot
-def _learn(block: Block, f: Any, aggressiveness: float, scores: Vector) -> int:
+def _learn(block: RowBlock, f: Any, aggressiveness: float, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight, learnt = block
-    work = workspace(kernel, f, X)
+    work = prepare(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not has_room(f):
             return i
@@ -62,10 +66,3 @@ def _learn(block: Block, f: Any, aggressiveness: float, scores: Vector) -> int:
                 add(kernel, f, X[i], own[i], step, learnt[0])
             learnt[0] += 1
     return int(X.shape[0])
-
-
-@hot
-def passive_aggressive(score: float, y: float, own: float, aggressiveness: float) -> float:
-    """τ y."""
-    loss = max(1.0 - y * score, 0.0)
-    return y * min(aggressiveness, loss / own) if own > 0.0 else 0.0

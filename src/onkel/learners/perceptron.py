@@ -23,18 +23,21 @@ from typing import Any, ClassVar, final
 from onkel._jit import hot
 from onkel._types import Vector
 from onkel._validate import instance
-from onkel.dictionary.representations import add, evaluate, has_room, workspace
-from onkel.dictionary.support import is_mistake
+from onkel.functions.representations import add, evaluate, has_room, prepare
+from onkel.functions.row_block import RowBlock
+from onkel.functions.support import is_mistake
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.domains import on_domains
-from onkel.learners.supported import Block, State, Supported
+from onkel.updates.kernel_expansion import ExpansionLearner, State
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class Perceptron(Supported):
+class Perceptron(ExpansionLearner[State]):
     """The kernel perceptron, without a budget."""
+
+    cost: ClassVar[str] = "O(m)"
+    memory: ClassVar[str] = "O(m)"
+    paper: ClassVar[str] = "Rosenblatt 1958"
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
 
@@ -44,15 +47,15 @@ class Perceptron(Supported):
     def __post_init__(self) -> None:
         instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
 
-    def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, scores)
+    def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
+        return _learn(block, state.support.compiled, scores)
 
 
 @hot
-def _learn(block: Block, f: Any, scores: Vector) -> int:
+def _learn(block: RowBlock, f: Any, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight, learnt = block
-    work = workspace(kernel, f, X)
+    work = prepare(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not has_room(f):
             return i

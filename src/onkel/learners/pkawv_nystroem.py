@@ -36,20 +36,20 @@ from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, instance, real, whole
 from onkel.dictionary import Dictionary, Kors, history, span
-from onkel.dictionary.dictionary import Rule, is_taken
+from onkel.dictionary.dictionary import Sampling, is_taken
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.domains import on_domains
-from onkel.learners.protocol import Learner, check_room, check_sizes
 from onkel.linalg.cholesky import solve
 from onkel.linalg.factor import border, check_factor, learn_solved, solve_row, workspace
+from onkel.protocol import check_room, check_sizes
 from onkel.state import Counted, counter, growing
 from onkel.turns import Call
+from onkel.updates.domains import KernelLearner
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 LARGEST_LEVERAGE = 1e12  # zᵀA⁻¹z beyond which a row is learnt with fewer than about six digits
 
-Form = tuple[Counts, Vector, Matrix, Matrix]  # spanning, whitening, R, c
-Block = tuple[Matrix, Vector, Matrix, Vector]  # kernel values, k(x, x), labels, weights
+RidgeForm = tuple[Counts, Vector, Matrix, Matrix]  # spanning, whitening, R, c
+SpanRows = tuple[Matrix, Vector, Matrix, Vector]  # kernel values, k(x, x), labels, weights
 Flags = NDArray[np.bool_]
 
 
@@ -66,10 +66,13 @@ class State(Counted):
     outputs: int = 1
 
 
-@on_domains
 @dataclass(frozen=True)
-class PKAWVNystroem(Learner):
+class PKAWVNystroem(KernelLearner[State]):
     """Second-order online regression in the span of points that the stream chooses, for any kernel."""
+
+    cost: ClassVar[str] = "O(m² dim)"
+    memory: ClassVar[str] = "O(n·dim + m²)"
+    paper: ClassVar[str] = "Jézéquel et al. 2019"
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
     lam: float = 1.0  # λ: the ridge
@@ -139,16 +142,16 @@ class PKAWVNystroem(Learner):
                     size += 1
             done += size
 
-    def _learn(self, state: State, block: Block, decided: int, scores: Matrix) -> tuple[int, Counts]:
+    def _learn(self, state: State, block: SpanRows, decided: int, scores: Matrix) -> tuple[int, Counts]:
         """Score and learn rows, up to the first that is learnt and whose point joins: how many, and the rows whose points join.
         The first `decided` rows have had their coin."""
         points, joins = len(state.span.points), np.zeros(len(scores), np.bool_)
         if self.budget is not None and points >= self.budget:
             decided = len(scores)  # nothing joins
-        rule = self.dictionary.rule(state.span.sampling, points)
+        sampling = self.dictionary.sampling(state.span.sampling, points)
         form = (state.span.spanning, state.span.whitening, state.matrix, state.coef)
         counts = state.learnt, state.strained
-        size = _learn(rule, self.seed, decided, block, form, counts, self.awv, joins, scores)
+        size = _learn(sampling, self.seed, decided, block, form, counts, self.awv, joins, scores)
         return size, np.flatnonzero(joins)
 
     def _joined(self, state: State, X: Matrix, K: Matrix, own: Vector) -> list[State]:
@@ -180,7 +183,7 @@ class PKAWVNystroem(Learner):
         coef = np.pad(state.coef, ((0, outputs - state.outputs), (0, 0)))
         vars(state).update(history=history.with_outputs(state.history, outputs), coef=coef, outputs=outputs)
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold: next to nothing. The header says how they grow."""
         return 8 * 5
 
@@ -210,8 +213,8 @@ def _apart(state: State) -> State:
 
 @hot
 def _learn(
-    rule: Rule, seed: int, decided: int, block: Block, form: Form, counts: tuple[Counts, Counts], awv: bool, joins: Flags,
-    scores: Matrix,
+    sampling: Sampling, seed: int, decided: int, block: SpanRows, form: RidgeForm, counts: tuple[Counts, Counts], awv: bool,
+    joins: Flags, scores: Matrix,
 ) -> int:  # fmt: skip
     """Score and learn rows, up to the first that is learnt and whose point joins: how many. Marks all rows whose points join.
 
@@ -224,7 +227,7 @@ def _learn(
     (learnt, strained), left = counts, False
     for i in range(K.shape[0]):
         k, learns = K[i], weight[i] > 0.0
-        joins[i] = i >= decided and is_taken(rule, k, own[i], seed, learnt[0], l)
+        joins[i] = i >= decided and is_taken(sampling, k, own[i], seed, learnt[0], l)
         if learns and (joins[i] or left):
             return i
         if joins[i]:

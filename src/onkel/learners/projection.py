@@ -26,7 +26,7 @@ Departs from the paper: equations 2 and 4 are misprinted there (`onkel.kernels.l
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -34,18 +34,19 @@ import numpy as np
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import instance, real
-from onkel.dictionary import Start, representations
-from onkel.dictionary.function import Function
-from onkel.dictionary.representations import add, evaluate, has_room, shrink, workspace
+from onkel.dictionary import Start
 from onkel.errors import InputError
+from onkel.functions import representations
+from onkel.functions.function import Function
+from onkel.functions.learnt import Learnt
+from onkel.functions.representations import add, evaluate, has_room, prepare, shrink
+from onkel.functions.row_block import RowBlock
 from onkel.kernels import Additive, Exponential, Kernel
-from onkel.learners.domains import on_domains
-from onkel.learners.passive_aggressive import passive_aggressive
-from onkel.learners.protocol import check_sizes
-from onkel.learners.supported import Block, Supported
+from onkel.protocol import check_sizes
 from onkel.state import Counted, counter, nbytes
+from onkel.updates.kernel_expansion import ExpansionLearner
+from onkel.updates.projection import LEAST_OWN, passive_aggressive
 
-LEAST_OWN = 1e-100  # of k(x, x); a step that divides by less could overflow
 NORM_TOLERANCE = 1e-9  # of ‖f‖ against the radius
 
 
@@ -58,7 +59,7 @@ class State(Counted):
     outputs: int = 1
 
 
-class _Projecting(Supported):
+class _Projecting(ExpansionLearner[State]):
     kernel: Kernel
     radius: float | None
     start: Start | None
@@ -93,7 +94,7 @@ class _Projecting(Supported):
             for i in range(len(coef)):
                 state.support.make_room(self.kernel)
                 kernel = state.support.source(self.kernel, rows[i : i + 1])
-                _begin(kernel, state.support.sum, state.norm2, rows[i : i + 1], float(own[i]), float(coef[i]), i)
+                _begin(kernel, state.support.compiled, state.norm2, rows[i : i + 1], float(own[i]), float(coef[i]), i)
             state.support.make_room(self.kernel)
         return state
 
@@ -106,14 +107,17 @@ class _Projecting(Supported):
         """The points of the start."""
         return 0 if self.start is None else len(self.start.coef)
 
-    def _learn(self, state: State, block: Block, scores: Vector) -> int:
+    def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
         radius, epsilon = math.inf if self.radius is None else self.radius, getattr(self, "epsilon", 0.0)
-        return _learn(block, state.support.sum, state.norm2, self._started, self.margin, epsilon, radius, scores)
+        return _learn(block, state.support.compiled, state.norm2, self._started, self.margin, epsilon, radius, scores)
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _function(self, state: State) -> Learnt:
+        return replace(state.support.learnt(self.kernel), squared_norm=float(state.norm2[0]))  # type: ignore[type-var]
+
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` holds; they grow with the points, as the header says."""
         fits = self.start is not None and len(self.start.points[0]) == dim
-        return nbytes(self._begun(dim)) if fits else super().footprint(dim) + 8
+        return nbytes(self._begun(dim)) if fits else super()._footprint(dim, outputs) + 8
 
     def _check(self, state: State) -> None:
         state.support.check(self.kernel, state.rows + self._started, None)
@@ -123,10 +127,13 @@ class _Projecting(Supported):
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
 class MarginProjection(_Projecting):
     """The projection algorithm for classification."""
+
+    cost: ClassVar[str] = "O(log m)"
+    memory: ClassVar[str] = "O(m)"
+    paper: ClassVar[str] = "Herbster 2001"
 
     kernel: Kernel = Additive(Exponential())  # of X as it is; scale it first
     radius: float | None = None  # γ: the largest ‖f‖; None: no limit
@@ -140,10 +147,13 @@ class MarginProjection(_Projecting):
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
 class TubeProjection(_Projecting):
     """The projection algorithm for regression with the squared ε-insensitive loss."""
+
+    cost: ClassVar[str] = "O(log m)"
+    memory: ClassVar[str] = "O(m)"
+    paper: ClassVar[str] = "Herbster 2001"
 
     kernel: Kernel = Additive(Exponential())  # of X as it is; scale it first
     epsilon: float = 0.1  # ε: an error up to this is none
@@ -165,11 +175,11 @@ class TubeProjection(_Projecting):
 
 @hot
 def _learn(
-    block: Block, f: Any, norm2: Vector, started: int, margin: bool, epsilon: float, radius: float, scores: Vector
+    block: RowBlock, f: Any, norm2: Vector, started: int, margin: bool, epsilon: float, radius: float, scores: Vector
 ) -> int:  # fmt: skip
     """Score, then learn, each row."""
     kernel, X, own, y, weight, learnt = block
-    work = workspace(kernel, f, X)
+    work = prepare(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not has_room(f):
             return i
@@ -200,6 +210,6 @@ def _to_tube(score: float, y: float, own: float, epsilon: float) -> float:
 @hot
 def _begin(kernel: Any, f: Any, norm2: Vector, x: Matrix, own: float, a: float, round: int) -> None:
     """One point of the start, in a single row."""
-    score = evaluate(kernel, f, x[0], workspace(kernel, f, x))
+    score = evaluate(kernel, f, x[0], prepare(kernel, f, x))
     add(kernel, f, x[0], own, a, round)
     norm2[0] = max(norm2[0] + 2.0 * a * score + a * a * own, 0.0)

@@ -24,22 +24,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Vector
 from onkel._validate import instance, real, whole
-from onkel.dictionary import support
-from onkel.dictionary.support import Sum, Support, add, evaluate, is_full, is_mistake
 from onkel.errors import InputError
+from onkel.functions import support
+from onkel.functions.row_block import RowBlock
+from onkel.functions.support import Support, SupportTerms, add, evaluate, is_full, is_mistake
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.domains import on_domains
-from onkel.learners.protocol import check_sizes
-from onkel.learners.supported import Block, Supported
 from onkel.linalg.cholesky import append, is_factor, packed, solve, solve_transposed, stands_out
+from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
+from onkel.updates.kernel_expansion import ExpansionLearner
 
 
 @dataclass
@@ -52,7 +52,7 @@ class State(Counted):
 
 
 @dataclass(frozen=True)
-class _Projecting(Supported):
+class _Projectron(ExpansionLearner[State]):
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
     budget: int = 100  # B: the most points
     threshold: float = 0.0  # η: a row no farther than this from the span of the points is projected
@@ -70,15 +70,15 @@ class _Projecting(Supported):
         dim, outputs = check_sizes(self, dim, outputs)
         return State(support.with_room(dim, self.budget), np.zeros(packed(self.budget)), dim=dim)
 
-    def _learn(self, state: Any, block: Block, scores: Vector) -> int:
+    def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
         largest = 0.25 * math.sqrt((self.budget + 1.0) / math.log(self.budget + 1.0))
-        return _learn(block, state.support.sum, state.factor, self.threshold, self.margins, largest, scores)
+        return _learn(block, state.support.compiled, state.factor, self.threshold, self.margins, largest, scores)
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
-        return super().footprint(dim) + 8 * packed(self.budget)
+        return super()._footprint(dim, outputs) + 8 * packed(self.budget)
 
-    def _check(self, state: Any) -> None:
+    def _check(self, state: State) -> None:
         super()._check(state)
         points, size = state.support.known, int(state.support.size[0])
         own = state.support.own[:size]
@@ -89,26 +89,32 @@ class _Projecting(Supported):
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class Projectron(_Projecting):
+class Projectron(_Projectron):
     """The perceptron with projections, on mistakes alone."""
+
+    cost: ClassVar[str] = "O(B), a wrong one O(B²)"
+    memory: ClassVar[str] = "O(B² + B·dim)"
+    paper: ClassVar[str] = "Orabona et al. 2008"
 
     margins = False
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class ProjectronPP(_Projecting):
+class ProjectronPP(_Projectron):
     """Projectron++: rows within the margin are projected too, where it helps."""
+
+    cost: ClassVar[str] = "O(B), a wrong one O(B²)"
+    memory: ClassVar[str] = "O(B² + B·dim)"
+    paper: ClassVar[str] = "Orabona et al. 2008"
 
     margins = True
 
 
 @hot
 def _learn(
-    block: Block, f: Sum, L: Vector, threshold: float, margins: bool, largest: float, scores: Vector
+    block: RowBlock, f: SupportTerms, L: Vector, threshold: float, margins: bool, largest: float, scores: Vector
 ) -> int:  # fmt: skip
     """Score, then learn, each row. The scale of f stays 1."""
     kernel, X, own, y, weight, learnt = block

@@ -1,7 +1,7 @@
 """ProsNKONS: the online Newton step in the span of a dictionary that KORS lets grow; O(m²) a row for any loss and any kernel.
 
     z = L⁻¹k(x),  L Lᵀ = K(points, points)          orthonormal coordinates of the span (`onkel.dictionary.span`)
-    the Newton step in them, with A₀ = αI and |f(x)| ≤ clip                           (`onkel.learners.newton`)
+    the Newton step in them, with A₀ = αI and |f(x)| ≤ clip                           (`onkel.updates.newton`)
     then the round's coin: where it lets x join, the span has one more coordinate from the next round on, and
         restart=True    u = 0, A = αI            PROS-N-KONS: each span starts anew, as its proof needs
         restart=False   u ← (u, 0), A ← [[A, 0], [0, α]]            CON-KONS: the function goes on as it was
@@ -36,22 +36,22 @@ from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, instance, whole
 from onkel.dictionary import Dictionary, Kors
-from onkel.dictionary.dictionary import Rule as Sampling
-from onkel.dictionary.dictionary import is_taken
+from onkel.dictionary.dictionary import Sampling, is_taken
 from onkel.dictionary.span import Span, check, empty, widened
+from onkel.functions.learnt import Expansion
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.domains import on_domains
-from onkel.learners.newton import Rule, check_labels, check_met, check_newton, label_notes, newton_round, no_labels, rule
-from onkel.learners.protocol import Learner, check_sizes
-from onkel.linalg.cholesky import solve
-from onkel.linalg.factor import border, check_factor, workspace
+from onkel.linalg.cholesky import solve, solve_transposed
+from onkel.linalg.factor import border, check_factor, solve_upper, workspace
 from onkel.losses import Loss, Square
+from onkel.protocol import check_sizes
 from onkel.state import Counted, counter, growing
 from onkel.turns import Call
+from onkel.updates.domains import KernelLearner
+from onkel.updates.newton import NewtonSettings, check_met, check_newton, label_notes, newton_round, newton_settings, no_labels
 
 ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
 
-Form = tuple[Counts, Vector, Matrix, Matrix, Vector]  # spanning, whitening, R, c, labels met
+NewtonForm = tuple[Counts, Vector, Matrix, Matrix, Vector]  # spanning, whitening, R, c, labels met
 
 
 @dataclass
@@ -66,10 +66,13 @@ class State(Counted):
     outputs: int = 1
 
 
-@on_domains
 @dataclass(frozen=True)
-class ProsNKONS(Learner):
+class ProsNKONS(KernelLearner[State]):
     """Second-order online learning in the span of points that the stream chooses, for any loss and kernel."""
+
+    cost: ClassVar[str] = "O(m²)"
+    memory: ClassVar[str] = "O(m² + m·dim)"
+    paper: ClassVar[str] = "Calandriello et al. 2017"
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
     loss: Loss = Square()
@@ -101,7 +104,7 @@ class ProsNKONS(Learner):
 
     def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
         refuse_weights(self, weight)
-        check_labels(self.loss, Y)
+        self.loss.admit(Y)
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         work = _apart(state) if self.kernel.fallible else state  # it may fail in the middle
@@ -131,9 +134,9 @@ class ProsNKONS(Learner):
     def _learn(self, state: State, asks: bool, K: Matrix, own: Vector, y: Vector, weight: Vector, scores: Vector) -> int:
         """Score and learn rows, up to one whose point joins, where the dictionary still `asks` for points: how many."""
         span = state.span
-        sampling = self.dictionary.rule(span.sampling, len(span.points))
+        sampling = self.dictionary.sampling(span.sampling, len(span.points))
         form = (span.spanning, span.whitening, state.matrix, state.coef, state.met)
-        return _learn(sampling, self.seed, asks, K, own, form, y, weight, rule(self, share=0.5), state.learnt, scores)
+        return _learn(sampling, self.seed, asks, K, own, form, y, weight, newton_settings(self, share=0.5), state.learnt, scores)
 
     def _join(self, state: State, x: Vector, k: Vector, own: float) -> None:
         """From the next round on, the last row's point is in the dictionary."""
@@ -147,7 +150,7 @@ class ProsNKONS(Learner):
             state.matrix, state.coef, _ = border(state.matrix, state.coef, np.zeros(r), self.alpha, np.zeros(1), self.alpha)
         state.restarts += 1
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold: next to nothing. The header says how they grow."""
         return 8 * 6
 
@@ -155,6 +158,12 @@ class ProsNKONS(Learner):
         check(state.span, self.dictionary, self.kernel, state.rows, self.budget)
         check_factor(state.matrix, state.coef, len(state.span.spanning), self.alpha)
         check_met(state.met, self.clip, state.rows)
+
+    def _function(self, state: State) -> Expansion:
+        coef = state.coef[0].copy()
+        solve_upper(state.matrix, coef)
+        solve_transposed(state.span.whitening, len(coef), coef)
+        return Expansion(self.kernel, state.span.points[state.span.spanning], coef)
 
     def _notes(self, state: State) -> list[str]:
         said = label_notes(state.met, self.clip)
@@ -170,8 +179,8 @@ def _apart(state: State) -> State:
 
 @hot
 def _learn(
-    sampling: Sampling, seed: int, asks: bool, K: Matrix, own: Vector, form: Form,
-    y: Vector, weight: Vector, rule: Rule, learnt: Counts, scores: Vector,
+    sampling: Sampling, seed: int, asks: bool, K: Matrix, own: Vector, form: NewtonForm,
+    y: Vector, weight: Vector, settings: NewtonSettings, learnt: Counts, scores: Vector,
 ) -> int:  # fmt: skip
     """Score and learn rows, up to the first whose point joins: how many."""
     spanning, whitening, R, c, met = form
@@ -183,7 +192,7 @@ def _learn(
         for j in range(z.size):
             z[j] = k[spanning[j]]
         solve(whitening, z.size, z)
-        scores[i] = newton_round(R, c, z, own[i], y[i], learn, rule, learnt[0] + 1, met, work)
+        scores[i] = newton_round(R, c, z, own[i], y[i], learn, settings, learnt[0] + 1, met, work)
         if learn:
             learnt[0] += 1
     return int(K.shape[0])

@@ -39,13 +39,13 @@ from onkel._jit import hot, hot_inline, hot_strict
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import real, whole
 from onkel.errors import InputError
-from onkel.learners.protocol import Learner, check_sizes
+from onkel.protocol import Learner, check_sizes
 from onkel.random import below, uniform
 from onkel.state import zeros
 from onkel.turns import Call
 
 Short = NDArray[np.int32]
-Table = NDArray[np.float64]
+Cube = NDArray[np.float64]
 
 LEAST_ROWS = 3.0  # on each side of a split
 ROUNDING = 1e-20  # a gain below this part of the squares of all labels in a leaf is none
@@ -59,13 +59,13 @@ class Forest(NamedTuple):
     cut: Matrix  # (T, 2L)
     child: Short  # (T, 2L)        of an inner node the left one, the right one is next; ~number of a leaf
     leaves: Counts  # (T,)
-    mean: Table  # (T, L, outputs)
+    mean: Cube  # (T, L, outputs)
     recent: Matrix  # (T, L)         r
     rows: Matrix  # (T, L)         what the spread is the sum of
     spread: Matrix  # (T, L)         rows · s²
     drawn: Counts  # (T, L)         candidates so far
     choice: Short  # (T, L, J)      column of a candidate; ~column while it waits for a second value
-    table: Table  # (T, L, 3 + 2 outputs, J)
+    table: Cube  # (T, L, 3 + 2 outputs, J)
     seen: Counts  # (1,)           rows learnt
 
 
@@ -75,13 +75,13 @@ class State:
     cut: Matrix
     child: Short
     leaves: Counts
-    mean: Table
+    mean: Cube
     recent: Matrix
     rows: Matrix
     spread: Matrix
     drawn: Counts
     choice: Short
-    table: Table
+    table: Cube
     seen: Counts
     dim: int = 1
     outputs: int = 1
@@ -103,8 +103,12 @@ def plant(trees: int, leaves: int, splits: int, outputs: int) -> Forest:
 
 
 @dataclass(frozen=True)
-class RandomTrees(Learner):
+class RandomTrees(Learner[State]):
     """The mean of trees with random splits."""
+
+    cost: ClassVar[str] = "O(T·J)"
+    memory: ClassVar[str] = "O(T·J·leaves)"
+    paper: ClassVar[str] = "Saffari et al. 2009"
 
     count: int = 10  # T: trees
     splits: int = 32  # J: candidates in a leaf
@@ -145,7 +149,7 @@ class RandomTrees(Learner):
         table = np.pad(state.table, ((0, 0), (0, 0), (0, 2 * more), (0, 0)))
         vars(state).update(mean=mean, table=table, outputs=outputs)
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
         leaf = 16 * 2 + 8 * (outputs + 4) + self.splits * (4 + 8 * (SUMS + 2 * outputs))
         return self.count * (8 + self.leaves * leaf) + 8 * 3

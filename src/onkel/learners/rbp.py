@@ -24,18 +24,21 @@ import numpy as np
 from onkel._jit import hot
 from onkel._types import Vector
 from onkel._validate import instance, whole
-from onkel.dictionary.support import Sum, add, evaluate, is_full, is_mistake, put
+from onkel.functions.row_block import RowBlock
+from onkel.functions.support import SupportTerms, add, evaluate, is_full, is_mistake, put
 from onkel.kernels import Gaussian, Kernel
-from onkel.learners.domains import on_domains
-from onkel.learners.supported import Block, State, Supported
 from onkel.random import uniform
+from onkel.updates.kernel_expansion import ExpansionLearner, State
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class RBP(Supported):
+class RBP(ExpansionLearner[State]):
     """The randomized budget perceptron."""
+
+    cost: ClassVar[str] = "O(B)"
+    memory: ClassVar[str] = "O(B·dim)"
+    paper: ClassVar[str] = "Cavallanti et al. 2007"
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
     budget: int = 100  # B: the most points
@@ -49,12 +52,12 @@ class RBP(Supported):
         whole(self, "budget", 1)
         whole(self, "seed", 0)
 
-    def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, self.seed, scores)
+    def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
+        return _learn(block, state.support.compiled, self.seed, scores)
 
 
 @hot
-def _learn(block: Block, f: Sum, seed: int, scores: Vector) -> int:
+def _learn(block: RowBlock, f: SupportTerms, seed: int, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight, learnt = block
     k = np.empty(f.coef.size)

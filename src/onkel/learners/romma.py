@@ -35,17 +35,17 @@ import numpy as np
 from onkel._jit import hot
 from onkel._types import Counts, Vector
 from onkel._validate import flag, instance
-from onkel.dictionary import representations
-from onkel.dictionary.function import Function
-from onkel.dictionary.representations import add, evaluate, has_room, shrink, workspace
-from onkel.dictionary.support import is_mistake
 from onkel.errors import InputError
+from onkel.functions import representations
+from onkel.functions.function import Function
+from onkel.functions.representations import add, evaluate, has_room, prepare, shrink
+from onkel.functions.row_block import RowBlock
+from onkel.functions.support import is_mistake
 from onkel.kernels import Additive, Exponential, Kernel
-from onkel.learners.domains import on_domains
-from onkel.learners.projection import LEAST_OWN
-from onkel.learners.protocol import check_sizes
-from onkel.learners.supported import Block, Supported
+from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
+from onkel.updates.kernel_expansion import ExpansionLearner
+from onkel.updates.projection import LEAST_OWN
 
 PARALLEL = 1e-12  # of D against k N
 LARGEST_ERROR = 1e-10  # of N, relative
@@ -64,10 +64,13 @@ class State(Counted):
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class ROMMA(Supported):
+class ROMMA(ExpansionLearner[State]):
     """The relaxed online maximum margin algorithm."""
+
+    cost: ClassVar[str] = "O(log m)"
+    memory: ClassVar[str] = "O(m)"
+    paper: ClassVar[str] = "Li & Long 2002"
 
     kernel: Kernel = Additive(Exponential())  # of X as it is; scale it first
     aggressive: bool = False  # True: rows within the margin are learnt too
@@ -83,12 +86,12 @@ class ROMMA(Supported):
         dim, outputs = check_sizes(self, dim, outputs)
         return State(representations.empty(self.kernel, dim), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), dim=dim)
 
-    def _learn(self, state: State, block: Block, scores: Vector) -> int:
-        return _learn(block, state.support.sum, state.norm2, state.error, state.passed, self.aggressive, scores)
+    def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
+        return _learn(block, state.support.compiled, state.norm2, state.error, state.passed, self.aggressive, scores)
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` holds; they grow with the points, as the header says."""
-        return super().footprint(dim) + 24
+        return super()._footprint(dim, outputs) + 24
 
     def _check(self, state: State) -> None:
         super()._check(state)
@@ -106,10 +109,10 @@ class ROMMA(Supported):
 
 
 @hot
-def _learn(block: Block, f: Any, norm2: Vector, error: Vector, passed: Counts, aggressive: bool, scores: Vector) -> int:
+def _learn(block: RowBlock, f: Any, norm2: Vector, error: Vector, passed: Counts, aggressive: bool, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight, learnt = block
-    work = workspace(kernel, f, X)
+    work = prepare(kernel, f, X)
     for i in range(X.shape[0]):
         if weight[i] > 0.0 and not has_room(f):
             return i

@@ -1,6 +1,6 @@
 """SkeGD: gradient descent in the coordinates of a kernel matrix that is sketched, and sketched anew as points join.
 
-    φ(x) = Zᵀ k(landmarks, x),   g = ℓ'(w·φ, y),   where g ≠ 0:  w ← (1 − ηλ) w − η g φ        (stages: `onkel.learners.sketched`)
+    φ(x) = Zᵀ k(landmarks, x),   g = ℓ'(w·φ, y),   where g ≠ 0:  w ← (1 − ηλ) w − η g φ  (stages: `onkel.updates.sketched_descent`)
     an update:  Z of the exact leading eigenpairs of the sketch; w such that the function on the landmarks is as it was
 
 Regret O(√T). O(m·dim + mk) a row, m landmarks and k coordinates; an update costs O(μ·dim + s³), μ points, s columns of the sketch.
@@ -20,22 +20,21 @@ kernel value between sketched points enters the sketch (public code leaves out t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from functools import cached_property
+from typing import ClassVar, final
 
 import numpy as np
 
 from onkel._types import Counts, Matrix, Vector
-from onkel.dictionary import support
-from onkel.dictionary.support import Support
 from onkel.errors import InputError
 from onkel.features.sketch import Sketch, in_lanes
-from onkel.learners.descent import check_step, rule
-from onkel.learners.domains import on_domains
-from onkel.learners.nogd import follow
-from onkel.learners.protocol import check_sizes
-from onkel.learners.sketched import Sketched, least_squares
-from onkel.learners.supported import Block
+from onkel.functions import support
+from onkel.functions.row_block import RowBlock
+from onkel.functions.support import Support
+from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
+from onkel.updates.gradient import check_step, follow, gradient_settings
+from onkel.updates.sketched_descent import SecondStage, SketchedDescent, least_squares
 
 
 @dataclass
@@ -49,14 +48,15 @@ class State(Counted):
 
 
 @final
-@on_domains
 @dataclass(frozen=True)
-class SkeGD(Sketched):
+class SkeGD(SketchedDescent[State]):
     """First-order learning on incremental sketches."""
 
-    lam: float = 0.01  # λ
+    cost: ClassVar[str] = "O(m·dim + mk)"
+    memory: ClassVar[str] = "O(μ·dim + s² + sm)"
+    paper: ClassVar[str] = "Zhang & Liao 2019"
 
-    truncated: ClassVar[bool] = False
+    lam: float = 0.01  # λ
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,24 +66,40 @@ class SkeGD(Sketched):
         dim, outputs = check_sizes(self, dim, outputs)
         return State(support.with_room(dim, self._room or 0), self._sketching.init(dim), np.zeros(self._sketching.rank), dim=dim)
 
-    def _steps(self, state: Any, block: Block, due: int, scores: Vector) -> int:
-        sketch, descent = state.sketch, rule(self.loss, self.step, self.lam)
-        return follow(block, sketch.landmarks, in_lanes(sketch.width), sketch.map, state.weights, descent, due, scores)
+    @cached_property
+    def _second(self) -> SecondStage[State]:
+        return _GradientStage(self)
 
-    def _start(self, state: Any, weights: Vector) -> None:
-        state.weights[:] = weights
-
-    def _go_on(self, state: Any, M: Matrix) -> None:
-        width = state.sketch.width
-        landmarks = np.ascontiguousarray(state.sketch.landmarks[:, :width].T)
-        K = self.kernel.values(landmarks, landmarks)
-        state.weights[:] = least_squares(K @ state.sketch.map[:, :width].T, K @ (state.weights @ M[:, :width]))
-
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
-        return super().footprint(dim) + 8 * self._sketching.rank
+        return super()._footprint(dim, outputs) + 8 * self._sketching.rank
 
-    def _check(self, state: Any) -> None:
+    def _check(self, state: State) -> None:
         super()._check(state)
         if not np.isfinite(state.weights).all():
             raise InputError("its weights are beyond what can be learnt")
+
+
+@dataclass(frozen=True)
+class _GradientStage(SecondStage[State]):
+    """The gradient step in the coordinates of the map; after an update, w is the function that it was on the landmarks."""
+
+    of: SkeGD
+
+    truncated: ClassVar[bool] = False
+
+    def begin(self, state: State, weights: Vector) -> None:
+        state.weights[:] = weights
+
+    def go_on(self, state: State, M: Matrix) -> None:
+        width = state.sketch.width
+        landmarks = np.ascontiguousarray(state.sketch.landmarks[:, :width].T)
+        K = self.of.kernel.values(landmarks, landmarks)
+        state.weights[:] = least_squares(K @ state.sketch.map[:, :width].T, K @ (state.weights @ M[:, :width]))
+
+    def learn(self, state: State, block: RowBlock, due: int, scores: Vector) -> int:
+        sketch, descent = state.sketch, gradient_settings(self.of.loss, self.of.step, self.of.lam)
+        return follow(block, sketch.landmarks, in_lanes(sketch.width), sketch.map, state.weights, descent, due, scores)
+
+    def weights(self, state: State) -> Vector:
+        return state.weights

@@ -1,1 +1,4 @@
-"""Exact updates of factors: the arithmetic that learners share."""
+"""Exact updates of factors: the arithmetic that learners share.
+
+Decisions: docs/decisions/linalg.md
+"""

@@ -2,7 +2,7 @@
 
     M' = [[M, c], [cᵀ, d]]      l = L⁻¹c,   pivot = √(d − l·l),   L' = [[L, 0], [lᵀ, pivot]]
 
-L is packed: row i takes the i + 1 numbers from i(i+1)/2 on, so a new row is simply written behind the last one, and the flat
+L is packed: row i takes the i + 1 numbers from i(i+1)/2 on, so a new row is simply written after the last one, and the flat
 array can be preallocated and doubled (`onkel.state.grown`). A row costs one triangular solve, O(size²/2). Where the compiler is
 off, NumPy twins take the place of the two solves.
 """

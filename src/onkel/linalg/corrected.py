@@ -44,7 +44,7 @@ class Sums(NamedTuple):
     waiting: Counts  # (1,)                      k
 
 
-class Rule(NamedTuple):
+class CorrectedSettings(NamedTuple):
     """The settings, as compiled code sees them."""
 
     ends: Counts  # (EXPERTS,)  the N, in rising order
@@ -53,7 +53,7 @@ class Rule(NamedTuple):
 
 
 @hot
-def learn(sums: Sums, rule: Rule, V: Matrix, Y: Matrix, weight: Vector, scores: Cube) -> None:
+def learn(sums: Sums, settings: CorrectedSettings, V: Matrix, Y: Matrix, weight: Vector, scores: Cube) -> None:
     """Score each row for each expert, (n, outputs, EXPERTS), then learn it. Rows of weight 0 are scored alone."""
     block, done = sums.rows.shape[0], 0
     while done < V.shape[0]:
@@ -62,27 +62,27 @@ def learn(sums: Sums, rule: Rule, V: Matrix, Y: Matrix, weight: Vector, scores: 
             stop += 1
         if stop == done:
             stop += 1
-            predict(sums, rule, V[done:stop], scores[done:stop])
+            predict(sums, settings, V[done:stop], scores[done:stop])
         else:
-            _wait(sums, rule, V[done:stop], Y[done:stop], weight[done:stop])
-            _correct(sums, rule, first, scores[done:stop])
+            _wait(sums, settings, V[done:stop], Y[done:stop], weight[done:stop])
+            _correct(sums, settings, first, scores[done:stop])
             for t in range(done, stop):
-                u = np.sqrt(weight[t] * rule.forgetting ** (done - t - first - 1))
+                u = np.sqrt(weight[t] * settings.forgetting ** (done - t - first - 1))
                 for o in range(scores.shape[1]):
                     for p in range(EXPERTS):
                         scores[t, o, p] /= u
             if sums.waiting[0] == block:
-                _renew(sums, rule)
+                _renew(sums, settings)
         done = stop
 
 
 @hot
-def _wait(sums: Sums, rule: Rule, V: Matrix, Y: Matrix, weight: Vector) -> None:
+def _wait(sums: Sums, settings: CorrectedSettings, V: Matrix, Y: Matrix, weight: Vector) -> None:
     """Put ũ, z̃ and ỹ among those that wait."""
     first = sums.waiting[0]
     for a in range(V.shape[0]):
         k = first + a
-        u = np.sqrt(weight[a] * rule.forgetting ** (-k - 1))
+        u = np.sqrt(weight[a] * settings.forgetting ** (-k - 1))
         for j in range(V.shape[1]):
             sums.rows[k, j] = u * V[a, j]
             sums.solved[k, j] = u * V[a, j]
@@ -107,11 +107,11 @@ def _sums(ends: Counts, Z: Matrix, others: Matrix, out: Cube) -> None:
 
 
 @hot
-def _correct(sums: Sums, rule: Rule, first: int, scores: Cube) -> None:
+def _correct(sums: Sums, settings: CorrectedSettings, first: int, scores: Cube) -> None:
     """The rows of L and e of rows that have just begun to wait; their scores, multiplied by √(w μ^{−k−1}), on the way."""
     last, L, e = sums.waiting[0], sums.triangles, sums.residuals
-    _sums(rule.ends, sums.solved[first:last], sums.solved[:last], L[first:last])
-    _sums(rule.ends, sums.solved[first:last], sums.coef, scores)
+    _sums(settings.ends, sums.solved[first:last], sums.solved[:last], L[first:last])
+    _sums(settings.ends, sums.solved[first:last], sums.coef, scores)
     left = np.empty(EXPERTS)
     for k in range(first, last):
         own, score = L[k], scores[k - first]
@@ -143,9 +143,9 @@ def _substitute(L: Cube, k: int, l: Matrix) -> None:
 
 
 @hot
-def _renew(sums: Sums, rule: Rule) -> None:
+def _renew(sums: Sums, settings: CorrectedSettings) -> None:
     """The rows that wait join G and b; R and c are made anew."""
-    faded = rule.forgetting ** sums.waiting[0]
+    faded = settings.forgetting ** sums.waiting[0]
     add(sums.products, sums.targets, sums.rows, sums.labels)
     for i in range(sums.products.shape[0]):
         row = sums.products[i, i:]
@@ -155,19 +155,19 @@ def _renew(sums: Sums, rule: Rule) -> None:
         for i in range(sums.coef.shape[1]):
             sums.targets[o, i] *= faded
             sums.coef[o, i] = sums.targets[o, i]
-    factorise(sums.products, rule.ridge, sums.matrix)
+    factorise(sums.products, settings.ridge, sums.matrix)
     solve_upper_transposed(sums.matrix, sums.coef)
     sums.waiting[0] = 0
 
 
 @hot
-def predict(sums: Sums, rule: Rule, V: Matrix, scores: Cube) -> None:
+def predict(sums: Sums, settings: CorrectedSettings, V: Matrix, scores: Cube) -> None:
     """The scores that each row would get if it came next; nothing changes."""
     Z, k = V.copy(), sums.waiting[0]
     solve_upper_transposed(sums.matrix, Z)
     cross = np.empty((V.shape[0], k, EXPERTS))
-    _sums(rule.ends, Z, sums.solved[:k], cross)
-    _sums(rule.ends, Z, sums.coef, scores)
+    _sums(settings.ends, Z, sums.solved[:k], cross)
+    _sums(settings.ends, Z, sums.coef, scores)
     for a in range(V.shape[0]):
         _substitute(sums.triangles, k, cross[a])
         for o in range(scores.shape[1]):

@@ -135,6 +135,7 @@ def _stride(r: int) -> int:
 def _rotate_columns(
     R: Matrix, c: Matrix, r: int, new: Matrix, labels: Matrix, start: Counts, m: Matrix, s: Vector, which: Counts, work: Matrix
 ) -> None:
+    # Column by column, and in a column all new rows, in place of row by row: R is then read once for all of them.
     size = new.shape[0]
     square, inverse, cos, sin, z, grown = work[0], work[1], work[2], work[3], work[4], work[5]
     for k in range(size):
@@ -142,6 +143,8 @@ def _rotate_columns(
         for o in range(labels.shape[1]):
             m[k, o] = 0.0
     for i in range(r):
+        # 1. The diagonal entry after each rotation, squared: a running sum. All roots and divisions come after it, side by side;
+        #    one rotation after the other, each would wait for the root of the one before.
         active = 0
         square[0] = R[i, i] * R[i, i]
         for k in range(size):
@@ -151,6 +154,8 @@ def _rotate_columns(
                 active += 1
         for a in range(active + 1):
             inverse[a] = 1.0 / np.sqrt(square[a])
+        # 2. The angles; and z_i of row k, a solve with R as it was before row k. By now new[k, i] has been turned by the rotations
+        #    of the columns before i, which have shrunk it: `grown` is the product of their 1/cos, and undoes that.
         for a in range(active):
             k = which[a]
             cos[a] = square[a] * inverse[a] * inverse[a + 1]
@@ -158,6 +163,7 @@ def _rotate_columns(
             z[a] = new[k, i] * inverse[a] * grown[k]
             s[k] += z[a] * z[a]
             grown[k] *= square[a + 1] * inverse[a + 1] * inverse[a]
+        # 3. The labels are turned like one more column; just before its turn, x is c_i as row k meets it, which gives z·c.
         for o in range(labels.shape[1]):
             x = c[o, i]
             for a in range(active):
@@ -166,7 +172,9 @@ def _rotate_columns(
                 labels[which[a], o] = cos[a] * y - sin[a] * x
                 x = cos[a] * x + sin[a] * y
             c[o, i] = x
-        first = max(0, r - ((r - i + LANES - 2) & -LANES))  # columns before i are 0 in all of these rows, and stay so
+        # 4. The rest of row i. It begins a little too far left, so that its length is a multiple of the vector registers: columns
+        #    before i are 0 in all of these rows, and stay so. Column i itself is written last: step 1 knows it.
+        first = max(0, r - ((r - i + LANES - 2) & -LANES))
         _rotate_row(R[i, first:r], new, first, which[:active], cos, sin)
         R[i, i] = square[active] * inverse[active]
         for a in range(active):

@@ -1,8 +1,15 @@
-"""How well it went, what it cost, and what theory promises."""
+"""One scoring engine, regret and bounds, effective dimension, adversaries, components.
+
+How well it went, what it cost, and what theory promises.
+
+Decisions: docs/decisions/measure.md
+"""
 
 from onkel.measure import adversaries, bounds
 from onkel.measure.bytes import budget_for
 from onkel.measure.components import Components, Curve, components
+from onkel.measure.cycle import Cycled, cycle
+from onkel.measure.engine import Evaluation
 from onkel.measure.explain import Explanation, explain
 from onkel.measure.hindsight import Best, best_within
 from onkel.measure.leverage import between, leverage_scores, online_dimension, online_leverage_scores
@@ -12,15 +19,19 @@ from onkel.measure.prequential import Trace, prequential
 from onkel.measure.references import last_label, running_mean
 from onkel.measure.regret import Regret, best_in_hindsight, effective_dimension, log_det, missing, regret, spectrum
 from onkel.measure.reliability import Reliability, log_loss, reliability
+from onkel.measure.result import Result
 
 __all__ = [
     "Best",
     "Components",
     "Curve",
+    "Cycled",
+    "Evaluation",
     "Explanation",
     "NewtonRegret",
     "Regret",
     "Reliability",
+    "Result",
     "Trace",
     "absolute",
     "adversaries",
@@ -30,6 +41,7 @@ __all__ = [
     "bounds",
     "budget_for",
     "components",
+    "cycle",
     "effective_dimension",
     "explain",
     "last_label",

@@ -10,14 +10,10 @@ import numpy as np
 
 from onkel._types import Matrix, Vector
 from onkel._validate import whole
-from onkel.dictionary.frozen import freeze, keys_and_coefficients
-from onkel.dictionary.sorted_blocks import SortedBlocks
-from onkel.dictionary.spiked import Spiked, parts
-from onkel.dictionary.support import Support
 from onkel.errors import InputError
-from onkel.kernels import Additive, Interval
-from onkel.kernels.additive import ANYWHERE
-from onkel.learners import domains
+from onkel.functions.learnt import Learnt
+from onkel.kernels import Additive
+from onkel.kernels.space import ANYWHERE
 
 
 @dataclass(frozen=True)
@@ -50,24 +46,12 @@ def components(learner: Any, state: Any, names: Sequence[str] | None = None, poi
     age [ 0.4 -0.6]
     """
     whole(_Points(points), "points", 2)
-    if isinstance(state, domains.State) and domains.is_waiting(state):
-        come = f"{state.rows} of {domains.FIRST_ROWS} rows have come"
-        raise InputError(f"{come}: there are no domains yet, so no curves; learn more rows")
-    if isinstance(state, domains.State):
-        learner, state = domains.closed(learner, state), state.inner
-    f, kernel = getattr(state, "support", None), getattr(learner, "kernel", None)
-    if isinstance(f, Spiked):
-        f, kernel = f.curves, parts(kernel)[0]  # type: ignore[arg-type]
-    if isinstance(kernel, Interval):
-        kernel = kernel.alone(state.dim)
-    elsewhere = hasattr(state, "map") or hasattr(state, "sketch")  # NOGD, SkeGD, FORKS: f is not the sum over its points
-    if not isinstance(kernel, Additive) or not isinstance(f, SortedBlocks | Support) or elsewhere:
+    f = learner.function(state)
+    if f is None or f.additive is None:
         raise InputError(f"{learner!r:.200} has no curves; take a learner with an additive kernel, such as Additive(Spline())")
-    if isinstance(f, SortedBlocks) and getattr(learner, "averaging", False):
-        f = f.mean(state.rows)
-    labels = _labels(kernel, state.dim, names)
-    grid = _grid(kernel, f, state.dim, points)
-    values = _values(kernel, f, state.dim, grid)
+    labels = _labels(f.additive, state.dim, names)
+    grid = _grid(f.additive, f, state.dim, points)
+    values = f.curves(grid)
     means = values.mean(axis=0)
     curves = [Curve(name, grid[:, c], values[:, c] - means[c]) for c, name in enumerate(labels)]
     return Components(float(means.sum()), tuple(curves))
@@ -85,23 +69,14 @@ def _labels(kernel: Additive, dim: int, names: Sequence[str] | None) -> list[str
     return columns + [f"{columns[i]} × {columns[j]}" for i, j in kernel.products]
 
 
-def _grid(kernel: Additive, f: SortedBlocks | Support, dim: int, points: int) -> Matrix:
+def _grid(kernel: Additive, f: Learnt, dim: int, points: int) -> Matrix:
     """Places from end to end of each domain, or of the keys where there is none."""
     ends = []
     for c, base in enumerate(kernel.bases(dim)):
         low, high = ANYWHERE if base.domain is None else base.domain
         if (low, high) == ANYWHERE:
-            keys = keys_and_coefficients(f, c)[0] if isinstance(f, SortedBlocks) else kernel.inputs(f.known)[:, c]
+            keys = f.keys(c)
             low, high = (float(keys.min()), float(keys.max())) if len(keys) else (0.0, 1.0)
         ends.append((low, high))
     low, high = np.array(ends).T
     return np.linspace(low, high, points)
-
-
-def _values(kernel: Additive, f: SortedBlocks | Support, dim: int, grid: Matrix) -> Matrix:
-    """f_c at each place: the curves of single inputs, so products are inputs like any other."""
-    alone = Additive(kernel.bases(dim))  # every input a column of its own
-    if isinstance(f, SortedBlocks):
-        return freeze(f, alone, len(alone.base)).curves(grid)
-    inputs, a = kernel.inputs(f.known), f.scale[0] * f.coef[: f.size[0]]
-    return np.column_stack([base.values(grid[:, [c]], inputs[:, [c]]) @ a for c, base in enumerate(alone.base)])

@@ -29,11 +29,11 @@ from onkel._inputs import check_block, check_labelled
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.learners.kons import KONS, SketchedKONS
-from onkel.learners.newton import steps, weight_of_gradient
 from onkel.learners.newton_features import NewtonFeatures
 from onkel.measure.hindsight import Best, best_within
 from onkel.measure.leverage import gram_of, visits
 from onkel.measure.regret import Space
+from onkel.updates.newton import step_size, weight_of_gradient
 
 Learner = KONS | SketchedKONS | NewtonFeatures
 
@@ -92,7 +92,7 @@ def play(learner: Learner, X: ArrayLike, y: ArrayLike) -> Rounds:
 
 def etas(learner: Learner, rounds: int) -> Vector:
     """η of each round."""
-    return np.array([weight_of_gradient(steps(learner), t) for t in range(1, rounds + 1)])
+    return np.array([weight_of_gradient(step_size(learner), t) for t in range(1, rounds + 1)])
 
 
 def newton_regret(learner: Learner, X: ArrayLike, y: ArrayLike, against: Best | None = None) -> NewtonRegret:

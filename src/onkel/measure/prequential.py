@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,14 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel._jit import seconds_compiling
 from onkel._types import Vector
 from onkel.errors import InputError
-from onkel.measure.metrics import Metric, default_metrics
+from onkel.measure.engine import ROWS_TO_WARM_UP, Stopwatch
+from onkel.measure.metrics import Metric, default_metrics, windowed
 from onkel.state import nbytes
 
 ROWS_AT_ONCE = 1024
-ROWS_TO_WARM_UP = 64
 
 Block = tuple[Any, ...]  # (X, y) or (X, y, weight)
 Progress = Callable[[int, "Trace"], None]
@@ -69,22 +67,8 @@ class Trace:
         return np.asarray(np.cumsum(losses) / np.arange(1, len(losses) + 1))
 
     def windowed(self, metric: str, window: int = 1000) -> Vector:
-        """The average over the last `window` rows (over all rows so far where there are fewer), for every t.
-
-        The rows are cut into pieces as long as the window, which then is the end of one piece and the start of the next: sums from
-        either side, nothing is subtracted, and a huge loss leaves no trace once it is out of the window.
-        """
-        if window < 1:
-            raise InputError(f"window must be at least 1, got {window}")
-        losses = self._of(metric)
-        n, length = len(losses), max(1, min(window, len(losses)))
-        pieces = np.append(losses, np.zeros(-n % length)).reshape(-1, length)
-        starts = np.cumsum(pieces, axis=1)
-        ends = np.cumsum(pieces[:, ::-1], axis=1)[:, ::-1]
-        ends[:, 0] = 0.0  # the window is the next piece alone
-        sums = starts.ravel()[:n]
-        sums[length:] += ends.ravel()[1 : n - length + 1]
-        return np.asarray(sums / np.minimum(np.arange(1, n + 1), length))
+        """The average over the last `window` rows (over all rows so far where there are fewer), for every t."""
+        return windowed(self._of(metric), window)
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, ready for JSON."""
@@ -118,36 +102,31 @@ def prequential(
     scores: list[NDArray[Any]] = []
     labels: list[NDArray[Any]] = []
     waiting: deque[Block] = deque()
-    seconds, rows = 0.0, 0
+    rows, watch = 0, Stopwatch()
     for block in _blocks(stream):
         if not scores:
             _warm_up(learner, block)
         if trace.state is None:
             trace.state = _init(learner, block)
-        began = _clock()
-        scores.append(learner.learn(trace.state, *block) if delay == 0 else _late(learner, trace.state, block, waiting, delay))
-        seconds += _clock() - began
+        if delay:
+            scores.append(watch.run(_late, learner, trace.state, block, waiting, delay))
+        else:
+            scores.append(watch.run(learner.learn, trace.state, *block))
         labels.append(np.array(block[1], dtype=float))  # a copy: not a column of a table, and not what the stream writes to next
         rows += len(labels[-1])
         trace.rows_at.append(rows)
-        trace.seconds_at.append(seconds)
+        trace.seconds_at.append(watch.seconds)
         trace.bytes_at.append(nbytes(trace.state))
         if progress is not None:
             progress(rows, trace)
-    began = _clock()
     for row in waiting:
-        learner.learn(trace.state, *row)
+        watch.run(learner.learn, trace.state, *row)
     if scores:
-        trace.seconds_at[-1] += _clock() - began
+        trace.seconds_at[-1] = watch.seconds
         trace.scores, trace.y = np.concatenate(scores), np.concatenate(labels)
         chosen = default_metrics(trace.y) if metrics is None else metrics
         trace.losses = {name: np.asarray(metric(trace.scores, trace.y), dtype=float) for name, metric in chosen.items()}
     return trace
-
-
-def _clock() -> float:
-    """Seconds that pass only while nothing is being compiled."""
-    return time.perf_counter() - seconds_compiling()
 
 
 def _late(learner: Any, state: Any, block: Block, waiting: deque[Block], delay: int) -> Vector:

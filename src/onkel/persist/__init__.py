@@ -1,4 +1,7 @@
-"""Stop and go on: one file holds learner and state."""
+"""Pack, unpack, save, load: a model, or a bare learner, and its state as bytes or as one file.
+
+Decisions: docs/decisions/persist.md
+"""
 
 from onkel.persist.checkpoint import Extra, load, pack, read, save, unpack
 from onkel.persist.config import from_json, parse, to_json

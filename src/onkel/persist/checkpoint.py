@@ -1,5 +1,5 @@
-"""One `.onkel` file: a zip of `onkel.json` (format, learner, numbers), one `.npy` per array, and a list of SHA-256 sums; and, where
-somebody has more to keep with a model (the command line: how its inputs are encoded), `more.json`.
+"""One `.onkel` file: a zip of `onkel.json` (format, learner, numbers; of a model also its settings and its encoder), one `.npy` per
+array, and a list of SHA-256 sums; and what somebody keeps with it besides (`Extra`), such as the errors of a run so far.
 
 Written whole or not at all (`_writing.py`). Reading trusts nothing: sizes are checked before memory is taken, sums before bytes are
 used, names, types and shapes against a fresh state of the same learner; nothing is unpickled or imported.
@@ -25,11 +25,14 @@ from numpy.typing import NDArray
 from onkel._validate import function_name
 from onkel._writing import failed, replacing
 from onkel.errors import FileError, InputError
+from onkel.model import Encoder, Model, Target
+from onkel.model import State as ModelState
+from onkel.model.encoder import State as EncoderState
 from onkel.persist.config import from_json, functions_of, to_json
-from onkel.state import COUNT, FIXED, GROWING, Mark, filled, leaves, nbytes
+from onkel.state import COUNT, FIXED, GROWING, Mark, filled, leaves, nbytes, owned
 from onkel.turns import turn
 
-FORMAT = 2
+FORMAT = 3
 HEADER, SUMS = "onkel.json", "SHA256SUMS"
 EXTRA = "more/"  # the entries that are none of the learner's
 LARGEST_COUNT = 2**62  # of rows and the like
@@ -46,18 +49,28 @@ class Extra:
     arrays: dict[str, NDArray[Any]]
 
 
-def pack(learner: Any, state: Any, extra: Extra | None = None) -> bytes:
-    """Learner and state as bytes, the same for the same state: what `save` writes to a file, for a network or a database.
+def pack(model: Any, state: Any, extra: Extra | None = None) -> bytes:
+    """A model, or a bare learner, and its state as bytes, the same for the same state: what `save` writes to a file.
 
-    What is `extra` is kept beside them, for `read`.
+    What is `extra` is kept with them, for `read`.
 
     >>> learner = onkel.PKAWV(features=onkel.Taylor(degree=2))
     >>> data = onkel.pack(learner, learner.init(dim=3))
     >>> onkel.unpack(data)[0] == learner
     True
     """
-    if not hasattr(learner, "learn") or not hasattr(state, "outputs"):
-        raise InputError(f"a learner and its state are packed or saved; got {type(learner).__name__} and {type(state).__name__}")
+    if isinstance(model, Model) and isinstance(state, ModelState):
+        with turn(model, state):
+            return _archived(_learner_entries(state.learner, state.inner, {"model": _described(model, state)}, extra))
+    if not hasattr(model, "learn") or not hasattr(state, "outputs"):
+        raise InputError(
+            f"a model or a learner, and its state, are packed or saved; got {type(model).__name__} and {type(state).__name__}"
+        )
+    return _archived(_learner_entries(model, state, {}, extra))
+
+
+def _learner_entries(learner: Any, state: Any, about: dict[str, Any], extra: Extra | None) -> dict[str, bytes]:
+    """The contents of every entry, by name; `about` is what the header says besides."""
     functions = {function_name(function): function for function in functions_of(learner)}
     if any(functions[function_name(function)] is not function for function in functions_of(learner)):
         raise InputError("two of your functions have one name, by which they are saved; give each its own")
@@ -65,8 +78,11 @@ def pack(learner: Any, state: Any, extra: Extra | None = None) -> bytes:
         if not _made_by(learner, state):
             raise InputError(f"this state is not one of {learner!r:.200}; save it with the learner that made it")
         if not learner.bounded:
-            learner._check(state)  # what `load` would refuse must not replace a good file
-        entries = _packed(learner, state, extra)
+            learner._hooks._check(state)  # what `load` would refuse must not replace a good file
+        return _packed(learner, state, about, extra)
+
+
+def _archived(entries: dict[str, bytes]) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name in list(entries):
@@ -74,20 +90,42 @@ def pack(learner: Any, state: Any, extra: Extra | None = None) -> bytes:
     return file.getvalue()
 
 
+def _described(model: Model, state: ModelState) -> dict[str, Any]:
+    """What a model knows besides what its learner does."""
+    return {
+        "config": to_json(model),
+        "encoder": to_json(state.encoder),
+        "encoded": state.encoded.to_json(),
+        "target": to_json(state.target),
+        "labels": list(state.labels),
+        "rows": state.rows,
+    }
+
+
+def _model(about: dict[str, Any], learner: Any, inner: Any, functions: dict[str, Callable[..., Any]]) -> tuple[Model, ModelState]:
+    model, encoder, target = (from_json(about[name], functions) for name in ("config", "encoder", "target"))
+    if not (isinstance(model, Model) and isinstance(encoder, Encoder) and isinstance(target, Target)):
+        raise InputError("it does not describe a model")
+    encoded = EncoderState.from_json(about["encoded"])
+    state = owned(model, ModelState(encoder, target, learner, inner, encoded, list(about["labels"]), about["rows"]))
+    model.check(state)
+    return model, state
+
+
 def unpack(
     data: bytes,
     kernels: dict[str, Callable[..., Any]] | None = None,
     bases: dict[str, Callable[..., Any]] | None = None,
 ) -> tuple[Any, Any]:
-    """(learner, state) from what `pack` made; a user's own kernels and bases are handed in by name."""
+    """What `pack` was given, (model, state) or (learner, state); a user's own kernels and bases are handed in by name."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InputError(f"unpack takes the bytes that pack made, got {type(data).__name__}; load reads a file")
     with _refusals("cannot unpack this"):
         return _read(io.BytesIO(data), len(data), kernels, bases)[:2]
 
 
-def save(path: str | os.PathLike[str], learner: Any, state: Any, extra: Extra | None = None) -> None:
-    """Write learner and state to one file. The old file, if any, stays whole until the new one is.
+def save(path: str | os.PathLike[str], model: Any, state: Any, extra: Extra | None = None) -> None:
+    """Write a model, or a bare learner, and its state to one file. The old file, if any, stays whole until the new one is.
 
     What is `extra` is kept beside them, for `read`.
 
@@ -99,7 +137,7 @@ def save(path: str | os.PathLike[str], learner: Any, state: Any, extra: Extra | 
     True
     """
     try:
-        data = pack(learner, state, extra)
+        data = pack(model, state, extra)
     except FileError as error:
         raise failed(path, error) from None
     with replacing(path) as file:
@@ -134,10 +172,11 @@ def _read(
     """Learner, state and what else was saved, from a file of so many bytes."""
     with zipfile.ZipFile(file) as archive:
         entries = _entries(archive, size)
-    header = _header(entries)
-    learner = from_json(header["learner"], {**(kernels or {}), **(bases or {})})
+    header, functions = _header(entries), {**(kernels or {}), **(bases or {})}
+    learner = from_json(header["learner"], functions)
     extra = _extra(header, entries)
-    return learner, _state(learner, header, entries), extra
+    state = _state(learner, header, entries)
+    return (*(_model(header["model"], learner, state, functions) if "model" in header else (learner, state)), extra)
 
 
 @contextmanager
@@ -173,8 +212,7 @@ def _made_by(learner: Any, state: Any) -> bool:
     return [name for name, *_ in leaves(learner.init(state.dim, state.outputs))] == [name for name, *_ in leaves(state)]
 
 
-def _packed(learner: Any, state: Any, extra: Extra | None = None) -> dict[str, bytes]:
-    """The contents of every entry, by name."""
+def _packed(learner: Any, state: Any, about: dict[str, Any], extra: Extra | None = None) -> dict[str, bytes]:
     numbers: dict[str, int | float] = {}
     entries: dict[str, bytes] = {}
     for name, value, _ in leaves(state):
@@ -184,11 +222,14 @@ def _packed(learner: Any, state: Any, extra: Extra | None = None) -> dict[str, b
             entries[f"{name}.npy"] = _npy(value)
         else:
             numbers[name] = value
-    header = {"format": FORMAT, "onkel": version("onkel"), "learner": to_json(learner), "numbers": numbers}
+    header = {"format": FORMAT, "onkel": version("onkel"), "learner": to_json(learner), "numbers": numbers, **about}
     if extra is not None:
         header["more"] = extra.about
         entries |= {f"{EXTRA}{name}.npy": _npy(array) for name, array in extra.arrays.items()}
     entries[HEADER] = json.dumps(header, indent=1, allow_nan=False).encode()
+    if _is_too_large(entries):
+        size = len(entries[HEADER]) / 1e6
+        raise FileError(f"its settings and strings take {size:.1f} MB, which load would refuse; hash long strings (hashed=…)")
     entries[SUMS] = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in entries.items()).encode()
     return entries
 
@@ -218,8 +259,13 @@ def _entries(archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:
     return entries
 
 
+def _is_too_large(entries: dict[str, bytes]) -> bool:
+    """Whether the header is far larger than arrays of this size explain."""
+    return len(entries[HEADER]) > LARGEST_JSON + 10 * sum(len(data) for name, data in entries.items() if name != HEADER)
+
+
 def _header(entries: dict[str, bytes]) -> dict[str, Any]:
-    if len(entries[HEADER]) > LARGEST_JSON + 10 * sum(len(data) for name, data in entries.items() if name != HEADER):
+    if _is_too_large(entries):
         raise FileError(f"its {HEADER} is too large")
     header = json.loads(entries[HEADER])
     if not isinstance(header, dict) or header.get("format") != FORMAT:

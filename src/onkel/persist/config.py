@@ -15,9 +15,10 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from onkel import combine, data, dictionary, features, kernels, learners, losses
+from onkel import combine, dictionary, features, kernels, learners, losses
 from onkel._validate import function_name
 from onkel.errors import InputError
+from onkel.model import Model, encoder, target
 
 LONGEST_TEXT = 10_000  # characters; Python's own parser is not safe from deeper nesting than fits here
 
@@ -33,8 +34,8 @@ _JOIN: dict[str, dict[type, Callable[[tuple[Any, ...]], Any]]] = {
 @functools.cache
 def classes() -> dict[str, type]:
     """Every config class by its public name."""
-    modules = (kernels, losses, dictionary, features, features.mercer, learners, combine, data.encoder, data.target)
-    named: dict[str, type] = {name: getattr(module, name) for module in modules for name in module.__all__}
+    modules = (kernels, losses, dictionary, features, features.mercer, learners, combine, encoder, target)
+    named: dict[str, type] = {name: getattr(module, name) for module in modules for name in module.__all__} | {"Model": Model}
     return {name: kind for name, kind in named.items() if dataclasses.is_dataclass(kind) and kind not in _JOINED}
 
 
@@ -122,7 +123,7 @@ def _value(node: ast.expr, functions: Functions) -> Any:
 def _class(name: Any) -> type:
     if not isinstance(name, str) or name not in classes():
         near = difflib.get_close_matches(str(name)[:60], classes(), n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(learners.__all__))}"
+        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(learners.names))}"
         raise InputError(f"there is no {name!r:.60} in onkel{hint}")
     return classes()[name]
 

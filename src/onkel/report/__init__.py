@@ -1,4 +1,7 @@
-"""What people look at."""
+"""A result as table and picture.
+
+Decisions: docs/decisions/report.md
+"""
 
 from onkel.report.plots import draw_components, draw_contributions, draw_curves, draw_reliability, draw_weights
 

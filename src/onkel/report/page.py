@@ -1,4 +1,4 @@
-"""Where people read: texts stand there as they are, never as markup, and each on its line."""
+"""Where people read: strings stand there as they are, never as markup, and each on its line."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Pictures: learning curves, one line a learner; the curves of an additive model, one panel an input; how reliable chances are;
-who counts in a mixture, and who contributes what."""
+"""Pictures: learning curves, one line a learner; the curves of an additive model, one panel an input; how reliable
+probabilities are; who counts in a mixture, and who contributes what."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import numpy as np
 from onkel._types import Matrix, Vector
 from onkel._writing import replacing
 from onkel.errors import InputError
-from onkel.measure import Components, Explanation, Reliability, Trace
+from onkel.measure import Components, Explanation, Reliability
 from onkel.measure.components import Curve
 from onkel.measure.explain import History
+from onkel.measure.metrics import windowed
 
 # Okabe & Ito's colours: told apart by colour-blind readers, and in grey by their order of lightness
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -27,15 +28,15 @@ BINS = 40  # of the rows along an axis
 
 def draw_curves(
     path: str | os.PathLike[str],
-    traces: Mapping[str, Trace],
+    losses: Mapping[str, Vector],
     metric: str,
     window: int,
     title: str,
     marks: Sequence[tuple[int, str]] = (),
     told: Mapping[str, Reliability] | None = None,
 ) -> Path:
-    """Write a picture of the windowed metric of each trace; `marks` are (row, text) drawn as dotted lines. Beside it, if `told` is
-    given, how reliable the chances of each are."""
+    """Write a picture of the windowed losses of each learner, by one metric; `marks` are (row, text) drawn as dotted lines. On the
+    right, if `told` is given, how reliable the probabilities of each are."""
     figure = _figure(13.5 if told else 9.0, 5.0)
     grid = figure.add_gridspec(2, 2, width_ratios=(9, 4.5), height_ratios=(4, 1)) if told else figure.add_gridspec(1, 1)
     axes = figure.add_subplot(grid[:, 0])
@@ -45,23 +46,23 @@ def draw_curves(
         _draw_reliability(upper, figure.add_subplot(grid[1, 1], sharex=upper), told)
         upper.tick_params(labelbottom=False)
     top = 0.0
-    for colour, (name, trace) in zip(COLOURS * len(traces), traces.items(), strict=False):
-        values = trace.windowed(metric, window)
-        shown = np.unique(np.linspace(0, trace.rows - 1, POINTS).astype(int))
-        axes.plot(shown + 1, values[shown], color=colour, linewidth=1.6, label=f"{name}: {trace.mean(metric):.3g} over all rows")
+    for colour, (name, rows) in zip(COLOURS * len(losses), losses.items(), strict=False):
+        values = windowed(rows, window)
+        shown = np.unique(np.linspace(0, len(rows) - 1, POINTS).astype(int))
+        axes.plot(shown + 1, values[shown], color=colour, linewidth=1.6, label=f"{name}: {rows.mean():.3g} over all rows")
         top = max(top, float(np.quantile(values, 0.99)))
     for row, text in marks:
         axes.axvline(row, color="0.5", linewidth=1.0, linestyle=":")
         axes.text(row, 0.99, f" {text}", transform=axes.get_xaxis_transform(), va="top", color="0.3")
     axes.set_ylim(0.0, 1.12 * top)
-    axes.set_xlim(0, max((trace.rows for trace in traces.values()), default=1))
+    axes.set_xlim(0, max(map(len, losses.values()), default=1))
     axes.set_xlabel("rows of the stream")
     axes.set_ylabel(f"{metric}, mean of the last {window:,} rows")
     axes.set_title(title, loc="left")
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.grid(color="0.92")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(frameon=False, loc="outside lower center", ncols=min(3, len(traces) + len(told or ())))
+    figure.legend(frameon=False, loc="outside lower center", ncols=min(3, len(losses) + len(told or ())))
     return _saved(figure, path)
 
 

@@ -52,7 +52,7 @@ from onkel.combine.lagged import lag_inputs
 from onkel.combine.rules import Layered
 from onkel.combine.rules.rule import Awake
 from onkel.errors import InputError
-from onkel.learners.protocol import Learner, check_sizes
+from onkel.protocol import Learner, check_sizes
 from onkel.state import copied
 from onkel.turns import Call, Steps, turn
 
@@ -75,8 +75,10 @@ class State:
 
 
 @dataclass(frozen=True)
-class Auto(Learner):
+class Auto(Learner[State]):
     """No tuning: experts of several kinds, mixed by how well they have done."""
+
+    paper: ClassVar[str] = "Gaillard & Goude 2015"
 
     lags: int = 0  # earlier labels that are inputs of the next row; 0 for rows whose order means nothing
     cost_limit: float = 45.0  # of a row, in rows of a ridge regression on 100 features (about 1.5 µs each)
@@ -292,7 +294,7 @@ class Auto(Learner):
         for start in range(0, len(scores), ROWS_AT_ONCE):
             now = slice(start, min(start + ROWS_AT_ONCE, len(scores)))
             P = np.ascontiguousarray(self._scores(state, part(X, now), None)[:, :, alone])
-            scores[now] = RULE.predict(state.alone, P, self._awake(state, len(P))[:, alone])
+            scores[now] = RULE.predict(state.alone, P, np.ascontiguousarray(self._awake(state, len(P))[:, alone]))
 
     def _remember(self, state: State) -> Vector:
         inputs: Vector = np.empty(self._lag_columns)
@@ -373,7 +375,7 @@ class Auto(Learner):
         ledger.widen(state.ledger, outputs)
         state.outputs = outputs
 
-    def footprint(self, dim: int, outputs: int = 1) -> int:
+    def _footprint(self, dim: int, outputs: int) -> int:
         """The bytes that `init` will hold."""
         return self._bytes(self._plan(dim), dim, outputs)
 

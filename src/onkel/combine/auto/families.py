@@ -230,9 +230,9 @@ class Fast:
     def experts(self) -> tuple[Expert, ...]:
         return tuple(Expert(part.name, self.forgetting, self.lam, "L" in part.view) for part in self.parts)
 
-    def _rule(self) -> corrected.Rule:
+    def _rule(self) -> corrected.CorrectedSettings:
         ends = _ends(self.parts)
-        return corrected.Rule(
+        return corrected.CorrectedSettings(
             np.append(ends, np.full(corrected.EXPERTS - len(ends), ends[-1])), _ridge(int(ends[-1]), self.lam), self.forgetting
         )
 

@@ -21,7 +21,7 @@ import numpy as np
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
 from onkel.features.mercer.system import Line
-from onkel.kernels.additive import Domain, check_domain
+from onkel.kernels.space import Domain, check_domain
 
 
 @final

@@ -13,7 +13,7 @@ import heapq
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.features.mercer.hermite import Hermite
 from onkel.features.mercer.system import UNLIMITED, Line, System
+from onkel.kernels.space import on_each
 
 TIE = 1e-9  # relative
 
@@ -52,20 +53,12 @@ class Columns(System):
         return self._different(dim) if isinstance(self.base, tuple) else self._different(dim) * dim
 
     @property
-    def _some(self) -> tuple[Line, ...]:
+    def parts_with_domains(self) -> tuple[Line, ...]:
         return self.base if isinstance(self.base, tuple) else (self.base,)
 
     def _different(self, dim: int) -> tuple[Line, ...]:
         """The systems that columns have, each once, or one for all columns: there may be too many columns to write them down."""
-        return _for_columns(self._some, dim)
-
-    @property
-    def has_domains(self) -> bool:
-        return any(base.has_domains for base in self._some)
-
-    @property
-    def is_open(self) -> bool:
-        return any(base.is_open for base in self._some)
+        return _for_columns(self.parts_with_domains, dim)
 
     def domain_count(self, dim: int) -> int:
         return dim
@@ -73,12 +66,9 @@ class Columns(System):
     def domains(self, X: Matrix) -> Matrix:
         return np.vstack([base.domains(X[:, c : c + 1]) for c, base in enumerate(self.bases(X.shape[1]))])
 
-    def on(self, dim: int, domains: Matrix) -> tuple[System, Matrix]:
-        closed = []
-        for base in self.bases(dim):
-            one, domains = base.on(1, domains)
-            closed.append(one)
-        return replace(self, base=tuple(closed)), domains  # type: ignore[type-var]
+    def on(self, dim: int, domains: Matrix) -> tuple[Self, Matrix]:
+        bases, left = on_each(self.bases(dim), 1, domains)
+        return replace(self, base=bases), left  # type: ignore[type-var]
 
     def outside(self, X: Matrix) -> Counts:
         return np.asarray(sum(base.outside(X[:, c : c + 1]) for c, base in enumerate(self.bases(X.shape[1]))))
@@ -104,7 +94,7 @@ class ProductSystem(Columns):
 
     @property
     def has_constant(self) -> bool:  # type: ignore[override]
-        return all(base.has_constant for base in self._some)
+        return all(base.has_constant for base in self.parts_with_domains)
 
     def dimension(self, dim: int) -> int:
         return dim

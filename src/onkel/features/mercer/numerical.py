@@ -20,7 +20,7 @@ from onkel._validate import instance, whole
 from onkel.errors import InputError
 from onkel.features.mercer.system import Line
 from onkel.kernels import Kernel
-from onkel.kernels.additive import Domain, check_domain
+from onkel.kernels.space import Domain, check_domain
 
 SMALLEST_VALUE = 1e-12  # of λ_j against λ_1; below it a function is rounding
 LARGEST_NEGATIVE = 1e-10  # of λ_1; a kernel has none below 0

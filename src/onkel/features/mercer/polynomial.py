@@ -15,7 +15,7 @@ from onkel._jit import hot
 from onkel._types import Matrix, Vector
 from onkel._validate import real
 from onkel.features.mercer.system import Line
-from onkel.kernels.additive import Domain, check_domain
+from onkel.kernels.space import Domain, check_domain
 
 
 @final

@@ -8,26 +8,20 @@ other, and the first N functions are the best N of the kernel's space. A system 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.features.mercer.waves import Waves
-from onkel.kernels.additive import ANYWHERE, Domain, ranges
+from onkel.kernels.space import ANYWHERE, Domain, Space, on_first, ranges
 
 UNLIMITED = 2**31
 
 
-class System(ABC):
+class System(Space, ABC):
     has_constant: ClassVar[bool] = False  # whether ψ_1 = 1
-    fallible: ClassVar[bool] = False  # True where a user's function runs inside: it may fail in the middle of a block
-
-    @abstractmethod
-    def check_columns(self, dim: int) -> None:
-        """Refuse rows of `dim` columns, where it cannot take them."""
 
     @abstractmethod
     def values(self, count: int, dim: int = 1) -> Vector:
@@ -52,32 +46,6 @@ class System(ABC):
     def dimension(self, dim: int) -> int:
         """d: how many numbers a function depends on, for rates of convergence."""
         return 1
-
-    @property
-    def has_domains(self) -> bool:
-        """Whether an input lives on an interval."""
-        return False
-
-    @property
-    def is_open(self) -> bool:
-        """Whether an input's domain is still to be taken from the data."""
-        return False
-
-    def domain_count(self, dim: int) -> int:
-        """The inputs that may have domains, on rows of `dim` columns."""
-        return 0
-
-    def domains(self, X: Matrix) -> Matrix:
-        """(low, high) of each input in these rows, for systems whose inputs may have domains."""
-        return np.empty((0, 2))
-
-    def on(self, dim: int, domains: Matrix) -> tuple[System, Matrix]:
-        """The same system with the first of these domains where they were open, and the domains left for others."""
-        return self, domains
-
-    def outside(self, X: Matrix) -> Counts:
-        """In each row, the values beyond their domain, which are taken as lying on its edge."""
-        return np.zeros(len(X), np.int64)
 
 
 class Line(System):
@@ -124,9 +92,8 @@ class Line(System):
     def domains(self, X: Matrix) -> Matrix:
         return ranges(X)
 
-    def on(self, dim: int, domains: Matrix) -> tuple[System, Matrix]:
-        low, high = domains[0].tolist()
-        return replace(self, domain=(low, high)) if self.is_open else self, domains[1:]  # type: ignore[type-var]
+    def on(self, dim: int, domains: Matrix) -> tuple[Self, Matrix]:
+        return on_first(self, domains)
 
     def outside(self, X: Matrix) -> Counts:
         low, high = ANYWHERE if self.wraps or self.domain is None else self.domain

@@ -19,7 +19,7 @@ from onkel._validate import flag, real
 from onkel.errors import InputError
 from onkel.features.mercer.system import WaveLine
 from onkel.features.mercer.waves import Waves
-from onkel.kernels.additive import Domain, check_domain
+from onkel.kernels.space import Domain, check_domain
 
 
 @final

@@ -19,8 +19,9 @@ from onkel._inputs import check_block, check_labelled
 from onkel._types import Matrix
 from onkel.dictionary import Start
 from onkel.errors import InputError
+from onkel.functions.learnt import Learnt
 from onkel.kernels import Kernel
-from onkel.learners import MarginProjection, TubeProjection, domains
+from onkel.learners import MarginProjection, TubeProjection
 from onkel.measure.bounds.conditions import ROUNDING
 
 Learner = MarginProjection | TubeProjection
@@ -43,10 +44,11 @@ def projection(learner: Learner, X: ArrayLike, y: ArrayLike, u: Start, state: An
     """
     rows = check_block("X", X)
     before = learner.init(rows.shape[1]) if state is None else state
-    asked, learner = learner, _known(learner, before)
+    f = _function(learner, before)
+    assert f.squared_norm is not None
     points, coef = u.arrays(rows.shape[1])
-    squared = _agreeing(learner, rows, y, u) ** 2 + float(getattr(before, "inner", before).norm2[0])
-    return _kappa2(learner.kernel, rows) * max(squared - 2.0 * float(coef @ asked.predict(before, points)), 0.0)
+    squared = _agreeing(learner, f.kernel, rows, y, u) ** 2 + f.squared_norm
+    return _kappa2(f.kernel, rows) * max(squared - 2.0 * float(coef @ learner.predict(before, points)), 0.0)
 
 
 def constrained_projection(learner: Learner, X: ArrayLike, y: ArrayLike, u: Start) -> float:
@@ -60,32 +62,31 @@ def constrained_projection(learner: Learner, X: ArrayLike, y: ArrayLike, u: Star
     25.0
     """
     rows = check_block("X", X)
-    learner = _known(learner, learner.init(rows.shape[1]))
+    kernel = _function(learner, learner.init(rows.shape[1])).kernel
     if learner.radius is None:
         raise InputError("the bound is for a learner with a radius")
-    return _kappa2(learner.kernel, rows) * (learner.radius + _agreeing(learner, rows, y, u)) ** 2
+    return _kappa2(kernel, rows) * (learner.radius + _agreeing(learner, kernel, rows, y, u)) ** 2
 
 
-def _known(learner: Learner, state: Any) -> Learner:
-    """The learner on the domains that its state knows."""
-    if not isinstance(state, domains.State):
-        return learner
-    if state.waiting is not None and state.rows < domains.FIRST_ROWS:
+def _function(learner: Learner, state: Any) -> Learnt:
+    """f, with its kernel on the domains that the state knows."""
+    if learner._hooks._is_waiting(state):
         raise InputError(f"the bound is for known domains; give the kernel its domain=(low, high), got {learner.kernel!r:.200}")
-    closed: Learner = domains.closed(learner, state)
-    return closed
+    f = learner.function(state)
+    assert f is not None
+    return f
 
 
-def _agreeing(learner: Learner, X: Matrix, y: ArrayLike, u: Start) -> float:
+def _agreeing(learner: Learner, kernel: Kernel, X: Matrix, y: ArrayLike, u: Start) -> float:
     """‖u‖, of a function that agrees with every row and lies within the radius."""
     _, labels, _ = check_labelled(X, y, X.shape[1], 1)
     points, coef = u.arrays(X.shape[1])
-    targets, values = labels[:, 0], learner.kernel(X, points) @ coef
+    targets, values = labels[:, 0], kernel(X, points) @ coef
     missing = 1.0 - targets * values if isinstance(learner, MarginProjection) else np.abs(values - targets) - learner.epsilon
     wrong = np.flatnonzero(missing > ROUNDING * (1.0 + np.abs(targets)))
     if wrong.size:
         raise InputError(f"u does not agree with row {wrong[0]}: u(x) = {values[wrong[0]]:g}, y = {targets[wrong[0]]:g}")
-    norm = math.sqrt(max(float(coef @ learner.kernel(points, points) @ coef), 0.0))
+    norm = math.sqrt(max(float(coef @ kernel(points, points) @ coef), 0.0))
     if learner.radius is not None and norm > learner.radius * (1.0 + ROUNDING):
         raise InputError(f"the bound is for ‖u‖ ≤ {learner.radius:g}, got {norm:g}")
     return norm

@@ -1,0 +1,227 @@
+"""How rows are read, and opening them as a source of tables: files, pipes, data by name, tables and arrays in memory, dicts.
+
+    source = open_tables("prices.csv", Reading(without=["id"]), target="price")
+    for table in source.tables(): ...          # numbers, strings and dates by name, at most some thousand rows
+
+The suffix of a name decides the format, whose own file says what it may hold. Compressed files (gz, xz, bz2, zst) are decompressed
+on the way.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from onkel.data import libsvm_file
+from onkel.data.arrow_table import open_arrow, open_frame, open_parquet
+from onkel.data.byte_streams import ByteStream, File, Growing, check_file, file_errors, standard_input
+from onkel.data.columns import AllBut, listed, repeated
+from onkel.data.concatenated import open_concatenated
+from onkel.data.csv_file import SEPARATORS, open_csv
+from onkel.data.csv_records import Header
+from onkel.data.jsonl_file import open_jsonl
+from onkel.data.labels import name_of
+from onkel.data.libsvm_file import open_libsvm
+from onkel.data.matrix import open_matrix
+from onkel.data.named import find
+from onkel.data.npz_file import open_npz
+from onkel.data.order import Order, check_order, ordered
+from onkel.data.records import open_records
+from onkel.data.table import Kind, Source
+from onkel.errors import FileError, InputError
+
+STANDARD_INPUT = "-"
+COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
+
+Wanted = Sequence[str] | None  # columns; None: all of them
+Kinds = Mapping[str, Kind]  # that were declared
+
+LINES: dict[str, Callable[[ByteStream, Wanted, Kinds], Source]] = {  # can come through a pipe, compressed, or still be growing
+    ".jsonl": open_jsonl, ".ndjson": open_jsonl, ".libsvm": open_libsvm, ".svm": open_libsvm,
+}  # fmt: skip
+CSV = {".csv": SEPARATORS, ".data": SEPARATORS, ".tsv": "\t"}  # the same, with a header or without
+FILES: dict[str, Callable[[Path, Wanted, Kinds], Source]] = {
+    ".parquet": open_parquet, ".pq": open_parquet, ".arrow": open_arrow, ".feather": open_arrow, ".ipc": open_arrow,
+}  # fmt: skip
+LABELS = {".npz": "y", ".libsvm": libsvm_file.LABEL, ".svm": libsvm_file.LABEL}  # what formats themselves call the label
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How rows are read, whatever becomes of them then."""
+
+    format: str | None = None  # what the suffix of the name would say, such as "csv"
+    header: Header = True  # of a csv file: False if it has none (columns are then c0, c1, c2 …), or a list of names if it has none
+    columns: Sequence[str] | None = None  # those that are read, in the order wanted, besides the target; None: all
+    without: Sequence[str] = ()  # columns that are not read
+    text: Sequence[str] = ()  # columns of strings though they look like numbers, such as postcodes
+    dates: Sequence[str] = ()  # columns of dates (ISO 8601); those that look like dates are found
+    numbers: Sequence[str] = ()  # columns of numbers, whatever the first rows look like
+    follow: float | None = None  # go on as the file grows, until it has been still for so many seconds (math.inf: for ever)
+    order: Order = Order()  # Order(seed, rows): all rows in a random order, which holds them in memory; and so many of them
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "without", "text", "dates", "numbers"):
+            given = getattr(self, name)
+            if isinstance(given, list | tuple):  # a table of pandas may have numbers for names
+                given = tuple(str(one) if isinstance(one, Integral) else one for one in given)
+                object.__setattr__(self, name, given)
+            _check_names(name, given)
+        _check_names("header", None if isinstance(self.header, bool) else self.header)
+        if self.follow is not None and not (isinstance(self.follow, int | float) and self.follow >= 0.0):
+            raise InputError(f"follow must be a number of seconds, or math.inf, got {self.follow!r}")
+        check_order(self.order)
+        if self.columns is not None and repeated(self.columns):
+            raise InputError(f"columns must name each feature once and not the target, got {listed(self.columns)}")
+        for one, other in itertools.combinations(("text", "dates", "numbers"), 2):
+            if both := {*getattr(self, one)} & {*getattr(self, other)}:
+                raise InputError(f"column {min(both)!r} cannot be both {one} and {other}; declare it once")
+
+    def kinds(self) -> dict[str, Kind]:
+        """Of the columns that were declared."""
+        groups = {Kind.TEXT: self.text, Kind.DATE: self.dates, Kind.NUMBER: self.numbers}
+        return {name: kind for kind, names in groups.items() for name in names}
+
+    def wanted(self, target: str | None) -> Wanted:
+        """The columns to read, the target among them."""
+        if self.columns is None:
+            return AllBut(self.without) if self.without else None
+        if target in self.columns:
+            raise InputError(f"columns must name each feature once and not the target, got {listed(self.columns)}")
+        names = tuple(name for name in self.columns if name not in self.without)
+        return names if target is None else (*names, target)
+
+
+def _check_names(field: str, given: Any) -> None:
+    if isinstance(given, str) or (given is not None and not all(isinstance(name, str) for name in given)):
+        raise InputError(f"{field} must be a list of names, got {list(given) if isinstance(given, tuple) else given!r}")
+
+
+AS_DETECTED = Reading()
+
+
+def open_tables(rows: Any, reading: Reading = AS_DETECTED, target: Any = None) -> Source:
+    """The rows as tables of the columns that are to be read.
+
+    rows     a file, or "-" for the standard input; a name (see `onkel data`); a table in memory (of pandas, polars, pyarrow), an
+             array or a scipy.sparse matrix; a dict or a list of dicts; or a list of files, which are read one after the other
+    target   one more column that must be there, whatever `reading.columns` says; of what is in memory also y itself: numbers or
+             labels
+    """
+    found = locate(rows, reading, target)
+    return open_located(found, reading, None if target is None else found[0].target)
+
+
+class Located(NamedTuple):
+    """Rows as they were given, and what is known of them before they are opened."""
+
+    rows: Any
+    name: str | None  # of data found by name
+    y: Any  # labels that go with what is in memory
+    target: str | None  # the column that y comes from, as far as it is known
+    suffix: str  # of a file, which decides its format
+
+
+def locate(rows: Any, reading: Reading, target: Any = None) -> list[Located]:
+    several = isinstance(rows, list | tuple) and len(rows) > 0 and all(isinstance(one, str | os.PathLike) for one in rows)
+    target = str(target) if isinstance(target, Integral) else target  # a name, as tables of pandas may have them
+    return [_located(one, reading.format, target) for one in (rows if several else [rows])]
+
+
+def _located(rows: Any, format: str | None, target: Any) -> Located:
+    name = rows if is_name(rows, format) else None
+    if name is not None:
+        rows, own = find(name).open()
+        target = own if target is None else target
+    if isinstance(rows, str | os.PathLike):
+        if not isinstance(target, str | None):
+            raise InputError(f"target must be the name of a column of {rows}, got {type(target).__name__}; name it, as in 'price'")
+        suffix = _suffix(rows, format)
+        return Located(rows, None, None, LABELS.get(suffix) if target is None else target, suffix)
+    if hasattr(rows, "collect"):
+        raise InputError(f"a {type(rows).__name__} has no rows yet; give table.collect()")
+    y = None if isinstance(target, str) else target
+    is_array = hasattr(rows, "shape") and hasattr(rows, "dtype")
+    if not (is_array or hasattr(rows, "__arrow_c_stream__") or _is_records(rows)):
+        what = f"a {type(rows).__name__}"
+        raise InputError(f"path must name a file or be a table, an array or dicts, got {what}; convert it: np.array(…)")
+    if is_array and not hasattr(rows, "__arrow_c_stream__"):
+        return Located(rows, name, y, name_of(target), "")
+    return Located(rows, name, y, target if y is None else name_of(y), "")
+
+
+def _is_records(rows: Any) -> bool:
+    return isinstance(rows, Mapping) or (isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows))
+
+
+def open_located(found: Sequence[Located], reading: Reading, target: str | None) -> Source:
+    """Of several files only the last can be followed."""
+
+    def opener(one: Located) -> Callable[[Wanted, Kinds], Source]:
+        stream = _stream(one.rows, reading.follow if one is found[-1] else None)
+        return lambda wanted, kinds: _opened(one, stream, wanted, kinds, target, reading.header)
+
+    wanted, kinds = reading.wanted(target), reading.kinds()
+    openers = [opener(one) for one in found]
+    source = openers[0](wanted, kinds) if len(openers) == 1 else open_concatenated(openers, wanted, kinds, target)
+    return ordered(source, reading.order)
+
+
+def _stream(rows: Any, follow: float | None) -> ByteStream | None:
+    """Where the bytes of a file or of a pipe come from: one for all times that it is opened, since it keeps its sample."""
+    if not isinstance(rows, str | os.PathLike):
+        return None
+    if rows == STANDARD_INPUT:
+        return standard_input()
+    return File(Path(rows)) if follow is None else Growing(Path(rows), follow)
+
+
+def _opened(one: Located, stream: ByteStream | None, wanted: Wanted, kinds: Kinds, target: str | None, header: Header) -> Source:
+    rows = one.rows
+    if hasattr(rows, "__arrow_c_stream__"):
+        return open_frame(rows, one.y, wanted, kinds, one.name)
+    if _is_records(rows):
+        return open_records([rows] if isinstance(rows, Mapping) else rows, one.y, wanted, kinds)
+    if stream is None:
+        return open_matrix(rows, one.y, wanted, kinds, one.name or "X")
+    if rows == STANDARD_INPUT:
+        return _open_lines(stream, one.suffix, wanted, kinds, header)
+    path = Path(rows)
+    with file_errors(path):
+        check_file(path)
+        if one.suffix == ".npz":
+            return open_npz(path, wanted, kinds, target or LABELS[one.suffix])
+        if one.suffix in FILES:
+            return FILES[one.suffix](path, wanted, kinds)
+        return _open_lines(stream, one.suffix, wanted, kinds, header)
+
+
+def _open_lines(stream: ByteStream, suffix: str, wanted: Wanted, kinds: Kinds, header: Header) -> Source:
+    if suffix in CSV:
+        return open_csv(stream, wanted, kinds, CSV[suffix], header)
+    if suffix in LINES:
+        return LINES[suffix](stream, wanted, kinds)
+    if suffix in (*FILES, ".npz"):
+        raise FileError(f"{stream.name}: {suffix} cannot come through a pipe; save it to a file first")
+    known = " ".join([*CSV, *LINES, *FILES, ".npz"])
+    remedy = f"say it, as in format='csv' (--format csv); known are {known}"
+    raise FileError(f"{stream.name}: cannot tell the format from {suffix!r}; {remedy}")
+
+
+def is_name(rows: Any, format: str | None = None) -> bool:
+    """Whether it names data, rather than a file: no such file, no folder in it, no suffix."""
+    bare = isinstance(rows, str) and format is None and rows not in ("", STANDARD_INPUT) and Path(rows).name == rows
+    return bare and not Path(rows).suffix and not Path(rows).exists()
+
+
+def _suffix(path: Any, format: str | None) -> str:
+    """That of the format, without that of a compression."""
+    if format is not None or path == STANDARD_INPUT:
+        return f".{(format or 'csv').removeprefix('.')}"
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    return next((suffix for suffix in reversed(suffixes) if suffix not in COMPRESSED), "")

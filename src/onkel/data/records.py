@@ -1,0 +1,287 @@
+"""Tables from dicts, one a row, its keys the columns: rows that a program has, a request to a server, a line of JSON.
+
+    records = Records(detect(rows))          # or kinds that are known, as in {"size": Kind.NUMBER, "town": Kind.TEXT}
+    table = records.table(rows)              # a key that is absent, None or NaN is missing
+
+Numbers and booleans, of Python or of NumPy, are numbers. A key has dates where any of its values is a datetime, a date or a string
+like 2026-11-16; other strings are strings. The kinds are fixed: a string under a key of numbers is an error that names row and key.
+Numbers under keys that are not known are the `late` columns of a table.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import operator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from onkel._types import Matrix, Vector
+from onkel.data import columns
+from onkel.data.columns import check_declared, choose, is_date, sample_rows, shown
+from onkel.data.labels import is_missing, labels_of, name_of
+from onkel.data.sniffing import remedy
+from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Place, Source, Strings, Table, strings
+from onkel.errors import FileError, InputError
+
+Row = Mapping[str, Any]
+
+_PLAIN = {float, int, bool, type(None), *(np.dtype(code).type for code in "?bBhHiIlLqQefd")}  # what NumPy makes numbers of at once
+MOST_NOTED = 100  # keys that are not used
+_NO_DATE = np.datetime64("NaT", "us")
+
+
+class BadCell(InputError):
+    """A value is not of the kind of its column."""
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+def of_rows(row: int) -> str:
+    return f"row {row} (counted from 0)"
+
+
+class Records:
+    """Rows of columns whose kinds are known; keys that are `passed` over are known too, but not read.
+
+    Of other keys the numbers are `late` columns, if there is `room` for such; whatever else is not used is noted.
+    """
+
+    def __init__(self, kinds: Mapping[str, Kind], passed: Collection[str] = (), room: bool = True) -> None:
+        self.kinds, self.room = dict(kinds), room
+        self.known = frozenset((*kinds, *passed))
+        self.unused: dict[str, tuple[str, bool]] = {}  # where such a key first appeared, and whether its value was a number
+        self._numbers = tuple(key for key, kind in kinds.items() if kind is Kind.NUMBER)
+        self._strings = tuple(key for key, kind in kinds.items() if kind is Kind.TEXT)
+        self._dates = tuple(key for key, kind in kinds.items() if kind is Kind.DATE)
+        self._numbers_of = _getter(self._numbers)
+
+    def table(self, rows: Sequence[Row], place: Place = of_rows) -> Table:
+        """Of these rows; `place` says where each came from."""
+        try:
+            return Table(
+                self._numbers,
+                self._matrix(rows),
+                {key: _strings(row.get(key) for row in rows) for key in self._strings} if self._strings else {},
+                {key: _moments(row.get(key) for row in rows) for key in self._dates} if self._dates else {},
+                (Origin(len(rows), 0, place),),
+                self._late(rows, place),
+            )
+        except (ValueError, TypeError, OverflowError):
+            self.check(rows, place)
+            raise
+
+    def tables(self, rows: Sequence[Row], place: Place = of_rows) -> Iterator[Table]:
+        """The same up to the first bad row, of which the error says where it is."""
+        good, wrong = len(rows), None
+        table: Table | None = None
+        while table is None:
+            try:
+                table = self.table(rows[:good], place)
+            except BadCell as error:
+                good, wrong = error.row, error
+        if len(table):
+            yield table
+        if wrong:
+            raise wrong
+
+    def check(self, rows: Sequence[Row], place: Place = of_rows) -> None:
+        """Refuse the first row with a bad cell."""
+        for k, row in enumerate(rows):
+            for key, kind in self.kinds.items():
+                _check(k, place, key, kind, row.get(key))
+            self._new(k, row, place)
+
+    def notes(self) -> list[str]:
+        """What of the rows so far was not used, one sentence each."""
+        numbers = sum(was_number for _, was_number in self.unused.values())
+        remedy = {True: f"; keep columns free for such keys: --spare {numbers}", False: ": only numbers may come so late"}
+        return [
+            f"the key {key!r}, which first appears in {where}, is not used{remedy[was_number]}"
+            for key, (where, was_number) in self.unused.items()
+        ]
+
+    def _matrix(self, rows: Sequence[Row]) -> Matrix:
+        """Infinite ones too: whoever uses them refuses these, as of any source."""
+        cells = [self._numbers_of(row) for row in rows]
+        if not set(map(type, itertools.chain.from_iterable(cells))) <= _PLAIN:
+            cells = [tuple(map(_number, row)) for row in cells]
+        return np.array(cells, dtype=float) if cells else np.empty((0, len(self._numbers)))
+
+    def _late(self, rows: Sequence[Row], place: Place) -> dict[str, Vector]:
+        late: dict[str, Vector] = {}
+        for k, row in enumerate(rows):
+            if not row.keys() <= self.known:
+                for key, value in self._new(k, row, place).items():
+                    late.setdefault(key, np.full(len(rows), np.nan))[k] = value
+        return late
+
+    def _new(self, k: int, row: Row, place: Place) -> dict[str, Any]:
+        """Numbers under keys that are not known."""
+        found = {}
+        for key in row.keys() - self.known:
+            if not isinstance(key, str):
+                raise BadCell(k, f"{place(k)}: the key {key!r} is not a string; write it as {str(key)!r}")
+            value = row[key]
+            if self.room and is_number(value):
+                _check(k, place, key, Kind.NUMBER, value, finite=True)
+                found[key] = value
+            elif value is not None and key not in self.unused and len(self.unused) < MOST_NOTED:
+                self.unused[key] = place(k), is_number(value)
+        return found
+
+
+def detect(rows: Iterable[Row]) -> dict[str, Kind]:
+    """The kind of each key: a number if any value is one, else a date if any is one, else text; in the order in which they come."""
+    found: dict[str, list[Any]] = {}
+    for row in rows:
+        for key, value in row.items():
+            found.setdefault(key, []).append(value)
+    return {key: kind_of(values) for key, values in found.items()}
+
+
+def kind_of(values: Sequence[Any]) -> Kind:
+    there = [value for value in values if not is_missing(value) and not (isinstance(value, str) and not value.strip())]
+    if any(map(is_number, there)):
+        return Kind.NUMBER
+    if any(isinstance(value, date | np.datetime64) or (isinstance(value, str) and is_date(value)) for value in there):
+        return Kind.DATE
+    return Kind.TEXT if there else Kind.NUMBER
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, Real | np.bool_ | Decimal)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordsSource(Source):
+    data: Sequence[Row]
+    records: Records
+
+    def tables(self, sample: bool = False) -> Generator[Table]:
+        for start in range(0, len(self.data), ROWS_AT_ONCE):
+            yield from self.records.tables(self.data[start : start + ROWS_AT_ONCE], _from(start))
+
+    def notes(self) -> list[str]:
+        return self.records.notes()
+
+    def with_room(self, known: Collection[str]) -> RecordsSource:
+        return dataclasses.replace(self, known=known, records=Records(self.kinds, known))
+
+
+def _from(start: int) -> Place:
+    return lambda row: of_rows(start + row)
+
+
+def open_records(
+    rows: Sequence[Row], y: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], name: str = "the list of dicts"
+) -> RecordsSource:
+    """The first rows decide which keys there are and of what kind, but for `kinds`, which were declared."""
+    if not rows:
+        raise FileError(f"{name} is empty; give at least one dict")
+    data = rows if y is None else _with_labels(name, rows, y)
+    found = detect(data[: sample_rows(len(data[0]))])
+    if odd := [key for key in found if not isinstance(key, str)]:
+        raise InputError(f"{name}: the key {odd[0]!r} is not a string; write it as {str(odd[0])!r}")
+    chosen = chosen_kinds(name, found, wanted, kinds)
+    records = Records(chosen, found, room=False)
+    return RecordsSource(name=name, kinds=chosen, known=found, rows=len(data), data=data, records=records)
+
+
+def chosen_kinds(name: str, found: Mapping[str, Kind], wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> dict[str, Kind]:
+    """Of the keys that are wanted: as declared, or else as they were detected."""
+    names = choose(name, list(found), wanted)
+    check_declared(name, kinds, list(found))
+    return {key: kinds.get(key) or found[key] for key in names}
+
+
+def _with_labels(name: str, rows: Sequence[Row], y: Any) -> list[Row]:
+    label, found = name_of(y), labels_of(y, len(rows))
+    if any(label in row for row in rows):
+        raise InputError(f"{name} has a key {label!r}, and labels of that name were given too; say target={label!r}, or rename one")
+    values = [(*found.values, None)[code] for code in found.codes] if isinstance(found, Strings) else found.tolist()
+    return [{**row, label: value} for row, value in zip(rows, values, strict=True)]
+
+
+def _getter(keys: Sequence[str]) -> Callable[[Row], tuple[Any, ...]]:
+    """The values under these keys, None where one is absent."""
+    at_once: Callable[[Row], Any] = operator.itemgetter(*keys) if len(keys) > 1 else lambda row: tuple(row[key] for key in keys)
+
+    def values(row: Row) -> tuple[Any, ...]:
+        try:
+            return at_once(row)  # type: ignore[no-any-return]
+        except KeyError:
+            return tuple([row.get(key) for key in keys])
+
+    return values
+
+
+def _number(value: Any) -> float:
+    if is_missing(value):
+        return np.nan
+    if not is_number(value):
+        raise ValueError("not a number")
+    return float(value)
+
+
+def _string(value: Any) -> str | None:
+    if isinstance(value, str):
+        value.encode()  # JSON can write halves of a character, \ud800, that no string of Unicode holds
+        return value
+    if is_missing(value):
+        return None
+    if isinstance(value, np.generic):
+        return _string(value.item())
+    if isinstance(value, int | float):
+        return json.dumps(value)
+    if isinstance(value, Decimal | date):
+        return str(value)
+    raise ValueError("not a string")
+
+
+def _strings(values: Iterable[Any]) -> Strings:
+    return strings(map(_string, values))
+
+
+def _moment(value: Any) -> np.datetime64:
+    if is_missing(value) or (isinstance(value, str) and not value.strip()):
+        return _NO_DATE
+    if isinstance(value, datetime):
+        return np.datetime64(value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value, "us")
+    if isinstance(value, np.datetime64):
+        return np.datetime64(value.astype("datetime64[us]"))
+    if isinstance(value, date):
+        return np.datetime64(value, "us")
+    found = columns.date(value) if isinstance(value, str) else _NO_DATE
+    if np.isnat(found):
+        raise ValueError("not a date")
+    return found
+
+
+def _moments(values: Iterable[Any]) -> Dates:
+    return np.array([_moment(value) for value in values], dtype="datetime64[us]")
+
+
+_CONVERT: dict[Kind, Callable[[Any], Any]] = {Kind.NUMBER: _number, Kind.TEXT: _string, Kind.DATE: _moment}
+
+
+def _check(row: int, place: Place, key: str, kind: Kind, value: Any, finite: bool = False) -> None:
+    try:
+        found = _CONVERT[kind](value)
+        if finite and np.isinf(found):
+            raise ValueError("not finite")
+    except (ValueError, TypeError, OverflowError):  # a UnicodeError is a ValueError
+        where = f"{place(row)}, key {key!r}: {shown(str(value))}"
+        if isinstance(value, dict | list | tuple):
+            raise BadCell(row, f"{where} is nested; leave the column out (--without {key}), or write it flat") from None
+        wanted = "text in Unicode" if kind is Kind.TEXT else "finite" if is_number(value) and kind is Kind.NUMBER else kind.value
+        raise BadCell(row, f"{where} is not {wanted}; {remedy(key, kind, str(value))}") from None

@@ -1,0 +1,120 @@
+"""What is detected in cells besides their kind, and what to say of it: decimal commas, marks of thousands, other forms of dates."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from onkel.data.columns import DECLARE, MISSING, RARELY, is_date, number, shown
+from onkel.data.table import Kind, Table
+from onkel.errors import InputError
+
+DATE_FORMS = "2026-11-16, 2026-11-16 14:05 or 2026-11-16T14:05:00.5, with or without Z or +01:00"
+MANY_LABELS = 32  # in the first rows, and a half of these: hardly classes
+
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}((,\d{3})+(\.\d*)?|(\.\d{3})+,\d*|(\.\d{3}){2,}|([ '\u00a0\u202f]\d{3})+([.,]\d*)?)")
+_COMMA_OF_EITHER_USE = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_OTHER_DATE = re.compile(
+    rf"(\d\d?[./-]\d\d?[./-](\d\d)?\d\d|\d{{4}}[./]\d\d?[./]\d\d?|\d\d?[ -]{_MONTH}[ -](\d\d)?\d\d|{_MONTH} \d\d?,? \d{{4}})"
+    r"([ T,]+\d\d?:\d\d(:\d\d(\.\d+)?)?( ?[ap]m)?)?",
+    re.IGNORECASE,
+)
+
+
+def in_thousands(cell: str) -> bool:
+    """Whether it is a number with marks between its thousands: 1,000.5 or 1.000,5 or 1 000."""
+    return _THOUSANDS.fullmatch(cell.strip()) is not None
+
+
+def decimal_mark(name: str, separator: str, columns: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    """How the numbers of a csv file are written, with a point or with a comma, and a remark on it.
+
+    With a comma, if that makes numbers of all the cells of a column, and a comma does not separate the cells. Between tabs or
+    bars 1,234 alone does not decide: it may be a thousand.
+    """
+    if separator == ",":
+        return ".", ""
+    found = {mark: _written_with(mark, columns) for mark in ".,"}
+    commas = found[","]
+    if not commas or (
+        separator != ";" and all(_COMMA_OF_EITHER_USE.fullmatch(cell) for cells in commas.values() for cell in cells)
+    ):
+        return ".", ""
+    column, cell = next((column, cells[0]) for column, cells in commas.items())
+    for other, cells in found["."].items():
+        raise InputError(
+            f"{name}: {shown(cell)} of column {column!r} has a decimal comma and {shown(cells[0])} of column {other!r} a point; "
+            f"write them alike, leave a column out (--without {other}), or {DECLARE[Kind.TEXT].format(name=other)}"
+        )
+    return ",", f"numbers have decimal commas: {cell.strip()!r} of {column!r} was taken as {number(cell, ',')}"
+
+
+def _written_with(mark: str, columns: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Columns of numbers that have this mark, and their cells with it."""
+    found = {}
+    for column, cells in columns.items():
+        there = [cell for cell in cells if cell.strip() not in MISSING]
+        marked = [cell for cell in there if mark in cell]
+        if marked and all(math.isfinite(number(cell, mark)) for cell in there):
+            found[column] = marked
+    return found
+
+
+def remedy(name: str, kind: Kind, cell: str) -> str:
+    """What to do about a cell that is not of the kind of its column."""
+    ways = ["correct it or drop the line", f"leave the column out, if it is an input (--without {name})"]
+    if kind is Kind.NUMBER and in_thousands(cell):
+        ways[0] = "write it without marks between the thousands"
+    if kind is Kind.DATE and not is_date(cell):
+        ways[0] = f"write it as {DATE_FORMS}"
+    if kind is Kind.NUMBER and is_date(cell):
+        ways.append(DECLARE[Kind.DATE].format(name=name))
+    return f"{', '.join(ways)}, or {DECLARE[Kind.TEXT].format(name=name)}"
+
+
+def codes_remark(name: str, cells: Sequence[str]) -> list[str]:
+    """Of whole numbers that begin with 0, as codes do."""
+    there = [cell.strip() for cell in cells if cell.strip() not in MISSING]
+    led = [cell for cell in there if len(cell) > 1 and cell.startswith("0")]
+    if not led or not all(cell.isdecimal() for cell in there):
+        return []
+    return [f"{name!r} was taken as numbers, so that {led[0]!r} is {int(led[0])}; if it is a code: --text {name}"]
+
+
+def remarks(sample: Table, but: Collection[str] = ()) -> list[str]:
+    """What the strings of the first rows look like, except in the columns that were declared."""
+    found = []
+    for name in sample.strings:
+        cells = [] if name in but else cells_of(sample, name)
+        if cells and _nearly_all(in_thousands, cells):
+            found.append(
+                f"{name!r} was taken as text: {shown(cells[0])} has marks between its thousands; write numbers without them"
+            )
+        if cells and _nearly_all(_OTHER_DATE.fullmatch, cells):
+            found.append(f"{name!r} was taken as text: {shown(cells[0])} looks like a date, but dates are read as {DATE_FORMS}")
+    return found
+
+
+def labels_remark(sample: Table, target: str) -> list[str]:
+    """Of a target that hardly has classes."""
+    cells = cells_of(sample, target) if target in sample.strings else []
+    different = len(set(cells))
+    if different <= max(MANY_LABELS, len(cells) // 2):
+        return []
+    return [
+        f"the target {target!r} was taken as labels, {different:,} different ones in the first {len(cells):,} rows, for "
+        f"{shown(cells[0])} is not a number; to predict a number, write it like 1234.5"
+    ]
+
+
+def cells_of(sample: Table, name: str) -> list[str]:
+    """The strings of a column that are there."""
+    column = sample.strings[name]
+    return [column.values[code] for code in column.codes if code >= 0]
+
+
+def _nearly_all(fits: Callable[[str], Any], cells: Sequence[str]) -> bool:
+    return sum(1 for cell in cells if fits(cell)) >= (1.0 - RARELY) * len(cells)

@@ -1,0 +1,121 @@
+"""Whether a tree from a file is one that `block_tree.insert` can have made.
+
+A sum is made of additions one by one, so its rounding is a share of all that was ever added to it, Σ |a| = `added`, and not of what
+is left: where coefficients take each other back, all that is left may be rounding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onkel._jit import hot
+from onkel._types import Counts
+from onkel.functions.block_layout import (
+    BLOCK,
+    COEF,
+    FAN,
+    FIRST,
+    KEY,
+    LAST,
+    SUMS,
+    Curves,
+    Inputs,
+    carried,
+    decay_rate,
+    range_of,
+    shared_anchor,
+)
+from onkel.functions.block_sums import summarise
+from onkel.kernels.lists import GIVEN, KIND, POWERS
+
+SUM_TOLERANCE = 1e-6  # of Σ |a|: what 10⁹ additions can lose, each half a unit in the 16th digit
+NOTHING = 1e-290  # what has shrunk to this has no digits left, in a sum as in a coefficient
+
+
+@hot
+def is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: Counts, largest: float) -> bool:
+    """Whether the tree of a coordinate has its keys in order, no block or node that was met before, and the right sums.
+
+    It goes through the tree from left to right; a node is compared with its children when it is left. `largest` bounds the lists.
+    """
+    height = f.roots[c, 1]
+    if not 1 <= height <= met_nodes.size or not _is_new(met_nodes, f.roots[c, 0]):
+        return False
+    path, turn = np.zeros(height, np.int64), np.zeros(height, np.int64)
+    path[0] = f.roots[c, 0]
+    depth, key, layers, powers = 0, -np.inf, f.totals.shape[1], f.totals.shape[2]
+    totals, weight = np.zeros((layers, powers)), np.zeros(layers)
+    # A walk without recursion, since the tree is from a file and may be of any shape: `path` holds the nodes from the root to here,
+    # `turn` how many children of each have been walked through. Each step is one of three.
+    while depth >= 0:
+        at, way = path[depth], turn[depth]
+        n = f.children[at, FAN]
+        if not 0 <= n <= FAN or (n == 0 and height > 1):
+            return False
+        turn[depth] += 1
+        if way == n:  # 1. all children are sound: now the node's sums can be compared with them
+            if np.any(f.nodes[at, :, n:] != 0.0) or np.any(f.children[at, n:FAN] != 0):
+                return False
+            for i in range(n):
+                if not _is_summary(inputs, f, c, at, i, height - depth, largest):
+                    return False
+            depth -= 1
+        elif depth + 1 < height:  # 2. down into the next child; one met before would make a circle
+            if not _is_new(met_nodes, f.children[at, way]):
+                return False
+            depth += 1
+            path[depth], turn[depth] = f.children[at, way], 0
+        else:  # 3. a block: its keys go on where the last block's ended, and count for the totals
+            block = f.children[at, way]
+            if not _is_new(met_blocks, block) or not 1 <= f.length[block] <= BLOCK:
+                return False
+            if np.any(f.blocks[block, :, f.length[block] :] != 0.0):
+                return False
+            for i in range(f.length[block]):
+                if not f.blocks[block, KEY, i] > key:
+                    return False
+                key = f.blocks[block, KEY, i]
+                for layer in range(layers):
+                    power = f.blocks[block, COEF + layer, i]
+                    weight[layer] += abs(power)
+                    for r in range(powers):
+                        totals[layer, r] += power
+                        power *= key
+    for layer in range(layers):
+        if not weight[layer] <= (1.0 + SUM_TOLERANCE) * f.added[layer] + NOTHING:
+            return False
+        for r in range(powers):
+            asked, own, total = r < inputs.table[c, POWERS], inputs.table[c, KIND] != GIVEN, f.totals[c, layer, r]
+            if asked and own and not abs(total - totals[layer, r]) <= SUM_TOLERANCE * f.added[layer] + NOTHING:
+                return False
+            if not asked and total != 0.0:
+                return False
+    return True
+
+
+@hot
+def _is_new(met: Counts, index: int) -> bool:
+    """Whether there is such an index, met for the first time."""
+    if not 0 <= index < met.size or met[index] > 0:
+        return False
+    met[index] = 1
+    return True
+
+
+@hot
+def _is_summary(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, largest: float) -> bool:
+    """Whether a node knows of a child what is in the child, but for rounding."""
+    known, (low, high), rate = f.nodes[at].copy(), range_of(f, at), decay_rate(inputs.table[c])
+    close, anchor = shared_anchor(rate, low, high)
+    summarise(inputs, f, c, at, way, level, (low, high))
+    sound = True
+    for row in range(known.shape[0]):
+        tolerance = 0.0
+        if row >= SUMS:
+            layer, j = divmod(row - SUMS, 2 * inputs.sides)
+            tolerance = largest * (SUM_TOLERANCE * f.added[layer] + NOTHING)
+            if close:
+                tolerance *= carried(rate, anchor - known[LAST, way] if j < inputs.sides else known[FIRST, way] - anchor)
+        sound &= abs(known[row, way] - f.nodes[at, row, way]) <= tolerance
+        f.nodes[at, row, way] = known[row, way]
+    return sound

@@ -1,0 +1,191 @@
+"""Curves with spikes, of an additive kernel plus `Delta`: f(x) = ρ (Σ_c f_c(x_c) + weight · Σ a_i over points equal to x).
+
+The delta lets a row be fitted without bending the curves: with it noisy labels are separable, and a learner made for clean streams
+can be used on noisy ones (Shawe-Taylor & Cristianini; Herbster 2001, section 2.2). A row met before is found by its bits, so it
+costs O(1) beside the O(log m) of the curves. Where f has a moment, a row is met twice: under the label 0 for f, 1 for the moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from onkel._jit import hot, hot_inline
+from onkel._types import Matrix, Vector
+from onkel.errors import InputError
+from onkel.functions import row_table, sorted_blocks
+from onkel.functions.block_layout import Curves, Inputs, width
+from onkel.functions.function import Function
+from onkel.functions.learnt import Learnt
+from onkel.functions.row_table import RowSlots, RowTable, enter, slot
+from onkel.functions.sorted_blocks import SortedBlocks
+from onkel.kernels import Additive, Delta, Interval, Kernel, Sum
+from onkel.state import nbytes
+
+
+class DeltaInputs(NamedTuple):
+    """The kernel, as compiled code sees it."""
+
+    inputs: Inputs
+    weight: float
+    dim: int  # the row itself stands in the last so many numbers
+
+
+class DeltaTerms(NamedTuple):
+    """What compiled code sees of a `CurvesWithDelta`."""
+
+    curves: Curves
+    table: RowSlots
+
+
+@dataclass
+class CurvesWithDelta(Function):
+    curves: SortedBlocks
+    table: RowTable  # Σ a_i of each row met, and, in a place of its own, Σ i a_i for a moment
+
+    @property
+    def scale(self) -> Vector:  # type: ignore[override]
+        return self.curves.scale
+
+    @property
+    def compiled(self) -> DeltaTerms:
+        return DeltaTerms(self.curves.compiled, self.table.table)
+
+    @property
+    def has_room(self) -> bool:
+        return self.curves.has_room and bool(row_table.has_room(self.table.table, self._layers))
+
+    def make_room(self, kernel: Kernel) -> None:
+        """Longer arrays, where another point would not fit."""
+        self.curves.make_room(parts(kernel)[0])
+        self.table.make_room(self._layers)
+
+    @property
+    def _layers(self) -> int:
+        return int(self.curves.totals.shape[1])
+
+    def bytes_with(self, rows: int) -> int:
+        slots = 4 * (int(self.table.size[0]) + self._layers * rows)  # a quarter full at least, and copied when they are doubled
+        return self.curves.bytes_with(rows) + 2 * max(nbytes(self.table), 32 * slots)
+
+    def learnt(self, kernel: Kernel, rounds: int | None = None) -> Learnt:
+        return replace(self.curves.learnt(parts(kernel)[0], rounds), kernel=kernel)
+
+    def lists(self, kernel: Kernel, X: Matrix) -> Matrix:
+        return self.curves.lists(parts(kernel)[0], X)
+
+    def placed(self, kernel: Kernel, lists: Matrix) -> Matrix:
+        return self.curves.placed(parts(kernel)[0], lists)
+
+    def source(self, kernel: Kernel, rows: Matrix) -> DeltaInputs:
+        additive, weight = parts(kernel)
+        inputs = self.curves.source(additive, rows)
+        return DeltaInputs(inputs, weight, rows.shape[1] - len(self.curves.roots) * width(inputs))
+
+    def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
+        additive, _ = parts(kernel)
+        self.curves.check(additive, rows, room)
+        self.table.check(self._layers * rows)
+        if np.any(self.table.places):
+            raise InputError("its rows are said to stand where they cannot")
+
+
+def has_delta(kernel: Kernel) -> bool:
+    """Whether it is the sum of one additive kernel and deltas."""
+    if not isinstance(kernel, Sum):
+        return False
+    others = [part for part in kernel.parts if not isinstance(part, Delta)]
+    return len(others) == 1 < len(kernel.parts) and isinstance(others[0], Additive | Interval)
+
+
+def parts(kernel: Kernel) -> tuple[Kernel, float]:
+    """The additive kernel, and the weight of the deltas."""
+    assert isinstance(kernel, Sum)
+    additive = next(part for part in kernel.parts if not isinstance(part, Delta))
+    return additive, sum(part.weight for part in kernel.parts if isinstance(part, Delta))
+
+
+def empty(kernel: Kernel, dim: int, moment: bool = False) -> CurvesWithDelta:
+    """No points yet, on rows of `dim` columns."""
+    return CurvesWithDelta(sorted_blocks.empty(parts(kernel)[0], dim, moment), row_table.empty())
+
+
+def footprint(kernel: Kernel, dim: int, moment: bool = False) -> int:
+    """The bytes that `empty` will hold."""
+    return sorted_blocks.footprint(parts(kernel)[0], dim, moment) + row_table.footprint()
+
+
+@hot_inline
+def evaluate(kernel: DeltaInputs, f: DeltaTerms, x: Vector, work: Vector) -> float:
+    """f(x)."""
+    end = x.size - kernel.dim
+    return float(sorted_blocks.evaluate(kernel.inputs, f.curves, x[:end], work) + _spike(kernel, f, x[end:], 0.0))
+
+
+@hot_inline
+def with_moment(kernel: DeltaInputs, f: DeltaTerms, x: Vector, work: Vector) -> tuple[float, float]:
+    """f(x), and its moment there."""
+    end = x.size - kernel.dim
+    value, moment = sorted_blocks.with_moment(kernel.inputs, f.curves, x[:end], work)
+    return value + _spike(kernel, f, x[end:], 0.0), moment + _spike(kernel, f, x[end:], 1.0)
+
+
+@hot_inline
+def _spike(kernel: DeltaInputs, f: DeltaTerms, x: Vector, label: float) -> float:
+    return float(f.curves.scale[0] * kernel.weight * f.table.values[slot(f.table, x, label)])  # 0 in a free slot
+
+
+@hot_inline
+def join(kernel: DeltaInputs, f: DeltaTerms, x: Vector, own: float, a: float, round: int) -> None:
+    """f ← f + a k(x, ·); there is room."""
+    end = x.size - kernel.dim
+    sorted_blocks.join(kernel.inputs, f.curves, x[:end], own, a, round)
+    for layer in range(f.curves.totals.shape[1]):
+        at = slot(f.table, x[end:], float(layer))
+        enter(f.table, at, x[end:], float(layer), 0)
+        f.table.values[at] += a / f.curves.scale[0] * (round + 1.0 if layer else 1.0)
+
+
+@hot_inline
+def shrink(f: DeltaTerms, factor: float) -> None:
+    """f ← factor · f."""
+    scale = f.curves.scale[0] * factor
+    sorted_blocks.shrink(f.curves, factor)
+    if f.curves.scale[0] != scale:  # it was folded
+        for i in range(f.table.values.size):
+            f.table.values[i] *= scale
+
+
+@hot_inline
+def keep(kernel: DeltaInputs, f: DeltaTerms, x: Vector, own: float, a: float, round: int, most: int) -> None:
+    """`join`: points that are not known one by one are never too many."""
+    join(kernel, f, x, own, a, round)
+
+
+@hot_inline
+def amend(kernel: DeltaInputs, f: DeltaTerms, slot: int, x: Vector, own: float, a: float, round: int) -> None:
+    """`join`: a point that was there before is found by its keys."""
+    join(kernel, f, x, own, a, round)
+
+
+@hot_inline
+def count(f: DeltaTerms) -> int:
+    return 0
+
+
+@hot_inline
+def holds(f: DeltaTerms, most: int) -> bool:
+    return False
+
+
+@hot_inline
+def has_room(f: DeltaTerms) -> bool:
+    return sorted_blocks.has_room(f.curves) and row_table.has_room(f.table, f.curves.totals.shape[1])
+
+
+@hot
+def prepare(kernel: DeltaInputs, f: DeltaTerms, X: Matrix) -> Vector:
+    """As for the curves alone."""
+    return sorted_blocks.prepare(kernel.inputs, f.curves, X)

@@ -1,0 +1,70 @@
+"""What a learner has learnt, as a function of its own: it changes no more, and can be read, drawn and called."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._inputs import check_block
+from onkel._types import Matrix, Vector
+from onkel.kernels import Additive, Interval, Kernel
+
+
+class Learnt(ABC):
+    """f, in the space of a kernel on known domains, before any clip; the spikes of a `Delta` are left out."""
+
+    kernel: Kernel
+    squared_norm: float | None  # ‖f‖², where the learner keeps it
+
+    def __call__(self, X: ArrayLike) -> Vector:
+        """f(x) of each row."""
+        return self._values(check_block("X", X))
+
+    @abstractmethod
+    def _values(self, X: Matrix) -> Vector: ...
+
+    @property
+    @abstractmethod
+    def additive(self) -> Additive | None:
+        """The kernel as a sum of kernels of one input, which makes f a sum of curves f_c; None where it is no such sum."""
+
+    @abstractmethod
+    def curves(self, inputs: Matrix) -> Matrix:
+        """f_c(u_c) of each row of inputs, where the kernel is additive: columns of X, then products of them."""
+
+    @abstractmethod
+    def keys(self, c: int) -> Vector:
+        """The values of input c from which its curve was made, where the kernel is additive."""
+
+
+@dataclass(frozen=True)
+class Expansion(Learnt):
+    """f = Σ_j coef_j k(points_j, ·)"""
+
+    kernel: Kernel
+    points: Matrix  # (m, dim)
+    coef: Vector  # (m,), or (m, outputs) where there are several
+    squared_norm: float | None = None
+
+    def _values(self, X: Matrix) -> Vector:
+        return np.asarray(self.kernel.values(X, self.points) @ self.coef)
+
+    @property
+    def additive(self) -> Additive | None:
+        if self.coef.ndim > 1:
+            return None
+        if isinstance(self.kernel, Interval):
+            return self.kernel.alone(self.points.shape[1])
+        return self.kernel if isinstance(self.kernel, Additive) else None
+
+    def curves(self, inputs: Matrix) -> Matrix:
+        assert self.additive is not None
+        known, bases = self.additive.inputs(self.points), self.additive.bases(self.points.shape[1])
+        return np.column_stack([base.values(inputs[:, [c]], known[:, [c]]) @ self.coef for c, base in enumerate(bases)])
+
+    def keys(self, c: int) -> Vector:
+        assert self.additive is not None
+        return self.additive.inputs(self.points)[:, c]

@@ -1,0 +1,285 @@
+"""f as a sum of curves, f(x) = ρ Σ_c f_c(x_c) with f_c(q) = Σ a_i k_c(p_i, q): O(log m) to read a curve, or to add a point.
+
+A kernel of `onkel.kernels.lists` needs of all points left of q only a few sums, and of all points right of it a few others. So the
+points of a coordinate lie sorted in blocks, and a tree over the blocks holds those sums (`block_tree`).
+
+    evaluate    f(x)
+    join        one more point: a key in each coordinate; equal keys become one
+    shrink      f ← c f, by the scale ρ alone; before it becomes too small or too large it is folded into all coefficients, and
+                points that have shrunk to exactly 0 leave. Unless f shrinks by many powers of ten at once, that adds O(1) to a row
+
+All coordinates share the arrays. A row of numbers comes as `Additive.lists` makes it: for each coordinate its key and its lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._jit import hot, hot_inline
+from onkel._types import Counts, Matrix, Vector
+from onkel.errors import InputError
+from onkel.functions.additive_curves import AdditiveCurves, additive_curves
+from onkel.functions.block_check import is_sound
+from onkel.functions.block_layout import BLOCK, COEF, FAN, KEY, NO_WAY, SUMS, Curves, Inputs, width
+from onkel.functions.block_sums import fold
+from onkel.functions.block_tree import curve, find_ways, insert, replant
+from onkel.functions.function import Function
+from onkel.kernels import Additive, Kernel
+from onkel.state import capacity, fitted, growing, grown
+
+SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100  # of ρ; to fold it costs O(m), so it is done as rarely as it can be
+
+
+@dataclass
+class SortedBlocks(Function):
+    scale: Vector  # (1,)  ρ
+    used: Counts  # (2,)  blocks and nodes in use; zeros after them
+    roots: Counts  # (inputs, 2)  the root of each tree, and how many levels of nodes it has
+    totals: NDArray[np.float64]  # (inputs, layers, powers)  Σ a_i p_i^r
+    added: Vector  # (layers,)  Σ |a| over all that was ever added, in units of ρ: rounding in the sums is a share of it
+    nodes: NDArray[np.float64] = growing(0)  # (room, 2 + 2·sides·layers, FAN)
+    children: Counts = growing(0)  # (room, FAN + 1)  nodes, or blocks at the lowest level; their number stands last
+    blocks: NDArray[np.float64] = growing(0)  # (room, lines, BLOCK)
+    length: Counts = growing(0)  # (room,)  points in a block
+
+    @property
+    def compiled(self) -> Curves:
+        scratch = np.empty((4, max(BLOCK, self.nodes.shape[1])))
+        return Curves(
+            self.blocks, self.nodes, self.children, self.length, self.roots, self.totals, self.used, self.scale, self.added, scratch
+        )  # fmt: skip
+
+    @property
+    def has_room(self) -> bool:
+        blocks, nodes = needed(self.roots, self.used)
+        return bool(blocks <= len(self.blocks) and nodes <= len(self.nodes))
+
+    def make_room(self, kernel: Kernel) -> None:
+        """Longer arrays, where another point would not fit. Where every second one has shrunk to 0, those leave first."""
+        new = self
+        if not self.has_room and 2 * self._alive < np.sum(self.length):
+            new = self._without_the_dead(kernel)
+        blocks, nodes = map(int, needed(new.roots, new.used))
+        lengths = {"blocks": blocks, "length": blocks, "nodes": nodes, "children": nodes}
+        longer = {name: grown(getattr(new, name), length) for name, length in lengths.items()}
+        vars(self).update(longer, used=new.used, roots=new.roots)  # as one step
+
+    def _without_the_dead(self, kernel: Kernel) -> SortedBlocks:
+        """The trees anew, of the points whose coefficient is not 0, in arrays as long as these need. Keys that come in order leave
+        every block and node half full, or less at the end: they may need more of them than there were."""
+        most, columns = self._alive // (BLOCK // 2) + len(self.roots), _columns(kernel, len(self.roots))
+        blocks, nodes = capacity(most), capacity(2 * most + len(self.roots))
+        sizes = {"blocks": blocks, "length": blocks, "nodes": nodes, "children": nodes}
+        blank = {name: np.zeros((size, *getattr(self, name).shape[1:]), getattr(self, name).dtype) for name, size in sizes.items()}
+        new = replace(empty(kernel, columns, moment=self.totals.shape[1] > 1), **blank)
+        replant(inputs_of(kernel, columns), self.compiled, new.compiled)
+        blocks, nodes = map(int, new.used)
+        lengths = {"blocks": blocks, "length": blocks, "nodes": nodes, "children": nodes}
+        return replace(new, **{name: fitted(getattr(new, name), length) for name, length in lengths.items()})
+
+    @property
+    def _alive(self) -> int:
+        """The points, in each coordinate, with a coefficient that is not 0, in either layer."""
+        return int(np.count_nonzero(np.any(self.blocks[:, COEF : self._lists], axis=1)))
+
+    @property
+    def _lists(self) -> int:
+        """The line of a block where lists begin: after the coefficients of each layer."""
+        return COEF + int(self.totals.shape[1])
+
+    def mean(self, rounds: int) -> SortedBlocks:
+        """The mean of all that f has been, f − moment / (rounds + 1)."""
+        half, part = (self.nodes.shape[1] - SUMS) // 2, 1.0 / (rounds + 1.0)
+        blocks, nodes = np.delete(self.blocks, COEF + 1, axis=1), self.nodes[:, : SUMS + half].copy()
+        blocks[:, COEF] -= part * self.blocks[:, COEF + 1]
+        nodes[:, SUMS:] -= part * self.nodes[:, SUMS + half :]
+        totals, added = self.totals[:, :1] - part * self.totals[:, 1:], self.added[:1] + part * self.added[1:]
+        return replace(self, blocks=blocks, nodes=nodes, totals=totals, added=added)
+
+    def learnt(self, kernel: Kernel, rounds: int | None = None) -> AdditiveCurves:
+        f = self if rounds is None else self.mean(rounds)
+        points = [f._keys_and_coefficients(c) for c in range(len(f.roots))]
+        additive = _additive(kernel, _columns(kernel, len(f.roots)))
+        return additive_curves(additive, points, float(f.scale[0]), f.totals[:, 0])
+
+    def _keys_and_coefficients(self, c: int) -> tuple[Vector, Vector]:
+        """The keys of an input in order, and the coefficient of each, without the scale."""
+        level = self.roots[c : c + 1, 0]
+        for _ in range(self.roots[c, 1]):
+            level = np.concatenate([self.children[at, : self.children[at, -1]] for at in level])
+        blocks = [self.blocks[at, : COEF + 1, : self.length[at]] for at in level]
+        together = np.hstack(blocks) if blocks else np.empty((2, 0))
+        return together[KEY], together[COEF]
+
+    def bytes_with(self, rows: int) -> int:
+        full = 2 * rows * len(self.roots) // BLOCK + 1  # blocks are half full at least, once they have been split
+        held = self.blocks.nbytes + self.nodes.nbytes + self.children.nbytes + self.length.nbytes
+        return int(2 * (held + 8 * full * BLOCK * (self.blocks.shape[1] + self.nodes.shape[1])))
+
+    def lists(self, kernel: Kernel, X: Matrix) -> Matrix:
+        """For each row and input its key and its lists; then the row itself, by which it can be known again."""
+        return np.hstack([_additive(kernel, X.shape[1]).lists(X), X])
+
+    def placed(self, kernel: Kernel, lists: Matrix) -> Matrix:
+        """After the lists of each input there is room for the way to its block."""
+        n, inputs, size = len(lists), len(self.roots), width(self.source(kernel, lists)) - NO_WAY.size
+        each, row = np.split(lists, [inputs * size], axis=1)
+        ways = np.broadcast_to(NO_WAY, (n, inputs, NO_WAY.size))
+        return np.hstack([np.concatenate([each.reshape(n, inputs, size), ways], axis=2).reshape(n, -1), row])
+
+    def source(self, kernel: Kernel, rows: Matrix) -> Inputs:
+        return inputs_of(kernel, _columns(kernel, len(self.roots)))
+
+    def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
+        """Refuse trees that `insert` cannot have made in so many rounds."""
+        lengths = len(self.nodes) == len(self.children) and len(self.blocks) == len(self.length)
+        used = (self.used >= (0, len(self.roots))).all() and (self.used <= (len(self.blocks), len(self.nodes))).all()
+        if not lengths or not used:
+            raise InputError("its arrays are not as long as its sizes say")
+        if not SMALLEST_SCALE <= self.scale[0] <= LARGEST_SCALE or not np.isfinite(self.added).all():
+            raise InputError("its coefficients are beyond what can be learnt")
+        after = (
+            self.blocks[self.used[0] :],
+            self.length[self.used[0] :],
+            self.nodes[self.used[1] :],
+            self.children[self.used[1] :],
+        )
+        if any(np.any(array != 0) for array in after):
+            raise InputError("it has numbers where no point is")
+        if np.sum(self.length) > rows * len(self.roots):
+            raise InputError("it has more points than it has seen rows")
+        inputs = inputs_of(kernel, _columns(kernel, len(self.roots)))
+        largest = max(1.0, float(np.max(np.abs(self.blocks[:, self._lists :]), initial=0.0)))
+        blocks, nodes = np.zeros(self.used[0], np.int64), np.zeros(self.used[1], np.int64)
+        sound = all(is_sound(inputs, self.compiled, c, blocks, nodes, largest) for c in range(len(self.roots)))
+        if not (sound and blocks.all() and nodes.all()):
+            raise InputError("its points do not stand in order, or the sums over them are not theirs")
+
+
+def empty(kernel: Kernel, dim: int, moment: bool = False) -> SortedBlocks:
+    """No points yet, on rows of `dim` columns."""
+    inputs, sides, powers, lists = _sizes(kernel, dim)
+    layers = 1 + moment
+    roots, nodes = np.column_stack([np.arange(inputs), np.ones(inputs, np.int64)]), capacity(inputs)
+    return SortedBlocks(
+        np.ones(1),
+        np.array([0, inputs]),
+        roots,
+        np.zeros((inputs, layers, powers)),
+        np.zeros(layers),
+        np.zeros((nodes, SUMS + 2 * sides * layers, FAN)),
+        np.zeros((nodes, FAN + 1), np.int64),
+        np.zeros((0, COEF + layers + lists, BLOCK)),
+        np.zeros(0, np.int64),
+    )
+
+
+def footprint(kernel: Kernel, dim: int, moment: bool = False) -> int:
+    """The bytes that `empty` will hold."""
+    inputs, sides, powers, _ = _sizes(kernel, dim)
+    layers = 1 + moment
+    return 8 * (3 + layers + inputs * (2 + powers * layers) + capacity(inputs) * ((SUMS + 2 * sides * layers) * FAN + FAN + 1))
+
+
+def inputs_of(kernel: Kernel, dim: int) -> Inputs:
+    """The kernel as compiled code wants it."""
+    additive = _additive(kernel, dim)
+    return Inputs(additive.table(dim), *additive.widths)
+
+
+def _additive(kernel: Kernel, dim: int) -> Additive:
+    return kernel if isinstance(kernel, Additive) else kernel.alone(dim)  # type: ignore[attr-defined]
+
+
+def _columns(kernel: Kernel, inputs: int) -> int:
+    """The columns of X, of which with their products there are so many inputs."""
+    return inputs - (len(kernel.products) if isinstance(kernel, Additive) else 0)
+
+
+def _sizes(kernel: Kernel, dim: int) -> tuple[int, int, int, int]:
+    """Inputs, the longest lists, and the lines of a block that hold lists."""
+    additive = _additive(kernel, dim)
+    sides, powers = additive.widths
+    return dim + len(additive.products), sides, powers, 2 * sides if additive.fallible else 0
+
+
+@hot_inline
+def needed(roots: Counts, used: Counts) -> tuple[int, int]:
+    """The blocks and nodes that there must be for one more point: each tree may be split from top to bottom."""
+    blocks, nodes = used[0] + roots.shape[0], used[1] + roots.shape[0]
+    for c in range(roots.shape[0]):
+        nodes += roots[c, 1]
+    return blocks, nodes
+
+
+@hot_inline
+def keep(kernel: Inputs, f: Curves, x: Vector, own: float, a: float, round: int, most: int) -> None:
+    """`join`: points that are not known one by one are never too many."""
+    join(kernel, f, x, own, a, round)
+
+
+@hot_inline
+def amend(kernel: Inputs, f: Curves, slot: int, x: Vector, own: float, a: float, round: int) -> None:
+    """`join`: a point that was there before is found by its keys."""
+    join(kernel, f, x, own, a, round)
+
+
+@hot_inline
+def count(f: Curves) -> int:
+    return 0
+
+
+@hot_inline
+def holds(f: Curves, most: int) -> bool:
+    return False
+
+
+@hot_inline
+def has_room(f: Curves) -> bool:
+    blocks, nodes = needed(f.roots, f.used)
+    return bool(blocks <= f.blocks.shape[0] and nodes <= f.nodes.shape[0])
+
+
+@hot_inline
+def evaluate(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> float:
+    """f(x)."""
+    return with_moment(inputs, f, x, work)[0]
+
+
+@hot_inline
+def with_moment(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> tuple[float, float]:
+    """f(x), and its moment there; 0, where it has none."""
+    size, value, later = width(inputs), 0.0, 0.0
+    for c in range(inputs.table.shape[0]):
+        more = curve(inputs, f, c, x[c * size : (c + 1) * size], work)
+        value, later = value + more[0], later + more[1]
+    return f.scale[0] * value, f.scale[0] * later
+
+
+@hot_inline
+def join(inputs: Inputs, f: Curves, x: Vector, own: float, a: float, round: int) -> None:
+    """f ← f + a k(x, ·); there is room."""
+    size = width(inputs)
+    a /= f.scale[0]
+    for layer in range(f.added.size):
+        f.added[layer] += abs((round + 1.0) * a if layer else a)
+    for c in range(inputs.table.shape[0]):
+        insert(inputs, f, c, x[c * size : (c + 1) * size], a, (round + 1.0) * a)
+
+
+@hot_inline
+def shrink(f: Curves, factor: float) -> None:
+    """f ← factor · f."""
+    f.scale[0] *= factor
+    if not SMALLEST_SCALE <= f.scale[0] <= LARGEST_SCALE:
+        fold(f)
+
+
+@hot
+def prepare(inputs: Inputs, f: Curves, X: Matrix) -> Vector:
+    """Memory for a block or a node; and into each row, the ways down to its blocks."""
+    find_ways(inputs, f, X)
+    return np.empty(max(BLOCK, FAN))

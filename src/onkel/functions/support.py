@@ -1,0 +1,289 @@
+"""A function as a sum over support points, f(x) = ρ Σ a_i k(x_i, x), and what learners do with it.
+
+    evaluate    f(x), and the kernel values that it takes
+    with_moment f(x) and Σ i a_i k(x_i, x), i the round of x_i, from 1
+    add         one more point
+    put         a point in the place of another
+    shrink      f ← c f, by the scale ρ alone; it is folded into the coefficients before it becomes too small or too large
+
+The points lie in the first `size` columns, in no order that matters: `born` tells their age. Kernel values are computed row by row,
+in a fixed order, so that the cut of the stream into blocks changes no bit. A kernel travels into compiled code as its program;
+where it has none (a user's own function) its values come from outside, one row at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from onkel._inputs import LARGEST_NUMBER
+from onkel._jit import hot, hot_inline
+from onkel._types import Counts, Matrix, Vector
+from onkel.errors import InputError
+from onkel.functions.function import LARGEST_SCALE, SMALLEST_SCALE, Function
+from onkel.functions.learnt import Expansion
+from onkel.kernels import Kernel
+from onkel.kernels.rows import ADDITIVE, leaf, row
+from onkel.state import growing, grown
+
+LARGEST_MISMATCH = 1e-9  # of k(x, x) computed anew: another machine may sum in another order
+COMPOSED, GIVEN = -1, -2  # kernels that are not known by one code
+
+
+class KernelSource(NamedTuple):
+    """Where compiled code gets kernel values from. Arrays in every call would cost as much as a few values: hence the numbers."""
+
+    code: int  # of a kernel by itself; or COMPOSED, or GIVEN
+    first: float  # its parameters
+    second: float
+    codes: Counts  # the program of a composed kernel
+    params: Vector
+    given: Matrix  # the values of a single row, of a user's own kernel
+
+
+class SupportTerms(NamedTuple):
+    """What compiled code sees of a `Support`."""
+
+    points: Matrix  # in columns
+    coef: Vector
+    own: Vector
+    born: Counts
+    scale: Vector
+    size: Counts
+
+
+@dataclass
+class Support(Function):
+    scale: Vector  # (1,)  ρ
+    size: Counts  # (1,)  points in use; zeros after them
+    points: Matrix = growing(1)  # (dim, room)  in columns, as compiled kernels want them
+    coef: Vector = growing(0)  # (room,)  a
+    own: Vector = growing(0)  # (room,)  k(x_i, x_i)
+    born: Counts = growing(0)  # (room,)  the round in which the point came, from 0
+
+    @property
+    def compiled(self) -> SupportTerms:
+        return SupportTerms(self.points, self.coef, self.own, self.born, self.scale, self.size)
+
+    @property
+    def known(self) -> Matrix:
+        """The points in use, one a row."""
+        return np.ascontiguousarray(self.points[:, : self.size[0]].T)
+
+    @property
+    def has_room(self) -> bool:
+        return bool(self.size[0] < len(self.coef))
+
+    def make_room(self, kernel: Kernel) -> None:
+        """Longer arrays, where another point would not fit."""
+        size = int(self.size[0]) + 1
+        longer = {name: grown(getattr(self, name), size) for name in ("coef", "own", "born")}
+        vars(self).update(longer, points=grown(self.points, size, axis=1))  # as one step
+
+    def merge(self) -> None:
+        """Equal points become one, in the place of the first; f is the same, its moment is not."""
+        size = int(self.size[0])
+        _, first, which = np.unique(self.known, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        coef = np.bincount(rank[which.ravel()], self.coef[:size], len(order))
+        kept = first[order]
+        for name in ("points", "coef", "own", "born"):
+            array = getattr(self, name)
+            array[..., : len(kept)] = coef if name == "coef" else array[..., kept]
+            array[..., len(kept) : size] = 0
+        self.size[0] = len(kept)
+
+    def learnt(self, kernel: Kernel, rounds: int | None = None) -> Expansion:
+        size = int(self.size[0])
+        coef = self.scale[0] * self.coef[:size]
+        if rounds is not None:
+            coef *= 1.0 - (self.born[:size] + 1.0) / (rounds + 1.0)
+        return Expansion(kernel, self.known, coef)
+
+    def bytes_with(self, rows: int) -> int:
+        return 2 * bytes_of(len(self.points), int(self.size[0]) + rows)
+
+    def source(self, kernel: Kernel, rows: Matrix) -> KernelSource:
+        return source(kernel, rows, self.points[:, : self.size[0]])
+
+    def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
+        """Refuse a sum that the verbs below cannot have made in so many rounds."""
+        size, lengths = int(self.size[0]), {len(array) for array in (self.points.T, self.coef, self.own, self.born)}
+        if len(lengths) > 1 or not 0 <= size <= min(max(lengths), rows) or (room is not None and max(lengths) != room):
+            raise InputError("its arrays are not as long as its sizes say")
+        after = (self.points[:, size:], self.coef[size:], self.own[size:], self.born[size:])
+        if any(np.any(array != 0) for array in after):
+            raise InputError("it has numbers where no point is")
+        if not SMALLEST_SCALE <= self.scale[0] <= LARGEST_SCALE or not np.isfinite(self.coef).all():
+            raise InputError("its coefficients are beyond what can be learnt")
+        born, points = self.born[:size], self.known
+        if np.any(born < 0) or np.any(born >= rows) or len(np.unique(born)) < size:
+            raise InputError("its points were not met in its rounds")
+        seen = np.max(np.abs(points), initial=0.0) <= LARGEST_NUMBER
+        if not seen or not np.allclose(kernel.diagonal(points), self.own[:size], rtol=LARGEST_MISMATCH, atol=0.0):
+            raise InputError("its points are not those that its kernel has seen")
+
+
+def empty(kernel: Kernel, dim: int, moment: bool = False) -> Support:
+    """No points yet, on rows of `dim` columns. They know their rounds: a moment needs nothing else."""
+    return with_room(dim, 0)
+
+
+def footprint(kernel: Kernel, dim: int, moment: bool = False) -> int:
+    """The bytes that `empty` will hold."""
+    return bytes_of(dim, 0)
+
+
+def with_room(dim: int, room: int) -> Support:
+    """No points, and room for some."""
+    arrays = np.zeros((dim, room)), np.zeros(room), np.zeros(room), np.zeros(room, np.int64)
+    return Support(np.ones(1), np.zeros(1, np.int64), *arrays)
+
+
+def bytes_of(dim: int, room: int) -> int:
+    """The bytes that `with_room` will hold."""
+    return 8 * (room * (dim + 3) + 2)
+
+
+def source(kernel: Kernel, X: Matrix, points: Matrix) -> KernelSource:
+    """The kernel as compiled code can use it for rows X and these points, in columns; a single row, where it is a user's own."""
+    if kernel.fallible:
+        return KernelSource(GIVEN, 0.0, 0.0, np.empty(0, np.int64), np.empty(0), kernel.values(X, np.ascontiguousarray(points.T)))
+    codes, params = kernel.program(X.shape[1])
+    code = int(codes[0]) if len(codes) == 1 and codes[0] != ADDITIVE else COMPOSED
+    first, second = np.append(params, (0.0, 0.0))[:2]
+    return KernelSource(code, float(first), float(second), codes, params, np.empty((1, 0)))
+
+
+@hot_inline
+def values(source: KernelSource, points: Matrix, size: int, x: Vector, k: Vector) -> None:
+    """k[i] ← k(x_i, x) for the first `size` points, in columns."""
+    if source.code >= 0:
+        leaf(source.code, source.first, source.second, points, size, x, k)
+    elif source.code == COMPOSED:
+        row(source.codes, source.params, points, size, x, k)
+    else:
+        for i in range(source.given.shape[1]):
+            k[i] = source.given[0, i]
+
+
+@hot_inline
+def evaluate(source: KernelSource, f: SupportTerms, x: Vector, k: Vector) -> float:
+    """f(x); k[i] ← k(x_i, x)."""
+    n = f.size[0]
+    values(source, f.points, n, x, k)
+    total = 0.0
+    for i in range(n):
+        total += f.coef[i] * k[i]
+    return float(f.scale[0] * total)
+
+
+@hot_inline
+def with_moment(source: KernelSource, f: SupportTerms, x: Vector, k: Vector) -> tuple[float, float]:
+    """f(x), and its moment there; k[i] ← k(x_i, x)."""
+    n = f.size[0]
+    values(source, f.points, n, x, k)
+    total, later = 0.0, 0.0
+    for i in range(n):
+        term = f.coef[i] * k[i]
+        total += term
+        later += (f.born[i] + 1.0) * term
+    return f.scale[0] * total, f.scale[0] * later
+
+
+@hot_inline
+def add(f: SupportTerms, x: Vector, own: float, a: float, round: int) -> None:
+    """f ← f + a k(x, ·); there is room."""
+    put(f, f.size[0], x, own, a, round)
+    f.size[0] += 1
+
+
+@hot_inline
+def join(kernel: KernelSource, f: SupportTerms, x: Vector, own: float, a: float, round: int) -> None:
+    """`add`, by the name that it has for all kinds of functions."""
+    add(f, x, own, a, round)
+
+
+@hot_inline
+def put(f: SupportTerms, slot: int, x: Vector, own: float, a: float, round: int) -> None:
+    """The point x with coefficient a takes the place of another."""
+    for j in range(x.size):
+        f.points[j, slot] = x[j]
+    f.coef[slot] = a / f.scale[0]
+    f.own[slot] = own
+    f.born[slot] = round
+
+
+@hot_inline
+def shrink(f: SupportTerms, factor: float) -> None:
+    """f ← factor · f."""
+    f.scale[0] *= factor
+    if not SMALLEST_SCALE <= f.scale[0] <= LARGEST_SCALE:
+        for i in range(f.size[0]):
+            f.coef[i] *= f.scale[0]
+        f.scale[0] = 1.0
+
+
+@hot_inline
+def oldest(f: SupportTerms) -> int:
+    """The slot of the point that came first."""
+    slot = 0
+    for i in range(1, f.size[0]):
+        slot = i if f.born[i] < f.born[slot] else slot
+    return slot
+
+
+@hot_inline
+def keep(kernel: KernelSource, f: SupportTerms, x: Vector, own: float, a: float, round: int, most: int) -> None:
+    """`join`, but with `most` points the oldest gives way."""
+    if f.size[0] < most:
+        add(f, x, own, a, round)
+    else:
+        put(f, oldest(f), x, own, a, round)
+
+
+@hot_inline
+def amend(kernel: KernelSource, f: SupportTerms, slot: int, x: Vector, own: float, a: float, round: int) -> None:
+    """f ← f + a k(x, ·) for the point in this slot, or for a new one after all of them."""
+    if slot < f.size[0]:
+        f.coef[slot] += a / f.scale[0]
+    else:
+        add(f, x, own, a, round)
+
+
+@hot_inline
+def count(f: SupportTerms) -> int:
+    """The points that are known by their slot."""
+    return int(f.size[0])
+
+
+@hot_inline
+def holds(f: SupportTerms, most: int) -> bool:
+    """Whether it has so many points."""
+    return bool(f.size[0] == most)
+
+
+@hot_inline
+def has_room(f: SupportTerms) -> bool:
+    return not is_full(f)
+
+
+@hot
+def prepare(source: KernelSource, f: SupportTerms, X: Matrix) -> Vector:
+    """Room for the kernel values of a row."""
+    return np.empty(f.coef.size)
+
+
+@hot_inline
+def is_full(f: SupportTerms) -> bool:
+    return bool(f.size[0] == f.coef.size)
+
+
+@hot_inline
+def is_mistake(score: float, y: float) -> bool:
+    """sign(0) = +1."""
+    return (score >= 0.0) != (y > 0.0)

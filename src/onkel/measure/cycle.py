@@ -1,0 +1,61 @@
+"""The same rows again and again, until they have nothing new to say.
+
+Where some f agrees with all rows, the projection algorithms converge to one (Lemma 1 of Herbster 2001); the perceptron stops after
+finitely many passes, and the Kernel-Adatron comes to the support vector machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._validate import real, whole
+from onkel.turns import turn
+
+
+@dataclass(frozen=True)
+class Cycled:
+    """What came of it."""
+
+    state: Any
+    passes: int
+    change: float  # the largest difference between the score of a row in the last pass and after it
+    converged: bool
+
+
+def cycle(learner: Any, X: ArrayLike, y: ArrayLike, tolerance: float = 1e-6, passes: int = 1000) -> Cycled:
+    """Learn the rows, in passes, until a pass changes no row's score by more than the tolerance, or so often.
+
+    Rows that no f agrees with do not converge: f goes round in a circle.
+
+    >>> X, y = onkel.data.rings(200, seed=0)
+    >>> done = onkel.cycle(onkel.MarginProjection(), X, y)
+    >>> done.converged, bool(np.min(y * onkel.MarginProjection().predict(done.state, X)) >= 1.0 - 1e-5)
+    (True, True)
+    """
+    settings = _Settings(tolerance, passes)
+    rows = np.asarray(X, np.float64)
+    state = learner.init(rows.shape[-1])
+    change = np.inf
+    for done in range(1, settings.passes + 1):
+        scores = learner.learn(state, rows, y)
+        change = float(np.max(np.abs(learner.predict(state, rows).ravel() - scores.ravel()), initial=0.0))
+        with turn(learner, state, True):
+            learner._hooks._merge(state, len(rows))
+            waiting = learner._hooks._is_waiting(state)
+        if change <= settings.tolerance and not waiting:
+            return Cycled(state, done, change, True)
+    return Cycled(state, settings.passes, change, False)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    tolerance: float
+    passes: int
+
+    def __post_init__(self) -> None:
+        real(self, "tolerance", least=0.0)
+        whole(self, "passes", 1)

@@ -1,0 +1,27 @@
+"""A raw row in, an answer out: encoder, target and learner in one object.
+
+Decisions: docs/decisions/model.md
+"""
+
+from onkel.model.encoder import Cyclic, Encoder, Hashed, Missing, Number, OneHot
+from onkel.model.model import Answers, Model, State
+from onkel.model.stream import Stream, read
+from onkel.model.target import Classes, Signs, Target, Value
+
+__all__ = [
+    "Answers",
+    "Classes",
+    "Cyclic",
+    "Encoder",
+    "Hashed",
+    "Missing",
+    "Model",
+    "Number",
+    "OneHot",
+    "Signs",
+    "State",
+    "Stream",
+    "Target",
+    "Value",
+    "read",
+]

@@ -1,0 +1,431 @@
+"""From typed columns to X. Every column has its place in X for good, since the width of a learner is fixed at `init`:
+
+    number   itself                                                                                         1 column
+    text     OneHot: 1 in the place of its value, which it gets when it first appears; late ones share the last    room
+             Hashed: ±1 in a place told by a hash of its value; nothing is kept                                    width
+    date     Cyclic: sine and cosine of the time of day, of the week, of the year                              2 each
+    spare    0, until a column comes that nobody knew of: then its numbers, and 0 where it has none                spare
+
+A missing value is refused, or becomes the mean of the column so far (0 for strings and dates) beside an indicator, or its row is
+dropped. The verbs are those of a learner: `learn` takes note of means and values, `predict` sees a row as if it came next. A row
+is encoded by what came before it, so that the cut of the stream into blocks changes nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._types import Matrix, Vector
+from onkel._validate import flag, whole
+from onkel.data.table import Dates, Kind, Strings, Table
+from onkel.errors import InputError
+
+__all__ = ["Cyclic", "Encoder", "Hashed", "Number", "OneHot"]
+
+Mask = NDArray[np.bool_]
+
+LARGEST_ROOM = 1 << 16
+_DAY = np.timedelta64(1, "D")
+_MONDAY = np.datetime64("1970-01-05", "us")
+
+
+class Missing(enum.StrEnum):
+    """What becomes of a missing value."""
+
+    REFUSE = "refuse"
+    MEAN = "mean"
+    DROP = "drop"
+
+    def __repr__(self) -> str:
+        return repr(str(self))  # as it is written in code
+
+
+def policy(missing: Missing | str) -> Missing:
+    try:
+        return Missing(missing)
+    except ValueError:
+        raise InputError(f"missing must be {' or '.join(map(repr, map(str, Missing)))}, got {missing!r}") from None
+
+
+@dataclass(frozen=True)
+class Number:
+    name: str
+    indicator: bool = False  # one more column: 1 where the value was missing
+    late: bool = False  # it came after other rows: where it is absent, that is no gap, and the mean so far stands there
+
+    kind: ClassVar[Kind] = Kind.NUMBER
+
+    def __post_init__(self) -> None:
+        flag(self, "indicator")
+        flag(self, "late")
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    def names(self, state: State) -> list[str]:
+        return [self.name]
+
+
+@dataclass(frozen=True)
+class OneHot:
+    name: str
+    room: int = 8  # values that get a column of their own, the last of which is shared by all that come later
+    indicator: bool = False
+
+    kind: ClassVar[Kind] = Kind.TEXT
+
+    def __post_init__(self) -> None:
+        whole(self, "room", least=1, most=LARGEST_ROOM)
+        flag(self, "indicator")
+
+    @property
+    def width(self) -> int:
+        return self.room
+
+    def names(self, state: State) -> list[str]:
+        seen = state.values[self.name]
+        return [f"{self.name}={seen[k]}" if k < len(seen) else f"{self.name}#{k}" for k in range(self.room)]
+
+    def write(self, column: Strings, state: State, X: Matrix, learning: bool) -> None:
+        seen = state.values[self.name]
+        known = {value: k for k, value in enumerate(seen)}
+        places = np.array([*(known.get(value, -1) for value in column.values), -1], dtype=np.int64)
+        place = places[column.codes]
+        there = column.codes >= 0
+        fresh = there & (place < 0)
+        if fresh.any():
+            codes, first = np.unique(column.codes[fresh], return_index=True)
+            for code in codes[np.argsort(first)]:
+                if learning and len(seen) < self.room:
+                    seen.append(column.values[code])
+                    places[code] = len(seen) - 1
+                else:
+                    places[code] = min(len(seen), self.room - 1)
+                    state.shared[self.name] += learning * int(np.count_nonzero(column.codes == code))
+            place = places[column.codes]
+        X[np.flatnonzero(there), place[there]] = 1.0
+
+
+@dataclass(frozen=True)
+class Hashed:
+    name: str
+    width: int = 64
+    indicator: bool = False
+
+    kind: ClassVar[Kind] = Kind.TEXT
+
+    def __post_init__(self) -> None:
+        whole(self, "width", least=1, most=LARGEST_ROOM)
+        flag(self, "indicator")
+
+    def names(self, state: State) -> list[str]:
+        return [f"{self.name}#{k}" for k in range(self.width)]
+
+    def write(self, column: Strings, state: State, X: Matrix, learning: bool) -> None:
+        there = np.flatnonzero(column.codes >= 0)
+        found = [_hash(self.name, value) for value in column.values]
+        place = np.array([value % self.width for value in found], dtype=np.int64)
+        sign = np.array([1.0 if value >> 63 else -1.0 for value in found])
+        codes = column.codes[there]
+        X[there, place[codes]] = sign[codes]
+
+
+@dataclass(frozen=True)
+class Cyclic:
+    name: str
+    day: bool = True
+    week: bool = True
+    year: bool = True
+    indicator: bool = False
+
+    kind: ClassVar[Kind] = Kind.DATE
+
+    def __post_init__(self) -> None:
+        for part in ("day", "week", "year", "indicator"):
+            flag(self, part)
+
+    @property
+    def width(self) -> int:
+        return 2 * len(self._parts())
+
+    def _parts(self) -> list[str]:
+        return [part for part in ("day", "week", "year") if getattr(self, part)]
+
+    def names(self, state: State) -> list[str]:
+        return [f"{self.name}: {wave} of the {part}" for part in self._parts() for wave in ("sine", "cosine")]
+
+    def write(self, column: Dates, state: State, X: Matrix, learning: bool) -> None:
+        there = np.flatnonzero(~np.isnat(column))
+        moments = column[there]
+        for k, part in enumerate(self._parts()):
+            angle = 2.0 * np.pi * _PHASES[part](moments)
+            X[there, 2 * k], X[there, 2 * k + 1] = np.sin(angle), np.cos(angle)
+
+
+Column = Number | OneHot | Hashed | Cyclic
+
+
+@dataclass
+class State:
+    """What the rows so far have taught; plain numbers and strings, ready for JSON."""
+
+    sums: list[float]  # of each number: a model may be asked for means later
+    counts: list[int]
+    values: dict[str, list[str]]  # of each OneHot, in the order of their columns
+    shared: dict[str, int]  # rows whose value had to share the last column
+    filled: dict[str, int] = field(default_factory=dict)  # missing values, by column
+    dropped: int = 0  # rows
+    late: list[str] = field(default_factory=list)  # the columns that came later, in the order of the spare ones that they took
+    crowded: int = 0  # numbers that found no spare column
+
+    def copy(self) -> State:
+        values = {name: list(seen) for name, seen in self.values.items()}
+        shared, filled = dict(self.shared), dict(self.filled)
+        return State(self.sums, self.counts, values, shared, filled, self.dropped, list(self.late), self.crowded)
+
+    def to_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @staticmethod
+    def from_json(tree: Mapping[str, Any]) -> State:
+        return State(**tree)
+
+
+@dataclass(frozen=True)
+class Encoder:
+    columns: tuple[Column, ...]
+    missing: Missing = Missing.REFUSE
+    spare: int = 0  # columns of X, the last ones, kept free for columns that come later
+    passed: tuple[str, ...] = ()  # columns that were there from the start and are no inputs
+    grows: bool = False  # rows are dicts, whose new keys may become columns
+
+    def __post_init__(self) -> None:
+        whole(self, "spare", least=0, most=LARGEST_ROOM)
+        flag(self, "grows")
+        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "missing", policy(self.missing))
+        if not self.columns:
+            raise InputError("there are no feature columns; give at least one")
+        object.__setattr__(self, "passed", tuple(map(str, self.passed)))
+        if wrong := [column for column in self.columns if not isinstance(column, Column)]:
+            raise InputError(f"columns must be Number, OneHot, Hashed or Cyclic, got {wrong[0]!r}")
+
+    @functools.cached_property
+    def width(self) -> int:
+        """The columns of X."""
+        return sum(column.width + column.indicator for column in self.columns) + self.spare
+
+    @functools.cached_property
+    def starts(self) -> list[int]:
+        """Where each column begins in X; its indicator, if it has one, is its last."""
+        return [int(k) for k in np.cumsum([0, *(column.width + column.indicator for column in self.columns)])[:-1]]
+
+    @functools.cached_property
+    def _numbers(self) -> tuple[tuple[str, ...], list[int]]:
+        pairs = [
+            (column.name, start) for column, start in zip(self.columns, self.starts, strict=True) if column.kind is Kind.NUMBER
+        ]
+        return tuple(name for name, _ in pairs), [start for _, start in pairs]
+
+    @functools.cached_property
+    def late(self) -> frozenset[str]:
+        """The columns that came after other rows."""
+        return frozenset(column.name for column in self.columns if isinstance(column, Number) and column.late)
+
+    @functools.cached_property
+    def _others(self) -> list[Column]:
+        return [column for column in self.columns if column.kind is not Kind.NUMBER]
+
+    @property
+    def names_of_numbers(self) -> tuple[str, ...]:
+        return self._numbers[0]
+
+    def extended(self, state: State, names: Sequence[str]) -> tuple[Encoder, State]:
+        """An encoder with more columns of numbers, after the others, and its state: as if they had been missing until now."""
+        wider = dataclasses.replace(self, columns=(*self.columns, *(Number(name, late=True) for name in names)))
+        new = state.copy()
+        new.sums, new.counts = state.sums + [0.0] * len(names), state.counts + [0] * len(names)
+        return wider, new
+
+    def taking_late(self, table: Table) -> Table:
+        """A table whose columns were planned before this encoder was `extended`, with the others among its numbers."""
+        others = [name for name in self.names_of_numbers if name not in table.names]
+        if not others:
+            return table
+        columns = [table.late.get(name, np.full(len(table), np.nan)) for name in others]
+        late = {name: column for name, column in table.late.items() if name not in others}
+        return dataclasses.replace(
+            table, names=(*table.names, *others), numbers=np.column_stack([table.numbers, *columns]), late=late
+        )
+
+    def init(self) -> State:
+        names, one_hot = self._numbers[0], [column.name for column in self.columns if isinstance(column, OneHot)]
+        return State([0.0] * len(names), [0] * len(names), {name: [] for name in one_hot}, dict.fromkeys(one_hot, 0))
+
+    def names(self, state: State) -> list[str]:
+        """Of the columns of X."""
+        return [
+            name
+            for column in self.columns
+            for name in [*column.names(state), *([f"{column.name} is missing"] if column.indicator else [])]
+        ] + [state.late[k] if k < len(state.late) else f"spare#{k}" for k in range(self.spare)]
+
+    def learn(self, state: State, table: Table) -> tuple[Matrix, Mask]:
+        """X, and which rows of the table it has."""
+        X, kept = self._encode(state, table, True)
+        state.dropped += len(kept) - len(X)
+        return X, kept
+
+    def predict(self, state: State, table: Table) -> tuple[Matrix, Mask]:
+        """The same, each row as if it came next; changes nothing."""
+        return self._encode(state, table, False)
+
+    def check(self, state: State) -> None:
+        """Refuse a state that `init` and `learn` cannot have made."""
+        fresh, rooms = self.init(), {column.name: column.room for column in self.columns if isinstance(column, OneHot)}
+        fits = (
+            len(state.sums) == len(fresh.sums) == len(state.counts) and state.values.keys() == rooms.keys() == state.shared.keys()
+        )
+        counts = [*state.counts, *state.shared.values(), *state.filled.values(), state.dropped, state.crowded]
+        fits = fits and all(type(total) is float and np.isfinite(total) for total in state.sums)
+        fits = fits and all(type(count) is int and count >= 0 for count in counts)
+        for name, values in state.values.items() if fits else ():
+            fits = fits and len(values) <= rooms[name] and all(type(value) is str for value in values)
+            fits = fits and len(set(values)) == len(values)
+        fits = fits and len(state.late) <= self.spare and all(type(name) is str for name in state.late)
+        fits = fits and len(set(state.late)) == len(state.late)
+        if not fits:
+            raise InputError("the encoder's state is not one of this encoder")
+
+    def notes(self, state: State) -> list[str]:
+        """What a person should know of the rows so far, one sentence each."""
+        late = "came too late for a column of their own and share one; hash them all:"
+        shared = [f"{rows:,} values of {name!r} {late} --hash {name}" for name, rows in state.shared.items() if rows]
+        filled = [counted(rows, "missing value", f" of {name!r}") + " filled in" for name, rows in state.filled.items()]
+        dropped = [counted(state.dropped, "row") + " dropped, for a value was missing"] if state.dropped else []
+        took = [f"{name!r} came late and took a spare column" for name in state.late]
+        more = 2 * self.spare or 8
+        few = f"{counted(state.crowded, 'number')} passed over, for no spare column was left; keep more: --spare {more}"
+        crowded = [few] if state.crowded else []
+        return shared + filled + dropped + took + crowded
+
+    def _encode(self, state: State, table: Table, learning: bool) -> tuple[Matrix, Mask]:
+        names, places = self._numbers
+        numbers = table.numbers
+        if table.names != names:
+            at = {name: j for j, name in enumerate(table.names)}
+            numbers = np.take(numbers, [at[name] for name in names], axis=1)
+        gaps = self._gaps(table, numbers)
+        kept = np.ones(len(table), dtype=bool)
+        if gaps and self.missing is Missing.REFUSE:
+            raise self._refusal(table, gaps, learning)
+        if gaps and self.missing is Missing.DROP:
+            kept = ~np.logical_or.reduce(list(gaps.values()))
+            numbers, gaps = numbers[kept], {}
+        if learning or gaps or self.late:
+            numbers = _filled(numbers, state, learning)
+            for name in gaps if learning else ():
+                state.filled[name] = state.filled.get(name, 0) + int(np.count_nonzero(gaps[name]))
+        if len(names) == self.width and not table.late:
+            return np.array(numbers, order="C"), kept
+        X = np.zeros((len(numbers), self.width))
+        X[:, places] = numbers
+        for column, start in zip(self.columns, self.starts, strict=True):
+            if not isinstance(column, Number):
+                found: Any = table.strings[column.name] if column.kind is Kind.TEXT else table.dates[column.name]
+                part = np.zeros((len(X), column.width))
+                column.write(found if kept.all() else found[kept], state, part, learning)
+                X[:, start : start + column.width] = part
+            if column.indicator and column.name in gaps:
+                X[:, start + column.width] = gaps[column.name]
+        if self.spare or table.late:
+            self._write_late(state, {name: column[kept] for name, column in table.late.items()}, X, learning)
+        return X, kept
+
+    def _write_late(self, state: State, late: Mapping[str, Vector], X: Matrix, learning: bool) -> None:
+        """New columns take spare ones in the order of their rows, in one row by name, so that the cut changes nothing."""
+        there = {name: ~np.isnan(late[name]) for name in sorted(late)}
+        fresh = [name for name in there if there[name].any() and name not in state.late]
+        if learning:
+            for name in sorted(fresh, key=lambda name: int(np.argmax(there[name]))):
+                if len(state.late) < self.spare:
+                    state.late.append(name)
+                else:
+                    state.crowded += int(np.count_nonzero(there[name]))
+        before = np.full(len(X), len(state.late))  # where the next new column of each row would go
+        for name, rows in there.items():
+            place = np.full(len(X), state.late.index(name)) if name in state.late else before
+            rows = rows & (place < self.spare)
+            X[rows, self.width - self.spare + place[rows]] = late[name][rows]
+            if name not in state.late:
+                before = before + there[name]
+
+    def _gaps(self, table: Table, numbers: Matrix) -> dict[str, Mask]:
+        """Where values are missing, for the columns in which any is."""
+        found: dict[str, Mask] = {}
+        if not np.isfinite(numbers).all():
+            names = self._numbers[0]
+            if np.isinf(numbers).any():
+                row, j = np.argwhere(np.isinf(numbers))[0]
+                place = f"{table.place(int(row))}, column {names[j]!r}"
+                raise InputError(f"{place}: {numbers[row, j]} is not finite; correct it or drop the row")
+            found = {name: np.isnan(numbers[:, j]) for j, name in enumerate(names) if name not in self.late}
+        for column in self._others:
+            in_text = column.kind is Kind.TEXT
+            found[column.name] = table.strings[column.name].codes < 0 if in_text else np.isnat(table.dates[column.name])
+        return {name: mask for name, mask in found.items() if mask.any()}
+
+    def _refusal(self, table: Table, gaps: Mapping[str, Mask], learning: bool) -> InputError:
+        order = [column.name for column in self.columns if column.name in gaps]
+        row, name = min((int(np.flatnonzero(gaps[name])[0]), k) for k, name in enumerate(order))
+        without = f"leave the column out (--without {order[name]}), " if learning else ""
+        remedy = f"fill it, {without}or say what to do: missing='mean' or 'drop' (--missing mean)"
+        return InputError(f"{table.place(row)}, column {order[name]!r}: the value is missing; {remedy}")
+
+
+def counted(count: int, noun: str, of: str = "") -> str:
+    return f"1 {noun}{of} was" if count == 1 else f"{count:,} {noun}s{of} were"
+
+
+def _filled(numbers: Matrix, state: State, learning: bool) -> Matrix:
+    """Each gap becomes the mean of what stood above it, one row after the other."""
+    holes = np.isnan(numbers)
+    if not learning:
+        means = np.array(state.sums) / np.maximum(state.counts, 1)
+        return np.where(holes, means, numbers)
+    gaps = holes.any()
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers so large that no learner takes them
+        sums = np.cumsum(np.vstack([state.sums, np.where(holes, 0.0, numbers) if gaps else numbers]), axis=0)
+    counts = np.cumsum(np.vstack([state.counts, ~holes]), axis=0) if gaps else np.add([state.counts], len(numbers))
+    state.sums, state.counts = sums[-1].tolist(), counts[-1].tolist()
+    return np.where(holes, sums[:-1] / np.maximum(counts[:-1], 1), numbers) if gaps else numbers
+
+
+def _hash(name: str, value: str) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{name}\0{value}".encode(), digest_size=8).digest(), "big")
+
+
+def _of_day(moments: Dates) -> Vector:
+    return np.asarray((moments - moments.astype("datetime64[D]")) / _DAY)
+
+
+def _of_week(moments: Dates) -> Vector:
+    return np.asarray(((moments - _MONDAY) / _DAY / 7.0) % 1.0)
+
+
+def _of_year(moments: Dates) -> Vector:
+    years = moments.astype("datetime64[Y]")
+    return np.asarray((moments - years) / ((years + 1).astype("datetime64[us]") - years))
+
+
+_PHASES = {"day": _of_day, "week": _of_week, "year": _of_year}

@@ -1,0 +1,243 @@
+"""A stream: rows of a source, their columns planned and their target recognised by the first ones; as blocks (X, y) for learners.
+
+stream = onkel.read("prices.csv", target="price")
+for X, y in stream: ...                        # float64, at most `block` rows; iterate again to read again
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._types import Matrix, Vector
+from onkel.data.columns import NoColumn, choose, listed
+from onkel.data.reading import AS_DETECTED, Reading, locate, open_located, open_tables
+from onkel.data.records import RecordsSource
+from onkel.data.sniffing import labels_remark, remarks
+from onkel.data.table import Kind, Source, Table, recut, rows_at_once
+from onkel.errors import InputError
+from onkel.model.encoder import Encoder, Missing, State, policy
+from onkel.model.plan import planned, sampled
+from onkel.model.target import Classes, Label, Signs, Target, Unlabelled, Value, two_labels
+
+LARGEST_BLOCK = 1 << 30  # bytes of one block
+BLOCK: int | None = None  # rows of one, where nobody says so; None: as many as suit their width. A run that goes on cuts alike
+
+Block = tuple[Matrix, Vector]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(repr=False)
+class Stream:
+    """Each iteration reads the source from its start, with an encoder that has seen nothing."""
+
+    source: Source
+    target: Target
+    encoder: Encoder
+    block: int  # rows of the source at a time
+    sample: Table  # the first rows, by which the rest was planned
+    remarks: tuple[str, ...] = ()  # on what these look like
+    state: State = field(init=False)  # of the encoder, after the rows given so far
+    labels: list[Label] = field(init=False, default_factory=list)  # of classes, in the order in which they came
+
+    def __post_init__(self) -> None:
+        self.state = self.encoder.init()
+        row = 8 * (self.encoder.width + 1)
+        if self.block * row > LARGEST_BLOCK:
+            raise InputError(
+                f"{self.name}: a block of {self.block} rows and {row // 8} columns takes {self.block * row / 1e9:.1f} GB; "
+                f"choose block={max(1, LARGEST_BLOCK // row)} or less"
+            )
+
+    def __repr__(self) -> str:
+        return f"<Stream of {self.name}: {', '.join(self.names)} -> {self.target.name}>"
+
+    @property
+    def name(self) -> str:
+        """Of the source."""
+        return self.source.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns that X is made from."""
+        return tuple(column.name for column in self.encoder.columns)
+
+    @property
+    def rows(self) -> int | None:
+        """Of the source; None where only reading would tell."""
+        return self.source.rows
+
+    def about(self) -> int | None:
+        """About how many rows there are, where that can be told from the size of the file."""
+        return self.source.about
+
+    def notes(self) -> list[str]:
+        """What a person should know of the rows so far, one sentence each."""
+        return [*self.source.notes(), *self.remarks, *self.encoder.notes(self.state)]
+
+    def __iter__(self) -> Iterator[Block]:
+        self.state, self.labels = self.encoder.init(), []
+        for table in self.tables():
+            yield self._encoded(table)
+
+    def tables(self, passed: int = 0, seen: Callable[[Table], None] = lambda table: None) -> Iterator[Table]:
+        """The rows of the source after the first `passed` ones, in tables of `block` rows, cut where they always are.
+
+        `seen` is given all rows before they come, those that are passed over among them, with a cut after the last of these.
+        """
+        start = 0
+        for table in recut(self.source.tables(), self.block):
+            before = min(max(0, passed - start), len(table))
+            if before:
+                seen(table[:before])
+            if before < len(table) or not len(table):
+                seen(table[before:])
+                yield table[before:]
+            start += len(table)
+
+    def _encoded(self, table: Table) -> Block:
+        X, codes, _ = encoded(self.encoder, self.state, self.target, self.labels, table)
+        return X, codes if self.target.several else self.target.coded(codes, 1, 0.0)[:, 0]
+
+
+def encoded(encoder: Encoder, state: State, target: Target, labels: list[Label], table: Table) -> tuple[Matrix, Vector, Mask]:
+    """X and the labels' codes of the rows that can be learnt, and which rows of the table these are; `state` and `labels` learn.
+
+    A row without a label, or with a gap where such rows are dropped, cannot.
+    """
+    labelled = ~target.missing(table)
+    if not labelled.all():
+        if encoder.missing is Missing.REFUSE:
+            remedy = "fill it, or leave such rows out: missing='drop' or 'mean' (--missing drop)"
+            raise InputError(f"{table.place(int(np.argmin(labelled)))}, column {target.name!r}: the label is missing; {remedy}")
+        table = table.where(labelled)
+        state.dropped += int(np.count_nonzero(~labelled))
+    X, whole = encoder.learn(state, table)
+    codes = target.codes(table if whole.all() else table.where(whole), labels)
+    kept = labelled.copy()
+    kept[labelled] = whole
+    return X, codes, kept
+
+
+def read(
+    path: Any,
+    target: Any = None,
+    *,
+    block: int | None = None,
+    missing: Missing | str = Missing.REFUSE,
+    labels: tuple[Label, Label] | None = None,
+    hashed: Sequence[str] = (),
+    spare: int = 0,
+    reading: Reading = AS_DETECTED,
+    **fields: Any,
+) -> Stream:
+    """Open rows as a stream of blocks of `block` rows (the last may be shorter); None: 4,096, or fewer where rows are wide.
+
+    path     whatever `open_tables` takes: a file, "-", a name, a table, an array, dicts, a list of files
+    target   the column that y comes from (npz and libsvm files know theirs); of what is in memory also y itself: numbers or labels
+    missing  what becomes of a missing value: "refuse" it, fill in the "mean" so far, or "drop" the row
+    labels   two classes, low and high, which y gives as -1 and 1; detected where the target has two strings. With more strings
+             y is 0, 1, 2 …, the place of the row's own in `stream.labels`, which grows as new ones come
+    hashed   columns of strings of which no value gets a column of its own, however few there are in the first rows
+    spare    columns of X kept free for keys of dicts and JSON lines that first appear after 1,000 rows; numbers, 0 where absent
+    reading  how the rows are read. Its fields may be given one by one: `format`, `header`, `columns`, `without`, `text`, `dates`,
+             `numbers`, `follow`, `order`
+
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "flats.csv")
+    ...     _ = path.write_text("size,town,price\\n50,Bonn,210\\n,Ulm,350\\n70,Bonn,330\\n")
+    ...     stream = read(path, target="price", missing="mean")
+    ...     print(*((X.tolist(), y.tolist()) for X, y in stream), stream.encoder.names(stream.state)[:4], sep="\\n")
+    ([[50.0, 0.0, 1.0, 0.0, 0.0, 0.0], [50.0, 1.0, 0.0, 1.0, 0.0, 0.0], [70.0, 0.0, 1.0, 0.0, 0.0, 0.0]], [210.0, 350.0, 330.0])
+    ['size', 'size is missing', 'town=Bonn', 'town=Ulm']
+    """
+    reading = dataclasses.replace(reading, **fields)
+    hashed = Reading(text=hashed).text
+    reading = dataclasses.replace(reading, text=(*reading.text, *hashed))
+    if block is not None and (not isinstance(block, Integral) or isinstance(block, bool) or block < 1):
+        raise InputError(f"block must be a whole number of rows, at least 1, got {block!r}")
+    found = locate(path, reading, target)
+    source = open_located(found, reading, label := found[0].target)
+    if label is None:
+        raise InputError(f"{source.name}: choose the target, one of: {listed(list(source.known))}")
+    choose(source.name, list(source.kinds), [label], *source.notes())
+    names = [name for name in source.kinds if name != label]
+    if not names:
+        raise InputError(f"{source.name}: there are no feature columns, only {label!r}; give at least one")
+    _check_whole(source, policy(missing))
+    sample = sampled(source)
+    grows = isinstance(source, RecordsSource) and reading.columns is None
+    passed = sorted({*source.known, *reading.without}.difference(names)) if spare or grows else ()
+    encoder = planned(sample, names, policy(missing), hashed, spare, passed, grows)
+    seen = [*remarks(sample, reading.text), *(labels_remark(sample, label) if label not in reading.text else [])]
+    return Stream(
+        _roomy(source, encoder), _target(source, label, labels, sample), encoder, _rows_in(block, encoder), sample, tuple(seen)
+    )
+
+
+def read_again(
+    path: Any, encoder: Encoder, target: Target | None, *, y: Any = None, block: int | None = None,
+    reading: Reading = AS_DETECTED, **fields: Any,
+) -> Stream:  # fmt: skip
+    """The same columns of the same or of another file, encoded as they were before; without a target there is no y to read.
+
+    Of what is in memory, y may be given by itself.
+    """
+    kinds = {column.name: column.kind for column in encoder.columns}
+    label = None if target is None else target.name
+    if target is not None:
+        kinds[target.name] = target.kind
+    reading = dataclasses.replace(
+        dataclasses.replace(reading, **fields),
+        columns=[column.name for column in encoder.columns],
+        without=(),
+        text=[name for name, kind in kinds.items() if kind is Kind.TEXT],
+        dates=[name for name, kind in kinds.items() if kind is Kind.DATE],
+        numbers=[name for name, kind in kinds.items() if kind is Kind.NUMBER],
+    )
+    source = _open_again(path, reading, label if y is None else y, encoder)
+    _check_whole(source, encoder.missing)
+    source = _roomy(source, encoder)
+    return Stream(source, target or Unlabelled(), encoder, _rows_in(block, encoder), sampled(source))
+
+
+def _open_again(path: Any, reading: Reading, label: Any, encoder: Encoder) -> Source:
+    """A column that came late may be absent."""
+    try:
+        return open_tables(path, reading, label)
+    except NoColumn as error:
+        if error.column not in encoder.late or reading.columns is None:
+            raise
+        columns, numbers = ([name for name in names if name != error.column] for names in (reading.columns, reading.numbers))
+        return _open_again(path, dataclasses.replace(reading, columns=columns, numbers=numbers), label, encoder)
+
+
+def _rows_in(block: int | None, encoder: Encoder) -> int:
+    block = BLOCK if block is None else block
+    return rows_at_once(encoder.width + 1) if block is None else int(block)
+
+
+def _roomy(source: Source, encoder: Encoder) -> Source:
+    """Let keys through that are new to the encoder, if it has spare columns for them, or may get some."""
+    known = (*(column.name for column in encoder.columns), *encoder.passed)
+    return source.with_room(known) if encoder.spare or encoder.grows else source
+
+
+def _target(source: Source, name: str, labels: tuple[Label, Label] | None, sample: Table) -> Target:
+    if labels is None and source.kinds[name] is not Kind.TEXT:
+        return Value(name)
+    found = labels or two_labels(sample, name)
+    return Classes(name) if found is None else Signs(name, *found)
+
+
+def _check_whole(source: Source, missing: Missing) -> None:
+    """Refuse a file that lacks a column of another before anything is learnt, where missing values are refused."""
+    if missing is Missing.REFUSE and (lacking := source.lacking()):
+        raise InputError(f"{lacking[0]}; choose the columns without it, or say what to do: missing='mean' (--missing mean)")

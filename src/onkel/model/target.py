@@ -1,0 +1,268 @@
+"""The column to predict: how its cells become labels for a learner, and a learner's scores become answers.
+
+Value     a number; the answer is the score
+Signs     one of two labels, low and high: the learner sees -1 and 1
+Classes   one of any number of labels, new ones at any time: the learner sees one column for each, in the order in which they came
+
+A label's *code* is the number that stands for it: the number itself, or the place of a class among the labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._types import Matrix, Vector
+from onkel.data.table import Kind, Table
+from onkel.errors import InputError
+
+__all__ = ["Classes", "Signs", "Value"]
+
+Label = str | float
+Mask = NDArray[np.bool_]
+
+MOST_CLASSES = 500
+LEAST_CLASSES = 2  # columns of labels to begin with: one column alone would be a number, or -1 and 1
+
+
+@runtime_checkable
+class Target(Protocol):
+    """A frozen config; `labels` are those met so far."""
+
+    @property
+    def name(self) -> str: ...
+
+    task: ClassVar[str]
+    several: ClassVar[bool]  # labels are columns, one for each class
+    outputs: ClassVar[int]  # columns of labels before any has come
+
+    @property
+    def kind(self) -> Kind:
+        """Of the column's cells."""
+
+    def missing(self, table: Table) -> Mask:
+        """Which rows have no label."""
+
+    def codes(self, table: Table, labels: list[Label]) -> Vector:
+        """The code of each row's label, NaN where it is missing; labels not met before are added."""
+
+    def classes(self, labels: Sequence[Label]) -> list[Label]:
+        """The labels of the classes, in the order of their scores; none for numbers."""
+
+    def coded(self, codes: Vector, outputs: int, absent: float) -> Matrix:
+        """What the learner is given; `absent` marks a class that a row is not of."""
+
+    def scores(self, scores: Vector, labels: Sequence[Label]) -> Vector:
+        """Of the learner's scores, those of the classes, one column each; numbers as they are."""
+
+    def decided(self, scores: Vector, met: Mask | None = None) -> Vector:
+        """The code of each answer; `met` says which classes had come before the row, -1 where none had."""
+
+
+@dataclass(frozen=True)
+class Value:
+    name: str
+
+    task: ClassVar[str] = "regression"
+    several: ClassVar[bool] = False
+    outputs: ClassVar[int] = 1
+    kind: ClassVar[Kind] = Kind.NUMBER
+
+    def missing(self, table: Table) -> Mask:
+        return _missing(table, self.name)
+
+    def codes(self, table: Table, labels: list[Label]) -> Vector:
+        y = np.array(_numbers(table, self.name))
+        if np.isinf(y).any():
+            row = int(np.flatnonzero(np.isinf(y))[0])
+            raise InputError(f"{table.place(row)}, column {self.name!r}: {y[row]} is not finite; correct it or drop the row")
+        return y
+
+    def classes(self, labels: Sequence[Label]) -> list[Label]:
+        return []
+
+    def coded(self, codes: Vector, outputs: int, absent: float) -> Matrix:
+        return codes.reshape(-1, 1)
+
+    def scores(self, scores: Vector, labels: Sequence[Label]) -> Vector:
+        return scores
+
+    def decided(self, scores: Vector, met: Mask | None = None) -> Vector:
+        return scores
+
+
+@dataclass(frozen=True)
+class Signs:
+    name: str
+    low: Label
+    high: Label
+
+    task: ClassVar[str] = "classification"
+    several: ClassVar[bool] = False
+    outputs: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        if self.low == self.high:
+            raise InputError(f"the labels of two classes must differ, got {self.low!r} twice")
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.TEXT if isinstance(self.low, str) else Kind.NUMBER
+
+    def missing(self, table: Table) -> Mask:
+        return _missing(table, self.name)
+
+    def codes(self, table: Table, labels: list[Label]) -> Vector:
+        if self.name in table.strings:
+            column = table.strings[self.name]
+            codes = np.array([*(self._code(value) for value in column.values), np.nan])[column.codes]
+        else:
+            found = _numbers(table, self.name)
+            codes = np.select([found == self.high, found == self.low, np.isnan(found)], [1.0, 0.0, np.nan], default=-1.0)
+        if (codes == -1.0).any():
+            row = int(np.flatnonzero(codes == -1.0)[0])
+            label = column.values[column.codes[row]] if self.name in table.strings else found[row]
+            raise InputError(
+                f"{table.place(row)}, column {self.name!r}: the label {shown(label)} is neither {shown(self.low)} nor "
+                f"{shown(self.high)}; say --task classification for any number of classes, or --task regression to predict a number"
+            )
+        return codes
+
+    def _code(self, label: str) -> float:
+        return 1.0 if label == self.high else 0.0 if label == self.low else -1.0
+
+    def classes(self, labels: Sequence[Label]) -> list[Label]:
+        return [self.low, self.high]
+
+    def coded(self, codes: Vector, outputs: int, absent: float) -> Matrix:
+        return (2.0 * codes - 1.0).reshape(-1, 1)
+
+    def scores(self, scores: Vector, labels: Sequence[Label]) -> Vector:
+        return np.column_stack([-scores, scores])
+
+    def decided(self, scores: Vector, met: Mask | None = None) -> Vector:
+        """The high label where the two are even."""
+        return np.asarray(scores[:, 1] >= 0.0, dtype=float)
+
+
+@dataclass(frozen=True)
+class Classes:
+    name: str
+    text: bool = True  # the labels are strings, not numbers
+
+    task: ClassVar[str] = "classification"
+    several: ClassVar[bool] = True
+    outputs: ClassVar[int] = LEAST_CLASSES
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.TEXT if self.text else Kind.NUMBER
+
+    def missing(self, table: Table) -> Mask:
+        return _missing(table, self.name)
+
+    def codes(self, table: Table, labels: list[Label]) -> Vector:
+        found: Sequence[Label]
+        if self.text:
+            places, found = table.strings[self.name].codes, table.strings[self.name].values
+        else:
+            numbers = Value(self.name).codes(table, labels)
+            there = ~np.isnan(numbers)
+            distinct, of_these = np.unique(numbers[there], return_inverse=True)
+            places, found = np.full(len(numbers), -1), distinct.tolist()
+            places[there] = of_these
+        known = {label: float(k) for k, label in enumerate(labels)}
+        for place in dict.fromkeys(places[places >= 0].tolist()):
+            if found[place] not in known:
+                known[found[place]] = float(len(known))
+                labels.append(found[place])
+            if len(labels) > MOST_CLASSES:
+                row = table.place(int(np.flatnonzero(places == place)[0]))
+                remedy = (
+                    "choose another column" if self.text else "say --task regression to predict a number, or choose another column"
+                )
+                raise InputError(f"{row}, column {self.name!r}: these are more than {MOST_CLASSES} different labels; {remedy}")
+        return np.array([*(known.get(label, np.nan) for label in found), np.nan])[places]
+
+    def classes(self, labels: Sequence[Label]) -> list[Label]:
+        return list(labels)
+
+    def coded(self, codes: Vector, outputs: int, absent: float) -> Matrix:
+        return np.where(codes[:, None] == np.arange(outputs), 1.0, absent)
+
+    def scores(self, scores: Vector, labels: Sequence[Label]) -> Vector:
+        return scores[:, : len(labels)]
+
+    def decided(self, scores: Vector, met: Mask | None = None) -> Vector:
+        if not scores.shape[1]:
+            return np.full(len(scores), -1.0)
+        if met is None:
+            return np.asarray(scores.argmax(axis=1), dtype=float)
+        best = np.where(met, scores, -np.inf).argmax(axis=1)
+        return np.where(met.any(axis=1), best, -1.0)
+
+
+@dataclass(frozen=True)
+class Unlabelled(Value):
+    """There is none: every code is 0."""
+
+    name: str = ""
+
+    def missing(self, table: Table) -> Mask:
+        return np.zeros(len(table), dtype=bool)
+
+    def codes(self, table: Table, labels: list[Label]) -> Vector:
+        return np.zeros(len(table))
+
+
+def met_before(codes: Vector, known: int, classes: int) -> Mask:
+    """Which of the classes had come before each row, (n, classes), where the first `known` had come before them all."""
+    came = [-1 if k < known else min(np.flatnonzero(codes == k), default=len(codes)) for k in range(classes)]
+    return np.asarray(np.array(came) < np.arange(len(codes))[:, None])
+
+
+def two_labels(sample: Table, name: str) -> tuple[Label, Label] | None:
+    """The labels of two classes, where the first rows have two strings, or only -1 and 1 or 0 and 1; None for anything else."""
+    seen = labels_in(sample, name)
+    if name not in sample.strings:
+        return (seen[0], 1.0) if seen in ([0.0, 1.0], [-1.0, 1.0]) else None
+    return (seen[0], seen[1]) if len(seen) == 2 else None
+
+
+def labels_in(sample: Table, name: str) -> list[Any]:
+    """The values of a column, each once, in order."""
+    if name in sample.strings:
+        column = sample.strings[name]
+        return sorted({column.values[code] for code in column.codes if code >= 0})
+    found = _numbers(sample, name)
+    return sorted(set(found[~np.isnan(found)].tolist()))
+
+
+def numbered(sample: Table, name: str, most: int) -> list[float]:
+    """The numbers in a column of the first rows, where they are whole and few, as numbers of classes are."""
+    found: list[float] = labels_in(sample, name)
+    return found if len(found) <= min(most, len(sample) // 5) and all(value.is_integer() for value in found) else []
+
+
+def shown(label: Label) -> str:
+    """A label as messages show it."""
+    return repr(label) if isinstance(label, str) else str(cell(label))
+
+
+def cell(label: Label) -> str | float | int:
+    """A label as a file would have it: 1, not 1.0."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
+
+
+def _missing(table: Table, name: str) -> Mask:
+    return table.strings[name].codes < 0 if name in table.strings else np.isnan(_numbers(table, name))
+
+
+def _numbers(table: Table, name: str) -> Vector:
+    if name in table.dates:
+        raise InputError(f"the target {name!r} is a date; choose a column of numbers or of labels, or declare it as text")
+    return table.numbers[:, table.names.index(name)]

@@ -1,0 +1,251 @@
+"""Kernels and eigen-systems whose inputs have domains, for any learner that has one.
+
+A domain may be left open. Then the first rows are kept and score 0; once there are FIRST_ROWS of them, each input's domain is its
+range among them, and they are learnt in order. What lies outside a domain later is taken as lying on its edge, and counted.
+
+A learner with such a kernel leaves its verbs to `OnDomains`, whose state is around the one that the learner would have had with the
+domains written into its kernel. With any other kernel a learner works by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Generic, Self, cast
+
+import numpy as np
+
+from onkel._inputs import check_labelled
+from onkel._types import Matrix, Vector
+from onkel.errors import InputError
+from onkel.features.mercer.system import System
+from onkel.functions.learnt import Learnt
+from onkel.kernels import Kernel
+from onkel.kernels.space import LARGEST_INPUT
+from onkel.protocol import Learner, S, check_sizes
+from onkel.state import copied, leaves
+from onkel.turns import Call
+from onkel.updates import first_rows
+from onkel.updates.first_rows import FirstRows, learn_again
+
+FIRST_ROWS = 100
+MOST_KNOWN = 256  # learners on other domains, made before
+
+Space = Kernel | System  # what knows of domains
+
+
+class SpaceLearner(Learner[S]):
+    """A learner of functions in a space that may have domains."""
+
+    @property
+    @abstractmethod
+    def _space(self) -> Space: ...
+
+    @abstractmethod
+    def _in(self, space: Any) -> Self:
+        """The learner with the same settings in another space."""
+
+    @property
+    def _hooks(self) -> Learner[Any]:
+        return self if self._around is None else self._around
+
+    @cached_property
+    def _around(self) -> OnDomains[S] | None:
+        return OnDomains(self) if self._space.has_domains else None
+
+    def _alone(self, state: Any) -> tuple[Self, S]:
+        """The learner on the domains that its state knows, and its own state: for methods besides the protocol's."""
+        return (self, state) if self._around is None else (cast(Self, self._around.closed(state)), state.inner)
+
+
+class KernelLearner(SpaceLearner[S]):
+    """A learner in the space of a kernel."""
+
+    kernel: Kernel
+
+    @property
+    def _space(self) -> Kernel:
+        return self.kernel
+
+    def _in(self, space: Kernel) -> Self:
+        return replace(self, kernel=space)  # type: ignore[type-var]
+
+
+@dataclass
+class State(Generic[S]):
+    inner: S  # of the learner on these domains
+    domains: Matrix  # (inputs, 2)  where they were open
+    waiting: FirstRows | None  # as long as a domain is open
+    outside: int = 0  # values learnt that lay outside their domain
+    rows: int = 0  # learnt so far, those that wait among them
+    dim: int = 1
+    outputs: int = 1
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.waiting is not None and self.rows < FIRST_ROWS
+
+
+@dataclass(frozen=True)
+class OnDomains(Learner[State[S]], Generic[S]):
+    """The hooks of a learner whose space has domains: it finds the domains, and the learner on them does the rest."""
+
+    learner: SpaceLearner[S]
+
+    def closed(self, state: State[S]) -> SpaceLearner[S]:
+        """The learner whose state is `state.inner`: with these domains where its space's are open."""
+        return self._on(state.dim, state.domains)
+
+    def _on(self, dim: int, domains: Matrix) -> SpaceLearner[S]:
+        key = dim, domains.tobytes()
+        learner = self._known.get(key)
+        if learner is None:
+            learner = self.learner._in(self._space.on(dim, domains)[0])
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = learner
+        return learner
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, bytes], SpaceLearner[S]]:
+        """The learner on each of the domains that states have had lately: a row would spend its time on making it."""
+        return {}
+
+    @property
+    def _space(self) -> Space:
+        return self.learner._space
+
+    def _unknown(self, dim: int) -> Matrix:
+        """Domains before they are known."""
+        return np.tile((0.0, 1.0), (self._space.domain_count(dim), 1))
+
+    def _init(self, dim: int, outputs: int) -> State[S]:
+        dim, outputs = check_sizes(self.learner, dim, outputs)
+        unknown = self._unknown(dim)
+        inner = self._on(dim, unknown)._init(dim, outputs)
+        waiting = first_rows.empty(FIRST_ROWS, dim, outputs) if self._space.is_open else None
+        return State(inner, unknown, waiting, dim=dim, outputs=outputs)
+
+    def _admit(self, state: State[S], Y: Matrix, weight: Vector) -> None:
+        self.closed(state)._admit(state.inner, Y, weight)
+
+    def _take(self, call: Call, state: State[S], X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        if state.is_waiting:
+            work = copied(state)
+            self._take_first(work, X, Y, weight, scores)
+            vars(state).update(vars(work))
+        else:
+            learner = self.closed(state)
+            call.owe(partial(_count, learner, state, X, weight, state.rows))
+            learner._take(call, state.inner, X, Y, weight, scores)
+            call.pay()
+
+    def _take_first(self, state: State[S], X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        """Rows that are kept, and those after them."""
+        now = 1 + int(np.searchsorted(state.rows + np.cumsum(weight > 0.0), FIRST_ROWS))  # rows up to the one that is waited for
+        first = FirstRows(X[:now], Y[:now], weight[:now])
+        self.closed(state)._take(Call(), copied(state.inner), first.X, first.y, first.weight, scores[:now])  # it may refuse
+        assert state.waiting is not None
+        state.waiting = state.waiting.with_more(state.rows, first)
+        state.rows += int(np.count_nonzero(first.weight > 0.0))
+        if state.is_waiting:
+            scores[:] = 0.0
+            return
+        self._open(state, state.waiting)
+        later, before = np.where(np.arange(len(X)) < now, 0.0, weight), state.rows
+        self.closed(state)._take(Call(), state.inner, X, Y, later, scores)
+        _count(self.closed(state), state, X, later, before)
+        scores[:now] = 0.0
+
+    def _open(self, state: State[S], first: FirstRows) -> None:
+        """The first rows have come: they say where the domains are, and are learnt."""
+        state.domains = self._space.domains(first.X)
+        learner = self.closed(state)
+        state.inner, state.rows = learner._init(state.dim, state.outputs), 0
+        try:
+            learn_again(learner, state.inner, first.X, first.y, first.weight)
+        except InputError as error:
+            kept = re.sub(r"row (\d+)", r"number \1 of the first rows, kept until now,", str(error))
+            raise InputError(f"{kept}; begin again with other settings") from None
+        _count(learner, state, first.X, first.weight, 0)
+        state.waiting = first.dropped()
+
+    def _score(self, state: State[S], X: Matrix, scores: Matrix) -> None:
+        self.closed(state)._score(state.inner, X, scores)
+        if state.is_waiting:
+            scores[:] = 0.0
+
+    def _settle(self, state: State[S]) -> None:
+        self.closed(state)._settle(state.inner)
+
+    def _learnt(self, state: State[S]) -> int:
+        return state.rows
+
+    def _widen(self, state: State[S], outputs: int) -> None:
+        self.closed(state)._widen(state.inner, outputs)
+        if state.waiting is not None:
+            state.waiting = state.waiting.with_outputs(outputs, 0, 0.0)
+        state.outputs = outputs
+
+    def _footprint(self, dim: int, outputs: int) -> int:
+        waiting = first_rows.footprint(FIRST_ROWS, dim, outputs) if self._space.is_open else 0
+        return int(self.learner._footprint(dim, outputs) + waiting + 8 * (2 * self._space.domain_count(dim) + 4))
+
+    def _check(self, state: State[S]) -> None:
+        learner, (low, high) = self.closed(state), state.domains.T
+        if not ((low < high).all() and np.abs(state.domains).max() <= LARGEST_INPUT):
+            raise InputError("its domains are no intervals")
+        known = self._space.is_open and not state.is_waiting
+        if not known and not np.array_equal(state.domains, self._unknown(state.dim)):
+            raise InputError("it has domains that it cannot know")
+        if state.waiting is not None:
+            self._check_first(state, state.waiting)
+        inner, rows = state.inner, 0 if state.is_waiting else state.rows
+        if (inner.dim, inner.outputs, learner._learnt(inner)) != (state.dim, state.outputs, rows):
+            raise InputError("its sizes do not agree")
+        learner._check(inner)
+
+    def _check_first(self, state: State[S], first: FirstRows) -> None:
+        kept, learner = state.rows if state.is_waiting else 0, self.closed(state)
+        if not first.holds_exactly(kept):
+            raise InputError("other rows wait than it has seen")
+        fresh = learner._init(state.dim, state.outputs)
+        pairs = zip(leaves(fresh), leaves(state.inner), strict=True)
+        if state.is_waiting and not all(np.array_equal(a, b) for (_, a, _), (_, b, _) in pairs):
+            raise InputError("it has learnt before its domains were known")
+        rows = first.first(kept)
+        check_labelled(rows.X, rows.y, state.dim, state.outputs)
+        learn_again(learner, fresh, rows.X, rows.y, rows.weight)  # as when they came: it may refuse
+
+    def _function(self, state: State[S]) -> Learnt | None:
+        if state.is_waiting:
+            come = f"{state.rows} of {FIRST_ROWS} rows have come"
+            raise InputError(f"{come}: there are no domains yet, so no curves; learn more rows")
+        return self.closed(state)._function(state.inner)
+
+    def _is_waiting(self, state: State[S]) -> bool:
+        return state.is_waiting
+
+    def _merge(self, state: State[S], most: int) -> None:
+        self.closed(state)._merge(state.inner, most)
+
+    def _notes(self, state: State[S]) -> list[str]:
+        notes = self.closed(state)._notes(state.inner)
+        if state.is_waiting:
+            notes.append(
+                f"{state.rows} of {FIRST_ROWS} rows have come that tell the domains; until then all scores are 0 (or give domain=…)"
+            )
+        if state.outside:
+            notes.append(
+                f"{state.outside} values lay outside their domain and were taken as its edge (give a wider domain=(low, high))"
+            )
+        return notes
+
+
+def _count(learner: SpaceLearner[S], state: State[S], X: Matrix, weight: Vector, before: int) -> None:
+    """Bring the counts up to the rows that have been learnt: the first of these, that came after so many."""
+    rows = learner._learnt(state.inner)
+    there = np.flatnonzero(weight)[state.rows - before : rows - before]
+    vars(state).update(outside=state.outside + int(np.sum(learner._space.outside(X[there]))), rows=rows)  # as one step

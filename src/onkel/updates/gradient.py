@@ -1,0 +1,128 @@
+"""What gradient descent shares, in the whole space of a kernel and in explicit coordinates.
+
+    g = ℓ'(f(x), y),   f ← (1 − ηλ) f − η g k(x, ·)        or        w ← (1 − ηλ) w − η g z        η = `step`, λ = `lam`
+
+A loss whose slope has no bound (the squares) can diverge where η g k(x, x) is too long a step; that is refused, with the state
+as it was.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel._jit import hot, hot_inline
+from onkel._types import Matrix, Vector
+from onkel._validate import instance, real
+from onkel.errors import InputError
+from onkel.features.sketch import embed
+from onkel.functions.representations import evaluate, has_room, holds, keep, prepare, shrink
+from onkel.functions.row_block import RowBlock
+from onkel.functions.support import values
+from onkel.losses import SQUARE, SQUARED_EPSILON_INSENSITIVE, SQUARED_HINGE, Loss, slope
+
+LARGEST_SCORE = 1e120  # labels and inputs go to 1e50; beyond it a descent is on its way to infinity
+UNLIMITED = 2**62
+
+
+class GradientSettings(NamedTuple):
+    """The settings, as compiled code sees them."""
+
+    loss: int
+    parameter: float
+    step: float
+    fade: float  # 1 − ηλ
+
+
+def check_step(config: Any) -> None:
+    """The fields `step` and `lam`."""
+    real(config, "step", least=1e-30, most=1e30)
+    real(config, "lam", least=0.0, most=1e30)
+    if config.step * config.lam >= 1.0:
+        product = f"{config.step * config.lam:g}"
+        raise InputError(f"{type(config).__name__}: step times lam must be below 1, got {product}; lower one of them")
+
+
+def check_loss(config: Any) -> None:
+    instance(config, "loss", Loss, "Hinge()")
+
+
+def gradient_settings(loss: Loss, step: float, lam: float = 0.0) -> GradientSettings:
+    return GradientSettings(loss.code, loss.parameter, step, 1.0 - step * lam)
+
+
+def may_diverge(loss: Loss) -> bool:
+    return loss.code in (SQUARE, SQUARED_HINGE, SQUARED_EPSILON_INSENSITIVE)
+
+
+def check_scores(learner: Any, scores: Vector) -> None:
+    """Refuse a descent that runs away."""
+    wrong = np.flatnonzero(~(np.abs(scores) <= LARGEST_SCORE))
+    if wrong.size:
+        raise InputError(
+            f"{type(learner).__name__}: the score of row {wrong[0]} is {scores[wrong[0]]:g}: steps of {learner.step:g} are "
+            "too long for such rows, and what follows would overflow; lower step, scale X, or take a kernel with k(x, x) = 1"
+        )
+
+
+def may_run_away(learner: Any, own: Vector, lam: float = 0.0) -> bool:
+    """Whether steps on rows with these k(x, x) may run away. Those of a square loss cannot, where no point leaves and they are so
+    short that ‖f‖² grows by 2ηy² at most: 2ηk(x, x) ≤ 1 − ηλ."""
+    if not may_diverge(learner.loss):
+        return False
+    is_short = 2.0 * learner.step * np.max(own, initial=0.0) <= 1.0 - learner.step * lam
+    return learner._room is not None or not is_short
+
+
+@hot
+def descend(block: RowBlock, f: Any, settings: GradientSettings, most: int, stops: bool, scores: Vector) -> int:
+    """Score, then learn, each row: how many. With `most` points the oldest gives way to a new one, or, if it `stops`, it does."""
+    work, learnt = prepare(block.kernel, f, block.X), block.learnt
+    for i in range(block.X.shape[0]):
+        if block.weight[i] > 0.0 and not (has_room(f) or holds(f, most)):
+            return i
+        scores[i] = evaluate(block.kernel, f, block.X[i], work)
+        if block.weight[i] > 0.0:
+            g = slope(settings.loss, settings.parameter, scores[i], block.y[i])
+            shrink(f, settings.fade)
+            if g != 0.0:
+                keep(block.kernel, f, block.X[i], block.own[i], -settings.step * g, learnt[0], most)
+            learnt[0] += 1
+            if stops and holds(f, most):
+                return i + 1
+    return int(block.X.shape[0])
+
+
+@hot_inline
+def descent_round(w: Vector, z: Vector, y: float, learn: bool, settings: GradientSettings) -> float:
+    """Score the row of coordinates z, then learn it where it lost something."""
+    score = 0.0
+    for j in range(w.size):
+        score += w[j] * z[j]
+    if learn:
+        g = slope(settings.loss, settings.parameter, score, y)
+        if g != 0.0:
+            for j in range(w.size):
+                w[j] = settings.fade * w[j] - settings.step * g * z[j]
+    return score
+
+
+@hot
+def follow(
+    block: RowBlock, points: Matrix, width: int, M: Matrix, w: Vector, settings: GradientSettings, due: int, scores: Vector
+) -> int:
+    """Score, then learn, rows in the coordinates φ = Mk of the first `width` points, in columns, up to the row of the round
+    that is `due`, which is scored alone: how many."""
+    k, phi, learnt = np.zeros(width), np.empty(w.size), block.learnt
+    for i in range(block.X.shape[0]):
+        learn = block.weight[i] > 0.0
+        values(block.kernel, points, width, block.X[i], k)
+        embed(k, width, M, phi)
+        is_due = learn and learnt[0] == due
+        scores[i] = descent_round(w, phi, block.y[i], learn and not is_due, settings)
+        if is_due:
+            return i + 1
+        if learn:
+            learnt[0] += 1
+    return int(block.X.shape[0])

@@ -1,0 +1,162 @@
+"""What learners of a kernel expansion share, f = Σ a_i k(x_i, ·): everything but what a row does to f."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+
+from onkel._inputs import check_signs, refuse_weights
+from onkel._types import Counts, Matrix, Vector
+from onkel.functions import representations, support
+from onkel.functions.function import Function
+from onkel.functions.learnt import Learnt
+from onkel.functions.row_block import RowBlock
+from onkel.functions.support import Support
+from onkel.protocol import check_room, check_sizes, tasks_of
+from onkel.state import Counted, copied, counter
+from onkel.turns import Call
+from onkel.updates.domains import KernelLearner
+from onkel.updates.gradient import check_scores
+
+ROWS_AT_ONCE = 512  # where compiled code wants rows in another form, so many are written in it at a time
+
+
+@dataclass
+class State(Counted):
+    support: Function
+    learnt: Counts = counter()
+    dim: int = 1
+    outputs: int = 1
+
+
+class ExpansionState(Protocol):
+    """What the state of such a learner has, whatever else is in it."""
+
+    learnt: Counts
+    dim: int
+    outputs: int
+
+    @property
+    def support(self) -> Function: ...
+
+    @property
+    def rows(self) -> int: ...
+
+
+E = TypeVar("E", bound=ExpansionState)
+
+
+class ExpansionLearner(KernelLearner[E]):
+    """A learner whose function is a kernel expansion, f = Σ a_i k(x_i, ·); it says what a row does to f."""
+
+    bounded: ClassVar[bool]
+    multi_output: ClassVar[bool] = False
+    cut_tolerance: ClassVar[float] = 0.0
+
+    @property
+    def _room(self) -> int | None:
+        """The most points; None where each row may add one."""
+        return int(self.budget) if self.bounded else None  # type: ignore[attr-defined]
+
+    @abstractmethod
+    def _learn(self, state: E, block: RowBlock, scores: Vector) -> int:
+        """Score, then learn, the first rows of a block: how many. Where there is no budget, those before a row to be learnt for
+        which there is no room; else one at least. It is one step that no interrupt can cut, or several that each leave a state
+        after whole rows."""
+
+    def _points(self, state: E) -> Matrix:
+        """The points whose kernel values a row needs, in columns."""
+        f = state.support
+        assert isinstance(f, Support)
+        return f.points[:, : f.size[0]]
+
+    def _source(self, state: E, rows: Matrix) -> Any:
+        """The kernel as compiled code wants it, for these rows and the points of this moment."""
+        if self._room is None:
+            return state.support.source(self.kernel, rows)
+        return support.source(self.kernel, rows, self._points(state))
+
+    def _may_run_away(self, state: E, own: Vector) -> bool:
+        """Whether steps on rows with these k(x, x) may be so long that scores overflow: then rows are learnt on a copy, which costs
+        more than the rows where f is large, and scores are looked at."""
+        return False
+
+    def _init(self, dim: int, outputs: int) -> E:
+        dim, outputs = check_sizes(self, dim, outputs)
+        return State(self._nothing(dim), dim=dim)  # type: ignore[return-value]  # a learner with more in its state makes its own
+
+    def _nothing(self, dim: int) -> Function:
+        """f before the first row."""
+        return representations.empty(self.kernel, dim) if self._room is None else support.with_room(dim, self._room)
+
+    def _admit(self, state: E, Y: Matrix, weight: Vector) -> None:
+        refuse_weights(self, weight)
+        if "regression" not in tasks_of(self):
+            check_signs(Y)
+        if self._room is None:
+            remedy = "learn shorter blocks, or take a learner with a budget"
+            check_room(self, state.support.bytes_with(int(np.count_nonzero(weight))), remedy)
+
+    def _take(self, call: Call, state: E, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        own = self.kernel.diagonal(X)
+        if self._may_run_away(state, own):
+            work = copied(state)
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+                self._rounds(work, X, own, Y[:, 0], weight, scores[:, 0])
+            if weight.any():
+                check_scores(self, scores[:, 0])
+        else:
+            work = copied(state) if self.kernel.fallible and isinstance(state.support, Support) else state
+            self._rounds(work, X, own, Y[:, 0], weight, scores[:, 0])
+        vars(state).update(vars(work))
+
+    def _score(self, state: E, X: Matrix, scores: Matrix) -> None:
+        nothing = np.zeros(len(X))  # of weight 0: nothing is learnt
+        self._rounds(state, X, self.kernel.diagonal(X), nothing, nothing, scores[:, 0])
+
+    def _rounds(self, state: E, X: Matrix, own: Vector, y: Vector, weight: Vector, scores: Vector) -> None:
+        done, f = 0, state.support
+        written = f.lists(self.kernel, X) if self.kernel.fallible else None  # a user's functions fail before anything is learnt
+        while done < len(X):
+            now = slice(done, done + self._at_once(state, len(X)))
+            rows = f.placed(self.kernel, f.lists(self.kernel, X[now]) if written is None else written[now])
+            block = RowBlock(self._source(state, rows), rows, own[now], y[now], weight[now], state.learnt)
+            done += self._learn(state, block, scores[now])
+            if weight[now].any():
+                self._after(state)
+
+    def _after(self, state: E) -> None:
+        """What follows when rows have been learnt. Room is made at once, and not when the next point comes: what is then left out
+        changes the last bits of f."""
+        if self._room is None and not state.support.has_room:
+            state.support.make_room(self.kernel)
+
+    def _settle(self, state: E) -> None:
+        if state.rows > 0:
+            self._after(state)
+        elif self._room is None and state.support.has_room:
+            vars(state).update(support=self._nothing(state.dim))
+
+    def _at_once(self, state: E, rows: int) -> int:
+        """A user's own kernel gives its values one row at a time."""
+        if self.kernel.fallible and isinstance(state.support, Support):
+            return 1
+        return ROWS_AT_ONCE if self._room is None else rows
+
+    def _footprint(self, dim: int, outputs: int) -> int:
+        """The bytes that `init` will hold; where there is no budget they grow with the points, as the header says."""
+        held = representations.footprint(self.kernel, dim) if self._room is None else support.bytes_of(dim, self._room)
+        return held + 8 * 3
+
+    def _function(self, state: E) -> Learnt | None:
+        return state.support.learnt(self.kernel)
+
+    def _merge(self, state: E, most: int) -> None:
+        if self._room is None and isinstance(state.support, Support) and state.support.size[0] > most:
+            state.support.merge()
+
+    def _check(self, state: E) -> None:
+        state.support.check(self.kernel, state.rows, self._room)

@@ -1,0 +1,208 @@
+"""What FORKS and SkeGD share: gradient descent with kernels until a buffer is full, then a sketched map that new points change.
+
+    stage 1     f ← f − η g k(x, ·)                       where the loss has a slope, until the buffer is full          (KOGD)
+    stage 2     a step in the coordinates φ(x) of a sketch of the buffer's kernel matrix                 (`onkel.features.sketch`);
+                every `period` rounds the round's row is scored, then joins the sketch, and is learnt in the new coordinates
+
+Each row that joins is kept, because the sketch of the next one needs its kernel values: at most `max_updates` do, and then the map
+stays as it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Generic, Protocol, TypeVar
+
+import numpy as np
+import scipy.linalg
+
+from onkel._types import Matrix, Vector
+from onkel._validate import flag, instance, real, whole
+from onkel.errors import InputError
+from onkel.features.sketch import CUT, Sketch, Sketching
+from onkel.functions import support
+from onkel.functions.learnt import Expansion, Learnt
+from onkel.functions.row_block import RowBlock
+from onkel.functions.support import Support, add
+from onkel.kernels import Gaussian, Kernel
+from onkel.losses import Hinge, Loss
+from onkel.state import copied
+from onkel.updates.gradient import check_loss, descend, gradient_settings, may_run_away
+from onkel.updates.kernel_expansion import ExpansionLearner, ExpansionState
+
+NEVER = -1  # the round in which no update is due
+
+
+class SketchedState(ExpansionState, Protocol):
+    """What the state of such a learner has, whatever else is in it."""
+
+    sketch: Sketch
+
+    @property
+    def support(self) -> Support: ...
+
+
+K = TypeVar("K", bound=SketchedState)
+
+
+class SecondStage(ABC, Generic[K]):
+    """How a function w is changed in the coordinates of the map, which the state holds."""
+
+    truncated: ClassVar[bool]  # whether the decomposition of the sketch is updated, and not made anew
+
+    @abstractmethod
+    def learn(self, state: K, block: RowBlock, due: int, scores: Vector) -> int:
+        """Score, then learn, rows, up to the one of the round due, which is scored alone: how many."""
+
+    @abstractmethod
+    def begin(self, state: K, weights: Vector) -> None:
+        """w ← these weights, with nothing learnt in the map so far."""
+
+    @abstractmethod
+    def go_on(self, state: K, M: Matrix) -> None:
+        """After an update: M was the map before."""
+
+    @abstractmethod
+    def weights(self, state: K) -> Vector:
+        """w."""
+
+
+@dataclass(frozen=True)
+class SketchedDescent(ExpansionLearner[K]):
+    """Both stages, but for how a function is changed in the second."""
+
+    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    loss: Loss = Hinge()
+    budget: int = 100  # B: what the sizes below are made of, where they are left open
+    buffer: int | None = None  # B̃: points of stage 1; None: 2B
+    sketch: int | None = None  # s_p: columns of the sketch; None: B
+    landmarks: int | None = None  # s_m: points whose kernel values a row needs; None: a fifth of the sketch
+    rank: int | None = None  # k: coordinates; None: a tenth of B
+    period: int = 1000  # ρ: rounds from one update to the next
+    blocks: int = 1  # d: entries of the sketch for each point
+    step: float = 0.2  # η, in stage 1 (and of SkeGD)
+    max_updates: int = 100  # then the map stays as it is
+    growing_landmarks: bool = False  # True: a point that joins may become a landmark too, so a row's cost grows
+    seed: int = 0
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
+        check_loss(self)
+        whole(self, "budget", 1)
+        for name in ("buffer", "sketch", "landmarks", "rank"):
+            whole(self, name, 1, optional=True)
+        whole(self, "period", 1)
+        whole(self, "blocks", 1)
+        real(self, "step", least=1e-30, most=1e30)
+        whole(self, "max_updates", 0)
+        flag(self, "growing_landmarks")
+        whole(self, "seed", 0)
+        s = self._sketching
+        if s.size % s.blocks:
+            raise InputError(f"{type(self).__name__}: sketch must be a multiple of blocks, {s.blocks}, got {s.size}")
+        if s.landmarks > self._buffer:
+            raise InputError(f"{type(self).__name__}: landmarks must be at most buffer, {self._buffer}, got {s.landmarks}")
+        if s.rank > s.size:
+            raise InputError(f"{type(self).__name__}: rank must be at most sketch, {s.size}, got {s.rank}")
+
+    @property
+    def _buffer(self) -> int:
+        return 2 * self.budget if self.buffer is None else self.buffer
+
+    @cached_property
+    def _sketching(self) -> Sketching:
+        size = self.budget if self.sketch is None else self.sketch
+        return Sketching(
+            size,
+            max(1, size // 5) if self.landmarks is None else self.landmarks,
+            max(1, self.budget // 10) if self.rank is None else self.rank,
+            self.blocks,
+            self.growing_landmarks,
+            self.max_updates,
+            self.seed,
+        )
+
+    @property
+    def _room(self) -> int | None:
+        return self._buffer + self.max_updates
+
+    def _is_built(self, state: K) -> bool:
+        return bool(state.support.size[0] >= self._buffer)
+
+    def _points(self, state: K) -> Matrix:
+        return state.sketch.landmarks[:, : state.sketch.width] if self._is_built(state) else super()._points(state)
+
+    @property
+    @abstractmethod
+    def _second(self) -> SecondStage[K]: ...
+
+    def _may_run_away(self, state: K, own: Vector) -> bool:
+        return may_run_away(self, own)
+
+    def _learn(self, state: K, block: RowBlock, scores: Vector) -> int:
+        if not self._is_built(state):
+            return descend(block, state.support.compiled, gradient_settings(self.loss, self.step), self._buffer, True, scores)
+        before = state.rows
+        due = -(-before // self.period) * self.period if state.sketch.updates < self.max_updates else NEVER
+        used = self._second.learn(state, block, due, scores)
+        if before + np.count_nonzero(block.weight[:used]) > due != NEVER:
+            self._join(state, block, used - 1, due)
+        return used
+
+    def _after(self, state: K) -> None:
+        """Stage 2 begins as soon as there are enough points: with the map, and in it the function of stage 1 as well as its points
+        can tell."""
+        if not self._is_built(state) or state.sketch.width > 0:
+            return
+        work = copied(state)
+        points, coef = work.support.known, work.support.scale[0] * work.support.coef[: self._buffer]
+        K = self._sketching.build(work.sketch, self.kernel, points)
+        width = work.sketch.width
+        Phi = K[:, work.sketch.numbers[:width]] @ work.sketch.map[:, :width].T
+        self._second.begin(work, least_squares(Phi, K @ coef))
+        vars(state).update(vars(work))
+
+    def _join(self, state: K, block: RowBlock, i: int, round: int) -> None:
+        """Row i, already scored, joins the sketch in this round and is learnt; as one step, on a copy."""
+        row, x, own, work = slice(i, i + 1), block.X[i], float(block.own[i]), copied(state)
+        self._sketching.join(work.sketch, self.kernel, work.support.known, x, own, self._second.truncated)
+        add(work.support.compiled, x, own, 0.0, round)
+        self._second.go_on(work, state.sketch.map)
+        kernel = support.source(self.kernel, block.X[row], self._points(work))
+        alone = RowBlock(kernel, block.X[row], block.own[row], block.y[row], block.weight[row], work.learnt)
+        self._second.learn(work, alone, NEVER, np.empty(1))
+        vars(state).update(vars(work))
+
+    def _function(self, state: K) -> Learnt | None:
+        if not self._is_built(state):
+            return super()._function(state)
+        width = state.sketch.width
+        landmarks = np.ascontiguousarray(state.sketch.landmarks[:, :width].T)
+        return Expansion(self.kernel, landmarks, self._second.weights(state) @ state.sketch.map[:, :width])
+
+    def _footprint(self, dim: int, outputs: int) -> int:
+        """The bytes that `init` will hold."""
+        return super()._footprint(dim, outputs) + self._sketching.footprint(dim)
+
+    def _check(self, state: K) -> None:
+        super()._check(state)
+        size = int(state.support.size[0])
+        if state.sketch.updates != max(size - self._buffer, 0):
+            raise InputError("it has made another number of updates than its points say")
+        self._sketching.check(state.sketch, self.kernel, state.support.known[: size if self._is_built(state) else 0])
+
+    def _notes(self, state: K) -> list[str]:
+        if state.sketch.updates == self.max_updates > 0:
+            return [f"the map has had its {self.max_updates} updates and stays as it is (raise max_updates, or period)"]
+        return []
+
+
+def least_squares(Phi: Matrix, target: Vector) -> Vector:
+    """The shortest w with the least ‖Φw − target‖; directions that are rounding are left out."""
+    w: Vector = scipy.linalg.pinv(Phi, rtol=CUT) @ target
+    return w
