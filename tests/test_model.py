@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
+import io
+import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -269,6 +273,43 @@ def test_strings_that_a_file_cannot_hold_are_refused_before_it_is_written() -> N
     assert onkel.nbytes(state) > 1_600_000
     with pytest.raises(onkel.FileError, match="hash long strings"):
         onkel.pack(model, state)
+
+
+def test_an_altered_file_is_refused() -> None:
+    """What a model says of itself must fit what its state is."""
+    model = MODELS["classes"]
+    state = model.init(DATA[:50])
+    model.learn(state, DATA[:60])
+    for alter in (
+        lambda about: about["config"].update(target="price"),
+        lambda about: about["config"].update(task="regression"),
+        lambda about: about["config"].update(missing="drop"),
+        lambda about: about.update(labels=["low", "low"]),
+        lambda about: about.update(labels=["low", 3.0]),
+        lambda about: about.update(rows=-1),
+        lambda about: about["encoder"].update(columns=[]),
+        lambda about: about["encoded"].update(dropped=-1),
+        lambda about: about.pop("target"),
+    ):
+        with pytest.raises(onkel.FileError, match="cannot unpack this"):
+            onkel.unpack(_altered(onkel.pack(model, state), alter))
+    assert onkel.unpack(_altered(onkel.pack(model, state), lambda about: None))[0] == model
+
+
+def _altered(data: bytes, alter: Callable[[dict[str, Any]], object]) -> bytes:
+    """A file of a model whose header was changed, with sums that match."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(entries["onkel.json"])
+    alter(header["model"])
+    entries["onkel.json"] = json.dumps(header).encode()
+    entries.pop("SHA256SUMS")
+    entries["SHA256SUMS"] = "".join(f"{hashlib.sha256(each).hexdigest()}  {name}\n" for name, each in entries.items()).encode()
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, each in entries.items():
+            archive.writestr(name, each)
+    return file.getvalue()
 
 
 def test_a_state_of_another_model_is_refused() -> None:

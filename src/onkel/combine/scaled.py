@@ -33,13 +33,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onkel._inputs import LARGEST_NUMBER, check_block, place
-from onkel._jit import hot
 from onkel._sparse import Rows
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import flag, whole
 from onkel.combine.inner import Around, takes_sparse
 from onkel.errors import InputError
-from onkel.features.scale import moments, standardized
+from onkel.features.scale import standardize_present
 from onkel.learners import PKAWV
 from onkel.protocol import is_learner
 from onkel.state import copied, shallow
@@ -320,7 +319,7 @@ class Scaled(Around):
 
     def _standardised(self, state: State, X: Matrix, there: There, weight: Vector) -> tuple[Matrix, Vector, Vector, Counts]:
         """z of each row; and mean, spread and counts after the last one."""
-        return _standardise(self.inputs, state.mean, state.spread, state.seen, X, there, weight)
+        return standardize_present(self.inputs, state.mean, state.spread, state.seen, X, there, weight)
 
     def _rebase(self, state: State) -> None:
         """The target's mean and deviation so far; and the learner again, from the first row."""
@@ -354,21 +353,3 @@ def _present(there: ArrayLike | None, X: Matrix) -> There:
     if mask.shape != X.shape or mask.dtype != bool:
         raise InputError(f"there must say True or False for each value of X, shape {X.shape}, got {mask.dtype} {mask.shape}")
     return mask
-
-
-@hot
-def _standardise(
-    inputs: bool, mean: Vector, spread: Vector, seen: Counts, X: Matrix, there: There, weight: Vector
-) -> tuple[Matrix, Vector, Vector, Counts]:  # fmt: skip
-    mean, spread, seen, Z = mean.copy(), spread.copy(), seen.copy(), np.zeros(X.shape)
-    for t in range(X.shape[0]):
-        for j in range(X.shape[1]):
-            if not there[t, j]:
-                Z[t, j] = 0.0 if inputs else mean[j]
-                continue
-            centre, total = moments(X[t, j], mean[j], spread[j], seen[j])
-            Z[t, j] = standardized(X[t, j], centre, total, seen[j] + 1) if inputs else X[t, j]
-            if weight[t] > 0.0:
-                mean[j], spread[j] = centre, total
-                seen[j] += 1
-    return Z, mean, spread, seen

@@ -12,9 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onkel._jit import hot, hot_inline
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel._validate import real
 from onkel.features.feature import Features
 
@@ -62,6 +63,28 @@ def _standardize(mean: Vector, spread: Vector, rows: int, clip: float, X: Matrix
         if weight[t] > 0.0:
             rows += 1
     return rows
+
+
+@hot
+def standardize_present(
+    inputs: bool, mean: Vector, spread: Vector, seen: Counts, X: Matrix, there: NDArray[np.bool_], weight: Vector
+) -> tuple[Matrix, Vector, Vector, Counts]:  # fmt: skip
+    """z of rows in which values may be absent, and mean, spread and counts after the last row, each of the values that were there.
+
+    An absent value gives z = 0 and moves nothing. Without `inputs` values stay as they are, and an absent one is the mean so far.
+    """
+    mean, spread, seen, Z = mean.copy(), spread.copy(), seen.copy(), np.zeros(X.shape)
+    for t in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            if not there[t, j]:
+                Z[t, j] = 0.0 if inputs else mean[j]
+                continue
+            centre, total = moments(X[t, j], mean[j], spread[j], seen[j])
+            Z[t, j] = standardized(X[t, j], centre, total, seen[j] + 1) if inputs else X[t, j]
+            if weight[t] > 0.0:
+                mean[j], spread[j] = centre, total
+                seen[j] += 1
+    return Z, mean, spread, seen
 
 
 @hot_inline

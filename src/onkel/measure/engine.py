@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from onkel._jit import seconds_compiling
+from onkel._jit import compiler_off, seconds_compiling
 from onkel._types import Vector
 from onkel.combine import Auto
 from onkel.data.table import Table
@@ -68,10 +68,13 @@ class Evaluation:
         return Evaluation(model, state, errors_for(state.target.task), [] if keep_losses else None)
 
     def warm_up(self, table: Table) -> None:
-        """Load the compiled code before the clock runs, on a state that is thrown away."""
+        """Load the compiled code, if there is any, before the clock runs, on a state that is thrown away."""
         if self.warm:
             return
-        self.warm, idle = True, self.model.again(self.state)
+        self.warm = True
+        if compiler_off:
+            return
+        idle = self.model.again(self.state)
         self.model.answer(idle, table[:ROWS_TO_WARM_UP])
         self.model.predict(idle, table[:1])
 

@@ -265,6 +265,8 @@ class Model:
             fits = isinstance(state.target, Target) and state.learner in possible and type(state.rows) is int and state.rows >= 0
             kinds, wanted = {type(label) for label in state.labels}, str if state.target.kind is Kind.TEXT else float
             fits = fits and kinds <= ({wanted} if state.target.several else set()) and len(set(state.labels)) == len(state.labels)
+            fits = fits and all(label == label for label in state.labels) and state.encoder.missing is self.missing
+            fits = fits and self.target in (None, state.target.name) and self.task in (None, state.target.task)
             if not fits or (state.inner.dim, state.inner.outputs) != (state.encoder.width, outputs):
                 raise InputError("its learner and its encoder do not fit together")
             state.learner.check(state.inner)
