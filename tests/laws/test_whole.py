@@ -76,6 +76,7 @@ def check_interrupts(case: Case, count: int, seed: int) -> int:
     for start, stop in pairwise(edges):
         now = slice(start, stop)
         block, after = (X[now], y[now], weight[now]), copied(state)
+        learner.learn(copied(state), *block)  # what is worked out once, and kept, is no instant of the calls below
         whole = Tracer()
         whole.run(partial(learner.learn, after, *block))
         for at in rng.integers(1, whole.count + 1, count):
