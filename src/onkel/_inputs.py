@@ -37,12 +37,14 @@ def check_labelled(X: ArrayLike, y: ArrayLike, dim: int, outputs: int) -> tuple[
     """X as a block of `dim` columns, y as a block of `outputs` columns, and the shape y came in."""
     if type(X) is np.ndarray and type(y) is np.ndarray and X.dtype is _FLOAT64 is y.dtype and X.flags.carray and y.flags.carray:
         shape, n = y.shape, len(X)
-        if X.shape == (n, dim) and (shape == (n,) if outputs == 1 else shape == (n, outputs)) and _is_sound(X.ravel(), y.ravel()):
-            return X, y.reshape(n, outputs), shape  # as it should be: quickly through
+        if X.shape == (n, dim) and (shape == (n,) if outputs == 1 else shape == (n, outputs)):
+            labels = y.reshape(n, outputs)
+            if _is_sound(X, labels):
+                return X, labels, shape  # as it should be: quickly through
     rows = _rows("X", X)
     refuse_width(rows.shape[1], dim)
     labels, shape = check_labels(y, len(rows), outputs)
-    if not _is_sound(rows.ravel(), labels.ravel()):
+    if not _is_sound(rows, labels):
         _refuse_bad("X", rows)
         _refuse_bad("y", labels)
     return rows, labels, shape
@@ -134,8 +136,7 @@ def refuse_width(columns: int, dim: int) -> None:
 
 def _refuse_bad(name: str, block: Matrix) -> None:
     """Name the first value that is NaN, infinite or too large."""
-    flat = block.ravel()
-    if _is_sound(flat, flat):
+    if _is_sound(block, block):
         return
     row, column = np.argwhere(~(np.abs(block) <= LARGEST_NUMBER))[0]
     value = block[row, column]
@@ -155,13 +156,15 @@ def bad_value(name: str, value: float, place: str) -> str:
 
 
 @hot_strict
-def _is_sound(one: Vector, other: Vector) -> bool:
+def _is_sound(one: Matrix, other: Matrix) -> bool:
     """Whether all values of both are finite and within LARGEST_NUMBER. Without a way out, the loops use vector registers."""
     sound = True
-    for value in one:
-        sound &= bool(abs(value) <= LARGEST_NUMBER)
-    for value in other:
-        sound &= bool(abs(value) <= LARGEST_NUMBER)
+    for i in range(one.shape[0]):
+        for j in range(one.shape[1]):
+            sound &= bool(abs(one[i, j]) <= LARGEST_NUMBER)
+    for i in range(other.shape[0]):
+        for j in range(other.shape[1]):
+            sound &= bool(abs(other[i, j]) <= LARGEST_NUMBER)
     return sound
 
 

@@ -94,7 +94,7 @@ class Learner(ABC, Generic[S]):
             call.fail()
             raise
         call.end()
-        return scores.reshape(shape)
+        return scores if len(shape) == 2 else scores[:, 0]
 
     def predict(self, state: Any, X: Any, **more: Any) -> Vector:
         """The score of each row as if it came next; changes nothing."""

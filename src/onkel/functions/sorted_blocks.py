@@ -125,10 +125,13 @@ class SortedBlocks(Function):
 
     def placed(self, kernel: Kernel, lists: Matrix) -> Matrix:
         """After the lists of each input there is room for the way to its block."""
-        n, inputs, size = len(lists), len(self.roots), width(self.source(kernel, lists)) - NO_WAY.size
-        each, row = np.split(lists, [inputs * size], axis=1)
-        ways = np.broadcast_to(NO_WAY, (n, inputs, NO_WAY.size))
-        return np.hstack([np.concatenate([each.reshape(n, inputs, size), ways], axis=2).reshape(n, -1), row])
+        n, inputs, size = len(lists), len(self.roots), width(self.source(kernel, lists))
+        own = size - NO_WAY.size
+        placed = np.empty((n, lists.shape[1] + inputs * NO_WAY.size))
+        each, row = placed[:, : inputs * size].reshape(n, inputs, size), placed[:, inputs * size :]
+        each[:, :, :own], each[:, :, own:] = lists[:, : inputs * own].reshape(n, inputs, own), NO_WAY
+        row[:] = lists[:, inputs * own :]
+        return placed
 
     def source(self, kernel: Kernel, rows: Matrix) -> Inputs:
         return inputs_of(kernel, _columns(kernel, len(self.roots)))

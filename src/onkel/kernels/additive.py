@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from onkel._types import Counts, Matrix, Vector
+from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels.kernel import Kernel, Program
 from onkel.kernels.lists import fill_lists
@@ -59,7 +59,7 @@ class Interval(Kernel):
     def on(self, dim: int, domains: Matrix) -> tuple[Self, Matrix]:
         return on_first(self, domains)
 
-    def outside(self, X: Matrix) -> Counts:
+    def outside(self, X: Matrix) -> int:
         return self.alone(X.shape[1]).outside(X)
 
     def program(self, dim: int) -> Program:
@@ -143,9 +143,9 @@ class Additive(Kernel):
         bases, left = on_each(self.bases(dim), 1, domains)
         return replace(self, base=bases), left
 
-    def outside(self, X: Matrix) -> Counts:
+    def outside(self, X: Matrix) -> int:
         inputs, (low, high) = self.inputs(X), self._limits(X.shape[1])
-        return np.asarray(np.count_nonzero((inputs < low) | (inputs > high), axis=1), np.int64)
+        return int(np.count_nonzero((inputs < low) | (inputs > high)))
 
     @cached_property
     def _known(self) -> dict[tuple[str, int], Any]:
@@ -172,8 +172,11 @@ class Additive(Kernel):
     def program(self, dim: int) -> Program:
         if self.fallible:
             raise InputError(f"{self!r} has no compiled form; use it where kernel values are enough, or call it as k(X, Z)")
-        table = self.table(dim)
-        return np.array([ADDITIVE]), np.concatenate([[len(table)], table.ravel()])
+        if ("program", dim) not in self._known:
+            table = self.table(dim)
+            self._known["program", dim] = np.array([ADDITIVE]), np.concatenate([[len(table)], table.ravel()])
+        program: Program = self._known["program", dim]
+        return program
 
     @cached_property
     def widths(self) -> tuple[int, int]:

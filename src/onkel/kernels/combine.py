@@ -14,7 +14,7 @@ from typing import ClassVar, Self, final
 
 import numpy as np
 
-from onkel._types import Counts, Matrix, Vector
+from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels.kernel import Kernel, Program
 from onkel.kernels.rows import ADD, MULTIPLY
@@ -60,8 +60,8 @@ class Combination(Kernel):
         parts, left = on_each(self.parts, dim, domains)
         return type(self)(parts), left
 
-    def outside(self, X: Matrix) -> Counts:
-        return np.asarray(sum(part.outside(X) for part in self.parts))
+    def outside(self, X: Matrix) -> int:
+        return sum(part.outside(X) for part in self.parts)
 
     def program(self, dim: int) -> Program:
         programs = [part.program(dim) for part in self.parts]

@@ -41,8 +41,9 @@ class Kernel(Space, ABC):
         """k(x, x) of each row, checked: where it is sound, so is every k(x, z), since k(x, z)² ≤ k(x, x) k(z, z)."""
         own = np.empty(len(X))
         self.fill_diagonal(X, own)
-        wrong = np.flatnonzero(~((own >= 0.0) & (own <= LARGEST_VALUE)))
-        if wrong.size:
+        sound = (own >= 0.0) & (own <= LARGEST_VALUE)
+        if not sound.all():
+            wrong = np.flatnonzero(~sound)
             remedy = (
                 "a kernel has k(x, x) ≥ 0" if own[wrong[0]] < 0.0 else f"rescale: values beyond {LARGEST_VALUE:g} would overflow"
             )

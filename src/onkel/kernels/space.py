@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from onkel._inputs import LARGEST_NUMBER
-from onkel._types import Counts, Matrix, Vector
+from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 
 Domain = tuple[float, float]
@@ -54,9 +54,9 @@ class Space:
         """The same with the first of these domains where they were open, and the domains left for others."""
         return self, domains
 
-    def outside(self, X: Matrix) -> Counts:
-        """In each row, the values beyond their domain, which are taken as lying on its edge."""
-        return np.zeros(len(X), np.int64)
+    def outside(self, X: Matrix) -> int:
+        """How many values lie beyond their domain, and are taken as lying on its edge."""
+        return 0
 
 
 P = TypeVar("P", bound=Space)

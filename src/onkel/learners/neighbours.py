@@ -127,8 +127,10 @@ def learn_block(
         _score(points, labels, weights, rows[0], X[t], search, scores[:, t])
         if W[t] > 0.0:
             place = rows[0] % weights.size
-            points[place // GROUP, :, place % GROUP] = search[0]
-            labels[place] = Y[t]
+            for j in range(X.shape[1]):
+                points[place // GROUP, j, place % GROUP] = search[0][j]
+            for o in range(Y.shape[1]):
+                labels[place, o] = Y[t, o]
             weights[place] = W[t]
             rows[0] += 1
 
@@ -144,27 +146,27 @@ def predict_block(
 
 
 @hot
-def _room(dim: int, k: int, extra: int) -> tuple[Points, Points, Points, Counts, Counts]:
-    """What a search writes to: x, the sums of a group; in each layer the least sums and whose they are; where each layer ends."""
-    ends = np.array([dim - extra, dim]) if extra else np.array([dim])
+def _room(dim: int, k: int, extra: int) -> tuple[Points, Points, Points, Counts, int]:
+    """What a search writes to: x, the sums of a group; in each layer the least sums and whose they are; and `extra`."""
+    layers = 2 if extra else 1
     x, sums = np.empty(dim, np.float32), np.empty(GROUP, np.float32)
-    return x, sums, np.empty((ends.size, k), np.float32), np.empty((ends.size, k), np.int64), ends
+    return x, sums, np.empty((layers, k), np.float32), np.empty((layers, k), np.int64), extra
 
 
 @hot_inline
 def _score(points: Points, labels: Matrix, weights: Vector, rows: int, row: Vector, search: Any, scores: Matrix) -> None:
-    x, sums, near, who, ends = search
+    x, sums, near, who, extra = search
     for j in range(x.size):
         x[j] = min(max(row[j], -LARGEST), LARGEST)
     near[:] = np.inf
     if rows > 0:
-        _search(points, weights.size, rows, x, sums, near, who, ends)
-    for layer in range(ends.size):
+        _search(points, weights.size, rows, x, sums, near, who, extra)
+    for layer in range(near.shape[0]):
         _mean(labels, weights, near[layer], who[layer], scores[layer])
 
 
 @hot_inline
-def _search(points: Points, budget: int, rows: int, x: Points, sums: Points, near: Points, who: Counts, ends: Counts) -> None:
+def _search(points: Points, budget: int, rows: int, x: Points, sums: Points, near: Points, who: Counts, extra: int) -> None:
     """The nearest rows, youngest first: from the youngest back to the first group, on from the last one, to the oldest."""
     newest = (rows - 1) % budget
     groups, own = points.shape[0], newest // GROUP
@@ -175,20 +177,21 @@ def _search(points: Points, budget: int, rows: int, x: Points, sums: Points, nea
             after = newest % GROUP + 1
         elif g == own:
             first = newest % GROUP + 1
-        _search_group(points[g], first, after, g * GROUP, x, sums, near, who, ends)
+        _search_group(points[g], first, after, g * GROUP, x, sums, near, who, extra)
 
 
 @hot_inline
 def _search_group(
-    group: Points, first: int, after: int, number: int, x: Points, sums: Points, near: Points, who: Counts, ends: Counts
+    group: Points, first: int, after: int, number: int, x: Points, sums: Points, near: Points, who: Counts, extra: int
 ) -> None:
     sums[:] = 0.0
     last, done = near.shape[1] - 1, 0
-    for layer in range(ends.size):
-        while done < ends[layer]:
+    for layer in range(near.shape[0]):
+        end = x.size - extra if layer == 0 else x.size
+        while done < end:
             if done > 0 and not _any_below(sums, near[-1, last]):  # the last layer's limit is the largest
                 return
-            until = min(done + COLUMNS_AT_ONCE, ends[layer])
+            until = min(done + COLUMNS_AT_ONCE, end)
             _add_squares(group[done:until], x[done:until], sums)
             done = until
         if _any_below(sums, near[layer, last]):

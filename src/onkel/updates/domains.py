@@ -247,5 +247,5 @@ class OnDomains(Learner[State[S]], Generic[S]):
 def _count(learner: SpaceLearner[S], state: State[S], X: Matrix, weight: Vector, before: int) -> None:
     """Bring the counts up to the rows that have been learnt: the first of these, that came after so many."""
     rows = learner._learnt(state.inner)
-    there = np.flatnonzero(weight)[state.rows - before : rows - before]
-    vars(state).update(outside=state.outside + int(np.sum(learner._space.outside(X[there]))), rows=rows)  # as one step
+    new = X if rows - state.rows == len(X) else X[np.flatnonzero(weight)[state.rows - before : rows - before]]
+    vars(state).update(outside=state.outside + learner._space.outside(new), rows=rows)  # as one step

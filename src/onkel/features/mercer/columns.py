@@ -70,8 +70,8 @@ class Columns(System):
         bases, left = on_each(self.bases(dim), 1, domains)
         return replace(self, base=bases), left  # type: ignore[type-var]
 
-    def outside(self, X: Matrix) -> Counts:
-        return np.asarray(sum(base.outside(X[:, c : c + 1]) for c, base in enumerate(self.bases(X.shape[1]))))
+    def outside(self, X: Matrix) -> int:
+        return sum(base.outside(X[:, c : c + 1]) for c, base in enumerate(self.bases(X.shape[1])))
 
     @abstractmethod
     def values(self, count: int, dim: int = 1) -> Vector: ...

@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from onkel._types import Counts, Matrix, Vector
+from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.features.mercer.waves import Waves
 from onkel.kernels.space import ANYWHERE, Domain, Space, on_first, ranges
@@ -95,9 +95,9 @@ class Line(System):
     def on(self, dim: int, domains: Matrix) -> tuple[Self, Matrix]:
         return on_first(self, domains)
 
-    def outside(self, X: Matrix) -> Counts:
+    def outside(self, X: Matrix) -> int:
         low, high = ANYWHERE if self.wraps or self.domain is None else self.domain
-        return np.asarray((X[:, 0] < low) | (X[:, 0] > high), np.int64)
+        return int(np.count_nonzero((X[:, 0] < low) | (X[:, 0] > high)))
 
 
 class WaveLine(Line):
