@@ -165,7 +165,7 @@ def test_a_new_key_of_the_first_rows_is_as_if_it_had_been_there_and_missing() ->
     assert not model.notes(state)
     too_late = [{**row, "c": 1.0} for row in later[:3]]
     model.learn(state, too_late)
-    assert model.notes(state) == ["3 numbers were passed over, for no spare column was left; keep more: --spare 8"]
+    assert model.notes(state) == ["3 numbers were passed over, for no spare column was left; keep more: spare=8 (--spare 8)"]
     roomy = Model(target="y", learner=onkel.PKAWV(), spare=1)
     state = roomy.init(early[:20])
     roomy.learn(state, early + later)
@@ -210,7 +210,7 @@ def test_keys_may_be_absent_and_may_come_whatever_is_done_with_gaps() -> None:
     lagged = Model(target="y", learner=onkel.PKAWV(onkel.Taylor(1)), lags=2)
     state = lagged.init(base[:5])
     lagged.learn(state, [*base[:20], {**base[20], "b": 3.0}])
-    assert lagged.notes(state) == ["1 number was passed over, for no spare column was left; keep more: --spare 8"]
+    assert lagged.notes(state) == ["1 number was passed over, for no spare column was left; keep more: spare=8 (--spare 8)"]
 
 
 def test_new_keys_are_learnt_alike_however_rows_are_handed_over() -> None:
@@ -223,7 +223,7 @@ def test_new_keys_are_learnt_alike_however_rows_are_handed_over() -> None:
     whole, parts = model.init(given[:10]), model.init(given[:10])
     answers = model.learn(whole, given)
     pieces = np.concatenate([model.learn(parts, given[k : k + 7]) for k in range(0, 300, 7)])
-    assert [column.name for column in whole.encoder.columns] == ["a", "b", "z", "c"]
+    assert [column.name for column in whole.encoder.columns] == ["a", "b", "c", "z"]
     assert near(answers, pieces)
     assert (whole.encoder, whole.encoded) == (parts.encoder, parts.encoded)
 
@@ -285,7 +285,8 @@ def test_an_altered_file_is_refused() -> None:
         lambda about: about["config"].update(task="regression"),
         lambda about: about["config"].update(missing="drop"),
         lambda about: about.update(labels=["low", "low"]),
-        lambda about: about.update(labels=["low", 3.0]),
+        lambda about: about.update(labels=["low", ["high"]]),
+        lambda about: about.update(labels=["low", None]),
         lambda about: about.update(rows=-1),
         lambda about: about["encoder"].update(columns=[]),
         lambda about: about["encoded"].update(dropped=-1),

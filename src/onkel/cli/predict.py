@@ -13,6 +13,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
+import numpy as np
+
 from onkel._writing import replacing
 from onkel.cli.options import Inputs, Missing
 from onkel.cli.resuming import loaded
@@ -56,7 +58,7 @@ def _fields(model: Model, state: State) -> list[str]:
 def _rows(model: Model, state: State, table: Table) -> list[list[Any] | None]:
     """The cells of each row; None where a value is missing."""
     scores, kept = model.scores(state, table)
-    answers = model.decided(state, scores).tolist()
+    answers = model.decided(state, scores, np.ones(len(scores), dtype=bool)).tolist()
     if state.target.task == "regression":
         rows = iter([[answer] for answer in answers])
     else:

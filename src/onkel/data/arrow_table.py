@@ -16,7 +16,6 @@ import numpy as np
 
 from onkel._types import Vector
 from onkel.data.columns import check_declared, choose, dates, shown
-from onkel.data.labels import labels_of, name_of
 from onkel.data.sniffing import remedy
 from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Source, Strings, Table, coded
 from onkel.errors import FileError, InputError
@@ -102,16 +101,14 @@ def open_arrow(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kin
     return _source(str(path), schema, None, batches, wanted, kinds)
 
 
-def open_frame(frame: Any, y: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], name: str | None = None) -> ArrowSource:
-    """A table in memory that hands itself over by `__arrow_c_stream__`, perhaps with labels that are given separately."""
+def open_frame(frame: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], name: str | None = None) -> ArrowSource:
+    """A table in memory that hands itself over by `__arrow_c_stream__`."""
     import pyarrow
 
     name = name or f"the {type(frame).__module__.split('.')[0]} {type(frame).__name__}"
     with _converted(name):
         if hasattr(frame, "iloc"):
-            frame = _of_pandas(name, frame, wanted, None if y is None else name_of(y))
-        if y is not None:
-            frame = _with_labels(name, pyarrow.RecordBatchReader.from_stream(frame).read_all(), y)
+            frame = _of_pandas(name, frame, wanted)
         schema = pyarrow.RecordBatchReader.from_stream(frame).schema
 
     def batches(names: list[str]) -> Iterator[Any]:
@@ -122,13 +119,12 @@ def open_frame(frame: Any, y: Any, wanted: Sequence[str] | None, kinds: Mapping[
     return dataclasses.replace(_source(name, schema, rows, batches, wanted, kinds), in_memory=True)
 
 
-def _of_pandas(name: str, frame: Any, wanted: Sequence[str] | None, label: str | None) -> Any:
+def _of_pandas(name: str, frame: Any, wanted: Sequence[str] | None) -> Any:
     """Without the index, which would be one more input; what is not wanted need not be of one kind."""
     import pyarrow
 
     known = [str(column) for column in frame.columns]
-    separate = [] if label is None or label in known else [label]
-    names = choose(name, [*known, *separate], wanted)
+    names = choose(name, known, wanted)
     columns = []
     for j, column in enumerate(known):
         try:
@@ -137,19 +133,6 @@ def _of_pandas(name: str, frame: Any, wanted: Sequence[str] | None, label: str |
             remedy = f"convert it, as in frame[{column!r}].astype(str), or leave the column out (without=[{column!r}])"
             raise InputError(f"{name}: column {column!r} is not of one kind ({_reason(error)}); {remedy}") from None
     return pyarrow.table(columns, names=known)
-
-
-def _with_labels(name: str, table: Any, y: Any) -> Any:
-    import pyarrow
-
-    if (label := name_of(y)) in table.column_names:
-        remedy = f"say target={label!r}, or rename one"
-        raise InputError(f"{name} has a column {label!r}, and labels of that name were given too; {remedy}")
-    found = labels_of(y, table.num_rows)
-    if isinstance(found, Strings):
-        values = [*found.values, None]
-        return table.append_column(label, pyarrow.array([values[code] for code in found.codes], pyarrow.string()))
-    return table.append_column(label, pyarrow.array(found))
 
 
 def _source(

@@ -1,29 +1,70 @@
-"""Labels that are given separately from the rows: any sequence of numbers or of strings."""
+"""Labels that are given separately from the rows: numbers, strings, or any objects that name classes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Generator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from onkel._types import Vector
-from onkel.data.table import Strings, strings
+from onkel.data.table import Labels, Source, Strings, Table, strings
 from onkel.errors import InputError
 
 LABEL = "y"
 
 
+@dataclass(frozen=True, kw_only=True)
+class LabelledSource(Source):
+    """Rows of a source, each with its label."""
+
+    source: Source
+    labels: Labels
+
+    def tables(self, sample: bool = False) -> Generator[Table]:
+        start = 0
+        for table in self.source.tables(sample):
+            yield replace(table, labels=self.labels[start : start + len(table)])
+            start += len(table)
+
+    def notes(self) -> list[str]:
+        return self.source.notes()
+
+    def lacking(self) -> list[str]:
+        return self.source.lacking()
+
+    @property
+    def grows(self) -> bool:
+        return self.source.grows
+
+    def with_room(self, known: Collection[str]) -> LabelledSource:
+        return replace(self, source=self.source.with_room(known))
+
+
+def labelled(source: Source, y: Any) -> LabelledSource:
+    """The rows of a source with these labels."""
+    labels = y if isinstance(y, Strings) else labels_of(y)
+    if (name := name_of(y)) in source.known:
+        remedy = f"say target={name!r}, or rename one"
+        raise InputError(f"{source.name} has a column {name!r}, and labels of that name were given too; {remedy}")
+    if source.rows is not None and len(labels) != source.rows:
+        shape = f"({len(labels)},)" if isinstance(labels, Strings) else labels.shape
+        raise InputError(f"y must hold one label for each of the {source.rows:,} rows, got shape {shape}")
+    return LabelledSource(name=source.name, kinds=source.kinds, known=source.known, rows=len(labels), source=source, labels=labels)
+
+
 def name_of(y: Any) -> str:
-    """What the column of these labels is called: as a Series is, else y."""
+    """What these labels are called: as a Series is, else y."""
     name = getattr(y, "name", None)
     return name if isinstance(name, str) and name.strip() else LABEL
 
 
-def labels_of(y: Any, rows: int) -> Vector | Strings:
+def labels_of(y: Any) -> Labels:
+    """Numbers, of several targets in columns; or strings."""
     values = np.asarray(y)
-    if values.shape != (rows,):
-        raise InputError(f"y must hold one label for each of the {rows:,} rows, got shape {values.shape}")
+    if values.ndim not in (1, 2) or (values.ndim == 2 and values.dtype.kind not in "biuf"):
+        raise InputError(f"y must hold one label for each row, or a column of numbers for each target, got shape {values.shape}")
     if values.dtype.kind in "biuf":
         return values.astype(float)
     cells = [None if is_missing(value) else value for value in values.tolist()]
@@ -34,6 +75,14 @@ def labels_of(y: Any, rows: int) -> Vector | Strings:
         return np.array([math.nan if value is None else value for value in cells], dtype=float)
     kinds = sorted({type(value).__name__ for value in there})
     raise InputError(f"y must hold numbers or strings, got {' and '.join(kinds)}; convert it, as in [str(label) for label in y]")
+
+
+def classes_of(y: Any) -> Strings:
+    """Labels of any kind that can be told apart, each a class."""
+    known: dict[Any, int] = {}
+    labels = y.tolist() if hasattr(y, "tolist") else list(y)
+    codes = [-1 if is_missing(label) else known.setdefault(label, len(known)) for label in labels]
+    return Strings(np.array(codes, dtype=np.int64), tuple(known))
 
 
 def is_missing(value: Any) -> bool:

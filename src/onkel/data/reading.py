@@ -25,14 +25,14 @@ from onkel.data.concatenated import open_concatenated
 from onkel.data.csv_file import SEPARATORS, open_csv
 from onkel.data.csv_records import Header
 from onkel.data.jsonl_file import open_jsonl
-from onkel.data.labels import name_of
+from onkel.data.labels import LABEL, labelled, name_of
 from onkel.data.libsvm_file import open_libsvm
 from onkel.data.matrix import open_matrix
 from onkel.data.named import find
 from onkel.data.npz_file import open_npz
 from onkel.data.order import Order, check_order, ordered
 from onkel.data.records import open_records
-from onkel.data.table import Kind, Source
+from onkel.data.table import Kind, Source, Table, table_source
 from onkel.errors import FileError, InputError
 
 STANDARD_INPUT = "-"
@@ -126,6 +126,11 @@ class Located(NamedTuple):
     target: str | None  # the column that y comes from, as far as it is known
     suffix: str  # of a file, which decides its format
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether they were given separately, and are no column."""
+        return self.y is not None or (isinstance(self.rows, Table) and self.rows.labels is not None)
+
 
 def locate(rows: Any, reading: Reading, target: Any = None) -> list[Located]:
     several = isinstance(rows, list | tuple) and len(rows) > 0 and all(isinstance(one, str | os.PathLike) for one in rows)
@@ -143,9 +148,11 @@ def _located(rows: Any, format: str | None, target: Any) -> Located:
             raise InputError(f"target must be the name of a column of {rows}, got {type(target).__name__}; name it, as in 'price'")
         suffix = _suffix(rows, format)
         return Located(rows, None, None, LABELS.get(suffix) if target is None else target, suffix)
+    if isinstance(rows, Table):
+        return Located(rows, None, None, LABEL if rows.labels is not None else target, "")
     if hasattr(rows, "collect"):
         raise InputError(f"a {type(rows).__name__} has no rows yet; give table.collect()")
-    y = None if isinstance(target, str) else target
+    y = None if isinstance(target, str | None) else target
     is_array = hasattr(rows, "shape") and hasattr(rows, "dtype")
     if not (is_array or hasattr(rows, "__arrow_c_stream__") or _is_records(rows)):
         what = f"a {type(rows).__name__}"
@@ -166,10 +173,11 @@ def open_located(found: Sequence[Located], reading: Reading, target: str | None)
         stream = _stream(one.rows, reading.follow if one is found[-1] else None)
         return lambda wanted, kinds: _opened(one, stream, wanted, kinds, target, reading.header)
 
-    wanted, kinds = reading.wanted(target), reading.kinds()
+    y = found[0].y
+    wanted, kinds = reading.wanted(target if y is None else None), reading.kinds()
     openers = [opener(one) for one in found]
     source = openers[0](wanted, kinds) if len(openers) == 1 else open_concatenated(openers, wanted, kinds, target)
-    return ordered(source, reading.order)
+    return ordered(source if y is None else labelled(source, y), reading.order)
 
 
 def _stream(rows: Any, follow: float | None) -> ByteStream | None:
@@ -183,12 +191,14 @@ def _stream(rows: Any, follow: float | None) -> ByteStream | None:
 
 def _opened(one: Located, stream: ByteStream | None, wanted: Wanted, kinds: Kinds, target: str | None, header: Header) -> Source:
     rows = one.rows
+    if isinstance(rows, Table):
+        return table_source(rows)
     if hasattr(rows, "__arrow_c_stream__"):
-        return open_frame(rows, one.y, wanted, kinds, one.name)
+        return open_frame(rows, wanted, kinds, one.name)
     if _is_records(rows):
-        return open_records([rows] if isinstance(rows, Mapping) else rows, one.y, wanted, kinds)
+        return open_records([rows] if isinstance(rows, Mapping) else rows, wanted, kinds)
     if stream is None:
-        return open_matrix(rows, one.y, wanted, kinds, one.name or "X")
+        return open_matrix(rows, wanted, kinds, one.name or "X")
     if rows == STANDARD_INPUT:
         return _open_lines(stream, one.suffix, wanted, kinds, header)
     path = Path(rows)

@@ -26,7 +26,7 @@ import numpy as np
 from onkel._types import Matrix, Vector
 from onkel.data import columns
 from onkel.data.columns import check_declared, choose, is_date, sample_rows, shown
-from onkel.data.labels import is_missing, labels_of, name_of
+from onkel.data.labels import is_missing
 from onkel.data.sniffing import remedy
 from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Place, Source, Strings, Table, strings
 from onkel.errors import FileError, InputError
@@ -63,7 +63,7 @@ class Records:
         self._numbers = tuple(key for key, kind in kinds.items() if kind is Kind.NUMBER)
         self._strings = tuple(key for key, kind in kinds.items() if kind is Kind.TEXT)
         self._dates = tuple(key for key, kind in kinds.items() if kind is Kind.DATE)
-        self._numbers_of = _getter(self._numbers)
+        self._at_once = operator.itemgetter(*self._numbers) if len(self._numbers) > 1 else None
 
     def table(self, rows: Sequence[Row], place: Place = of_rows) -> Table:
         """Of these rows; `place` says where each came from."""
@@ -116,6 +116,13 @@ class Records:
         if not set(map(type, itertools.chain.from_iterable(cells))) <= _PLAIN:
             cells = [tuple(map(_number, row)) for row in cells]
         return np.array(cells, dtype=float) if cells else np.empty((0, len(self._numbers)))
+
+    def _numbers_of(self, row: Row) -> tuple[Any, ...]:
+        """The values under the keys of numbers, None where one is absent."""
+        try:
+            return self._at_once(row) if self._at_once is not None else tuple([row[key] for key in self._numbers])
+        except KeyError:
+            return tuple([row.get(key) for key in self._numbers])
 
     def _late(self, rows: Sequence[Row], place: Place) -> dict[str, Vector]:
         late: dict[str, Vector] = {}
@@ -174,6 +181,10 @@ class RecordsSource(Source):
     def notes(self) -> list[str]:
         return self.records.notes()
 
+    @property
+    def grows(self) -> bool:
+        return True
+
     def with_room(self, known: Collection[str]) -> RecordsSource:
         return dataclasses.replace(self, known=known, records=Records(self.kinds, known))
 
@@ -183,18 +194,21 @@ def _from(start: int) -> Place:
 
 
 def open_records(
-    rows: Sequence[Row], y: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], name: str = "the list of dicts"
+    rows: Sequence[Row], wanted: Sequence[str] | None, kinds: Mapping[str, Kind], name: str = "the list of dicts"
 ) -> RecordsSource:
-    """The first rows decide which keys there are and of what kind, but for `kinds`, which were declared."""
+    """The first rows decide which keys there are and of what kind, but for `kinds`, which were declared.
+
+    Columns are in the order of their names: keys may come in any order.
+    """
     if not rows:
         raise FileError(f"{name} is empty; give at least one dict")
-    data = rows if y is None else _with_labels(name, rows, y)
-    found = detect(data[: sample_rows(len(data[0]))])
+    found = detect(rows[: sample_rows(len(rows[0]))])
     if odd := [key for key in found if not isinstance(key, str)]:
         raise InputError(f"{name}: the key {odd[0]!r} is not a string; write it as {str(odd[0])!r}")
+    found = dict(sorted(found.items()))
     chosen = chosen_kinds(name, found, wanted, kinds)
     records = Records(chosen, found, room=False)
-    return RecordsSource(name=name, kinds=chosen, known=found, rows=len(data), data=data, records=records)
+    return RecordsSource(name=name, kinds=chosen, known=found, rows=len(rows), data=rows, records=records)
 
 
 def chosen_kinds(name: str, found: Mapping[str, Kind], wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> dict[str, Kind]:
@@ -202,27 +216,6 @@ def chosen_kinds(name: str, found: Mapping[str, Kind], wanted: Sequence[str] | N
     names = choose(name, list(found), wanted)
     check_declared(name, kinds, list(found))
     return {key: kinds.get(key) or found[key] for key in names}
-
-
-def _with_labels(name: str, rows: Sequence[Row], y: Any) -> list[Row]:
-    label, found = name_of(y), labels_of(y, len(rows))
-    if any(label in row for row in rows):
-        raise InputError(f"{name} has a key {label!r}, and labels of that name were given too; say target={label!r}, or rename one")
-    values = [(*found.values, None)[code] for code in found.codes] if isinstance(found, Strings) else found.tolist()
-    return [{**row, label: value} for row, value in zip(rows, values, strict=True)]
-
-
-def _getter(keys: Sequence[str]) -> Callable[[Row], tuple[Any, ...]]:
-    """The values under these keys, None where one is absent."""
-    at_once: Callable[[Row], Any] = operator.itemgetter(*keys) if len(keys) > 1 else lambda row: tuple(row[key] for key in keys)
-
-    def values(row: Row) -> tuple[Any, ...]:
-        try:
-            return at_once(row)  # type: ignore[no-any-return]
-        except KeyError:
-            return tuple([row.get(key) for key in keys])
-
-    return values
 
 
 def _number(value: Any) -> float:

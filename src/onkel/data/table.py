@@ -33,10 +33,16 @@ class Kind(enum.Enum):
 @dataclass(frozen=True)
 class Strings:
     codes: NDArray[np.int64]  # which of the values each row has
-    values: tuple[str, ...]  # distinct
+    values: tuple[Any, ...]  # distinct; strings, but labels that were given with the rows may be any objects
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
     def __getitem__(self, rows: slice | NDArray[Any]) -> Strings:
         return Strings(self.codes[rows], self.values)
+
+
+Labels = Vector | Matrix | Strings  # of several targets at once a column each
 
 
 class Origin(NamedTuple):
@@ -50,14 +56,23 @@ class Origin(NamedTuple):
 @dataclass(frozen=True)
 class Table:
     names: tuple[str, ...]  # of the numbers
-    numbers: Matrix  # one row a row
+    numbers: Any  # (rows, names)  a Matrix, or a scipy.sparse one where the rows came as such
     strings: Mapping[str, Strings]
     dates: Mapping[str, Dates]
     origins: tuple[Origin, ...]
     late: Mapping[str, Vector] = field(default_factory=dict)  # numbers of columns that were not known at first
+    labels: Labels | None = None  # of the rows, where they were given separately
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return int(self.numbers.shape[0])
+
+    def cells(self, name: str) -> Labels | Dates:
+        """The target: labels that were given with the rows, or the column of this name."""
+        if self.labels is not None:
+            return self.labels
+        if name in self.strings:
+            return self.strings[name]
+        return self.dates[name] if name in self.dates else self.numbers[:, self.names.index(name)]
 
     def place(self, row: int) -> str:
         """Where a row came from, such as "prices.csv, line 17"."""
@@ -83,6 +98,7 @@ class Table:
             {name: column[rows] for name, column in self.dates.items()},
             tuple(origins),
             {name: column[rows] for name, column in self.late.items()},
+            None if self.labels is None else self.labels[rows],
         )
 
     def take(self, rows: NDArray[np.int64]) -> Table:
@@ -94,6 +110,7 @@ class Table:
             {name: column[rows] for name, column in self.dates.items()},
             (Origin(len(rows), 0, lambda row: self.place(int(rows[row]))),),
             {name: column[rows] for name, column in self.late.items()},
+            None if self.labels is None else self.labels[rows],
         )
 
     def where(self, mask: NDArray[np.bool_]) -> Table:
@@ -127,6 +144,27 @@ class Source(ABC):
         """The same, its tables with the numbers of columns that are not `known`, if it can still get any, as `late` ones."""
         return self
 
+    @property
+    def grows(self) -> bool:
+        """Whether its rows are dicts, which may have new keys at any time."""
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSource(Source):
+    """One table."""
+
+    table: Table
+
+    def tables(self, sample: bool = False) -> Generator[Table]:
+        yield self.table
+
+
+def table_source(table: Table, name: str = "X") -> TableSource:
+    columns = dict.fromkeys(table.names, Kind.NUMBER)
+    columns |= dict.fromkeys(table.strings, Kind.TEXT) | dict.fromkeys(table.dates, Kind.DATE)
+    return TableSource(name=name, kinds=columns, known=columns, rows=len(table), table=table)
+
 
 def rows_at_once(columns: int) -> int:
     """How many rows of numbers a table may have."""
@@ -154,12 +192,29 @@ def joined(tables: Sequence[Table]) -> Table:
     first = tables[0]
     return Table(
         first.names,
-        np.concatenate([table.numbers for table in tables]),
+        stacked([table.numbers for table in tables]),
         {name: _joined_strings([table.strings[name] for table in tables]) for name in first.strings},
         {name: np.concatenate([table.dates[name] for table in tables]) for name in first.dates},
         tuple(origin for table in tables for origin in table.origins),
         _joined_late(tables),
+        _joined_labels([table.labels for table in tables if table.labels is not None]),
     )
+
+
+def stacked(blocks: Sequence[Any]) -> Any:
+    """Rows below rows, sparse if they are."""
+    if isinstance(blocks[0], np.ndarray):
+        return np.concatenate(blocks)
+    import scipy.sparse
+
+    return scipy.sparse.vstack(blocks, format="csr")
+
+
+def _joined_labels(labels: Sequence[Labels]) -> Labels | None:
+    if not labels:
+        return None
+    words = [part for part in labels if isinstance(part, Strings)]
+    return _joined_strings(words) if words else np.concatenate([part for part in labels if not isinstance(part, Strings)])
 
 
 def _joined_late(tables: Sequence[Table]) -> dict[str, Vector]:

@@ -26,15 +26,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from onkel._types import Matrix, Vector
-from onkel.combine import OneVsRest
-from onkel.combine.assembly import LEAST_CLASSES, assembled, part, scoring
-from onkel.combine.probabilities import probabilities
+from onkel.data.labels import classes_of
+from onkel.data.table import Labels
 from onkel.errors import InputError
-from onkel.estimators.online import Online, Row, given
-from onkel.estimators.waiting import Given, plain
+from onkel.estimators import waiting as later
+from onkel.estimators.online import Online, Row
+from onkel.model.target import in_order
 
 
 class Classifier(ClassifierMixin, Online):
@@ -54,140 +53,76 @@ class Classifier(ClassifierMixin, Online):
         self.spare = spare
         self.waiting = waiting
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Forget everything, then learn these rows once, in order."""
-        self._check_settings()
-        self._forget()
-        return self.partial_fit(X, y, sample_weight=sample_weight)
-
     def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn these rows, in order, besides all rows before them. Classes need not be told; those told need not have come."""
-        self._check_settings()
-        first = not hasattr(self, "state_")
-        rows, labels = self._checked(X, y, first)
-        check_classification_targets(labels)
-        rows, labels, weight = self._weighed(rows, labels, sample_weight)
-        values, codes = np.unique(labels, return_inverse=True)
-        classes_now = [*np.asarray([] if classes is None else classes).tolist(), *values.tolist()]
-        if first:
-            self._begin_with(list(dict.fromkeys(classes_now)), self.__dict__.get("feature_names_in_"), rows.shape[1])
-        self._meet(classes_now)
-        columns = np.array([self._labels.index(label) for label in values.tolist()], dtype=int)[codes]
-        self._learn_blocks(rows, self._coded(columns), weight)
-        return self
+        """Learn these rows, in order, besides all rows before them. `classes` may name some that have not come; it need not."""
+        return self._learn(X, y, sample_weight, classes)
 
     def decision_function(self, X: Any) -> Vector:
         """The scores in the order of `classes_`; for two classes one of them, positive for the second class."""
-        check_is_fitted(self)
-        scores = self._scores(self._checked(X))
+        scores = self._scores(X)
         if scores.shape[1] != 2:
             return scores
-        return np.asarray(scores[:, 1] - scores[:, 0]) / (2.0 if self._one_vs_rest else 1.0)  # as of labels ±1
+        return np.asarray(scores[:, 1] - scores[:, 0]) / (2.0 if self.model_.are_signs(self.state_) else 1.0)  # as of labels ±1
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row, which may come at any time: a learner with lags does without them."""
-        check_is_fitted(self)
-        return np.asarray(self.classes_[self._scores(self._checked(X)).argmax(axis=1)])
+        scores = self._scores(X)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> Matrix:
         """The probability of each class in the order of `classes_`, for rows that may come at any time."""
-        check_is_fitted(self)
-        return self._probabilities(self._scores(self._checked(X)))
-
-    def _learn_one(self, x: Row, y: Any, weight: float, lagged: tuple[float, ...] | None = None) -> None:
-        label = y.item() if isinstance(y, np.generic) else y
-        if label is None or label != label:
-            raise InputError(f"y is {label}, which is no class; a row without a label can wait for it: predict_one(x, id=...)")
-        if not (weights := self._weights(weight)):
-            return
-        row = given(x)
-        if not hasattr(self, "state_"):
-            self._check_settings()
-            self._begin_with([label], *self._first_columns(row))
-        self._admit(row)
-        rows, there = self._row(row)
-        self._meet([label])
-        coded, more = self._coded(np.array([self._labels.index(label)])), {} if lagged is None else self._known_then(lagged)
-        for each in weights:
-            self.model_.learn(self.state_, rows, coded, each, there=there, **more)
+        scores = self._scores(X)
+        return self.model_.probabilities(self.state_, scores)
 
     def predict_proba_one(self, x: Row, id: Hashable = None) -> dict[Any, float]:
         """The probability of each class for one row; with an `id` the row waits for `learn_late(id, y)`."""
-        row = given(x)
-        found = self._probabilities(self._scores_one(row))[0].tolist() if hasattr(self, "state_") else []
+        row, found = self._given(x), {}
+        if hasattr(self, "state_"):
+            scores = self.model_.next_scores(self.state_, self._rows(row))[0][:, self._order]
+            found = dict(zip(self._sorted, self.model_.probabilities(self.state_, scores)[0].tolist(), strict=True))
         self._wait(id, row)
-        return dict(zip(self._known, found, strict=True)) if found else {}
+        return found
 
     def predict_one(self, x: Row, id: Hashable = None) -> Any:
         """The class of one row (None before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
-        row = given(x)
-        prediction = self._known[int(self._scores_one(row)[0].argmax())] if hasattr(self, "state_") else None
+        row, prediction = self._given(x), None
+        if hasattr(self, "state_"):
+            scores = self.model_.next_scores(self.state_, self._rows(row))[0][0, self._order]
+            prediction = self._sorted[int(scores.argmax())]
         self._wait(id, row)
         return prediction
 
-    # --- classes: `_labels` in the order of their columns, `classes_` and `_known` in their own
-
-    def _begin_with(self, labels: list[Any], names: Any, dim: int) -> None:
-        if not labels:
-            raise InputError("all weights are zero: there is nothing to learn")
-        self._labels = labels
-        outputs = max(LEAST_CLASSES, len(labels))
-        self._begin(self._model(names is not None), None if names is None else list(names), dim, outputs)
-        self._tell_classes()
-
-    def _meet(self, labels: list[Any]) -> None:
-        """Make room for classes that were not known."""
-        if new := [label for label in dict.fromkeys(labels) if label not in self._labels]:
-            outputs = len(self._labels) + len(new)
-            if outputs > self.state_.outputs:
-                self.model_.widen(self.state_, outputs)
-            self._labels += new
-            self._tell_classes()
-
-    def _tell_classes(self) -> None:
-        self._known = _sorted(self._labels)
-        self._places = [self._labels.index(label) for label in self._known]
-        of_one_kind = len({type(label) for label in self._known}) == 1
-        self.classes_ = np.array(self._known, dtype=None if of_one_kind else object)
-
-    @property
-    def _one_vs_rest(self) -> bool:
-        return part(self.model_, OneVsRest) is not None
-
-    def _coded(self, columns: NDArray[np.int64]) -> Matrix:
-        own = columns[:, None] == np.arange(self.state_.outputs)
-        return np.where(own, 1.0, OneVsRest.absent if self._one_vs_rest else 0.0)
-
     def _scores(self, X: Any) -> Matrix:
-        return super()._scores(X)[:, self._places]
+        scores = super()._scores(X)
+        return scores[:, self._order]
 
-    def _scores_one(self, x: Given) -> Matrix:
-        rows, there = self._row(x)
-        scores: Matrix = self.model_.predict(self.state_, rows, there=there)
-        return scores[:, self._places]
+    def _checked(self, X: Any, y: Any = "no_validation", first: bool = False) -> Any:
+        checked = super()._checked(X, y, first)
+        if isinstance(checked, tuple):
+            check_classification_targets(checked[1])
+        return checked
 
-    def _probabilities(self, scores: Matrix) -> Matrix:
-        return probabilities(scoring(self.model_), scores, self._one_vs_rest)
+    def _rows(self, x: later.Row, y: Any = None) -> Any:
+        y = y.item() if isinstance(y, np.generic) else y
+        if y != y:
+            raise InputError(f"y is {y}, which is no class; a row without a label can wait for it: predict_one(x, id=...)")
+        return super()._rows(x, y)
 
-    # --- for `Online`
+    def _learn_one(self, x: later.Row, y: Any, weight: float, lagged: tuple[float, ...] | None = None) -> None:
+        if y is None:
+            raise InputError("y is None, which is no class; a row without a label can wait for it: predict_one(x, id=...)")
+        super()._learn_one(x, y, weight, lagged)
 
-    def _model(self, named: bool) -> Any:
-        return assembled(self._own_learner, self.task, several=True, inputs=self.standardize, late=named)
+    def _labels(self, y: Any) -> Labels:
+        return classes_of(y)
 
-    def _about(self) -> dict[str, Any]:
-        return {"labels": plain("label", self._labels)}
-
-    def _recall(self, about: dict[str, Any]) -> None:
-        self._labels = plain("label", about["labels"])
-        if len(set(self._labels)) != len(self._labels) or max(LEAST_CLASSES, len(self._labels)) != self.state_.outputs:
-            raise InputError("it has other labels than outputs")
-        self._tell_classes()
-
-
-def _sorted(labels: list[Any]) -> list[Any]:
-    """Each label once, in order; in that of arrival where they have none."""
-    distinct = list(dict.fromkeys(labels))
-    try:
-        return sorted(distinct)
-    except TypeError:
-        return distinct
+    def _describe(self) -> None:
+        """Also the classes: the model has them in the order in which they came."""
+        super()._describe()
+        known = self.state_.labels
+        if len(self.__dict__.get("_sorted", ())) != len(known) or not hasattr(self, "classes_"):
+            self._sorted = in_order(known)
+            self._order = [known.index(label) for label in self._sorted]
+            plain = len(kinds := {type(label) for label in known}) == 1 and kinds <= {str, int, float, bool}
+            self.classes_ = np.array(self._sorted) if plain else np.empty(len(known), dtype=object)
+            self.classes_[:] = self._sorted

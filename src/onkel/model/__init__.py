@@ -3,8 +3,10 @@
 Decisions: docs/decisions/model.md
 """
 
+from onkel.model.answers import Answers
 from onkel.model.encoder import Cyclic, Encoder, Hashed, Missing, Number, OneHot
-from onkel.model.model import Answers, Model, State
+from onkel.model.learning import State
+from onkel.model.model import Model
 from onkel.model.stream import Stream, read
 from onkel.model.target import Classes, Signs, Target, Value
 

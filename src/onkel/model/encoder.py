@@ -4,11 +4,12 @@
     text     OneHot: 1 in the place of its value, which it gets when it first appears; late ones share the last    room
              Hashed: ±1 in a place told by a hash of its value; nothing is kept                                    width
     date     Cyclic: sine and cosine of the time of day, of the week, of the year                              2 each
-    spare    0, until a column comes that nobody knew of: then its numbers, and 0 where it has none                spare
+    spare    a gap, until a column comes that nobody knew of: then its numbers, and a gap where it has none        spare
 
-A missing value is refused, or becomes the mean of the column so far (0 for strings and dates) beside an indicator, or its row is
-dropped. The verbs are those of a learner: `learn` takes note of means and values, `predict` sees a row as if it came next. A row
-is encoded by what came before it, so that the cut of the stream into blocks changes nothing.
+A missing value is refused, or its row is dropped, or it stays a gap: NaN in the column of a number, zeros for a string or a date,
+and 1 in an indicator. Whoever uses X fills the gaps: a learner in `Scaled`, or `Means`, both with the mean so far. The verbs are
+those of a learner: `learn` records values and counts, `predict` encodes a row as if it came next. A row is encoded by what came
+before it, so that the cut of the stream into blocks changes nothing.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 
 from onkel._types import Matrix, Vector
 from onkel._validate import flag, whole
+from onkel.data.records import Records
 from onkel.data.table import Dates, Kind, Strings, Table
 from onkel.errors import InputError
 
@@ -60,7 +62,7 @@ def policy(missing: Missing | str) -> Missing:
 class Number:
     name: str
     indicator: bool = False  # one more column: 1 where the value was missing
-    late: bool = False  # it came after other rows: where it is absent, that is no gap, and the mean so far stands there
+    late: bool = False  # it came after other rows: where it is absent, no row is refused or dropped
 
     kind: ClassVar[Kind] = Kind.NUMBER
 
@@ -179,8 +181,6 @@ Column = Number | OneHot | Hashed | Cyclic
 class State:
     """What the rows so far have taught; plain numbers and strings, ready for JSON."""
 
-    sums: list[float]  # of each number: a model may be asked for means later
-    counts: list[int]
     values: dict[str, list[str]]  # of each OneHot, in the order of their columns
     shared: dict[str, int]  # rows whose value had to share the last column
     filled: dict[str, int] = field(default_factory=dict)  # missing values, by column
@@ -191,7 +191,7 @@ class State:
     def copy(self) -> State:
         values = {name: list(seen) for name, seen in self.values.items()}
         shared, filled = dict(self.shared), dict(self.filled)
-        return State(self.sums, self.counts, values, shared, filled, self.dropped, list(self.late), self.crowded)
+        return State(values, shared, filled, self.dropped, list(self.late), self.crowded)
 
     def to_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -250,12 +250,29 @@ class Encoder:
     def names_of_numbers(self) -> tuple[str, ...]:
         return self._numbers[0]
 
-    def extended(self, state: State, names: Sequence[str]) -> tuple[Encoder, State]:
-        """An encoder with more columns of numbers, after the others, and its state: as if they had been missing until now."""
-        wider = dataclasses.replace(self, columns=(*self.columns, *(Number(name, late=True) for name in names)))
-        new = state.copy()
-        new.sums, new.counts = state.sums + [0.0] * len(names), state.counts + [0] * len(names)
-        return wider, new
+    def records(self, target: Mapping[str, Kind], passed: Sequence[str]) -> Records:
+        """What makes tables of dicts with these columns and target; keys that are `passed` over are no inputs."""
+        key = *target.items(), *passed
+        if key not in self._records:
+            kinds = {column.name: column.kind for column in self.columns} | dict(target)
+            self._records[key] = Records(kinds, (*self.passed, *passed), room=self.grows or self.spare > 0)
+        return self._records[key]
+
+    @functools.cached_property
+    def _records(self) -> dict[tuple[Any, ...], Records]:
+        """Made before: a single row would spend its time on making them."""
+        return {}
+
+    def extended(self, names: Sequence[str]) -> Encoder:
+        """With more columns of numbers. All are in the order of their names: it makes no difference which key came first."""
+        columns = (*self.columns, *(Number(name, late=True) for name in names))
+        return dataclasses.replace(self, columns=tuple(sorted(columns, key=lambda column: column.name)))
+
+    def places(self, before: Encoder) -> list[int]:
+        """Where the columns of X of an encoder before it was `extended` are now."""
+        start = dict(zip((column.name for column in self.columns), self.starts, strict=True))
+        found = [start[column.name] + k for column in before.columns for k in range(column.width + column.indicator)]
+        return [*found, *range(self.width - self.spare, self.width)]
 
     def taking_late(self, table: Table) -> Table:
         """A table whose columns were planned before this encoder was `extended`, with the others among its numbers."""
@@ -269,8 +286,8 @@ class Encoder:
         )
 
     def init(self) -> State:
-        names, one_hot = self._numbers[0], [column.name for column in self.columns if isinstance(column, OneHot)]
-        return State([0.0] * len(names), [0] * len(names), {name: [] for name in one_hot}, dict.fromkeys(one_hot, 0))
+        one_hot = [column.name for column in self.columns if isinstance(column, OneHot)]
+        return State({name: [] for name in one_hot}, dict.fromkeys(one_hot, 0))
 
     def names(self, state: State) -> list[str]:
         """Of the columns of X."""
@@ -281,9 +298,9 @@ class Encoder:
         ] + [state.late[k] if k < len(state.late) else f"spare#{k}" for k in range(self.spare)]
 
     def learn(self, state: State, table: Table) -> tuple[Matrix, Mask]:
-        """X, and which rows of the table it has."""
+        """X, with NaN in gaps; and which rows of the table it has."""
         X, kept = self._encode(state, table, True)
-        state.dropped += len(kept) - len(X)
+        state.dropped += len(kept) - X.shape[0]
         return X, kept
 
     def predict(self, state: State, table: Table) -> tuple[Matrix, Mask]:
@@ -292,12 +309,9 @@ class Encoder:
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
-        fresh, rooms = self.init(), {column.name: column.room for column in self.columns if isinstance(column, OneHot)}
-        fits = (
-            len(state.sums) == len(fresh.sums) == len(state.counts) and state.values.keys() == rooms.keys() == state.shared.keys()
-        )
-        counts = [*state.counts, *state.shared.values(), *state.filled.values(), state.dropped, state.crowded]
-        fits = fits and all(type(total) is float and np.isfinite(total) for total in state.sums)
+        rooms = {column.name: column.room for column in self.columns if isinstance(column, OneHot)}
+        fits = state.values.keys() == rooms.keys() == state.shared.keys()
+        counts = [*state.shared.values(), *state.filled.values(), state.dropped, state.crowded]
         fits = fits and all(type(count) is int and count >= 0 for count in counts)
         for name, values in state.values.items() if fits else ():
             fits = fits and len(values) <= rooms[name] and all(type(value) is str for value in values)
@@ -315,16 +329,22 @@ class Encoder:
         dropped = [counted(state.dropped, "row") + " dropped, for a value was missing"] if state.dropped else []
         took = [f"{name!r} came late and took a spare column" for name in state.late]
         more = 2 * self.spare or 8
-        few = f"{counted(state.crowded, 'number')} passed over, for no spare column was left; keep more: --spare {more}"
+        keep = f"keep more: spare={more} (--spare {more})"
+        few = f"{counted(state.crowded, 'number')} passed over, for no spare column was left; {keep}"
         crowded = [few] if state.crowded else []
         return shared + filled + dropped + took + crowded
+
+    @functools.cached_property
+    def is_plain(self) -> bool:
+        """Whether X is the numbers as they are, whatever the rows before them."""
+        return len(self._numbers[0]) == self.width
 
     def _encode(self, state: State, table: Table, learning: bool) -> tuple[Matrix, Mask]:
         names, places = self._numbers
         numbers = table.numbers
         if table.names != names:
             at = {name: j for j, name in enumerate(table.names)}
-            numbers = np.take(numbers, [at[name] for name in names], axis=1)
+            numbers = numbers[:, [at[name] for name in names]]
         gaps = self._gaps(table, numbers)
         kept = np.ones(len(table), dtype=bool)
         if gaps and self.missing is Missing.REFUSE:
@@ -332,14 +352,13 @@ class Encoder:
         if gaps and self.missing is Missing.DROP:
             kept = ~np.logical_or.reduce(list(gaps.values()))
             numbers, gaps = numbers[kept], {}
-        if learning or gaps or self.late:
-            numbers = _filled(numbers, state, learning)
-            for name in gaps if learning else ():
-                state.filled[name] = state.filled.get(name, 0) + int(np.count_nonzero(gaps[name]))
-        if len(names) == self.width and not table.late:
-            return np.array(numbers, order="C"), kept
-        X = np.zeros((len(numbers), self.width))
-        X[:, places] = numbers
+        for name in gaps if learning else ():
+            state.filled[name] = state.filled.get(name, 0) + int(np.count_nonzero(gaps[name]))
+        if self.is_plain and not table.late:
+            return numbers, kept
+        X = np.zeros((len(kept) if kept.all() else int(np.count_nonzero(kept)), self.width))
+        X[:, places] = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
+        X[:, self.width - self.spare :] = np.nan
         for column, start in zip(self.columns, self.starts, strict=True):
             if not isinstance(column, Number):
                 found: Any = table.strings[column.name] if column.kind is Kind.TEXT else table.dates[column.name]
@@ -370,11 +389,12 @@ class Encoder:
             if name not in state.late:
                 before = before + there[name]
 
-    def _gaps(self, table: Table, numbers: Matrix) -> dict[str, Mask]:
+    def _gaps(self, table: Table, numbers: Any) -> dict[str, Mask]:
         """Where values are missing, for the columns in which any is."""
         found: dict[str, Mask] = {}
-        if not np.isfinite(numbers).all():
+        if not np.isfinite(numbers if isinstance(numbers, np.ndarray) else numbers.data).all():
             names = self._numbers[0]
+            numbers = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
             if np.isinf(numbers).any():
                 row, j = np.argwhere(np.isinf(numbers))[0]
                 place = f"{table.place(int(row))}, column {names[j]!r}"
@@ -397,18 +417,20 @@ def counted(count: int, noun: str, of: str = "") -> str:
     return f"1 {noun}{of} was" if count == 1 else f"{count:,} {noun}s{of} were"
 
 
-def _filled(numbers: Matrix, state: State, learning: bool) -> Matrix:
-    """Each gap becomes the mean of what stood above it, one row after the other."""
-    holes = np.isnan(numbers)
-    if not learning:
-        means = np.array(state.sums) / np.maximum(state.counts, 1)
-        return np.where(holes, means, numbers)
-    gaps = holes.any()
-    with np.errstate(over="ignore", invalid="ignore"):  # numbers so large that no learner takes them
-        sums = np.cumsum(np.vstack([state.sums, np.where(holes, 0.0, numbers) if gaps else numbers]), axis=0)
-    counts = np.cumsum(np.vstack([state.counts, ~holes]), axis=0) if gaps else np.add([state.counts], len(numbers))
-    state.sums, state.counts = sums[-1].tolist(), counts[-1].tolist()
-    return np.where(holes, sums[:-1] / np.maximum(counts[:-1], 1), numbers) if gaps else numbers
+class Means:
+    """The mean of each column of X so far, which fills its gaps."""
+
+    def __init__(self, width: int) -> None:
+        self.sums, self.counts = np.zeros(width), np.zeros(width)
+
+    def fill(self, X: Matrix) -> Matrix:
+        """Each gap becomes the mean of what stood above it, one row after the other."""
+        holes = np.isnan(X)
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers so large that no learner takes them
+            sums = np.cumsum(np.vstack([self.sums, np.where(holes, 0.0, X)]), axis=0)
+        counts = np.cumsum(np.vstack([self.counts, ~holes]), axis=0)
+        self.sums, self.counts = sums[-1], counts[-1]
+        return np.where(holes, sums[:-1] / np.maximum(counts[:-1], 1.0), X) if holes.any() else X
 
 
 def _hash(name: str, value: str) -> int:

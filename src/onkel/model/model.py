@@ -15,60 +15,38 @@ True
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from onkel._inputs import check_weight
 from onkel._types import Matrix, Vector
 from onkel._validate import flag, whole
 from onkel.combine import Auto, Intervals, Scaled
 from onkel.combine.assembly import assembled, bare, lags_of, part, scoring
-from onkel.combine.inner import predict_any
 from onkel.combine.probabilities import are_probabilities, probabilities
 from onkel.data.columns import NoColumn, listed
+from onkel.data.labels import classes_of, labels_of
 from onkel.data.reading import AS_DETECTED, Reading
-from onkel.data.records import Records
-from onkel.data.table import Kind, Table, rows_at_once
+from onkel.data.table import Kind, Labels, Strings, Table, rows_at_once
 from onkel.errors import InputError
-from onkel.model import stream
-from onkel.model.encoder import Encoder, Missing, policy
-from onkel.model.encoder import State as EncoderState
+from onkel.model import learning, stream
+from onkel.model.answers import Answers, Scored, joined, spread
+from onkel.model.encoder import Missing, policy
+from onkel.model.learning import State
 from onkel.model.stream import Stream
-from onkel.model.target import Classes, Label, Mask, Signs, Target, Value, cell, met_before, numbered, two_labels
+from onkel.model.target import Classes, Label, Mask, Signs, Target, Value, met_before, numbered, two_labels
 from onkel.protocol import is_learner, suited, tasks_of
-from onkel.state import copied, owned
-from onkel.turns import Call, turn
+from onkel.state import owned
+from onkel.turns import turn
 
 TASKS = ("regression", "classification")
 MOST_NUMBERED = 50  # different whole numbers that a learner of classes alone takes as classes
-
-
-@dataclass
-class State:
-    """What the first rows have decided, and what all rows have taught."""
-
-    encoder: Encoder  # how columns become X
-    target: Target  # what kind of thing is predicted
-    learner: Any  # for this target, in its wrappers
-    inner: Any  # its state
-    encoded: EncoderState
-    labels: list[Label] = field(default_factory=list)  # of classes, in the order in which they came
-    rows: int = 0  # learnt or dropped
-
-
-@dataclass(frozen=True)
-class Answers:
-    """What a model said of the rows of a table before it learnt each of them, beside their labels; both as codes (`Target`)."""
-
-    predicted: Vector  # -1 where no class was known yet
-    probabilities: Matrix | None  # of each class; None for numbers
-    actual: Vector
-    kept: Mask  # which rows of the table these are: others lack a label, or a value where such rows are dropped
+LABEL_KINDS = str, float, int, bool  # that a file can hold
 
 
 @dataclass(frozen=True)
@@ -118,7 +96,7 @@ class Model:
 
     def open(self, rows: Any, reading: Reading = AS_DETECTED) -> Stream:
         """The rows of a file, a table in memory, dicts, or (X, y): columns planned and target recognised by the first of them."""
-        rows, target = rows if _is_pair(rows) else (rows, self.target)
+        rows, target = self._pair(rows) or (rows, self.target)
         opened = stream.read(
             rows,
             target,
@@ -133,7 +111,7 @@ class Model:
     def open_again(self, state: State, rows: Any, reading: Reading = AS_DETECTED, labelled: bool = True) -> Stream:
         """Other rows, or the same, encoded as they were before; where they are only to be predicted they need no label."""
         target = state.target if labelled else None
-        rows, y = rows if _is_pair(rows) else (rows, None)
+        rows, y = self._pair(rows) or (rows, None)
         try:
             return stream.read_again(rows, state.encoder, target, y=y if labelled else None, reading=reading)
         except NoColumn as error:
@@ -145,35 +123,50 @@ class Model:
     def _recognised(self, opened: Stream) -> Target:
         """Numbers or classes: as the user says, else as the first rows and the learner suggest."""
         name, sample = opened.target.name, opened.sample
-        is_text = name in sample.strings
+        is_text = isinstance(sample.cells(name), Strings)
         if self.task == "regression" and (is_text or self.labels is not None):
             raise InputError(f"{opened.name}: the target {name!r} has labels, not numbers; predict another column")
         if self.labels is not None:
             return opened.target
         if is_text or self.task == "classification":
             return Classes(name, is_text)
-        two = two_labels(sample, name)
-        if self.task is None and two is not None:
+        if self.task == "regression" or opened.target.outputs > 1:
+            return opened.target
+        if (two := two_labels(sample, name)) is not None:
             return Signs(name, *two)
         only_classes = tasks_of(self.learner) == {"classification"}
-        may_be_classes = self.task is None and only_classes and numbered(sample, name, MOST_NUMBERED)
-        return Classes(name, text=False) if may_be_classes else Value(name)
+        return Classes(name, text=False) if only_classes and numbered(sample, name, MOST_NUMBERED) else opened.target
+
+    def _pair(self, rows: Any) -> tuple[Any, Labels] | None:
+        """Rows and their labels, where they are given separately: (X, y) of many rows, or a dict and its label."""
+        if not (isinstance(rows, tuple) and len(rows) == 2) or isinstance(rows[1], Mapping):
+            return None
+        X, y = rows
+        one, several = isinstance(X, Mapping), isinstance(X, list | tuple) and all(isinstance(row, Mapping) for row in X)
+        if not (one or several or hasattr(X, "shape")):
+            return None
+        if self.task == "classification":
+            return X, y if isinstance(y, Strings) else classes_of([y] if one else y)
+        return X, y if isinstance(y, Strings) or hasattr(y, "name") else labels_of(np.asarray(y)[None] if one else y)
 
     def _tables(self, state: State, rows: Any, labelled: bool = True) -> Iterator[Table]:
         if isinstance(rows, Table):
             return iter([rows])
-        if isinstance(rows, Mapping):
-            return self._records(state, labelled).tables([rows])
-        if isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows):
-            step, records = rows_at_once(state.encoder.width + 1), self._records(state, labelled)
-            return (table for start in range(0, len(rows), step) for table in records.tables(rows[start : start + step]))
+        given, y = self._pair(rows) or (rows, None)
+        one = isinstance(given, Mapping)
+        if one or (isinstance(given, list | tuple) and all(isinstance(row, Mapping) for row in given)):
+            return self._tables_of_dicts(state, [given] if one else given, y, labelled)
         return self.open_again(state, rows, labelled=labelled).tables()
 
-    def _records(self, state: State, labelled: bool) -> Records:
+    def _tables_of_dicts(self, state: State, rows: Sequence[Any], y: Labels | None, labelled: bool) -> Iterator[Table]:
         """Dicts need not be looked at first: what they hold is known, and a key that is absent is a missing value."""
-        encoder, target = state.encoder, state.target
-        kinds = {column.name: column.kind for column in encoder.columns} | ({target.name: target.kind} if labelled else {})
-        return Records(kinds, (*encoder.passed, *self.without, target.name), room=encoder.grows or encoder.spare > 0)
+        target = state.target
+        passed = self.without if y is not None else (*self.without, target.name)
+        records = state.encoder.records({target.name: target.kind} if labelled and y is None else {}, passed)
+        step = rows_at_once(state.encoder.width + 1)
+        for start in range(0, len(rows), step):
+            for table in records.tables(rows[start : start + step]):
+                yield table if y is None else dataclasses.replace(table, labels=y[start : start + len(table)])
 
     # --- the verbs
 
@@ -198,59 +191,89 @@ class Model:
         learner = suited(self.learner, target.task)
         return assembled(learner, target.task, target.several, self.standardize, self.scale_target, self.lags, late)
 
-    def learn(self, state: State, rows: Any) -> NDArray[Any]:
-        """The answer for each row before it was learnt: a number, or a label. A row that is dropped has none (NaN, None)."""
-        parts = []
-        for table in self._tables(state, rows):
-            answers = self.answer(state, table)
-            parts.append(self._shown(state, answers.predicted, answers.kept))
-        return _joined(parts)
+    def learn(self, state: State, rows: Any, weight: ArrayLike | None = None) -> NDArray[Any]:
+        """The answer for each row before it was learnt: a number, or a label. A row that is dropped has none (NaN, None).
+
+        `weight`: one for each row, at least 0; a row of weight 0 leaves no trace, and has no answer. A learner whose mathematics
+        has no weights learns a row of weight 3 three times.
+        """
+        return joined([self._shown(state, self._decided(state, one), one.kept) for one in self._learnt(state, rows, weight)])
+
+    def update(self, state: State, rows: Any, weight: ArrayLike | None = None, lagged: ArrayLike | None = None) -> None:
+        """Learn rows, and say nothing of them. `lagged`: of one row, what `remember` said when it was predicted."""
+        for _ in self._learnt(state, rows, weight, lagged):
+            pass
 
     def answer(self, state: State, table: Table) -> Answers:
         """Learn the rows of a table; what was said of each before, and what its label was."""
-        call = turn(self, state, True)
-        try:
-            answers = [self._take(call, state, part) for part in self._parts(state, table)]
-        except BaseException:
-            call.fail()
-            raise
-        call.end()
-        return answers[0] if len(answers) == 1 else _put_together(answers)
+        return self._answers(state, self._learn(state, table))
+
+    def meet(self, state: State, labels: Sequence[Any]) -> None:
+        """Make room for classes before any row of theirs comes."""
+        known = [*state.labels, *(label for label in dict.fromkeys(labels) if label not in state.labels)]
+        with turn(self, state, True):
+            vars(state).update(labels=known, inner=learning.widened(state, state.inner, len(known)))
+
+    def remember(self, state: State) -> Vector:
+        """The earlier labels that the next row would get as inputs; `update` takes them when its label comes late."""
+        known: Vector = state.learner.remember(state.inner)
+        return known
 
     def predict(self, state: State, rows: Any) -> NDArray[Any]:
         """The answer for each row as if it came next: a number, or a label; changes nothing."""
-        return self._predicted(state, rows, self.decided, _next)
+        return self.decided(state, *self.next_scores(state, rows))
 
     def predict_any(self, state: State, rows: Any) -> NDArray[Any]:
         """The answer for rows that may come at any time: where the last labels are inputs, it does without them."""
-        return self._predicted(state, rows, self.decided, predict_any)
+        return self.decided(state, *self.scores(state, rows))
 
     def predict_proba(self, state: State, rows: Any) -> Matrix:
         """The probability of each class (n, classes), in the order of `classes`, of rows as if each came next."""
         self._check_task(state, "classification")
-        return self._predicted(state, rows, self.probabilities, _next)
+        scores, kept = self.next_scores(state, rows)
+        return spread(self.probabilities(state, scores), kept)
 
     def predict_interval(self, state: State, rows: Any, level: float = 0.9) -> Matrix:
-        """Lower and upper end (n, 2) of an interval in which a share `level` of the labels has been of late."""
-        self._check_task(state, "regression")
-        ends = lambda learner, inner, X: learner.predict_interval(inner, X, level)  # noqa: E731
-        return self._predicted(state, rows, lambda state, found: found, ends)
+        """Lower and upper end (n, 2) of an interval in which a share `level` of the labels has been of late.
 
-    def scores(self, state: State, table: Table) -> tuple[Vector, Mask]:
-        """Of rows that may come at any time: numbers, or a column for each class; and which rows of the table have them."""
-        with turn(self, state):
-            X, kept = state.encoder.predict(state.encoded, state.encoder.taking_late(table))
-            return state.target.scores(predict_any(state.learner, state.inner, X), state.labels), kept
+        Of several targets at once (n, targets, 2).
+        """
+        self._check_task(state, "regression")
+
+        def ends(X: Any, **more: Any) -> Vector:
+            found = state.learner.predict_interval(state.inner, X, level, **more)
+            return np.asarray(found if state.target.outputs > 1 or not _is_array(state.target) else found[:, None])
+
+        return spread(*self._scored(state, rows, ends))
+
+    def next_scores(self, state: State, rows: Any) -> tuple[Vector, Mask]:
+        """As `scores`, of rows as if each came next."""
+        return self._scored(state, rows, partial(state.learner.predict, state.inner), state.target.scores)
+
+    def scores(self, state: State, rows: Any) -> tuple[Vector, Mask]:
+        """Of rows that may come at any time: numbers, or a column for each class; and which of the rows have them."""
+        return self._scored(state, rows, partial(state.learner.predict_any, state.inner), state.target.scores)
+
+    def _scored(
+        self, state: State, rows: Any, score: Callable[..., Vector], of: Callable[..., Vector] = lambda scores, labels: scores
+    ) -> tuple[Vector, Mask]:  # fmt: skip
+        parts = []
+        for table in self._tables(state, rows, labelled=False):
+            with turn(self, state):
+                X, kept = state.encoder.predict(state.encoded, state.encoder.taking_late(table))
+                X, gaps = learning.presented(state, X)
+                parts.append((of(score(X, **gaps), state.labels), kept))
+        return joined([scores for scores, _ in parts]), joined([kept for _, kept in parts])
 
     def classes(self, state: State) -> list[Any]:
         """The labels of the classes, in the order of their probabilities."""
-        return [cell(label) for label in state.target.classes(state.labels)]
+        return state.target.classes(state.labels)
 
     def probabilities(self, state: State, scores: Matrix) -> Matrix:
         """Of the classes, by their scores."""
         if not scores.size:
             return scores
-        return probabilities(scoring(state.learner), scores, self._are_signs(state))
+        return probabilities(scoring(state.learner), scores, self.are_signs(state))
 
     def has_probabilities(self, state: State) -> bool:
         """Whether its scores say how likely a class is, and not only which."""
@@ -263,8 +286,8 @@ class Model:
             possible = [self.assembled(state.target, late) for late in (False, True)]
             outputs = max(state.target.outputs, len(state.labels))
             fits = isinstance(state.target, Target) and state.learner in possible and type(state.rows) is int and state.rows >= 0
-            kinds, wanted = {type(label) for label in state.labels}, str if state.target.kind is Kind.TEXT else float
-            fits = fits and kinds <= ({wanted} if state.target.several else set()) and len(set(state.labels)) == len(state.labels)
+            kinds = set(LABEL_KINDS if state.target.kind is Kind.TEXT else (float,)) if state.target.several else set()
+            fits = fits and {*map(type, state.labels)} <= kinds and len(set(state.labels)) == len(state.labels)
             fits = fits and all(label == label for label in state.labels) and state.encoder.missing is self.missing
             fits = fits and self.target in (None, state.target.name) and self.task in (None, state.target.task)
             if not fits or (state.inner.dim, state.inner.outputs) != (state.encoder.width, outputs):
@@ -298,42 +321,34 @@ class Model:
             return {}
         return {str(level): share for level, share in state.learner.coverage(state.inner).items()}
 
-    # --- how a table is learnt
+    # --- how rows are learnt: see `learning.py`
 
-    def _take(self, call: Call, state: State, table: Table) -> Answers:
-        """Encode on copies, learn, and then commit what the encoder has learnt, up to the same row (`onkel.turns`)."""
-        table, encoder, inner, encoded = self._with_columns(state, table)
-        labels, met = list(state.labels), len(state.labels)
-        X, codes, kept = stream.encoded(encoder, encoded, state.target, labels, table)
-        after = {"encoder": encoder, "encoded": encoded, "labels": labels, "rows": state.rows + len(table)}
-        if len(labels) > inner.outputs:  # on a copy: a class that nobody has learnt is none
-            inner = copied(inner) if inner is state.inner else inner
-            state.learner.widen(inner, len(labels))
-        scores = np.empty((0, inner.outputs) if state.target.several else 0)
-        if len(codes):
-            coded = state.target.coded(codes, inner.outputs, state.learner.absent)
-            coded = coded if state.target.several else coded[:, 0]
-            if inner is state.inner:
-                call.owe(partial(self._follow, state, table, state.learner._hooks._learnt(inner), len(codes), after))
-                scores = state.learner.learn(inner, X, coded)
-                call.pay()
-                return self._answers(state, scores, codes, kept, met)
-            scores = state.learner.learn(inner, X, coded)
-        vars(state).update(after, inner=inner)  # as one step
-        return self._answers(state, scores, codes, kept, met)
-
-    def _follow(self, state: State, table: Table, before: int, rows: int, after: dict[str, Any]) -> None:
-        """Bring the encoder up to the rows that the learner has learnt: all of the table's, or the first ones."""
-        learnt = state.learner._hooks._learnt(state.inner) - before
-        if state.rows + len(table) != after["rows"] or not learnt:  # done before, or nothing to do
+    def _learnt(
+        self, state: State, rows: Any, weight: ArrayLike | None, lagged: ArrayLike | None = None
+    ) -> Iterator[Scored]:  # fmt: skip
+        """Learn rows, table by table."""
+        if weight is None:
+            for table in self._tables(state, rows):
+                yield self._learn(state, table, None, lagged)
             return
-        if learnt < rows:
-            after = {**after, "encoded": state.encoded.copy(), "labels": list(state.labels)}
-            kept = stream.encoded(state.encoder, state.encoded.copy(), state.target, list(state.labels), table)[2]
-            first = table[: int(np.flatnonzero(kept)[learnt - 1]) + 1]
-            stream.encoded(state.encoder, after["encoded"], state.target, after["labels"], first)
-            after["rows"] = state.rows + len(first)
-        vars(state).update(after)
+        tables = list(self._tables(state, rows))
+        weights, start = check_weight(weight, sum(map(len, tables))), 0
+        for table in tables:
+            yield self._learn(state, table, weights[start : start + len(table)], lagged)
+            start += len(table)
+
+    def _learn(self, state: State, table: Table, weight: Vector | None = None, lagged: ArrayLike | None = None) -> Scored:
+        call = turn(self, state, True)
+        try:
+            if weight is None:
+                scored = learning.learn(call, state, table, None, lagged)
+            else:
+                scored = learning.learn_weighted(call, state, table, weight, lagged)
+        except BaseException:
+            call.fail()
+            raise
+        call.end()
+        return scored
 
     @property
     def _hooks(self) -> Model:
@@ -342,76 +357,43 @@ class Model:
     def _settle(self, state: State) -> None:
         return  # what the learner owes, its own turn has paid
 
-    def _with_columns(self, state: State, table: Table) -> tuple[Table, Encoder, Any, EncoderState]:
-        """The table, the encoder, the learner's state and the encoder's own, a copy, with room for numbers under new names.
+    # --- answers
 
-        As long as the learner keeps its first rows, a new column begins as if it had been there, and missing, from the start.
-        """
-        found = self._new_keys(state, table) if state.encoder.grows and table.late and len(table) else {}
-        new = sorted(name for name, row in found.items() if row == 0)
-        if not new or not state.learner.keeps_rows(state.inner):
-            return state.encoder.taking_late(table), state.encoder, state.inner, state.encoded.copy()
-        encoder, encoded = state.encoder.extended(state.encoded, new)
-        inner, old = copied(state.inner), state.encoder.width - state.encoder.spare
-        places = [*range(old), *range(old + len(new), encoder.width)]
-        state.learner.rearrange(inner, encoder.width, places)
-        return encoder.taking_late(table), encoder, inner, encoded
-
-    def _parts(self, state: State, table: Table) -> Iterator[Table]:
-        """Cut before each row that brings a new key, so that how rows are handed over makes no difference."""
-        if not (state.encoder.grows and table.late):
-            yield table
-            return
-        cuts = sorted({0, *self._new_keys(state, table).values(), len(table)})
-        yield from (table[start:stop] for start, stop in itertools.pairwise(cuts))
-
-    def _new_keys(self, state: State, table: Table) -> dict[str, int]:
-        """Names of numbers that have no column, and the first row with a label that has each."""
-        labelled = ~state.target.missing(table)
-        there = {
-            name: ~np.isnan(column) & labelled for name, column in table.late.items() if name not in state.encoder.names_of_numbers
-        }
-        return {name: int(np.argmax(rows)) for name, rows in there.items() if rows.any()}
-
-    def _answers(self, state: State, scores: Vector, codes: Vector, kept: Mask, met: int) -> Answers:
-        """`met` classes were known before the table: what came in it was unknown until its own row."""
-        target, labels = state.target, state.labels
-        if target.task == "regression":
-            return Answers(np.asarray(scores).reshape(-1), None, codes, kept)
+    def _decided(self, state: State, scored: Scored) -> Vector:
+        """The code of each answer. Classes that came in the table were unknown until their own row."""
+        target = state.target
         if not target.several:
-            columns = target.scores(scores, labels)
-            return Answers(target.decided(columns), self.probabilities(state, columns), codes, kept)
-        known = met_before(codes, met, scores.shape[1])
-        found, counts = np.zeros(scores.shape), known.sum(axis=1)
+            return target.decided(target.scores(scored.scores, state.labels))
+        return target.decided(scored.scores, met_before(scored.codes, scored.met, scored.scores.shape[1]))
+
+    def _answers(self, state: State, scored: Scored) -> Answers:
+        target, predicted = state.target, self._decided(state, scored)
+        if target.task == "regression":
+            return Answers(predicted, None, scored.codes, scored.kept)
+        if not target.several:
+            columns = target.scores(scored.scores, state.labels)
+            return Answers(predicted, self.probabilities(state, columns), scored.codes, scored.kept)
+        known = met_before(scored.codes, scored.met, scored.scores.shape[1])
+        found, counts = np.zeros(scored.scores.shape), known.sum(axis=1)
         for count in np.unique(counts[counts > 0]).tolist():  # classes come in the order of their columns
             rows = np.flatnonzero(counts == count)
-            found[rows, :count] = self.probabilities(state, scores[rows, :count])
-        return Answers(target.decided(scores, known), found, codes, kept)
+            found[rows, :count] = self.probabilities(state, scored.scores[rows, :count])
+        return Answers(predicted, found, scored.codes, scored.kept)
 
-    def _predicted(
-        self, state: State, rows: Any, answer: Callable[[State, Any], Any], score: Callable[[Any, Any, Matrix], Any]
-    ) -> NDArray[Any]:  # fmt: skip
-        parts = []
-        for table in self._tables(state, rows, labelled=False):
-            with turn(self, state):
-                X, kept = state.encoder.predict(state.encoded, state.encoder.taking_late(table))
-                found = state.target.scores(score(state.learner, state.inner, X), state.labels)
-                parts.append(_spread(answer(state, found), kept))
-        return _joined(parts)
-
-    def decided(self, state: State, scores: Vector) -> NDArray[Any]:
-        """The answers that scores stand for: numbers, or labels."""
-        codes = state.target.decided(scores)
-        return self._shown(state, codes, np.ones(len(codes), dtype=bool))
+    def decided(self, state: State, scores: Vector, kept: Mask) -> NDArray[Any]:
+        """The answers that scores stand for: numbers, or labels; and nothing for rows that have no scores."""
+        return self._shown(state, state.target.decided(scores), kept)
 
     def _shown(self, state: State, codes: Vector, kept: Mask) -> NDArray[Any]:
         """Codes of answers as numbers or labels, one for each row; NaN and None for rows that have none."""
         if state.target.task == "regression":
-            return _spread(codes, kept)
-        labels = self.classes(state)
-        return _spread(np.array([None if code < 0 else labels[int(code)] for code in codes.tolist()], dtype=object), kept)
+            return spread(codes, kept)
+        labels = [*self.classes(state), None]  # the last for code -1
+        answers = np.empty(len(codes), dtype=object)
+        answers[:] = [labels[int(code)] for code in codes.tolist()]
+        return spread(answers, kept)
 
-    def _are_signs(self, state: State) -> bool:
+    def are_signs(self, state: State) -> bool:
         """Whether a class that a row is not of was learnt as -1, not as 0."""
         return not state.target.several or state.learner.absent < 0.0
 
@@ -421,43 +403,9 @@ class Model:
             raise InputError(f"this model was made for {state.target.task} of {state.target.name!r}: {remedy}")
 
 
-def _is_pair(rows: Any) -> bool:
-    """Whether it is (X, y), an array or a table and the labels of its rows."""
-    return isinstance(rows, tuple) and len(rows) == 2 and hasattr(rows[0], "shape")
-
-
-def _next(learner: Any, inner: Any, X: Matrix) -> Vector:
-    scores: Vector = learner.predict(inner, X)
-    return scores
-
-
-def _spread(answers: NDArray[Any], kept: Mask) -> NDArray[Any]:
-    """One answer a row, nothing for rows that were not kept."""
-    if kept.all():
-        return answers
-    spread = np.full((len(kept), *answers.shape[1:]), None if answers.dtype == object else np.nan, dtype=answers.dtype)
-    spread[kept] = answers
-    return spread
-
-
-def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """One below the other; where a class came between two of them, 0 for it before."""
-    if len(parts) == 1 or not parts:
-        return parts[0] if parts else np.empty(0)
-    if parts[0].ndim == 2:
-        width = max(part.shape[1] for part in parts)
-        parts = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts]
-    return np.concatenate(parts)
-
-
-def _put_together(answers: Sequence[Answers]) -> Answers:
-    found = [answer.probabilities for answer in answers if answer.probabilities is not None]
-    return Answers(
-        np.concatenate([answer.predicted for answer in answers]),
-        _joined(found) if found else None,
-        np.concatenate([answer.actual for answer in answers]),
-        np.concatenate([answer.kept for answer in answers]),
-    )
+def _is_array(target: Target) -> bool:
+    """Whether several numbers are predicted at once, be it one."""
+    return isinstance(target, Value) and target.columns is not None
 
 
 def _two(labels: Any) -> tuple[Label, Label]:

@@ -44,7 +44,8 @@ def planned(
     passed: Sequence[str] = (), grows: bool = False,
 ) -> Encoder:  # fmt: skip
     """Columns that are to be `hashed` are strings."""
-    gaps = dict(zip(sample.names, np.asarray(np.isnan(sample.numbers).any(axis=0)).tolist(), strict=True))
+    numbers = sample.numbers if isinstance(sample.numbers, np.ndarray) else sample.numbers.toarray()
+    gaps = dict(zip(sample.names, np.asarray(np.isnan(numbers).any(axis=0)).tolist(), strict=True))
     indicate = missing is Missing.MEAN
     columns = tuple(_planned(sample, name, gaps, indicate, name in hashed) for name in names)
     return Encoder(columns, missing, spare, tuple(passed), grows)

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from onkel._types import Matrix, Vector
 from onkel.data.columns import NoColumn, choose, listed
 from onkel.data.reading import AS_DETECTED, Reading, locate, open_located, open_tables
-from onkel.data.records import RecordsSource
 from onkel.data.sniffing import labels_remark, remarks
-from onkel.data.table import Kind, Source, Table, recut, rows_at_once
+from onkel.data.table import Kind, Source, Strings, Table, recut, rows_at_once
 from onkel.errors import InputError
-from onkel.model.encoder import Encoder, Missing, State, policy
+from onkel.model.encoder import Encoder, Means, Missing, State, policy
 from onkel.model.plan import planned, sampled
 from onkel.model.target import Classes, Label, Signs, Target, Unlabelled, Value, two_labels
 
@@ -44,10 +43,11 @@ class Stream:
     sample: Table  # the first rows, by which the rest was planned
     remarks: tuple[str, ...] = ()  # on what these look like
     state: State = field(init=False)  # of the encoder, after the rows given so far
+    means: Means = field(init=False)  # of its columns
     labels: list[Label] = field(init=False, default_factory=list)  # of classes, in the order in which they came
 
     def __post_init__(self) -> None:
-        self.state = self.encoder.init()
+        self.state, self.means = self.encoder.init(), Means(self.encoder.width)
         row = 8 * (self.encoder.width + 1)
         if self.block * row > LARGEST_BLOCK:
             raise InputError(
@@ -82,7 +82,7 @@ class Stream:
         return [*self.source.notes(), *self.remarks, *self.encoder.notes(self.state)]
 
     def __iter__(self) -> Iterator[Block]:
-        self.state, self.labels = self.encoder.init(), []
+        self.state, self.means, self.labels = self.encoder.init(), Means(self.encoder.width), []
         for table in self.tables():
             yield self._encoded(table)
 
@@ -103,7 +103,11 @@ class Stream:
 
     def _encoded(self, table: Table) -> Block:
         X, codes, _ = encoded(self.encoder, self.state, self.target, self.labels, table)
-        return X, codes if self.target.several else self.target.coded(codes, 1, 0.0)[:, 0]
+        dense = np.array(X if isinstance(X, np.ndarray) else X.toarray(), order="C")  # of its own: the table may be the caller's
+        spare = dense[:, self.encoder.width - self.encoder.spare :]
+        spare[np.isnan(spare)] = 0.0
+        X = self.means.fill(dense) if self.encoder.missing is Missing.MEAN or self.encoder.late else dense
+        return X, codes if self.target.several else self.target.coded(codes, 1, 0.0)
 
 
 def encoded(encoder: Encoder, state: State, target: Target, labels: list[Label], table: Table) -> tuple[Matrix, Vector, Mask]:
@@ -167,19 +171,19 @@ def read(
     source = open_located(found, reading, label := found[0].target)
     if label is None:
         raise InputError(f"{source.name}: choose the target, one of: {listed(list(source.known))}")
-    choose(source.name, list(source.kinds), [label], *source.notes())
-    names = [name for name in source.kinds if name != label]
+    separate = found[0].has_labels
+    if not separate:
+        choose(source.name, list(source.kinds), [label], *source.notes())
+    names = [name for name in source.kinds if separate or name != label]
     if not names:
         raise InputError(f"{source.name}: there are no feature columns, only {label!r}; give at least one")
     _check_whole(source, policy(missing))
     sample = sampled(source)
-    grows = isinstance(source, RecordsSource) and reading.columns is None
+    grows = reading.columns is None and source.grows
     passed = sorted({*source.known, *reading.without}.difference(names)) if spare or grows else ()
     encoder = planned(sample, names, policy(missing), hashed, spare, passed, grows)
     seen = [*remarks(sample, reading.text), *(labels_remark(sample, label) if label not in reading.text else [])]
-    return Stream(
-        _roomy(source, encoder), _target(source, label, labels, sample), encoder, _rows_in(block, encoder), sample, tuple(seen)
-    )
+    return Stream(_roomy(source, encoder), _target(label, labels, sample), encoder, _rows_in(block, encoder), sample, tuple(seen))
 
 
 def read_again(
@@ -192,7 +196,7 @@ def read_again(
     """
     kinds = {column.name: column.kind for column in encoder.columns}
     label = None if target is None else target.name
-    if target is not None:
+    if target is not None and y is None:
         kinds[target.name] = target.kind
     reading = dataclasses.replace(
         dataclasses.replace(reading, **fields),
@@ -230,9 +234,10 @@ def _roomy(source: Source, encoder: Encoder) -> Source:
     return source.with_room(known) if encoder.spare or encoder.grows else source
 
 
-def _target(source: Source, name: str, labels: tuple[Label, Label] | None, sample: Table) -> Target:
-    if labels is None and source.kinds[name] is not Kind.TEXT:
-        return Value(name)
+def _target(name: str, labels: tuple[Label, Label] | None, sample: Table) -> Target:
+    cells = sample.cells(name)
+    if labels is None and not isinstance(cells, Strings):
+        return Value(name, cells.shape[1] if cells.ndim == 2 else None)
     found = labels or two_labels(sample, name)
     return Classes(name) if found is None else Signs(name, *found)
 

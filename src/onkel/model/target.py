@@ -1,6 +1,6 @@
 """The column to predict: how its cells become labels for a learner, and a learner's scores become answers.
 
-Value     a number; the answer is the score
+Value     a number, or several at once; the answer is the score
 Signs     one of two labels, low and high: the learner sees -1 and 1
 Classes   one of any number of labels, new ones at any time: the learner sees one column for each, in the order in which they came
 
@@ -9,7 +9,7 @@ A label's *code* is the number that stands for it: the number itself, or the pla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Matrix, Vector
-from onkel.data.table import Kind, Table
+from onkel._validate import whole
+from onkel.data.table import Kind, Strings, Table
 from onkel.errors import InputError
 
 __all__ = ["Classes", "Signs", "Value"]
@@ -38,7 +39,10 @@ class Target(Protocol):
 
     task: ClassVar[str]
     several: ClassVar[bool]  # labels are columns, one for each class
-    outputs: ClassVar[int]  # columns of labels before any has come
+
+    @property
+    def outputs(self) -> int:
+        """Columns of labels before any has come."""
 
     @property
     def kind(self) -> Kind:
@@ -51,7 +55,7 @@ class Target(Protocol):
         """The code of each row's label, NaN where it is missing; labels not met before are added."""
 
     def classes(self, labels: Sequence[Label]) -> list[Label]:
-        """The labels of the classes, in the order of their scores; none for numbers."""
+        """The labels of the classes as they were written, in the order of their scores; none for numbers."""
 
     def coded(self, codes: Vector, outputs: int, absent: float) -> Matrix:
         """What the learner is given; `absent` marks a class that a row is not of."""
@@ -66,30 +70,43 @@ class Target(Protocol):
 @dataclass(frozen=True)
 class Value:
     name: str
+    columns: int | None = None  # numbers that are predicted at once; None: one, which is no array
 
     task: ClassVar[str] = "regression"
     several: ClassVar[bool] = False
-    outputs: ClassVar[int] = 1
     kind: ClassVar[Kind] = Kind.NUMBER
 
+    def __post_init__(self) -> None:
+        whole(self, "columns", least=1, most=2**20, optional=True)
+
+    @property
+    def outputs(self) -> int:
+        return self.columns or 1
+
     def missing(self, table: Table) -> Mask:
-        return _missing(table, self.name)
+        missing = np.isnan(_numbers(table, self.name))
+        return missing if missing.ndim == 1 else np.asarray(missing.any(axis=1))
 
     def codes(self, table: Table, labels: list[Label]) -> Vector:
         y = np.array(_numbers(table, self.name))
+        if y.shape[1:] != (() if self.columns is None else (self.columns,)):
+            wanted = "one number for each row" if self.columns is None else f"{self.columns} numbers for each row"
+            raise InputError(f"y must hold {wanted}, as in the first rows, got shape {y.shape}")
         if np.isinf(y).any():
-            row = int(np.flatnonzero(np.isinf(y))[0])
-            raise InputError(f"{table.place(row)}, column {self.name!r}: {y[row]} is not finite; correct it or drop the row")
+            row, *column = map(int, np.argwhere(np.isinf(y))[0])
+            raise InputError(
+                f"{table.place(row)}, column {self.name!r}: {y[row, *column]} is not finite; correct it or drop the row"
+            )
         return y
 
     def classes(self, labels: Sequence[Label]) -> list[Label]:
         return []
 
     def coded(self, codes: Vector, outputs: int, absent: float) -> Matrix:
-        return codes.reshape(-1, 1)
+        return codes
 
     def scores(self, scores: Vector, labels: Sequence[Label]) -> Vector:
-        return scores
+        return scores if self.columns is None else scores.reshape(len(scores), self.columns)
 
     def decided(self, scores: Vector, met: Mask | None = None) -> Vector:
         return scores
@@ -117,15 +134,15 @@ class Signs:
         return _missing(table, self.name)
 
     def codes(self, table: Table, labels: list[Label]) -> Vector:
-        if self.name in table.strings:
-            column = table.strings[self.name]
-            codes = np.array([*(self._code(value) for value in column.values), np.nan])[column.codes]
+        found = table.cells(self.name)
+        if isinstance(found, Strings):
+            codes = np.array([*(self._code(value) for value in found.values), np.nan])[found.codes]
         else:
             found = _numbers(table, self.name)
             codes = np.select([found == self.high, found == self.low, np.isnan(found)], [1.0, 0.0, np.nan], default=-1.0)
         if (codes == -1.0).any():
             row = int(np.flatnonzero(codes == -1.0)[0])
-            label = column.values[column.codes[row]] if self.name in table.strings else found[row]
+            label = found.values[found.codes[row]] if isinstance(found, Strings) else found[row]
             raise InputError(
                 f"{table.place(row)}, column {self.name!r}: the label {shown(label)} is neither {shown(self.low)} nor "
                 f"{shown(self.high)}; say --task classification for any number of classes, or --task regression to predict a number"
@@ -136,10 +153,10 @@ class Signs:
         return 1.0 if label == self.high else 0.0 if label == self.low else -1.0
 
     def classes(self, labels: Sequence[Label]) -> list[Label]:
-        return [self.low, self.high]
+        return [cell(self.low), cell(self.high)]
 
     def coded(self, codes: Vector, outputs: int, absent: float) -> Matrix:
-        return (2.0 * codes - 1.0).reshape(-1, 1)
+        return 2.0 * codes - 1.0
 
     def scores(self, scores: Vector, labels: Sequence[Label]) -> Vector:
         return np.column_stack([-scores, scores])
@@ -152,7 +169,7 @@ class Signs:
 @dataclass(frozen=True)
 class Classes:
     name: str
-    text: bool = True  # the labels are strings, not numbers
+    text: bool = True  # the labels are strings, or objects that were given with the rows; False: numbers
 
     task: ClassVar[str] = "classification"
     several: ClassVar[bool] = True
@@ -167,8 +184,9 @@ class Classes:
 
     def codes(self, table: Table, labels: list[Label]) -> Vector:
         found: Sequence[Label]
-        if self.text:
-            places, found = table.strings[self.name].codes, table.strings[self.name].values
+        cells = table.cells(self.name)
+        if isinstance(cells, Strings):
+            places, found = cells.codes, cells.values
         else:
             numbers = Value(self.name).codes(table, labels)
             there = ~np.isnan(numbers)
@@ -189,7 +207,7 @@ class Classes:
         return np.array([*(known.get(label, np.nan) for label in found), np.nan])[places]
 
     def classes(self, labels: Sequence[Label]) -> list[Label]:
-        return list(labels)
+        return list(labels) if self.text else [cell(label) for label in labels]
 
     def coded(self, codes: Vector, outputs: int, absent: float) -> Matrix:
         return np.where(codes[:, None] == np.arange(outputs), 1.0, absent)
@@ -228,18 +246,27 @@ def met_before(codes: Vector, known: int, classes: int) -> Mask:
 def two_labels(sample: Table, name: str) -> tuple[Label, Label] | None:
     """The labels of two classes, where the first rows have two strings, or only -1 and 1 or 0 and 1; None for anything else."""
     seen = labels_in(sample, name)
-    if name not in sample.strings:
+    if not isinstance(sample.cells(name), Strings):
         return (seen[0], 1.0) if seen in ([0.0, 1.0], [-1.0, 1.0]) else None
     return (seen[0], seen[1]) if len(seen) == 2 else None
 
 
 def labels_in(sample: Table, name: str) -> list[Any]:
     """The values of a column, each once, in order."""
-    if name in sample.strings:
-        column = sample.strings[name]
-        return sorted({column.values[code] for code in column.codes if code >= 0})
+    column = sample.cells(name)
+    if isinstance(column, Strings):
+        return in_order(column.values[code] for code in dict.fromkeys(column.codes.tolist()) if code >= 0)
     found = _numbers(sample, name)
     return sorted(set(found[~np.isnan(found)].tolist()))
+
+
+def in_order(labels: Iterable[Any]) -> list[Any]:
+    """Sorted; as they come where they have no order."""
+    found = list(labels)
+    try:
+        return sorted(found)
+    except TypeError:
+        return found
 
 
 def numbered(sample: Table, name: str, most: int) -> list[float]:
@@ -259,10 +286,14 @@ def cell(label: Label) -> str | float | int:
 
 
 def _missing(table: Table, name: str) -> Mask:
-    return table.strings[name].codes < 0 if name in table.strings else np.isnan(_numbers(table, name))
+    found = table.cells(name)
+    return found.codes < 0 if isinstance(found, Strings) else np.isnan(_numbers(table, name))
 
 
 def _numbers(table: Table, name: str) -> Vector:
-    if name in table.dates:
+    found = table.cells(name)
+    if isinstance(found, Strings):
+        raise InputError(f"the target {name!r} holds labels, where the rows before had numbers; convert them, or begin anew")
+    if found.dtype.kind == "M":
         raise InputError(f"the target {name!r} is a date; choose a column of numbers or of labels, or declare it as text")
-    return table.numbers[:, table.names.index(name)]
+    return np.asarray(found, dtype=float)

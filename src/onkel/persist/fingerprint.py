@@ -40,6 +40,8 @@ def _words(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
     parts: list[NDArray[Any]] = [np.take(table.numbers, [at[name] for name in names if name in at], axis=1).view(np.int64)]
     parts += [_checksums(table.strings[name])[:, None] for name in names if name in table.strings]
     parts += [table.dates[name].astype("datetime64[us]").view(np.int64)[:, None] for name in names if name in table.dates]
+    if (labels := table.labels) is not None:
+        parts.append((_checksums(labels) if isinstance(labels, Strings) else labels.view(np.int64)).reshape(len(table), -1))
     return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.hstack(parts))
 
 

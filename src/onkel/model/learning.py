@@ -1,0 +1,161 @@
+"""How a model learns a table: what the encoder has learnt is committed with the rows that the learner has learnt, and no further.
+
+1.  A table is cut before each row that brings a new key. So how rows are handed over makes no difference.
+2.  Each piece is encoded on a copy of the encoder's state. With a new column or class, the learner's state is copied too.
+3.  The learner learns. If that is interrupted, it has learnt the first k rows; the encoder's state is then made for these rows.
+4.  One assignment puts the copies in place (`onkel.turns`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onkel._types import Vector
+from onkel.combine.assembly import bare
+from onkel.combine.inner import takes_sparse
+from onkel.data.table import Table
+from onkel.model import stream
+from onkel.model.answers import Scored, joined
+from onkel.model.encoder import Encoder
+from onkel.model.encoder import State as EncoderState
+from onkel.model.target import Label, Target
+from onkel.state import copied
+from onkel.turns import Call
+
+MOST_REPEATS = 1000  # of a row, for a learner that has no weights
+
+
+@dataclass
+class State:
+    """What the first rows have decided, and what all rows have taught."""
+
+    encoder: Encoder  # how columns become X
+    target: Target  # what kind of thing is predicted
+    learner: Any  # for this target, in its wrappers
+    inner: Any  # its state
+    encoded: EncoderState
+    labels: list[Label] = field(default_factory=list)  # of classes, in the order in which they came
+    rows: int = 0  # learnt or dropped
+
+
+def learn(call: Call, state: State, table: Table, weight: Vector | None, lagged: ArrayLike | None) -> Scored:
+    """Learn the rows of a table."""
+    parts = [_take(call, state, table[rows], None if weight is None else weight[rows], lagged) for rows in _cuts(state, table)]
+    if len(parts) == 1:
+        return parts[0]
+    scores, codes, kept = (joined([part[k] for part in parts]) for k in range(3))  # type: ignore[misc]
+    return Scored(scores, codes, kept, parts[0].met)
+
+
+def learn_weighted(call: Call, state: State, table: Table, weight: Vector, lagged: ArrayLike | None) -> Scored:
+    """Without the rows of weight 0; for a learner without weights, those of weight 3 three times."""
+    times = np.where(weight > 0.0, 1, 0)
+    if not bare(state.learner).multi_output and np.all(weight == np.floor(weight)) and np.all(weight <= MOST_REPEATS):
+        times, weight = weight.astype(int), np.minimum(weight, 1.0)
+    which = np.repeat(np.arange(len(table)), times)
+    scored = learn(call, state, table.take(which), weight[which], lagged)
+    is_first = np.diff(which, prepend=-1) > 0  # of each row, where it is repeated
+    kept, own = np.zeros(len(table), dtype=bool), is_first[scored.kept]
+    kept[which[is_first & scored.kept]] = True
+    return Scored(scored.scores[own], scored.codes[own], kept, scored.met)
+
+
+def presented(state: State, X: Any) -> tuple[Any, dict[str, Any]]:
+    """X as the learner takes it, and what it is told besides: which values are there, if any is missing."""
+    if not isinstance(X, np.ndarray):
+        if takes_sparse(state.learner):
+            return X, {}
+        X = X.toarray()
+    holes = np.isnan(X)
+    return (np.where(holes, 0.0, X), {"there": ~holes}) if holes.any() else (X, {})
+
+
+def widened(state: State, inner: Any, classes: int) -> Any:
+    """The learner's state with room for so many classes; a copy where it gets more."""
+    if classes <= inner.outputs or not state.target.several:
+        return inner
+    wider = copied(inner) if inner is state.inner else inner
+    state.learner.widen(wider, classes)
+    return wider
+
+
+def _take(call: Call, state: State, table: Table, weight: Vector | None, lagged: ArrayLike | None) -> Scored:
+    table, encoder, inner = _with_columns(state, table)
+    encoded, labels, met = state.encoded.copy(), list(state.labels), len(state.labels)
+    X, codes, kept = stream.encoded(encoder, encoded, state.target, labels, table)
+    after = {"encoder": encoder, "encoded": encoded, "labels": labels, "rows": state.rows + len(table)}
+    inner = widened(state, inner, len(labels))
+    scores = np.empty((0, inner.outputs) if state.target.several else codes.shape)
+    if len(codes):
+        X, more = presented(state, X)
+        if lagged is not None:
+            more |= _known_then(state, lagged, len(codes))
+        y = state.target.coded(codes, inner.outputs, state.learner.absent)
+        weights = None if weight is None else weight[kept]
+        if inner is state.inner:
+            call.owe(partial(_follow, state, table, state.learner._hooks._learnt(inner), len(codes), after))
+            scores = state.learner.learn(inner, X, y, weights, **more)
+            call.pay()
+            return Scored(scores, codes, kept, met)
+        scores = state.learner.learn(inner, X, y, weights, **more)
+    vars(state).update(after, inner=inner)  # as one step
+    return Scored(scores, codes, kept, met)
+
+
+def _known_then(state: State, lagged: ArrayLike, rows: int) -> dict[str, Any]:
+    """What the learner is told of earlier labels: those that were known when the row was predicted, 0 where there were none."""
+    known = np.zeros(len(state.learner.remember(state.inner)))
+    then = np.ravel(lagged)[: len(known)]
+    known[: len(then)] = then
+    return {"lagged": np.tile(known, (rows, 1))} if len(known) else {}
+
+
+def _follow(state: State, table: Table, before: int, rows: int, after: dict[str, Any]) -> None:
+    """Bring the encoder up to the rows that the learner has learnt: all of the table's, or the first ones."""
+    learnt = state.learner._hooks._learnt(state.inner) - before
+    if state.rows + len(table) != after["rows"] or not learnt:  # done before, or nothing to do
+        return
+    if learnt < rows:
+        after = {**after, "encoded": state.encoded.copy(), "labels": list(state.labels)}
+        kept = stream.encoded(state.encoder, state.encoded.copy(), state.target, list(state.labels), table)[2]
+        first = table[: int(np.flatnonzero(kept)[learnt - 1]) + 1]
+        stream.encoded(state.encoder, after["encoded"], state.target, after["labels"], first)
+        after["rows"] = state.rows + len(first)
+    vars(state).update(after)
+
+
+def _with_columns(state: State, table: Table) -> tuple[Table, Encoder, Any]:
+    """The table, the encoder and the learner's state with room for numbers under new names.
+
+    As long as the learner keeps its first rows, a new column begins as if it had been there, and missing, from the start.
+    """
+    found = _new_keys(state, table) if state.encoder.grows and table.late and len(table) else {}
+    new = [name for name, row in found.items() if row == 0]
+    if not new or not state.learner.keeps_rows(state.inner):
+        return state.encoder.taking_late(table), state.encoder, state.inner
+    encoder, inner = state.encoder.extended(new), copied(state.inner)
+    state.learner.rearrange(inner, encoder.width, encoder.places(state.encoder))
+    return encoder.taking_late(table), encoder, inner
+
+
+def _cuts(state: State, table: Table) -> list[slice]:
+    """Before each row that brings a new key."""
+    if not (state.encoder.grows and table.late) or not len(table):
+        return [slice(0, len(table))]
+    cuts = sorted({0, *_new_keys(state, table).values(), len(table)})
+    return [slice(start, stop) for start, stop in itertools.pairwise(cuts)]
+
+
+def _new_keys(state: State, table: Table) -> dict[str, int]:
+    """Names of numbers that have no column, and the first row with a label that has each."""
+    labelled = ~state.target.missing(table)
+    there = {
+        name: ~np.isnan(column) & labelled for name, column in table.late.items() if name not in state.encoder.names_of_numbers
+    }
+    return {name: int(np.argmax(rows)) for name, rows in there.items() if rows.any()}
