@@ -121,6 +121,6 @@ def test_a_river_pipeline_learns_in_the_estimator_itself() -> None:
     model = compose.Pipeline(preprocessing.StandardScaler(), onkel.to_river(own))
     error = evaluate.progressive_val_score(rows, model, metrics.RMSE())
     assert error.get() < 4.0
-    assert own.state_.inner.rows == 500
+    assert own.state_.rows == 500
     with pytest.raises(onkel.InputError, match="to_river takes"):
         onkel.to_river(onkel.PKAWV())

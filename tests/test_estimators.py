@@ -264,6 +264,7 @@ def test_a_key_that_comes_within_the_first_rows_might_as_well_have_been_known(le
     known = onkel.Regressor(learner)
     known.model_ = known._model()
     known.state_ = known.model_.init((dicts()[0], Y[0]))
+    known._describe()
     learnt(known, rows, Y)
     assert met.n_features_in_ == 10
     assert np.allclose([met.predict_one(x) for x in dicts()], [known.predict_one(x) for x in dicts()], rtol=1e-9)

@@ -42,7 +42,7 @@ def test_late_columns_in_plain_python(data: list[tuple[float, ...]], block: int)
     for a, *late in data:
         if math.isnan(a):
             continue
-        x = [a, 0.0, 0.0]
+        x = [a, math.nan, math.nan]
         for name, value in zip("pqr", late, strict=True):
             if math.isnan(value):
                 continue
@@ -97,7 +97,7 @@ def test_late_keys_of_json_lines(tmp_path: Path) -> None:
         f"the key 'w', which first appears in {path}, line 1001, is not used: only numbers may come so late",
         "'z' came late and took a spare column",
         "'u' came late and took a spare column",
-        "1 number was passed over, for no spare column was left; keep more: --spare 4",
+        "1 number was passed over, for no spare column was left; keep more: spare=4 (--spare 4)",
     ]
     other = tmp_path / "new.jsonl"
     other.write_text('{"z": 4, "a": 3, "b": 5, "y": 1}\n{"a": 3, "u": 2}\n')  # known from the start here, and yet late

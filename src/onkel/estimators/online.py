@@ -134,7 +134,7 @@ class Online(BaseEstimator):
         rows, labels = self._checked(X, y, first)
         table = self._table(rows, labels)
         if first:
-            if sample_weight is not None and not np.any(sample_weight):
+            if sample_weight is not None and not np.any(np.asarray(sample_weight)):
                 raise InputError("all weights are zero: there is nothing to learn")
             self.model_, self.state_ = model, model.init(table)
         if classes is not None:
