@@ -12,8 +12,7 @@ import onkel
 from onkel.cli.options import Inputs, split
 from onkel.data.named import catalogue
 from onkel.data.table import Source, Table
-from onkel.report.page import Page
-from onkel.report.tables import lines
+from onkel.report.page import Page, lines
 
 VALUES_SHOWN = 4
 LOSSES = ("Square", "Hinge", "SquaredHinge", "Logistic", "EpsilonInsensitive", "SquaredEpsilonInsensitive")

@@ -18,8 +18,7 @@ from onkel.errors import InputError
 from onkel.measure import Result
 from onkel.report.page import Page
 from onkel.report.plots import draw_curves
-from onkel.report.results import errors_shown, heading, short, table
-from onkel.report.tables import memory
+from onkel.report.results import errors_shown, heading, memory, short, table
 
 PICTURES = (".png", ".svg", ".pdf")
 

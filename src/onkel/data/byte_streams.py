@@ -297,19 +297,6 @@ def _decompressed(file: io.BufferedReader) -> Iterator[Any]:
         plain.close()
 
 
-class Replayed:
-    """Chunks that can be iterated over from the first as often as wanted; each is fetched when it is first needed."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self.chunks, self.taken = chunks, list[bytes]()
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield from list(self.taken)
-        for chunk in self.chunks:
-            self.taken.append(chunk)
-            yield chunk
-
-
 def as_file(chunks: Iterable[bytes]) -> io.BufferedReader:
     """Chunks as a file to read from."""
     return io.BufferedReader(_Chunks(iter(chunks)), CHUNK)

@@ -189,11 +189,10 @@ def _opened(one: Located, stream: ByteStream | None, wanted: Wanted, kinds: Kind
         return open_records([rows] if isinstance(rows, Mapping) else rows, one.y, wanted, kinds)
     if stream is None:
         return open_matrix(rows, one.y, wanted, kinds, one.name or "X")
-    if rows == STANDARD_INPUT:
-        return _open_lines(stream, one.suffix, wanted, kinds, header)
-    path = Path(rows)
-    with file_errors(path):
-        check_file(path)
+    with file_errors(stream.name):
+        if rows == STANDARD_INPUT:
+            return _open_lines(stream, one.suffix, wanted, kinds, header)
+        check_file(path := Path(rows))
         if one.suffix == ".npz":
             return open_npz(path, wanted, kinds, target or LABELS[one.suffix])
         if one.suffix in FILES:

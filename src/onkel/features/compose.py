@@ -1,9 +1,14 @@
-"""Feature maps made of feature maps: a chain feeds each stage into the next, a sum puts its parts side by side."""
+"""Feature maps made of feature maps: a chain feeds each stage into the next, a sum puts its parts side by side.
+
+Beside them the two plainest parts of a sum: the inputs themselves, and the intercept.
+"""
 
 from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -12,6 +17,38 @@ from onkel._types import Matrix, Vector
 from onkel._validate import instance
 from onkel.errors import InputError
 from onkel.features.feature import Features
+
+
+@dataclass(frozen=True)
+class Identity(Features):
+    """z = x: with it a learner is linear."""
+
+    def size(self, dim: int) -> int:
+        return dim
+
+    def init(self, dim: int) -> None: ...
+
+    def footprint(self, dim: int) -> int:
+        return 0
+
+    def write(self, state: None, X: Matrix, weight: Vector, Z: Matrix, at: int) -> None:
+        Z[:, at : at + X.shape[1]] = X
+
+
+@dataclass(frozen=True)
+class Constant(Features):
+    """z = 1: the intercept."""
+
+    def size(self, dim: int) -> int:
+        return 1
+
+    def init(self, dim: int) -> None: ...
+
+    def footprint(self, dim: int) -> int:
+        return 0
+
+    def write(self, state: None, X: Matrix, weight: Vector, Z: Matrix, at: int) -> None:
+        Z[:, at] = 1.0
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -38,7 +75,18 @@ class Sum(Features):
         return any(part.fallible for part in self.parts)
 
     def size(self, dim: int) -> int:
-        return sum(part.size(dim) for part in self.parts)
+        return self._ends(dim)[-1]
+
+    def _ends(self, dim: int) -> list[int]:
+        """Where the features of each part end."""
+        if dim not in self._known_ends:
+            self._known_ends[dim] = list(accumulate(part.size(dim) for part in self.parts))
+        return self._known_ends[dim]
+
+    @cached_property
+    def _known_ends(self) -> dict[int, list[int]]:
+        """By the width of a row: a single row would spend its time on asking every part."""
+        return {}
 
     def init(self, dim: int) -> tuple[Any, ...]:
         return tuple(part.init(dim) for part in self.parts)
@@ -47,11 +95,10 @@ class Sum(Features):
         return sum(part.footprint(dim) for part in self.parts)
 
     def write(self, state: tuple[Any, ...], X: Matrix, weight: Vector, Z: Matrix, at: int) -> tuple[Any, ...]:
-        after, same, dim = [], True, X.shape[1]
-        for part, before in zip(self.parts, state, strict=True):
-            after.append(now := part.write(before, X, weight, Z, at))
+        after, same, starts = [], True, (0, *self._ends(X.shape[1]))
+        for part, before, start in zip(self.parts, state, starts, strict=False):
+            after.append(now := part.write(before, X, weight, Z, at + start))
             same = same and now is before  # most maps have nothing to learn
-            at += part.size(dim)
         return state if same else tuple(after)
 
     def notes(self, state: tuple[Any, ...]) -> list[str]:

@@ -17,7 +17,7 @@ from onkel.errors import InputError
 from onkel.measure import Components, Explanation, Reliability
 from onkel.measure.components import Curve
 from onkel.measure.explain import History
-from onkel.measure.metrics import windowed
+from onkel.measure.scores import windowed
 
 # Okabe & Ito's colours: told apart by colour-blind readers, and in grey by their order of lightness
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

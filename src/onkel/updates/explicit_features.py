@@ -20,6 +20,7 @@ from onkel.protocol import Learner
 from onkel.turns import Call
 
 ROWS_AT_ONCE = 1024  # features are computed for so many rows at a time, to keep memory flat
+FEW_ROWS = ROWS_AT_ONCE // 2  # so many are one piece, wherever it ends
 
 
 class FeatureState(Protocol):
@@ -67,7 +68,7 @@ class FeatureLearner(Learner[F]):
         return self._map.fallible
 
     def _take(self, call: Call, state: F, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        if len(X) == 1:  # at once: where rows come one by one, each step counts
+        if len(X) <= FEW_ROWS:  # at once: where rows come one by one, each step counts
             self._take_piece(call, state, X, Y, weight, scores)
             return
         # a user's own basis may fail on any row: then all rows are transformed before the first is learnt
