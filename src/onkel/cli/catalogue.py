@@ -85,8 +85,8 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
     from onkel.model import Missing
     from onkel.model.plan import planned, sampled
 
-    hashed = split(inputs.columns.hash) or ()
-    reading = inputs.reading
+    hashed, named = split(inputs.columns.hash), inputs.columns.named()
+    reading = dataclasses.replace(inputs.reading, **{**named, "text": (*named["text"], *hashed)})
     source = open_tables(inputs.path, reading)
     sample = sampled(source)
     encoder = planned(sample, list(source.kinds), Missing.MEAN, hashed)

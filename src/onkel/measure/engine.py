@@ -9,14 +9,13 @@ Result         what came out of it: one plain object, which tables, pictures and
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 
-from onkel._jit import compiler_off, seconds_compiling
+from onkel._jit import clock, compiler_off
 from onkel._types import Vector
 from onkel.combine import Auto
 from onkel.data.table import Table
@@ -40,15 +39,11 @@ class Stopwatch:
     seconds: float = 0.0
 
     def run(self, work: Callable[..., T], *arguments: Any) -> T:
-        began = self._now()
+        began = clock()
         try:
             return work(*arguments)
         finally:
-            self.seconds += self._now() - began
-
-    @staticmethod
-    def _now() -> float:
-        return time.perf_counter() - seconds_compiling()
+            self.seconds += clock() - began
 
 
 @dataclass(frozen=True)
