@@ -107,10 +107,10 @@ class Calibrated(Around):
             raise InputError(f"Calibrated: learner must be one for classification, such as PKAWV(), got {self.learner!r:.200}")
 
     def _init(self, dim: int, outputs: int) -> State:
-        inner = self.learner.init(dim, outputs)  # which checks the sizes
-        classes = max(2, inner.outputs)
+        classes = max(2, outputs)
         maps = np.tile(_identity(), (classes, 1)), np.full((classes, KNOTS), PRIOR), np.full(MAPS, 1.0 / MAPS)
-        return State(inner, *maps, np.zeros(classes, dtype=np.int64), np.zeros(1), inner.dim, inner.outputs)
+        inner = self.learner.init(dim, outputs)
+        return State(inner, *maps, np.zeros(classes, dtype=np.int64), np.zeros(1), dim, outputs)
 
     def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
         self._classes(Y)

@@ -59,8 +59,7 @@ class Intervals(Around):
         object.__setattr__(self, "levels", _checked(self.levels))
 
     def _init(self, dim: int, outputs: int) -> State:
-        inner = self.learner.init(dim, outputs)  # which checks the sizes
-        return State(inner, conformal.init(self.levels, inner.outputs), inner.dim, inner.outputs)
+        return State(self.learner.init(dim, outputs), conformal.init(self.levels, outputs), dim, outputs)
 
     def _take(
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, **more: Any

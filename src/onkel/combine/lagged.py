@@ -82,9 +82,9 @@ class Lagged(Around):
         return self.outputs * (self.lags + len(MEMORIES))
 
     def _init(self, dim: int, outputs: int) -> State:
-        inner = self.learner.init(dim + self.columns, outputs)  # which checks the sizes
+        inner = self.learner.init(dim + self.columns, outputs)
         nothing = np.zeros(self.outputs), np.zeros((self.outputs, self.lags)), np.zeros((self.outputs, len(MEMORIES)))
-        return State(inner, *nothing, 0, inner.dim - self.columns, inner.outputs)
+        return State(inner, *nothing, 0, dim, outputs)
 
     def learn(  # type: ignore[override]
         self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None,

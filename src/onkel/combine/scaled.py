@@ -41,7 +41,7 @@ from onkel.errors import InputError
 from onkel.features.scale import standardize_present
 from onkel.learners import PKAWV
 from onkel.protocol import is_learner
-from onkel.state import copied, shallow
+from onkel.state import copied, owned, shallow
 from onkel.turns import Call, turn
 from onkel.updates import first_rows
 from onkel.updates.first_rows import FirstRows
@@ -139,11 +139,11 @@ class Scaled(Around):
         return wide
 
     def _init(self, dim: int, outputs: int) -> State:
-        inner = self.learner.init(dim, outputs)  # which checks the sizes
-        dim, outputs = inner.dim, inner.outputs
         first = first_rows.empty(self.first_rows, dim, outputs, gaps=True)
         nothing = np.zeros(dim), np.zeros(dim), np.zeros(dim, dtype=np.int64)
-        return State(inner, *nothing, np.zeros(outputs), np.zeros(outputs), first, dim=dim, outputs=outputs)
+        return State(
+            self.learner.init(dim, outputs), *nothing, np.zeros(outputs), np.zeros(outputs), first, dim=dim, outputs=outputs
+        )
 
     def _take(
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix,
@@ -299,7 +299,7 @@ class Scaled(Around):
             if largest > FAR / self._stretch:
                 work.far += self._far(state, block)
             if self.keeps_rows(state):
-                self._keep(work, state.first.with_more(state.rows, FirstRows(block.X, block.y, block.weight, block.there)))
+                self._keep(work, state.first.with_more(state.rows, block.X, block.y, block.weight, block.there))
             vars(state).update(vars(work))  # as one step
 
     def _keep(self, state: State, kept: FirstRows) -> None:
@@ -331,7 +331,8 @@ class Scaled(Around):
 
     def _learn_kept(self, state: State, rows: int) -> None:
         first = state.first.first(rows)
-        state.inner, nothing = self.learner.init(state.dim, state.outputs), (np.zeros(state.dim), np.zeros(state.dim))
+        state.inner = owned(self.learner, self._inside._init(state.dim, state.outputs))
+        nothing = np.zeros(state.dim), np.zeros(state.dim)
         state.mean, state.spread, state.seen, state.rows = *nothing, np.zeros(state.dim, dtype=np.int64), rows
         Z, state.mean, state.spread, state.seen = self._standardised(state, first.X, first.present, first.weight)
         u = (first.y - state.centre) / _divisor(state)

@@ -4,8 +4,7 @@ Decisions: docs/decisions/features.md
 """
 
 from onkel.features.basis import Basis
-from onkel.features.compose import Chain, Constant, Identity, Sum
-from onkel.features.feature import Features
+from onkel.features.compose import Chain, Constant, Features, Identity, Sum
 from onkel.features.fourier import Fourier
 from onkel.features.hats import Hats
 from onkel.features.mercer import Mercer

@@ -1,11 +1,18 @@
-"""Feature maps made of feature maps: a chain feeds each stage into the next, a sum puts its parts side by side.
+"""What a feature map is: x -> z of finite width, with its own small state and one verb besides `init`. And maps made of maps.
 
-Beside them the two plainest parts of a sum: the inputs themselves, and the intercept.
+`write` transforms each row just before learning from it, in order, and returns the state after the rows. A row of weight 0 is
+transformed as if it came next, and leaves no trace; so a block of weights 0 is a pure prediction. The given state is never changed:
+a learner keeps the returned one only when everything else went well.
+
+Identity, Constant   the two plainest maps: the inputs themselves, and the intercept
+Sum                  puts its parts side by side
+Chain                feeds each stage into the next
 """
 
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -16,7 +23,41 @@ import numpy as np
 from onkel._types import Matrix, Vector
 from onkel._validate import instance
 from onkel.errors import InputError
-from onkel.features.feature import Features
+
+
+class Features(ABC):
+    fallible: bool = False  # True where a user's function runs inside: it may fail in the middle of a block
+
+    @abstractmethod
+    def size(self, dim: int) -> int:
+        """How many features a row of `dim` values gives."""
+
+    @abstractmethod
+    def init(self, dim: int) -> Any:
+        """A fresh state for rows of `dim` values."""
+
+    @abstractmethod
+    def footprint(self, dim: int) -> int:
+        """The bytes that `init(dim)` will hold."""
+
+    @abstractmethod
+    def write(self, state: Any, X: Matrix, weight: Vector, Z: Matrix, at: int) -> Any:
+        """Write the features of each row into Z[:, at : at + size] and return the state after learning the rows."""
+
+    def transformed(self, state: Any, X: Matrix, weight: Vector) -> tuple[Matrix, Any]:
+        """The features of each row, and the state after learning the rows."""
+        Z = np.empty((len(X), self.size(X.shape[1])))
+        return Z, self.write(state, X, weight, Z, 0)
+
+    def notes(self, state: Any) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        return []
+
+    def __add__(self, other: Features | tuple[Features, ...]) -> Features:
+        return Sum(self, other)
+
+    def __radd__(self, other: tuple[Features, ...]) -> Features:
+        return Sum(other, self)
 
 
 @dataclass(frozen=True)
@@ -134,9 +175,8 @@ class Chain(Features):
     def write(self, state: tuple[Any, ...], X: Matrix, weight: Vector, Z: Matrix, at: int) -> tuple[Any, ...]:
         after = []
         for stage, before in zip(self.stages[:-1], state, strict=False):
-            out = np.empty((X.shape[0], stage.size(X.shape[1])))
-            after.append(stage.write(before, X, weight, out, 0))
-            X = out
+            X, now = stage.transformed(before, X, weight)
+            after.append(now)
         after.append(self.stages[-1].write(state[-1], X, weight, Z, at))
         return state if all(map(operator.is_, state, after)) else tuple(after)
 

@@ -29,7 +29,7 @@ from onkel._jit import hot, hot_strict
 from onkel._types import Matrix, Vector
 from onkel._validate import check_width, real, whole, width_or_root
 from onkel.errors import InputError
-from onkel.features.feature import Features
+from onkel.features.compose import Features
 from onkel.kernels import Gaussian, Laplacian
 from onkel.state import fixed
 
