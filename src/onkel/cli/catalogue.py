@@ -102,8 +102,7 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
     page = Page()
     page.say(f"{source.name}: {len(source.kinds)} columns; what its first {len(sample):,} rows show:")
     page.show(lines({name: _told(row) for name, row in rows.items()}, heading="column"))
-    for note in noted:
-        page.say(f"note: {note}", style="yellow")
+    page.note(noted)
 
 
 def _seen(sample: Table, name: str) -> dict[str, Any]:

@@ -24,8 +24,8 @@ from onkel.model import Stream
 from onkel.persist import Extra, save
 from onkel.persist.fingerprint import Fingerprint
 from onkel.report.page import Page
-from onkel.report.plots import draw_curves
-from onkel.report.results import errors_shown, heading, memory, short, table
+from onkel.report.plots import draw_result
+from onkel.report.results import errors_shown, heading, memory, table
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -127,7 +127,7 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
         raise InputError(f"{run.stream.name}: no row was left to learn from; see --missing")
     result = run.evaluation.result(run.stream, run.earlier)
     if outputs.plot is not None and result.losses is not None and len(result.losses):
-        _draw(outputs.plot, result)
+        draw_result(outputs.plot, result)
     if outputs.as_json:
         print(json.dumps({**result.to_json(), "saved": outputs.save and str(outputs.save)}))
     else:
@@ -170,24 +170,13 @@ def _say_how_to_go_on(run: Run) -> None:
     page.say_whole(f"  onkel {shlex.join(again)}")
 
 
-def _draw(path: Path, result: Result) -> None:
-    assert result.losses is not None
-    believed = {}
-    if result.reliability is not None:
-        of_two = f" of {result.classes[1]}" if len(result.classes) == 2 else ""
-        believed = {f"probabilities{of_two}": result.reliability}
-    title, window = f"{short(result.source)}: {result.target}", max(1, len(result.losses) // 50)
-    draw_curves(path, {result.name: result.losses}, result.measure, window, title, told=believed)
-
-
 def _print(result: Result, outputs: Outputs) -> None:
     page = Page()
     page.say(heading(result))
     page.show(table({result.name: [result]}))
     if result.decided:
         page.say("; ".join(result.decided))
-    for note in result.notes:
-        page.say(f"note: {note}", style="yellow")
+    page.note(result.notes)
     if outputs.save is not None:
         use = shlex.join(["onkel", "predict", str(outputs.save)])
         page.say(f"saved {outputs.save} ({memory(outputs.save.stat().st_size)}); use it: {use} FILE")

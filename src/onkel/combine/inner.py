@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from onkel._sparse import is_sparse
+from onkel._inputs import is_sparse
 from onkel._types import Matrix, Vector
 from onkel.protocol import Learner
 from onkel.turns import turn

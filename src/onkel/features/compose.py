@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -92,8 +93,29 @@ class Constant(Features):
         Z[:, at] = 1.0
 
 
+class Composed(Features):
+    """A map made of maps. It asks them for their sizes once for each width of rows: a single row would spend its time on that."""
+
+    @abstractmethod
+    def _measured(self, dim: int) -> Iterator[int]:
+        """Sizes that follow from the width of a row, the size of this map last."""
+
+    def size(self, dim: int) -> int:
+        return self._sizes(dim)[-1]
+
+    def _sizes(self, dim: int) -> tuple[int, ...]:
+        found = self._known.get(dim)
+        if found is None:
+            found = self._known[dim] = tuple(self._measured(dim))
+        return found
+
+    @cached_property
+    def _known(self) -> dict[int, tuple[int, ...]]:
+        return {}
+
+
 @dataclass(frozen=True, init=False, repr=False)
-class Sum(Features):
+class Sum(Composed):
     """z = (z¹, z², …): written f1 + f2. Its kernel is the sum of the parts' kernels."""
 
     parts: tuple[Features, ...]
@@ -115,19 +137,9 @@ class Sum(Features):
     def fallible(self) -> bool:  # type: ignore[override]
         return any(part.fallible for part in self.parts)
 
-    def size(self, dim: int) -> int:
-        return self._ends(dim)[-1]
-
-    def _ends(self, dim: int) -> list[int]:
-        """Where the features of each part end."""
-        if dim not in self._known_ends:
-            self._known_ends[dim] = list(accumulate(part.size(dim) for part in self.parts))
-        return self._known_ends[dim]
-
-    @cached_property
-    def _known_ends(self) -> dict[int, list[int]]:
-        """By the width of a row: a single row would spend its time on asking every part."""
-        return {}
+    def _measured(self, dim: int) -> Iterator[int]:
+        """Where the features of each part begin, and where the last ones end."""
+        return accumulate((part.size(dim) for part in self.parts), initial=0)
 
     def init(self, dim: int) -> tuple[Any, ...]:
         return tuple(part.init(dim) for part in self.parts)
@@ -136,8 +148,8 @@ class Sum(Features):
         return sum(part.footprint(dim) for part in self.parts)
 
     def write(self, state: tuple[Any, ...], X: Matrix, weight: Vector, Z: Matrix, at: int) -> tuple[Any, ...]:
-        after, same, starts = [], True, (0, *self._ends(X.shape[1]))
-        for part, before, start in zip(self.parts, state, starts, strict=False):
+        after, same = [], True
+        for part, before, start in zip(self.parts, state, self._sizes(X.shape[1]), strict=False):
             after.append(now := part.write(before, X, weight, Z, at + start))
             same = same and now is before  # most maps have nothing to learn
         return state if same else tuple(after)
@@ -147,7 +159,7 @@ class Sum(Features):
 
 
 @dataclass(frozen=True)
-class Chain(Features):
+class Chain(Composed):
     """z = f_n(… f_2(f_1(x))): what a tuple of features means."""
 
     stages: tuple[Features, ...]
@@ -163,14 +175,15 @@ class Chain(Features):
     def fallible(self) -> bool:  # type: ignore[override]
         return any(stage.fallible for stage in self.stages)
 
-    def size(self, dim: int) -> int:
-        return self._widths(dim)[-1]
+    def _measured(self, dim: int) -> Iterator[int]:
+        """dim, then the size after each stage."""
+        return accumulate(self.stages, lambda width, stage: stage.size(width), initial=dim)
 
     def init(self, dim: int) -> tuple[Any, ...]:
-        return tuple(stage.init(width) for stage, width in zip(self.stages, self._widths(dim), strict=False))
+        return tuple(stage.init(width) for stage, width in zip(self.stages, self._sizes(dim), strict=False))
 
     def footprint(self, dim: int) -> int:
-        return sum(stage.footprint(width) for stage, width in zip(self.stages, self._widths(dim), strict=False))
+        return sum(stage.footprint(width) for stage, width in zip(self.stages, self._sizes(dim), strict=False))
 
     def write(self, state: tuple[Any, ...], X: Matrix, weight: Vector, Z: Matrix, at: int) -> tuple[Any, ...]:
         after = []
@@ -182,13 +195,6 @@ class Chain(Features):
 
     def notes(self, state: tuple[Any, ...]) -> list[str]:
         return [note for stage, s in zip(self.stages, state, strict=True) for note in stage.notes(s)]
-
-    def _widths(self, dim: int) -> list[int]:
-        """dim, then the size after each stage."""
-        widths = [dim]
-        for stage in self.stages:
-            widths.append(stage.size(widths[-1]))
-        return widths
 
 
 def as_features(value: Features | tuple[Features, ...]) -> Features:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -32,6 +32,10 @@ class Page:
 
     def say(self, text: str, style: str = "") -> None:
         self.console.print(plain(text, style))
+
+    def note(self, notes: Iterable[str]) -> None:
+        for note in notes:
+            self.say(f"note: {note}", style="yellow")
 
     def say_whole(self, text: str) -> None:
         """A line to be copied, in one piece however narrow the page."""

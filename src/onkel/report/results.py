@@ -59,8 +59,13 @@ def _cells(results: Sequence[Result], compared: bool) -> dict[str, str]:
     shares = [result.coverage[LEVEL] for result in results if result.coverage]
     within = {f"in {float(LEVEL):.0%} interval": f"{np.mean(shares):.1%}"} if shares else {}
     settings = {"lags": str(results[0].lags), "runs": str(len(results))} if compared else {}
-    seconds = sum(result.microseconds_per_row * result.rows for result in results) / sum(result.rows for result in results)
-    return {**errors, **within, **settings, "µs a row": f"{seconds:.1f}", "memory": memory(max(one.bytes for one in results))}
+    cost = {"µs a row": f"{microseconds_per_row(results):.1f}", "memory": memory(max(one.bytes for one in results))}
+    return {**errors, **within, **settings, **cost}
+
+
+def microseconds_per_row(results: Sequence[Result]) -> float:
+    """Over all rows of all results."""
+    return sum(result.microseconds_per_row * result.rows for result in results) / sum(result.rows for result in results)
 
 
 def _spread(name: str, values: Sequence[float]) -> str:
