@@ -12,7 +12,7 @@ from peer_store import EARLY, Figures
 from rich.console import Console
 from rich.table import Table
 
-from onkel.report.tables import memory, number
+from onkel.report.results import memory, number
 
 MARK = "†"
 EXPLAINED = (

@@ -22,7 +22,7 @@ from onkel._types import Matrix, Vector
 from onkel.combine import Scaled
 from onkel.measure import Trace
 from onkel.report.plots import draw_curves
-from onkel.report.tables import results
+from onkel.report.results import results
 
 METRIC, WINDOW = "mistakes", 300
 LEARNERS = {

@@ -9,8 +9,8 @@ from rich.console import Console
 
 import onkel
 from onkel.measure import Trace
-from onkel.report.page import escaped
-from onkel.report.tables import lines, results
+from onkel.report.page import escaped, lines
+from onkel.report.results import results
 from tests.test_cli import onkel_call
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]

@@ -181,7 +181,7 @@ def test_a_row_beyond_the_largest_leverage_moves_to_the_factor_and_stays_right(s
     for t in range(0, 120, size):
         learn(state, V[t : t + size], Y[t : t + size], np.ones(120)[t : t + size], True, 1.0, 1.0)
     assert (state.factored, state.moved) == (1, 1)
-    assert any("factor form" in note for note in ridge.notes(state))
+    assert any("factor form" in note for note in ridge.notes(state, 1.0, 1.0))
     A, b = explicit(V, Y, np.ones(120), 1.0, 1.0)
     assert np.abs(matrix_of(state) - A).max() <= 1e-12 * np.abs(A).max()
     assert np.abs(np.triu(state.matrix).T @ state.coef.T - b).max() <= 1e-12 * np.abs(b).max()
@@ -272,7 +272,7 @@ def test_a_negative_leverage_is_clamped_counted_and_said() -> None:
     score = learn(state, np.array([[1.0, -1.0]]), np.array([[1.0]]), np.ones(1), True, 1.0, 1.0)
     assert state.clamped == 1
     assert score[0, 0] == 0.0
-    assert any("negative 1 times" in note for note in ridge.notes(state))
+    assert any("negative 1 times" in note for note in ridge.notes(state, 1.0, 1.0))
 
 
 @pytest.mark.parametrize("awv", [True, False])

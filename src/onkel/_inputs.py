@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -100,11 +101,16 @@ def check_signs(labels: Matrix) -> None:
         raise InputError(f"the label of row {wrong[0]} is {labels[wrong[0], 0]:g}; for this loss, labels must be -1 or +1")
 
 
+def is_sparse(values: Any) -> bool:
+    """Whether it is one of scipy.sparse's matrices or arrays."""
+    return hasattr(values, "tocsr")
+
+
 def _floats(name: str, values: ArrayLike) -> Matrix:
     """C-ordered float64 and writeable, as compiled code knows it: a read-only array would be compiled for once more."""
     if type(values) is np.ndarray and values.dtype is _FLOAT64 and values.flags.carray:  # as it should be: quickly through
         return values
-    if hasattr(values, "toarray"):
+    if is_sparse(values):
         raise InputError(f"{name} is sparse; give a block of it as {name}.toarray()")
     if isinstance(values, np.ma.MaskedArray):
         raise InputError(f"{name} is a masked array; fill or drop what is masked first")

@@ -288,6 +288,11 @@ def seconds_compiling() -> float:
     return _compilation.seconds
 
 
+def clock() -> float:
+    """Seconds that pass, those apart in which something is compiled."""
+    return time.perf_counter() - seconds_compiling()
+
+
 def compiled_or(twin: F) -> Callable[[F], F]:
     """Decorate a function that calls BLAS: it is compiled, or, with the compiler off, its NumPy `twin` takes its place."""
     return (lambda function: twin) if compiler_off else hot_inline

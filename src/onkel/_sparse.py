@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._inputs import LARGEST_NUMBER, bad_value, check_block, check_inputs, check_labels, refuse_width
+from onkel._inputs import LARGEST_NUMBER, bad_value, check_block, check_inputs, check_labels, is_sparse, refuse_width
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 
@@ -18,11 +18,6 @@ class Rows(NamedTuple):
     start: Counts
     column: Counts
     value: Vector
-
-
-def is_sparse(X: Any) -> bool:
-    """Whether X is one of scipy.sparse's matrices or arrays."""
-    return hasattr(X, "tocsr")
 
 
 def check_rows(X: Any, dim: int) -> Matrix | Rows:

@@ -72,7 +72,7 @@ class Learner(ABC, Generic[S]):
 
     def init(self, dim: int, outputs: int = 1) -> Any:
         """A state that has seen nothing, for rows of `dim` inputs: an S, or, where others do the work, theirs around it."""
-        return owned(self, self._hooks._init(dim, outputs))
+        return owned(self, self._hooks._init(*check_sizes(self, dim, outputs)))
 
     def learn(self, state: Any, X: Any, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> Vector:
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace.

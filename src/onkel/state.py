@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -41,7 +42,7 @@ class Counted:
 
 def counter() -> Any:
     """A field that counts from 0."""
-    return dataclasses.field(default_factory=lambda: np.zeros(1, np.int64), metadata={COUNT: True})
+    return dataclasses.field(default_factory=partial(np.zeros, 1, np.int64), metadata={COUNT: True})
 
 
 def fixed() -> Any:

@@ -16,19 +16,24 @@ def main() -> None:
         from onkel.cli.shell import shell
 
         with shell():
-            _answered()
+            _run()
     except KeyboardInterrupt:
         print("onkel: stopped", file=sys.stderr)
         sys.exit(STOPPED)
 
 
-def _answered() -> None:
+def _run() -> None:
     """Run the command; where something is wrong, one line says what."""
     from onkel.cli.shell import Unread
     from onkel.errors import FileError, InputError
 
     try:
-        _run()
+        try:
+            from onkel.cli.app import app
+
+            app(sys.argv[1:])
+        finally:
+            sys.stdout.flush()  # here, where a failure can be told
     except (InputError, FileError) as error:
         from onkel.report.page import Page
 
@@ -36,12 +41,3 @@ def _answered() -> None:
         sys.exit(1)
     except Unread:
         sys.exit(0)
-
-
-def _run() -> None:
-    from onkel.cli.app import app
-
-    try:
-        app(sys.argv[1:])
-    finally:
-        sys.stdout.flush()  # here, where a failure can be told

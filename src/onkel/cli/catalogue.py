@@ -12,8 +12,7 @@ import onkel
 from onkel.cli.options import Inputs, split
 from onkel.data.named import catalogue
 from onkel.data.table import Source, Table
-from onkel.report.page import Page
-from onkel.report.tables import lines
+from onkel.report.page import Page, lines
 
 VALUES_SHOWN = 4
 LOSSES = ("Square", "Hinge", "SquaredHinge", "Logistic", "EpsilonInsensitive", "SquaredEpsilonInsensitive")
@@ -86,8 +85,8 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
     from onkel.model import Missing
     from onkel.model.plan import planned, sampled
 
-    hashed = split(inputs.columns.hash) or ()
-    reading = inputs.reading
+    hashed, named = split(inputs.columns.hash), inputs.columns.named()
+    reading = dataclasses.replace(inputs.reading, **{**named, "text": (*named["text"], *hashed)})
     source = open_tables(inputs.path, reading)
     sample = sampled(source)
     encoder = planned(sample, list(source.kinds), Missing.MEAN, hashed)
@@ -103,8 +102,7 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
     page = Page()
     page.say(f"{source.name}: {len(source.kinds)} columns; what its first {len(sample):,} rows show:")
     page.show(lines({name: _told(row) for name, row in rows.items()}, heading="column"))
-    for note in noted:
-        page.say(f"note: {note}", style="yellow")
+    page.note(noted)
 
 
 def _seen(sample: Table, name: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from onkel.model import Model, Stream
 from onkel.model.model import called
 from onkel.protocol import suited, tasks_of
 from onkel.report.page import Page
-from onkel.report.results import errors_shown, heading, table
+from onkel.report.results import errors_shown, heading, microseconds_per_row, table
 
 DEFAULTS = ("Auto", "PKAWV", "PKAWV(features=Identity() + Constant())")
 
@@ -180,23 +180,20 @@ def _show(contenders: list[Contender], stream: Stream, stopped: list[str], as_js
     page.say(heading(result))
     best = min(contenders, key=lambda one: np.mean([each.errors[each.measure] for each in one.results]))
     page.show(table({one.name: one.results for one in contenders}, bold=best.name, compared=True))
-    for note in remarks:
-        page.say(f"note: {note}", style="yellow")
+    page.note(remarks)
 
 
 def _summary(one: Contender) -> dict[str, Any]:
     """The errors and coverages of all runs, and what they cost."""
     results = one.results
-    rows = sum(result.rows for result in results)
     errors = {measure: [result.errors[measure] for result in results] for measure in results[0].errors}
     coverage = {level: [result.coverage[level] for result in results] for level in results[0].coverage}
-    seconds = sum(result.microseconds_per_row * result.rows for result in results)
     return {
         "learner": one.name,
         **errors,
         **({"coverage": coverage} if coverage else {}),
         "lags": results[0].lags,
         "runs": len(results),
-        "microseconds_per_row": seconds / rows,
+        "microseconds_per_row": microseconds_per_row(results),
         "bytes": max(result.bytes for result in results),
     }

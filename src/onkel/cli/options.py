@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from onkel.errors import InputError
+
 File = Annotated[str, Parameter(allow_leading_hyphen=True)]  # - is the standard input
 Flag = Annotated[bool, Parameter(negative=())]
 Task = Literal["auto", "classification", "regression"]
@@ -37,7 +39,7 @@ class Format:
 
     @property
     def header(self) -> bool | list[str]:
-        return list(split(self.names) or ()) or not self.no_header
+        return list(split(self.names)) or not self.no_header
 
 
 @Parameter(name="*")
@@ -68,6 +70,11 @@ class Columns:
     hash: str | None = None
     spare: int = 0
 
+    def named(self) -> dict[str, Any]:
+        """The columns of each kind, as a `Model` and a `Reading` take them."""
+        groups = {"without": self.without, "text": self.text, "dates": self.dates}
+        return {"columns": split(self.columns) or None, **{group: split(names) for group, names in groups.items()}}
+
 
 @Parameter(name="*")
 @dataclass(frozen=True)
@@ -97,14 +104,15 @@ class Target:
     missing: Missing | None = None  # refuse, where nothing was said
     raw: Flag = False
 
+    @property
+    def asked_task(self) -> str | None:
+        return None if self.task == "auto" else self.task
+
     def pair(self) -> tuple[Any, Any] | None:
         """The two labels; where they look like numbers they are numbers."""
-        from onkel.errors import InputError
-
-        found = split(self.labels)
-        if found is None:
+        if self.labels is None:
             return None
-        if len(found) != 2:
+        if len(found := split(self.labels)) != 2:
             raise InputError(f"--labels takes two labels, low and high, as in --labels no,yes; got {self.labels!r}")
         try:
             return float(found[0]), float(found[1])
@@ -133,21 +141,26 @@ class Rows:
     lags: int | None = None
 
     def __post_init__(self) -> None:
-        from onkel.errors import InputError
-
         for option, least in (("shuffle", 0), ("rows", 1), ("lags", 0)):
             if (said := getattr(self, option)) is not None and said < least:
                 raise InputError(f"--{option} must be at least {least}, got {said}")
 
+    @property
+    def order(self) -> Any:
+        """None: all rows, in their own."""
+        from onkel.data import Order
 
-def split(listed: str | None) -> tuple[str, ...] | None:
-    return None if listed is None else tuple(name.strip() for name in listed.split(","))
+        return None if self.shuffle is None and self.rows is None else Order(self.shuffle, self.rows)
+
+
+def split(listed: str | None) -> tuple[str, ...]:
+    """Names between commas; none where nothing was said."""
+    return () if listed is None else tuple(name.strip() for name in listed.split(","))
 
 
 def read_learner(text: str | None) -> Any:
     """A learner from what a person typed."""
     from onkel.combine.assembly import DEFAULT
-    from onkel.errors import InputError
     from onkel.persist import parse
     from onkel.protocol import is_learner
 
@@ -174,41 +187,28 @@ class Inputs:
 
     @property
     def reading(self) -> Any:
-        """How the files are read."""
-        from onkel.data.order import Order
+        """How the files are read; which columns, a model says."""
         from onkel.data.reading import Reading
 
-        return Reading(
-            format=self.format.format,
-            header=self.format.header,
-            columns=split(self.columns.columns),
-            without=split(self.columns.without) or (),
-            text=(*(split(self.columns.text) or ()), *(split(self.columns.hash) or ())),
-            dates=split(self.columns.dates) or (),
-            follow=self.follow,
-            order=Order(self.rows.shuffle, self.rows.rows),
-        )
+        return Reading(format=self.format.format, header=self.format.header, follow=self.follow, order=self.rows.order)
 
     def model(self, learner: Any) -> Any:
         """The model that these options describe, around a learner."""
         from onkel.model import Missing, Model
 
-        target, columns = self.target, self.columns
+        target = self.target
         return Model(
             target=target.target,
             learner=learner,
-            task=None if target.task == "auto" else target.task,
+            task=target.asked_task,
             labels=target.pair(),
             lags=self._lags(learner),
             standardize=not target.raw,
             scale_target=not target.raw,
             missing=Missing(target.missing or Missing.REFUSE),
-            columns=split(columns.columns),
-            without=split(columns.without) or (),
-            text=split(columns.text) or (),
-            dates=split(columns.dates) or (),
-            hashed=split(columns.hash) or (),
-            spare=columns.spare,
+            hashed=split(self.columns.hash),
+            spare=self.columns.spare,
+            **self.columns.named(),
         )
 
     def _lags(self, learner: Any) -> int:

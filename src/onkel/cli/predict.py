@@ -18,14 +18,15 @@ import numpy as np
 from onkel._writing import replacing
 from onkel.cli.options import Inputs, Missing
 from onkel.cli.resuming import loaded
-from onkel.cli.writing import check_places
+from onkel.cli.writing import check_place
 from onkel.data.table import Table
 from onkel.model import Model, State
 from onkel.model.encoder import policy
 
 
 def predict_file(model_path: Path, inputs: Inputs, missing: Missing | None, out: Path | None, as_json: bool) -> None:
-    check_places({"--out": out}, [model_path, *inputs.paths])
+    if out is not None:
+        check_place("--out", out, [model_path, *inputs.paths])
     model, state, _ = loaded(model_path)
     if missing is not None:
         state.encoder = dataclasses.replace(state.encoder, missing=policy(missing))

@@ -1,83 +1,33 @@
-"""A run that can be stopped: the model so far, which rows it has learnt, and how well; and how it goes on.
-
-It goes on with the options that made it, after the rows that it has learnt, or with more files.
-"""
+"""A saved run that goes on: with the options that made it, after the rows that it has learnt, or with more files."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from onkel.cli.options import Inputs, read_learner, split
 from onkel.data.columns import listed
-from onkel.data.table import Kind, Table
+from onkel.data.table import Kind
 from onkel.errors import FileError, InputError
 from onkel.measure import Evaluation
 from onkel.measure.scores import errors_for
 from onkel.model import Hashed, Model, Signs, State, Stream
-from onkel.persist import Extra, read, save
-from onkel.persist.fingerprint import Fingerprint
+from onkel.persist import read
 
 
-@dataclass
-class Run:
-    """One model on one stream."""
+class Resumed(NamedTuple):
+    """What a run goes on with."""
 
     evaluation: Evaluation
     stream: Stream
-    earlier: int = 0  # rows of other files, learnt before these
-    learnt: str = ""  # the fingerprint of those of these files
-    path: Path | None = None  # where that was saved
-
-    def __post_init__(self) -> None:
-        self.passed = self.rows  # rows that come again, and are passed over
-        self.seen = Fingerprint((*self.stream.names, self.stream.target.name))
-
-    @property
-    def rows(self) -> int:
-        """Of these files, learnt or dropped."""
-        return self.evaluation.state.rows - self.earlier
-
-    def tables(self) -> Iterator[Table]:
-        return self.stream.tables(self.passed, self._see)
-
-    def learn(self, rows: Table) -> None:
-        self.evaluation.learn(rows)
-        if self.seen.rows >= self.passed:  # else those that it has learnt have not all come
-            self.learnt = self.seen.value
-
-    def _see(self, rows: Table) -> None:
-        self.seen.add(rows)
-        if self.seen.rows == self.passed > 0 and self.seen.value != self.learnt:
-            raise InputError(f"the first {self.passed:,} rows of {self.stream.name} are not those {self._remedy()}")
-
-    def check_whole(self) -> None:
-        """Refuse a file that ends before the rows that were learnt."""
-        if self.seen.rows < self.passed:
-            raise InputError(f"{self.stream.name} has {self.seen.rows:,} rows, not the {self.passed:,} {self._remedy()}")
-
-    def _remedy(self) -> str:
-        return (
-            f"that {self.path} has learnt; name the files that it has learnt before this one, or learn all of this one on top of "
-            "them: --append in the place of --resume"
-        )
-
-    def save(self, path: Path) -> None:
-        errors = dataclasses.asdict(self.evaluation.errors)
-        about = {"errors": errors, "learnt": self.learnt, "earlier": self.earlier}
-        save(path, self.evaluation.model, self.evaluation.state, Extra({"run": about}, {}))
+    path: Path  # where it was saved
+    earlier: int  # rows of other files, learnt before these
+    learnt: str  # the fingerprint of those of these files
 
 
-def started(inputs: Inputs, learner: str | None) -> Run:
-    model = inputs.model(read_learner(learner))
-    stream = model.open(inputs.path, inputs.reading)
-    return Run(Evaluation.begin(model, stream), stream)
-
-
-def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> Run:
+def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> Resumed:
     """The run to go on with; to `append` is to begin at the first row, after all earlier files."""
     model, state, about = loaded(path)
     for option, has in _differences(model, state, inputs, learner):
@@ -85,18 +35,18 @@ def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> Ru
         raise InputError(f"{path} {has}; {again}")
     if not about and not append:
         raise InputError(f"{path} holds no run that could go on, only a model; learn these files on top of it: --append")
-    stream = model.open_again(state, inputs.path, inputs.reading)
-    if not about:
-        return Run(Evaluation(model, state, errors_for(state.target.task)), stream, state.rows, "", path)
+    stream, errors = model.open_again(state, inputs.path, inputs.reading), errors_for(state.target.task)
+    earlier, learnt = state.rows, ""
     try:
-        errors = type(errors_for(state.target.task))(**about["errors"])
-        earlier, learnt = int(about["earlier"]), str(about["learnt"])
-        if not 0 <= earlier <= state.rows:
-            raise ValueError(f"{earlier} earlier rows")
+        if about:
+            errors = type(errors)(**about["errors"])
+            before, rows = int(about["earlier"]), str(about["learnt"])
+            if not 0 <= before <= state.rows:
+                raise ValueError(f"{before} earlier rows")
+            earlier, learnt = (earlier, learnt) if append else (before, rows)
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"cannot load {path}: {error}; it may be altered, save it again") from None
-    evaluation = Evaluation(model, state, errors)
-    return Run(evaluation, stream, state.rows, "", path) if append else Run(evaluation, stream, earlier, learnt, path)
+    return Resumed(Evaluation(model, state, errors), stream, path, earlier, learnt)
 
 
 def loaded(path: Path) -> tuple[Model, State, dict[str, Any]]:
@@ -110,36 +60,33 @@ def loaded(path: Path) -> tuple[Model, State, dict[str, Any]]:
 
 def _differences(model: Model, state: State, inputs: Inputs, learner: str | None) -> Iterator[tuple[str, str]]:
     """Options that were said and do not hold for the model, with what it has in their place."""
-    columns, target = inputs.columns, inputs.target
-    kinds = {column.name: column.kind for column in state.encoder.columns}
-    without = split(columns.without) or ()
-    own, lags = model.own(state.learner), model.lags_of(state)
-    if inputs.rows.lags not in (None, lags):
-        yield "--lags", f"was made with --lags {lags}"
+    columns, target, encoder, own = inputs.columns, inputs.target, state.encoder, model.own(state.learner)
+    lags, name, task = model.lags_of(state), state.target.name, state.target.task
+    for option, said, has, differs in (
+        ("--lags", inputs.rows.lags, lags, f"was made with --lags {lags}"),
+        ("--target", target.target, name, f"predicts {name!r}, not {target.target!r}"),
+        ("--task", target.asked_task, task, f"was made for {task}, not for {target.task}"),
+        ("--missing", target.missing, str(encoder.missing), f"was made with --missing {encoder.missing}"),
+        ("--spare", columns.spare or None, encoder.spare, f"was made with --spare {encoder.spare}"),
+        ("--raw", target.raw or None, not (model.standardize or model.scale_target), "was made without --raw"),
+    ):
+        if said not in (None, has):
+            yield option, differs
     if learner is not None:
         other = dataclasses.replace(model, learner=read_learner(learner))
         if other.own(other.assembled(state.target)) != own:
             yield "--learner", f"holds {own!r:.200}"
-    if target.target not in (None, state.target.name):
-        yield "--target", f"predicts {state.target.name!r}, not {target.target!r}"
-    if target.task not in ("auto", state.target.task):
-        yield "--task", f"was made for {state.target.task}, not for {target.task}"
-    if (pair := target.pair()) is not None and state.target != Signs(state.target.name, *pair):
+    if (pair := target.pair()) is not None and state.target != Signs(name, *pair):
         yield "--labels", f"knows the labels {listed(list(map(str, model.classes(state))))}, not these two"
-    if target.missing not in (None, str(state.encoder.missing)):
-        yield "--missing", f"was made with --missing {state.encoder.missing}"
-    if target.raw and (model.standardize or model.scale_target):
-        yield "--raw", "was made without --raw"
-    if columns.columns is not None and set(split(columns.columns) or ()) - set(without) != set(kinds):
+    kinds, without = {column.name: column.kind for column in encoder.columns}, split(columns.without)
+    if columns.columns is not None and {*split(columns.columns)}.difference(without) != {*kinds}:
         yield "--columns", f"was made from {listed(list(kinds))}"
-    if inside := [name for name in without if name in kinds]:
+    if inside := [column for column in without if column in kinds]:
         yield "--without", f"was made with {inside[0]!r}"
     for option, names, kind in (("--text", columns.text, Kind.TEXT), ("--dates", columns.dates, Kind.DATE)):
-        for name in split(names) or ():
-            if kinds.get(name, kind) is not kind:
-                yield option, f"took {name!r} for {kinds[name].value}"
-    for column in state.encoder.columns:
-        if column.name in (split(columns.hash) or ()) and not isinstance(column, Hashed):
-            yield "--hash", f"was made without --hash {column.name}"
-    if columns.spare not in (0, state.encoder.spare):
-        yield "--spare", f"was made with --spare {state.encoder.spare}"
+        for column in split(names):
+            if kinds.get(column, kind) is not kind:
+                yield option, f"took {column!r} for {kinds[column].value}"
+    for made in encoder.columns:
+        if made.name in split(columns.hash) and not isinstance(made, Hashed):
+            yield "--hash", f"was made without --hash {made.name}"

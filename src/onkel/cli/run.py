@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import shlex
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from onkel.cli.options import Inputs
-from onkel.cli.resuming import Run, resumed, started
+from onkel.cli.options import Inputs, read_learner
+from onkel.cli.resuming import resumed
 from onkel.cli.watch import CtrlC, Watch
-from onkel.cli.writing import check_model, check_places
+from onkel.cli.writing import check_model, check_place
+from onkel.data.table import Table
 from onkel.errors import InputError
-from onkel.measure import Result
+from onkel.measure import Evaluation, Result
+from onkel.model import Stream
+from onkel.persist import Extra, save
+from onkel.persist.fingerprint import Fingerprint
 from onkel.report.page import Page
-from onkel.report.plots import draw_curves
-from onkel.report.results import errors_shown, heading, short, table
-from onkel.report.tables import memory
+from onkel.report.plots import draw_result
+from onkel.report.results import errors_shown, heading, memory, table
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -51,27 +57,77 @@ class Outputs:
         if inputs.rows.shuffle is not None and (inputs.follow is not None or self.resume):
             option = "--resume" if self.resume else "--follow"
             raise InputError(f"--shuffle needs all rows at once, {option} learns them in their own order; say one of them")
-        check_places({"--save": self.save, "--plot": self.plot}, inputs.paths)
+        for option, place in (("--save", self.save), ("--plot", self.plot)):
+            if place is not None:
+                check_place(option, place, inputs.paths)
         if self.save is not None:
             check_model(self.save)
+            if self.plot is not None and self.save.resolve() == self.plot.resolve():
+                raise InputError(f"--save and --plot name the same file, {self.save}; name two")
+
+
+@dataclass
+class Run:
+    """One model on one stream; and, where it is saved, which rows it has learnt."""
+
+    evaluation: Evaluation
+    stream: Stream
+    path: Path | None  # where it is saved
+    earlier: int = 0  # rows of other files, learnt before these
+    learnt: str = ""  # the fingerprint of the rows of these files that it goes on after
+
+    def __post_init__(self) -> None:
+        self.passed = self.rows  # rows that come again, and are passed over
+        self.seen = None if self.path is None else Fingerprint((*self.stream.names, self.stream.target.name))
+
+    @property
+    def rows(self) -> int:
+        """Of these files, learnt or dropped."""
+        return self.evaluation.state.rows - self.earlier
+
+    def tables(self) -> Iterator[Table]:
+        """The rows to learn. Those that were learnt before must come first, and be the same."""
+        if self.seen is None:
+            yield from self.stream.tables()
+            return
+        yield from self.stream.tables(self.passed, partial(self._see, self.seen))
+        if self.seen.rows < self.passed:
+            raise InputError(f"{self.stream.name} has {self.seen.rows:,} rows, not the {self.passed:,} {self._remedy()}")
+
+    def _see(self, seen: Fingerprint, rows: Table) -> None:
+        seen.add(rows)
+        if seen.rows == self.passed > 0 and seen.value != self.learnt:
+            raise InputError(f"the first {self.passed:,} rows of {self.stream.name} are not those {self._remedy()}")
+
+    def _remedy(self) -> str:
+        return (
+            f"that {self.path} has learnt; name the files that it has learnt before this one, or learn all of this one on top of "
+            "them: --append in the place of --resume"
+        )
+
+    def save(self) -> None:
+        """Write what has been learnt, if it was asked for."""
+        if self.path is None or self.seen is None:
+            return
+        learnt = self.seen.value if self.seen.rows >= self.passed else self.learnt  # else not all of those have come again
+        about = {"errors": dataclasses.asdict(self.evaluation.errors), "learnt": learnt, "earlier": self.earlier}
+        save(self.path, self.evaluation.model, self.evaluation.state, Extra({"run": about}, {}))
 
 
 def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     outputs.check(inputs)
-    goes_on = (outputs.resume or outputs.append) and outputs.save is not None and outputs.save.exists()
-    run = resumed(inputs, learner, outputs.save, outputs.append) if goes_on and outputs.save else started(inputs, learner)
+    run = _begun(inputs, learner, outputs)
     run.evaluation.losses = [] if outputs.plot is not None else None
     with Watch(run.stream.rows or run.stream.about(), run.rows) as watch, CtrlC() as stop:
-        _learn(run, outputs, watch, stop)
-    if outputs.save is not None:
-        run.save(outputs.save)
+        _learn(run, outputs.every, watch, stop)
+    run.save()
     if stop.pressed:
-        _say_how_to_go_on(run, outputs)
+        _say_how_to_go_on(run)
     if not run.evaluation.errors.rows:
         raise InputError(f"{run.stream.name}: no row was left to learn from; see --missing")
     result = run.evaluation.result(run.stream, run.earlier)
     if outputs.plot is not None and result.losses is not None and len(result.losses):
-        _draw(outputs.plot, result)
+        draw_result(outputs.plot, result)
     if outputs.as_json:
         print(json.dumps({**result.to_json(), "saved": outputs.save and str(outputs.save)}))
     else:
@@ -80,41 +136,38 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
         sys.exit(130)
 
 
-def _learn(run: Run, outputs: Outputs, watch: Watch, stop: CtrlC) -> None:
+def _begun(inputs: Inputs, learner: str | None, outputs: Outputs) -> Run:
+    if (outputs.resume or outputs.append) and outputs.save is not None and outputs.save.exists():
+        return Run(*resumed(inputs, learner, outputs.save, outputs.append))
+    model = inputs.model(read_learner(learner))
+    stream = model.open(inputs.path, inputs.reading)
+    return Run(Evaluation.begin(model, stream), stream, outputs.save)
+
+
+def _learn(run: Run, seconds_between_saves: float, watch: Watch, stop: CtrlC) -> None:
     """Learn what is left of the stream, or until Ctrl-C."""
     saved = time.monotonic()
     for rows in run.tables():
         if len(rows) and not run.evaluation.warm:
             run.evaluation.warm_up(rows)
             watch.begin(run.rows)
-        run.learn(rows)
+        run.evaluation.learn(rows)
         watch.show(run.rows, errors_shown(run.evaluation.errors.means()))
-        if outputs.save is not None and len(rows) and time.monotonic() - saved >= outputs.every:
-            run.save(outputs.save)
+        if len(rows) and time.monotonic() - saved >= seconds_between_saves:
+            run.save()
             saved = time.monotonic()
         if stop.pressed:
             return
-    run.check_whole()
 
 
-def _say_how_to_go_on(run: Run, outputs: Outputs) -> None:
+def _say_how_to_go_on(run: Run) -> None:
     page = Page(errors=True)
-    if outputs.save is None:
+    if run.path is None:
         page.say(f"stopped after {run.rows:,} rows; with --save model.onkel it could have gone on from here")
         return
     again = [*(word for word in sys.argv[1:] if word not in ("--append", "--resume")), "--resume"]
-    page.say(f"stopped after {run.rows:,} rows, which {outputs.save} holds; go on with:")
+    page.say(f"stopped after {run.rows:,} rows, which {run.path} holds; go on with:")
     page.say_whole(f"  onkel {shlex.join(again)}")
-
-
-def _draw(path: Path, result: Result) -> None:
-    assert result.losses is not None
-    believed = {}
-    if result.reliability is not None:
-        of_two = f" of {result.classes[1]}" if len(result.classes) == 2 else ""
-        believed = {f"probabilities{of_two}": result.reliability}
-    title, window = f"{short(result.source)}: {result.target}", max(1, len(result.losses) // 50)
-    draw_curves(path, {result.name: result.losses}, result.measure, window, title, told=believed)
 
 
 def _print(result: Result, outputs: Outputs) -> None:
@@ -123,8 +176,7 @@ def _print(result: Result, outputs: Outputs) -> None:
     page.show(table({result.name: [result]}))
     if result.decided:
         page.say("; ".join(result.decided))
-    for note in result.notes:
-        page.say(f"note: {note}", style="yellow")
+    page.note(result.notes)
     if outputs.save is not None:
         use = shlex.join(["onkel", "predict", str(outputs.save)])
         page.say(f"saved {outputs.save} ({memory(outputs.save.stat().st_size)}); use it: {use} FILE")

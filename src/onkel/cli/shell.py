@@ -20,19 +20,8 @@ from onkel.errors import FileError
 
 PLAINER = "onkel.plainer"  # signs that a stream's encoding lacks become some that it has
 PLAIN = {
-    "µ": "u",
-    "μ": "u",
-    "−": "-",
-    "–": "-",
-    "±": "+-",
-    "×": "x",
-    "·": "*",
-    "≤": "<=",
-    "≥": ">=",
-    "²": "^2",
-    "³": "^3",
-    "→": "->",
-}
+    "µ": "u", "μ": "u", "−": "-", "–": "-", "±": "+-", "×": "x", "·": "*", "≤": "<=", "≥": ">=", "²": "^2", "³": "^3", "→": "->",
+}  # fmt: skip
 
 
 class Unread(Exception):

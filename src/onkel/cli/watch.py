@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from onkel._jit import seconds_compiling
+from onkel._jit import clock
 from onkel.report.page import Page
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -22,9 +22,8 @@ class Watch:
         shape = [SpinnerColumn(), text, BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
         self.bar = Progress(*shape, console=self.page.console, transient=True, disable=not self._is_watched)
         self.task = self.bar.add_task("reading", total=rows, completed=done)
-        self.rows, self.first = rows, done
-        self.said = time.monotonic()
-        self.began = self.said - seconds_compiling()
+        self.rows = rows
+        self.begin(done)
 
     @property
     def _is_watched(self) -> bool:
@@ -39,12 +38,10 @@ class Watch:
 
     def begin(self, rows: int) -> None:
         """From here on the clock runs: what was compiled before says nothing about the rate."""
-        self.first, self.said = rows, time.monotonic()
-        self.began = self.said - seconds_compiling()
+        self.first, self.said, self.began = rows, time.monotonic(), clock()
 
     def show(self, rows: int, errors: dict[str, str]) -> None:
-        now = time.monotonic()
-        rate = (rows - self.first) / max(now - self.began - seconds_compiling(), 1e-9)
+        now, rate = time.monotonic(), (rows - self.first) / max(clock() - self.began, 1e-9)
         error = "".join(f", {name} {value}" for name, value in list(errors.items())[:1])
         line = f"{rows:,} rows, {rate:,.0f} a second{error}"
         self.bar.update(self.task, completed=rows, description=line)

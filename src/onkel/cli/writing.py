@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import combinations
 from pathlib import Path
 
 from onkel._writing import replaceable
@@ -16,18 +15,13 @@ from onkel.errors import InputError
 from onkel.persist.checkpoint import is_ours
 
 
-def check_places(places: Mapping[str, Path | None], inputs: Sequence[str | Path]) -> None:
-    """Refuse options whose file cannot be written, or is one of the inputs, or is said twice."""
-    said = {option: place for option, place in places.items() if place is not None}
-    for option, place in said.items():
-        replaceable(place)
-        if not place.parent.is_dir():
-            raise InputError(f"cannot write {place}: there is no folder {place.parent}; name another file, or make the folder")
-        if any(_is(place, file) for file in inputs):
-            raise InputError(f"{option} {place} would overwrite a file that is read; name another file")
-    for (one, place), (other, same) in combinations(said.items(), 2):
-        if place.resolve() == same.resolve():
-            raise InputError(f"{one} and {other} name the same file, {place}; name two")
+def check_place(option: str, place: Path, inputs: Sequence[str | Path]) -> None:
+    """Refuse an option whose file cannot be written, or is one of the inputs."""
+    replaceable(place)
+    if not place.parent.is_dir():
+        raise InputError(f"cannot write {place}: there is no folder {place.parent}; name another file, or make the folder")
+    if any(_is(place, file) for file in inputs):
+        raise InputError(f"{option} {place} would overwrite a file that is read; name another file")
 
 
 def check_model(place: Path) -> None:

@@ -107,35 +107,35 @@ class Calibrated(Around):
             raise InputError(f"Calibrated: learner must be one for classification, such as PKAWV(), got {self.learner!r:.200}")
 
     def _init(self, dim: int, outputs: int) -> State:
-        inner = self.learner.init(dim, outputs)  # which checks the sizes
-        classes = max(2, inner.outputs)
+        classes = max(2, outputs)
         maps = np.tile(_identity(), (classes, 1)), np.full((classes, KNOTS), PRIOR), np.full(MAPS, 1.0 / MAPS)
-        return State(inner, *maps, np.zeros(classes, dtype=np.int64), np.zeros(1), inner.dim, inner.outputs)
+        inner = self.learner.init(dim, outputs)
+        return State(inner, *maps, np.zeros(classes, dtype=np.int64), np.zeros(1), dim, outputs)
 
     def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
         self._classes(Y)
-        self.learner._hooks._admit(state.inner, Y, weight)
+        self._inside._admit(state.inner, Y, weight)
 
     def _take(
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, **more: Any
     ) -> None:  # fmt: skip
         own, inner = self._classes(Y), np.empty(scores.shape)
         call.owe(partial(self._follow, state, int(state.seen.sum()), inner, own, weight, scores))
-        self.learner._hooks._take(call, state.inner, X, Y, weight, inner, **more)
+        self._inside._take(call, state.inner, X, Y, weight, inner, **more)
         call.pay()
         rest = place(weight, int(np.count_nonzero(weight)))  # rows of weight 0 at the end
         self._calibrate(state, inner[rest:], own[rest:], weight[rest:], scores[rest:])
 
     def _follow(self, state: State, before: int, inner: Matrix, own: Counts, weight: Vector, scores: Matrix) -> None:
-        done, upto = (place(weight, int(rows) - before) for rows in (state.seen.sum(), self.learner._hooks._learnt(state.inner)))
+        done, upto = (place(weight, int(rows) - before) for rows in (state.seen.sum(), self._inside._learnt(state.inner)))
         self._calibrate(state, inner[done:upto], own[done:upto], weight[done:upto], scores[done:upto])
 
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        self._only_calibrated(self.learner._hooks._score, state, X, scores, **more)
+        self._only_calibrated(self._inside._score, state, X, scores, **more)
 
     def _score_any(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
         """By the maps of rows that came in their turn."""
-        self._only_calibrated(self.learner._hooks._score_any, state, X, scores, **more)
+        self._only_calibrated(self._inside._score_any, state, X, scores, **more)
 
     def _only_calibrated(self, score: Any, state: State, X: Any, scores: Matrix, **more: Any) -> None:
         inner = np.empty(scores.shape)
@@ -144,7 +144,7 @@ class Calibrated(Around):
 
     def _widen(self, state: State, outputs: int) -> None:
         """Each new class starts exactly as if it had been known, and no row's, from the start."""
-        self.learner._hooks._widen(state.inner, outputs)
+        self._inside._widen(state.inner, outputs)
         more = max(2, outputs) - len(state.seen)
         state.means = np.concatenate([state.means, np.tile(_identity(), (more, 1))])
         state.counts = np.concatenate([state.counts, np.full((more, KNOTS), PRIOR)])
@@ -156,7 +156,7 @@ class Calibrated(Around):
         return int(self.learner.footprint(dim, outputs) + 8 * (max(2, outputs) * (2 * KNOTS + 1) + MAPS + 3))
 
     def _check(self, state: State) -> None:
-        if state.seen.sum() != self.learner._hooks._learnt(state.inner):
+        if state.seen.sum() != self._inside._learnt(state.inner):
             raise InputError("it has seen the classes of other rows than it has learnt")
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs) or len(state.seen) != max(2, state.outputs):
             raise InputError("its sizes do not agree")
@@ -166,7 +166,7 @@ class Calibrated(Around):
             raise InputError("the shares of its maps do not sum to 1")
         if state.evidence.shape != (1,) or not state.evidence[0] <= ENOUGH + math.log(len(state.seen)):
             raise InputError("its evidence against the scores is more than one row can add to what is enough")
-        self.learner._hooks._check(state.inner)
+        self._inside._check(state.inner)
 
     def _classes(self, labels: Matrix) -> Counts:
         """The number of each row's class."""

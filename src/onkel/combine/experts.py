@@ -38,7 +38,7 @@ from onkel.combine.rules.rule import Awake, check_rule
 from onkel.errors import InputError
 from onkel.features import Constant, Fourier, Identity
 from onkel.learners import PKAWV
-from onkel.protocol import Learner, check_sizes, is_learner, tasks_of
+from onkel.protocol import Learner, is_learner, tasks_of
 from onkel.state import copied
 from onkel.turns import Call, Steps, turn
 
@@ -100,7 +100,6 @@ class Experts(Learner[State]):
         return max(float(learner.cut_tolerance) for learner in self.learners)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         parts = tuple(learner.init(dim, outputs) for learner in self.learners)
         return State(parts, self.rule.init(len(parts), outputs), account.init(len(parts), outputs), dim, outputs)
 

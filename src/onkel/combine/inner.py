@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from onkel._sparse import is_sparse
+from onkel._inputs import is_sparse
 from onkel._types import Matrix, Vector
 from onkel.protocol import Learner
 from onkel.turns import turn
@@ -44,6 +45,11 @@ class Around(Learner[Any]):
     def takes_sparse(self) -> bool:
         return takes_sparse(self.learner)
 
+    @cached_property
+    def _inside(self) -> Any:
+        """The hooks of the learner inside."""
+        return self.learner._hooks
+
     def predict_any(self, state: Any, X: Any, **more: Any) -> Vector:
         """The score of rows that may come at any time, as the learner's own `predict_any` has it."""
         return self._predicted(self._score_any, state, X, **more)
@@ -59,31 +65,31 @@ class Around(Learner[Any]):
 
     def _labelled(self, state: Any, X: Any, y: ArrayLike) -> tuple[Any, Matrix, tuple[int, ...]]:
         if is_sparse(X) and self.takes_sparse:
-            labelled: tuple[Any, Matrix, tuple[int, ...]] = self.learner._hooks._labelled(state.inner, X, y)
+            labelled: tuple[Any, Matrix, tuple[int, ...]] = self._inside._labelled(state.inner, X, y)
             return labelled
         return super()._labelled(state, X, y)
 
     def _rows(self, state: Any, X: Any) -> Any:
-        return self.learner._hooks._rows(state.inner, X) if is_sparse(X) and self.takes_sparse else super()._rows(state, X)
+        return self._inside._rows(state.inner, X) if is_sparse(X) and self.takes_sparse else super()._rows(state, X)
 
     def _admit(self, state: Any, Y: Matrix, weight: Vector) -> None:
-        self.learner._hooks._admit(state.inner, Y, weight)
+        self._inside._admit(state.inner, Y, weight)
 
     def _remember(self, state: Any) -> Vector:
-        known: Vector = self.learner._hooks._remember(state.inner)
+        known: Vector = self._inside._remember(state.inner)
         return known
 
     def _settle(self, state: Any) -> None:
-        self.learner._hooks._settle(state.inner)
+        self._inside._settle(state.inner)
 
     def _learnt(self, state: Any) -> int:
-        return int(self.learner._hooks._learnt(state.inner))
+        return int(self._inside._learnt(state.inner))
 
     def _check(self, state: Any) -> None:
-        self.learner._hooks._check(state.inner)
+        self._inside._check(state.inner)
 
     def _notes(self, state: Any) -> list[str]:
-        notes: list[str] = self.learner._hooks._notes(state.inner)
+        notes: list[str] = self._inside._notes(state.inner)
         return notes
 
 

@@ -59,26 +59,25 @@ class Intervals(Around):
         object.__setattr__(self, "levels", _checked(self.levels))
 
     def _init(self, dim: int, outputs: int) -> State:
-        inner = self.learner.init(dim, outputs)  # which checks the sizes
-        return State(inner, conformal.init(self.levels, inner.outputs), inner.dim, inner.outputs)
+        return State(self.learner.init(dim, outputs), conformal.init(self.levels, outputs), dim, outputs)
 
     def _take(
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, **more: Any
     ) -> None:  # fmt: skip
         call.owe(partial(self._follow, state, state.bands.rows, Y, weight, scores))
-        self.learner._hooks._take(call, state.inner, X, Y, weight, scores, **more)
+        self._inside._take(call, state.inner, X, Y, weight, scores, **more)
         call.pay()
 
     def _follow(self, state: State, before: int, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        done, upto = (place(weight, rows - before) for rows in (state.bands.rows, self.learner._hooks._learnt(state.inner)))
+        done, upto = (place(weight, rows - before) for rows in (state.bands.rows, self._inside._learnt(state.inner)))
         if done < upto:
             conformal.learn(state.bands, Y[done:upto] - scores[done:upto], weight[done:upto])
 
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        self.learner._hooks._score(state.inner, X, scores, **more)
+        self._inside._score(state.inner, X, scores, **more)
 
     def _score_any(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        self.learner._hooks._score_any(state.inner, X, scores, **more)
+        self._inside._score_any(state.inner, X, scores, **more)
 
     def predict_interval(self, state: State, X: Any, level: float = 0.9, **more: Any) -> Matrix:
         """Lower and upper end for each row as if it came next (n, 2), or for each of its outputs (n, outputs, 2).
@@ -102,7 +101,7 @@ class Intervals(Around):
         return dict(zip(self.levels, conformal.mean_width(state.bands).mean(axis=0).tolist(), strict=True))
 
     def _widen(self, state: State, outputs: int) -> None:
-        self.learner._hooks._widen(state.inner, outputs)
+        self._inside._widen(state.inner, outputs)
         conformal.widen(state.bands, outputs)
         state.outputs = outputs
 
@@ -123,10 +122,10 @@ class Intervals(Around):
     def _check(self, state: State) -> None:
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
             raise InputError("its sizes do not agree")
-        if state.bands.rows != self.learner._hooks._learnt(state.inner):
+        if state.bands.rows != self._inside._learnt(state.inner):
             raise InputError("it has residuals of other rows than it has learnt")
         conformal.check(state.bands, self.levels)
-        self.learner._hooks._check(state.inner)
+        self._inside._check(state.inner)
 
 
 def _checked(levels: Any) -> tuple[float, ...]:

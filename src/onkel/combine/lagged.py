@@ -82,9 +82,9 @@ class Lagged(Around):
         return self.outputs * (self.lags + len(MEMORIES))
 
     def _init(self, dim: int, outputs: int) -> State:
-        inner = self.learner.init(dim + self.columns, outputs)  # which checks the sizes
+        inner = self.learner.init(dim + self.columns, outputs)
         nothing = np.zeros(self.outputs), np.zeros((self.outputs, self.lags)), np.zeros((self.outputs, len(MEMORIES)))
-        return State(inner, *nothing, 0, inner.dim - self.columns, inner.outputs)
+        return State(inner, *nothing, 0, dim, outputs)
 
     def learn(  # type: ignore[override]
         self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None,
@@ -109,7 +109,7 @@ class Lagged(Around):
         after = self._lagged(state, labels, weight, known)
         wide = self._wide(X, known if lagged is None else self._given(lagged, len(X)))
         call.owe(partial(self._follow, state, labels, weight, after))
-        self.learner._hooks._take(call, state.inner, wide, Y, weight, scores, **self._mask(there))
+        self._inside._take(call, state.inner, wide, Y, weight, scores, **self._mask(there))
         call.pay()
 
     def _lagged(self, state: State, labels: Matrix, weight: Vector, known: Matrix) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Lagged(Around):
         return {"first": first, "last": last, "means": means, "rows": rows}
 
     def _follow(self, state: State, labels: Matrix, weight: Vector, after: dict[str, Any]) -> None:
-        rows = self.learner._hooks._learnt(state.inner)
+        rows = self._inside._learnt(state.inner)
         if rows not in (state.rows, after["rows"]):
             some = place(weight, rows - state.rows)
             after = self._lagged(state, labels[:some], weight[:some], np.empty((some, self.columns)))
@@ -130,7 +130,7 @@ class Lagged(Around):
         self, state: State, X: Matrix, scores: Matrix, lagged: ArrayLike | None = None, there: ArrayLike | None = None
     ) -> None:  # fmt: skip
         wide = self._wide(X, self._remember(state) if lagged is None else self._given(lagged, len(X)))
-        self.learner._hooks._score(state.inner, wide, scores, **self._mask(there))
+        self._inside._score(state.inner, wide, scores, **self._mask(there))
 
     def _remember(self, state: State) -> Vector:
         """The earlier labels and means that a row would get now."""
@@ -142,7 +142,7 @@ class Lagged(Around):
         return state.rows
 
     def _widen(self, state: State, outputs: int) -> None:
-        self.learner._hooks._widen(state.inner, outputs)
+        self._inside._widen(state.inner, outputs)
         state.outputs = outputs
 
     def _footprint(self, dim: int, outputs: int) -> int:
@@ -152,11 +152,11 @@ class Lagged(Around):
     def _check(self, state: State) -> None:
         if (state.inner.dim, state.inner.outputs) != (state.dim + self.columns, state.outputs):
             raise InputError("its sizes do not agree")
-        if state.rows != self.learner._hooks._learnt(state.inner):
+        if state.rows != self._inside._learnt(state.inner):
             raise InputError("it knows the labels of other rows than it has learnt")
         if state.rows == 0 and any(np.any(array) for array in (state.first, state.last, state.means)):
             raise InputError("it has labels before the first row")
-        self.learner._hooks._check(state.inner)
+        self._inside._check(state.inner)
 
     def _wide(self, X: Matrix, known: Matrix | Vector) -> Matrix:
         wide = np.empty((len(X), X.shape[1] + self.columns))

@@ -30,7 +30,7 @@ from onkel._types import Cube, Matrix, Vector
 from onkel.combine.inner import same
 from onkel.errors import InputError
 from onkel.learners import Perceptron
-from onkel.protocol import Learner, check_sizes, is_learner, tasks_of
+from onkel.protocol import Learner, is_learner, tasks_of
 from onkel.state import copied
 from onkel.turns import Call
 from onkel.updates.gradient import may_diverge
@@ -70,7 +70,6 @@ class OneVsRest(Learner[State]):
         return diverges or any(getattr(space, "fallible", False) for space in spaces)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         return State(tuple(self.learner.init(dim) for _ in range(_parts(outputs))), self.learner.init(dim), dim, outputs)
 
     def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:

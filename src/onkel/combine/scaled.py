@@ -41,10 +41,10 @@ from onkel.errors import InputError
 from onkel.features.scale import standardize_present
 from onkel.learners import PKAWV
 from onkel.protocol import is_learner
-from onkel.state import copied, shallow
+from onkel.state import copied, owned, shallow
 from onkel.turns import Call, turn
 from onkel.updates import first_rows
-from onkel.updates.first_rows import FirstRows, learn_again
+from onkel.updates.first_rows import FirstRows
 
 FIRST_ROWS = 256
 WITHIN_CLIP = 2.0  # deviations of the target that a learner's clip stands for
@@ -139,11 +139,11 @@ class Scaled(Around):
         return wide
 
     def _init(self, dim: int, outputs: int) -> State:
-        inner = self.learner.init(dim, outputs)  # which checks the sizes
-        dim, outputs = inner.dim, inner.outputs
         first = first_rows.empty(self.first_rows, dim, outputs, gaps=True)
         nothing = np.zeros(dim), np.zeros(dim), np.zeros(dim, dtype=np.int64)
-        return State(inner, *nothing, np.zeros(outputs), np.zeros(outputs), first, dim=dim, outputs=outputs)
+        return State(
+            self.learner.init(dim, outputs), *nothing, np.zeros(outputs), np.zeros(outputs), first, dim=dim, outputs=outputs
+        )
 
     def _take(
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix,
@@ -166,17 +166,17 @@ class Scaled(Around):
         """Sparse rows, which move no means that fill gaps."""
 
         def follow() -> None:
-            state.rows = self.learner._hooks._learnt(state.inner)
+            state.rows = self._inside._learnt(state.inner)
 
         call.owe(follow)
-        self.learner._hooks._take(call, state.inner, X, Y, weight, scores, **more)
+        self._inside._take(call, state.inner, X, Y, weight, scores, **more)
         call.pay()
 
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        self._score_scaled(self.learner._hooks._score, state, X, scores, **more)
+        self._score_scaled(self._inside._score, state, X, scores, **more)
 
     def _score_any(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        self._score_scaled(self.learner._hooks._score_any, state, X, scores, **more)
+        self._score_scaled(self._inside._score_any, state, X, scores, **more)
 
     def _score_scaled(
         self, score: Any, state: State, X: Any, scores: Matrix, there: ArrayLike | None = None, lagged: ArrayLike | None = None
@@ -192,7 +192,7 @@ class Scaled(Around):
         return state.rows
 
     def _widen(self, state: State, outputs: int) -> None:
-        self.learner._hooks._widen(state.inner, outputs)
+        self._inside._widen(state.inner, outputs)
         more = outputs - state.outputs
         state.first = state.first.with_outputs(outputs, self._kept(state), self.absent)
         state.centre, state.scale = np.pad(state.centre, (0, more)), np.pad(state.scale, (0, more))
@@ -210,9 +210,9 @@ class Scaled(Around):
             raise InputError("its scales are none")
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
             raise InputError("its sizes do not agree")
-        if state.rows != self.learner._hooks._learnt(state.inner):
+        if state.rows != self._inside._learnt(state.inner):
             raise InputError("its learner has learnt other rows")
-        self.learner._hooks._check(state.inner)
+        self._inside._check(state.inner)
 
     def _notes(self, state: State) -> list[str]:
         notes = super()._notes(state)
@@ -277,7 +277,7 @@ class Scaled(Around):
             raise InputError(f"y is beyond {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
         inner, rows = np.empty(u.shape), int(np.count_nonzero(block.weight))
         call.owe(partial(self._follow, state, state.rows, rows, block, after, divisor, largest, inner, scores))
-        self.learner._hooks._take(call, state.inner, Z, u, block.weight, inner, **_given(None, block.lagged))
+        self._inside._take(call, state.inner, Z, u, block.weight, inner, **_given(None, block.lagged))
         call.pay()
 
     def _follow(
@@ -287,7 +287,7 @@ class Scaled(Around):
         """Bring means, counts and kept rows up to what the learner has learnt: all rows of the block, or its first ones."""
         if state.rows > before:
             return
-        learnt = self.learner._hooks._learnt(state.inner)
+        learnt = self._inside._learnt(state.inner)
         if learnt - before < rows:
             block = block.part(0, place(block.weight, learnt - before))
             after = list(self._standardised(state, block.X, block.there, block.weight)[1:])
@@ -299,7 +299,7 @@ class Scaled(Around):
             if largest > FAR / self._stretch:
                 work.far += self._far(state, block)
             if self.keeps_rows(state):
-                self._keep(work, state.first.with_more(state.rows, FirstRows(block.X, block.y, block.weight, block.there)))
+                self._keep(work, state.first.with_more(state.rows, block.X, block.y, block.weight, block.there))
             vars(state).update(vars(work))  # as one step
 
     def _keep(self, state: State, kept: FirstRows) -> None:
@@ -331,10 +331,12 @@ class Scaled(Around):
 
     def _learn_kept(self, state: State, rows: int) -> None:
         first = state.first.first(rows)
-        state.inner, nothing = self.learner.init(state.dim, state.outputs), (np.zeros(state.dim), np.zeros(state.dim))
+        state.inner = owned(self.learner, self._inside._init(state.dim, state.outputs))
+        nothing = np.zeros(state.dim), np.zeros(state.dim)
         state.mean, state.spread, state.seen, state.rows = *nothing, np.zeros(state.dim, dtype=np.int64), rows
         Z, state.mean, state.spread, state.seen = self._standardised(state, first.X, first.present, first.weight)
-        learn_again(self.learner._hooks, state.inner, Z, (first.y - state.centre) / _divisor(state), first.weight)
+        u = (first.y - state.centre) / _divisor(state)
+        self._inside._take(Call(), state.inner, Z, u, first.weight, np.empty(u.shape))
 
 
 def _given(there: ArrayLike | None, lagged: ArrayLike | None) -> dict[str, Any]:

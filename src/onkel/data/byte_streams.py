@@ -16,7 +16,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -100,7 +100,7 @@ class File:
         count = len(known)
         with file_errors(self.path), self.path.open("rb") as file:
             self.is_ended = _decompressor_of(file.peek(MAGIC)) is not None or _ends_a_line(file)
-            with _decompressed(file) as plain:
+            with closing(_decompressing(file)) as plain:
                 _skip(plain, sum(map(len, known)))
                 while chunk := plain.read(CHUNK):
                     if sample and count == len(self.kept):  # else it was kept meanwhile
@@ -286,28 +286,6 @@ def _zstandard(file: IO[bytes]) -> Any:
 def _decompressing(file: io.BufferedReader) -> Any:
     opened = _decompressor_of(file.peek(MAGIC))
     return file if opened is None else opened(file)
-
-
-@contextmanager
-def _decompressed(file: io.BufferedReader) -> Iterator[Any]:
-    plain = _decompressing(file)
-    try:
-        yield plain
-    finally:
-        plain.close()
-
-
-class Replayed:
-    """Chunks that can be iterated over from the first as often as wanted; each is fetched when it is first needed."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self.chunks, self.taken = chunks, list[bytes]()
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield from list(self.taken)
-        for chunk in self.chunks:
-            self.taken.append(chunk)
-            yield chunk
 
 
 def as_file(chunks: Iterable[bytes]) -> io.BufferedReader:

@@ -120,6 +120,11 @@ def number(cell: str, mark: str = ".") -> float:
         return math.nan
 
 
+def is_number_or_blank(cell: str) -> bool:
+    """Whether it is written like a number, with a decimal point or comma; or nothing is written."""
+    return not cell.strip() or any(math.isfinite(number(cell, mark)) for mark in ".,")
+
+
 def date(cell: str) -> np.datetime64:
     """The moment (in UTC where the cell has an offset), NaT if it is not a date as ISO 8601 writes it: 2026-11-16 14:05:00."""
     cell = cell.strip()

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Matrix
-from onkel.data.byte_streams import BOM, ByteStream, Replayed, file_errors
+from onkel.data.byte_streams import BOM, ByteStream, file_errors
 from onkel.data.columns import MISSING, check_declared, choose, date, dates, kinds_in, number, sample_rows, shown
 from onkel.data.csv_records import (
     NO_NUL,
@@ -29,7 +29,10 @@ from onkel.data.csv_records import (
     Record,
     check_header,
     doubt,
+    find_header,
     find_separator,
+    first_lines,
+    first_rows,
     is_utf8,
     line_ends,
     pieces_in,
@@ -57,7 +60,7 @@ class CsvSource(Source):
     remarks: tuple[str, ...] = ()  # on how the columns were taken
 
     def notes(self) -> list[str]:
-        return [*(doubt(self.header) if self.named is True else []), *self.remarks]
+        return list(self.remarks)
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         with file_errors(self.name), closing(self.stream.chunks(sample)) as chunks:
@@ -239,50 +242,45 @@ def open_csv(
     named: Header = True,
 ) -> CsvSource:
     """The header and the first rows decide; `kinds` are those that were declared."""
-    with file_errors(source.name), closing(source.chunks(sample=True)) as chunks:
-        again = Replayed(chunks)
-        separator = find_separator(source.name, again, separators)
-        header, rest = read_header(source.name, again, separator, named)
-        known = check_header(source.name, header, separator) if named is True else header.fields
-        names = choose(source.name, known, wanted, *(doubt(known) if named is True else []))
-        check_declared(source.name, kinds, known)
-        sample = _first_rows(records_in(source.name, rest, header.last + 1, separator), sample_rows(len(known)))
+    file = source.name
+    with closing(source.chunks(sample=True)) as chunks:
+        lines = first_lines(file, chunks)
+        separator = find_separator(file, lines, separators)
+        header = find_header(file, lines, separator, named)
+        known = check_header(file, header, separator) if named is True else header.fields
+        doubts = doubt(known) if named is True else []
+        names = choose(file, known, wanted, *doubts)
+        check_declared(file, kinds, known)
+        sample = first_rows(file, lines, separator, header, sample_rows(len(known)))
     if not sample:
-        raise FileError(f"{source.name} has a header but no rows; write the data again")
+        raise FileError(f"{file} has a header but no rows; write the data again")
     there = set(names)
     whole = [record.fields for record in sample if len(record.fields) == len(known)]
     cells = {name: [fields[j] for fields in whole] for j, name in enumerate(known) if name in there}
     numeric = {name: column for name, column in cells.items() if kinds.get(name, Kind.NUMBER) is Kind.NUMBER}
-    mark, remark = decimal_mark(source.name, separator, numeric)
+    mark, remark = decimal_mark(file, separator, numeric)
     guessed = {name: kinds_in(column, mark) for name, column in cells.items() if name not in kinds}
     found = {name: kinds[name] if name in kinds else guessed[name][0] for name in names}
-    remarks = [f"{name!r} has numbers and words in it and was taken as text" for name, (_, is_mixed) in guessed.items() if is_mixed]
+    remarks = [*doubts, *([remark] if remark else [])]
+    remarks += [
+        f"{name!r} has numbers and words in it and was taken as text" for name, (_, is_mixed) in guessed.items() if is_mixed
+    ]
     remarks += [note for name, (kind, _) in guessed.items() if kind is Kind.NUMBER for note in codes_remark(name, cells[name])]
     remarks += source.notes()
     length = sum(len(separator.join(record.fields)) + 1 for record in sample) / len(sample)
-    about = None if source.size is None else round(source.size / length)
+    size = source.size
     return CsvSource(
-        name=source.name,
+        name=file,
         kinds=found,
         known=known,
-        about=about,
+        about=None if size is None else round(size / length),
         stream=source,
         header=tuple(known),
         separator=separator,
         named=named,
         mark=mark,
-        remarks=(*([remark] if remark else []), *remarks),
+        remarks=tuple(remarks),
     )
-
-
-def _first_rows(records: Iterator[Record], most: int) -> list[Record]:
-    rows: list[Record] = []
-    try:
-        rows.extend(itertools.islice(records, most))
-    except InputError:  # it will be met again, after the rows before it
-        if not rows:
-            raise
-    return rows
 
 
 def _from_arrow(column: Any) -> Strings:

@@ -10,16 +10,15 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import math
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import IO, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from onkel.data.byte_streams import as_file, without_bom
-from onkel.data.columns import listed, number, shown
+from onkel.data.columns import is_number_or_blank, listed, shown
 from onkel.errors import FileError, InputError
 
 LONGEST_LINE = 1 << 24  # characters; beyond it the file is hardly a table
@@ -27,6 +26,7 @@ NO_HEADER = "if it is a row of data: header=False (--no-header), or header=[…]
 QUOTE, NUL = ord('"'), "\0"
 NO_NUL = r"save the file as UTF-8, or remove such bytes, as in: tr -d '\000' <FILE >NEW"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+T = TypeVar("T")
 Header = bool | Sequence[str]  # whether there is one; or the names, and there is none
 
 
@@ -43,25 +43,51 @@ class Piece(NamedTuple):
     lines: int = 0  # in it
 
 
-def find_separator(name: str, chunks: Iterable[bytes], separators: str) -> str:
-    """The one that gives the first record the most fields, but first one that makes numbers of them all (1,5;2,5 has two).
+class Replayed:
+    """Lines that can be iterated over from the first as often as wanted; each is read when it is first needed."""
 
-    The chunks are iterated over once for each separator.
-    """
+    def __init__(self, lines: Iterator[str]) -> None:
+        self.lines, self.taken = lines, list[str]()
+
+    def __iter__(self) -> Iterator[str]:
+        yield from list(self.taken)
+        for line in self.lines:
+            self.taken.append(line)
+            yield line
+
+
+def first_lines(name: str, chunks: Iterable[bytes]) -> Replayed:
+    """The lines of a file from its start, for all who want to look at the first of them."""
+    return Replayed(_lines(name, without_bom(chunks)))
+
+
+def find_separator(name: str, lines: Replayed, separators: str) -> str:
+    """The one that gives the first record the most fields, but first one that makes numbers of them all (1,5;2,5 has two)."""
 
     def rank(separator: str) -> tuple[bool, int]:
-        with closing(records_in(name, without_bom(chunks), 1, separator, strict=False)) as records:
-            try:
-                fields = next(records).fields
-            except (InputError, StopIteration):  # a cell without end: this separator splits nothing
-                fields = []
-        return len(fields) > 1 and all(map(_is_number, fields)), len(fields)
+        try:
+            fields = next(_records(name, lines, 1, separator, strict=False)).fields
+        except (InputError, StopIteration):  # a cell without end: this separator splits nothing
+            fields = []
+        return len(fields) > 1 and all(map(is_number_or_blank, fields)), len(fields)
 
     return max(separators, key=rank)
 
 
-def _is_number(cell: str) -> bool:
-    return not cell.strip() or any(math.isfinite(number(cell, mark)) for mark in ".,")
+def find_header(name: str, lines: Replayed, separator: str, named: Header) -> Record:
+    """The names of the columns."""
+    return _header(name, next(_records(name, lines, 1, separator), None), named)
+
+
+def first_rows(name: str, lines: Replayed, separator: str, header: Record, most: int) -> list[Record]:
+    """At most so many rows after the header; or those before one that cannot be read, which will be met again after them."""
+    start, rows = 1 if header.last else 0, list[Record]()
+    try:
+        rows.extend(itertools.islice(_records(name, lines, 1, separator), start, start + most))
+    except InputError:
+        if not rows:
+            raise
+    return rows
 
 
 def read_header(name: str, chunks: Iterable[bytes], separator: str, named: Header) -> tuple[Record, Iterator[bytes]]:
@@ -69,25 +95,32 @@ def read_header(name: str, chunks: Iterable[bytes], separator: str, named: Heade
     chunks = without_bom(chunks)
     taken: list[bytes] = []
     with closing(records_in(name, _noted(chunks, taken), 1, separator)) as records:
-        first = next(records, None)
+        header = _header(name, next(records, None), named)
+    data = b"".join(taken)
+    if not header.last:
+        return header, itertools.chain([data], chunks)
+    ends = itertools.islice(_LINE_END.finditer(data), header.last - 1, None)
+    end = next((match.end() for match in ends), len(data))
+    return header, itertools.chain([data[end:]] if end < len(data) else [], chunks)
+
+
+def _header(name: str, first: Record | None, named: Header) -> Record:
+    """The first record; or, where it is a row of data, other names, which stand on no line."""
     if first is None:
         raise FileError(f"{name} is empty: it has only blank lines; write the data again")
-    data = b"".join(taken)
-    if named is not True:
-        given = [f"c{k}" for k in range(len(first.fields))] if named is False else list(named)
-        if len(given) != len(first.fields):
-            count = f"{len(given)} columns are named, but the first line has {len(first.fields)} fields"
-            raise InputError(f"{name}, line {first.last}: {count}; name each column, in order")
-        return Record(given, 0, 0), itertools.chain([data], chunks)
-    ends = itertools.islice(_LINE_END.finditer(data), first.last - 1, None)
-    end = next((match.end() for match in ends), len(data))
-    return first, itertools.chain([data[end:]] if end < len(data) else [], chunks)
+    if named is True:
+        return first
+    given = [f"c{k}" for k in range(len(first.fields))] if named is False else list(named)
+    if len(given) != len(first.fields):
+        count = f"{len(given)} columns are named, but the first line has {len(first.fields)} fields"
+        raise InputError(f"{name}, line {first.last}: {count}; name each column, in order")
+    return Record(given, 0, 0)
 
 
-def _noted(chunks: Iterator[bytes], taken: list[bytes]) -> Iterator[bytes]:
-    for chunk in chunks:
-        taken.append(chunk)
-        yield chunk
+def _noted(parts: Iterable[T], taken: list[T]) -> Iterator[T]:
+    for part in parts:
+        taken.append(part)
+        yield part
 
 
 def check_header(name: str, record: Record, separator: str) -> list[str]:
@@ -96,7 +129,7 @@ def check_header(name: str, record: Record, separator: str) -> list[str]:
         raise FileError(f"{place}: the header is not UTF-8 text; save the file as UTF-8")
     if any(NUL in field for field in record.fields):
         raise FileError(f"{place}: the header has NUL bytes in it; {NO_NUL}")
-    if all(map(_is_number, record.fields)):
+    if all(map(is_number_or_blank, record.fields)):
         line = separator.join(record.fields)
         raise FileError(f"{place}: no header, only numbers ({shown(line)}); put a line of column names first, or {NO_HEADER}")
     return record.fields
@@ -106,35 +139,39 @@ def doubt(header: Sequence[str]) -> list[str]:
     """What to say of a header with numbers in it, or of one that looks like a comment."""
     if header[0].startswith("#"):
         return ["the first line begins with #; if it is a comment, leave it out: tail -n +2 FILE | onkel run - …"]
-    numbers = [name for name in header if name.strip() and _is_number(name)]
+    numbers = [name for name in header if name.strip() and is_number_or_blank(name)]
     return [f"the first line was taken for the names of the columns, {listed(numbers)} among them; {NO_HEADER}"] if numbers else []
 
 
-def records_in(name: str, chunks: Iterable[bytes], line: int, separator: str, strict: bool = True) -> Generator[Record]:
+def records_in(name: str, chunks: Iterable[bytes], line: int, separator: str) -> Generator[Record]:
     """The records without blank lines. Bytes that are not UTF-8 become lone surrogates (see `is_utf8`).
 
-    A quoted cell that is not closed where it ends is an error, unless the reading is not `strict`.
+    A quoted cell that is not closed where it ends is an error.
     """
+    with closing(_lines(name, chunks)) as lines:
+        yield from _records(name, lines, line, separator)
+
+
+def _records(name: str, lines: Iterable[str], line: int, separator: str, strict: bool = True) -> Generator[Record]:
+    begun: list[str] = []  # the lines of the record that is being read
+    reader = csv.reader(_noted(lines, begun), delimiter=separator, strict=strict)
+    first = line
+    try:
+        for fields in reader:
+            if fields:
+                yield Record(fields, first, line - 1 + reader.line_num)
+            first = line + reader.line_num
+            begun.clear()
+    except csv.Error as error:
+        raise InputError(_unreadable(name, "".join(begun), first, separator)) from error
+
+
+def _lines(name: str, chunks: Iterable[bytes]) -> Generator[str]:
     with io.TextIOWrapper(as_file(chunks), encoding="utf-8", errors="surrogateescape", newline="") as file:
-        begun: list[str] = []  # the lines of the record that is being read
-        reader = csv.reader(_lines(name, file, begun), delimiter=separator, strict=strict)
-        first = line
-        try:
-            for fields in reader:
-                if fields:
-                    yield Record(fields, first, line - 1 + reader.line_num)
-                first = line + reader.line_num
-                begun.clear()
-        except csv.Error as error:
-            raise InputError(_unreadable(name, "".join(begun), first, separator)) from error
-
-
-def _lines(name: str, file: IO[str], begun: list[str]) -> Iterator[str]:
-    while line := file.readline(LONGEST_LINE):
-        if len(line) == LONGEST_LINE:
-            raise FileError(f"{name}: a line is longer than {LONGEST_LINE} characters; is it a csv file?")
-        begun.append(line)
-        yield line
+        while line := file.readline(LONGEST_LINE):
+            if len(line) == LONGEST_LINE:
+                raise FileError(f"{name}: a line is longer than {LONGEST_LINE} characters; is it a csv file?")
+            yield line
 
 
 def _unreadable(name: str, record: str, line: int, separator: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Generator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,22 +12,22 @@ from onkel.data.table import Source, Table, joined, rows_at_once
 from onkel.errors import FileError, InputError
 
 
-class Order(NamedTuple):
+@dataclass(frozen=True)
+class Order:
     """Which rows come, and when."""
 
     seed: int | None = None  # of a random order of all rows; None: their own
     rows: int | None = None  # how many of them, the first in that order
 
-
-def check_order(order: Order) -> None:
-    if order.rows is not None and order.rows < 1:
-        raise InputError(f"rows must be at least 1, got {order.rows} (--rows)")
-    if order.seed is not None and order.seed < 0:
-        raise InputError(f"the seed of an order must be at least 0, got {order.seed} (--shuffle)")
+    def __post_init__(self) -> None:
+        if self.rows is not None and self.rows < 1:
+            raise InputError(f"rows must be at least 1, got {self.rows} (--rows)")
+        if self.seed is not None and self.seed < 0:
+            raise InputError(f"the seed of an order must be at least 0, got {self.seed} (--shuffle)")
 
 
 def ordered(source: Source, order: Order) -> Source:
-    """The source itself, where nothing was asked for. Shuffling holds all rows in memory."""
+    """Shuffling holds all rows in memory."""
     if order.seed is None:
         return source if order.rows is None else _head(source, order.rows)
     return _shuffled(source, order.seed, order.rows)

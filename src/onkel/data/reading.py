@@ -30,7 +30,7 @@ from onkel.data.libsvm_file import open_libsvm
 from onkel.data.matrix import open_matrix
 from onkel.data.named import find
 from onkel.data.npz_file import open_npz
-from onkel.data.order import Order, check_order, ordered
+from onkel.data.order import Order, ordered
 from onkel.data.records import open_records
 from onkel.data.table import Kind, Source, Table, table_source
 from onkel.errors import FileError, InputError
@@ -63,7 +63,7 @@ class Reading:
     dates: Sequence[str] = ()  # columns of dates (ISO 8601); those that look like dates are found
     numbers: Sequence[str] = ()  # columns of numbers, whatever the first rows look like
     follow: float | None = None  # go on as the file grows, until it has been still for so many seconds (math.inf: for ever)
-    order: Order = Order()  # Order(seed, rows): all rows in a random order, which holds them in memory; and so many of them
+    order: Order | None = None  # Order(seed, rows): all rows in a random order, which holds them in memory; and so many of them
 
     def __post_init__(self) -> None:
         for name in ("columns", "without", "text", "dates", "numbers"):
@@ -75,7 +75,6 @@ class Reading:
         _check_names("header", None if isinstance(self.header, bool) else self.header)
         if self.follow is not None and not (isinstance(self.follow, int | float) and self.follow >= 0.0):
             raise InputError(f"follow must be a number of seconds, or math.inf, got {self.follow!r}")
-        check_order(self.order)
         if self.columns is not None and repeated(self.columns):
             raise InputError(f"columns must name each feature once and not the target, got {listed(self.columns)}")
         for one, other in itertools.combinations(("text", "dates", "numbers"), 2):
@@ -177,7 +176,8 @@ def open_located(found: Sequence[Located], reading: Reading, target: str | None)
     wanted, kinds = reading.wanted(target if y is None else None), reading.kinds()
     openers = [opener(one) for one in found]
     source = openers[0](wanted, kinds) if len(openers) == 1 else open_concatenated(openers, wanted, kinds, target)
-    return ordered(source if y is None else labelled(source, y), reading.order)
+    source = source if y is None else labelled(source, y)
+    return source if reading.order is None else ordered(source, reading.order)
 
 
 def _stream(rows: Any, follow: float | None) -> ByteStream | None:
@@ -199,11 +199,10 @@ def _opened(one: Located, stream: ByteStream | None, wanted: Wanted, kinds: Kind
         return open_records([rows] if isinstance(rows, Mapping) else rows, wanted, kinds)
     if stream is None:
         return open_matrix(rows, wanted, kinds, one.name or "X")
-    if rows == STANDARD_INPUT:
-        return _open_lines(stream, one.suffix, wanted, kinds, header)
-    path = Path(rows)
-    with file_errors(path):
-        check_file(path)
+    with file_errors(stream.name):
+        if rows == STANDARD_INPUT:
+            return _open_lines(stream, one.suffix, wanted, kinds, header)
+        check_file(path := Path(rows))
         if one.suffix == ".npz":
             return open_npz(path, wanted, kinds, target or LABELS[one.suffix])
         if one.suffix in FILES:

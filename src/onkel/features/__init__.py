@@ -4,11 +4,9 @@ Decisions: docs/decisions/features.md
 """
 
 from onkel.features.basis import Basis
-from onkel.features.compose import Chain, Sum
-from onkel.features.feature import Features
+from onkel.features.compose import Chain, Constant, Features, Identity, Sum
 from onkel.features.fourier import Fourier
 from onkel.features.hats import Hats
-from onkel.features.identity import Constant, Identity
 from onkel.features.mercer import Mercer
 from onkel.features.nystroem import Nystroem
 from onkel.features.products import Products

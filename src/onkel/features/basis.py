@@ -24,7 +24,7 @@ from onkel._inputs import LARGEST_NUMBER, check_block
 from onkel._types import Matrix, Vector
 from onkel._validate import function_name
 from onkel.errors import InputError
-from onkel.features.feature import Features
+from onkel.features.compose import Features
 from onkel.state import fixed
 
 SMALLEST_EIGENVALUE = 1e-12  # of gram, relative to its largest: below it the functions depend on each other

@@ -1,9 +1,22 @@
-"""Feature maps made of feature maps: a chain feeds each stage into the next, a sum puts its parts side by side."""
+"""What a feature map is: x -> z of finite width, with its own small state and one verb besides `init`. And maps made of maps.
+
+`write` transforms each row just before learning from it, in order, and returns the state after the rows. A row of weight 0 is
+transformed as if it came next, and leaves no trace; so a block of weights 0 is a pure prediction. The given state is never changed:
+a learner keeps the returned one only when everything else went well.
+
+Identity, Constant   the two plainest maps: the inputs themselves, and the intercept
+Sum                  puts its parts side by side
+Chain                feeds each stage into the next
+"""
 
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -11,11 +24,98 @@ import numpy as np
 from onkel._types import Matrix, Vector
 from onkel._validate import instance
 from onkel.errors import InputError
-from onkel.features.feature import Features
+
+
+class Features(ABC):
+    fallible: bool = False  # True where a user's function runs inside: it may fail in the middle of a block
+
+    @abstractmethod
+    def size(self, dim: int) -> int:
+        """How many features a row of `dim` values gives."""
+
+    @abstractmethod
+    def init(self, dim: int) -> Any:
+        """A fresh state for rows of `dim` values."""
+
+    @abstractmethod
+    def footprint(self, dim: int) -> int:
+        """The bytes that `init(dim)` will hold."""
+
+    @abstractmethod
+    def write(self, state: Any, X: Matrix, weight: Vector, Z: Matrix, at: int) -> Any:
+        """Write the features of each row into Z[:, at : at + size] and return the state after learning the rows."""
+
+    def transformed(self, state: Any, X: Matrix, weight: Vector) -> tuple[Matrix, Any]:
+        """The features of each row, and the state after learning the rows."""
+        Z = np.empty((len(X), self.size(X.shape[1])))
+        return Z, self.write(state, X, weight, Z, 0)
+
+    def notes(self, state: Any) -> list[str]:
+        """What a person should know of this state, one sentence each."""
+        return []
+
+    def __add__(self, other: Features | tuple[Features, ...]) -> Features:
+        return Sum(self, other)
+
+    def __radd__(self, other: tuple[Features, ...]) -> Features:
+        return Sum(other, self)
+
+
+@dataclass(frozen=True)
+class Identity(Features):
+    """z = x: with it a learner is linear."""
+
+    def size(self, dim: int) -> int:
+        return dim
+
+    def init(self, dim: int) -> None: ...
+
+    def footprint(self, dim: int) -> int:
+        return 0
+
+    def write(self, state: None, X: Matrix, weight: Vector, Z: Matrix, at: int) -> None:
+        Z[:, at : at + X.shape[1]] = X
+
+
+@dataclass(frozen=True)
+class Constant(Features):
+    """z = 1: the intercept."""
+
+    def size(self, dim: int) -> int:
+        return 1
+
+    def init(self, dim: int) -> None: ...
+
+    def footprint(self, dim: int) -> int:
+        return 0
+
+    def write(self, state: None, X: Matrix, weight: Vector, Z: Matrix, at: int) -> None:
+        Z[:, at] = 1.0
+
+
+class Composed(Features):
+    """A map made of maps. It asks them for their sizes once for each width of rows: a single row would spend its time on that."""
+
+    @abstractmethod
+    def _measured(self, dim: int) -> Iterator[int]:
+        """Sizes that follow from the width of a row, the size of this map last."""
+
+    def size(self, dim: int) -> int:
+        return self._sizes(dim)[-1]
+
+    def _sizes(self, dim: int) -> tuple[int, ...]:
+        found = self._known.get(dim)
+        if found is None:
+            found = self._known[dim] = tuple(self._measured(dim))
+        return found
+
+    @cached_property
+    def _known(self) -> dict[int, tuple[int, ...]]:
+        return {}
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Sum(Features):
+class Sum(Composed):
     """z = (z¹, z², …): written f1 + f2. Its kernel is the sum of the parts' kernels."""
 
     parts: tuple[Features, ...]
@@ -37,8 +137,9 @@ class Sum(Features):
     def fallible(self) -> bool:  # type: ignore[override]
         return any(part.fallible for part in self.parts)
 
-    def size(self, dim: int) -> int:
-        return sum(part.size(dim) for part in self.parts)
+    def _measured(self, dim: int) -> Iterator[int]:
+        """Where the features of each part begin, and where the last ones end."""
+        return accumulate((part.size(dim) for part in self.parts), initial=0)
 
     def init(self, dim: int) -> tuple[Any, ...]:
         return tuple(part.init(dim) for part in self.parts)
@@ -47,11 +148,10 @@ class Sum(Features):
         return sum(part.footprint(dim) for part in self.parts)
 
     def write(self, state: tuple[Any, ...], X: Matrix, weight: Vector, Z: Matrix, at: int) -> tuple[Any, ...]:
-        after, same, dim = [], True, X.shape[1]
-        for part, before in zip(self.parts, state, strict=True):
-            after.append(now := part.write(before, X, weight, Z, at))
+        after, same = [], True
+        for part, before, start in zip(self.parts, state, self._sizes(X.shape[1]), strict=False):
+            after.append(now := part.write(before, X, weight, Z, at + start))
             same = same and now is before  # most maps have nothing to learn
-            at += part.size(dim)
         return state if same else tuple(after)
 
     def notes(self, state: tuple[Any, ...]) -> list[str]:
@@ -59,7 +159,7 @@ class Sum(Features):
 
 
 @dataclass(frozen=True)
-class Chain(Features):
+class Chain(Composed):
     """z = f_n(… f_2(f_1(x))): what a tuple of features means."""
 
     stages: tuple[Features, ...]
@@ -75,33 +175,26 @@ class Chain(Features):
     def fallible(self) -> bool:  # type: ignore[override]
         return any(stage.fallible for stage in self.stages)
 
-    def size(self, dim: int) -> int:
-        return self._widths(dim)[-1]
+    def _measured(self, dim: int) -> Iterator[int]:
+        """dim, then the size after each stage."""
+        return accumulate(self.stages, lambda width, stage: stage.size(width), initial=dim)
 
     def init(self, dim: int) -> tuple[Any, ...]:
-        return tuple(stage.init(width) for stage, width in zip(self.stages, self._widths(dim), strict=False))
+        return tuple(stage.init(width) for stage, width in zip(self.stages, self._sizes(dim), strict=False))
 
     def footprint(self, dim: int) -> int:
-        return sum(stage.footprint(width) for stage, width in zip(self.stages, self._widths(dim), strict=False))
+        return sum(stage.footprint(width) for stage, width in zip(self.stages, self._sizes(dim), strict=False))
 
     def write(self, state: tuple[Any, ...], X: Matrix, weight: Vector, Z: Matrix, at: int) -> tuple[Any, ...]:
         after = []
         for stage, before in zip(self.stages[:-1], state, strict=False):
-            out = np.empty((X.shape[0], stage.size(X.shape[1])))
-            after.append(stage.write(before, X, weight, out, 0))
-            X = out
+            X, now = stage.transformed(before, X, weight)
+            after.append(now)
         after.append(self.stages[-1].write(state[-1], X, weight, Z, at))
         return state if all(map(operator.is_, state, after)) else tuple(after)
 
     def notes(self, state: tuple[Any, ...]) -> list[str]:
         return [note for stage, s in zip(self.stages, state, strict=True) for note in stage.notes(s)]
-
-    def _widths(self, dim: int) -> list[int]:
-        """dim, then the size after each stage."""
-        widths = [dim]
-        for stage in self.stages:
-            widths.append(stage.size(widths[-1]))
-        return widths
 
 
 def as_features(value: Features | tuple[Features, ...]) -> Features:

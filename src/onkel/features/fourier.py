@@ -29,7 +29,7 @@ from onkel._jit import hot, hot_strict
 from onkel._types import Matrix, Vector
 from onkel._validate import check_width, real, whole, width_or_root
 from onkel.errors import InputError
-from onkel.features.feature import Features
+from onkel.features.compose import Features
 from onkel.kernels import Gaussian, Laplacian
 from onkel.state import fixed
 
@@ -63,15 +63,22 @@ class Fourier(Features):
         return 2 * self.count
 
     def init(self, dim: int) -> State:
-        draws, lot = np.empty((self.count, dim)), np.empty((1, self.count))
+        draws = np.empty((self.count, dim))
         if isinstance(self.kernel, Laplacian):
             random.fill_uniform(self.seed, 0, draws)
             draws = np.tan(np.pi * (np.clip(draws, CAUCHY_CUT, 1.0 - CAUCHY_CUT) - 0.5))
         else:
             random.fill_normal(self.seed, 0, draws)
-        random.fill_uniform(self.seed, 1, lot)
         width = width_or_root(self.kernel.width if self.kernel and self.width is None else self.width, dim)
-        return State(np.ascontiguousarray(draws.T) / (width * self.spread ** (2.0 * lot[0] - 1.0)))
+        return State(np.ascontiguousarray(draws.T) / (width * self._spreads()))
+
+    def _spreads(self) -> Vector | float:
+        """By what factor the width of each frequency differs from the common one."""
+        if self.spread == 1.0:
+            return 1.0
+        lot = np.empty((1, self.count))
+        random.fill_uniform(self.seed, 1, lot)
+        return np.asarray(self.spread ** (2.0 * lot[0] - 1.0))
 
     def footprint(self, dim: int) -> int:
         return 8 * self.count * dim

@@ -21,7 +21,7 @@ from onkel._jit import hot
 from onkel._types import Matrix, Vector
 from onkel._validate import real, whole
 from onkel.errors import InputError
-from onkel.features.feature import Features
+from onkel.features.compose import Features
 
 NARROWEST = 1e-30  # the least high − low
 

@@ -23,7 +23,7 @@ from onkel._jit import hot
 from onkel._types import Matrix, Vector
 from onkel._validate import instance
 from onkel.errors import InputError
-from onkel.features.feature import Features
+from onkel.features.compose import Features
 from onkel.kernels import Kernel
 from onkel.linalg.cholesky import independent, solve
 from onkel.state import fixed

@@ -21,7 +21,7 @@ from onkel._inputs import LARGEST_NUMBER
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import whole
-from onkel.features.feature import Features
+from onkel.features.compose import Features
 from onkel.random import below
 from onkel.state import fixed
 

@@ -25,7 +25,7 @@ import numpy as np
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import whole
-from onkel.features.feature import Features
+from onkel.features.compose import Features
 from onkel.random import below, uniform
 from onkel.state import fixed
 

@@ -28,7 +28,7 @@ from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import whole
 from onkel.features import scale
-from onkel.features.feature import Features
+from onkel.features.compose import Features
 
 SAMPLE = 512  # rows kept at most
 REFRESHES = (32, 128, 512, 2048)  # rows after which the quantiles are taken anew

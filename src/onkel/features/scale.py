@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import real
-from onkel.features.feature import Features
+from onkel.features.compose import Features
 
 
 @dataclass

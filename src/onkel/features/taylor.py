@@ -31,7 +31,7 @@ from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import check_width, whole, width_or_root
 from onkel.errors import InputError
-from onkel.features.feature import Features
+from onkel.features.compose import Features
 from onkel.state import fixed
 
 WORTH_SAYING = 0.5  # a captured mass below it is reported to the user

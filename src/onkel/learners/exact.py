@@ -37,7 +37,7 @@ from onkel.errors import InputError
 from onkel.functions.learnt import Expansion
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import LARGEST_DEFICIT, SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
-from onkel.protocol import check_room, check_sizes
+from onkel.protocol import check_room
 from onkel.state import growing, grown, shallow
 from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
@@ -81,7 +81,6 @@ class Exact(KernelLearner[State]):
         """Whether the score is shrunk by λ/(λ + s), and the size to which it is clipped."""
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         return State(np.zeros((0, dim)), np.zeros(0), np.zeros((0, outputs)), dim=dim, outputs=outputs)
 
     def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:

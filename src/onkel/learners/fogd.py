@@ -31,7 +31,6 @@ from onkel.errors import InputError
 from onkel.features import Features, Fourier
 from onkel.features.compose import check_features
 from onkel.losses import Hinge, Loss
-from onkel.protocol import check_sizes
 from onkel.state import Counted, counter, shallow
 from onkel.turns import Call
 from onkel.updates.explicit_features import FeatureLearner
@@ -69,7 +68,6 @@ class FOGD(FeatureLearner[State]):
         real(self, "step", least=1e-30, most=1e30)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         return State(self._map.init(dim), np.zeros(self._map.size(dim)), dim=dim)
 
     def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:

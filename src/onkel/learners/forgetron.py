@@ -31,7 +31,6 @@ from onkel.functions import support
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support, SupportTerms, add, evaluate, is_full, is_mistake, oldest, put, shrink
 from onkel.kernels import Gaussian, Kernel
-from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
 from onkel.updates.kernel_expansion import ExpansionLearner
 
@@ -69,7 +68,6 @@ class Forgetron(ExpansionLearner[State]):
         whole(self, "budget", 1)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         return State(support.with_room(dim, self.budget), np.zeros((self.budget, self.budget)), np.zeros(2), dim=dim)
 
     def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:

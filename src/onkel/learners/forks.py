@@ -39,7 +39,6 @@ from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support, values
 from onkel.linalg.factor import check_factor, solve_row, solve_upper, stretch, workspace
 from onkel.losses import slope
-from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
 from onkel.updates.newton import (
     SMALLEST_VARIANCE,
@@ -111,7 +110,6 @@ class FORKS(SketchedDescent[State]):
         return float(self._sketching.rank)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         state = State(
             support.with_room(dim, self._room or 0), self._sketching.init(dim), np.empty(0), np.empty(0), no_labels(), dim=dim
         )

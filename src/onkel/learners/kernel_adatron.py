@@ -37,7 +37,6 @@ from onkel.functions.row_block import RowBlock
 from onkel.functions.row_table import RowSlots, RowTable, enter, slot
 from onkel.functions.support import Support
 from onkel.kernels import Additive, Exponential, Kernel
-from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
 from onkel.updates.kernel_expansion import ExpansionLearner
 from onkel.updates.projection import LEAST_OWN
@@ -76,7 +75,6 @@ class KernelAdatron(ExpansionLearner[State]):
         real(self, "aggressiveness", least=1e-30, most=1e30)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         return State(representations.empty(self.kernel, dim), row_table.empty(), dim=dim)
 
     def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:

@@ -46,7 +46,7 @@ from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
 from onkel.losses import Loss, Square, slope
-from onkel.protocol import check_room, check_sizes
+from onkel.protocol import check_room
 from onkel.random import uniform
 from onkel.state import capacity, fitted, growing, grown, shallow
 from onkel.turns import Call
@@ -115,7 +115,6 @@ class Newton(KernelLearner[State]):
         """Which points are taken into A."""
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         none = np.empty(0)
         return State(no_labels(), np.empty((0, dim)), none, np.empty(0, np.int64), none, none, none, none, dim=dim)
 

@@ -47,7 +47,6 @@ from onkel.errors import InputError
 from onkel.features.mercer import ProductSystem, System
 from onkel.features.mercer.waves import Waves
 from onkel.linalg.factor import SMALLEST_PIVOT, check_factor, fading_notes, solve_row, take_in
-from onkel.protocol import check_sizes
 from onkel.state import Counted, copied, counter, owned
 from onkel.turns import Call
 from onkel.updates.domains import SpaceLearner
@@ -122,9 +121,6 @@ class MercerProjection(SpaceLearner[State]):
         return self.system.size(self._levels(dim), dim)
 
     def _init(self, dim: int, outputs: int) -> State:
-        return self._fresh(*check_sizes(self, dim, outputs))
-
-    def _fresh(self, dim: int, outputs: int) -> State:
         r, settings, waves = self._functions(dim), _settings(self, dim), _waves(self, dim)
         taken = r if self.rate is None else int(settings.widths[0])
         matrix, moments = np.diag(np.where(np.arange(r) < taken, math.sqrt(self.lam), self.lam)), waves.moments if waves else 0
@@ -221,7 +217,7 @@ class MercerProjection(SpaceLearner[State]):
 
     def _taller(self, old: State, count: int) -> State:
         taller = replace(self, count=count)
-        new, work, r, levels = taller._fresh(old.dim, old.outputs), copied(old), len(old.matrix), old.squares.shape[1]
+        new, work, r, levels = taller._init(old.dim, old.outputs), copied(old), len(old.matrix), old.squares.shape[1]
         if old.rows == 0:
             return new
         self._take_in(work, _waves(self, old.dim), r)
@@ -312,7 +308,7 @@ class MercerProjection(SpaceLearner[State]):
             raise InputError("it has other levels than its rows say")
         if state.moved != (state.rows if _waves(self, state.dim) else 0):
             raise InputError("its moments are of other rows than it has learnt")
-        fresh = self._fresh(state.dim, state.outputs)
+        fresh = self._init(state.dim, state.outputs)
         least = 1 if self.rate is None else _settings(self, state.dim).widths[self._level(state, _settings(self, state.dim)) - 1]
         if state.rows < 0 or not max(fresh.taken, least) <= state.taken <= len(state.matrix):
             raise InputError("it has other functions than its rows allow")

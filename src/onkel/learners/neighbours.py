@@ -35,7 +35,7 @@ from onkel._jit import hot, hot_inline, hot_strict
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import whole
 from onkel.errors import InputError
-from onkel.protocol import Learner, check_sizes
+from onkel.protocol import Learner
 from onkel.state import zeros
 from onkel.turns import Call
 
@@ -79,7 +79,6 @@ class Neighbours(Learner[State]):
         whole(self, "neighbours", 1, 1000)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         points = zeros((_groups(self.budget), dim, GROUP), np.float32)
         return State(points, np.zeros((self.budget, outputs)), np.zeros(self.budget), np.zeros(1, np.int64), dim, outputs)
 

@@ -31,7 +31,6 @@ from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import check_features
 from onkel.linalg.factor import check_factor, workspace
 from onkel.losses import Loss, Square
-from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
 from onkel.updates.explicit_features import FeatureLearner
 from onkel.updates.newton import NewtonSettings, check_met, check_newton, label_notes, newton_round, newton_settings, no_labels
@@ -71,7 +70,6 @@ class NewtonFeatures(FeatureLearner[State]):
         check_newton(self)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         r = self._map.size(dim)
         return State(self._map.init(dim), np.sqrt(self.alpha) * np.eye(r), np.zeros((1, r)), no_labels(), dim=dim)
 

@@ -34,7 +34,6 @@ from onkel.functions.support import Support
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.eigen import leading
 from onkel.losses import Hinge, Loss
-from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
 from onkel.updates.gradient import check_loss, descend, follow, gradient_settings, may_run_away
 from onkel.updates.kernel_expansion import ExpansionLearner
@@ -82,7 +81,6 @@ class NOGD(ExpansionLearner[State]):
             raise InputError(f"NOGD: rank must be at most budget, {self.budget}, got {self.rank}")
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         return State(support.with_room(dim, self.budget), np.zeros((self.rank, self.budget)), np.zeros(self.rank), dim=dim)
 
     def _may_run_away(self, state: State, own: Vector) -> bool:

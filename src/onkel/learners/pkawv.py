@@ -32,9 +32,7 @@ from onkel._validate import flag, real
 from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import check_features
 from onkel.linalg import ridge
-from onkel.linalg.factor import fading_notes
 from onkel.linalg.inverse import BLOCK
-from onkel.protocol import check_sizes
 from onkel.updates.explicit_features import ROWS_AT_ONCE, FeatureLearner
 
 
@@ -69,11 +67,7 @@ class PKAWV(FeatureLearner[State]):
         real(self, "forgetting", least=1e-3, most=1.0)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         return State(self._map.init(dim), ridge.init(self._map.size(dim), outputs, self.lam, self.forgetting), dim, outputs)
-
-    def _width(self, state: State) -> int:
-        return len(state.ridge.matrix)
 
     def _first_piece(self, state: State) -> int:
         return ROWS_AT_ONCE - state.ridge.rows % BLOCK  # pieces end where the ridge's own blocks do
@@ -99,5 +93,4 @@ class PKAWV(FeatureLearner[State]):
         ridge.check(state.ridge, self.lam, self.forgetting)
 
     def _notes(self, state: State) -> list[str]:
-        fading = fading_notes(self.lam, self.forgetting, len(state.ridge.matrix), state.ridge.rows)
-        return super()._notes(state) + ridge.notes(state.ridge) + fading
+        return super()._notes(state) + ridge.notes(state.ridge, self.lam, self.forgetting)

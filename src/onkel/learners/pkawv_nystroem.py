@@ -40,7 +40,7 @@ from onkel.dictionary.dictionary import Sampling, is_taken
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import solve
 from onkel.linalg.factor import border, check_factor, learn_solved, solve_row, workspace
-from onkel.protocol import check_room, check_sizes
+from onkel.protocol import check_room
 from onkel.state import Counted, counter, growing
 from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
@@ -97,7 +97,6 @@ class PKAWVNystroem(KernelLearner[State]):
         whole(self, "seed", 0)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         parts = span.empty(self.dictionary, dim), history.empty(dim, outputs)
         return State(*parts, np.empty((0, 0)), np.empty((outputs, 0)), dim=dim, outputs=outputs)
 

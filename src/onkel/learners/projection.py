@@ -42,7 +42,6 @@ from onkel.functions.learnt import Learnt
 from onkel.functions.representations import add, evaluate, has_room, prepare, shrink
 from onkel.functions.row_block import RowBlock
 from onkel.kernels import Additive, Exponential, Kernel
-from onkel.protocol import check_sizes
 from onkel.state import Counted, counter, nbytes
 from onkel.updates.kernel_expansion import ExpansionLearner
 from onkel.updates.projection import LEAST_OWN, passive_aggressive
@@ -78,7 +77,6 @@ class _Projecting(ExpansionLearner[State]):
                 )
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         state = self._begun(dim)
         norm = math.sqrt(state.norm2[0])
         if self.radius is not None and norm > self.radius * (1.0 + NORM_TOLERANCE):

@@ -37,7 +37,6 @@ from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support, SupportTerms, add, evaluate, is_full, is_mistake
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import append, is_factor, packed, solve, solve_transposed, stands_out
-from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
 from onkel.updates.kernel_expansion import ExpansionLearner
 
@@ -67,7 +66,6 @@ class _Projectron(ExpansionLearner[State]):
         real(self, "threshold", least=0.0, most=1e30)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         return State(support.with_room(dim, self.budget), np.zeros(packed(self.budget)), dim=dim)
 
     def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:

@@ -43,7 +43,6 @@ from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import solve, solve_transposed
 from onkel.linalg.factor import border, check_factor, solve_upper, workspace
 from onkel.losses import Loss, Square
-from onkel.protocol import check_sizes
 from onkel.state import Counted, counter, growing
 from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
@@ -99,7 +98,6 @@ class ProsNKONS(KernelLearner[State]):
         whole(self, "seed", 0)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         return State(empty(self.dictionary, dim), no_labels(), np.empty((0, 0)), np.empty((1, 0)), dim=dim)
 
     def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:

@@ -39,7 +39,7 @@ from onkel._jit import hot, hot_inline, hot_strict
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import real, whole
 from onkel.errors import InputError
-from onkel.protocol import Learner, check_sizes
+from onkel.protocol import Learner
 from onkel.random import below, uniform
 from onkel.state import zeros
 from onkel.turns import Call
@@ -131,7 +131,6 @@ class RandomTrees(Learner[State]):
         whole(self, "seed", 0)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         return State(*plant(self.count, self.leaves, self.splits, outputs), dim, outputs)
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:

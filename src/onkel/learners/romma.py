@@ -42,7 +42,6 @@ from onkel.functions.representations import add, evaluate, has_room, prepare, sh
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import is_mistake
 from onkel.kernels import Additive, Exponential, Kernel
-from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
 from onkel.updates.kernel_expansion import ExpansionLearner
 from onkel.updates.projection import LEAST_OWN
@@ -83,7 +82,6 @@ class ROMMA(ExpansionLearner[State]):
         flag(self, "aggressive")
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         return State(representations.empty(self.kernel, dim), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), dim=dim)
 
     def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:

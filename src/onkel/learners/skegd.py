@@ -31,7 +31,6 @@ from onkel.features.sketch import Sketch, in_lanes
 from onkel.functions import support
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support
-from onkel.protocol import check_sizes
 from onkel.state import Counted, counter
 from onkel.updates.gradient import check_step, follow, gradient_settings
 from onkel.updates.sketched_descent import SecondStage, SketchedDescent, least_squares
@@ -63,7 +62,6 @@ class SkeGD(SketchedDescent[State]):
         check_step(self)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         return State(support.with_room(dim, self._room or 0), self._sketching.init(dim), np.zeros(self._sketching.rank), dim=dim)
 
     @cached_property

@@ -106,7 +106,7 @@ def widened(ridge: Ridge, outputs: int) -> Ridge:
     return replace(ridge, coef=np.pad(ridge.coef, ((0, outputs - len(ridge.coef)), (0, 0))))
 
 
-def notes(ridge: Ridge) -> list[str]:
+def notes(ridge: Ridge, lam: float, forgetting: float) -> list[str]:
     said = []
     if ridge.moved:
         said.append(
@@ -114,4 +114,4 @@ def notes(ridge: Ridge) -> list[str]:
         )
     if clamped := int(ridge.clamped[0]):
         said.append(f"rounding made a leverage negative {clamped} times; it was set to 0")
-    return said
+    return said + factor.fading_notes(lam, forgetting, len(ridge.matrix), ridge.rows) if ridge.factored else said

@@ -9,17 +9,15 @@ from onkel.measure import adversaries, bounds
 from onkel.measure.bytes import budget_for
 from onkel.measure.components import Components, Curve, components
 from onkel.measure.cycle import Cycled, cycle
-from onkel.measure.engine import Evaluation
+from onkel.measure.engine import Evaluation, Result
 from onkel.measure.explain import Explanation, explain
 from onkel.measure.hindsight import Best, best_within
 from onkel.measure.leverage import between, leverage_scores, online_dimension, online_leverage_scores
-from onkel.measure.metrics import absolute, mistakes, square
 from onkel.measure.newton import NewtonRegret, newton_regret
 from onkel.measure.prequential import Trace, prequential
-from onkel.measure.references import last_label, running_mean
 from onkel.measure.regret import Regret, best_in_hindsight, effective_dimension, log_det, missing, regret, spectrum
 from onkel.measure.reliability import Reliability, log_loss, reliability
-from onkel.measure.result import Result
+from onkel.measure.scores import absolute, last_label, mistakes, running_mean, square
 
 __all__ = [
     "Best",

@@ -1,27 +1,27 @@
 """The one engine that plays rows through what learns them: warm-up, clock, errors and baselines, each in one place.
 
 Stopwatch      the time in what learns, without what is compiled meanwhile
-Evaluation     a `Model` on tables, every row scored before it is learnt; its `Result`
+Evaluation     a `Model` on tables, every row scored before it is learnt
+Result         what came out of it: one plain object, which tables, pictures and JSON are all made from
 
 `prequential` plays bare learners on arrays with the same stopwatch.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 
-from onkel._jit import compiler_off, seconds_compiling
+from onkel._jit import clock, compiler_off
 from onkel._types import Vector
 from onkel.combine import Auto
 from onkel.data.table import Table
 from onkel.measure.advice import advice
 from onkel.measure.explain import explain
-from onkel.measure.result import Result
+from onkel.measure.reliability import Reliability
 from onkel.measure.scores import ClassErrors, Errors, errors_for
 from onkel.model import Model, State, Stream
 from onkel.model.model import called
@@ -39,15 +39,72 @@ class Stopwatch:
     seconds: float = 0.0
 
     def run(self, work: Callable[..., T], *arguments: Any) -> T:
-        began = self._now()
+        began = clock()
         try:
             return work(*arguments)
         finally:
-            self.seconds += self._now() - began
+            self.seconds += clock() - began
 
-    @staticmethod
-    def _now() -> float:
-        return time.perf_counter() - seconds_compiling()
+
+@dataclass(frozen=True)
+class Result:
+    source: str  # where the rows came from
+    target: str  # the column that was predicted
+    task: str  # "regression" or "classification"
+    classes: tuple[Any, ...]  # labels, in the order of their probabilities; none for numbers
+    learner: str  # as the code that makes it
+    name: str  # the same, without settings that are the usual ones
+    lags: int  # earlier labels that were inputs
+    standardised: dict[str, bool]  # inputs, target
+    rows: int  # scored, then learnt
+    earlier_rows: int  # of other files, learnt before these
+    inputs: int  # columns of the source
+    columns: int  # those became of X
+    errors: dict[str, float]  # means over all rows; the first is the one to compare by
+    baselines: dict[str, dict[str, float]]  # of guesses that know only the labels before each row
+    coverage: dict[str, float]  # the share of labels within their interval, by level
+    reliability: Reliability | None  # of the probabilities of classes
+    microseconds_per_row: float
+    bytes: int  # of the learner's state
+    decided: tuple[str, ...]  # what Auto has found out, one sentence each
+    notes: tuple[str, ...]  # what a person should know, one sentence each
+    losses: Vector | None = None  # by the first measure, row by row, where they were kept
+
+    @property
+    def measure(self) -> str:
+        """The error to compare by."""
+        return next(iter(self.errors))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers, strings, lists and dicts."""
+        is_class = self.reliability is not None
+        return {
+            "file": self.source,
+            "target": self.target,
+            "task": self.task,
+            **({"classes": list(self.classes)} if is_class else {}),
+            "learner": self.learner,
+            "lags": self.lags,
+            "standardised": self.standardised,
+            "rows": self.rows,
+            "earlier_rows": self.earlier_rows,
+            "inputs": self.inputs,
+            "columns": self.columns,
+            **self.errors,
+            **self._believed(),
+            **({} if is_class else {"coverage": self.coverage}),
+            **{name.replace(" ", "_"): means for name, means in self.baselines.items()},
+            "microseconds_per_row": self.microseconds_per_row,
+            "bytes": self.bytes,
+            **({"decided": list(self.decided)} if self.decided else {}),
+            "notes": list(self.notes),
+        }
+
+    def _believed(self) -> dict[str, float]:
+        """How far the probabilities can be believed."""
+        if self.reliability is None:
+            return {}
+        return {"brier": self.reliability.brier, "calibration_error": self.reliability.calibration_error}
 
 
 @dataclass
@@ -90,14 +147,15 @@ class Evaluation:
 
     def result(self, stream: Stream, earlier_rows: int = 0) -> Result:
         model, state, errors = self.model, self.state, self.errors
-        told = explain(state.learner, state.inner).sentences if isinstance(model.own(state.learner), Auto) else []
+        own = model.own(state.learner)
+        told = explain(state.learner, state.inner).sentences if isinstance(own, Auto) else []
         return Result(
             source=stream.name,
             target=state.target.name,
             task=state.target.task,
             classes=tuple(model.classes(state)),
-            learner=repr(model.own(state.learner)),
-            name=called(model.own(state.learner)),
+            learner=repr(own),
+            name=called(own),
             lags=model.lags_of(state),
             standardised=model.standardises(state),
             rows=errors.rows,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from onkel._types import Vector
 from onkel.errors import InputError
 from onkel.measure.engine import ROWS_TO_WARM_UP, Stopwatch
-from onkel.measure.metrics import Metric, default_metrics, windowed
+from onkel.measure.scores import Metric, default_metrics, windowed
 from onkel.state import nbytes
 
 ROWS_AT_ONCE = 1024

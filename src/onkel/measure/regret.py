@@ -127,9 +127,7 @@ def embed(features: Space, X: Matrix) -> Matrix:
     z = as_features(features)  # type: ignore[arg-type]
     if not isinstance(z, Features):
         raise InputError(f"give features, such as Taylor(degree=2), got {features!r:.200}")
-    Z = np.empty((len(X), z.size(X.shape[1])))
-    z.write(z.init(X.shape[1]), X, np.ones(len(X)), Z, 0)
-    return Z
+    return z.transformed(z.init(X.shape[1]), X, np.ones(len(X)))[0]
 
 
 def _stream(X: ArrayLike, y: ArrayLike) -> tuple[Matrix, Matrix, tuple[int, ...]]:

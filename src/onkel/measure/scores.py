@@ -1,6 +1,6 @@
-"""Errors of a model's answers, added up as they come, beside those of two baselines that know only the labels before each row.
+"""What scores cost, row by row; and the errors of a model's answers, added up as they come, beside those of two baselines.
 
-Every row counts.
+The baselines are what anybody could have said without looking at X: they know only the labels before each row. Every row counts.
 
 numbers    square and absolute error, and the share of the running mean's square error that is explained: of that the first row is
            left out, for there the running mean is no mean yet, and a target far from 0 would hide all else
@@ -10,22 +10,82 @@ classes    mistakes, the log loss of the probabilities, and how reliable they ar
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from onkel._types import Counts, Matrix, Vector
-from onkel.measure.metrics import absolute, square
-from onkel.measure.references import last_label, running_mean
+from onkel.errors import InputError
 from onkel.measure.reliability import BINS, FLOOR, Reliability, from_bins, in_bins
 from onkel.model import Answers
 
-MEASURES = {"square": square, "absolute": absolute}
 LONG_RUNS = 0.01  # of the rows: labels that change less often may be sorted
 AS_IF_SORTED = 0.1  # of what the last label would cost in random order
 
+Metric = Callable[[Vector, Vector], Vector]
 Means = dict[str, float]
 Bins = list[list[float]]  # the sums of `in_bins`
+
+
+def square(scores: Vector, y: Vector) -> Vector:
+    """(score − y)², summed over the outputs."""
+    return _summed((scores - y) ** 2)
+
+
+def absolute(scores: Vector, y: Vector) -> Vector:
+    """|score − y|, summed over the outputs."""
+    return _summed(np.abs(scores - y))
+
+
+def mistakes(scores: Vector, y: Vector) -> Vector:
+    """1 where the label is wrong: the score's sign (0 counts as +1) against ±1, or the largest output against the largest label."""
+    if y.ndim == 2 and y.shape[1] > 1:
+        return np.asarray(scores.argmax(axis=1) != y.argmax(axis=1), dtype=float)
+    return np.asarray(np.where(scores >= 0.0, 1.0, -1.0) != y, dtype=float).reshape(len(y))
+
+
+def windowed(losses: Vector, window: int) -> Vector:
+    """The average over the last `window` rows (over all rows so far where there are fewer), for every row.
+
+    The rows are cut into pieces as long as the window, which then is the end of one piece and the start of the next: sums from
+    either side, nothing is subtracted, and a huge loss leaves no trace once it is out of the window.
+    """
+    if window < 1:
+        raise InputError(f"window must be at least 1, got {window}")
+    n, length = len(losses), max(1, min(window, len(losses)))
+    pieces = np.append(losses, np.zeros(-n % length)).reshape(-1, length)
+    starts = np.cumsum(pieces, axis=1)
+    ends = np.cumsum(pieces[:, ::-1], axis=1)[:, ::-1]
+    ends[:, 0] = 0.0  # the window is the next piece alone
+    sums = starts.ravel()[:n]
+    sums[length:] += ends.ravel()[1 : n - length + 1]
+    return np.asarray(sums / np.minimum(np.arange(1, n + 1), length))
+
+
+def default_metrics(y: Vector) -> dict[str, Metric]:
+    if y.ndim == 1 and np.isin(y, (-1.0, 1.0)).all():
+        return {"mistakes": mistakes, "square": square}
+    return {"square": square, "absolute": absolute}
+
+
+def _summed(values: Vector) -> Vector:
+    return np.asarray(values.sum(axis=1) if values.ndim == 2 else values)
+
+
+def running_mean(y: Vector, rows: int = 0, total: float = 0.0) -> Vector:
+    """The mean of the labels so far; 0 before the first. `rows` labels came before these, and their sum was `total`."""
+    before = np.cumsum(np.concatenate([np.full((1, *y.shape[1:]), total), y]), axis=0)[:-1]
+    count = np.maximum(rows + np.arange(len(y)), 1).reshape(-1, *[1] * (y.ndim - 1))
+    return np.asarray(before / count)
+
+
+def last_label(y: Vector, last: float = 0.0) -> Vector:
+    """The label of the row before; before the first of these it was `last`."""
+    return np.concatenate([np.full((1, *y.shape[1:]), last), y[:-1]])
+
+
+MEASURES = {"square": square, "absolute": absolute}
 
 
 def _nothing() -> Means:

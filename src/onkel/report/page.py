@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -15,6 +16,9 @@ from rich.text import Text
 WIDE = 200  # characters of a line where nobody's terminal limits it
 NARROW = 10  # characters that a line may have anywhere
 VERY_WIDE = 100_000  # more than any table
+FIGURE = r"(-?[\d.,]+(e[+-]?\d+)?%?( ± \S+)?( [kM]B)?|nan|-?inf)?"
+
+Cells = Mapping[str, Mapping[str, str]]  # name -> heading -> what stands there
 
 
 class Page:
@@ -28,6 +32,10 @@ class Page:
 
     def say(self, text: str, style: str = "") -> None:
         self.console.print(plain(text, style))
+
+    def note(self, notes: Iterable[str]) -> None:
+        for note in notes:
+            self.say(f"note: {note}", style="yellow")
 
     def say_whole(self, text: str) -> None:
         """A line to be copied, in one piece however narrow the page."""
@@ -51,6 +59,21 @@ def _cells_below_each_other(table: Table) -> Iterator[Text]:
         for heading, cell in zip(headings[1:], others, strict=True):
             if cell:
                 yield Text.assemble("  ", heading, ": ", cell)
+
+
+def lines(rows: Cells, dim: Cells | None = None, heading: str = "learner", bold: str | None = None) -> Table:
+    """One line a name, that of `bold` in bold, the cells under their headings; the `dim` ones last, greyed."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    headings = list(dict.fromkeys(key for cells in rows.values() for key in cells))
+    table.add_column(plain(heading), overflow="fold")
+    for key in headings:
+        digits = all(re.fullmatch(FIGURE, cells.get(key, "")) for cells in rows.values())
+        table.add_column(plain(key), justify="right" if digits else "left", overflow="fold")
+    for style, part in (("", rows), ("dim", dim or {})):
+        for name, cells in part.items():
+            first = plain(name, "bold" if name == bold else "")
+            table.add_row(first, *(plain(cells.get(key, "")) for key in headings), style=style)
+    return table
 
 
 def plain(text: str, style: str = "") -> Text:

@@ -14,10 +14,11 @@ import numpy as np
 from onkel._types import Matrix, Vector
 from onkel._writing import replacing
 from onkel.errors import InputError
-from onkel.measure import Components, Explanation, Reliability
+from onkel.measure import Components, Explanation, Reliability, Result
 from onkel.measure.components import Curve
 from onkel.measure.explain import History
-from onkel.measure.metrics import windowed
+from onkel.measure.scores import windowed
+from onkel.report.results import short
 
 # Okabe & Ito's colours: told apart by colour-blind readers, and in grey by their order of lightness
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -64,6 +65,16 @@ def draw_curves(
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(frameon=False, loc="outside lower center", ncols=min(3, len(losses) + len(told or ())))
     return _saved(figure, path)
+
+
+def draw_result(path: str | os.PathLike[str], result: Result) -> Path:
+    """Write a picture of the error along the stream; for labels, also of how far the probabilities can be believed."""
+    if result.losses is None:
+        raise InputError("this result has no losses row by row; keep them: Evaluation.begin(…, keep_losses=True)")
+    of_two = f" of {result.classes[1]}" if len(result.classes) == 2 else ""
+    believed = {} if result.reliability is None else {f"probabilities{of_two}": result.reliability}
+    title, window = f"{short(result.source)}: {result.target}", max(1, len(result.losses) // 50)
+    return draw_curves(path, {result.name: result.losses}, result.measure, window, title, told=believed)
 
 
 def draw_components(

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from onkel.measure import Result
-from onkel.report.tables import lines, memory, number
+from onkel.measure import Result, Trace
+from onkel.report.page import lines, plain
 
 LABELS_SHOWN = 6
+SHARES = ("mistakes", "explained")  # metrics in per cent
 LEVEL = "0.9"  # of the intervals in the table
 # the square error as its root, in the units of the target
 HEADINGS = {
@@ -58,10 +59,39 @@ def _cells(results: Sequence[Result], compared: bool) -> dict[str, str]:
     shares = [result.coverage[LEVEL] for result in results if result.coverage]
     within = {f"in {float(LEVEL):.0%} interval": f"{np.mean(shares):.1%}"} if shares else {}
     settings = {"lags": str(results[0].lags), "runs": str(len(results))} if compared else {}
-    seconds = sum(result.microseconds_per_row * result.rows for result in results) / sum(result.rows for result in results)
-    return {**errors, **within, **settings, "µs a row": f"{seconds:.1f}", "memory": memory(max(one.bytes for one in results))}
+    cost = {"µs a row": f"{microseconds_per_row(results):.1f}", "memory": memory(max(one.bytes for one in results))}
+    return {**errors, **within, **settings, **cost}
+
+
+def microseconds_per_row(results: Sequence[Result]) -> float:
+    """Over all rows of all results."""
+    return sum(result.microseconds_per_row * result.rows for result in results) / sum(result.rows for result in results)
 
 
 def _spread(name: str, values: Sequence[float]) -> str:
     mean = number(name, float(np.mean(values)))
     return mean if len(values) == 1 else f"{mean} ± {number(name, float(np.std(values, ddof=1)))}"
+
+
+def results(traces: Mapping[str, Trace], references: Mapping[str, Mapping[str, float]] | None = None) -> Table:
+    """One line a learner: its error by each metric, its time and its memory; then the references, which cost nothing."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    metrics = list(dict.fromkeys(metric for trace in traces.values() for metric in trace.losses))
+    table.add_column("learner")
+    for heading in [*metrics, "µs a row", "memory"]:
+        table.add_column(plain(heading), justify="right")
+    for name, trace in traces.items():
+        summary = trace.summary()
+        errors = [number(metric, trace.mean(metric)) for metric in metrics]
+        table.add_row(plain(name), *errors, f"{summary['microseconds_per_row']:.1f}", memory(trace.nbytes))
+    for name, means in (references or {}).items():
+        table.add_row(plain(name), *[number(metric, means[metric]) for metric in metrics], "", "", style="dim")
+    return table
+
+
+def number(metric: str, value: float) -> str:
+    return f"{value:.2%}" if metric in SHARES else f"{value:.4g}"
+
+
+def memory(nbytes: int) -> str:
+    return f"{nbytes / 2**20:.1f} MB" if nbytes >= 2**20 else f"{nbytes / 2**10:.1f} kB"

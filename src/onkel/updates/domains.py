@@ -24,7 +24,7 @@ from onkel.features.mercer.system import System
 from onkel.functions.learnt import Learnt
 from onkel.kernels import Kernel
 from onkel.kernels.space import LARGEST_INPUT
-from onkel.protocol import Learner, S, check_sizes
+from onkel.protocol import Learner, S
 from onkel.state import copied, leaves
 from onkel.turns import Call
 from onkel.updates import first_rows
@@ -122,7 +122,6 @@ class OnDomains(Learner[State[S]], Generic[S]):
         return np.tile((0.0, 1.0), (self._space.domain_count(dim), 1))
 
     def _init(self, dim: int, outputs: int) -> State[S]:
-        dim, outputs = check_sizes(self.learner, dim, outputs)
         unknown = self._unknown(dim)
         inner = self._on(dim, unknown)._init(dim, outputs)
         waiting = first_rows.empty(FIRST_ROWS, dim, outputs) if self._space.is_open else None
@@ -145,11 +144,11 @@ class OnDomains(Learner[State[S]], Generic[S]):
     def _take_first(self, state: State[S], X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         """Rows that are kept, and those after them."""
         now = 1 + int(np.searchsorted(state.rows + np.cumsum(weight > 0.0), FIRST_ROWS))  # rows up to the one that is waited for
-        first = FirstRows(X[:now], Y[:now], weight[:now])
-        self.closed(state)._take(Call(), copied(state.inner), first.X, first.y, first.weight, scores[:now])  # it may refuse
+        first = X[:now], Y[:now], weight[:now]
+        self.closed(state)._take(Call(), copied(state.inner), *first, scores[:now])  # it may refuse
         assert state.waiting is not None
-        state.waiting = state.waiting.with_more(state.rows, first)
-        state.rows += int(np.count_nonzero(first.weight > 0.0))
+        state.waiting = state.waiting.with_more(state.rows, *first)
+        state.rows += int(np.count_nonzero(weight[:now] > 0.0))
         if state.is_waiting:
             scores[:] = 0.0
             return

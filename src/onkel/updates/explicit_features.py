@@ -20,6 +20,7 @@ from onkel.protocol import Learner
 from onkel.turns import Call
 
 ROWS_AT_ONCE = 1024  # features are computed for so many rows at a time, to keep memory flat
+FEW_ROWS = ROWS_AT_ONCE // 2  # so many are one piece, wherever it ends
 
 
 class FeatureState(Protocol):
@@ -50,10 +51,6 @@ class FeatureLearner(Learner[F]):
         """Score each row of features."""
         self._learn(state, Z, np.zeros(scores.shape), np.zeros(len(Z)), scores)
 
-    def _width(self, state: F) -> int:
-        """How many features there are."""
-        return self._map.size(state.dim)
-
     def _first_piece(self, state: F) -> int:
         """The rows of the first piece; those after it have ROWS_AT_ONCE."""
         return ROWS_AT_ONCE
@@ -67,7 +64,7 @@ class FeatureLearner(Learner[F]):
         return self._map.fallible
 
     def _take(self, call: Call, state: F, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        if len(X) == 1:  # at once: where rows come one by one, each step counts
+        if len(X) <= FEW_ROWS:  # at once: where rows come one by one, each step counts
             self._take_piece(call, state, X, Y, weight, scores)
             return
         # a user's own basis may fail on any row: then all rows are transformed before the first is learnt
@@ -78,8 +75,7 @@ class FeatureLearner(Learner[F]):
             done, longest = done + longest, ROWS_AT_ONCE
 
     def _take_piece(self, call: Call, state: F, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        Z = np.empty((len(X), self._width(state)))
-        features = self._map.write(state.features, X, weight, Z, 0)
+        Z, features = self._map.transformed(state.features, X, weight)
         if features is state.features:
             self._learn(state, Z, Y, weight, scores)
         else:
@@ -95,8 +91,7 @@ class FeatureLearner(Learner[F]):
     def _score(self, state: F, X: Matrix, scores: Matrix) -> None:
         for start in range(0, len(X), ROWS_AT_ONCE):
             now = slice(start, start + ROWS_AT_ONCE)
-            Z = np.empty((len(X[now]), self._width(state)))
-            self._map.write(state.features, X[now], np.zeros(len(Z)), Z, 0)  # weights 0: transformed, not learnt
+            Z, _ = self._map.transformed(state.features, X[now], np.zeros(len(X[now])))  # weights 0: nothing is learnt
             self._predict(state, Z, scores[now])
 
     def _notes(self, state: F) -> list[str]:

@@ -34,10 +34,10 @@ class FirstRows:
         """So many of them, in the same memory."""
         return self._changed(lambda array: array[:rows])
 
-    def with_more(self, rows: int, new: FirstRows) -> FirstRows:
+    def with_more(self, rows: int, X: Matrix, y: Matrix, weight: Vector, there: Present | None = None) -> FirstRows:
         """Those of the new rows that have a weight, after the first `rows`; there is room. Nothing is shared."""
-        learnt, kept = np.flatnonzero(new.weight > 0.0), self._changed(np.copy)
-        for array, more in zip(kept._arrays, new._arrays, strict=True):
+        learnt, kept = np.flatnonzero(weight > 0.0), self._changed(np.copy)
+        for array, more in zip(kept._arrays, FirstRows(X, y, weight, there)._arrays, strict=True):
             array[rows : rows + len(learnt)] = more[learnt]
         return kept
 

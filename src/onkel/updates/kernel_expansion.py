@@ -15,7 +15,7 @@ from onkel.functions.function import Function
 from onkel.functions.learnt import Learnt
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support
-from onkel.protocol import check_room, check_sizes, tasks_of
+from onkel.protocol import check_room, tasks_of
 from onkel.state import Counted, copied, counter
 from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
@@ -85,7 +85,6 @@ class ExpansionLearner(KernelLearner[E]):
         return False
 
     def _init(self, dim: int, outputs: int) -> E:
-        dim, outputs = check_sizes(self, dim, outputs)
         return State(self._nothing(dim), dim=dim)  # type: ignore[return-value]  # a learner with more in its state makes its own
 
     def _nothing(self, dim: int) -> Function:

@@ -52,7 +52,7 @@ from onkel.combine.lagged import lag_inputs
 from onkel.combine.rules import Layered
 from onkel.combine.rules.rule import Awake
 from onkel.errors import InputError
-from onkel.protocol import Learner, check_sizes
+from onkel.protocol import Learner
 from onkel.state import copied
 from onkel.turns import Call, Steps, turn
 
@@ -99,7 +99,6 @@ class Auto(Learner[State]):
         whole(self, "seed", 0, 2**32)
 
     def _init(self, dim: int, outputs: int) -> State:
-        dim, outputs = check_sizes(self, dim, outputs)
         plan = self._plan(dim)
         views, kept = self._views_of(plan, dim), 0 if plan.lines_only else dim
         alone = RULE.init(sum(not expert.lagged for expert in plan.experts), outputs) if self.lags else None

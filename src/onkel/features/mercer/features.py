@@ -18,7 +18,7 @@ import numpy as np
 from onkel._types import Matrix, Vector
 from onkel._validate import instance, whole
 from onkel.errors import InputError
-from onkel.features.feature import Features
+from onkel.features.compose import Features
 from onkel.features.mercer.columns import ProductSystem
 from onkel.features.mercer.system import System
 
