@@ -18,7 +18,8 @@ from onkel._types import Matrix
 from onkel.data.table import Origin, Table, recut, strings
 from onkel.errors import InputError
 from onkel.model import Cyclic, Encoder, Hashed, Missing, Number, OneHot, Stream, read
-from onkel.model.encoder import Means, State
+from onkel.model.columns import State
+from onkel.model.encoder import Means
 
 pytestmark = pytest.mark.once
 

@@ -17,12 +17,12 @@ from onkel import features
 from onkel.cli.catalogue import learner_names
 from onkel.cli.options import Inputs, read_learner
 from onkel.cli.watch import CtrlC, Watch
+from onkel.combine.assembly import called
 from onkel.data.order import Shuffled
 from onkel.errors import InputError
 from onkel.measure import Evaluation, Result
 from onkel.measure.advice import on_inputs, on_order, on_target
 from onkel.model import Model, Stream
-from onkel.model.model import called
 from onkel.protocol import suited, tasks_of
 from onkel.report.page import Page
 from onkel.report.results import errors_shown, heading, microseconds_per_row, table

@@ -83,6 +83,14 @@ def lags_of(whole: Any) -> int:
     return lagged.lags if isinstance(lagged, Auto | Lagged) else 0
 
 
+def called(learner: Any) -> str:
+    """A learner's name, and the settings that are not the usual ones."""
+    usual = type(learner)()
+    other = [field.name for field in dataclasses.fields(learner) if getattr(learner, field.name) != getattr(usual, field.name)]
+    settings = ", ".join(f"{name}={getattr(learner, name)!r}" for name in other)
+    return f"{type(learner).__name__}({settings})" if settings else type(learner).__name__
+
+
 def _scales_itself(learner: Any) -> bool:
     return bool(getattr(learner, "scales_itself", False))
 

@@ -18,13 +18,13 @@ import numpy as np
 from onkel._jit import clock, compiler_off
 from onkel._types import Vector
 from onkel.combine import Auto
+from onkel.combine.assembly import called
 from onkel.data.table import Table
 from onkel.measure.advice import advice
 from onkel.measure.explain import explain
 from onkel.measure.reliability import Reliability
 from onkel.measure.scores import ClassErrors, Errors, errors_for
 from onkel.model import Model, State, Stream
-from onkel.model.model import called
 from onkel.state import nbytes
 
 ROWS_TO_WARM_UP = 64

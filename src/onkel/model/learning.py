@@ -22,8 +22,8 @@ from onkel.combine.inner import takes_sparse
 from onkel.data.table import Table
 from onkel.model import stream
 from onkel.model.answers import Scored, joined
+from onkel.model.columns import State as EncoderState
 from onkel.model.encoder import Encoder
-from onkel.model.encoder import State as EncoderState
 from onkel.model.target import Label, Target
 from onkel.state import copied
 from onkel.turns import Call

@@ -39,7 +39,7 @@ from onkel.model.answers import Answers, Scored, joined, spread
 from onkel.model.encoder import Missing, policy
 from onkel.model.learning import State
 from onkel.model.stream import Stream
-from onkel.model.target import Classes, Label, Mask, Signs, Target, Value, met_before, numbered, two_labels
+from onkel.model.target import Classes, Label, Mask, Signs, Target, Value, met_before, numbered, two_given, two_labels
 from onkel.protocol import is_learner, suited, tasks_of
 from onkel.state import owned
 from onkel.turns import turn
@@ -90,7 +90,7 @@ class Model:
         if self.target is not None and not isinstance(self.target, str):
             raise InputError(f"target must be the name of a column, got {self.target!r:.60}")
         if self.labels is not None:
-            object.__setattr__(self, "labels", _two(self.labels))
+            object.__setattr__(self, "labels", two_given(self.labels))
 
     # --- rows as tables
 
@@ -406,22 +406,3 @@ class Model:
 def _is_array(target: Target) -> bool:
     """Whether several numbers are predicted at once, be it one."""
     return isinstance(target, Value) and target.columns is not None
-
-
-def _two(labels: Any) -> tuple[Label, Label]:
-    """Two labels, as a file can hold them: strings, or numbers."""
-    given = labels if isinstance(labels, list | tuple) else ()
-    plain = [label.item() if isinstance(label, np.generic) else label for label in given]
-    of_one_kind = any(all(isinstance(label, kind) for label in plain) for kind in (str, int | float))
-    if len(plain) != 2 or not of_one_kind or plain[0] == plain[1]:
-        raise InputError(f"labels must be two, low and high, both strings or both numbers, got {labels!r:.60}")
-    low, high = (label if isinstance(label, str) else float(label) for label in plain)
-    return low, high
-
-
-def called(learner: Any) -> str:
-    """A learner's name, and the settings that are not the usual ones."""
-    usual = type(learner)()
-    other = [field.name for field in dataclasses.fields(learner) if getattr(learner, field.name) != getattr(usual, field.name)]
-    settings = ", ".join(f"{name}={getattr(learner, name)!r}" for name in other)
-    return f"{type(learner).__name__}({settings})" if settings else type(learner).__name__

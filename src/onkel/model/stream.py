@@ -21,7 +21,8 @@ from onkel.data.reading import AS_DETECTED, Reading, locate, open_located, open_
 from onkel.data.sniffing import labels_remark, remarks
 from onkel.data.table import Kind, Source, Strings, Table, recut, rows_at_once
 from onkel.errors import InputError
-from onkel.model.encoder import Encoder, Means, Missing, State, policy
+from onkel.model.columns import State
+from onkel.model.encoder import Encoder, Means, Missing, policy
 from onkel.model.plan import planned, sampled
 from onkel.model.target import Classes, Label, Signs, Target, Unlabelled, Value, two_labels
 

@@ -251,6 +251,17 @@ def two_labels(sample: Table, name: str) -> tuple[Label, Label] | None:
     return (seen[0], seen[1]) if len(seen) == 2 else None
 
 
+def two_given(labels: Any) -> tuple[Label, Label]:
+    """Two labels, as a file can hold them: strings, or numbers."""
+    given = labels if isinstance(labels, list | tuple) else ()
+    plain = [label.item() if isinstance(label, np.generic) else label for label in given]
+    of_one_kind = any(all(isinstance(label, kind) for label in plain) for kind in (str, int | float))
+    if len(plain) != 2 or not of_one_kind or plain[0] == plain[1]:
+        raise InputError(f"labels must be two, low and high, both strings or both numbers, got {labels!r:.60}")
+    low, high = (label if isinstance(label, str) else float(label) for label in plain)
+    return low, high
+
+
 def labels_in(sample: Table, name: str) -> list[Any]:
     """The values of a column, each once, in order."""
     column = sample.cells(name)
