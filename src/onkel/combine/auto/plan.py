@@ -13,10 +13,10 @@ The recipe, at full size, for d columns (Z, U, N, L, X are the views):
 
 Each "/" ends an expert. With lags each family has one more part at its end, of earlier labels, and so one more expert.
 
-Beyond 512 columns the linear parts go column by column (Lines), and kernels and neighbours see a random projection. Where even the
-smallest size is above a limit, as it is beyond some 2,000 columns with the default one, Lines are all there is, besides earlier
-labels: then a row costs what its values that are not 0 do, however many columns there are. Rows of up to 512 columns get the
-smallest size then.
+Beyond 512 columns the linear parts go column by column (DiagonalLinear), and kernels and neighbours see a random projection. Where
+even the smallest size is above a limit, as it is beyond some 2,000 columns with the default one, Lines are all there is, besides
+earlier labels: then a row costs what its values that are not 0 do, however many columns there are. Rows of up to 512 columns get
+the smallest size then.
 
 Costs are counted in rows of a ridge regression on 100 features in blocks (about 1.5 µs), by a fixed table and not by the clock, so
 that runs repeat. Where the full size is above a limit, all counts become smaller together.
@@ -32,7 +32,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Counts, Vector
-from onkel.combine.auto.families import Expert, Family, Fast, Lines, Near, Odds, Part, Slow, Trees
+from onkel.combine.auto.families import (
+    DiagonalLinear,
+    Expert,
+    Family,
+    ForgettingRidge,
+    Logistic,
+    Nearest,
+    Part,
+    RememberingRidge,
+    Trees,
+)
 from onkel.combine.auto.views import NARROW, PLANE
 from onkel.features import Constant, Fourier, Hats, Identity, Products
 from onkel.kernels import Gaussian, Laplacian
@@ -80,12 +90,12 @@ class Plan:
 
     @property
     def goes_by_column(self) -> bool:
-        return any(isinstance(family, Lines) for family in self.families)
+        return any(isinstance(family, DiagonalLinear) for family in self.families)
 
     @functools.cached_property
     def forgets(self) -> NDArray[np.bool_]:
         """Whether a family forgets by itself."""
-        return np.array([isinstance(family, Fast) for family in self.families])
+        return np.array([isinstance(family, ForgettingRidge) for family in self.families])
 
     @functools.cached_property
     def sees_views(self) -> NDArray[np.bool_]:
@@ -109,7 +119,7 @@ def plans(dim: int, lag_columns: int, cost_limit: float, seed: int) -> list[Plan
 
 def _lines(dim: int, lags: int) -> tuple[Family, ...]:
     earlier = Part("L", Constant() + Identity(), lags, "linear, with earlier labels")
-    return (Lines(dim), Fast((earlier,), 0.99, 0.1, 32)) if lags else (Lines(dim),)
+    return (DiagonalLinear(dim), ForgettingRidge((earlier,), 0.99, 0.1, 32)) if lags else (DiagonalLinear(dim),)
 
 
 def _families(dim: int, lags: int, size: float, seed: int) -> tuple[tuple[Family, ...], dict[Family, int]]:
@@ -140,9 +150,9 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[tuple[Family
     week = [short, *([weekly] if hats else []), local(15)]
     day = [short, *([weekly] if daily else [])]
     wide = line if dim <= WIDEST_ODDS else short
-    careful, sharp = (Odds((replace(wide, name="logistic"),), lam) for lam in (10.0, 0.1))
+    careful, sharp = (Logistic((replace(wide, name="logistic"),), lam) for lam in (10.0, 0.1))
     bent = replace(weekly, name="logistic, additive") if daily else replace(ranks, name="logistic, of ranks")
-    curved = Odds((short, ranks, bent) if daily else (short, bent), 3.0)
+    curved = Logistic((short, ranks, bent) if daily else (short, bent), 3.0)
     eager, cautious = RandomTrees(6, 32, 512, gain=7.0, seed=next(seeds)), RandomTrees(6, 40, 256, gain=16.0, seed=next(seeds))
     trees = [Trees(eager, dim, "X"), Trees(cautious, dim, "X")]
     if lags:
@@ -153,25 +163,25 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[tuple[Family
             parts.append(Part("L", Identity(), lags, f"{parts[-1].name}, with earlier labels"))
         trees.append(Trees(replace(cautious, seed=next(seeds)), dim + lags, "X+L"))
     families: tuple[Family, ...] = (
-        Slow(tuple(slow), (0.1, 10.0)),
-        Fast(tuple(month), 0.998, 0.1, _block(month)),
-        Fast(tuple(week), 0.99, 0.1, _block(week)),
-        Fast(tuple(day), 0.95, 0.1, 16),
+        RememberingRidge(tuple(slow), (0.1, 10.0)),
+        ForgettingRidge(tuple(month), 0.998, 0.1, _block(month)),
+        ForgettingRidge(tuple(week), 0.99, 0.1, _block(week)),
+        ForgettingRidge(tuple(day), 0.95, 0.1, 16),
         careful,
         sharp,
         curved,
-        Near(Neighbours(count(8000)), narrow, lags),
+        Nearest(Neighbours(count(8000)), narrow, lags),
         *trees,
-        *([Lines(dim)] if dim > WIDEST_LINE else []),
+        *([DiagonalLinear(dim)] if dim > WIDEST_LINE else []),
     )
     wider, rougher = Gaussian(0.6 * math.sqrt(narrow)), Laplacian(0.7 * narrow)
     more_smooth = Part("N", Fourier(count(125), None, next(seeds), wider, spread=2.0), narrow, "kernel")
     more_rough = Part("U", Fourier(count(125), None, next(seeds), rougher, spread=2.0), narrow, "kernel")
     hour = [short, *([Part("L", Identity(), lags, "linear, with earlier labels")] if lags else [])]
     zooms: dict[Family, int] = {
-        Slow((short, more_smooth), (0.1, 10.0)): SLOW,
-        Slow((short, ranks, more_rough), (0.1, 10.0)): SLOW,
-        Fast(tuple(hour), 0.8, 0.3, 16): DAY,
+        RememberingRidge((short, more_smooth), (0.1, 10.0)): SLOW,
+        RememberingRidge((short, ranks, more_rough), (0.1, 10.0)): SLOW,
+        ForgettingRidge(tuple(hour), 0.8, 0.3, 16): DAY,
         replace(trees[-1], learner=replace(cautious, seed=next(seeds))): families.index(trees[-1]),
     }
     return families, zooms
@@ -184,15 +194,15 @@ def _block(parts: list[Part]) -> int:
 
 def cost(family: Family) -> float:
     """What a row costs, in rows of a ridge regression on 100 features in blocks; measured once, and rounded."""
-    if isinstance(family, Near):
+    if isinstance(family, Nearest):
         return 3.2e-5 * family.learner.budget * (family.dim + family.lags)
     if isinstance(family, Trees):
         return 0.009 * family.learner.count * family.learner.splits
-    if isinstance(family, Lines):
+    if isinstance(family, DiagonalLinear):
         return 0.008 * family.dim
     r = sum(part.size for part in family.parts)
-    if isinstance(family, Slow):
+    if isinstance(family, RememberingRidge):
         return 1.0 + 1.8e-5 * r**2 + 4e-8 * r**3
-    if isinstance(family, Fast):
+    if isinstance(family, ForgettingRidge):
         return 0.5 + 5e-5 * r**2 * (1.0 + r / (3.0 * family.block)) + 0.002 * family.block
     return 0.2 + 2e-4 * r**2

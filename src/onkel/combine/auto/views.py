@@ -158,7 +158,7 @@ def standardized_rows(state: State, X: Matrix) -> Matrix:
     return Z
 
 
-def begun_again(views: Views | SparseViews, state: Any, X: Matrix) -> Any:
+def restarted(views: Views | SparseViews, state: Any, X: Matrix) -> Any:
     """The views as these rows alone would have them; what is known of earlier labels stays."""
     nothing: Any = views.init()
     _, again = views.write(nothing, X, np.zeros((len(X), 1)), np.ones(len(X)))

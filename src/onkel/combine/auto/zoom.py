@@ -26,7 +26,7 @@ import numpy as np
 
 from onkel._types import Counts, Matrix
 from onkel.combine.account import Account
-from onkel.combine.auto.families import Fast
+from onkel.combine.auto.families import ForgettingRidge
 from onkel.combine.auto.plan import Plan
 
 DISPENSABLE, WORTHY = 0.0002, 0.02  # of the error
@@ -75,7 +75,7 @@ def woken(review: Review, plan: Plan, account: Account, rows: int) -> list[int]:
 
 def _droppable(plan: Plan, awake: list[int]) -> list[int]:
     """All but the first family, and the last that forgets."""
-    forgets = [family for family in awake if isinstance(plan.families[family], Fast)]
+    forgets = [family for family in awake if isinstance(plan.families[family], ForgettingRidge)]
     return [family for family in awake if family > 0 and forgets != [family]]
 
 
