@@ -314,9 +314,9 @@ class Model:
             coded = state.target.coded(codes, inner.outputs, state.learner.absent)
             coded = coded if state.target.several else coded[:, 0]
             if inner is state.inner:
-                call.owe(partial(self._follow, state, table, state.learner._hooks._learnt(inner), len(codes), after))
+                call.defer(partial(self._follow, state, table, state.learner._hooks._learnt(inner), len(codes), after))
                 scores = state.learner.learn(inner, X, coded)
-                call.pay()
+                call.complete()
                 return self._answers(state, scores, codes, kept, met)
             scores = state.learner.learn(inner, X, coded)
         vars(state).update(after, inner=inner)  # as one step

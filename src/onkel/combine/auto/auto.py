@@ -37,7 +37,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._inputs import check_block
 from onkel._sparse import Rows, check_labelled_rows, check_rows, count, part
 from onkel._types import Cube, Matrix, Vector
 from onkel._validate import real, whole
@@ -49,9 +48,8 @@ from onkel.combine.auto.families import Expert
 from onkel.combine.auto.plan import WIDEST_LINE, Plan, plans
 from onkel.combine.auto.state import RULE, State, active_experts, active_families, without_lags
 from onkel.combine.auto.views import NARROW, SparseViews, Views, lag_columns
-from onkel.combine.lagged import lag_inputs
+from onkel.combine.lagged import check_lagged, lag_inputs
 from onkel.combine.rules.rule import Awake
-from onkel.errors import InputError
 from onkel.protocol import Learner, check_sizes
 from onkel.turns import Call, Steps, turn
 
@@ -127,15 +125,15 @@ class Auto(Learner[State]):
     def _take(
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, lagged: ArrayLike | None = None
     ) -> None:  # fmt: skip
-        given, learnt = self._given(state, lagged, len(Y)), state.recent.rows + np.cumsum(weight > 0.0)
+        given, learnt = self._given(lagged, len(Y)), state.recent.rows + np.cumsum(weight > 0.0)
         start, plan, views = 0, self._plan(state.dim), self._views(state.dim)
         while start < len(Y):
             check = (state.recent.rows // plan.check + 1) * plan.check  # at absolute row numbers, whatever the cut
             now, steps = slice(start, min(int(np.searchsorted(learnt, check)) + 1, len(Y))), Steps()
             block = part(X, now), Y[now], weight[now], None if given is None else given[now], scores[now]
             self._plan_steps(state, *block, steps)
-            call.owe(steps.run)
-            call.pay()
+            call.defer(steps.run)
+            call.complete()
             check_if_due(plan, views, state)
             start = now.stop
 
@@ -164,7 +162,7 @@ class Auto(Learner[State]):
         steps.add(vars(state).update, {"views": views, "labels": known})
 
     def _score(self, state: State, X: Any, scores: Matrix, lagged: ArrayLike | None = None) -> None:
-        given, plan = self._given(state, lagged, len(scores)), self._plan(state.dim)
+        given, plan = self._given(lagged, len(scores)), self._plan(state.dim)
         for start in range(0, len(scores), ROWS_AT_ONCE):
             now = slice(start, min(start + ROWS_AT_ONCE, len(scores)))
             P = self._expert_scores(state, part(X, now), None if given is None else given[now])
@@ -221,13 +219,8 @@ class Auto(Learner[State]):
             self._plans[dim] = _chosen(self, dim)
         return self._plans[dim]
 
-    def _given(self, state: State, lagged: ArrayLike | None, rows: int) -> Matrix | None:
-        if lagged is None:
-            return None
-        given, columns = check_block("lagged", lagged), self._lag_columns
-        if given.shape != (rows, columns):
-            raise InputError(f"lagged must have shape ({rows}, {columns}), what remember returned for each row; got {given.shape}")
-        return given
+    def _given(self, lagged: ArrayLike | None, rows: int) -> Matrix | None:
+        return None if lagged is None else check_lagged(lagged, rows, self._lag_columns)
 
     def _widen(self, state: State, outputs: int) -> None:
         states.widen(self._plan(state.dim), state, outputs)
