@@ -50,7 +50,7 @@ class Sum(Features):
         after, same, dim = [], True, X.shape[1]
         for part, before in zip(self.parts, state, strict=True):
             after.append(now := part.write(before, X, weight, Z, at))
-            same = same and now is before  # most maps have nothing to learn
+            same = same and now is before  # most maps have no state that changes
             at += part.size(dim)
         return state if same else tuple(after)
 

@@ -1,8 +1,8 @@
-"""What a feature map is: x -> z of finite width, with its own small state and one verb besides `init`.
+"""The protocol of feature maps: x -> z of finite width, with a small state and one verb besides `init`.
 
 `write` transforms each row just before learning from it, in order, and returns the state after the rows. A row of weight 0 is
-transformed as if it came next, and leaves no trace; so a block of weights 0 is a pure prediction. The given state is never changed:
-a learner keeps the returned one only when everything else went well.
+transformed as if it came next, and changes nothing, so a block of weight 0 is a pure prediction. The given state is never changed:
+a learner stores the returned one only after everything else has succeeded.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from onkel._types import Matrix, Vector
 
 
 class Features(ABC):
-    fallible: bool = False  # True where a user's function runs inside: it may fail in the middle of a block
+    fallible: bool = False  # True if a user's function runs inside, which may raise in the middle of a block
 
     @abstractmethod
     def size(self, dim: int) -> int:
-        """How many features a row of `dim` values gives."""
+        """The number of features of a row of `dim` values."""
 
     @abstractmethod
     def init(self, dim: int) -> Any:
@@ -33,7 +33,7 @@ class Features(ABC):
         """Write the features of each row into Z[:, at : at + size] and return the state after learning the rows."""
 
     def notes(self, state: Any) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+        """What a person should know about this state, one sentence each."""
         return []
 
     def __add__(self, other: Features | tuple[Features, ...]) -> Features:

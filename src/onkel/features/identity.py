@@ -1,4 +1,4 @@
-"""The features everybody knows: the inputs themselves, and the intercept."""
+"""The simplest features: the inputs themselves, and the intercept."""
 
 from __future__ import annotations
 

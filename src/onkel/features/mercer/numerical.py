@@ -22,14 +22,14 @@ from onkel.features.mercer.system import Line
 from onkel.kernels import Kernel
 from onkel.kernels.space import Domain, check_domain
 
-SMALLEST_VALUE = 1e-12  # of λ_j against λ_1; below it a function is rounding
-LARGEST_NEGATIVE = 1e-10  # of λ_1; a kernel has none below 0
+SMALLEST_VALUE = 1e-12  # λ_j relative to λ_1; below it a function is mere rounding
+LARGEST_NEGATIVE = 1e-10  # relative to λ_1; a more negative eigenvalue cannot be rounding
 
 
 @final
 @dataclass(frozen=True)
 class Numerical(Line):
-    """The functions of a kernel for which nobody knows them."""
+    """The eigenfunctions of a kernel without a known closed form."""
 
     kernel: Kernel
     nodes: int = 200
@@ -78,7 +78,7 @@ def _solved(system: Numerical) -> tuple[Vector, Matrix, Matrix]:
 
 @hot
 def _add_up(K: Matrix, coefficients: Matrix, out: Matrix) -> None:
-    """K @ coefficients, row by row: their terms cancel, and a sum in another order would be another function."""
+    """K @ coefficients, row by row: terms cancel, so that a sum in another order would give another function."""
     for i in range(K.shape[0]):
         for k in range(K.shape[1]):
             for j in range(out.shape[1]):
