@@ -219,7 +219,7 @@ class Scaled(Around):
         notes = super()._notes(state)
         if state.far:
             labels = "1 label" if state.far == 1 else f"{state.far} labels"
-            far = f"{labels} lay more than {FAR:g} deviations of the first {self.first_rows} from their mean"
+            far = f"{labels} lay more than {FAR:g} deviations from the mean of the first {self.first_rows}"
             notes.append(f"{far}; if the target has moved for good, start a new state")
         return notes
 

@@ -61,7 +61,7 @@ def split_child(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int
 
 
 @hot
-def sum_anew(inputs: Inputs, f: Curves, c: int, u: float) -> None:
+def recompute_sums(inputs: Inputs, f: Curves, c: int, u: float) -> None:
     """Recompute the sums over the block of this key, from the bottom up."""
     height = f.roots[c, 1]
     path, ways = np.empty(height, np.int64), np.empty(height, np.int64)

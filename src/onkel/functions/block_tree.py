@@ -37,7 +37,7 @@ from onkel.functions.block_layout import (
     way_to,
     width,
 )
-from onkel.functions.block_sums import lists_of, move_anchor, raise_root, split_child, sum_anew
+from onkel.functions.block_sums import lists_of, move_anchor, raise_root, recompute_sums, split_child
 from onkel.kernels.exponentials import NEAR, exponentials
 from onkel.kernels.lists import GIVEN, KIND, POWERS, SHAPE, SIDES, halves_sum
 
@@ -249,7 +249,7 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
         block[COEF + layer, place] += b
         cancelled |= abs(block[COEF + layer, place]) < CANCELLED * abs(b)
     if cancelled:
-        sum_anew(inputs, f, c, u)
+        recompute_sums(inputs, f, c, u)
 
 
 @hot_inline

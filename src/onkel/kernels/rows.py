@@ -97,9 +97,9 @@ def diagonal(codes: Counts, params: Vector, X: Matrix, out: Vector) -> None:
     if codes.size == 1 and codes[0] in (GAUSSIAN, LAPLACIAN):
         out[:] = 1.0
         return
-    nobody, nothing = np.empty((X.shape[1], 0)), np.empty(0)
+    no_points, nothing = np.empty((X.shape[1], 0)), np.empty(0)
     for i in range(X.shape[0]):
-        out[i] = row(codes, params, nobody, 0, X[i], nothing)
+        out[i] = row(codes, params, no_points, 0, X[i], nothing)
 
 
 @hot

@@ -10,8 +10,8 @@ Regret of KernelAWV against every f, for any sequence with |y| ≤ B:  λ‖f‖
 clipped to [−B, B] has 4B² instead of B². Every row is kept: O(t²) a row, and t²/2 + t(dim + outputs) numbers; arrays double.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Eq. (3).
-Zhdanov & Kalnishkan (2013), An identity for kernel ridge regression, Theoretical Computer Science. The clipped ridge. Departs from
-the papers: row weights; several outputs share one L; a ridge below 1e-8 k(x, x) is raised to that, and counted.
+Zhdanov & Kalnishkan (2013), An identity for kernel ridge regression, Theoretical Computer Science. The clipped ridge.
+Departs from the papers: row weights; several outputs share one L; a ridge below 1e-8 k(x, x) is raised to that, and counted.
 
 >>> X, y = onkel.data.smooth(400, seed=0)
 >>> for learner in onkel.PKAWV(onkel.Identity() + onkel.Constant()), onkel.KernelAWV():

@@ -7,11 +7,11 @@ Regret O(log T) for curved losses and O(√T) for the hinge, if the sketch is la
 O(m·dim + mk + k²) a row, m landmarks and k coordinates; an update costs O(μ·dim + s m² + k³), μ points and s columns of the sketch.
 Memory O(μ·dim + s² + sm).
 
-Anonymous (2023), FORKS: fast second-order online kernel learning using incremental sketching. Departs from the paper: Φ_pp is
-updated over all sketched points, its decomposition symmetrically (rank 2 a point) and, every 50 updates, exactly; stage 2 starts
-from the least squares fit to stage 1; A includes the round's own gradient when the step is taken, and scores are projected in the
-round of their input, as in the proof. `step_uses_old_matrix` and `project_on_current` follow Algorithm 1 and the authors' code. The
-period is counted in rounds, so the length of the stream need not be known.
+Anonymous (2023), FORKS: fast second-order online kernel learning using incremental sketching.
+Departs from the paper: Φ_pp is updated over all sketched points, its decomposition symmetrically (rank 2 a point) and, every 50
+updates, exactly; stage 2 starts from the least squares fit to stage 1; A includes the round's own gradient when the step is taken,
+and scores are projected in the round of their input, as in the proof. `step_uses_old_matrix` and `project_on_current` follow
+Algorithm 1 and the authors' code. The period is counted in rounds, so the length of the stream need not be known.
 
 >>> X, y = onkel.data.rings(4000, seed=0)
 >>> for loss in onkel.Hinge(), onkel.SquaredHinge():

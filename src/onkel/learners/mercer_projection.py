@@ -15,9 +15,9 @@ No row is kept. Memory is O(r²), r the number of functions of the last level. A
 costs O(N²) for the factor of the functions in use, and for those not yet in use O(r²) for sums of products, or O(r) for moments if
 they are waves (`Sine`, `Cosine`, `Periodic`).
 
-Zhang & Simon (2021), An online projection estimator for nonparametric regression in reproducing kernel Hilbert spaces. Departs from
-the paper: a ridge λ; a triangular factor instead of the Sherman-Morrison formula; a level needs "at least" so many rows, since
-"exactly" might never happen; `forgetting` (as in PKAWV; then 1 + μ + μ² + … rows count); row weights; several outputs.
+Zhang & Simon (2021), An online projection estimator for nonparametric regression in reproducing kernel Hilbert spaces.
+Departs from the paper: a ridge λ; a triangular factor instead of the Sherman-Morrison formula; a level needs "at least" so many
+rows, since "exactly" might never happen; `forgetting` (as in PKAWV; then 1 + μ + μ² + … rows count); row weights; several outputs.
 
 >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
 >>> y = np.sin(9.0 * X[:, 0] ** 2) + np.random.default_rng(1).normal(size=4000)

@@ -8,9 +8,9 @@
 With k(x, x) ≤ 1 and without the budget the Projectron's mistakes are at most (‖u‖² + 2 Σ hinge(u))/(1 − 2η‖u‖) for every u with
 η‖u‖ < ½. O(B) a row, O(B²) a misclassified row, besides O(B·dim) for the kernel values; O(B² + B·dim) memory.
 
-Orabona, Keshet & Caputo (2008), The Projectron: a bounded kernel-based perceptron, ICML; (2009), JMLR. Departs from the papers: a
-budget (as in public toolboxes); the Cholesky factor of K instead of its inverse; a point that is in the span up to rounding
-(`onkel.linalg.cholesky`) is projected whatever the threshold.
+Orabona, Keshet & Caputo (2008), The Projectron: a bounded kernel-based perceptron, ICML; (2009), JMLR.
+Departs from the papers: a budget (as in public toolboxes); the Cholesky factor of K instead of its inverse; a point that is in the
+span up to rounding (`onkel.linalg.cholesky`) is projected whatever the threshold.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for kind in onkel.Projectron, onkel.ProjectronPP:

@@ -9,10 +9,10 @@
 Regret against every f with |f(x_t)| ≤ C, with high probability and up to logarithms:  m(α + d_eff(α)) + nμ/α, m points.
 O(m² + m·dim) a row and in memory.
 
-Calandriello, Lazaric & Valko (2017), Efficient second-order online kernel learning with adaptive embedding, NeurIPS. Departs from
-the paper: the coordinates of an incremental Cholesky factor instead of an SVD at each change (they differ by a rotation); η is half
-of the loss's curvature, as in public code; a point already in the span (`onkel.dictionary.span`) does not widen it and causes no
-restart; `budget` limits the dictionary.
+Calandriello, Lazaric & Valko (2017), Efficient second-order online kernel learning with adaptive embedding, NeurIPS.
+Departs from the paper: the coordinates of an incremental Cholesky factor instead of an SVD at each change (they differ by a
+rotation); η is half of the loss's curvature, as in public code; a point already in the span (`onkel.dictionary.span`) does not
+widen it and causes no restart; `budget` limits the dictionary.
 
 >>> X, y = onkel.data.rings(4000, seed=0)
 >>> for restart in True, False:

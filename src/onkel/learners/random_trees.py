@@ -18,8 +18,8 @@ may have any scale.
 
 O(T·J) a row and an output, for T trees and J candidates a leaf; as much memory for each of the `leaves`, allocated at the start.
 
-Saffari, Leistner, Santner, Godec & Bischof (2009), On-line random forests, OLCV workshop at ICCV. Departs from the paper:
-regression and 0/1 outputs by the square loss; no bagging, which was worse on most sets; leaves forget.
+Saffari, Leistner, Santner, Godec & Bischof (2009), On-line random forests, OLCV workshop at ICCV.
+Departs from the paper: regression and 0/1 outputs by the square loss; no bagging, which was worse on most sets; leaves forget.
 
 >>> X, y = onkel.data.friedman(5000, seed=0)
 >>> for count in (1, 10):

@@ -174,11 +174,11 @@ def better(recent: Recent, since: Counts, own: Counts, again: Cube) -> bool:
     """
     half = len(since) // 2
     late = since[half:]
-    as_is, anew = (
+    old, fresh = (
         np.abs(scores - recent.Y[late][:, :, None]).sum(axis=1).mean(axis=0).min()
         for scores in (recent.scores[late][:, :, own], again[half:])
     )
-    return bool(anew < BETTER * as_is)
+    return bool(fresh < BETTER * old)
 
 
 def is_new(recent: Recent, family: int) -> bool:

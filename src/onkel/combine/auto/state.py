@@ -31,7 +31,7 @@ class State:
     review: zoom.Review
     ledger: ledger.Ledger
     mixed: Any  # of the rule over all experts
-    alone: Any  # of the rule over the experts that see no earlier labels; None where there are no lags
+    alone: Any  # of the rule over the experts that see no earlier labels; None without lags
     dim: int
     outputs: int
 

@@ -68,9 +68,9 @@ class Layered(Rule):
         return self.outer.init(len(self.rules), outputs)
 
     def step(self, own: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
-        everybody, side_by_side = np.ones((len(Y), len(self.rules)), dtype=bool), np.empty((*Y.shape, len(self.rules)))
+        everyone, side_by_side = np.ones((len(Y), len(self.rules)), dtype=bool), np.empty((*Y.shape, len(self.rules)))
         steps.add(np.stack, below, 2, side_by_side)
-        return self.outer.plan(own, side_by_side, Y, weight, everybody, steps)
+        return self.outer.plan(own, side_by_side, Y, weight, everyone, steps)
 
     def count(self, own: State, below: list[Matrix], awake: Awake) -> Matrix:
         return np.asarray(np.einsum("or,rok->ok", self.outer.weights(own), np.stack(below)))

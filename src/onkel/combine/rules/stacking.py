@@ -12,9 +12,9 @@ adversarial large scale problems, NeurIPS. Breiman (1996), Stacked regressions.
 >>> rng = np.random.default_rng(0)
 >>> y = rng.normal(size=(500, 1))
 >>> P = np.stack([y + 1.0, y + 2.0], axis=2) + 0.1 * rng.normal(size=(500, 1, 2))
->>> everybody = np.ones((500, 2), dtype=bool)
+>>> everyone = np.ones((500, 2), dtype=bool)
 >>> for rule in onkel.MLPoly(), onkel.Stacking(prior=onkel.MLPoly()):
-...     mixture = rule.learn(rule.init(experts=2), P, y, np.ones(500), everybody)
+...     mixture = rule.learn(rule.init(experts=2), P, y, np.ones(500), everyone)
 ...     print(round(float(np.mean((mixture - y)[100:] ** 2)), 2))
 0.98
 0.12

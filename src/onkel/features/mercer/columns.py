@@ -1,9 +1,10 @@
-"""Systems of several columns, made of a system for each.
+"""Systems of several columns, made of one system per column.
 
-    ProductSystem     ψ = Π_c ψ_{j_c}(x_c),   λ = Π_c λ_{j_c}, by falling λ       all interactions, the likeliest first
-    AdditiveSystem    1, ψ_1(x_1), ψ_1(x_2), …, ψ_2(x_1), ψ_2(x_2), …             a sum of curves; columns bring no constants
+    ProductSystem     ψ = Π_c ψ_{j_c}(x_c),   λ = Π_c λ_{j_c}, by decreasing λ    all interactions, in order of importance
+    AdditiveSystem    1, ψ_1(x_1), ψ_1(x_2), …, ψ_2(x_1), ψ_2(x_2), …             a sum of curves; the constant is used once
 
-Values of a product within TIE of each other are equal, and the smaller multi-index comes first: rounding must not decide.
+Values of products that differ by less than TIE count as equal, and the smaller multi-index comes first, so that rounding does not
+decide.
 """
 
 from __future__ import annotations

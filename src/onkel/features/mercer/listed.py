@@ -1,7 +1,7 @@
 """Listed: a user's own functions, in order of importance.
 
-Each takes a block (n, dim), gives n numbers, and is called one row at a time, so that the cut of the stream changes nothing. They
-need not be orthonormal: the nearer they are to it on the rows that come, the better the digits.
+Each takes a block (n, dim), returns n numbers, and is called one row at a time, so that the cut of the stream changes nothing. They
+need not be orthonormal, but the closer they are to it on the rows of the stream, the more accurate is the fit.
 
 >>> def line(X): return X[:, 0]
 >>> def bump(X): return np.exp(-X[:, 0] ** 2)

@@ -2,8 +2,8 @@
 
     √w_i k(x_i, x_j) √w_j = Σ λ u uᵀ        ψ(x) = Σ_i √w_i u_i k(x, x_i) / λ        x_i, w_i: Gauss-Legendre
 
-A kernel with a kink at x = z has an error of order nodes⁻², a smooth one is exact to rounding. A function is positive at the last
-node where it has at least half of its largest size.
+A kernel with a kink at x = z has an error of order nodes⁻², a smooth one is exact up to rounding. The sign of a function is chosen
+so that it is positive at the last node where its absolute value is at least half of its maximum.
 """
 
 from __future__ import annotations

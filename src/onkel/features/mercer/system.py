@@ -1,8 +1,8 @@
-"""The protocol of eigen-systems: functions ψ_1, ψ_2, … with falling values λ_1 ≥ λ_2 ≥ …, so that k(x, z) = Σ_j λ_j ψ_j(x) ψ_j(z).
+"""The protocol of eigen-systems: functions ψ_1, ψ_2, … with values λ_1 ≥ λ_2 ≥ …, so that k(x, z) = Σ_j λ_j ψ_j(x) ψ_j(z).
 
-In the measure that a system names its functions are orthonormal: the coefficients of a least-squares fit hardly depend on each
-other, and the first N functions are the best N of the kernel's space. A system of a line takes one column; `ProductSystem` and
-`AdditiveSystem` make systems of several columns of them.
+The functions are orthonormal in the measure that the system names: the coefficients of a least-squares fit hardly depend on each
+other, and the first N functions are the best N of the kernel's space. Most systems take one column; `ProductSystem` and
+`AdditiveSystem` combine them for several columns.
 """
 
 from __future__ import annotations

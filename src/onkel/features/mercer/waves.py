@@ -1,6 +1,6 @@
 """Waves: systems of sines and cosines, ψ_j(u) = size_j · cos|sin(turn · multiple_j · u) with whole multiples.
 
-A product of two waves is half the sum of two others, so O(N) sums over the rows hold all N² of their inner products:
+A product of two waves is half the sum of two others, so O(N) sums over the rows determine all N² inner products:
 
     2 cos a cos b = cos(a − b) + cos(a + b),    2 sin a sin b = cos(a − b) − cos(a + b),    2 sin a cos b = sin(a + b) + sin(a − b)
 """

@@ -22,7 +22,7 @@ from onkel.turns import Steps
 
 RENEWALS = 8  # coefficients are computed again after an eighth of the rows so far,
 SHORTEST, LONGEST = 8, 1024  # but after no fewer and no more rows than these
-FEATURES_A_ROW = 2  # an expert may use so many features for each row learnt; with more it uses the longest prefix that is allowed
+FEATURES_A_ROW = 2  # features that an expert may use for each row learnt; one with more gets the coefficients of a shorter one
 
 
 @dataclass
