@@ -6,8 +6,8 @@
 
 The reasons, step by step:
 
-1.  q is the squared distance of φ(x) from the span of the weighted points, in units of the ridge; q/(1 + q) is the leverage score
-    φᵀ(A^I + φφᵀ)⁻¹φ of the point if it joined, by Sherman-Morrison.
+1.  With A^I as in step 2, q = φᵀ(A^I)⁻¹φ by the Woodbury identity. So q/(1 + q) = φᵀ(A^I + φφᵀ)⁻¹φ by Sherman-Morrison: the
+    leverage score of the point if it joined.
 2.  For β ≥ 3 ln(T/δ)/ε², with probability 1 − δ, in every round:  (1 − ε)A ⪯ A^I ⪯ (1 + ε)A, with A = Σφφᵀ + μI and A^I the same
     sum over the points taken, each divided by its p.
 3.  With ε = ½ also ‖(I − P)C^½‖² ≤ μ, and about d_eff(μ) ln² T points are taken. A row costs O(m²).

@@ -111,7 +111,7 @@ def _prefix_products(ends: Counts, Z: Matrix, others: Matrix, out: Cube) -> None
 def _correct(sums: Sums, settings: CorrectedSettings, first: int, scores: Cube) -> None:
     """Compute the rows of L and e of the rows buffered last, and their scores, multiplied by √(w μ^{−k−1}).
 
-    1. Row k of I + Z̃Z̃ᵀ is in L[k]; forward substitution with the rows above turns it into row k of L, which is l of row k.
+    1. Row k of Z̃Z̃ᵀ is in L[k]; forward substitution with the rows above turns it into row k of L, which is l of row k.
     2. L_kk² = 1 + ‖z̃_k‖² − ‖l‖². The diagonal holds 1/L_kk, so that substitution multiplies.
     3. The score is z̃·c + l·e with e of the rows above, and e_k = (ỹ − score)/L_kk.
     """

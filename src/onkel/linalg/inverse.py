@@ -8,7 +8,8 @@ A block of rows V gives the same numbers by matrix products:
 
     1. H = V P and G = H Vᵀ hold p and vᵀP v' with P as it was before the block.
     2. Gaussian elimination of column k of G, with the gain g_k as multiplier, turns entry (k, i) into v_kᵀ P_{k-1} v_i, where
-       P_{k-1} is P after k − 1 rows. Its diagonal gives s_k; its multipliers form the unit lower triangular T.
+       P_{k-1} is P after the first k − 1 rows of the block. The diagonal gives s_k; the multipliers form the unit lower triangular
+       T.
     3. The residuals follow from the same elimination, and p of all rows is T⁻¹H.
     4. P ← P − pᵀ diag(g) p.
 
