@@ -13,8 +13,8 @@ from sklearn.linear_model import SGDClassifier
 
 import onkel
 from onkel.combine.auto import restarts, zoom
-from onkel.combine.auto.auto import RULE
 from onkel.combine.auto.ledger import SNAPSHOTS
+from onkel.combine.auto.state import RULE
 from onkel.measure import bounds
 from onkel.report.plots import draw_weights
 from onkel.turns import Steps

@@ -292,7 +292,7 @@ def test_labels_must_be_classes_and_an_error_leaves_no_trace() -> None:
     with pytest.raises(onkel.InputError, match="labels must be -1 or \\+1"):
         learner.learn(state, np.eye(2), [1.0, 0.5])
     for wrong in ([1.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, -1.0, 0.0]):
-        with pytest.raises(onkel.InputError, match="row 1 must be 1 in one column, its class's, and 0 in all others"):
+        with pytest.raises(onkel.InputError, match="row 1 must be 1 in one column, that of its class, and 0 in all others"):
             learner.learn(several, np.eye(2), [[1.0, 0.0, 0.0], wrong])
     assert (bits(state), bits(several)) == before
 
@@ -300,8 +300,8 @@ def test_labels_must_be_classes_and_an_error_leaves_no_trace() -> None:
 def test_a_state_that_cannot_be_is_refused() -> None:
     learner = Calibrated(LINE)
     for name, value, message in (
-        ("means", -1.0, "shares of rows"),
-        ("counts", -1.0, "shares of rows"),
+        ("means", -1.0, "shares or counts of rows"),
+        ("counts", -1.0, "shares or counts of rows"),
         ("shares", -1.0, "do not sum to 1"),
         ("evidence", 3.0, "evidence"),
     ):
@@ -312,7 +312,7 @@ def test_a_state_that_cannot_be_is_refused() -> None:
 
 
 def test_the_config_checks_itself() -> None:
-    with pytest.raises(onkel.InputError, match="one for classification"):
+    with pytest.raises(onkel.InputError, match="must be a classifier"):
         Calibrated(onkel.NORMA(loss=onkel.EpsilonInsensitive(0.1)))
 
 

@@ -121,7 +121,7 @@ def test_columns_can_be_added_while_the_rows_are_kept() -> None:
     learner.rearrange(met, 2, [0])
     learner.learn(met, X[40:80], y[40:80])
     assert bits(met) == bits(known)
-    with pytest.raises(onkel.InputError, match="first 60 rows alone"):
+    with pytest.raises(onkel.InputError, match="only during the first 60 rows"):
         learner.rearrange(met, 3, [0, 1])
 
 
@@ -140,7 +140,7 @@ def test_an_error_leaves_no_trace() -> None:
     [
         (lambda: Scaled(onkel.PKAWV), "learner must be a learner"),
         (lambda: Scaled(first_rows=0), "first_rows must be at least 1"),
-        (lambda: OneVsRest(onkel.TubeProjection()), "one for two classes"),
+        (lambda: OneVsRest(onkel.TubeProjection()), "must be a classifier"),
     ],
 )
 def test_configs_check_themselves(config: Any, message: str) -> None:

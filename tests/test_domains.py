@@ -282,7 +282,7 @@ def test_other_shapes_are_refused_while_it_waits() -> None:
 def test_what_it_has_to_say() -> None:
     state, X, y = waiting(MARGIN)
     (note,) = MARGIN.notes(state)
-    assert note.startswith("60 of 100 rows have come")
+    assert note.startswith("60 of the 100 rows seen")
     MARGIN.learn(state, X[60:100], y[60:100])
     assert MARGIN.notes(state) == []
     low, high = state.domains.T
@@ -291,7 +291,7 @@ def test_what_it_has_to_say() -> None:
     MARGIN.predict(state, [high + 1.0])
     assert state.outside == 3
     (note,) = MARGIN.notes(state)
-    assert note.startswith("3 values lay outside their domain")
+    assert note.startswith("3 values were outside their domain")
 
 
 @pytest.mark.once
@@ -488,7 +488,7 @@ def test_a_start_wants_domains() -> None:
 def test_a_start_must_lie_in_the_ball() -> None:
     kernel = Additive(Spline(domain=(0.0, 1.0)))  # k(0, 0) = 2
     onkel.MarginProjection(kernel, radius=1.42, start=onkel.Start([[0.0, 0.0]], [1.0])).init(2)
-    with pytest.raises(onkel.InputError, match=r"start has norm 1\.41421, beyond radius=1\.4; scale its coef"):
+    with pytest.raises(onkel.InputError, match=r"start has norm 1\.41421, above radius=1\.4; scale its coef"):
         onkel.MarginProjection(kernel, radius=1.4, start=onkel.Start([[0.0, 0.0]], [1.0])).init(2)
 
 

@@ -269,7 +269,7 @@ def test_a_config_validates_itself(change: dict[str, Any], message: str) -> None
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rows": 200}, "shorter than its rows"),
+        ({"rows": 200}, "too short for its rows"),
         ({"factor": np.zeros(8192)}, "factor"),
         ({"points": np.zeros((128, 3))}, "factor"),
         ({"targets": np.full((128, 1), 1e200)}, "targets"),

@@ -47,7 +47,7 @@ def test_learners_that_sleep_have_no_say_but_learn() -> None:
     PAIR.learn(state, X[60:], y[60:], awake=awake[60:])
     assert bits(state.learners) == bits(other.learners)
     assert bits(state.rule) != bits(other.rule)
-    with pytest.raises(InputError, match="nobody is in row 1"):
+    with pytest.raises(InputError, match="no learner is awake in row 1"):
         PAIR.learn(state, X[:2], y[:2], awake=[[True, False], [False, False]])
     with pytest.raises(InputError, match=r"of shape \(2, 2\), got int64 of \(2, 2\)"):
         PAIR.predict(state, X[:2], awake=[[1, 0], [0, 1]])
@@ -75,7 +75,7 @@ def test_tasks_outputs_and_limits_are_those_that_all_have() -> None:
     assert not Experts((PKAWV(LINE), KernelRidge())).bounded
     assert Experts((PKAWV(LINE),), FixedShare(loss=Logistic())).tasks == {"classification"}
     assert not Experts((PKAWV(LINE), OneVsRest())).multi_output  # classes are coded 0 or 1 here, −1 or 1 there
-    with pytest.raises(InputError, match="no task that all of them have"):
+    with pytest.raises(InputError, match="no task that all of them support"):
         Experts((Perceptron(), onkel.TubeProjection()))
     with pytest.raises(InputError, match="learners must be one or more"):
         Experts(())

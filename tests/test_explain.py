@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import onkel
 from onkel import FixedShare, Layered, Logistic, MLPoly, Ridge, Stacking
 from onkel.combine import account
-from onkel.combine.auto.auto import RULE
+from onkel.combine.auto.state import RULE
 from onkel.combine.rules.regression import ROWS, UNIT
 from onkel.measure import bounds
 from onkel.measure.explain import Compared, _compared

@@ -226,10 +226,10 @@ def test_a_state_that_cannot_be_is_refused() -> None:
     state = learner.init(2)
     learner.learn(state, np.eye(2), [1.0, 2.0])
     state.bands.covered[0, 0] = 3
-    with pytest.raises(onkel.InputError, match="other rows than it has seen"):
+    with pytest.raises(onkel.InputError, match="counts of covered rows"):
         learner.check(state)
     other = Intervals(levels=(0.9,))
-    with pytest.raises(onkel.InputError, match="its levels are others"):
+    with pytest.raises(onkel.InputError, match="its levels differ"):
         other.check(owned(other, state))
 
 

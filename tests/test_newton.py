@@ -309,7 +309,7 @@ class TestLimits:
         learner = ProsNKONS(budget=10)
         state, _ = run(learner, X, y)
         assert len(state.span.points) == 10
-        assert learner.notes(state) == ["the dictionary is full: 10 points; it learns on with them (raise budget, or mu)"]
+        assert learner.notes(state) == ["the dictionary is full: 10 points; it keeps learning with them (raise budget, or mu)"]
 
 
 # labels that do not suit the clip
@@ -334,10 +334,10 @@ def test_labels_beyond_the_clip_are_counted(learner: Any) -> None:
     for t in range(40, 120, 16):
         learner.learn(state, X[t : t + 16], y[t : t + 16], weight[t : t + 16])
         learner.predict(state, X)
-    assert [note for note in learner.notes(state) if note.startswith("3 labels lay beyond clip=1, the largest at 3:")]
+    assert [note for note in learner.notes(state) if note.startswith("3 labels were beyond clip=1, the largest at 3:")]
     learner.check(state)
     state.met[0] = 121.0
-    with pytest.raises(onkel.InputError, match="labels that it has met"):
+    with pytest.raises(onkel.InputError, match="its statistics of the labels"):
         learner.check(state)
 
 

@@ -60,8 +60,8 @@ def test_a_ridge_that_fades_away_before_it_returns_is_held(learner: Any) -> None
         assert np.isfinite(scores).all()
         assert scores[0] == pytest.approx(before[0], rel=1e-9, abs=1e-9)
         learner.check(state)
-    assert any("leaves no ridge" in note for note in learner.notes(state))
-    assert not any("leaves no ridge" in note for note in learner.notes(learner.init(3)))
+    assert any("fade to nothing" in note for note in learner.notes(state))
+    assert not any("fade to nothing" in note for note in learner.notes(learner.init(3)))
 
 
 @pytest.mark.long

@@ -325,12 +325,12 @@ def shorter(name: str, part: str = "") -> Any:
 
 CHANGES: dict[str, tuple[Any, str]] = {
     "a point less": (shorter("points", "span"), "do not belong to its points"),
-    "a point moved": (lambda state: state.span.points.__setitem__((0, 0), 3.0), "is not one of its points"),
+    "a point moved": (lambda state: state.span.points.__setitem__((0, 0), 3.0), "is not that of its points"),
     "a weight below 1": (lambda state: state.span.sampling.weights.__setitem__(0, 0.5), "do not belong"),
-    "a factor of nothing": (lambda state: state.span.sampling.factor.__setitem__(slice(None), 1.0), "is not one of its points"),
-    "a round less": (shorter("joined", "span"), "did not join in the rounds"),
-    "a round twice": (lambda state: state.span.joined.__setitem__(1, state.span.joined[0]), "did not join in the rounds"),
-    "a round to come": (lambda state: state.span.joined.__setitem__(-1, 10**6), "did not join in the rounds"),
+    "a factor of nothing": (lambda state: state.span.sampling.factor.__setitem__(slice(None), 1.0), "is not that of its points"),
+    "a round less": (shorter("joined", "span"), "do not fit its rows"),
+    "a round twice": (lambda state: state.span.joined.__setitem__(1, state.span.joined[0]), "do not fit its rows"),
+    "a round to come": (lambda state: state.span.joined.__setitem__(-1, 10**6), "do not fit its rows"),
     "points out of range": (lambda state: state.span.spanning.__setitem__(-1, 10**6), "are not points of its dictionary"),
     "a negative index": (lambda state: state.span.spanning.__setitem__(0, -1), "are not points of its dictionary"),
     "a span point less": (shorter("spanning", "span"), "whitening is not the factor"),
@@ -338,13 +338,13 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "a matrix too small": (shorter("matrix"), "its matrix does not belong"),
     "a singular matrix": (lambda state: state.matrix.__setitem__((0, 0), 0.0), "its matrix does not belong"),
     "a matrix below the ridge": (lambda state: state.matrix.__setitem__((1, 1), 1e-3), "its matrix does not belong"),
-    "junk below the diagonal": (lambda state: state.matrix.__setitem__((2, 0), 1.0), "not a triangle"),
-    "a matrix of huge numbers": (lambda state: state.matrix.__setitem__((0, 1), 1e200), "not a triangle"),
-    "a past of huge numbers": (lambda state: state.history.labels.__setitem__((0, 0), 1e300), "never learnt"),
+    "junk below the diagonal": (lambda state: state.matrix.__setitem__((2, 0), 1.0), "not triangular"),
+    "a matrix of huge numbers": (lambda state: state.matrix.__setitem__((0, 1), 1e200), "not triangular"),
+    "a past of huge numbers": (lambda state: state.history.labels.__setitem__((0, 0), 1e300), "larger than any row"),
     "coefficients too few": (lambda state: setattr(state, "coef", state.coef[:, :-1]), "its matrix does not belong"),
-    "history too short": (lambda state: state.learnt.__setitem__(0, 10**6), "one entry a row"),
-    "fewer rows than points": (lambda state: state.learnt.__setitem__(0, 3), "did not join in the rounds"),
-    "histories of two lengths": (shorter("weights", "history"), "one entry a row"),
+    "history too short": (lambda state: state.learnt.__setitem__(0, 10**6), "one entry per row"),
+    "fewer rows than points": (lambda state: state.learnt.__setitem__(0, 3), "do not fit its rows"),
+    "histories of two lengths": (shorter("weights", "history"), "one entry per row"),
     "a past row without weight": (lambda state: state.history.weights.__setitem__(0, 0.0), "without weight"),
 }
 
@@ -365,7 +365,7 @@ def test_a_state_of_other_settings_is_refused() -> None:
     X, y = plane(100, 13)
     _, state = run(PKAWVNystroem(), X, y)
     other = PKAWVNystroem(keep_history=False)
-    with pytest.raises(onkel.InputError, match="one entry a row"):
+    with pytest.raises(onkel.InputError, match="one entry per row"):
         other.check(owned(other, state))
     other = PKAWVNystroem(budget=3)
     with pytest.raises(onkel.InputError, match="its budget is 3"):

@@ -257,7 +257,7 @@ def test_romma_keeps_its_norm_where_no_f_fits_all_rows(aggressive: bool) -> None
     assert state.norm2[0] == pytest.approx(w @ w, rel=1e-8)
     assert np.max(np.abs(scores)) <= 1e5
     assert state.passed[0] > 10
-    assert learner.notes(state)[0].startswith(f"{state.passed[0]} rows were passed over")
+    assert learner.notes(state)[0].startswith(f"{state.passed[0]} rows were skipped")
 
 
 @pytest.mark.parametrize("aggressive", [False, True])

@@ -55,7 +55,7 @@ def test_full_trees_are_noted() -> None:
     state = learner.init(4, 3)
     assert learner.notes(state) == []
     learner.learn(state, X, Y)
-    assert learner.notes(state) == ["3 of 3 trees have all their 4 leaves and grow no more"]
+    assert learner.notes(state) == ["3 of 3 trees have all their 4 leaves and no longer grow"]
 
 
 def _a_circle(state: State) -> None:

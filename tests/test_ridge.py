@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from onkel.errors import InputError
-from onkel.linalg import blas, cholesky, factor, inverse, ridge
+from onkel.linalg import blas, cholesky, factor, inverse, rank_one, ridge, triangular
 
 Array = NDArray[np.float64]
 
@@ -102,8 +102,8 @@ def test_rows_that_are_solved_already_and_features_that_join_late(
             column, target = V[:, :j].T @ (w * V[:, j]), Y.T @ (w * V[:, j])
             R, c, _ = factor.border(R, c, column, lam + float(w @ V[:, j] ** 2), target, lam)
         z = V[t, : len(R)] * np.sqrt(weight[t])
-        factor.solve_row(R, z)
-        factor.learn_solved(R, c, z, np.sqrt(weight[t]) * Y[t], factor.workspace(len(R)))
+        triangular.solve_row(R, z)
+        rank_one.learn_solved(R, c, z, np.sqrt(weight[t]) * Y[t], rank_one.workspace(len(R)))
         seen[t] = True
     A, b = explicit(V[:, : len(R)], Y, weight, lam, 1.0)
     assert np.abs(R.T @ R - A).max() <= 1e-9 * np.abs(A).max()
@@ -344,12 +344,12 @@ def test_solves_equal_their_twins(r: int) -> None:
         twin(L, r, other)
         assert np.abs(one - other).max() <= 1e-13 * np.abs(other).max()
     one, other = v.copy(), v.copy()
-    factor.solve_row(R, one)
-    factor.solve_row_twin(R, other)
+    triangular.solve_row(R, one)
+    triangular.solve_row_twin(R, other)
     assert np.abs(one - other).max() <= 1e-13 * np.abs(other).max()
     rows = [v.copy(), R[0].copy(), v.copy(), R[0].copy()]
-    factor._stretch_row(rows[0], rows[1], 1.1, 0.3, 0.7)
-    factor.stretch_row_twin(rows[2], rows[3], 1.1, 0.3, 0.7)
+    rank_one._update_row(rows[0], rows[1], 1.1, 0.3, 0.7)
+    rank_one.update_row_twin(rows[2], rows[3], 1.1, 0.3, 0.7)
     assert np.abs(np.array(rows[:2]) - np.array(rows[2:])).max() <= 1e-14
 
 

@@ -170,7 +170,7 @@ def test_the_map_freezes_after_its_last_update() -> None:
     learner.learn(state, X[:400], y[:400])
     assert state.sketch.updates == 3
     Z = state.sketch.map.copy()
-    assert "stays as it is" in learner.notes(state)[0]
+    assert "no longer changes" in learner.notes(state)[0]
     learner.learn(state, X[400:], y[400:])
     assert np.array_equal(Z, state.sketch.map)
 

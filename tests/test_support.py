@@ -15,7 +15,7 @@ import onkel
 from onkel import protocol
 from onkel._jit import compiler_off
 from onkel.functions import support
-from onkel.learners.bogd import _leave_out, _leave_out_weighted
+from onkel.learners.bogd import _evict, _evict_weighted
 from tests.laws.cases import bits
 
 Array = NDArray[np.float64]
@@ -237,9 +237,7 @@ def test_bogd_leaves_its_expectation_as_it_was(weighted: bool, sizes: list[float
     for coin in coins:
         f = support.with_room(1, len(a))
         f.coef[:], f.own[:], f.size[0] = a, 1.0, len(a)
-        slot = (
-            _leave_out_weighted(f.compiled, np.ones(len(a)), coin, np.empty(len(a))) if weighted else _leave_out(f.compiled, coin)
-        )
+        slot = _evict_weighted(f.compiled, np.ones(len(a)), coin, np.empty(len(a))) if weighted else _evict(f.compiled, coin)
         f.coef[slot] = 0.0
         total += f.scale[0] * f.coef
     assert np.allclose(total / len(coins), a, rtol=0.005)  # one coin in 2000, over a chance of survival of at least 1/2

@@ -1,4 +1,4 @@
-"""The checks at the door: arrays as compiled code wants them, or an error that names the place and the remedy."""
+"""Checks of a caller's arrays: converted to the format of compiled code, or refused with an error that names place and remedy."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from onkel.errors import InputError
 
 LARGEST_NUMBER = 1e50  # in X, y and weight; products of three such numbers stay far from overflow
 
-SMALLEST_WEIGHT = 1e-100  # but for 0; roots and quotients of smaller ones would lose digits
+SMALLEST_WEIGHT = 1e-100  # except 0; roots and quotients of smaller ones would lose digits
 _ONES = np.ones(1024)  # never written to
-_ONE = _ONES[:1]  # of a call of one row
+_ONE = _ONES[:1]  # for a call with one row
 _FLOAT64 = np.dtype(np.float64)
 
 
 def check_block(name: str, values: ArrayLike) -> Matrix:
-    """A block of rows: two dimensions, at least one column, every value finite and not beyond LARGEST_NUMBER."""
+    """A block of rows: two dimensions, at least one column, all values finite and at most LARGEST_NUMBER in absolute value."""
     block = _rows(name, values)
     _refuse_bad(name, block)
     return block
@@ -35,13 +35,13 @@ def check_inputs(X: ArrayLike, dim: int) -> Matrix:
 
 
 def check_labelled(X: ArrayLike, y: ArrayLike, dim: int, outputs: int) -> tuple[Matrix, Matrix, tuple[int, ...]]:
-    """X as a block of `dim` columns, y as a block of `outputs` columns, and the shape y came in."""
+    """X as a block of `dim` columns, y as a block of `outputs` columns, and the original shape of y."""
     if type(X) is np.ndarray and type(y) is np.ndarray and X.dtype is _FLOAT64 is y.dtype and X.flags.carray and y.flags.carray:
         shape, n = y.shape, len(X)
         if X.shape == (n, dim) and (shape == (n,) if outputs == 1 else shape == (n, outputs)):
             labels = y.reshape(n, outputs)
             if _is_sound(X, labels):
-                return X, labels, shape  # as it should be: quickly through
+                return X, labels, shape  # the fast path
     rows = _rows("X", X)
     refuse_width(rows.shape[1], dim)
     labels, shape = check_labels(y, len(rows), outputs)
@@ -52,7 +52,7 @@ def check_labelled(X: ArrayLike, y: ArrayLike, dim: int, outputs: int) -> tuple[
 
 
 def check_labels(y: ArrayLike, rows: int, outputs: int) -> tuple[Matrix, tuple[int, ...]]:
-    """y as a block of `outputs` columns for so many rows, its values unchecked; and the shape it came in."""
+    """y as a block of `outputs` columns and `rows` rows, its values unchecked; and its original shape."""
     labels = _floats("y", y)
     if labels.shape != (rows, outputs) and (outputs > 1 or labels.shape != (rows,)):
         wanted = f"({rows}, {outputs})" if outputs > 1 else f"({rows},)"
@@ -78,7 +78,7 @@ def check_weight(weight: ArrayLike | None, rows: int) -> Vector:
 
 
 def refuse_weights(learner: object, weights: Vector) -> None:
-    """Weights for a learner whose mathematics has none: 1, or 0 to leave a row unlearnt."""
+    """Refuse weights other than 0 and 1, for a learner whose mathematics has no weights."""
     if weights.base is _ONES:
         return
     wrong = np.flatnonzero((weights != 0.0) & (weights != 1.0))
@@ -90,12 +90,12 @@ def refuse_weights(learner: object, weights: Vector) -> None:
 
 
 def place(weights: Vector, learnt: int) -> int:
-    """The row after so many that have been learnt: those of weight 0 are none of them."""
+    """The index after the first `learnt` rows of positive weight."""
     return int(np.flatnonzero(weights)[learnt - 1]) + 1 if learnt else 0
 
 
 def check_signs(labels: Matrix) -> None:
-    """Labels of two classes: -1 or +1."""
+    """Refuse labels of two classes other than -1 and +1."""
     wrong = np.flatnonzero(np.abs(labels[:, 0]) != 1.0)
     if wrong.size:
         raise InputError(f"the label of row {wrong[0]} is {labels[wrong[0], 0]:g}; for this loss, labels must be -1 or +1")
@@ -107,8 +107,8 @@ def is_sparse(values: Any) -> bool:
 
 
 def _floats(name: str, values: ArrayLike) -> Matrix:
-    """C-ordered float64 and writeable, as compiled code knows it: a read-only array would be compiled for once more."""
-    if type(values) is np.ndarray and values.dtype is _FLOAT64 and values.flags.carray:  # as it should be: quickly through
+    """The values as a C-ordered, writeable float64 array; for a read-only one, code would be compiled again."""
+    if type(values) is np.ndarray and values.dtype is _FLOAT64 and values.flags.carray:  # the fast path
         return values
     if is_sparse(values):
         raise InputError(f"{name} is sparse; give a block of it as {name}.toarray()")
@@ -135,13 +135,13 @@ def _rows(name: str, values: ArrayLike) -> Matrix:
 
 
 def refuse_width(columns: int, dim: int) -> None:
-    """Refuse rows of another width than `init` was told."""
+    """Refuse rows whose width is not that given to `init`."""
     if columns != dim:
         raise InputError(f"X must have {dim} columns, as given to init, got {columns}")
 
 
 def _refuse_bad(name: str, block: Matrix) -> None:
-    """Name the first value that is NaN, infinite or too large."""
+    """Raise an error that names the first value that is NaN, infinite or too large."""
     if _is_sound(block, block):
         return
     row, column = np.argwhere(~(np.abs(block) <= LARGEST_NUMBER))[0]
@@ -151,7 +151,7 @@ def _refuse_bad(name: str, block: Matrix) -> None:
 
 
 def bad_value(name: str, value: float, place: str) -> str:
-    """What to say of a number that is NaN, infinite or too large."""
+    """The message for a number that is NaN, infinite or too large."""
     if math.isnan(value):
         remedy = "fill or drop missing values first"
     elif math.isinf(value):
@@ -163,7 +163,7 @@ def bad_value(name: str, value: float, place: str) -> str:
 
 @hot_strict
 def _is_sound(one: Matrix, other: Matrix) -> bool:
-    """Whether all values of both are finite and within LARGEST_NUMBER. Without a way out, the loops use vector registers."""
+    """Whether all values of both are finite and within LARGEST_NUMBER. No early exit, so that the loops vectorise."""
     sound = True
     for i in range(one.shape[0]):
         for j in range(one.shape[1]):

@@ -1,13 +1,13 @@
-"""The only file that knows the compiler: `hot`, the BLAS symbols, and the one place that pins BLAS to one thread.
+"""The only file that imports the compiler: `hot`, the BLAS symbols, and the place that pins BLAS to one thread.
 
-`hot` compiles a function of arrays and scalars the first time it is called and keeps the machine code on disk. The folder is
-named by a hash of the package's source, because numba itself does not notice an edit in an imported file. Kept code is run as it is
-found: it is read only from files that are ours, and only whole. Where none can be kept, it is compiled again in the next process.
-Of several processes that need the same code one compiles, and the others wait for its file.
+`hot` compiles a function of arrays and scalars on its first call and caches the machine code on disk. The cache folder is named by
+a hash of the package's source, because numba does not notice an edit in an imported file. Cached code is executed as it is, so it
+is read only from files that belong to the user, and only if their checksum is right. If nothing can be cached, the next process
+compiles again. If several processes need the same code, one compiles it and the others wait for its file.
 
-`fortran("dsymv")` makes a BLAS or LAPACK routine callable from compiled code. The address is registered as a named symbol, so
-that the compiled caller can be cached (a ctypes pointer could not be). Where the compiler is off (NUMBA_DISABLE_JIT=1)
-`compiled_or(twin)` puts a NumPy function in its place.
+`fortran("dsymv")` makes a BLAS or LAPACK routine callable from compiled code. The address is registered as a named symbol, so that
+the compiled caller can be cached (with a ctypes pointer it could not). With the compiler off (NUMBA_DISABLE_JIT=1)
+`compiled_or(twin)` uses a NumPy function instead.
 """
 
 from __future__ import annotations
@@ -32,75 +32,74 @@ import numba.core.compiler
 import numba.core.event
 import numba.core.serialize
 import numba.extending
-from llvmlite import ir as ir  # the instructions' own language, for those who write some
+from llvmlite import ir as ir  # for files that write LLVM instructions
 from numba.core import cgutils
 from threadpoolctl import ThreadpoolController
 
-if sys.platform != "win32":  # which has no such locks: there every process compiles for itself
+if sys.platform != "win32":  # Windows has no such locks: there every process compiles for itself
     import fcntl
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 compiler_off: bool = bool(numba.config.DISABLE_JIT)
 
-REORDERED = {"reassoc", "contract"}  # of additions and products
+REORDERED = {"reassoc", "contract"}  # fastmath flags: additions may be reordered, products and additions fused
 SECONDS_UNUSED_CACHE_IS_KEPT = 30 * 24 * 3600
 SECONDS_ANOTHER_IS_WAITED_FOR = 60.0  # many times what any function takes to compile
 SECONDS_BETWEEN_LOOKS = 0.01
-SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")  # of numba, that change its code
+SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")  # settings of numba that change its code
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def hot(function: F) -> F:
-    """Compile `function` on first use, keep the result on disk, release the GIL while it runs.
+    """Compile `function` on first use, cache the result on disk, release the GIL while it runs.
 
-    Additions may be reassociated and contracted, which lets sums use vector registers; NaN and infinity keep their meaning.
+    Additions may be reassociated and contracted, so that sums vectorise; NaN and infinity keep their meaning.
     """
     return _compile(function, REORDERED, counting=True)
 
 
 def hot_lean(function: F) -> F:
-    """`hot` that counts no references to the arrays it is given, each of which is an atomic addition: so it must neither make an
-    array nor return one. For what is called in each row."""
+    """`hot` without reference counting of its arrays, which costs an atomic addition each: it must neither create nor return an
+    array. For functions that are called in each row."""
     return _compile(function, REORDERED)
 
 
 def hot_inline(function: F) -> F:
-    """`hot_lean`, and its code becomes part of every caller: a call that passes a few arrays costs as much as a hundred
-    multiplications."""
+    """`hot_lean`, inlined into every caller: a call that passes a few arrays costs as much as a hundred multiplications."""
     return _compile(function, REORDERED, inline=True)
 
 
 def hot_strict(function: F) -> F:
-    """`hot_inline` with every operation exactly as written: for guards, and for sums whose order is the point."""
+    """`hot_inline` with every operation exactly as written: for guards, and for sums whose order matters."""
     return _compile(function, False, inline=True)
 
 
 def _compile(function: F, fastmath: set[str] | bool, counting: bool = False, inline: bool = False) -> F:
     options = {"fastmath": fastmath, "forceinline": inline, "_nrt": counting}
     compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
-    if not compiler_off and function.__module__.startswith("onkel."):  # the folder's name stands for no other source
+    if not compiler_off and function.__module__.startswith("onkel."):  # the name of the cache folder covers no other source
         compiled._cache = _Cache(function)
     return compiled  # type: ignore[no-any-return]
 
 
 class _Cache(numba.core.caching.NullCache):
-    """Machine code on disk, one file for a function and the types of its arguments.
+    """Machine code on disk, one file for each function and types of its arguments.
 
-    numba's own cache numbers the files of a function in an index that all processes rewrite: two that compile at once can leave the
-    code for one set of types under the name of another. It also trusts every file, and fails where one cannot be read or written.
+    numba's own cache numbers the files of a function in an index that all processes rewrite: two that compile at once can store the
+    code for one set of types under the name of another. It also trusts every file, and fails if one cannot be read or written.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.name = f"{function.__module__}.{function.__qualname__}"
-        self._claims: dict[str, int | None] = {}  # the files that this process compiles for, each with its lock
+        self._claims: dict[str, int | None] = {}  # the files that this process is compiling, each with its lock
 
     @property
     def cache_path(self) -> str | None:
         return _cache_folder()
 
     def load_overload(self, kinds: Any, context: Any) -> Any:
-        """The code for arguments of these types; None where there is none that can be trusted, and it is ours to compile."""
+        """The code for arguments of these types; None if there is none that can be trusted, so that this process must compile."""
         if (folder := _cache_folder()) is None:
             return None
         context.refresh()
@@ -108,16 +107,16 @@ class _Cache(numba.core.caching.NullCache):
         data = _trusted(path)
         if data is None and path not in self._claims:
             self._claims[path] = _claim(path)
-            data = _trusted(path)  # from the process that was waited for
+            data = _trusted(path)  # perhaps another process has compiled it meanwhile
         if data is None:
             return None
         self.release()
         found, code = numba.core.serialize.loads(data)
-        # types of the same name have the same file
+        # different types with the same name share a file
         return numba.core.compiler.CompileResult._rebuild(context, *code) if found == kinds else None
 
     def save_overload(self, kinds: Any, code: Any) -> None:
-        """Keep it for other processes, where that can be done."""
+        """Store it for other processes, if possible."""
         if (folder := _cache_folder()) is None:
             return
         try:
@@ -126,7 +125,7 @@ class _Cache(numba.core.caching.NullCache):
             self.release()
 
     def release(self) -> None:
-        """Whoever waits for what was to be compiled may look for it now, or compile it."""
+        """Release the locks, so that waiting processes read the file or compile it."""
         while self._claims:
             path, lock = self._claims.popitem()
             if lock is not None:
@@ -150,7 +149,7 @@ class _Cache(numba.core.caching.NullCache):
 
 
 def _trusted(path: str) -> bytes | None:
-    """What the file holds after its checksum; None unless it is whole, and written by us alone."""
+    """The content of the file after its checksum; None if that is wrong, or if others could have written it."""
     try:
         with open(path, "rb") as file:
             if not _is_ours(os.fstat(file.fileno())):
@@ -166,9 +165,9 @@ def _lock_of(path: str) -> str:
 
 
 def _claim(path: str) -> int | None:
-    """An open file with a lock on it, as soon as no other process has one on what is to be compiled; None where that cannot be had.
+    """An open, locked file, as soon as no other process holds the lock for this path; None if it cannot be had.
 
-    The system frees the locks of a process that ends, however it ends.
+    The system releases the locks of a process that ends, however it ends.
     """
     if sys.platform == "win32":
         return None
@@ -212,7 +211,7 @@ def _source_hash() -> str:
 
 @functools.cache
 def _cache_folder() -> str | None:
-    """The first of the roots that we can use, and in it a folder for this source; None where there is none."""
+    """A folder for this source in the first usable root; None if there is none."""
     for root in _roots():
         with contextlib.suppress(OSError):
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -226,36 +225,36 @@ def _cache_folder() -> str | None:
 
 
 def _roots() -> list[Path]:
-    """NUMBA_CACHE_DIR, where it is set; the user's cache; a folder of our own among the temporary ones."""
+    """NUMBA_CACHE_DIR, if it is set; the user's cache folder; a folder of our own in the temporary folder."""
     theirs = [Path(numba.config.CACHE_DIR, "onkel")] if numba.config.CACHE_DIR else []
-    with contextlib.suppress(RuntimeError):  # there may be no home at all
+    with contextlib.suppress(RuntimeError):  # there may be no home folder
         theirs.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "onkel"))
     user = os.getuid() if os.name == "posix" else "user"
     return [root.absolute() for root in (*theirs, Path(tempfile.gettempdir(), f"onkel-{user}"))]
 
 
 def _is_ours(about: os.stat_result) -> bool:
-    """Whether a file or folder belongs to us, and nobody else may write to it."""
+    """Whether a file or folder belongs to this user, and nobody else may write to it."""
     return os.name != "posix" or (about.st_uid == os.getuid() and not about.st_mode & OTHERS_MAY_WRITE)
 
 
 def _forget_unused(root: Path) -> None:
     for folder in root.iterdir():
-        with contextlib.suppress(OSError):  # another process may be forgetting it too
+        with contextlib.suppress(OSError):  # another process may be deleting it too
             if time.time() - folder.stat().st_mtime > SECONDS_UNUSED_CACHE_IS_KEPT:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 @functools.cache
 def _say_once(line: str) -> None:
-    """To a person at a terminal."""
+    """Print a line once, to a person at a terminal."""
     if sys.stderr and sys.stderr.isatty():
         print(line, file=sys.stderr, flush=True)
 
 
 class _Compilation(numba.core.event.Listener):
-    """Tells a person at a terminal, once, why the first answer takes a few seconds; adds those seconds up; and sees to it that
-    nobody waits for what could not be compiled."""
+    """Tells a person at a terminal, once, why the first answer takes a few seconds; sums those seconds; and releases the locks of
+    functions that could not be compiled."""
 
     def __init__(self) -> None:
         self.depth = 0  # a function compiles the ones it calls
@@ -284,7 +283,7 @@ numba.core.event.register("numba:compile", _compilation)
 
 
 def seconds_compiling() -> float:
-    """The time this process has spent compiling: no part of what a row costs."""
+    """The time that this process has spent compiling, which is no part of the cost of a row."""
     return _compilation.seconds
 
 
@@ -294,14 +293,14 @@ def clock() -> float:
 
 
 def compiled_or(twin: F) -> Callable[[F], F]:
-    """Decorate a function that calls BLAS: it is compiled, or, with the compiler off, its NumPy `twin` takes its place."""
+    """Decorate a function that calls BLAS: it is compiled, or, with the compiler off, replaced by its NumPy `twin`."""
     return (lambda function: twin) if compiler_off else hot_inline
 
 
 def by_type(position: int, table: Mapping[type, Any]) -> Callable[..., Any]:
-    """One name for several compiled functions, told apart by the named tuple that they get as this argument.
+    """One name for several compiled functions, selected by the named tuple type of this argument.
 
-    The choice is made while the caller is compiled: it costs a row nothing, and a caller holds only the code that it uses.
+    The selection is made while the caller is compiled: it costs nothing per row, and a caller contains only the code that it uses.
     """
 
     def choose(*arguments: Any) -> Any:
@@ -321,8 +320,8 @@ def by_type(position: int, table: Mapping[type, Any]) -> Callable[..., Any]:
 
 def instructions(twin: F, result: str, arguments: tuple[str, ...], emit: Callable[..., Any]) -> F:
     """A function of one, three or five arguments for compiled code, given by its LLVM instructions: `emit(builder, *values)` writes
-    them, and gets of each array the address of its first number. Types are "int64", "float64", "void" or, as an argument, "array":
-    numbers side by side that may be written; nobody checks how many. Where the compiler is off, `twin` takes its place."""
+    them, where an array is the address of its first number. Types are "int64", "float64", "void" or, for an argument, "array":
+    contiguous and writeable, of unchecked length. With the compiler off, `twin` is used instead."""
     if compiler_off:
         return twin
 
@@ -338,7 +337,7 @@ def instructions(twin: F, result: str, arguments: tuple[str, ...], emit: Callabl
 
         kinds = [line if name == "array" else getattr(numba.types, name) for name in arguments]
         if wrong := [kind for kind in given if isinstance(kind, numba.types.Array) and kind != line]:
-            raise numba.errors.TypingError(f"wants float64 side by side that may be written, got {wrong[0]}")
+            raise numba.errors.TypingError(f"needs a contiguous, writeable float64 array, got {wrong[0]}")
         return getattr(numba.types, result)(*kinds), write
 
     by_arity = {
@@ -351,7 +350,7 @@ def instructions(twin: F, result: str, arguments: tuple[str, ...], emit: Callabl
 
 def fortran(routine: str, module: str = "cython_blas") -> Callable[[Any], None]:
     """A BLAS or LAPACK routine for use in compiled code, called with one tuple of `np.uint8` characters, integers, floats and
-    arrays. Every argument goes by address, as Fortran wants it."""
+    arrays. Every argument is passed by address, as in Fortran."""
     symbol = f"onkel_{routine}"
     llvmlite.binding.add_symbol(symbol, numba.extending.get_cython_function_address(f"scipy.linalg.{module}", routine))
 
@@ -382,9 +381,9 @@ def _address(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 def _pin_blas() -> None:
     """One thread for the BLAS that compiled code calls (SciPy's own copy): at our sizes two are 7 to 11 times slower.
 
-    NumPy's copy is left alone where it is a different library: it is the user's.
+    NumPy's copy is not changed if it is a different library: it is the user's.
     """
-    import scipy.linalg.cython_blas  # noqa: F401  # a library can be pinned only once it is loaded
+    import scipy.linalg.cython_blas  # noqa: F401  # a library can be pinned only after it is loaded
 
     blas = ThreadpoolController().select(user_api="blas")
     ours = [lib for lib in blas.lib_controllers if "scipy" in Path(lib.filepath).parent.name]

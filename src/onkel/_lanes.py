@@ -1,17 +1,17 @@
-"""What compiled code does in vector registers, or asks of them, where a loop would not get there.
+"""Explicit vector instructions (SIMD) for compiled code, where a loop is not vectorised well.
 
-A loop of fixed length is either unrolled number by number or dressed up with tests for lengths that never come; written as vectors,
-each of these is a dozen instructions without a branch. `lanes(32)` has them for lines of 32 numbers:
+The compiler either unrolls a loop of fixed length number by number, or adds tests for lengths that never occur. Written as vectors,
+each of these is a dozen instructions without a branch. `lanes(32)` has them for arrays of 32 numbers:
 
     count_below(line, n, u)      how many of the first n numbers are less than u
-    count_up_to(line, n, u)      the same, with those equal to it
+    count_up_to(line, n, u)      the same for less than or equal
     beside(l, r, place, b, c)    b Σ_{i < place} l[i] + c Σ_{i > place} r[i]
-    make_way(line, place, u)     u comes to this place; what stood there and after it moves one further, and the last one is lost
-    fetch(line)                  a hint that it will be read soon: nothing changes, and nobody waits
+    make_way(line, place, u)     insert u at this place; the numbers from there on move up by one, and the last one is lost
+    fetch(line)                  prefetch: a hint that the array will be read soon
 
-And `fma(a, b, c)` is a · b + c, rounded once by a processor that can: the same bits wherever the compiler puts it, which "contract"
-does not promise. A processor that cannot rounds twice, everywhere too, instead of asking a library at ten times the price.
-Where the compiler is off, NumPy does the same.
+`fma(a, b, c)` is a · b + c, rounded once on processors with that instruction: the same bits wherever the compiler puts it, which
+"contract" does not guarantee. Other processors round twice, everywhere, instead of calling a library function at ten times the
+cost. With the compiler off, NumPy twins are used.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _fma_twin(a: float, b: float, c: float) -> float:
 
 
 def _multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    """Of numbers or of vectors."""
+    """a · b + c, of numbers or of vectors."""
     name = "llvm.fmuladd.f64" if a.type == NUMBER else f"llvm.fmuladd.v{a.type.count}f64"
     return builder.call(_declared(builder, name, a.type, [a.type] * 3), [a, b, c])
 
@@ -51,7 +51,7 @@ fma = instructions(_fma_twin, "float64", ("float64", "float64", "float64"), _mul
 
 
 def lanes(width: int) -> Lanes:
-    """All of them, for lines of so many numbers."""
+    """All of them, for arrays of `width` numbers."""
     line, count = ir.VectorType(NUMBER, width), ("array", "int64", "float64")
     lane = ir.Constant(ir.VectorType(INTEGER, width), list(range(width)))
 
@@ -102,7 +102,7 @@ def lanes(width: int) -> Lanes:
         prefetch = _declared(builder, "llvm.prefetch.p0", ir.VoidType(), [byte, SHORT, SHORT, SHORT])
         for start in range(0, width, CACHE_LINE // NUMBER_SIZE):
             place = builder.bitcast(builder.gep(address, [INTEGER(start)]), byte)
-            builder.call(prefetch, [place, SHORT(1), SHORT(3), SHORT(1)])  # to be written too, to stay close, of data
+            builder.call(prefetch, [place, SHORT(1), SHORT(3), SHORT(1)])  # for writing, with high locality, in the data cache
 
     return Lanes(
         instructions(lambda numbers, n, u: int(np.sum(numbers[:n] < u)), "int64", count, counting("<")),
@@ -114,6 +114,6 @@ def lanes(width: int) -> Lanes:
 
 
 def _declared(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
-    """A function that LLVM knows by itself."""
+    """An LLVM intrinsic."""
     known = builder.module.globals.get(name)
     return known if known is not None else ir.Function(builder.module, ir.FunctionType(result, arguments), name)

@@ -1,4 +1,4 @@
-"""Sparse rows, as compiled code sees them, and their check at the door."""
+"""Sparse rows for compiled code, and the check of a caller's sparse matrices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onkel.errors import InputError
 
 
 class Rows(NamedTuple):
-    """Row t has value[i] in column[i] for start[t] ≤ i < start[t + 1], its columns in rising order, and 0 everywhere else."""
+    """Row t has value[i] in column[i] for start[t] ≤ i < start[t + 1], with increasing columns, and 0 everywhere else."""
 
     start: Counts
     column: Counts
@@ -21,7 +21,7 @@ class Rows(NamedTuple):
 
 
 def check_rows(X: Any, dim: int) -> Matrix | Rows:
-    """X as a block of `dim` columns, dense or sparse as it came."""
+    """X as a block of `dim` columns, dense or sparse as it is."""
     if not is_sparse(X):
         return check_inputs(X, dim)
     refuse_other_than_matrix(X)
@@ -30,10 +30,10 @@ def check_rows(X: Any, dim: int) -> Matrix | Rows:
     if csr.dtype.kind not in "biuf":
         raise InputError(f"X must hold numbers only (its type is {csr.dtype}); encode text, dates and categories as numbers first")
     try:
-        csr.check_format(full_check=True)  # SciPy builds matrices without it, and compiled code goes where the indices say
+        csr.check_format(full_check=True)  # SciPy does not check by default, and compiled code does not check indices
     except ValueError as error:
-        raise InputError(f"X is not a sound sparse matrix ({error}); build it anew, as scipy.sparse.coo_array does") from None
-    if not csr.has_canonical_format:  # equal columns of a row count as their sum, as everywhere in SciPy
+        raise InputError(f"X is not a valid sparse matrix ({error}); build it again, as scipy.sparse.coo_array does") from None
+    if not csr.has_canonical_format:  # duplicate entries count as their sum, as everywhere in SciPy
         csr = csr.copy()
         csr.sum_duplicates()
     rows = Rows(*(np.array(part, kind) for part, kind in ((csr.indptr, np.int64), (csr.indices, np.int64), (csr.data, float))))
@@ -51,7 +51,7 @@ def refuse_other_than_matrix(X: Any) -> None:
 
 
 def check_labelled_rows(X: Any, y: ArrayLike, dim: int, outputs: int) -> tuple[Matrix | Rows, Matrix, tuple[int, ...]]:
-    """X as `check_rows` has it, y as a block of `outputs` columns, and the shape y came in."""
+    """X as from `check_rows`, y as a block of `outputs` columns, and the original shape of y."""
     rows = check_rows(X, dim)
     labels, shape = check_labels(y, count(rows), outputs)
     check_block("y", labels)
@@ -59,17 +59,17 @@ def check_labelled_rows(X: Any, y: ArrayLike, dim: int, outputs: int) -> tuple[M
 
 
 def count(rows: Matrix | Rows) -> int:
-    """How many rows."""
+    """The number of rows."""
     return len(rows.start) - 1 if isinstance(rows, Rows) else len(rows)
 
 
 def part(rows: Matrix | Rows, now: slice) -> Matrix | Rows:
-    """Some of the rows, one after the other."""
+    """A slice of the rows."""
     return Rows(rows.start[now.start : now.stop + 1], rows.column, rows.value) if isinstance(rows, Rows) else rows[now]
 
 
 def to_dense(rows: Matrix | Rows, dim: int) -> Matrix:
-    """The rows with all their columns."""
+    """The rows as a dense matrix."""
     if not isinstance(rows, Rows):
         return rows
     first, last = rows.start[0], rows.start[-1]
@@ -79,7 +79,7 @@ def to_dense(rows: Matrix | Rows, dim: int) -> Matrix:
 
 
 def to_sparse(rows: Matrix | Rows) -> Rows:
-    """The rows with the columns in which they are not 0."""
+    """The rows with their nonzero values only."""
     if isinstance(rows, Rows):
         return rows
     row, column = np.nonzero(rows)

@@ -1,6 +1,6 @@
-"""How onkel writes any file: under a temporary name, flushed to the disk, renamed. A reader sees the old file or the new one.
+"""Atomic file writes: under a temporary name, flushed to disk, then renamed. A reader sees the old file or the new one.
 
-A writer holds a lock on its temporary file, which the system takes away when the process ends, however it ends. So a temporary file
+A writer holds a lock on its temporary file, which the system releases when the process ends, however it ends. So a temporary file
 that can be locked belongs to a writer that was killed, and the next writer of the same target removes it.
 """
 
@@ -26,14 +26,14 @@ NO_FLUSH = (
     errno.ENOTSUP,
     errno.ENOSYS,
     errno.EACCES,
-)  # some drives cannot flush a folder, nor can who may not read it
+)  # some drives cannot flush a folder, nor can a user without read permission
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write, which takes the place of `path` when the block has ended; after an error everything is as it was.
+    """A file to write, which replaces `path` when the block ends; after an error nothing has changed.
 
-    A link is followed. A file that is there keeps its mode and, where that is allowed, its owner.
+    Links are followed. An existing file keeps its mode and, if that is allowed, its owner.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -55,7 +55,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def replaceable(path: str | os.PathLike[str]) -> os.stat_result | None:
-    """What stands in the place of a new file, None if nothing does; it is refused where it is no file, or protected."""
+    """The status of the file that would be replaced, or None; refuses what is not a regular file, or is write-protected."""
     try:
         old = os.stat(path)
     except FileNotFoundError:
@@ -70,7 +70,7 @@ def replaceable(path: str | os.PathLike[str]) -> os.stat_result | None:
 
 
 def failed(path: str | os.PathLike[str], reason: object) -> FileError:
-    """The error that tells why, and what is on the disk now."""
+    """The error with the reason, and what is on disk now."""
     left = "the old file is untouched" if os.path.exists(path) else "no file was written"
     return FileError(f"cannot write {path}: {reason}; {left}")
 
@@ -81,8 +81,8 @@ def _kind(mode: int) -> str:
 
 @contextlib.contextmanager
 def _temporary(target: Path, old: os.stat_result | None) -> Iterator[IO[bytes]]:
-    """A new file beside the target with the rights of the old one; it is removed if it still has its name at the end."""
-    with _begun(target, 0o666 if old is None else 0o600) as file:  # what was private is so at every moment
+    """A new file next to the target with the permissions of the old one; it is removed at the end if it has not been renamed."""
+    with _create(target, 0o666 if old is None else 0o600) as file:  # a private file must be private at every moment
         try:
             if old is not None:
                 _be_like(old, file.fileno())
@@ -92,8 +92,8 @@ def _temporary(target: Path, old: os.stat_result | None) -> Iterator[IO[bytes]]:
                 os.unlink(file.name)
 
 
-def _begun(target: Path, mode: int) -> IO[bytes]:
-    """A new file of a name that no other writer has, locked until it is closed."""
+def _create(target: Path, mode: int) -> IO[bytes]:
+    """A new file with a unique name, locked until it is closed."""
     while True:
         name = target.parent / f"{_prefix(target)}{secrets.token_hex(8)}.tmp"
         file = open(name, "xb", opener=functools.partial(os.open, mode=mode))  # noqa: SIM115, the caller closes it
@@ -103,14 +103,14 @@ def _begun(target: Path, mode: int) -> IO[bytes]:
         except BlockingIOError:
             is_ours = False
         except OSError:
-            is_ours = True  # on a drive without locks nobody removes it either
+            is_ours = True  # on a drive without locks nobody removes it
         if is_ours:
             return file
-        file.close()  # before it was locked, another process took it for that of a killed writer
+        file.close()  # before it was locked, another process removed it as the file of a killed writer
 
 
 def _sweep(target: Path) -> None:
-    """Remove what writers of this target left behind when they were killed."""
+    """Remove the temporary files of killed writers of this target."""
     with contextlib.suppress(OSError):  # a folder that cannot be read
         for name in os.listdir(target.parent):
             if name.startswith(_prefix(target)):
@@ -125,7 +125,7 @@ def _remove_unless_locked(path: Path) -> None:
 
 
 def _prefix(target: Path) -> str:
-    """Of temporary files. The machine has a part in it, because not every network drive knows of the locks of other machines."""
+    """The prefix of temporary files. It includes the machine, because not every network drive shares locks between machines."""
     return ".onkel-" + "".join(hashlib.sha256(os.fsencode(part)).hexdigest()[:8] + "-" for part in (target.name, platform.node()))
 
 
@@ -144,7 +144,7 @@ else:
     import fcntl
 
     def _lock(handle: int) -> None:
-        """A BlockingIOError where somebody else has locked it, another OSError where the drive has no locks."""
+        """Raises BlockingIOError if another process has the lock, another OSError if the drive has no locks."""
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _be_like(old: os.stat_result, handle: int) -> None:

@@ -12,7 +12,7 @@ For scores in [−C, C] (C is `clip`) and |y| ≤ Y (`largest_label`), with g = 
     lipschitz     L     |g| ≤ L
     curvature     σ     ℓ(b) ≥ ℓ(a) + g(a)(b − a) + (σ/2)(g(a)(b − a))²   for all a, b in [−C, C]
 
-A loss travels into compiled code as its `code` and its one `parameter`; `value` and `slope` are all the arithmetic there is.
+A loss is passed to compiled code as its `code` and its one `parameter`; `value` and `slope` are the arithmetic of all losses.
 
 >>> Logistic()([2.0, -1e6], [1.0, 1.0])
 array([1.26928011e-01, 1.00000000e+06])
@@ -40,25 +40,25 @@ __all__ = ["EpsilonInsensitive", "Hinge", "Logistic", "Square", "SquaredEpsilonI
 
 SQUARE, HINGE, SQUARED_HINGE, LOGISTIC, EPSILON_INSENSITIVE, SQUARED_EPSILON_INSENSITIVE = range(6)
 
-# The hinge is active when yf < 1 − KINK, the tube where |f − y| > ε + KINK. A learner that clips scores to 1 sits exactly on the
-# kink of the hinge, where rounding would decide.
+# The hinge is active if yf < 1 − KINK, the tube if |f − y| > ε + KINK. Scores clipped to 1 are exactly on the kink of the hinge,
+# where rounding would decide.
 KINK = 1e-9
 
 
 class Loss(ABC):
-    """What a wrong score costs. Called with scores and labels of one shape, it gives the loss of each."""
+    """The cost of a wrong score. Called with scores and labels of the same shape, it returns the loss of each."""
 
     code: ClassVar[int]
     tasks: ClassVar[frozenset[str]]
 
     def admit(self, labels: Matrix) -> None:
-        """Refuse labels other than ±1, where the loss is one of a margin."""
+        """Refuse labels other than ±1, if it is a loss for classification only."""
         if "regression" not in self.tasks:
             check_signs(labels)
 
     @property
     def parameter(self) -> float:
-        """The loss's only field, or 0 where it has none."""
+        """The loss's only field, or 0 if it has none."""
         return float(next(iter(vars(self).values()), 0.0))
 
     def __call__(self, scores: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
@@ -76,11 +76,11 @@ class Loss(ABC):
 
     @abstractmethod
     def lipschitz(self, clip: float, largest_label: float = 1.0) -> float:
-        """The largest |dℓ/df| over scores in [−clip, clip] and labels up to largest_label in size."""
+        """The largest |dℓ/df| over scores in [−clip, clip] and labels in [−largest_label, largest_label]."""
 
     @abstractmethod
     def curvature(self, clip: float, largest_label: float = 1.0) -> float:
-        """The σ of this file's header; 0 for a loss that is flat along its slope."""
+        """The σ of this file's header; 0 for a piecewise linear loss."""
 
     def _pair(self, scores: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         f, labels = np.array(scores, np.float64, order="C", ndmin=1), np.array(y, np.float64, order="C", ndmin=1)
@@ -153,17 +153,23 @@ class Logistic(Loss):
         return 0.5 * min(1.0 / (8.0 * clip), math.exp(-clip))
 
 
-@final
 @dataclass(frozen=True)
-class EpsilonInsensitive(Loss):
-    """(|f − y| − ε)₊"""
+class _Tube(Loss):
+    """The base of the two ε-insensitive losses."""
 
-    epsilon: float = 0.1  # ε: half the width of the tube in which nothing is lost
-    code = EPSILON_INSENSITIVE
+    epsilon: float = 0.1  # ε: half the width of the tube inside which the loss is 0
     tasks = frozenset({"regression"})
 
     def __post_init__(self) -> None:
         real(self, "epsilon", least=0.0)
+
+
+@final
+@dataclass(frozen=True)
+class EpsilonInsensitive(_Tube):
+    """(|f − y| − ε)₊"""
+
+    code = EPSILON_INSENSITIVE
 
     def lipschitz(self, clip: float, largest_label: float = 1.0) -> float:
         return 1.0
@@ -174,15 +180,10 @@ class EpsilonInsensitive(Loss):
 
 @final
 @dataclass(frozen=True)
-class SquaredEpsilonInsensitive(Loss):
+class SquaredEpsilonInsensitive(_Tube):
     """(|f − y| − ε)₊²"""
 
-    epsilon: float = 0.1  # ε: half the width of the tube in which nothing is lost
     code = SQUARED_EPSILON_INSENSITIVE
-    tasks = frozenset({"regression"})
-
-    def __post_init__(self) -> None:
-        real(self, "epsilon", least=0.0)
 
     def lipschitz(self, clip: float, largest_label: float = 1.0) -> float:
         return 2.0 * max(_reach(clip, largest_label) - self.epsilon, 0.0)
@@ -191,7 +192,7 @@ class SquaredEpsilonInsensitive(Loss):
         """1/(2 r (r − ε)) with r = C + Y: the inequality is tightest between a residual and its mirror image."""
         r = _reach(clip, largest_label)
         if r <= self.epsilon:
-            raise InputError(f"{self!r}: no residual exceeds clip + largest_label = {r:g}, so nothing is ever lost; lower epsilon")
+            raise InputError(f"{self!r}: no residual exceeds clip + largest_label = {r:g}, so the loss is always 0; lower epsilon")
         return 0.5 / (r * (r - self.epsilon))
 
 

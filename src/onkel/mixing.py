@@ -1,23 +1,28 @@
 """The arithmetic of aggregation: one prediction of many.
 
-Vovk's aggregating algorithm for the square loss with fixed shares: predictions q_N and labels in [−B, B], shares v_N that begin as
+Vovk's aggregating algorithm for the square loss with fixed shares: predictions q_N and labels in [−B, B], weights v_N that start as
 the prior π_N, and in round t
 
     g(y) = −2B² ln Σ v_N e^(−(y − q_N)²/2B²),    prediction (g(−B) − g(B))/4B
     v_N ∝ v_N e^(−(y − q_N)²/2B²),    then v_N ← (1 − 1/(t+1)) v_N + π_N/(t+1)
 
-On every sequence of T rounds its loss is at most that of any sequence of N made of K pieces, plus 2B² Σ_pieces ln((T+1)/π_N): a
-product of T factors 1 − 1/(t+1) is 1/(T+1), and each new piece begins with at least π_N/(T+1). So it may be one N at the beginning
-and a larger one later, where losses summed up from the beginning would hold against the larger one what it lost when it was young.
+On every sequence of T rounds its loss is at most that of any sequence of N with K pieces, plus 2B² Σ_pieces ln((T+1)/π_N):
 
-With B the largest |y| so far the same holds with 2Y²(1 + Σ …), Y the largest in the end. When B grows by a factor, v ← π(v/π)^γ
-with γ the inverse of its square: by Jensen's inequality that can only lower the mix of all rounds, and it keeps what each sequence
-has at least. A label beyond B costs at most 2(y² − B²) more.
+1.  The product of the T factors 1 − 1/(t+1) is 1/(T+1), which is what one piece keeps of its weight.
+2.  Each new piece starts with a weight of at least π_N/(T+1).
+
+So the best N may be small at first and larger later; with losses summed since the first round, the early losses of the larger N
+would count against it for ever.
+
+With B the largest |y| so far the same holds with 2Y²(1 + Σ …), Y the largest |y| at the end. When B grows by a factor, v ← π(v/π)^γ
+with γ the inverse square of the factor. By Jensen's inequality that can only lower the mix loss of all rounds, and it preserves the
+lower bound on each sequence's weight. A label beyond B costs at most 2(y² − B²) more.
 
 Vovk (2001), Competitive on-line statistics, International Statistical Review. Herbster & Warmuth (1998), Tracking the best expert.
 
-Where B is not symmetric or not known, a `span` follows the labels: their smallest and largest so far. Predictions are cut to it. A
-label that lies further beyond it than it is wide counts, in its own round, as one that does not: one absurd label changes little.
+If the range of the labels is not symmetric or not known, a `span` follows it: the smallest and largest label so far. Predictions
+are clipped to it. A label further outside the span than the span is wide is clipped, in its own round, to that distance, so that
+one absurd label changes little.
 """
 
 from __future__ import annotations
@@ -31,11 +36,11 @@ from onkel._jit import hot_inline
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 
-_TERMS = 36  # of a power series on [−1, 1]: the next are below 1e-20
+_TERMS = 36  # of a power series on [−1, 1]; further ones are below 1e-20
 
 
 def _series(x: float) -> Vector:
-    """Of e^(xq − q²/2) in q: Hermite's polynomials of x over factorials."""
+    """The power series of e^(xq − q²/2) in q: Hermite polynomials of x over factorials."""
     terms = [1.0, x]
     for n in range(1, _TERMS - 1):
         terms.append((x * terms[n] - terms[n - 1]) / (n + 1))
@@ -43,8 +48,8 @@ def _series(x: float) -> Vector:
 
 
 def _shortened(series: Vector, degree: int) -> tuple[float, ...]:
-    """The coefficients of a polynomial that differs from the series on [0, 1] by 4e-16 at most: beyond the degree, the power
-    in each term has become the polynomial of lower degree that is nearest to it there, which is Chebyshev's."""
+    """A polynomial of this degree that differs from the series on [0, 1] by at most 4e-16 (economisation): each power above the
+    degree is replaced by its best approximation of lower degree, by Chebyshev polynomials."""
     waves = [np.array([1.0]), np.array([-1.0, 2.0])]  # cos nt, of (1 + cos t)/2
     for n in range(1, len(series) - 1):
         waves.append(np.convolve(waves[n], (-2.0, 4.0)))
@@ -54,7 +59,7 @@ def _shortened(series: Vector, degree: int) -> tuple[float, ...]:
     return tuple(series.tolist())
 
 
-# of q², for |q| ≤ 1: polynomials, over which a loop uses vector registers
+# polynomials of q², for |q| ≤ 1: unlike exp, they let a loop vectorise
 _BELL = _shortened(_series(0.0)[::2], 10)  # e^(−q²/2)
 _EVEN = _shortened(_series(1.0)[::2], 9)  # e^(−q²/2) cosh q
 _ODD = _shortened(_series(1.0)[1::2], 9)  # e^(−q²/2) sinh(q)/q
@@ -62,10 +67,10 @@ _ODD = _shortened(_series(1.0)[1::2], 9)  # e^(−q²/2) sinh(q)/q
 
 @hot_inline
 def aggregate(predictions: Vector, shares: Vector, bound: float) -> float:
-    """One prediction in [−B, B], for predictions that are cut to it here; 0 where B is 0.
+    """The aggregated prediction in [−B, B]; predictions are clipped to it first. 0 if B is 0.
 
-    With q for q_N/B it is B artanh(Σ v e^(−q²/2) sinh q / Σ v e^(−q²/2) cosh q), which loses no digits where B is far
-    larger than all predictions.
+    With q for q_N/B it is B artanh(Σ v e^(−q²/2) sinh q / Σ v e^(−q²/2) cosh q), which loses no digits if B is far larger than all
+    predictions.
     """
     if bound == 0.0:
         return 0.0
@@ -79,7 +84,7 @@ def aggregate(predictions: Vector, shares: Vector, bound: float) -> float:
 
 @hot_inline
 def reward(shares: Vector, prior: Vector, predictions: Vector, y: float, bound: float, back: float) -> None:
-    """What each prediction counts for after its label, of which a part goes `back` to the prior."""
+    """Update the weights after the label; the share `back` is redistributed by the prior."""
     if bound == 0.0:
         return
     total, label = 0.0, cut(y, bound) / bound
@@ -95,7 +100,7 @@ def reward(shares: Vector, prior: Vector, predictions: Vector, y: float, bound: 
 
 @hot_inline
 def temper(shares: Vector, prior: Vector, power: float) -> None:
-    """v ← π(v/π)^power, of sum 1: as if all losses so far had been multiplied by the power."""
+    """v ← π(v/π)^power, normalised: as if all losses so far had been multiplied by the power."""
     total = 0.0
     for k in range(shares.size):
         shares[k] = prior[k] * (shares[k] / prior[k]) ** power
@@ -106,7 +111,7 @@ def temper(shares: Vector, prior: Vector, power: float) -> None:
 
 @hot_inline
 def cut(value: float, bound: float) -> float:
-    """Within [−bound, bound]."""
+    """The value clipped to [−bound, bound]."""
     return min(max(value, -bound), bound)
 
 
@@ -119,24 +124,24 @@ def _polynomial(coefficients: tuple[float, ...], x: float) -> float:
 
 
 def unknown_span(outputs: int) -> Matrix:
-    """The smallest and the largest label of each output, and whether there was one: none yet."""
+    """An empty span for each output: smallest label, largest label, and 1 if there was any label."""
     return np.zeros((outputs, 3))
 
 
 def fixed_span(outputs: int, most: float) -> Matrix:
-    """[−most, most] for labels that lie within."""
+    """The span [−most, most] for each output."""
     return np.tile([-most, most, 1.0], (outputs, 1))
 
 
 def check_span(span: Matrix) -> None:
-    """Refuse a span that no labels have."""
+    """Refuse a span that no labels can lead to."""
     if np.any(span[:, 0] > span[:, 1]) or not np.isin(span[:, 2], (0.0, 1.0)).all():
-        raise InputError("its labels have a smallest one above the largest")
+        raise InputError("its smallest label is above its largest")
 
 
 @hot_inline
 def ends(span: Vector) -> tuple[float, float]:
-    """What predictions are cut to: everything is within before the first label."""
+    """The range that predictions are clipped to; unbounded before the first label."""
     if span[2] == 0.0:
         return -np.inf, np.inf
     return span[0], span[1]
@@ -144,14 +149,14 @@ def ends(span: Vector) -> tuple[float, float]:
 
 @hot_inline
 def counted(span: Vector, y: float) -> float:
-    """The label as it counts: no further from the span than this is wide, once two labels differ."""
+    """The label, clipped to at most the span's width outside the span; unchanged until two labels differ."""
     width = span[1] - span[0]
     return min(max(y, span[0] - width), span[1] + width) if width > 0.0 else y
 
 
 @hot_inline
 def extend(span: Vector, y: float) -> None:
-    """The span after this label."""
+    """Extend the span by this label."""
     if span[2] == 0.0:
         span[0], span[1], span[2] = y, y, 1.0
     span[0], span[1] = min(span[0], y), max(span[1], y)
@@ -159,7 +164,8 @@ def extend(span: Vector, y: float) -> None:
 
 @hot_inline
 def cut_mean(weights: Vector, predictions: Vector, awake: NDArray[np.bool_], span: Vector, kept: Vector) -> float:
-    """The weighted mean of predictions that are cut to the span, and kept so; exactly that number where all awake are equal."""
+    """The weighted mean of the predictions, which are clipped to the span and stored in `kept`. If all awake are equal, it is
+    exactly their value."""
     low, high = ends(span)
     mean, one = 0.0, 0.0
     for k in range(weights.size):

@@ -1,13 +1,13 @@
-"""Three verbs, and four words about a state: what it will hold, whether it is sound, what to know of it, what it has learnt.
+"""The protocol of learners: three verbs, and four questions about a state (`footprint`, `check`, `notes`, `function`).
 
 state  = learner.init(dim=8, outputs=1)      all of the memory
 scores = learner.learn(state, X, y)          the score of each row *before* it is learnt
 scores = learner.predict(state, X)           each row scored as if it came next; changes nothing
 
-Whole or not at all: whatever happens in a call (bad input, Ctrl-C, a full memory, an error in a user's kernel), the state is that
-after the first rows of the call, some number of them; it can be saved, and goes on. Calls on one state from several threads take
-turns, in any order; separate states run side by side. A state is used by the learner that made it, or one with the same settings,
-and refused by any other.
+Calls are atomic by rows: whatever happens in a call (bad input, Ctrl-C, no memory left, an error in a user's kernel), the state is
+that after the first k rows of the call, for some k; it can be saved and used further. Calls on one state from several threads take
+turns; separate states run in parallel. A state is used by the learner that made it, or one with the same settings, and refused by
+any other.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from onkel.turns import turn
 
 
 class Sizes(Protocol):
-    """What every state has."""
+    """The fields of every state."""
 
     dim: int
     outputs: int
@@ -44,40 +44,40 @@ S = TypeVar("S", bound=Sizes)
 
 
 class Learner(ABC, Generic[S]):
-    """A frozen config with three verbs. They check what comes in, take turns, and leave the rest to these hooks:
+    """A frozen config with three verbs. They check the input, take turns, and call these hooks:
 
-    _init      a state that has seen nothing
+    _init      a state before the first row
     _admit     refuse labels and weights that this learner cannot learn, before any row is learnt
-    _take      learn rows and write their scores. At every instant the state is that after the first rows, some number of them,
-               whose scores are written; or what is missing is owed to the call (`onkel.turns`)
+    _take      learn rows and write their scores. At every instant the state is that after the first k rows, whose scores are
+               written; or the rest is registered as pending with the call (`onkel.turns`)
     _score     write the scores of rows that are not learnt, as if each came next
-    _score_any the same of rows that may come at any time, where that makes a difference: without earlier labels
-    _remember  the earlier labels that the next row would get
-    _settle    do what follows from a state alone, and an interrupt may have cut off
-    _learnt    how many rows a state has learnt
-    _is_waiting  whether the rows so far are only kept, so that scores say nothing yet
-    _merge     put equal points together, where there are more than so many and nothing asks which came when
-    _widen, _footprint, _check, _notes, _function      the words of the same names
+    _score_any the same without earlier labels, for rows that may come at any time
+    _remember  the earlier labels that a row predicted now uses
+    _settle    finish what follows from the state alone, in case an interrupt stopped it
+    _learnt    the number of rows that a state has learnt
+    _is_waiting  whether the rows so far are only buffered, so that scores mean nothing yet
+    _merge     merge equal points if there are more than `most` and their rounds do not matter
+    _widen, _footprint, _check, _notes, _function      the methods of the same names
 
-    They are called as `learner._hooks._take(…)`: a learner may leave its work to another one (`onkel.updates.domains`).
+    They are called as `learner._hooks._take(…)`, because a learner may delegate to another one (`onkel.updates.domains`).
     """
 
     tasks: ClassVar[frozenset[str]]  # "classification", "regression" or both
     multi_output: ClassVar[bool]  # y may be (n, outputs)
     bounded: ClassVar[bool]  # the state never holds more bytes than after `init`
-    cost: ClassVar[str] = ""  # of a row, beside its kernel values, as `onkel learners` shows it
+    cost: ClassVar[str] = ""  # of a row, besides its kernel values, as shown by `onkel learners`
     memory: ClassVar[str] = ""  # of a state
     paper: ClassVar[str] = ""  # authors and year
-    cut_tolerance: ClassVar[float]  # how far scores may move when the stream is cut elsewhere; 0 = same bits
+    cut_tolerance: ClassVar[float]  # how much scores may depend on the cut of the stream into calls; 0 = same bits
 
     def init(self, dim: int, outputs: int = 1) -> Any:
-        """A state that has seen nothing, for rows of `dim` inputs: an S, or, where others do the work, theirs around it."""
+        """A state before the first row, for rows of `dim` inputs: an S, or one that wraps an S, if the learner delegates."""
         return owned(self, self._hooks._init(*check_sizes(self, dim, outputs)))
 
     def learn(self, state: Any, X: Any, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> Vector:
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace.
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and changes nothing.
 
-        `more`: what the learner says that it takes besides; most take nothing.
+        `more`: further arguments of some learners.
         """
         call = turn(self, state, True)
         try:
@@ -88,7 +88,7 @@ class Learner(ABC, Generic[S]):
             scores = np.empty(labels.shape)
             if more:
                 hooks._take(call, state, rows, labels, weights, scores, **more)
-            else:  # which Python calls more quickly
+            else:  # a faster call
                 hooks._take(call, state, rows, labels, weights, scores)
         except BaseException:
             call.fail()
@@ -101,7 +101,7 @@ class Learner(ABC, Generic[S]):
         return self._predicted(self._hooks._score, state, X, **more)
 
     def widen(self, state: Any, outputs: int) -> None:
-        """Add outputs in mid-stream; each starts exactly as if its label had been 0 in every row so far.
+        """Add outputs; each starts exactly as if its label had been 0 in every row so far.
 
         For learners with `multi_output`.
         """
@@ -111,27 +111,27 @@ class Learner(ABC, Generic[S]):
             vars(state).update(vars(wider))  # as one step
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
-        """The bytes that `init` will hold; where a learner is not `bounded`, its header says how they grow."""
+        """The bytes that `init` will hold; if a learner is not `bounded`, its header says how they grow."""
         return self._hooks._footprint(dim, outputs)
 
     def check(self, state: Any) -> None:
-        """Refuse a state that `init` and `learn` cannot have made; `load` asks."""
+        """Refuse a state that `init` and `learn` cannot lead to; called by `load`."""
         with turn(self, state):
             self._hooks._check(state)
 
     def notes(self, state: Any) -> list[str]:
-        """What a person should know of this state, one sentence each: guards that fired, and the like."""
+        """What a person should know about this state, one sentence each, such as guards that fired."""
         with turn(self, state):
             return self._hooks._notes(state)
 
     def function(self, state: Any) -> Learnt | None:
-        """What has been learnt, as points and coefficients, or as curves; None where it cannot be written so."""
+        """The function learnt, as points and coefficients, or as curves; None if it has no such form."""
         with turn(self, state):
             return self._hooks._function(state)
 
     @property
     def _hooks(self) -> Learner[Any]:
-        """The learner that does the work: this one, unless it says otherwise."""
+        """The learner whose hooks are called: this one, unless it delegates."""
         return self
 
     def _predicted(self, score: Callable[..., None], state: Any, X: Any, **more: Any) -> Vector:
@@ -160,7 +160,7 @@ class Learner(ABC, Generic[S]):
 
     @abstractmethod
     def _take(self, *arguments: Any, **more: Any) -> None:
-        """(call, state, X, Y, weight, scores); `more` is what a learner's `learn` takes besides."""
+        """(call, state, X, Y, weight, scores); `more` are further arguments of a learner's `learn`."""
 
     @abstractmethod
     def _score(self, *arguments: Any, **more: Any) -> None:
@@ -177,7 +177,7 @@ class Learner(ABC, Generic[S]):
         return
 
     def _learnt(self, state: S) -> int:
-        return int(state.rows)  # type: ignore[attr-defined]  # or the learner says otherwise
+        return int(state.rows)  # type: ignore[attr-defined]  # learners with another state override this
 
     def _widen(self, state: S, outputs: int) -> None:
         raise NotImplementedError  # `check_wider` has refused
@@ -202,17 +202,17 @@ class Learner(ABC, Generic[S]):
 
 
 def is_learner(thing: Any) -> bool:
-    """Whether it is a learner with its settings, not a class or anything else."""
+    """Whether it is a learner: an instance, not a class."""
     return hasattr(thing, "learn") and hasattr(thing, "tasks") and not isinstance(thing, type)
 
 
 def tasks_of(learner: Learner[Any]) -> frozenset[str]:
-    """What a learner can do as it is set: its own tasks, narrowed by its loss."""
+    """The tasks of a learner with these settings: its own, restricted to those of its loss."""
     return frozenset(learner.tasks & getattr(learner, "loss", learner).tasks)
 
 
 def suited(learner: Any, task: str) -> Any:
-    """The learner for this task: where its loss is for the other one and nobody chose it, it gets one for this."""
+    """The learner for this task: if its loss is the default and is for the other task, it is replaced by one for this task."""
     if task in tasks_of(learner):
         return learner
     able, other = " and ".join(sorted(tasks_of(learner))), Square() if task == "regression" else Hinge()
@@ -224,7 +224,7 @@ def suited(learner: Any, task: str) -> Any:
 
 
 def check_sizes(learner: Learner[Any], dim: int, outputs: int) -> tuple[int, int]:
-    """dim and outputs as plain ints; impossible sizes are refused before any memory is taken."""
+    """dim and outputs as plain ints; impossible sizes are refused before any memory is allocated."""
     try:
         dim, outputs = operator.index(dim), operator.index(outputs)
     except TypeError:
@@ -244,14 +244,14 @@ def check_sizes(learner: Learner[Any], dim: int, outputs: int) -> tuple[int, int
 
 def check_room(learner: Learner[Any], needed: int, remedy: str) -> None:
     """Refuse to hold more bytes than the machine has."""
-    if needed > (there := _memory()):
+    if needed > (available := _memory()):
         raise InputError(
-            f"{learner!r:.200} would hold {needed / 2**30:,.0f} GiB, more than this machine's {there / 2**30:,.0f}; {remedy}"
+            f"{learner!r:.200} would hold {needed / 2**30:,.0f} GiB, more than this machine's {available / 2**30:,.0f}; {remedy}"
         )
 
 
 def check_wider(learner: Learner[S], state: S, outputs: int) -> int:
-    """`outputs` as `widen` may use it."""
+    """`outputs`, checked for `widen`."""
     _, outputs = check_sizes(learner, state.dim, outputs)
     if outputs < state.outputs:
         raise InputError(f"the state has {state.outputs} outputs already; widen adds outputs, it cannot leave {outputs}")
@@ -259,7 +259,7 @@ def check_wider(learner: Learner[S], state: S, outputs: int) -> int:
 
 
 def _memory() -> float:
-    """The machine's bytes, where the system tells."""
+    """The machine's memory in bytes; infinite if the system does not tell."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):

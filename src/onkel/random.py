@@ -4,8 +4,8 @@ Philox4x32-10: ten rounds of multiply and exchange turn a 128-bit counter into f
 
     (c₀, c₁, c₂, c₃) ← (hi(m₁c₂) ⊕ c₁ ⊕ k₀,  lo(m₁c₂),  hi(m₀c₀) ⊕ c₃ ⊕ k₁,  lo(m₀c₀)),   (k₀, k₁) ← (k₀ + w₀, k₁ + w₁)
 
-The key is the seed; the counter is (round, lane), 64 bits each: the round of the stream, and which draw of that round. Whoever
-asks, in whatever order and however the stream is cut, gets the same draw. Seed, round and lane are not negative.
+The key is the seed; the counter is (round, lane), 64 bits each: the round of the stream, and the number of the draw in that round.
+A draw does not depend on the order of the calls, nor on how the stream is cut. Seed, round and lane must not be negative.
 
 Salmon, Moraes, Dror & Shaw (2011), Parallel Random Numbers: As Easy as 1, 2, 3, SC '11.
 
@@ -22,7 +22,7 @@ import numpy as np
 from onkel._jit import hot
 from onkel._types import Matrix
 
-# Everything is a uint64, constants too: numba makes a float of uint64 · int64.
+# Everything is a uint64, constants too: in numba uint64 · int64 is a float.
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 _LOW, _32, _11 = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(11)
@@ -65,7 +65,7 @@ def normal(seed: int, round: int, lane: int) -> float:
 
 @hot
 def below(seed: int, round: int, lane: int, n: int) -> int:
-    """Uniform on 0 … n−1, as ⌊n · uniform⌋: no value's probability is off by more than 2⁻⁵³. For n up to 2⁵³, never n itself."""
+    """Uniform on 0 … n−1, as ⌊n · uniform⌋, for n up to 2⁵³. The error of each probability is at most 2⁻⁵³."""
     return int(uniform(seed, round, lane) * n)
 
 

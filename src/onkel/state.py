@@ -17,26 +17,26 @@ FIXED, GROWING, COUNT = "fixed", "growing", "count"
 SMALLEST_CAPACITY = 16  # of an array that grows
 CACHE_LINE = 64  # bytes
 
-OWNER, TURN = "_owner", "_turn"  # what a state's dictionary holds besides its fields: its learner, and the call of this moment
+OWNER, TURN = "_owner", "_turn"  # keys of a state's dictionary besides its fields: its learner, and the current call
 
 S = TypeVar("S")
-Mark = Mapping[str, Any]  # what `fixed`, `growing` or `counter` said of a field
+Mark = Mapping[str, Any]  # the metadata of a field, from `fixed`, `growing` or `counter`
 
 
 def owned(learner: Any, state: S) -> S:
-    """The state, marked as this learner's."""
+    """The state, marked as owned by this learner."""
     vars(state)[OWNER] = learner
     return state
 
 
 class Counted:
-    """A state whose rows are counted by the compiled code that learns them, so that no interrupt can come between the two."""
+    """A state whose rows are counted by the compiled code that learns them, so that no interrupt can separate the two."""
 
     learnt: NDArray[np.int64]  # (1,)
 
     @property
     def rows(self) -> int:
-        """Learnt so far."""
+        """The rows learnt so far."""
         return int(self.learnt[0])
 
 
@@ -46,19 +46,19 @@ def counter() -> Any:
 
 
 def fixed() -> Any:
-    """Marks an array that `init` makes from the config and nothing changes afterwards."""
+    """Marks an array that `init` computes from the config and that never changes afterwards."""
     return dataclasses.field(metadata={FIXED: True})
 
 
 def growing(*axes: int) -> Any:
-    """Marks an array that becomes longer along these axes as the stream goes on; its other axes stay as `init` made them."""
+    """Marks an array that may grow along these axes; its other axes keep the length that `init` gave them."""
     return dataclasses.field(metadata={GROWING: axes})
 
 
 def grown(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:
-    """The array itself where it has room for `length` rows (along the axis), else a longer one with zeros after the old ones.
+    """The array itself if it has room for `length` rows (along the axis), else a longer one with zeros after the old rows.
 
-    Lengths are powers of two: a row costs O(1) copies on average, and how the rows were cut into calls leaves no trace.
+    Lengths are powers of two: a row costs O(1) copies on average, and the length does not depend on how rows were cut into calls.
     """
     if length <= array.shape[axis]:
         return array
@@ -68,7 +68,7 @@ def grown(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:
 
 
 def zeros(shape: tuple[int, ...], kind: Any = float) -> NDArray[Any]:
-    """Zeros that begin where a cache line does: vector registers load a whole one, and two where a number lies across."""
+    """Zeros aligned to a cache line, so that a vector load never needs two of them."""
     size = math.prod(shape) * np.dtype(kind).itemsize
     room = np.zeros(size + CACHE_LINE, np.uint8)
     start = -room.ctypes.data % CACHE_LINE
@@ -77,7 +77,7 @@ def zeros(shape: tuple[int, ...], kind: Any = float) -> NDArray[Any]:
 
 
 def fitted(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:
-    """The array as long as `grown` makes one for so many rows, where it has more room, or, from a file, less."""
+    """The array with the length that `grown` gives it for `length` rows, whether it was longer or, from a file, shorter."""
     room = capacity(length)
     if array.shape[axis] < room:
         return grown(array, room, axis)
@@ -85,12 +85,12 @@ def fitted(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:
 
 
 def capacity(length: int) -> int:
-    """The rows that an array of so many has room for."""
+    """The capacity of a growing array with `length` rows."""
     return max(SMALLEST_CAPACITY, 1 << (length - 1).bit_length()) if length else 0
 
 
 def leaves(state: Any, name: str = "", mark: Mark = MappingProxyType({})) -> Iterator[tuple[str, Any, Mark]]:
-    """Every array and number of a state as (dotted name, value, mark), in a fixed order."""
+    """All arrays and numbers of a state as (dotted name, value, mark), in a fixed order."""
     if _is_config(state):
         return
     if dataclasses.is_dataclass(state):
@@ -104,7 +104,7 @@ def leaves(state: Any, name: str = "", mark: Mark = MappingProxyType({})) -> Ite
 
 
 def _is_config(part: Any) -> bool:
-    """Settings are frozen; what learns is not."""
+    """Whether it is a config: configs are frozen dataclasses, states are not."""
     return dataclasses.is_dataclass(part) and bool(part.__dataclass_params__.frozen)  # type: ignore[union-attr]
 
 
@@ -124,7 +124,7 @@ def _size(value: Any) -> int:
 
 
 def copied(state: Any) -> Any:
-    """A state of the same numbers that shares no memory."""
+    """A deep copy of a state."""
     if isinstance(state, np.ndarray):
         return state.copy()
     if isinstance(state, tuple):
@@ -141,15 +141,20 @@ def copied(state: Any) -> Any:
 
 
 def shallow(state: S) -> S:
-    """Another state of the same arrays and numbers."""
+    """A copy of a state that shares its arrays."""
     new = object.__new__(type(state))
     vars(new).update(vars(state))
     vars(new).pop(TURN, None)
     return new
 
 
+def with_copies(state: S, *names: str) -> S:
+    """A shallow copy in which these arrays are copied: for a learner that writes to these, and replaces all others."""
+    return dataclasses.replace(state, **{name: getattr(state, name).copy() for name in names})  # type: ignore[type-var]
+
+
 def filled(state: Any, values: dict[str, Any], name: str = "") -> Any:
-    """A state of the same make whose arrays and numbers are those of `values`, by dotted name."""
+    """A state of the same structure with the arrays and numbers of `values`, by dotted name."""
     if dataclasses.is_dataclass(state) and not isinstance(state, type):
         parts = {
             field.name: filled(getattr(state, field.name), values, f"{name}.{field.name}" if name else field.name)

@@ -1,18 +1,18 @@
-"""Whole or not at all: one call at a time on a state, by the learner that it belongs to, and nothing left half done.
+"""Atomic calls: one call at a time on a state, by the learner that owns it, and never a state that is half changed.
 
     with turn(learner, state):                  a verb that reads
     with turn(learner, state, True) as call:    a verb that changes the state
 
-1.  A state belongs to the learner whose `init` made it (`onkel.state`); any other is refused before anything is touched.
-2.  Calls from several threads take turns, in the order in which they came. A call from inside another on the same state (a signal
-    handler, a user's kernel) is refused if one of the two changes the state: waiting would be for ever.
-3.  An interrupt may come at any instant. What `learn` does is therefore made of steps that no interrupt can cut: one call of
-    compiled code, or one assignment. Where several such steps belong together, as in a learner around another one, the rest is
-    `owed`: it is noted down before the first step, and whoever leaves the state in the middle pays it, or, if that is interrupted
-    too, the next call on this state does.
+1.  A state belongs to the learner whose `init` made it (`onkel.state`); every other learner is refused before anything changes.
+2.  Calls from several threads take turns, first come, first served. A nested call on the same state (from a signal handler or a
+    user's kernel) is refused if either of the two changes the state, since waiting would be a deadlock.
+3.  An interrupt may come at any instant. So `learn` consists of steps that no interrupt can split: one call of compiled code, or
+    one assignment. If several steps belong together, as in a wrapper and its learner, the later ones are registered as *pending*
+    before the first one runs. A call that is interrupted in between runs its pending steps before it ends; if that is interrupted
+    too, the next call on this state runs them.
 
-A turn is marked in the state itself, by one key of its dictionary, since setting a key if there is none is one step. It stays there
-when its call has ended by an interrupt at an unlucky instant; one whose frame is no longer running is over.
+The turn is stored in the state itself, under one key of its dictionary, because `setdefault` is one step. An interrupt at an
+unlucky instant may leave it there after its call has ended; a turn whose frame is no longer running counts as over.
 """
 
 from __future__ import annotations
@@ -29,37 +29,37 @@ from typing import Any
 from onkel.errors import InputError
 from onkel.state import OWNER, TURN
 
-SECONDS_TO_LOOK = 0.05  # a call that waits looks so often whether the one before it is over
+SECONDS_TO_LOOK = 0.05  # how often a waiting call checks whether the one before it is over
 
-_queue: list[turn] = []  # the calls that wait for any state, in order
-_changing_hands = threading.Lock()  # held to look at or change the queue, and to take a turn from a call that is over
+_queue: list[turn] = []  # the calls that wait, for any state, in order
+_changing_hands = threading.Lock()  # protects the queue, and the takeover of a turn from a call that is over
 
 
 class Call:
-    """Work on a state that nobody else sees, such as a copy: what is owed there may be left."""
+    """A call on a state that nobody else sees, such as a copy: if it fails, its pending steps need not run."""
 
-    __slots__ = ("owed",)
+    __slots__ = ("pending",)
 
     def __init__(self) -> None:
-        self.owed: list[Callable[[], None]] | None = None
+        self.pending: list[Callable[[], None]] | None = None
 
-    def owe(self, rest: Callable[[], None]) -> None:
-        """What remains to be done if this call ends now; doing it twice must be the same as doing it once."""
-        if self.owed is None:
-            self.owed = []
-        self.owed.append(rest)
+    def defer(self, rest: Callable[[], None]) -> None:
+        """Register what remains to be done if this call ends now. It must be idempotent."""
+        if self.pending is None:
+            self.pending = []
+        self.pending.append(rest)
 
-    def pay(self) -> None:
-        """Do what was owed last."""
-        assert self.owed
-        self.owed[-1]()
-        self.owed.pop()
+    def complete(self) -> None:
+        """Run what was deferred last."""
+        assert self.pending
+        self.pending[-1]()
+        self.pending.pop()
 
 
 class Steps:
-    """Steps that belong together, noted down first and then run: from the one on where an interrupt has stopped them.
+    """Steps that belong together, collected first and then run. After an interrupt, `run` continues at the step that was stopped.
 
-    Each is a call of compiled code or of C, which no interrupt can cut; or it may be repeated: it writes the same again.
+    Each step is a call of compiled code or of C, which no interrupt can split, or it is idempotent.
     """
 
     __slots__ = ("done", "steps")
@@ -72,14 +72,14 @@ class Steps:
         self.steps.append(partial(function, *arguments))
 
     def run(self) -> None:
-        # between a step and the note that it is done there is no bytecode, where alone an interrupt can come
+        # interrupts come only between bytecodes, and there is none between a step and the record that it is done
         deque(map(self.done.append, map(operator.call, self.steps[len(self.done) :])), 0)
 
 
 class turn(Call):
-    """A call on a state, from the moment that it may begin to its end.
+    """A call on a state. The constructor waits for the turn.
 
-    Verbs that take microseconds say `call = turn(…)` and `call.end()`, or `call.fail()`, by themselves: `with` takes longer.
+    Verbs that take microseconds use `call = turn(…)` and `call.end()`, or `call.fail()`, because `with` takes longer.
     """
 
     __slots__ = ("changes", "frame", "ready", "state")
@@ -91,8 +91,8 @@ class turn(Call):
             raise InputError(_refusal(learner, state)) from None
         if marks.get(OWNER) is not learner:
             _check_owner(learner, state, marks)
-        self.state, self.changes, self.owed = state, changes, None
-        self.frame: FrameType | None = _getframe(1)  # None: this call is part of another one, or over
+        self.state, self.changes, self.pending = state, changes, None
+        self.frame: FrameType | None = _getframe(1)  # None if this call is nested in another one, or over
         if marks.setdefault(TURN, self) is not self:
             self._wait()
 
@@ -112,7 +112,7 @@ class turn(Call):
             self._hand_over()
         else:
             del self.state.__dict__[TURN]
-        self.frame = None  # which holds this turn: without the circle both go at once
+        self.frame = None  # breaks the reference cycle of frame and turn
 
     def fail(self) -> None:
         """End with an exception."""
@@ -125,13 +125,13 @@ class turn(Call):
         return self.state.__dict__[OWNER]
 
     def _settle(self) -> None:
-        """Leave the state as it is after some number of whole rows."""
-        while self.owed:
-            self.pay()
+        """Bring the state to that after some number of whole rows."""
+        while self.pending:
+            self.complete()
         self.learner._hooks._settle(self.state)
 
     def _hand_over(self) -> None:
-        """The turn goes to the call that has waited longest for this state."""
+        """Give the turn to the call that has waited longest for this state."""
         marks = self.state.__dict__
         with _changing_hands:
             following = next((other for other in _queue if other.state is self.state), None)
@@ -151,17 +151,17 @@ class turn(Call):
             with _changing_hands:
                 self._leave_queue()
             raise
-        if self.owed is not None:
+        if self.pending is not None:
             self._settle()
 
     def _may_begin(self) -> bool:
-        """Take the turn if it is free, was handed over, or is that of a call that is over; else queue for it."""
+        """Take the turn if it is free, was handed over, or belongs to a call that is over; else join the queue."""
         with _changing_hands:
             marks = self.state.__dict__
             holder = marks.setdefault(TURN, self)
             while holder is not self and not _is_running(holder.frame):
-                if marks.get(TURN) is holder:  # else it has just ended as it should, and taken its mark away
-                    marks[TURN], self.owed = self, holder.owed or []
+                if marks.get(TURN) is holder:  # else it has just ended normally, and removed its turn
+                    marks[TURN], self.pending = self, holder.pending or []
                 holder = marks.setdefault(TURN, self)
             if holder is self:
                 self._leave_queue()
@@ -185,7 +185,7 @@ class turn(Call):
 
 
 def _check_owner(learner: Any, state: Any, marks: dict[str, Any]) -> None:
-    """Equal settings are enough; a copy of a learner is that learner."""
+    """Accept a learner with equal settings."""
     owner = marks.get(OWNER)
     if type(owner) is not type(learner) or repr(owner) != repr(learner):
         raise InputError(_refusal(learner, state))
@@ -193,18 +193,18 @@ def _check_owner(learner: Any, state: Any, marks: dict[str, Any]) -> None:
 
 
 def _refusal(learner: Any, state: Any) -> str:
-    remedy = f"take the learner that made it, or begin with {type(learner).__name__}(…).init(dim)"
+    remedy = f"use the learner that made it, or start with {type(learner).__name__}(…).init(dim)"
     owner = getattr(state, "__dict__", {}).get(OWNER)
     if owner is None:
-        return f"{type(learner).__name__} was given {state!r:.60} in the place of a state; {remedy}"
+        return f"{type(learner).__name__} was given {state!r:.60} instead of a state; {remedy}"
     return f"this state belongs to {owner!r:.200}; {learner!r:.200} cannot use it: {remedy}"
 
 
 def _is_running(frame: FrameType | None) -> bool:
-    """Whether a call has not returned, in any thread.
+    """Whether a call has not returned yet, in any thread.
 
-    Python itself knows, and answers in one step: it refuses to clear the variables of a frame that is running. To look for the
-    frame in the threads' stacks would take many steps, while those threads go on and their stacks fall apart.
+    Python refuses to clear the variables of a running frame, which is an answer in one step. Searching the threads' stacks would
+    take many steps, while those threads run on and their stacks change.
     """
     try:
         if frame is not None:
@@ -215,7 +215,7 @@ def _is_running(frame: FrameType | None) -> bool:
 
 
 def _is_below(frame: FrameType | None, top: FrameType | None) -> bool:
-    """Whether a frame is one of those that led to this one, on the same thread."""
+    """Whether `frame` is `top` or one of its callers, on the same thread."""
     while top is not None and top is not frame:
         top = top.f_back
     return top is not None

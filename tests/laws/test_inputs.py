@@ -83,7 +83,7 @@ def test_13_sparse_rows_are_refused_or_mean_the_same(case: Case) -> None:
         case.learner.predict(state, scipy.sparse.csr_matrix(rows[:, :2]))
     unsound = scipy.sparse.csr_matrix(rows)
     unsound.indices[0] = 3
-    with pytest.raises(onkel.InputError, match="not a sound sparse matrix"):
+    with pytest.raises(onkel.InputError, match="not a valid sparse matrix"):
         case.learner.learn(state, unsound, labels)
     assert bits(state) == before
     scores = case.learner.learn(other, rows, labels)

@@ -88,7 +88,7 @@ def test_18_the_function_that_was_learnt_gives_the_scores(case: Case) -> None:
     early = fresh(case.learner, X, y)
     case.learner.learn(early, X[:5], y[:5], weight[:5])
     if case.learner._hooks._is_waiting(early):
-        with pytest.raises(onkel.InputError, match="rows have come: there are no domains yet"):
+        with pytest.raises(onkel.InputError, match="rows seen: there are no domains yet"):
             case.learner.function(early)
     late, _ = case.run()
     rows = X[:40] + 0.01 * np.random.default_rng(5).normal(size=X[:40].shape)

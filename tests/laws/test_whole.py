@@ -226,5 +226,5 @@ def test_17_the_same_settings_are_the_same_learner() -> None:
     with pytest.raises(InputError, match=r"PKAWV\(.*lam=1.0.*\).*PKAWV\(.*lam=2.0"):
         onkel.PKAWV(lam=2.0).learn(state, X, y)
     for thing in (None, 3, {"dim": 3}, onkel.PKAWV()):
-        with pytest.raises(InputError, match="in the place of a state"):
+        with pytest.raises(InputError, match="instead of a state"):
             onkel.PKAWV().predict(thing, X)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
-from onkel.combine.auto.auto import RULE
-from onkel.combine.auto.families import Fast, Lines, Near, Odds, Slow, Trees
+from onkel.combine.auto.families import DiagonalLinear, ForgettingRidge, Logistic, Nearest, RememberingRidge, Trees
+from onkel.combine.auto.state import RULE
 from tests.oracle import neighbours, random_trees, rules
 from tests.oracle.pkawv import Mask, features
 
@@ -80,10 +80,10 @@ def checks(stream: Stream, plan: Any, parts: list[Array], awake: Mask) -> list[t
         now, last = int(learnt[rows - 1] + 1), learnt[max(0, rows - 2 * plan.check) : rows]
         heard += [Heard(np.concatenate([part[t] for part in parts], axis=1), Y[t], w[t]) for t in last[-plan.check :]]
         errors = [np.abs(part[last] - Y[last][:, :, None]).sum(axis=1) for part in parts]
-        forgetting = np.hstack([errors[k] for k in sorted(on) if isinstance(families[k], Fast)])
+        forgetting = np.hstack([errors[k] for k in sorted(on) if isinstance(families[k], ForgettingRidge)])
         before_now, begins, suspected, anew = [part[:now].copy() for part in parts], None, dict[int, Any](), set[int]()
         for k in sorted(on):
-            if isinstance(families[k], Fast) or rows - began[k] < 2 * plan.check:
+            if isinstance(families[k], ForgettingRidge) or rows - began[k] < 2 * plan.check:
                 continue
             usual = lately(lags[k])
             for window in (plan.check, 2 * plan.check):
@@ -176,7 +176,7 @@ def review(plan: Any, E: Array, n: int, on: set[int], tried: set[int]) -> tuple[
 
     left, worth = set(on), {k: worth_of(k, on) for k in on}
     while True:
-        forget = [k for k in left if isinstance(plan.families[k], Fast)]
+        forget = [k for k in left if isinstance(plan.families[k], ForgettingRidge)]
         spare = [k for k in left if k > 0 and forget != [k] and worth_of(k, left) < 0.0002]
         if not spare:
             break
@@ -302,24 +302,24 @@ def lags(k: int, Y: Array, learnt: Mask) -> Array:
 
 def experts(family: Any, views: dict[str, Array], Y: Array, w: Array) -> Array:
     """(n, outputs, experts)"""
-    if isinstance(family, Near):
+    if isinstance(family, Nearest):
         sides = [views["N"]] + ([views["N+L"]] if family.lags else [])
         return np.stack([neighbours.scores(family.learner, X, Y, w) for X in sides], axis=2)
-    if isinstance(family, Lines):
+    if isinstance(family, DiagonalLinear):
         return np.stack([lines(views["S"], views["there"] > 0, Y[:, o], w) for o in range(Y.shape[1])], axis=1)
-    if isinstance(family, Slow | Fast | Odds):
+    if isinstance(family, RememberingRidge | ForgettingRidge | Logistic):
         everybody = np.ones(len(w), dtype=bool)
         V = np.hstack([features(part.features, views[part.view], everybody) for part in family.parts])
         ends = np.cumsum([part.size for part in family.parts])
-        if isinstance(family, Odds):
+        if isinstance(family, Logistic):
             return np.stack([odds(family.lam, V, Y[:, o], w) for o in range(Y.shape[1])], axis=1)[:, :, None]
         ridge = np.eye(V.shape[1])
         ridge[0, 0] = 0.0
-        return slow(family, V, ends, ridge, Y, w) if isinstance(family, Slow) else fast(family, V, ends, ridge, Y, w)
+        return slow(family, V, ends, ridge, Y, w) if isinstance(family, RememberingRidge) else fast(family, V, ends, ridge, Y, w)
     return random_trees.scores(family.learner, views[family.view], Y, w)[:, :, None]
 
 
-def slow(family: Slow, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) -> Array:
+def slow(family: RememberingRidge, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) -> Array:
     """Ridge regression, solved after 8 rows, then after an eighth more, at least 8 and at most 1024; features need half as many
     rows."""
     first = np.zeros_like(ridge)
@@ -342,7 +342,7 @@ def slow(family: Slow, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) 
     return out
 
 
-def fast(family: Fast, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) -> Array:
+def fast(family: ForgettingRidge, V: Array, ends: Array, ridge: Array, Y: Array, w: Array) -> Array:
     """Ridge regression with forgetting; the ridge fades too, and is what it was after every block of rows."""
     full = family.lam * ridge
     full[0, 0] = 1e-4

@@ -1,6 +1,6 @@
 """Learners made of learners: scaled, one-vs-rest, experts, auto, lags, intervals.
 
-The same three verbs, around somebody else's; and rules that mix the scores of several.
+Wrappers with the same three verbs around other learners, and rules that mix the scores of several.
 
 Decisions: docs/decisions/combine.md
 """

@@ -1,10 +1,10 @@
-"""What a mixture and its experts have lost since its rule began: all that the regret to the best of them, and to the best fixed
-combination of them, is made of.
+"""The losses of a mixture and its experts since the rule (re)started: the sums behind the regret to the best expert and to the best
+fixed combination of experts.
 
     e_k = y − p_k,    E = Σ w e eᵀ,    L(θ) = Σ w(y − θᵀp)² = θᵀEθ  for weights θ that sum to 1
 
-p is cut to the labels before the row, as the rules cut it. Where an expert sleeps its e is 0: E then says nothing of combinations
-that it is part of.
+p is clipped to the range of the labels before the row, as the rules do. e_k = 0 where expert k sleeps, so E gives no loss for
+combinations that include it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Account(Counted):
     products: Cube  # (outputs, experts, experts)  E, its lower triangle
     mixture: Vector  # (outputs,)  Σ w(y − ŷ)²
     span: Matrix  # (outputs, 3)  of the labels
-    heard: Vector  # (experts + 1,)  the weight of the rows in which each was awake; at the end that of all rows
+    heard: Vector  # (experts + 1,)  total weight of the rows in which each expert was awake; in the last place, of all rows
     learnt: Counts = counter()
 
     @property
     def always(self) -> Awake:
-        """Who was awake in every row: the same sum, to the last bit."""
+        """The experts that were awake in every row: their weights have the same sum, to the last bit."""
         return np.asarray(self.heard[:-1] == self.heard[-1])
 
     @property
@@ -50,7 +50,7 @@ def footprint(experts: int, outputs: int) -> int:
 
 
 def check(account: Account) -> None:
-    """Refuse numbers that no rows can have made."""
+    """Refuse sums that no rows can lead to."""
     losses = np.diagonal(account.products, axis1=1, axis2=2)
     if min(losses.min(), account.mixture.min(), account.heard.min()) < 0.0 or account.heard.max() > account.heard[-1]:
         raise InputError("its sums of squares are negative")
@@ -58,7 +58,7 @@ def check(account: Account) -> None:
 
 
 def widen(account: Account, outputs: int, label: float) -> None:
-    """Add outputs whose label was this in every row so far, as everybody foretold."""
+    """Add outputs, as if their label and all scores had been `label` in every row so far."""
     more = outputs - len(account.mixture)
     account.products = np.pad(account.products, ((0, more), (0, 0), (0, 0)))
     account.mixture = np.pad(account.mixture, (0, more))
@@ -67,8 +67,8 @@ def widen(account: Account, outputs: int, label: float) -> None:
 
 
 def count(account: Account, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps) -> Matrix:
-    """Add the step that adds rows that are learnt. Once it has run: the sum of the scores of those awake, as they were cut,
-    (outputs, experts)."""
+    """Add the step that sums up the rows learnt. Returns the array that it fills with the sum of the clipped scores of the experts
+    awake, (outputs, experts)."""
     scores = np.zeros(P.shape[1:])
     sums = account.products, account.mixture, account.span, account.heard, account.learnt
     steps.add(_count, *sums, P, mixture, Y, weight, awake, scores)

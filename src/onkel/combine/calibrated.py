@@ -1,39 +1,40 @@
-"""Calibrated: a learner of classes whose scores are probabilities, as the labels so far bear them out.
+"""Calibrated: a classifier whose scores are turned into calibrated probabilities, by the labels so far.
 
-Four maps take a score to a probability. One is the identity, cut to [0.001, 0.999]. Each of the others keeps, for each class, what
-share of rows was of the class where the score was near one of its knots, and is linear between them:
+Four maps turn a score into a probability. One is the identity, clipped to [0.001, 0.999]. Each of the others is piecewise linear:
+for each class and knot it keeps the share of rows of that class among the rows with a score near the knot:
 
     q(u) = (1 − h) m_i + h m_{i+1},    h = (u − x_i)/(x_{i+1} − x_i),    x_i = sin²(πi/2c),  i = 0 … c
     m_i ← m_i + (y − m_i) a/(n_i + a),    n_i ← min(n_i + a, memory),    a = weight · (1 − h, or h)
 
-where u is the score as an estimate of a probability, y is 1 or 0, m_i starts at x_i, cut to [0.01, 0.99], and n_i at 10.
-One has 17 knots and a memory of 1,000 rows at each; two have 9 and memories of 100 and of 20, for scores that change their meaning.
-Knots are close together near 0 and 1, where the logarithms of probabilities differ most. Each map's q of all classes are divided by
-their sum, and the maps are mixed by Bayes' rule with fixed shares, v_j starting at 1/4:
+where u is the score as an estimate of a probability, y is 1 or 0, m_i starts at x_i, clipped to [0.01, 0.99], and n_i at 10. One
+map has 17 knots and a memory of 1,000 rows at each; two have 9 knots and memories of 100 and 20, for scores whose meaning changes.
+Knots are denser near 0 and 1, where the logarithms of probabilities differ most. The q of all classes are normalised for each map,
+and the maps are mixed by Bayes' rule with fixed shares, v_j starting at 1/4:
 
     p(class) = Σ_j v_j q_j(class),    v_j ∝ v_j q_j(the row's class),    then v_j ← (1 − 1/(t+1)) v_j + 1/(4(t+1))
 
-Maps that have seen few rows err, and near 1/2 that turns decisions over. So the class of the greatest score stays the likeliest of
-those that have come, until the labels are evidence against that. Where p has classes above it, it and they get their mean instead:
+After few rows the maps are inaccurate, and near 1/2 that would change decisions. So the class with the largest score, among those
+seen, stays the most likely one until the labels are evidence against it. If p has more likely classes, it and they get their mean:
 
     p°(class) = g  for it and all with p > g,  g the mean of their p;    p°(class) = p(class)  for the others
     E ← E + ln p(the row's class) − ln p°(the row's class),    from 0
 
-p° is the nearest to p, in relative entropy, in which nothing is above that class; E is what it has lost to p. From E > ln 5 on, p
-holds as it is, and E rests. Where no class is ever likelier than that of the greatest score, e^E is a supermartingale: the chance
-that such decisions are ever given up is at most 1/5, however long the stream.
+1.  p° is the projection of p, in relative entropy, onto the distributions in which no class is more likely than that one.
+2.  E is the log loss of p° minus that of p. Once E > ln 5, p is used instead of p°, and E no longer changes.
+3.  If the class with the largest score is always the most likely one, e^E is a supermartingale that starts at 1. By Ville's
+    inequality the probability that its decisions are ever given up is then at most 1/5, however long the stream.
 
-On every stream of T rows the log loss is at most that of any sequence of maps made of K pieces, plus K ln(4T) for the mixture and
-ln(5 · classes) for the wait; so that of the best map, the identity among them, plus ln(4T) + ln(5 · classes). A row counts once
-there, whatever its weight.
+On every stream of T rows the log loss is at most that of any sequence of maps with K pieces, plus K ln(4T) for the mixture and ln(5
+· classes) for the delay by p°. In particular it is at most that of the best single map, such as the identity, plus ln(4T) + ln(5 ·
+classes). Each row counts once here, whatever its weight.
 
-A class that no row has been of gets the probability 1/(t + classes), by Laplace's rule of succession. The others share the rest,
-and the maps learn nothing of it until it comes: one that comes late starts exactly as if it had been known. With one output the
-classes are +1 and −1, and the score is 2p − 1, p the probability of +1. With several, scores are probabilities of sum 1 where
-labels are 0 and 1, and 2p − 1 where they are ±1.
+A class not seen yet gets the probability 1/(t + classes), by Laplace's rule of succession; the others share the rest. The maps
+learn nothing about it until its first row, so a late class starts exactly as if it had been known. With one output the classes are
++1 and −1, and the score is 2p − 1, p the probability of +1. With several, the scores are probabilities that sum to 1 for labels 0
+and 1, and 2p − 1 for labels ±1.
 
 Vovk (1990), Aggregating strategies, COLT: for the log loss it is Bayes' rule. Herbster & Warmuth (1998), Tracking the best expert.
-Ville (1939), Étude critique de la notion de collectif: a supermartingale from 1 ever exceeds 5 with a chance of at most 1/5.
+Ville (1939), Étude critique de la notion de collectif.
 
 >>> X, y = onkel.data.rings(3000, seed=0)
 >>> y = np.where(np.random.default_rng(0).random(3000) < 0.1, -y, y)
@@ -65,29 +66,29 @@ from onkel.losses import Square
 from onkel.protocol import is_learner, tasks_of
 from onkel.turns import Call
 
-CELLS = 16, 8, 8  # between knots, by map; each divides FINEST
-MEMORY = 1000.0, 100.0, 20.0  # rows near a knot
+CELLS = 16, 8, 8  # intervals between knots, for each map; each divides FINEST
+MEMORY = 1000.0, 100.0, 20.0  # rows near a knot, for each map
 FINEST = 16
-STARTS = 0, 17, 26  # of each map's knots among all
-KNOTS = 35
+STARTS = 0, 17, 26  # index of each map's first knot
+KNOTS = 35  # of all maps
 MAPS = 1 + len(CELLS)  # the identity comes first
-PRIOR = 10.0  # rows that the identity counts for at each knot
-CUT = 1e-3  # of the identity
-START = 1e-2  # the least that a knot begins with
-LEAST = 1e-6  # that a map says of a class
-ENOUGH = math.log(5.0)  # evidence against the score's own decisions
-AHEAD = 1e-12  # of the others, in relative terms: the class of the score where it is no more than even
+PRIOR = 10.0  # weight of the initial value of a knot, in rows
+CUT = 1e-3  # the identity is clipped to [CUT, 1 − CUT]
+START = 1e-2  # smallest initial value of a knot
+LEAST = 1e-6  # smallest probability that a map gives
+ENOUGH = math.log(5.0)  # evidence E after which p is used
+AHEAD = 1e-12  # relative lead of the class with the largest score, where p° makes it equal to others
 
-PLACES = np.sin(0.5 * np.pi * np.arange(FINEST + 1) / FINEST) ** 2  # of the finest knots; those of the others are among them
+PLACES = np.sin(0.5 * np.pi * np.arange(FINEST + 1) / FINEST) ** 2  # the finest knots, which include those of the other maps
 
 
 @dataclass
 class State:
     inner: Any
-    means: Matrix  # (classes, KNOTS)  m, of all maps side by side
+    means: Matrix  # (classes, KNOTS)  m, the maps side by side
     counts: Matrix  # (classes, KNOTS)  n
     shares: Vector  # (MAPS,)  v
-    seen: Counts  # (classes,)  rows of each class so far; two classes where there is one output
+    seen: Counts  # (classes,)  rows of each class so far; one output has two classes
     evidence: Vector  # (1,)  E
     dim: int
     outputs: int
@@ -95,7 +96,7 @@ class State:
 
 @dataclass(frozen=True)
 class Calibrated(Around):
-    """A learner of classes, and maps that make probabilities of its scores."""
+    """A classifier, and maps that turn its scores into probabilities."""
 
     learner: Any = PKAWV()
 
@@ -104,7 +105,7 @@ class Calibrated(Around):
 
     def __post_init__(self) -> None:
         if not is_learner(self.learner) or "classification" not in tasks_of(self.learner):
-            raise InputError(f"Calibrated: learner must be one for classification, such as PKAWV(), got {self.learner!r:.200}")
+            raise InputError(f"Calibrated: learner must be a classifier, such as PKAWV(), got {self.learner!r:.200}")
 
     def _init(self, dim: int, outputs: int) -> State:
         classes = max(2, outputs)
@@ -120,10 +121,10 @@ class Calibrated(Around):
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, **more: Any
     ) -> None:  # fmt: skip
         own, inner = self._classes(Y), np.empty(scores.shape)
-        call.owe(partial(self._follow, state, int(state.seen.sum()), inner, own, weight, scores))
+        call.defer(partial(self._follow, state, int(state.seen.sum()), inner, own, weight, scores))
         self._inside._take(call, state.inner, X, Y, weight, inner, **more)
-        call.pay()
-        rest = place(weight, int(np.count_nonzero(weight)))  # rows of weight 0 at the end
+        call.complete()
+        rest = place(weight, int(np.count_nonzero(weight)))  # from here on all rows have weight 0
         self._calibrate(state, inner[rest:], own[rest:], weight[rest:], scores[rest:])
 
     def _follow(self, state: State, before: int, inner: Matrix, own: Counts, weight: Vector, scores: Matrix) -> None:
@@ -134,7 +135,7 @@ class Calibrated(Around):
         self._only_calibrated(self._inside._score, state, X, scores, **more)
 
     def _score_any(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        """By the maps of rows that came in their turn."""
+        """The maps are those learnt from scores of consecutive rows."""
         self._only_calibrated(self._inside._score_any, state, X, scores, **more)
 
     def _only_calibrated(self, score: Any, state: State, X: Any, scores: Matrix, **more: Any) -> None:
@@ -143,7 +144,7 @@ class Calibrated(Around):
         self._calibrate(state, inner, np.zeros(len(inner), dtype=np.int64), np.zeros(len(inner)), scores)
 
     def _widen(self, state: State, outputs: int) -> None:
-        """Each new class starts exactly as if it had been known, and no row's, from the start."""
+        """Each new class starts exactly as if it had been known from the start, without any row of its own."""
         self._inside._widen(state.inner, outputs)
         more = max(2, outputs) - len(state.seen)
         state.means = np.concatenate([state.means, np.tile(_identity(), (more, 1))])
@@ -152,20 +153,19 @@ class Calibrated(Around):
         state.outputs = outputs
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         return int(self.learner.footprint(dim, outputs) + 8 * (max(2, outputs) * (2 * KNOTS + 1) + MAPS + 3))
 
     def _check(self, state: State) -> None:
         if state.seen.sum() != self._inside._learnt(state.inner):
-            raise InputError("it has seen the classes of other rows than it has learnt")
+            raise InputError("its counts of classes do not sum to its number of rows")
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs) or len(state.seen) != max(2, state.outputs):
             raise InputError("its sizes do not agree")
         if np.any(state.means < 0.0) or np.any(state.means > 1.0) or np.any(state.counts < PRIOR) or np.any(state.seen < 0):
-            raise InputError("its shares of rows are none")
+            raise InputError("its shares or counts of rows are impossible")
         if np.any(state.shares < 0.0) or not math.isclose(float(state.shares.sum()), 1.0, rel_tol=1e-6):
             raise InputError("the shares of its maps do not sum to 1")
         if state.evidence.shape != (1,) or not state.evidence[0] <= ENOUGH + math.log(len(state.seen)):
-            raise InputError("its evidence against the scores is more than one row can add to what is enough")
+            raise InputError("its evidence against the scores is larger than rows can make it")
         self._inside._check(state.inner)
 
     def _classes(self, labels: Matrix) -> Counts:
@@ -175,11 +175,13 @@ class Calibrated(Around):
             return np.where(labels[:, 0] > 0.0, 0, 1)
         own = labels == 1.0
         if (wrong := np.flatnonzero((own.sum(axis=1) != 1) | np.any(~own & (labels != self.absent), axis=1))).size:
-            raise InputError(f"the label of row {wrong[0]} must be 1 in one column, its class's, and {self.absent:g} in all others")
+            raise InputError(
+                f"the label of row {wrong[0]} must be 1 in one column, that of its class, and {self.absent:g} in all others"
+            )
         return np.asarray(own.argmax(axis=1), dtype=np.int64)
 
     def _calibrate(self, state: State, inner: Matrix, own: Counts, weight: Vector, scores: Matrix) -> None:
-        """Write the probabilities of the classes, in the coding of the labels; rows of positive weight are learnt."""
+        """Write the probabilities of the classes, in the coding of the labels; learn rows of positive weight."""
         signs = state.outputs == 1 or self.absent < 0.0
         part = self.learner.learner if isinstance(self.learner, OneVsRest) else self.learner
         guesses = estimates(part, inner, signs)
@@ -194,7 +196,7 @@ class Calibrated(Around):
 
 
 def _identity() -> Vector:
-    """What all knots say before the first row: where they are."""
+    """The initial values of all knots: their places."""
     return np.asarray(np.concatenate([PLACES[:: FINEST // cells] for cells in CELLS]).clip(START, 1.0 - START))
 
 
@@ -208,7 +210,7 @@ def track(
     for k in range(classes):
         rows += seen[k]
     for t in range(guesses.shape[0]):
-        ask(places, means, seen, guesses[t], mapped)
+        evaluate(places, means, seen, guesses[t], mapped)
         mix(mapped, shares, seen, rows, probabilities[t])
         lost = hold(guesses[t], seen, own[t], probabilities[t]) if evidence[0] <= ENOUGH else 0.0
         if weight[t] == 0.0:
@@ -218,15 +220,15 @@ def track(
         if seen[own[t]] > 0:
             reward(mapped, shares, own[t], rows)
         seen[own[t]] += 1
-        if seen[own[t]] < rows:  # as long as there is only one class, there is nothing to learn
+        if seen[own[t]] < rows:  # while all rows are of one class, there is nothing to learn
             for k in range(classes):
                 if seen[k] > 0:
                     update(places, means[k], counts[k], guesses[t, k], 1.0 if k == own[t] else 0.0, weight[t])
 
 
 @hot_inline
-def ask(places: Vector, means: Matrix, seen: Counts, guesses: Vector, mapped: Matrix) -> None:
-    """What each map says of each class that has come: of sum 1."""
+def evaluate(places: Vector, means: Matrix, seen: Counts, guesses: Vector, mapped: Matrix) -> None:
+    """mapped ← each map's probabilities of the classes seen, which sum to 1."""
     for k in range(seen.size):
         guess = min(max(guesses[k], 0.0), 1.0)
         cell = cell_of(guess)
@@ -245,13 +247,13 @@ def ask(places: Vector, means: Matrix, seen: Counts, guesses: Vector, mapped: Ma
 
 @hot_inline
 def cell_of(guess: float) -> int:
-    """Between which two of the finest knots."""
+    """The interval of the finest knots that contains the guess."""
     return min(int(math.acos(1.0 - 2.0 * guess) * (FINEST / math.pi)), FINEST - 1)
 
 
 @hot_inline
 def near(places: Vector, guess: float, cell: int, j: int) -> tuple[int, float]:
-    """The knot to the left, counted among those of all maps, and how far on the way to the next one."""
+    """The index, among the knots of all maps, of the knot to the left; and h, the relative distance from it."""
     step = FINEST // CELLS[j]
     left = cell // step
     low, high = places[left * step], places[left * step + step]
@@ -260,7 +262,7 @@ def near(places: Vector, guess: float, cell: int, j: int) -> tuple[int, float]:
 
 @hot_inline
 def mix(mapped: Matrix, shares: Vector, seen: Counts, rows: int, probabilities: Vector) -> None:
-    """One probability for each class; those that have not come have theirs by Laplace's rule."""
+    """The mixture of the maps; classes not seen yet get their probability by Laplace's rule."""
     rare, rest = 1.0 / (rows + seen.size), 1.0
     for k in range(seen.size):
         rest -= 0.0 if seen[k] > 0 else rare
@@ -273,9 +275,10 @@ def mix(mapped: Matrix, shares: Vector, seen: Counts, rows: int, probabilities: 
 
 @hot_inline
 def hold(guesses: Vector, seen: Counts, own: int, probabilities: Vector) -> float:
-    """Let no class be likelier than that of the greatest score; what this loses in the logarithm of the row's own.
+    """probabilities ← p°, in which no class is more likely than the one with the largest score; returns ln p − ln p° of the row's
+    own.
 
-    Only classes that have come count; where two of them have the greatest score, it says nothing.
+    Only classes seen so far count; if two of them share the largest score, nothing changes.
     """
     first, tied = -1, True
     for k in range(seen.size):
@@ -285,7 +288,7 @@ def hold(guesses: Vector, seen: Counts, own: int, probabilities: Vector) -> floa
     if tied:
         return 0.0
     level, mean, above = -1.0, probabilities[first], 0
-    while mean > level:  # of it and those above the last mean, fewer each time
+    while mean > level:  # the mean over that class and those above the last mean, which become fewer each time
         level, total, above = mean, probabilities[first], 0
         for k in range(seen.size):
             if seen[k] > 0 and probabilities[k] > level:
@@ -305,7 +308,7 @@ def hold(guesses: Vector, seen: Counts, own: int, probabilities: Vector) -> floa
 
 @hot_inline
 def reward(mapped: Matrix, shares: Vector, own: int, rows: int) -> None:
-    """Bayes' rule, and a part goes back to all."""
+    """Bayes' rule, then fixed shares."""
     total, back = 0.0, 1.0 / (rows + 1.0)
     for j in range(MAPS):
         shares[j] *= mapped[j, own]
@@ -316,7 +319,7 @@ def reward(mapped: Matrix, shares: Vector, own: int, rows: int) -> None:
 
 @hot_inline
 def update(places: Vector, means: Vector, counts: Vector, guess: float, label: float, weight: float) -> None:
-    """Running means at the two knots that each map has near."""
+    """Update the running means at the two nearest knots of each map."""
     guess = min(max(guess, 0.0), 1.0)
     cell = cell_of(guess)
     for j in range(len(CELLS)):

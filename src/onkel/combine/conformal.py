@@ -1,23 +1,22 @@
-"""Adaptive conformal bands: how far a label may lie from its score, from the residuals so far, for several levels at once.
+"""Adaptive conformal bands: prediction intervals of several levels from the residuals so far.
 
-With r = |y − score|, two running means s₁ and s₂ of r (memories of 10 and 100 rows), s = √(s₁s₂), and a number θ a level, the
+With r = |y − score|, two running means s₁ and s₂ of r (memories of 10 and 100 rows), s = √(s₁s₂), and a number θ per level, the
 half-width of a row is
 
-    q = √(s·s₀) exp θ        known before the row's label, which is covered where r ≤ q
+    q = √(s·s₀) exp θ        known before the row's label, which is covered if r ≤ q
     θ ← θ + η(1[r > q] − (1 − level))
 
-So the share of rows 1 … T that were missed differs from 1 − level by exactly (θ_T − θ_0)/(ηT), whatever the stream: of 2,000 rows,
-by one point where q/√s has changed by a factor of four. Steps are taken in log q, so that y → ay + c gives half-widths a·q.
+1.  So the share of rows 1 … T that were missed differs from 1 − level by exactly (θ_T − θ_0)/(ηT), on every stream: over 2,000
+    rows, by one percentage point if q/√s has changed by a factor of four.
+2.  Steps are taken in log q, so y → ay + c gives half-widths a·q.
 
-The scale s is followed at once only by its root; the rest is left to the feedback. To follow all of it would make bands wide where
-the learner errs for a while, after a change, and to follow none of it would take a level near 1 hundreds of rows to come down.
-s₀ is s itself during the first FOLLOWED rows, and stays. A residual counts in s₁ and s₂ for no more than LARGE times s, unless the
-one before it was as large: one outlier is no change of scale, and two in a row may be. The first row's does not count, for before
-it a learner knows nothing.
+Only √s follows a change of scale at once; feedback does the rest. Following s fully would make bands wide while the learner errs
+after a change; not following it would take a level near 1 hundreds of rows to come down. s₀ is s during the first FOLLOWED rows,
+and is then fixed. A residual counts in s₁ and s₂ as at most LARGE times s, unless the one before it was as large: one outlier is no
+change of scale, but two in a row may be. The first residual does not count, since the learner knew nothing before it.
 
-A band is infinite until level/(1 − level) residuals are known (19 for 0.95), as for any conformal band: with fewer there is none of
-that level. It is 0 as long as every residual but the first was 0. Bands of higher levels contain those of lower ones: q is the
-largest of its own and all lower levels.
+A band is infinite until level/(1 − level) residuals are known (19 for 0.95): with fewer no conformal band of that level exists. It
+is 0 while every residual but the first was 0. Bands are nested: q is the largest of its own and all lower levels.
 
 Gibbs & Candès (2021), Adaptive conformal inference under distribution shift, NeurIPS. Angelopoulos, Candès & Tibshirani (2023),
 Conformal PID control for time series prediction, NeurIPS: θ is their quantile tracker, here of log r with a scale.
@@ -38,29 +37,29 @@ from onkel.state import Counted, counter
 
 MEMORIES = 10, 100  # rows, of the means of residuals
 STEP = 0.07  # η
-FIRST_STEP = 2.0  # η is FIRST_STEP/rows as long as that is larger
-FOLLOWED = 50  # rows during which the scale is followed at once
-LARGE = 5.0  # scales
-FURTHEST = math.log(1000.0)  # of log q from log s: where residuals are often exactly 0, θ would go for ever
-_ROUNDING = 1e-9  # of 1 − level: nine rows are enough for 0.9
+FIRST_STEP = 2.0  # η is FIRST_STEP/rows while that is larger
+FOLLOWED = 50  # rows during which s₀ follows s
+LARGE = 5.0  # a residual counts as at most this many times s
+FURTHEST = math.log(1000.0)  # largest |log q − log s|: if residuals are often exactly 0, θ would fall for ever
+_ROUNDING = 1e-9  # of 1 − level, so that nine rows are enough for 0.9
 
 
 @dataclass
 class Bands(Counted):
-    """What is known of the residuals of each output."""
+    """The bands of each output."""
 
-    levels: Vector  # (levels,)  rising
+    levels: Vector  # (levels,)  increasing
     theta: Matrix  # (outputs, levels)
     means: Matrix  # (outputs, 2)  s₁, s₂
     unit: Vector  # (outputs,)  √s₀
-    before: Vector  # (outputs,)  the residual before
-    covered: Counts  # (outputs, levels)  rows whose label lay within its band
-    width: Matrix  # (outputs, levels)  sum of the widths of all bands that were finite
+    before: Vector  # (outputs,)  the last residual
+    covered: Counts  # (outputs, levels)  rows whose label was inside its band
+    width: Matrix  # (outputs, levels)  sum of the widths of all finite bands
     learnt: Counts = counter()  # residuals so far
 
 
 def init(levels: tuple[float, ...], outputs: int) -> Bands:
-    """Bands before the first residual; as the residuals' distribution begins to show, that of a Gaussian is assumed."""
+    """Bands before the first residual. θ starts at the quantiles of a Gaussian."""
     assumed = [math.log(NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt(math.pi / 2.0)) for level in levels]
     size = outputs, len(levels)
     return Bands(
@@ -80,7 +79,7 @@ def footprint(levels: int, outputs: int) -> int:
 
 
 def learn(bands: Bands, residuals: Matrix, weight: Vector) -> Matrix:
-    """The half-widths (rows, outputs, levels) of each row before its residual was known. Rows of weight 0 leave no trace."""
+    """The half-widths of each row before its residual was known, (rows, outputs, levels). Rows of weight 0 change nothing."""
     half = np.empty((*residuals.shape, len(bands.levels)))
     arrays = bands.theta, bands.means, bands.unit, bands.before, bands.covered, bands.width
     track(bands.levels, *arrays, bands.learnt, residuals, weight, half)
@@ -88,7 +87,7 @@ def learn(bands: Bands, residuals: Matrix, weight: Vector) -> Matrix:
 
 
 def half_widths(bands: Bands) -> Matrix:
-    """Those of the next row (outputs, levels)."""
+    """The half-widths of the next row, (outputs, levels)."""
     half = np.empty(bands.theta.shape)
     for theta, means, unit, row in zip(bands.theta, bands.means, bands.unit, half, strict=True):
         reach(theta, _root(means) * unit, row)
@@ -97,7 +96,7 @@ def half_widths(bands: Bands) -> Matrix:
 
 
 def widen(bands: Bands, outputs: int) -> None:
-    """More outputs, exactly as if each residual of theirs had been 0."""
+    """Add outputs, exactly as if all their residuals had been 0."""
     more = init(tuple(bands.levels), outputs - len(bands.unit))
     more.covered[...] = bands.rows
     for name in ("theta", "means", "unit", "before", "covered", "width"):
@@ -105,22 +104,22 @@ def widen(bands: Bands, outputs: int) -> None:
 
 
 def check(bands: Bands, levels: tuple[float, ...]) -> None:
-    """Refuse bands that `init` and `learn` cannot have made."""
+    """Refuse bands that `init` and `learn` cannot lead to."""
     if tuple(bands.levels) != levels:
-        raise InputError("its levels are others than its learner's")
+        raise InputError("its levels differ from its learner's")
     if any(np.any(array < 0.0) for array in (bands.means, bands.unit, bands.before, bands.width, bands.covered)):
-        raise InputError("its residuals are none")
+        raise InputError("its sums of residuals are negative")
     if np.any(bands.covered > bands.rows) or np.any(np.diff(bands.covered) < 0):
-        raise InputError("its bands have covered other rows than it has seen")
+        raise InputError("its counts of covered rows are impossible")
 
 
 def coverage(bands: Bands) -> Matrix:
-    """The share of rows within their bands (outputs, levels); 0 before the first row."""
+    """The share of labels inside their bands, (outputs, levels); 0 before the first row."""
     return np.asarray(bands.covered / max(1, bands.rows))
 
 
 def mean_width(bands: Bands) -> Matrix:
-    """Of the bands that were finite (outputs, levels); 0 before the first of them."""
+    """The mean width of the finite bands, (outputs, levels); 0 before the first of them."""
     finite = [max(1, bands.rows - _needed(level)) for level in bands.levels]
     return np.asarray(bands.width / np.array(finite))
 
@@ -130,7 +129,7 @@ def track(
     levels: Vector, theta: Matrix, means: Matrix, unit: Vector, before: Vector, covered: Counts, width: Matrix,
     learnt: Counts, residuals: Matrix, weight: Vector, half: Matrix,
 ) -> None:  # fmt: skip
-    """Write each row's half-widths, then learn its residuals (any sign), and count it."""
+    """Write each row's half-widths, then learn its residuals, which may have any sign."""
     rows = learnt[0]
     for t in range(residuals.shape[0]):
         for k in range(residuals.shape[1]):
@@ -175,13 +174,13 @@ def _hide(levels: Vector, rows: int, half: Vector) -> None:
 
 @hot_inline
 def _needed(level: float) -> int:
-    """Rows until a band of this level is finite; the first has no part in the scale."""
+    """Rows until a band of this level is finite; at least 2, since the first residual is not used."""
     return max(2, math.ceil((level - _ROUNDING) / (1.0 - level)))
 
 
 @hot_inline
 def _root(means: Vector) -> float:
-    """√s, in roots of each mean: their product could leave the range of a float64."""
+    """√s. The roots are taken first, because the product of the means could leave the range of float64."""
     return math.sqrt(math.sqrt(means[0]) * math.sqrt(means[1]))
 
 
@@ -196,7 +195,7 @@ def _count(half: Vector, r: float, covered: Counts, width: Vector) -> None:
 
 @hot_inline
 def _correct(levels: Vector, theta: Vector, half: Vector, r: float, rows: int) -> None:
-    """θ after a miss or none; also while the band is too young to be shown."""
+    """Update θ after a row that was missed or not; also while the band is still infinite."""
     step = max(STEP, FIRST_STEP / (rows + 1))
     for i in range(levels.size):
         missed = 1.0 if r > half[i] else 0.0
@@ -205,7 +204,7 @@ def _correct(levels: Vector, theta: Vector, half: Vector, r: float, rows: int) -
 
 @hot_inline
 def _average(means: Vector, r: float, rows: int) -> None:
-    """Plain means until their memory is full."""
+    """Update the running means, which are plain means until their memory is full."""
     for i in range(means.size):
         means[i] += (r - means[i]) / min(MEMORIES[i], rows)
 

@@ -1,11 +1,11 @@
-"""Experts: several learners of one stream, mixed by a rule with a proven regret.
+"""Experts: several learners on one stream, mixed by a rule with a proven regret bound.
 
     p_k = learner k's score of x,   ŷ = rule(p_1, …, p_K);   then every learner, and the rule, learns (x, y)
 
-Paper S0's grid over the ridge is `Experts(tuple(PKAWV(lam=l) for l in (…)))`. A row costs what its learners cost together, and the
-rule, O(K²) for K learners.
+Paper S0's grid over the ridge is `Experts(tuple(PKAWV(lam=l) for l in (…)))`. A row costs as much as in all learners together, plus
+O(K²) for the rule with K learners.
 
-`awake` says which learners speak in which row: one that sleeps has no say, and is not blamed; it learns the row all the same.
+`awake` says which learners are used in which row: a sleeping one has weight 0 and no loss in that row, but it learns the row.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS, section 3.1.
 Gaillard & Goude, opera: online prediction by expert aggregation (an R package), whose rules these are.
@@ -47,9 +47,9 @@ _GRID = tuple(PKAWV(features=Fourier(count=25) + Identity() + Constant(), lam=la
 
 @dataclass
 class State:
-    learners: tuple[Any, ...]  # each learner's own
-    rule: Any  # the rule's own
-    account: Account  # what the mixture and its learners have lost
+    learners: tuple[Any, ...]  # the state of each learner
+    rule: Any  # the rule's state
+    account: Account  # losses of the mixture and its learners
     dim: int
     outputs: int
 
@@ -74,16 +74,16 @@ class Experts(Learner[State]):
             able = ", ".join(
                 f"{type(part).__name__} {' and '.join(sorted(tasks_of(part)))}" for part in (*self.learners, self.rule)
             )
-            raise InputError(f"Experts: there is no task that all of them have: {able}")
+            raise InputError(f"Experts: there is no task that all of them support: {able}")
 
     @property
     def tasks(self) -> frozenset[str]:  # type: ignore[override]
-        """What all of them can do."""
+        """The tasks that all of them support."""
         return self.rule.tasks.intersection(*map(tasks_of, self.learners))
 
     @property
     def absent(self) -> float:
-        """The label of a class that a row is not of."""
+        """The label of a row in the column of a class that is not its own."""
         return float(getattr(self.learners[0], "absent", 0.0))
 
     @property
@@ -106,7 +106,7 @@ class Experts(Learner[State]):
     def learn(  # type: ignore[override]
         self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None, awake: ArrayLike | None = None
     ) -> Vector:  # fmt: skip
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and changes nothing."""
         return super().learn(state, X, y, weight, awake=awake)
 
     def predict(self, state: State, X: ArrayLike, awake: ArrayLike | None = None) -> Vector:  # type: ignore[override]
@@ -114,12 +114,12 @@ class Experts(Learner[State]):
         return super().predict(state, X, awake=awake)
 
     def scores(self, state: State, X: ArrayLike) -> Cube:
-        """What each learner would say of each row, (n, outputs, learners)."""
+        """Each learner's score of each row, (n, outputs, learners)."""
         with turn(self, state):
             return self._scores(state, check_inputs(X, state.dim))
 
     def weights(self, state: State) -> Matrix:
-        """What each learner counts for in the next row, (outputs, learners)."""
+        """The weight of each learner in the next row, (outputs, learners)."""
         with turn(self, state):
             return self.rule.weights(state.rule)
 
@@ -133,7 +133,7 @@ class Experts(Learner[State]):
     def _take(
         self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, awake: ArrayLike | None = None
     ) -> None:  # fmt: skip
-        who, work = self._check_awake(awake, len(X)), copied(state)  # a learner may refuse rows that others have learnt
+        who, work = self._check_awake(awake, len(X)), copied(state)  # a copy: a learner may refuse rows that others have learnt
         P = np.empty((*Y.shape, len(self.learners)))
         for k, (learner, part) in enumerate(zip(self.learners, work.learners, strict=True)):
             learner._hooks._take(Call(), part, X, Y, weight, own := np.empty(Y.shape))
@@ -170,7 +170,6 @@ class Experts(Learner[State]):
         state.outputs = outputs
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         parts = sum(learner.footprint(dim, outputs) for learner in self.learners)
         mixed = self.rule.footprint(len(self.learners), outputs) + account.footprint(len(self.learners), outputs)
         return int(parts + mixed + 8 * 2)
@@ -192,7 +191,7 @@ class Experts(Learner[State]):
         )
 
     def _check_awake(self, awake: ArrayLike | None, rows: int) -> Awake:
-        """Who speaks in each row: everybody, or what was given."""
+        """The mask of learners awake in each row, by default all."""
         shape = (rows, len(self.learners))
         if awake is None:
             return np.ones(shape, dtype=bool)
@@ -202,5 +201,5 @@ class Experts(Learner[State]):
                 f"awake must be True or False for each row and learner, of shape {shape}, got {given.dtype} of {given.shape}"
             )
         if (silent := np.flatnonzero(~given.any(axis=1))).size:
-            raise InputError(f"awake: nobody is in row {silent[0]}; wake one learner in each row")
+            raise InputError(f"awake: no learner is awake in row {silent[0]}; at least one must be in each row")
         return np.array(given, order="C")

@@ -1,4 +1,4 @@
-"""A learner around another one: what it says of itself is what the one inside says, where nothing else is said."""
+"""The base of wrappers: learners around another learner, to which attributes and hooks are forwarded unless they are overridden."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from onkel.turns import turn
 
 
 def same(name: str) -> Any:
-    """A property that is the inner learner's own: `bounded = same("bounded")`."""
+    """A property forwarded to the inner learner: `bounded = same("bounded")`."""
     return property(lambda outer: getattr(outer.learner, name))
 
 
 class Around(Learner[Any]):
-    """Its state holds that of the inner learner as `inner`.
+    """A wrapper. Its state holds that of the inner learner as `inner`.
 
-    The inner one learns rows first. Then what is around it is brought up to the same rows (`_follow`): which those are, its count
-    says, whatever came in between.
+    The inner learner learns the rows first. Then `_follow` brings the wrapper's own part up to the same rows; after an interrupt or
+    an error, the inner learner's count says which rows those are.
     """
 
     learner: Any
@@ -38,7 +38,7 @@ class Around(Learner[Any]):
 
     @property
     def absent(self) -> float:
-        """The label of a class that a row is not of."""
+        """The label of a row in the column of a class that is not its own."""
         return float(getattr(self.learner, "absent", 0.0))
 
     @property
@@ -51,15 +51,15 @@ class Around(Learner[Any]):
         return self.learner._hooks
 
     def predict_any(self, state: Any, X: Any, **more: Any) -> Vector:
-        """The score of rows that may come at any time, as the learner's own `predict_any` has it."""
+        """The score of rows that may come at any time, by the inner learner's `predict_any`."""
         return self._predicted(self._score_any, state, X, **more)
 
     def keeps_rows(self, state: Any) -> bool:
-        """Whether every row so far is kept, so that columns may still be added: where a learner in it says so."""
+        """Whether every row so far is kept, so that columns may still be added."""
         return False
 
     def remember(self, state: Any) -> Vector:
-        """The earlier labels that a row would get now, where the learner looks at them."""
+        """The earlier labels that a row predicted now uses, if the learner uses any."""
         with turn(self, state):
             return self._remember(state)
 
@@ -94,11 +94,11 @@ class Around(Learner[Any]):
 
 
 def takes_sparse(learner: Any) -> bool:
-    """Whether X may be one of scipy.sparse's matrices."""
+    """Whether X may be a scipy.sparse matrix."""
     return bool(getattr(learner, "takes_sparse", False))
 
 
 def predict_any(learner: Any, state: Any, X: Any) -> Vector:
-    """Its answer for rows that need not come next."""
+    """The scores of rows that need not come next."""
     scores: Vector = getattr(learner, "predict_any", learner.predict)(state, X)
     return scores

@@ -1,9 +1,9 @@
-"""Intervals: a learner that says how far its scores may be from the labels: prediction intervals of several levels.
+"""Intervals: a learner with prediction intervals of several levels around its scores.
 
-    score ± q,   q a quantile of the residuals of late that feedback keeps at its level: see `combine/conformal.py`
+    score ± q,   q a quantile of recent residuals, kept at its level by feedback: see `combine/conformal.py`
 
-Coverage holds over time, on streams that change: on average over some hundred rows, not for each input. No row's interval knows its
-label. The share of labels that lay within is counted in the state, and so are widths.
+Coverage holds over time, also on streams that change: on average over some hundred rows, not for each input. No interval uses its
+own row's label. The state counts the share of labels inside their intervals, and the widths.
 
 >>> X, y = onkel.data.friedman(4000, seed=0)
 >>> y[2000:] *= 10.0
@@ -48,10 +48,10 @@ class State:
 
 @dataclass(frozen=True)
 class Intervals(Around):
-    """A learner for regression, and intervals around its scores."""
+    """A regression learner with intervals around its scores."""
 
     learner: Any = PKAWV()
-    levels: tuple[float, ...] = (0.5, 0.8, 0.9, 0.95)  # shares of labels that are to lie within, rising
+    levels: tuple[float, ...] = (0.5, 0.8, 0.9, 0.95)  # nominal coverages, increasing
 
     def __post_init__(self) -> None:
         if not is_learner(self.learner) or "regression" not in tasks_of(self.learner):
@@ -64,9 +64,9 @@ class Intervals(Around):
     def _take(
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, **more: Any
     ) -> None:  # fmt: skip
-        call.owe(partial(self._follow, state, state.bands.rows, Y, weight, scores))
+        call.defer(partial(self._follow, state, state.bands.rows, Y, weight, scores))
         self._inside._take(call, state.inner, X, Y, weight, scores, **more)
-        call.pay()
+        call.complete()
 
     def _follow(self, state: State, before: int, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         done, upto = (place(weight, rows - before) for rows in (state.bands.rows, self._inside._learnt(state.inner)))
@@ -80,9 +80,9 @@ class Intervals(Around):
         self._inside._score_any(state.inner, X, scores, **more)
 
     def predict_interval(self, state: State, X: Any, level: float = 0.9, **more: Any) -> Matrix:
-        """Lower and upper end for each row as if it came next (n, 2), or for each of its outputs (n, outputs, 2).
+        """Lower and upper end for each row as if it came next, (n, 2), or with several outputs (n, outputs, 2).
 
-        They are infinite until level/(1 − level) rows are known, 19 for 0.95.
+        They are infinite until level/(1 − level) rows are learnt, 19 for 0.95.
         """
         if level not in self.levels:
             raise InputError(f"level must be one of {', '.join(map(str, self.levels))}, as set in levels=…; got {level!r:.60}")
@@ -93,11 +93,11 @@ class Intervals(Around):
         return np.stack([scores - half, scores + half], axis=-1)
 
     def coverage(self, state: State) -> dict[float, float]:
-        """The share of labels so far that lay within their interval, by level; of all outputs."""
+        """The share of labels so far inside their intervals, by level; mean over outputs."""
         return dict(zip(self.levels, conformal.coverage(state.bands).mean(axis=0).tolist(), strict=True))
 
     def mean_width(self, state: State) -> dict[float, float]:
-        """The mean width of all intervals that were finite, by level; of all outputs."""
+        """The mean width of all finite intervals, by level; mean over outputs."""
         return dict(zip(self.levels, conformal.mean_width(state.bands).mean(axis=0).tolist(), strict=True))
 
     def _widen(self, state: State, outputs: int) -> None:
@@ -106,24 +106,23 @@ class Intervals(Around):
         state.outputs = outputs
 
     def keeps_rows(self, state: State) -> bool:
-        """Whether columns may still be added, where the learner is `Scaled`."""
+        """Whether columns may still be added; the learner is `Scaled`."""
         return bool(self.learner.keeps_rows(state.inner))
 
     def rearrange(self, state: State, dim: int, places: ArrayLike) -> None:
-        """More columns, as `Scaled` has it. What is known of earlier residuals stays."""
+        """Add columns, as in `Scaled.rearrange`. The residuals so far are kept."""
         with turn(self, state, True):
             inner = self.learner.rearranged(state.inner, dim, places)
             vars(state).update(inner=inner, dim=inner.dim)
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         return int(self.learner.footprint(dim, outputs) + conformal.footprint(len(self.levels), outputs) + 8 * 2)
 
     def _check(self, state: State) -> None:
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
             raise InputError("its sizes do not agree")
         if state.bands.rows != self._inside._learnt(state.inner):
-            raise InputError("it has residuals of other rows than it has learnt")
+            raise InputError("its number of residuals is not its number of rows")
         conformal.check(state.bands, self.levels)
         self._inside._check(state.inner)
 

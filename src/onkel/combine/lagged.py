@@ -1,18 +1,18 @@
-"""Lagged: a learner whose inputs are the row's and the labels of the rows before it.
+"""Lagged: a learner with earlier labels as additional inputs.
 
     x_t, u_{t−1}, u_{t−2}, …, u_{t−lags},  m₁, m₂          u_t = y_t − y_1,   mᵢ ← mᵢ + (u − mᵢ)/min(t, memory)
 
-The two running means have memories of 10 and 100 rows. On streams in time the last labels often say more than all inputs; on rows
-in random order they say nothing, and cost little. The columns come after the row's own, for each of the first `outputs` columns of
-y in turn. They are 0 where there is no label yet: labels count from the first, or those far from 0 would make outliers of these
-zeros, by which a running deviation would go for long.
+The two running means have memories of 10 and 100 rows. On streams in time order the last labels often tell more than all inputs; on
+rows in random order they tell nothing, and cost little. The columns come after the row's own, for each of the first `outputs`
+columns of y in turn. They are 0 until there is a label. The first label is subtracted, because for labels far from 0 these zeros
+would be outliers that distort a running deviation for a long time.
 
-`predict` takes each row as the next one, with the labels as known now. Where labels come late, keep `remember(state)` with each
-row that is predicted, and learn it as `learn(…, lagged=…)`, with what was known then.
+`predict` scores each row as the next one, with the labels known now. If labels come late, keep `remember(state)` with each row that
+is predicted, and pass it to `learn(…, lagged=…)`, so that the row is learnt with what was known then.
 
-`Scaled(Lagged(learner))` gives the learner labels in deviations of the first rows, `Lagged(Scaled(learner))` standardises them with
-the other inputs; either will do, and the second can be given `lagged`. How many columns there are does not depend on how many
-outputs y has, so that `widen` can add some: one that is not there yet counts with the label that its rows would have had.
+`Scaled(Lagged(learner))` gives the learner labels in units of the first rows' deviation; `Lagged(Scaled(learner))` standardises
+them with the other inputs. Both work, and the second accepts `lagged`. The number of columns does not depend on the outputs of y,
+so `widen` can add outputs: one that does not exist yet counts with the label that its rows would have had.
 
 >>> rng = np.random.default_rng(0)
 >>> y = np.zeros(1000)
@@ -53,8 +53,8 @@ MEMORIES = 10, 100  # rows, of the running means
 class State:
     inner: Any
     first: Vector  # (learner's outputs,)  the first label
-    last: Matrix  # (learner's outputs, lags)  labels minus the first one, the latest before the others
-    means: Matrix  # (learner's outputs, 2)  of the same
+    last: Matrix  # (learner's outputs, lags)  the last labels minus the first one, latest first
+    means: Matrix  # (learner's outputs, 2)  running means of the labels minus the first one
     rows: int  # labels so far
     dim: int
     outputs: int
@@ -78,7 +78,7 @@ class Lagged(Around):
 
     @property
     def columns(self) -> int:
-        """How many inputs are earlier labels, and means of them."""
+        """The number of inputs that are earlier labels or their means."""
         return self.outputs * (self.lags + len(MEMORIES))
 
     def _init(self, dim: int, outputs: int) -> State:
@@ -90,10 +90,10 @@ class Lagged(Around):
         self, state: State, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None = None,
         lagged: ArrayLike | None = None, there: ArrayLike | None = None,
     ) -> Vector:  # fmt: skip
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace.
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and changes nothing.
 
-        `lagged`, one row for each of X: what `remember` said when the row was predicted, in place of the labels just before it.
-        `there`: which values of X are not missing, for a learner that asks.
+        `lagged`, one row for each of X: what `remember` returned when the row was predicted, instead of the labels just before it.
+        `there`: the mask of values of X that are present (False = missing), for a learner that takes it.
         """
         return super().learn(state, X, y, weight, lagged=lagged, there=there)
 
@@ -107,13 +107,13 @@ class Lagged(Around):
     ) -> None:  # fmt: skip
         known, labels = np.empty((len(X), self.columns)), self._remembered(Y)
         after = self._lagged(state, labels, weight, known)
-        wide = self._wide(X, known if lagged is None else self._given(lagged, len(X)))
-        call.owe(partial(self._follow, state, labels, weight, after))
+        wide = self._wide(X, known if lagged is None else check_lagged(lagged, len(X), self.columns))
+        call.defer(partial(self._follow, state, labels, weight, after))
         self._inside._take(call, state.inner, wide, Y, weight, scores, **self._mask(there))
-        call.pay()
+        call.complete()
 
     def _lagged(self, state: State, labels: Matrix, weight: Vector, known: Matrix) -> dict[str, Any]:
-        """Write what each row knows of earlier labels; what is known after all of them."""
+        """Write each row's earlier labels; returns the fields of the state after all rows."""
         first, last, means = state.first.copy(), state.last.copy(), state.means.copy()
         rows = lag(first, last, means, state.rows, labels, weight, known)
         return {"first": first, "last": last, "means": means, "rows": rows}
@@ -129,11 +129,11 @@ class Lagged(Around):
     def _score(
         self, state: State, X: Matrix, scores: Matrix, lagged: ArrayLike | None = None, there: ArrayLike | None = None
     ) -> None:  # fmt: skip
-        wide = self._wide(X, self._remember(state) if lagged is None else self._given(lagged, len(X)))
+        wide = self._wide(X, self._remember(state) if lagged is None else check_lagged(lagged, len(X), self.columns))
         self._inside._score(state.inner, wide, scores, **self._mask(there))
 
     def _remember(self, state: State) -> Vector:
-        """The earlier labels and means that a row would get now."""
+        """The earlier labels and means that a row predicted now uses."""
         inputs = np.empty(self.columns)
         lag_inputs(state.last, state.means, inputs)
         return inputs
@@ -146,14 +146,13 @@ class Lagged(Around):
         state.outputs = outputs
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         return int(self.learner.footprint(dim + self.columns, outputs) + 8 * (self.columns + self.outputs + 3))
 
     def _check(self, state: State) -> None:
         if (state.inner.dim, state.inner.outputs) != (state.dim + self.columns, state.outputs):
             raise InputError("its sizes do not agree")
         if state.rows != self._inside._learnt(state.inner):
-            raise InputError("it knows the labels of other rows than it has learnt")
+            raise InputError("its number of labels is not its number of rows")
         if state.rows == 0 and any(np.any(array) for array in (state.first, state.last, state.means)):
             raise InputError("it has labels before the first row")
         self._inside._check(state.inner)
@@ -164,29 +163,31 @@ class Lagged(Around):
         return wide
 
     def _remembered(self, labels: Matrix) -> Matrix:
-        """Those of the first outputs; of outputs that are not there yet, what `widen` will take them to have been."""
+        """The labels of the first outputs; for outputs that do not exist yet, the label that `widen` will assume."""
         known = np.full((len(labels), self.outputs), self.absent)
         some = min(self.outputs, labels.shape[1])
         known[:, :some] = labels[:, :some]
         return known
 
-    def _given(self, lagged: ArrayLike, rows: int) -> Matrix:
-        given = check_block("lagged", lagged)
-        if given.shape != (rows, self.columns):
-            raise InputError(f"lagged must have shape ({rows}, {self.columns}), what remember gave for each row; got {given.shape}")
-        return given
-
     def _mask(self, there: ArrayLike | None) -> dict[str, Any]:
-        """Earlier labels are never missing."""
+        """The mask for the learner; earlier labels are never missing."""
         if there is None:
             return {}
         mask = np.asarray(there)
         return {"there": np.pad(mask, ((0, 0), (0, self.columns)), constant_values=True)}
 
 
+def check_lagged(lagged: ArrayLike, rows: int, columns: int) -> Matrix:
+    """Earlier labels that a caller passes, one row each."""
+    given = check_block("lagged", lagged)
+    if given.shape != (rows, columns):
+        raise InputError(f"lagged must have shape ({rows}, {columns}), what remember returned for each row; got {given.shape}")
+    return given
+
+
 @hot
 def lag(first: Vector, last: Matrix, means: Matrix, rows: int, y: Matrix, weight: Vector, inputs: Matrix) -> int:
-    """Write what each row knows of earlier labels, then learn its own; how many labels have been learnt in all."""
+    """Write each row's earlier labels, then learn its own; returns the number of labels learnt in total."""
     for t in range(y.shape[0]):
         lag_inputs(last, means, inputs[t])
         if weight[t] > 0.0:
@@ -210,11 +211,11 @@ def lag_inputs(last: Matrix, means: Matrix, inputs: Vector) -> None:
 
 @hot_inline
 def push(first: Vector, last: Matrix, means: Matrix, rows: int, y: Vector) -> None:
-    """One label for each output, after so many."""
+    """Append one label per output, after `rows` earlier ones."""
     for k in range(last.shape[0]):
         if rows == 0:
             first[k] = y[k]
-        label = min(max(y[k] - first[k], -LARGEST_NUMBER), LARGEST_NUMBER)  # an input may be no larger than a label
+        label = min(max(y[k] - first[k], -LARGEST_NUMBER), LARGEST_NUMBER)  # inputs have the same limit as labels
         for i in range(last.shape[1] - 1, 0, -1):
             last[k, i] = last[k, i - 1]
         last[k, 0] = label

@@ -1,8 +1,8 @@
-"""From the scores of classes, one column each, to their probabilities.
+"""From the scores of classes, one column each, to probabilities.
 
-Scores of a square loss are estimates of probabilities, (1 + f)/2 where labels are ±1, and become the nearest point of the simplex;
-other scores go through the logistic function and are divided by their sum. That is exact for the logistic loss and two classes; for
-margins (perceptron, hinge) it is an order, not a calibration.
+Scores of a square loss are estimates of probabilities, or (1 + f)/2 for labels ±1, and are projected onto the simplex. Other scores
+go through the logistic function and are normalised. That is exact for the logistic loss and two classes; for margins (perceptron,
+hinge) only the order is meaningful, the values are not calibrated.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from onkel.losses import Logistic, Square
 
 
 def are_probabilities(learner: Any) -> bool:
-    """Whether scores of this learner say how likely a class is, and not only which."""
+    """Whether the learner's scores estimate how likely a class is, and not only which one it is."""
     return bool(learner.multi_output) or isinstance(getattr(learner, "loss", None), Square | Logistic)
 
 
 def probabilities(learner: Any, scores: Matrix, signs: bool) -> Matrix:
-    """Each row's sum is 1. `signs`: the labels were ±1, not 0 and 1."""
+    """The probabilities of each row, which sum to 1. `signs`: the labels were ±1, not 0 and 1."""
     if scores.shape[1] == 1:
         return np.ones(scores.shape)
     alone = estimates(learner, scores, signs)
@@ -32,7 +32,8 @@ def probabilities(learner: Any, scores: Matrix, signs: bool) -> Matrix:
 
 
 def estimates(learner: Any, scores: Matrix, signs: bool) -> Matrix:
-    """Of each class's probability by itself: those of a row may have any sum, and those of a square loss may lie beyond 0 and 1."""
+    """Separate estimates of each class's probability. Those of a row may have any sum; those of a square loss may be outside [0,
+    1]."""
     if not signs:
         return scores
     if _are_estimates(learner):
@@ -47,7 +48,7 @@ def _are_estimates(learner: Any) -> bool:
 
 
 def nearest_on_simplex(scores: Matrix) -> Matrix:
-    """The nearest point with no negative coordinate and the sum 1: max(s − θ, 0), with the θ that makes it so."""
+    """The projection of each row onto the simplex: max(s − θ, 0), with θ such that the sum is 1."""
     falling = -np.sort(-scores, axis=1)
     excess = (np.cumsum(falling, axis=1) - 1.0) / np.arange(1, scores.shape[1] + 1)
     last = np.count_nonzero(falling > excess, axis=1) - 1

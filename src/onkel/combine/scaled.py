@@ -1,19 +1,20 @@
-"""Scaled: a learner that sees rows and targets of a common size, whatever size they have.
+"""Scaled: a learner on standardised inputs and targets.
 
-    inputs    z = (x − mean)/deviation, both of the rows so far and this one, as `Standardize` has it
+    inputs    z = (x − mean)/deviation, by the rows up to and including this one, as in `Standardize`
     targets   u = (y − centre)/scale;   score = centre + scale · f(z)
 
-No score depends on a later row or on its own label. What was learnt is a function of z: when mean and deviation move, old rows stay
-where they were put. Targets cannot do so, for f itself would mean something else. So the first FIRST_ROWS rows are kept; after 1,
-2, 4, 8 … of them centre and scale become their labels' mean and deviation and the learner begins again from them, exactly as if it
-had known. Then the rows are dropped and the target's scale is settled. (A target that has not varied by then gets its scale from
-the first label that does: all that was learnt until then is 0.) A learner with a `clip` sees deviations of clip/2.
+No score depends on a later row or on its own label. The learner's function is one of z: when mean and deviation change, earlier
+rows keep their z. The target's scale cannot change like that, since it would change the meaning of f. So the first FIRST_ROWS rows
+are kept. After 1, 2, 4, 8 … of them centre and scale become the mean and deviation of their labels, and the learner is trained
+again on them, exactly as if the scale had been known. Then the rows are dropped and the scale is fixed. (A target that has been
+constant until then gets its scale from the first label that differs: the function learnt until then is 0.) For a learner with a
+`clip` the target's deviation is scaled to clip/2.
 
-A value may be missing: `there` says which are not. A missing one gives z = 0, or where inputs are not standardised the mean of its
-column so far, and moves nothing.
+Values may be missing: `there` is the mask of those that are present. A missing value gives z = 0, or the mean of its column so far
+if inputs are not standardised, and does not change the column's mean.
 
-Where the learner looks at earlier labels, `lagged` goes to it, and `predict_any` and `remember` are its own. Rows that are learnt
-again, while the first ones are kept, get the labels just before them.
+If the learner uses earlier labels, `lagged`, `predict_any` and `remember` are passed on to it. When the first rows are learnt
+again, the earlier labels are those just before each row.
 
 >>> X, y = onkel.data.friedman(1000, seed=0)
 >>> for learner in onkel.KONS(onkel.Gaussian(3.0)), onkel.combine.Scaled(onkel.KONS(onkel.Gaussian(3.0))):
@@ -47,8 +48,8 @@ from onkel.updates import first_rows
 from onkel.updates.first_rows import FirstRows
 
 FIRST_ROWS = 256
-WITHIN_CLIP = 2.0  # deviations of the target that a learner's clip stands for
-FAR = 10.0  # scales from its centre: a label beyond them is counted
+WITHIN_CLIP = 2.0  # a learner's clip is this many deviations of the target
+FAR = 10.0  # labels further than this many scales from the centre are counted
 
 There = NDArray[np.bool_]
 
@@ -58,7 +59,7 @@ class GappyRows(NamedTuple):
     there: There
     y: Matrix
     weight: Vector
-    lagged: Matrix | None = None  # what the learner is told of earlier labels, in place of those just before
+    lagged: Matrix | None = None  # earlier labels for the learner, instead of those just before
 
     def part(self, start: int, stop: int) -> GappyRows:
         now = slice(start, stop)
@@ -71,12 +72,12 @@ class State:
     inner: Any
     mean: Vector  # (dim,)
     spread: Vector  # (dim,)  sum of squared deviations from the mean
-    seen: Counts  # (dim,)  values that were there
+    seen: Counts  # (dim,)  values that were not missing
     centre: Vector  # (outputs,)
-    scale: Vector  # (outputs,)  0 as long as the target has not varied
-    first: FirstRows  # 0 altogether once the scale is settled
+    scale: Vector  # (outputs,)  0 while the target has been constant
+    first: FirstRows  # all 0 once the scale is fixed
     rows: int = 0  # learnt so far
-    far: int = 0  # labels beyond FAR scales, once the scale is settled
+    far: int = 0  # labels beyond FAR scales, since the scale is fixed
     dim: int = 1
     outputs: int = 1
 
@@ -87,8 +88,8 @@ class Scaled(Around):
 
     learner: Any = PKAWV()
     inputs: bool = True  # standardise x
-    targets: bool = True  # standardise y; False for labels of classes
-    first_rows: int = FIRST_ROWS  # rows that settle the target's scale, and may still get new columns
+    targets: bool = True  # standardise y; False for class labels
+    first_rows: int = FIRST_ROWS  # rows that determine the target's scale, and during which columns may be added
 
     def __post_init__(self) -> None:
         if not is_learner(self.learner):
@@ -99,14 +100,14 @@ class Scaled(Around):
 
     @property
     def takes_sparse(self) -> bool:
-        """Where it leaves rows and targets as they are, and its learner takes them."""
+        """Only if it scales nothing and keeps no rows, and its learner takes sparse rows."""
         return takes_sparse(self.learner) and not (self.inputs or self.targets or self.first_rows)
 
     def learn(  # type: ignore[override]
         self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None,
         there: ArrayLike | None = None, lagged: ArrayLike | None = None,
     ) -> Vector:  # fmt: skip
-        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and leaves no trace."""
+        """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and changes nothing."""
         return super().learn(state, X, y, weight, there=there, lagged=lagged)
 
     def predict(self, state: State, X: Any, there: ArrayLike | None = None, lagged: ArrayLike | None = None) -> Vector:  # type: ignore[override]
@@ -114,7 +115,7 @@ class Scaled(Around):
         return super().predict(state, X, there=there, lagged=lagged)
 
     def predict_any(self, state: State, X: Any, there: ArrayLike | None = None) -> Vector:  # type: ignore[override]
-        """The score of rows that may come at any time, as the learner's own `predict_any` has it."""
+        """The score of rows that may come at any time, by the inner learner's `predict_any`."""
         return self._predicted(self._score_any, state, X, there=there)
 
     def keeps_rows(self, state: State) -> bool:
@@ -122,14 +123,15 @@ class Scaled(Around):
         return state.rows < self.first_rows
 
     def rearrange(self, state: State, dim: int, places: ArrayLike) -> None:
-        """More columns: old column j becomes column places[j] of `dim`, the others were missing until now. As if from the start."""
+        """Add columns: column j becomes column places[j] of `dim`; new ones were missing until now. Exactly as if from the
+        start."""
         with turn(self, state, True):
             vars(state).update(vars(self.rearranged(state, dim, places)))
 
     def rearranged(self, state: State, dim: int, places: ArrayLike) -> State:
         """The state with more columns, as `rearrange` makes it."""
         if not self.keeps_rows(state):
-            raise InputError(f"columns can be added during the first {self.first_rows} rows alone, this state has {state.rows}")
+            raise InputError(f"columns can be added only during the first {self.first_rows} rows, this state has {state.rows}")
         wide: State = self.init(dim, state.outputs)
         wide.centre, wide.scale = state.centre, state.scale
         wide.first.y, wide.first.weight = state.first.y, state.first.weight
@@ -150,27 +152,27 @@ class Scaled(Around):
         there: ArrayLike | None = None, lagged: ArrayLike | None = None,
     ) -> None:  # fmt: skip
         if isinstance(X, Rows):
-            self._take_as_they_are(call, state, X, Y, weight, scores, _given(there, lagged))
+            self._take_unscaled(call, state, X, Y, weight, scores, _given(there, lagged))
             return
         block = GappyRows(X, _present(there, X), Y, weight, None if lagged is None else check_block("lagged", lagged))
         if self._is_settled(state) or (not self.targets and self._at_once(state, block) == len(X)):
             self._learn_scaled(call, state, block, scores)
             return
-        work = copied(state)  # the learner is called more than once: one call may fail
+        work = copied(state)  # a copy: the learner is called more than once, and a later call may fail
         self._rounds(Call(), work, block, scores)
         vars(state).update(vars(work))
 
-    def _take_as_they_are(
+    def _take_unscaled(
         self, call: Call, state: State, X: Rows, Y: Matrix, weight: Vector, scores: Matrix, more: dict[str, Any]
     ) -> None:  # fmt: skip
-        """Sparse rows, which move no means that fill gaps."""
+        """Pass sparse rows on. They do not change the means that replace missing values."""
 
         def follow() -> None:
             state.rows = self._inside._learnt(state.inner)
 
-        call.owe(follow)
+        call.defer(follow)
         self._inside._take(call, state.inner, X, Y, weight, scores, **more)
-        call.pay()
+        call.complete()
 
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
         self._score_scaled(self._inside._score, state, X, scores, **more)
@@ -199,32 +201,31 @@ class Scaled(Around):
         state.outputs = outputs
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         kept = first_rows.footprint(self.first_rows, dim, outputs, gaps=True)
         return int(self.learner.footprint(dim, outputs) + kept + 8 * (3 * dim + 2 * outputs + 4))
 
     def _check(self, state: State) -> None:
         if not state.first.holds_exactly(self._kept(state)):
-            raise InputError("other first rows are kept than it has seen")
+            raise InputError("its first rows do not fit its number of rows")
         if np.any(state.spread < 0.0) or np.any(state.seen < 0) or np.any(state.seen > state.rows) or np.any(state.scale < 0.0):
-            raise InputError("its scales are none")
+            raise InputError("its means, deviations or scales are impossible")
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
             raise InputError("its sizes do not agree")
         if state.rows != self._inside._learnt(state.inner):
-            raise InputError("its learner has learnt other rows")
+            raise InputError("its learner has learnt another number of rows")
         self._inside._check(state.inner)
 
     def _notes(self, state: State) -> list[str]:
         notes = super()._notes(state)
         if state.far:
             labels = "1 label" if state.far == 1 else f"{state.far} labels"
-            far = f"{labels} lay more than {FAR:g} deviations of the first {self.first_rows} from their mean"
-            notes.append(f"{far}; if the target has moved for good, begin again")
+            far = f"{labels} lay more than {FAR:g} deviations from the mean of the first {self.first_rows}"
+            notes.append(f"{far}; if the target has moved for good, start a new state")
         return notes
 
     @property
     def _stretch(self) -> float:
-        """The target's scale, in deviations."""
+        """The target's scale over its deviation."""
         return WITHIN_CLIP / (getattr(self.learner, "clip", None) or WITHIN_CLIP)
 
     def _kept(self, state: State) -> int:
@@ -238,53 +239,53 @@ class Scaled(Around):
         while start < len(scores):
             stop = start + self._at_once(state, block.part(start, len(scores)))
             now, written = block.part(start, stop), scores[start:stop]
-            if self.targets and not self.keeps_rows(state) and now.weight[0] > 0.0 and self._is_news(state, now.y[0]).any():
-                self._learn_news(call, state, now, written)
+            if self.targets and not self.keeps_rows(state) and now.weight[0] > 0.0 and self._differs_first(state, now.y[0]).any():
+                self._learn_first_different(call, state, now, written)
             else:
                 self._learn_scaled(call, state, now, written)
             start = stop
 
     def _at_once(self, state: State, block: GappyRows) -> int:
-        """How many rows can be learnt before the target's scale changes."""
+        """The number of rows that can be learnt before the target's scale changes."""
         learnt = block.weight > 0.0
         if not self.keeps_rows(state):
-            ends = np.flatnonzero(learnt & self._is_news(state, block.y).any(axis=1))  # a row alone
+            ends = np.flatnonzero(learnt & self._differs_first(state, block.y).any(axis=1))  # such a row is a block of its own
             return max(1, int(ends[0])) if ends.size else len(learnt)
         boundary = min(1 << state.rows.bit_length(), self.first_rows) if self.targets else self.first_rows
-        ends = np.flatnonzero(np.cumsum(learnt) == boundary - state.rows)  # the row included
+        ends = np.flatnonzero(np.cumsum(learnt) == boundary - state.rows)  # that row is the last of the block
         return int(ends[0]) + 1 if ends.size else len(learnt)
 
-    def _is_news(self, state: State, y: Matrix) -> There:
-        """Labels that are the first to differ from all of their column."""
+    def _differs_first(self, state: State, y: Matrix) -> There:
+        """The labels that are the first to differ from all before them in their column."""
         return np.asarray((state.scale == 0.0) & (y != state.centre))
 
-    def _learn_news(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
-        """The row whose label is the first to say how large labels are; its score must not know."""
+    def _learn_first_different(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
+        """Learn the row whose label is the first to differ. It sets the scale, which its own score must not use."""
         before = np.empty(scores.shape)
         self._score(state, block.X, before, there=block.there)
-        news = self._is_news(state, block.y[0])
-        state.scale = np.where(news, self._stretch * np.abs(block.y[0] - state.centre), state.scale)
+        differs = self._differs_first(state, block.y[0])
+        state.scale = np.where(differs, self._stretch * np.abs(block.y[0] - state.centre), state.scale)
         self._learn_scaled(call, state, block, scores)
         scores[:] = before
 
     def _learn_scaled(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
-        """Rows up to the next change of scale."""
+        """Learn rows up to the next change of the scale."""
         Z, *after = self._standardised(state, block.X, block.there, block.weight)
         divisor = _divisor(state)
         u = (block.y - state.centre) / divisor
         largest = np.abs(u).max(initial=0.0)
         if not largest <= LARGEST_NUMBER:
-            raise InputError(f"y is beyond {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
+            raise InputError(f"y exceeds {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
         inner, rows = np.empty(u.shape), int(np.count_nonzero(block.weight))
-        call.owe(partial(self._follow, state, state.rows, rows, block, after, divisor, largest, inner, scores))
+        call.defer(partial(self._follow, state, state.rows, rows, block, after, divisor, largest, inner, scores))
         self._inside._take(call, state.inner, Z, u, block.weight, inner, **_given(None, block.lagged))
-        call.pay()
+        call.complete()
 
     def _follow(
         self, state: State, before: int, rows: int, block: GappyRows, after: list[Any], divisor: Vector, largest: float,
         inner: Matrix, scores: Matrix,
     ) -> None:  # fmt: skip
-        """Bring means, counts and kept rows up to what the learner has learnt: all rows of the block, or its first ones."""
+        """Bring means, counts and kept rows up to the rows that the learner has learnt: all of the block, or its first ones."""
         if state.rows > before:
             return
         learnt = self._inside._learnt(state.inner)
@@ -303,7 +304,7 @@ class Scaled(Around):
             vars(state).update(vars(work))  # as one step
 
     def _keep(self, state: State, kept: FirstRows) -> None:
-        """These are the first rows so far: they may say how large the target is, and be the last ones that are kept."""
+        """Store the first rows so far; at powers of two, and at the last one, compute the target's scale from them."""
         state.first = kept
         if self.targets and state.rows in (1 << state.rows.bit_length() >> 1, self.first_rows):
             self._rebase(state)
@@ -311,22 +312,22 @@ class Scaled(Around):
             state.first = kept.dropped()
 
     def _far(self, state: State, block: GappyRows) -> int:
-        """Labels far from those that settled the scale."""
+        """The number of labels far from those that determined the scale."""
         if not self.targets or self.keeps_rows(state):
             return 0
         far = np.abs(block.y - state.centre) > FAR / self._stretch * state.scale
         return int(np.count_nonzero(far[block.weight > 0.0]))
 
     def _standardised(self, state: State, X: Matrix, there: There, weight: Vector) -> tuple[Matrix, Vector, Vector, Counts]:
-        """z of each row; and mean, spread and counts after the last one."""
+        """z of each row; and mean, spread and counts after the last row."""
         return standardize_present(self.inputs, state.mean, state.spread, state.seen, X, there, weight)
 
     def _rebase(self, state: State) -> None:
-        """The target's mean and deviation so far; and the learner again, from the first row."""
+        """Set the target's centre and scale from the rows so far, and train the learner again from the first row."""
         y = state.first.y[: state.rows]
-        steady = y.min(axis=0) == y.max(axis=0)
-        state.centre = np.where(steady, y[0], y.mean(axis=0))
-        state.scale = np.where(steady, 0.0, self._stretch * y.std(axis=0))
+        constant = y.min(axis=0) == y.max(axis=0)
+        state.centre = np.where(constant, y[0], y.mean(axis=0))
+        state.scale = np.where(constant, 0.0, self._stretch * y.std(axis=0))
         self._learn_kept(state, state.rows)
 
     def _learn_kept(self, state: State, rows: int) -> None:
@@ -340,11 +341,12 @@ class Scaled(Around):
 
 
 def _given(there: ArrayLike | None, lagged: ArrayLike | None) -> dict[str, Any]:
-    """What the learner is told besides."""
+    """The keyword arguments for the learner."""
     return {name: value for name, value in (("there", there), ("lagged", lagged)) if value is not None}
 
 
 def _divisor(state: State) -> Vector:
+    """The scale, with 1 in place of 0."""
     return np.asarray(state.scale + (state.scale == 0.0))
 
 
@@ -353,5 +355,5 @@ def _present(there: ArrayLike | None, X: Matrix) -> There:
         return np.ones(X.shape, dtype=bool)
     mask = np.ascontiguousarray(there)
     if mask.shape != X.shape or mask.dtype != bool:
-        raise InputError(f"there must say True or False for each value of X, shape {X.shape}, got {mask.dtype} {mask.shape}")
+        raise InputError(f"there must be True or False for each value of X, shape {X.shape}, got {mask.dtype} {mask.shape}")
     return mask

@@ -1,4 +1,4 @@
-"""What a dictionary is: before a round is scored, a coin decides whether its point joins, with a probability that the rule gives.
+"""The protocol of a dictionary: before a round is scored, a coin decides whether its point joins, with the rule's probability.
 
     KORS      l = L⁻¹(s∘k),   q = (k(x, x) − l·l)/μ,   p = min(β (1 + ε) q/(1 + q), 1)        L Lᵀ = S K S + μI
     UNIFORM   p = rate
@@ -31,7 +31,7 @@ ROWS_AT_ONCE = 32
 
 @dataclass
 class State:
-    """What the rule remembers of the points; both empty where it remembers nothing."""
+    """The rule's statistics of the points; both empty for a rule without any."""
 
     weights: Vector = growing(0)  # (m,)  1/√p
     factor: Vector = growing(0)  # L, packed
@@ -39,16 +39,16 @@ class State:
 
 class Dictionary(ABC):
     code: ClassVar[int]
-    remembers: ClassVar[bool]  # whether a point taken counts for the rule even where it adds nothing to the span
+    remembers: ClassVar[bool]  # whether the rule keeps a point even if it adds nothing to the span
 
     @abstractmethod
     def params(self) -> Vector:
-        """The rule's numbers, as compiled code reads them."""
+        """The rule's parameters, for compiled code."""
 
     def sampling(self, state: State, points: int) -> Sampling:
-        """All that compiled code needs to know of a dictionary of so many points."""
+        """A dictionary with `points` points, for compiled code."""
         if len(state.weights) != (points if self.remembers else 0):
-            raise InputError(f"this state has another dictionary than {self!r}; use it with the learner that made it")
+            raise InputError(f"this state's dictionary is not {self!r}; use the learner that made it")
         return self.code, self.params(), state.weights, state.factor
 
     def init(self) -> State:
@@ -56,19 +56,19 @@ class Dictionary(ABC):
 
     @abstractmethod
     def joined(self, state: State, k: Vector, own: float) -> State:
-        """The state after a point joins whose kernel values are k, and k(x, x) = own."""
+        """The state after a point with kernel values k and k(x, x) = own has joined."""
 
     def check(self, state: State, kernel: Kernel, points: Matrix) -> None:
-        """Refuse a state that `joined` cannot have made of these points."""
+        """Refuse a state that `joined` cannot make of these points."""
         m, s = len(points) if self.remembers else 0, state.weights
         if len(s) != m or len(state.factor) != packed(m) or (m and s.min() < 1.0):
             raise InputError("its dictionary's weights and factor do not belong to its points")
         own = s * s * kernel.diagonal(points[:m])
         if not is_factor(state.factor, m, own, lambda a, b: s[a:b, None] * kernel.values(points[a:b], points) * s):
-            raise InputError("its dictionary's factor is not one of its points' kernel matrix")
+            raise InputError("its dictionary's factor is not that of its points' kernel matrix")
 
     def choose(self, kernel: Kernel, X: ArrayLike, seed: int = 0, budget: int | None = None) -> Matrix:
-        """The points of X that would be kept, for a learner that knows its inputs beforehand.
+        """The points of X that this rule keeps, for a learner that knows its inputs beforehand.
 
         >>> X, y = onkel.data.smooth(1000, seed=0)
         >>> points = onkel.Kors(mu=0.1).choose(onkel.Gaussian(), X)
@@ -94,7 +94,7 @@ class Dictionary(ABC):
 
 @hot
 def probability(sampling: Sampling, k: Vector, own: float, l: Vector) -> float:
-    """The probability that a point joins. Fills l, where the rule has a factor: l ← L⁻¹(s∘k)."""
+    """The probability that a point joins. If the rule has a factor, l ← L⁻¹(s∘k)."""
     code, params, weights, factor = sampling
     if code == UNIFORM:
         return float(params[0])
@@ -108,9 +108,10 @@ def probability(sampling: Sampling, k: Vector, own: float, l: Vector) -> float:
 
 @hot
 def remember(weights: Vector, factor: Vector, size: int, l: Vector, own: float, mu: float, p: float) -> None:
-    """Write what KORS keeps of a point taken with probability p after what it keeps of `size` others; there is room.
+    """Append a point, taken with probability p, to the weights and the factor of KORS, after `size` others; there is room.
 
-    The pivot is √(μ + (k(x, x) − l·l)/p) ≥ √μ: it cannot fail. A μ that is lost beside k(x, x)/p is raised.
+    The pivot √(μ + (k(x, x) − l·l)/p) is at least √μ, so it cannot fail. A μ that would be lost in the rounding of k(x, x)/p is
+    raised.
     """
     weights[size] = 1.0 / np.sqrt(p)
     rest = max(own - np.dot(l[:size], l[:size]), 0.0)
@@ -125,7 +126,7 @@ def is_taken(sampling: Sampling, k: Vector, own: float, seed: int, round: int, l
 
 @hot
 def next_taken(sampling: Sampling, K: Matrix, own: Vector, seed: int, round: int) -> int:
-    """The first row of K whose point joins, or the number of rows; row i is of round `round` + i."""
+    """The first row of K whose point joins, or the number of rows; row i belongs to round `round` + i."""
     l = np.empty(K.shape[1])
     for i in range(K.shape[0]):
         if is_taken(sampling, K[i], own[i], seed, round + i, l):

@@ -1,8 +1,8 @@
-"""The rows of the past, kept so that the coordinate that a new point adds to the span can be computed for them too.
+"""Past rows, kept so that the coordinate that a new point adds to the span can be computed for them too.
 
-    g(x_s) = (k(x, x_s) − l·z_s)/pivot        of row s, for a new point x with its l and pivot (`onkel.dictionary.span`)
+    g(x_s) = (k(x, x_s) − l·z_s)/pivot        for row s, and a new point x with its l and pivot (`onkel.dictionary.span`)
 
-With a = L⁻ᵀl it is (k(x, x_s) − a·k_s)/pivot: z_s is never formed.
+With a = L⁻ᵀl this is (k(x, x_s) − a·k_s)/pivot, so z_s is never computed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from onkel.dictionary.span import Span
 from onkel.errors import InputError
 from onkel.kernels import Kernel
 from onkel.linalg.cholesky import solve, solve_transposed
-from onkel.linalg.factor import rotate
+from onkel.linalg.rotations import rotate
 from onkel.state import fitted, growing, grown
 
-ROWS_AT_ONCE = 1024  # kernel values are computed for so many rows at a time
+ROWS_AT_ONCE = 1024  # rows for which kernel values are computed at a time
 
 PastRows = tuple[Matrix, Matrix, Matrix, Vector]  # kernel values with the spanning points, inputs, labels, weights
 Sums = tuple[Vector, float, Vector]  # Σ w z g, Σ w g² and Σ w y g
@@ -40,19 +40,19 @@ def empty(dim: int, outputs: int) -> History:
 
 
 def with_room(history: History, rows: int) -> History:
-    """The history with room for so many rows."""
+    """The history with room for `rows` rows."""
     return History(*(grown(array, rows) for array in _arrays(history)))
 
 
 def write(history: History, rows: int, X: Matrix, Y: Matrix, weight: Vector) -> None:
-    """Write those of the rows that have a weight after the first `rows`; there is room. They count when they have been learnt."""
+    """Write the rows of positive weight after the first `rows`; there is room. They count once they have been learnt."""
     learnt = np.flatnonzero(weight)
     now = slice(rows, rows + len(learnt))
     history.inputs[now], history.labels[now], history.weights[now] = X[learnt], Y[learnt], weight[learnt]
 
 
 def cut(history: History, rows: int) -> History:
-    """As it is after so many rows: no more room than they need, and zeros after them."""
+    """The history of the first `rows` rows: with no more room than they need, and zeros after them."""
     arrays = [fitted(array, rows) for array in _arrays(history)]
     for array in arrays:
         array[rows:] = 0.0
@@ -60,16 +60,16 @@ def cut(history: History, rows: int) -> History:
 
 
 def with_outputs(history: History, outputs: int) -> History:
-    """The history with so many outputs in all; the labels of the new ones are 0."""
+    """The history with `outputs` outputs in total; the labels of the new ones are 0."""
     return replace(history, labels=np.pad(history.labels, ((0, 0), (0, outputs - history.labels.shape[1]))))
 
 
 def new_coordinates(
     history: History, rows: int, kernel: Kernel, span: Span, X: Matrix, found: list[tuple[Vector, float]]
 ) -> list[Sums]:
-    """What the past is to a wider span, for each new point x with its l and pivot; zeros where the pivot is 0.
+    """The sums over the past in the new coordinate, for each new point x with its l and pivot; zeros if the pivot is 0.
 
-    All points share one pass over the past. Σ w z g = L⁻¹ Σ w k_s g.
+    All points share one pass over the past. Σ w z g is computed as L⁻¹ Σ w k_s g.
     """
     r, A, pivots = len(span.spanning), np.array([l for l, _ in found]), np.array([pivot for _, pivot in found])
     columns, totals = np.zeros(A.shape), np.zeros((len(A), 1 + history.labels.shape[1]))
@@ -83,7 +83,7 @@ def new_coordinates(
 
 
 def relearnt(history: History, rows: int, kernel: Kernel, span: Span, lam: float) -> tuple[Matrix, Matrix]:
-    """R with RᵀR = λI + Σ w z zᵀ, and R⁻ᵀ Σ w y z, by rotations of one row after the other."""
+    """R with RᵀR = λI + Σ w z zᵀ, and R⁻ᵀ Σ w y z, by rotating in one row after the other."""
     r = len(span.spanning)
     R, c = np.sqrt(lam) * np.eye(r), np.zeros((history.labels.shape[1], r))
     for K, _, labels, weights in _blocks(history, rows, kernel, span):
@@ -92,13 +92,13 @@ def relearnt(history: History, rows: int, kernel: Kernel, span: Span, lam: float
 
 
 def check(history: History, rows: int, kept: bool) -> None:
-    """Refuse a history that is not one of so many rows, or not empty where none is kept."""
+    """Refuse a history that does not have `rows` rows, or, if none is kept, is not empty."""
     lengths = {len(array) for array in _arrays(history)}
     enough = min(lengths) >= rows if kept else max(lengths) == 0
     if len(lengths) > 1 or not enough:
-        raise InputError("its history does not have one entry a row learnt")
+        raise InputError("its history does not have one entry per row learnt")
     if any(np.abs(array).max(initial=0.0) > LARGEST_NUMBER for array in _arrays(history)):
-        raise InputError("its history holds numbers that were never learnt")
+        raise InputError("its history has numbers larger than any row may have")
     if np.any(history.weights[: rows if kept else 0] <= 0.0):
         raise InputError("its history has a row without weight")
 
@@ -108,7 +108,7 @@ def _arrays(history: History) -> tuple[Matrix, Matrix, Vector]:
 
 
 def _blocks(history: History, rows: int, kernel: Kernel, span: Span) -> Iterator[PastRows]:
-    """The past, so many rows at a time that memory stays flat."""
+    """The past in blocks, to bound memory."""
     for start in range(0, rows, ROWS_AT_ONCE):
         now = slice(start, min(start + ROWS_AT_ONCE, rows))
         inputs = history.inputs[now]

@@ -1,9 +1,9 @@
-"""The span of a dictionary's points, in orthonormal coordinates: a new point adds one and leaves the others as they are.
+"""The span of a dictionary's points in orthonormal coordinates: a new point adds a coordinate and does not change the others.
 
     z(x) = L⁻¹k(x),   L Lᵀ = K(spanning points)        a new point: l = z(x),  pivot² = k(x, x) − l·l,  L ← [[L, 0], [lᵀ, pivot]]
 
-A point whose pivot² is at most 1e-12 k(x, x)(1 + a·a), a = L⁻ᵀl, is in the span as far as float64 can tell; it counts for a rule
-that remembers it, and adds nothing else.
+A point whose pivot² is at most 1e-12 k(x, x)(1 + a·a), a = L⁻ᵀl, is in the span up to rounding. It adds no coordinate, and is kept
+only for a rule that `remembers` it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from onkel.state import growing
 class Span:
     sampling: State
     points: Matrix = growing(0)  # (m, dim)  the dictionary
-    joined: Counts = growing(0)  # (m,)  the round in which each came
-    spanning: Counts = growing(0)  # (r,)  those of the points that widened the span
+    joined: Counts = growing(0)  # (m,)  the round in which each joined
+    spanning: Counts = growing(0)  # (r,)  indices of the points that widened the span
     whitening: Vector = growing(0)  # L of the spanning points, packed
 
 
@@ -34,10 +34,8 @@ def empty(dictionary: Dictionary, dim: int) -> Span:
 
 
 def widened(span: Span, dictionary: Dictionary, x: Vector, k: Vector, own: float, round: int) -> tuple[Span, Vector, float]:
-    """The span after the point x joins in this round, with kernel values k and k(x, x) = own; l, and the pivot: 0 if x was in it.
-
-    The given span is not changed.
-    """
+    """The span after the point x, with kernel values k and k(x, x) = own, has joined in this round; l; and the pivot, 0 if x was in
+    the span. The given span is not changed."""
     l = k[span.spanning]
     r = len(l)
     solve(span.whitening, r, l)
@@ -62,11 +60,11 @@ def widened(span: Span, dictionary: Dictionary, x: Vector, k: Vector, own: float
 
 
 def check(span: Span, dictionary: Dictionary, kernel: Kernel, rows: int, budget: int | None) -> None:
-    """Refuse a span that `widened` cannot have made in so many rounds."""
+    """Refuse a span that `widened` cannot make in `rows` rounds."""
     m, r = len(span.points), len(span.spanning)
     dictionary.check(span.sampling, kernel, span.points)
     if len(span.joined) != m or np.any(np.diff(span.joined, prepend=-1, append=rows) <= 0):
-        raise InputError("its points did not join in the rounds it has learnt")
+        raise InputError("the rounds in which its points joined do not fit its rows")
     if np.any(np.diff(span.spanning, prepend=-1, append=m) <= 0) or (r < m and not dictionary.remembers):
         raise InputError("its spanning points are not points of its dictionary")
     spanning = span.points[span.spanning]

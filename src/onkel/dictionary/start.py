@@ -1,4 +1,4 @@
-"""A function to begin with, Σ_j coef_j k(points_j, ·): what is known before the first row."""
+"""An initial function, Σ_j coef_j k(points_j, ·): what is known before the first row."""
 
 from __future__ import annotations
 

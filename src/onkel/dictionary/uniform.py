@@ -1,4 +1,4 @@
-"""Uniform: every point joins with the same probability, whatever it looks like."""
+"""Uniform: every point joins with the same probability."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from onkel.errors import InputError
 from onkel.features.compose import Features
 from onkel.state import fixed
 
-SMALLEST_EIGENVALUE = 1e-12  # of gram, relative to its largest: below it the functions depend on each other
+SMALLEST_EIGENVALUE = 1e-12  # of gram, relative to its largest: below it the functions are linearly dependent
 LARGEST_ASYMMETRY = 1e-12  # of gram, relative to its largest entry
 
 

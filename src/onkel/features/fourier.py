@@ -4,9 +4,9 @@
     Gaussian:   ω_j ~ N(0, I) / width_j           Laplacian:   the coordinates of ω_j are Cauchy draws / width_j
     width_j = width · spread^(2u − 1),   u uniform on [0, 1):  log-uniform on [width/spread, width · spread]
 
-With `spread` = 1 every width_j is the width. With more, narrow and wide features come in one map, and k is the mean of the kernels
-of all those widths. A Cauchy draw is cut at its quantiles CAUCHY_CUT and 1 − CAUCHY_CUT, ±3183, so that phases stay moderate; this
-changes k(x, x') by at most 4 · CAUCHY_CUT for each input.
+With `spread` = 1 every width_j is the width. With a larger one the map has narrow and wide features, and k is the mean of the
+kernels of all those widths. Cauchy draws are clipped to their quantiles CAUCHY_CUT and 1 − CAUCHY_CUT, ±3183, so that phases stay
+moderate; this changes k(x, x') by at most 4 · CAUCHY_CUT for each input.
 
 Rahimi & Recht (2007), Random features for large-scale kernel machines. The frequencies are draws of the counter-based generator:
 the first ones stay the same when `count` grows.
@@ -101,16 +101,18 @@ def _fourier(frequencies: Matrix, X: Matrix, Z: Matrix, at: int) -> None:
         cos_sin(phase, 1.0 / math.sqrt(count), Z[t, at : at + count], Z[t, at + count : at + 2 * count])
 
 
-# π/2 as a sum of three numbers of 33 bits and less, so that k times each of the first two is exact for |k| < 2²⁰.
+# π/2 as a sum of three numbers of at most 33 bits, so that k times each of the first two is exact for |k| < 2²⁰.
 _HALF_PI_1, _HALF_PI_2, _HALF_PI_3 = 1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21
 _LARGEST_PHASE = 1.5e6
 
 
 @hot_strict
 def cos_sin(phase: Vector, scale: float, cosines: Vector, sines: Vector) -> None:
-    """cosines, sines ← scale · cos(phase), scale · sin(phase): one pass in vector registers, within 2 ulp of the library's.
+    """cosines, sines ← scale · cos(phase), scale · sin(phase): one vectorised pass, within 2 ulp of the library's.
 
-    phase = k π/2 + y with |y| ≤ π/4, then the usual polynomials of sine and cosine on that interval, swapped and signed by k mod 4.
+    1. Range reduction: phase = k π/2 + y with |y| ≤ π/4.
+    2. The usual polynomials of sine and cosine on that interval.
+    3. Both are swapped and signed by k mod 4.
     """
     largest = 0.0
     for j in range(phase.size):
@@ -123,7 +125,7 @@ def cos_sin(phase: Vector, scale: float, cosines: Vector, sines: Vector) -> None
         k = np.floor(phase[j] * 0.6366197723675814 + 0.5)
         rest, middle = phase[j] - k * _HALF_PI_1, k * _HALF_PI_2  # both exact
         y = rest - middle
-        y += ((rest - y) - middle) - k * _HALF_PI_3  # what rounding took, and the last digits, in one step
+        y += ((rest - y) - middle) - k * _HALF_PI_3  # the rounding error of y, and the last digits, in one step
         w = y * y
         sine = 1.58969099521155010221e-10 * w - 2.50507602534068634195e-08
         sine = ((sine * w + 2.75573137070700676789e-06) * w - 1.98412698298579493134e-04) * w + 8.33333333332248946124e-03

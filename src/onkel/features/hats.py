@@ -2,8 +2,8 @@
 
     z_k(x) = max(0, 1 − |x − knot_k| / h),   knot_k = low + (k − 1)h,   h = (high − low)/(count − 1),   k = 1 … count
 
-for each input in turn, after a value beyond [low, high] is moved to its edge: so the outermost hats stay at 1 outside. The hats of
-an input sum to 1, and span the functions that are continuous, linear between the knots and constant beyond the outermost.
+for each input in turn, with values clipped to [low, high], so that the outermost hats are 1 outside. The hats of an input sum to 1,
+and span the functions that are continuous, linear between the knots and constant beyond the outermost.
 
 de Boor (1978), A Practical Guide to Splines, chapter III: the B-splines of order 2.
 
@@ -28,7 +28,7 @@ NARROWEST = 1e-30  # the least high − low
 
 @dataclass(frozen=True)
 class Hats(Features):
-    """The knots suit standardised inputs; for ranks, which fill [−√3, √3], bring them there."""
+    """The default knots suit standardised inputs; for ranks, which fill [−√3, √3], set low and high to that."""
 
     count: int = 5  # for each input
     low: float = -2.0  # the first knot
@@ -61,7 +61,7 @@ def _hats(count: int, low: float, high: float, X: Matrix, Z: Matrix, at: int) ->
         z = Z[t, at : at + count * dim]
         z[:] = 0.0
         for j in range(dim):
-            place = (min(max(X[t, j], low), high) - low) * per_unit  # in knots, from the first
+            place = (min(max(X[t, j], low), high) - low) * per_unit  # in units of knots, from the first
             left = min(int(place), count - 2)
             right_share = min(place - left, 1.0)
             z[j * count + left] = 1.0 - right_share

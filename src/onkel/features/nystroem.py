@@ -2,7 +2,7 @@
 
     L Lᵀ = K(points, points),   z(x) = L⁻¹ k(points, x),   z(x)·z(x') = ⟨Pφ(x), Pφ(x')⟩
 
-P projects on the span of the points. A point already in the span of those before it as far as float64 can tell is left out.
+P projects onto the span of the points. A point that is in the span of those before it, up to rounding, is left out.
 
 >>> points = np.linspace(-2.0, 2.0, 9)[:, None]
 >>> z = Nystroem(onkel.Gaussian(width=1.0), points)

@@ -1,10 +1,10 @@
-"""Project: many inputs to a few, by a sparse random projection.
+"""Project: a sparse random projection of many inputs to a few.
 
     z_c(x) = √(count / (dim · s)) Σ_{i, b: h_b(i) = c} σ_b(i) x_i,     E z(x)·z(x') = (count/dim) x·x'
 
 Each input i is added to s = `entries` outputs, one in each of s groups of them: output h_b(i) and sign σ_b(i) are draws of the
-counter-based generator for that input. So uncorrelated inputs of deviation 1 give outputs of deviation about 1, the place of an
-input does not depend on how many there are, and a row costs s additions for each input that is not 0.
+counter-based generator for that input. So uncorrelated inputs of deviation 1 give outputs of deviation about 1, the outputs of an
+input do not depend on the number of inputs, and a row costs s additions for each nonzero input.
 
 Kane & Nelson (2014), Sparser Johnson-Lindenstrauss transforms, JACM 61. With entries=1 it is the count-sketch of Charikar, Chen &
 Farach-Colton (2004), known as feature hashing.
@@ -32,7 +32,7 @@ from onkel.state import fixed
 
 @dataclass
 class State:
-    places: Counts = fixed()  # (dim, s)  c where the sign is +, −1 − c where it is −
+    places: Counts = fixed()  # (dim, s)  c if the sign is +, −1 − c if it is −
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,15 @@
-"""Ranks: each input replaced by its rank among the values so far, whatever its scale and tails.
+"""Ranks: each input replaced by its rank among the values so far, whatever its scale and tails are.
 
     z = √12 (F(x) − ½),     F linear between `knots` quantiles q of a sample of the rows so far,
-    F(q) = (share of the sample below q) + ½ (share equal to q),     F = 0 below the least of the sample, 1 above the largest
+    F(q) = (share of the sample below q) + ½ (share equal to q),     F = 0 below the smallest of the sample, 1 above the largest
 
-So a uniform rank has mean 0 and deviation 1, and z is in [−√3, √3]. An input of at most `knots` different values has them all as
-quantiles and gets mid-ranks, a constant one 0. The quantiles are taken anew after rows 32, 128, 512 and 2048, and then stay as they
-are, so that what was learnt keeps its meaning. Before, F is the normal distribution function of the standardised input.
+So a uniform rank has mean 0 and deviation 1, and z is in [−√3, √3]. For an input with at most `knots` different values, all of them
+are quantiles, and it gets mid-ranks; a constant input gets 0. The quantiles are computed again after rows 32, 128, 512 and 2048,
+and are then fixed, so that what was learnt keeps its meaning. Before row 32, F is the normal distribution function of the
+standardised input.
 
-The sample has at most 512 rows: all of them, and at row 2048 one at random of each four (every fourth would miss hours of a day).
-Give Ranks the inputs as they come, not standardised ones: a running mean makes different values of equal ones, and ties are lost.
+The sample has at most 512 rows: all of them, and at row 2048 a random one of each four (every fourth would miss hours of a day).
+Give Ranks the raw inputs, not standardised ones: a running mean makes equal values different, and ties are lost.
 
 >>> x = np.random.default_rng(0).normal(size=(3000, 1))
 >>> ranks = onkel.Transformer(Ranks()).fit(np.sinh(5.0 * x))
@@ -30,8 +31,8 @@ from onkel._validate import whole
 from onkel.features import scale
 from onkel.features.compose import Features
 
-SAMPLE = 512  # rows kept at most
-REFRESHES = (32, 128, 512, 2048)  # rows after which the quantiles are taken anew
+SAMPLE = 512  # most rows in the sample
+REFRESHES = (32, 128, 512, 2048)  # rows after which the quantiles are computed again
 ROOT_12 = math.sqrt(12.0)
 
 
@@ -39,14 +40,14 @@ ROOT_12 = math.sqrt(12.0)
 class State:
     start: scale.State  # mean and deviation of the rows before the first quantiles
     sample: Matrix  # (512, dim)  zeros after the last refresh
-    quantiles: Matrix  # (dim, knots)  ascending; the largest again where there are fewer
-    levels: Matrix  # (dim, knots)  F there
+    quantiles: Matrix  # (dim, knots)  ascending; padded with the largest if there are fewer
+    levels: Matrix  # (dim, knots)  F at the quantiles
     rows: int = 0  # counted up to the last refresh
 
 
 @dataclass(frozen=True)
 class Ranks(Features):
-    knots: int = 33  # quantiles of each input, the least and the largest value among them
+    knots: int = 33  # quantiles of each input, including the smallest and the largest value
 
     def __post_init__(self) -> None:
         whole(self, "knots", least=2, most=SAMPLE)
@@ -79,7 +80,7 @@ class Ranks(Features):
         return state
 
     def _transform(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> scale.State:
-        """Write the ranks of rows that one set of quantiles serves; returns `start` after them."""
+        """Write the ranks of rows with one set of quantiles; returns `start` after them."""
         if state.rows >= REFRESHES[0]:
             _ranks(state.quantiles, state.levels, X, Z, at)
             return state.start
@@ -91,7 +92,7 @@ class Ranks(Features):
         return start
 
     def _refresh(self, state: State) -> None:
-        """New quantiles, and room in the sample for the rows up to the next."""
+        """Compute new quantiles, and make room in the sample for the rows up to the next refresh."""
         state.quantiles, state.levels = np.empty_like(state.quantiles), np.empty_like(state.levels)
         for j, column in enumerate(np.sort(state.sample[: state.rows], axis=0).T):
             values = np.unique(column)
@@ -106,7 +107,7 @@ class Ranks(Features):
 
 
 def _picked(rows: int) -> Counts:
-    """The numbers of the rows that are in the sample of so many: all, or one of each group of rows // SAMPLE."""
+    """The numbers of the rows in the sample of the first `rows` rows: all, or one of each group of rows // SAMPLE."""
     group, draws = max(1, rows // SAMPLE), np.empty((1, min(rows, SAMPLE)))
     random.fill_uniform(0, 0, draws)
     numbers: Counts = group * np.arange(draws.size) + (group * draws[0]).astype(np.int64)
@@ -114,7 +115,7 @@ def _picked(rows: int) -> Counts:
 
 
 def _sampled(sample: Matrix, picked: Counts, rows: int, X: Matrix) -> Matrix:
-    """The sample after these rows, which come after so many."""
+    """The sample after these rows, which follow the first `rows` ones."""
     first, end = np.searchsorted(picked, [rows, rows + len(X)])
     after = sample.copy()
     after[first:end] = X[picked[first:end] - rows]
@@ -135,7 +136,7 @@ def _ranks(quantiles: Matrix, levels: Matrix, X: Matrix, Z: Matrix, at: int) -> 
         for j in range(dim):
             q, x = quantiles[j], X[t, j]
             k, span = 0, knots
-            while span > 1:  # q[k] ≤ x < q[k + span], where there is one
+            while span > 1:  # binary search; q[k] ≤ x < q[k + span], if x is in the range
                 half = span // 2
                 k += half if q[k + half] <= x else 0
                 span -= half

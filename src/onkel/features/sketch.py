@@ -1,11 +1,11 @@
-"""Features of a kernel matrix that is known by two small sketches, which a new point changes by a few numbers.
+"""Features of a kernel matrix given by two small sketches, to which a new point is a low-rank update.
 
     Φ_pp = SᵀKS,   Φ_pm = SᵀK[:, landmarks]          K the kernel matrix of all sketched points, S one sparse random row for each
     Φ_pp ≈ VΣVᵀ, rank k,   Z = Φ_pm⁺ V Σ^½,   φ(x) = Zᵀ k(landmarks, x)                 so that φ(x)·φ(x') approximates k(x, x')
     a new point x, s its row of S, u = Sᵀ k(points, x):
-        Φ_pm += s k(landmarks, x)ᵀ,   Φ_pp += s uᵀ + u sᵀ + k(x, x) s sᵀ,   V and Σ follow           (`onkel.linalg.eigen`)
+        Φ_pm += s k(landmarks, x)ᵀ,   Φ_pp += s uᵀ + u sᵀ + k(x, x) s sᵀ,   V and Σ are updated           (`onkel.linalg.eigen`)
 
-S is the sparse Johnson-Lindenstrauss transform: in each of d blocks of columns one entry ±1/√d, at a column and of a sign that the
+S is the sparse Johnson-Lindenstrauss transform: in each of d blocks of columns one entry ±1/√d, whose column and sign the
 counter-based generator draws for the point's number. So S is never stored.
 
 >>> rng = np.random.default_rng(0)
@@ -32,12 +32,10 @@ from onkel.kernels import Kernel
 from onkel.linalg.eigen import leading, updated
 from onkel.random import below, uniform
 
-CUT = 1e-6  # of singular values, relative to the largest; where landmarks nearly coincide, rounding enters φ·φ by 1e-16/CUT²
-UPDATES_TO_REBUILD = 50  # a truncated update loses what grows slowly; so often Φ_pp itself is decomposed
-LARGEST_MISMATCH = 1e-6  # between a sketch and what its points say it should be, relative to its size
-
-
-LANES = 8  # compiled code treats so many landmarks at once, and the last few, if they are fewer, slowly: Zᵀ has zeros for the rest
+CUT = 1e-6  # smallest singular value, relative to the largest; for landmarks that nearly coincide, the error of φ·φ is 1e-16/CUT²
+UPDATES_TO_REBUILD = 50  # a truncated update loses directions that grow slowly, so Φ_pp itself is decomposed after this many
+LARGEST_MISMATCH = 1e-6  # between a sketch and one computed again from its points, relative to its size
+LANES = 8  # compiled code handles this many landmarks at once; Zᵀ is padded with zeros to a multiple of it
 
 
 def in_lanes(count: int) -> int:
@@ -47,7 +45,7 @@ def in_lanes(count: int) -> int:
 @dataclass
 class Sketch:
     landmarks: Matrix  # (dim, m₈)  their points, in columns; m₈ is m, or the next multiple of LANES
-    numbers: Counts  # (m,)  which of the sketched points they are, from 0
+    numbers: Counts  # (m,)  their numbers among the sketched points, from 0
     pm: Matrix  # (p, m)  Φ_pm
     pp: Matrix  # (p, p)  Φ_pp
     vectors: Matrix  # (p, k)  V
@@ -59,18 +57,18 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Sketching:
-    """How a sketch is made."""
+    """The settings of a sketch, and how it is built and updated."""
 
     size: int  # p: columns of S
     landmarks: int  # those chosen at the start
     rank: int  # k
     blocks: int  # d
-    growing: bool  # whether a point that joins may become a landmark, with the same probability as one at the start
+    growing: bool  # whether a point that joins may become a landmark, with the same probability as at the start
     room: int  # points that may join
     seed: int
 
     def init(self, dim: int) -> Sketch:
-        """A sketch of nothing."""
+        """A sketch without points."""
         m, p, k = self._most, self.size, self.rank
         return Sketch(
             np.zeros((dim, in_lanes(m))), np.zeros(m, np.int64), np.zeros((p, m)), np.zeros((p, p)),
@@ -84,7 +82,7 @@ class Sketching:
 
     @property
     def _most(self) -> int:
-        """Landmarks: beyond half of the sketch's columns, Φ_pm⁺ would blow φ up."""
+        """The most landmarks: with more than half as many as the sketch has columns, Φ_pm⁺ would blow up φ."""
         return min(self.landmarks + self.room, max(self.landmarks, self.size // 2)) if self.growing else self.landmarks
 
     def build(self, state: Sketch, kernel: Kernel, points: Matrix) -> Matrix:
@@ -101,7 +99,7 @@ class Sketching:
         return K
 
     def join(self, state: Sketch, kernel: Kernel, points: Matrix, x: Vector, own: float, truncated: bool) -> None:
-        """One more sketched point, x, after `points`; where not `truncated`, Φ_pp is decomposed anew."""
+        """Add the point x after `points`. If not `truncated`, Φ_pp is decomposed again."""
         number, m = len(points), state.width
         k = kernel.values(x[None, :], points)[0]
         s, u = self._sketched(np.ones((1, 1)), number)[:, 0], self._sketched(k[:, None])[:, 0]
@@ -119,7 +117,7 @@ class Sketching:
 
     @staticmethod
     def _at_first(state: Sketch, number: int) -> int:
-        """Points at the start."""
+        """The number of points at the start."""
         return number - state.updates + 1
 
     def _sketched(self, A: Matrix, first: int = 0) -> Matrix:
@@ -133,7 +131,7 @@ class Sketching:
         state.map[:, :m] = (scipy.linalg.pinv(state.pm[:, :m], rtol=CUT) @ (state.vectors * np.sqrt(state.values))).T
 
     def check(self, state: Sketch, kernel: Kernel, points: Matrix) -> None:
-        """Refuse a sketch that `build` and `join` cannot have made of these points; of none, before there is one."""
+        """Refuse a sketch that `build` and `join` cannot make of these points; without points it must be empty."""
         m = state.width
         if len(points) == 0:
             if m or state.updates or any(np.any(array != 0) for array in (state.pm, state.pp, state.map, state.landmarks)):
@@ -141,14 +139,14 @@ class Sketching:
             return
         numbers = state.numbers[:m]
         if not self.landmarks <= m <= self._most or not 0 <= state.updates <= self.room:
-            raise InputError("its sketch has other sizes than its settings say")
+            raise InputError("the sizes of its sketch do not fit its settings")
         if np.any(np.diff(numbers, prepend=-1, append=len(points)) <= 0) or not np.array_equal(
             state.landmarks[:, :m].T, points[numbers]
         ):
             raise InputError("its landmarks are not points of its sketch")
         K = kernel.values(points, points)
         wanted = self._sketched(np.ascontiguousarray(self._sketched(K).T))
-        scale = len(points) * float(np.max(np.diag(K)))  # of what was summed: signs may cancel
+        scale = len(points) * float(np.max(np.diag(K)))  # the size of the terms, since signs may cancel in the sum
         if not np.max(np.abs(state.pp - wanted)) <= LARGEST_MISMATCH * scale:
             raise InputError("its sketch is not that of its points' kernel matrix")
         if not np.max(np.abs(state.pm[:, :m] - self._sketched(K[:, numbers]))) <= LARGEST_MISMATCH * scale:
@@ -183,7 +181,7 @@ def _sketch(seed: int, blocks: int, first: int, A: Matrix, out: Matrix) -> None:
 def embed(k: Vector, width: int, M: Matrix, phi: Vector) -> None:
     """φ ← Mk, for the first `width` kernel values and columns."""
     whole = phi.size // 4 * 4
-    for c in range(0, whole, 4):  # four sums a pass: k is read a quarter as often
+    for c in range(0, whole, 4):  # four sums per pass, so that k is read a quarter as often
         p, q, r, s = 0.0, 0.0, 0.0, 0.0
         for j in range(width):
             p += k[j] * M[c, j]

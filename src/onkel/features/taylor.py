@@ -1,13 +1,13 @@
-"""Taylor: the Gaussian kernel's own basis, truncated at a degree.
+"""Taylor: the orthonormal Taylor basis of the Gaussian kernel, truncated at a degree.
 
 One feature per multi-index k with |k| ≤ degree, orthonormal in the kernel's space:
 
     g_k(x) = e^{−‖x‖²/(2 width²)} Π_i x_i^{k_i} / (width^{k_i} √(k_i!)),      r = C(degree + dim, dim) features
 
-Each index is reached once, from the one that lacks its last power: g_{k+e_i} = g_k · x_i / (width √(k_i + 1)), for coordinates i
-not before the last raised one. So the children of a feature lie side by side, level after level, without powers or factorials.
+Each index is computed once, from the one without its last power: g_{k+e_i} = g_k · x_i / (width √(k_i + 1)), for coordinates i not
+before the last raised one. So the children of a feature are contiguous, level by level, and no powers or factorials are needed.
 
-The kernel mass captured at x is Σ g_k(x)² = PoissonCDF(degree; ‖x‖²/width²); the rest of k(x, x) = 1 is out of their reach.
+The kernel mass captured at x is Σ g_k(x)² = PoissonCDF(degree; ‖x‖²/width²); the rest of k(x, x) = 1 is lost by the truncation.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, section 3.1.
 Departs from the paper: its listing has Σ_j dim^j redundant features; these are the unique ones, with the same predictions.
@@ -35,7 +35,7 @@ from onkel.features.compose import Features
 from onkel.state import fixed
 
 WORTH_SAYING = 0.5  # a captured mass below it is reported to the user
-TOO_MANY = 2**62  # features: counted no further, since in a chain the count of counts would have millions of digits
+TOO_MANY = 2**62  # larger numbers of features are not computed: in a chain they could have millions of digits
 
 
 @dataclass

@@ -1,9 +1,9 @@
-"""Curves that change no more, as in Figure 1 of Herbster (2001): sorted keys, and for each of them the sums over all keys up to it
-and over all keys after it. A binary search and a few products then give a curve at any point, with no tree and no blocks.
+"""Immutable curves, as in Figure 1 of Herbster (2001): sorted keys, and for each of them the sums over all keys up to it and over
+all keys from it on. A binary search and a few products then give a curve at any point, without a tree.
 
     left[i]  = Σ_{l ≤ i} a_l lower(p_l) e^(−rate (p_i − p_l))         right[i] = Σ_{l ≥ i} a_l upper(p_l) e^(−rate (p_l − p_i))
 
-Departs from the paper: a sum is anchored at its own key. As printed, Σ a_l e^(rate p_l), it overflows for rate × range > 700.
+Departs from the paper: each sum is anchored at its own key. As printed, Σ a_l e^(rate p_l), it overflows for rate × range > 700.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
-from onkel.functions.block_layout import Inputs, decay, decay_rate
+from onkel.functions.anchors import decay, decay_rate
+from onkel.functions.block_layout import Inputs
 from onkel.functions.learnt import Learnt
 from onkel.kernels import Additive, Kernel
 from onkel.kernels.additive import Given
@@ -23,12 +24,12 @@ from onkel.kernels.lists import KIND, POWERS, SHAPE, SIDES, split
 
 @dataclass(frozen=True)
 class AdditiveCurves(Learnt):
-    """f(x) = Σ_c f_c(u_c), over the inputs u of x: its columns, then products of them."""
+    """f(x) = Σ_c f_c(u_c), where the inputs u are the columns of x, then products of them."""
 
     kernel: Kernel
     terms: Additive  # the kernel without `Delta`, as a sum
-    starts: Counts  # (inputs + 1,)  where the keys of each input begin
-    all_keys: Vector  # of all inputs, one after the other, each in order
+    starts: Counts  # (inputs + 1,)  index of the first key of each input
+    all_keys: Vector  # of all inputs, one input after the other, each sorted
     left: Matrix  # (keys, sides)
     right: Matrix
     totals: Matrix  # (inputs, powers)
@@ -52,7 +53,8 @@ class AdditiveCurves(Learnt):
 
 
 def additive_curves(kernel: Additive, points: list[tuple[Vector, Vector]], scale: float, totals: Matrix) -> AdditiveCurves:
-    """The curves of points: for each input its keys in order and their coefficients, in units of the scale, and their totals."""
+    """The curves of these points: for each input its sorted keys and their coefficients, in units of the scale; and their
+    totals."""
     sides, _ = kernel.widths
     starts = np.cumsum([0, *(len(keys) for keys, _ in points)])
     left, right, alone = np.zeros((starts[-1], sides)), np.zeros((starts[-1], sides)), _alone(kernel, len(points))
@@ -69,7 +71,7 @@ def additive_curves(kernel: Additive, points: list[tuple[Vector, Vector]], scale
 
 
 def _alone(kernel: Additive, inputs: int) -> Additive:
-    """The same kernel of rows in which every input is a column of its own."""
+    """The same kernel for rows in which every input is a column."""
     return Additive(kernel.bases(inputs - len(kernel.products)))
 
 

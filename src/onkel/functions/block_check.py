@@ -1,7 +1,7 @@
-"""Whether a tree from a file is one that `block_tree.insert` can have made.
+"""Validation of a tree from a file: could `block_tree.insert` have made it?
 
-A sum is made of additions one by one, so its rounding is a share of all that was ever added to it, Σ |a| = `added`, and not of what
-is left: where coefficients take each other back, all that is left may be rounding.
+The rounding error of a sum is proportional to everything that was ever added to it, Σ |a| = `added`, not to its present value:
+where coefficients cancel, all that is left may be rounding.
 """
 
 from __future__ import annotations
@@ -10,33 +10,20 @@ import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts
-from onkel.functions.block_layout import (
-    BLOCK,
-    COEF,
-    FAN,
-    FIRST,
-    KEY,
-    LAST,
-    SUMS,
-    Curves,
-    Inputs,
-    carried,
-    decay_rate,
-    range_of,
-    shared_anchor,
-)
+from onkel.functions.anchors import carried, decay_rate, shared_anchor
+from onkel.functions.block_layout import BLOCK, COEF, FAN, FIRST, KEY, LAST, SUMS, Curves, Inputs, range_of
 from onkel.functions.block_sums import summarise
 from onkel.kernels.lists import GIVEN, KIND, POWERS
 
-SUM_TOLERANCE = 1e-6  # of Σ |a|: what 10⁹ additions can lose, each half a unit in the 16th digit
-NOTHING = 1e-290  # what has shrunk to this has no digits left, in a sum as in a coefficient
+SUM_TOLERANCE = 1e-6  # relative to Σ |a|: the rounding of 10⁹ additions, each half a unit in the 16th digit
+NOTHING = 1e-290  # smaller sums and coefficients are denormal and have lost their digits
 
 
 @hot
 def is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: Counts, largest: float) -> bool:
-    """Whether the tree of a coordinate has its keys in order, no block or node that was met before, and the right sums.
+    """Whether the tree of a coordinate has sorted keys, only blocks and nodes not visited before, and the right sums.
 
-    It goes through the tree from left to right; a node is compared with its children when it is left. `largest` bounds the lists.
+    Depth-first from left to right; the sums of a node are checked after its children. `largest` bounds the lists.
     """
     height = f.roots[c, 1]
     if not 1 <= height <= met_nodes.size or not _is_new(met_nodes, f.roots[c, 0]):
@@ -45,27 +32,27 @@ def is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: C
     path[0] = f.roots[c, 0]
     depth, key, layers, powers = 0, -np.inf, f.totals.shape[1], f.totals.shape[2]
     totals, weight = np.zeros((layers, powers)), np.zeros(layers)
-    # A walk without recursion, since the tree is from a file and may be of any shape: `path` holds the nodes from the root to here,
-    # `turn` how many children of each have been walked through. Each step is one of three.
+    # Without recursion, since a tree from a file may have any shape. `path` holds the nodes from the root to the current one,
+    # `turn` the number of children of each that have been visited. Each step is one of three.
     while depth >= 0:
         at, way = path[depth], turn[depth]
         n = f.children[at, FAN]
         if not 0 <= n <= FAN or (n == 0 and height > 1):
             return False
         turn[depth] += 1
-        if way == n:  # 1. all children are sound: now the node's sums can be compared with them
+        if way == n:  # 1. all children are sound: compare the node's sums with them, and go up
             if np.any(f.nodes[at, :, n:] != 0.0) or np.any(f.children[at, n:FAN] != 0):
                 return False
             for i in range(n):
                 if not _is_summary(inputs, f, c, at, i, height - depth, largest):
                     return False
             depth -= 1
-        elif depth + 1 < height:  # 2. down into the next child; one met before would make a circle
+        elif depth + 1 < height:  # 2. go down into the next child; one visited before would make a cycle
             if not _is_new(met_nodes, f.children[at, way]):
                 return False
             depth += 1
             path[depth], turn[depth] = f.children[at, way], 0
-        else:  # 3. a block: its keys go on where the last block's ended, and count for the totals
+        else:  # 3. a block: its keys must continue those of the last block; add them to the totals
             block = f.children[at, way]
             if not _is_new(met_blocks, block) or not 1 <= f.length[block] <= BLOCK:
                 return False
@@ -95,7 +82,7 @@ def is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: C
 
 @hot
 def _is_new(met: Counts, index: int) -> bool:
-    """Whether there is such an index, met for the first time."""
+    """Whether the index is valid and has not been visited before; marks it."""
     if not 0 <= index < met.size or met[index] > 0:
         return False
     met[index] = 1
@@ -104,7 +91,7 @@ def _is_new(met: Counts, index: int) -> bool:
 
 @hot
 def _is_summary(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, largest: float) -> bool:
-    """Whether a node knows of a child what is in the child, but for rounding."""
+    """Whether the keys and sums that a node stores for a child agree with the child, up to rounding."""
     known, (low, high), rate = f.nodes[at].copy(), range_of(f, at), decay_rate(inputs.table[c])
     close, anchor = shared_anchor(rate, low, high)
     summarise(inputs, f, c, at, way, level, (low, high))

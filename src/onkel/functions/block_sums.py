@@ -1,7 +1,7 @@
-"""The sums in a tree made anew, in compiled code: when a child is split, when an anchor moves, when a sum has lost its digits.
+"""Recomputing the sums in a tree, in compiled code: when a child is split, an anchor moves, or a sum has lost its digits.
 
-What a node knows of a child is summed from what is in the child: O(log m) in the worst case too. No sum is the difference of two
-others, which would lose digits.
+The sums that a node stores for a child are computed from the child's own content: O(log m), also in the worst case. No sum is the
+difference of two others, which would lose digits.
 """
 
 from __future__ import annotations
@@ -11,22 +11,8 @@ import numpy as np
 from onkel._jit import hot, hot_inline, hot_lean
 from onkel._lanes import lanes
 from onkel._types import Matrix, Vector
-from onkel.functions.block_layout import (
-    BLOCK,
-    COEF,
-    FAN,
-    FIRST,
-    KEY,
-    LAST,
-    SUMS,
-    Curves,
-    Inputs,
-    carried,
-    decay_rate,
-    range_of,
-    shared_anchor,
-    way_to,
-)
+from onkel.functions.anchors import carried, decay_rate, shared_anchor
+from onkel.functions.block_layout import BLOCK, COEF, FAN, FIRST, KEY, LAST, SUMS, Curves, Inputs, range_of, way_to
 from onkel.kernels.exponentials import exponentials
 from onkel.kernels.lists import GIVEN, KIND, SHAPE, SIDES, split
 
@@ -35,7 +21,7 @@ make_way = lanes(FAN).make_way
 
 @hot_lean
 def raise_root(inputs: Inputs, f: Curves, c: int) -> None:
-    """A new root, whose only child is the old one."""
+    """Add a new root, whose only child is the old one."""
     old, new = f.roots[c, 0], f.used[1]
     f.used[1] += 1
     f.children[new, 0], f.children[new, FAN] = old, 1
@@ -46,7 +32,7 @@ def raise_root(inputs: Inputs, f: Curves, c: int) -> None:
 
 @hot_lean
 def split_child(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int) -> None:
-    """A full child gives its second half to a new one, next to it."""
+    """Move the second half of a full child to a new one, next to it."""
     node, children = f.nodes[at], f.children[at]
     old, new = children[way], f.used[0] if level == 1 else f.used[1]
     if level == 1:
@@ -68,15 +54,15 @@ def split_child(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int
     for i in range(n, way, -1):
         children[i] = children[i - 1]
     for row in range(node.shape[0]):
-        make_way(node[row], way + 1, node[row, way])  # the range of keys stays what it was
+        make_way(node[row], way + 1, node[row, way])  # a copy: the node's range of keys must stay the same until it is summarised
     children[way + 1], children[FAN] = new, n + 1
     summarise(inputs, f, c, at, way, level, range_of(f, at))
     summarise(inputs, f, c, at, way + 1, level, range_of(f, at))
 
 
 @hot
-def sum_anew(inputs: Inputs, f: Curves, c: int, u: float) -> None:
-    """All that the tree knows of the block of this key, from the bottom up."""
+def recompute_sums(inputs: Inputs, f: Curves, c: int, u: float) -> None:
+    """Recompute the sums over the block of this key, from the bottom up."""
     height = f.roots[c, 1]
     path, ways = np.empty(height, np.int64), np.empty(height, np.int64)
     at = f.roots[c, 0]
@@ -91,7 +77,7 @@ def sum_anew(inputs: Inputs, f: Curves, c: int, u: float) -> None:
 def move_anchor(
     inputs: Inputs, f: Curves, c: int, at: int, level: int, before: tuple[bool, float], keys: tuple[float, float]
 ) -> None:
-    """All sums of a node anew, if it had another anchor than it should have for this range of keys."""
+    """Recompute all sums of a node if its anchor `before` is not the right one for this range of keys."""
     close, anchor = shared_anchor(decay_rate(inputs.table[c]), *keys)
     if close != before[0] or (close and anchor != before[1]):
         for i in range(f.children[at, FAN]):
@@ -100,14 +86,14 @@ def move_anchor(
 
 @hot
 def summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, keys: tuple[float, float]) -> None:
-    """What a node with this range of keys knows of one child, from what is in the child."""
+    """Compute what a node with this range of keys stores for one child: first and last key, and sums."""
     line, d, layers = inputs.table[c], inputs.sides, f.totals.shape[1]
     sides, rate = int(line[SIDES]), decay_rate(line)
     node, child = f.nodes[at], f.children[at, way]
     close, anchor = shared_anchor(rate, *keys)
     for row in range(SUMS, node.shape[0]):
         node[row, way] = 0.0
-    # 1. A child that is a node has sums already: they are carried from its anchor, or from each grandchild's own, to this node's.
+    # 1. A child that is a node has sums already: carry them from its anchor, or from each grandchild's own, to this node's anchor.
     if level > 1:
         below, n = f.nodes[child], f.children[child, FAN]
         first, last = below[FIRST, 0], below[LAST, n - 1]
@@ -120,7 +106,7 @@ def summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, 
                 for j in range(sides):
                     node[sums + j, way] += below[sums + j, i] * left
                     node[sums + d + j, way] += below[sums + d + j, i] * right
-    # 2. A child that is a block has points: each counts with its distance from the anchor.
+    # 2. A child that is a block has points: add each, with the decay from the anchor.
     else:
         block, n = f.blocks[child], f.length[child]
         first, last = block[KEY, 0], block[KEY, n - 1]
@@ -132,7 +118,7 @@ def summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, 
             for i in range(n):
                 left[i], right[i] = to_left - block[KEY, i], block[KEY, i] - to_right
             exponentials(right, n, -rate)
-            if close:  # both from one anchor, so one is the inverse of the other: a division is cheaper than an exponential
+            if close:  # one anchor for both, so one factor is the inverse of the other: a division is cheaper than an exponential
                 for i in range(n):
                     left[i] = 1.0 / right[i]
             else:
@@ -149,7 +135,7 @@ def summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, 
 
 @hot_lean
 def _move(old: Matrix, half: int, new: Matrix) -> None:
-    """The columns from `half` on become the first ones of another array, and leave zeros behind."""
+    """Move the columns from `half` on to the start of another array, leaving zeros."""
     for row in range(old.shape[0]):
         for i in range(half, old.shape[1]):
             new[row, i - half], old[row, i] = old[row, i], 0.0
@@ -167,7 +153,7 @@ def lists_of(line: Vector, d: int, block: Matrix, lists: int, i: int, lower: Vec
 
 @hot
 def fold(f: Curves) -> None:
-    """The scale becomes part of all that it scales."""
+    """Multiply the scale into all that it scales, and set it to 1."""
     scale = f.scale[0]
     for at in range(f.used[0]):
         for row in range(COEF, COEF + f.totals.shape[1]):

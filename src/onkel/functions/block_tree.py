@@ -1,11 +1,11 @@
-"""The tree over the points of one coordinate, in compiled code: to read a curve, and to add a point to it.
+"""The tree over the points of one coordinate, in compiled code: reading a curve, and adding a point to it.
 
-To read a curve means to go down from the root, to take the sums of the children left and right of the way, and to add the points of
-one block one by one. To add a point means to go down again, and to split on the way each child that is full.
+Reading goes down from the root, adds the sums of the children to the left and right of the path, and then the points of one block
+one by one. Adding a point goes down again and splits each full child on the path.
 
-Rows come in blocks, so the ways down are looked up for all rows of a block before the first of them is learnt, and their memory is
-asked for: it comes while others are looked up. A way is written into the row, node by node, and holds where the tree has not
-changed since; where it has, it is looked up again. Nothing but time depends on it.
+Rows come in blocks. The paths of all rows of a block are looked up before the first row is learnt, and their cache lines
+prefetched. A path is cached in its row, node by node. It is used as far as the tree has not changed since, and looked up again
+elsewhere; it affects time only, never a result.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from onkel._jit import hot, hot_inline, hot_lean
 from onkel._lanes import lanes
 from onkel._types import Counts, Matrix, Vector
+from onkel.functions.anchors import beyond, decay, decay_rate, from_anchor, shared_anchor
 from onkel.functions.block_layout import (
     ANCHOR,
     BLOCK,
@@ -32,20 +33,15 @@ from onkel.functions.block_layout import (
     WAY,
     Curves,
     Inputs,
-    beyond,
-    decay,
-    decay_rate,
-    from_anchor,
     range_of,
-    shared_anchor,
     way_to,
     width,
 )
-from onkel.functions.block_sums import lists_of, move_anchor, raise_root, split_child, sum_anew
+from onkel.functions.block_sums import lists_of, move_anchor, raise_root, recompute_sums, split_child
 from onkel.kernels.exponentials import NEAR, exponentials
 from onkel.kernels.lists import GIVEN, KIND, POWERS, SHAPE, SIDES, halves_sum
 
-CANCELLED = 1e-3  # of what is added to a key: where less is left, the sums above it have lost digits
+CANCELLED = 1e-3  # if less than this part of an added coefficient is left, the sums above it have lost digits
 
 beside = lanes(FAN).beside
 count_below, make_way, fetch = lanes(BLOCK).count_below, lanes(BLOCK).make_way, lanes(BLOCK).fetch
@@ -53,9 +49,9 @@ count_below, make_way, fetch = lanes(BLOCK).count_below, lanes(BLOCK).make_way, 
 
 @hot
 def find_ways(inputs: Inputs, f: Curves, rows: Matrix) -> None:
-    """After the lists of each row and input, the way down the tree as it is now: for each level node · FAN + child.
+    """Write into each row, for each input, the path down the tree as it is now: for each level node · FAN + child.
 
-    Level by level, for all rows: what one row waits for is on its way to the next ones too, and so are the blocks in the end.
+    Level by level for all rows, so that the memory accesses of different rows overlap; at the end the blocks are prefetched.
     """
     size = width(inputs)
     for c in range(inputs.table.shape[0]):
@@ -79,14 +75,14 @@ def find_ways(inputs: Inputs, f: Curves, rows: Matrix) -> None:
 
 @hot_inline
 def _child(f: Curves, turn: float) -> int:
-    """The node or block to which a turn leads."""
+    """The node or block at a cached step of a path."""
     place = int(turn)
     return int(f.children[place >> FAN_BITS, place & (FAN - 1)])
 
 
 @hot_inline
 def _turn(f: Curves, at: int, u: float, turn: float) -> int:
-    """`way_to` from this node: as it was written down, unless the tree has changed here."""
+    """`way_to` from this node, by the cached step if it is still valid."""
     node, n = f.nodes[at], f.children[at, FAN]
     way = int(turn) & (FAN - 1)
     begins = (node[FIRST, way] <= u) | (way == 0)
@@ -96,7 +92,7 @@ def _turn(f: Curves, at: int, u: float, turn: float) -> int:
 
 @hot_inline
 def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> tuple[float, float]:
-    """f_c at the key x[0], and its moment there; 0, where it has none."""
+    """f_c at the key x[0], and its moment there, or 0 if it has none."""
     line, d, layers = inputs.table[c], inputs.sides, f.totals.shape[1]
     u, sides, rate, value, later = x[0], int(line[SIDES]), decay_rate(line), 0.0, 0.0
     if line[POWERS] > 0.0:
@@ -133,8 +129,8 @@ def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> tuple[f
 
 @hot_lean
 def _of_totals(totals: Vector, x: Vector, start: int, powers: int) -> float:
-    """What the powers add. (This and the next few are called and not written out: what is not met in most rows lengthens the way
-    through the rest, and a processor does not remember as many branches.)"""
+    """The part of the totals. (This and the next few functions are not inlined: code that most rows do not need would make the hot
+    path longer, and use up the branch predictor.)"""
     total = 0.0
     for r in range(powers):
         total += totals[r] * x[start + r]
@@ -145,7 +141,7 @@ def _of_totals(totals: Vector, x: Vector, start: int, powers: int) -> float:
 def _beside_own_anchors(
     node: Matrix, left: int, right: int, n: int, way: int, rate: float, u: float, before: float, after: float, work: Vector
 ) -> float:  # fmt: skip
-    """`beside` where each child has its own anchors."""
+    """`beside` for a node in which each child has its own anchors."""
     for i in range(n):
         work[i] = max(u - node[LAST, i], 0.0) if i < way else max(node[FIRST, i] - u, 0.0)
     exponentials(work, n, -rate)
@@ -159,7 +155,7 @@ def _beside_own_anchors(
 
 @hot_inline
 def _inside(line: Vector, d: int, f: Curves, at: int, layer: int, near: bool, x: Vector, work: Vector) -> float:
-    """What the points of one block add."""
+    """The sum over the points of one block."""
     block = f.blocks[at]
     if line[KIND] == GIVEN:
         return _inside_given(line, d, block, f.length[at], layer, f.totals.shape[1], x, work)
@@ -168,7 +164,7 @@ def _inside(line: Vector, d: int, f: Curves, at: int, layer: int, near: bool, x:
 
 @hot_lean
 def _inside_given(line: Vector, d: int, block: Matrix, n: int, layer: int, layers: int, x: Vector, work: Vector) -> float:
-    """The same, for a user's kernel."""
+    """The sum over the points of one block, for a user's kernel."""
     u, total, lists = x[0], 0.0, COEF + layers
     for i in range(n):
         work[i] = abs(u - block[KEY, i])
@@ -185,23 +181,23 @@ def _inside_given(line: Vector, d: int, block: Matrix, n: int, layer: int, layer
 
 @hot_inline
 def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) -> None:
-    """f_c ← f_c + a k_c(x[0], ·), and `late` in the place of a for its moment, if it has one."""
+    """f_c ← f_c + a k_c(x[0], ·); for its moment, if it has one, with `late` instead of a."""
     line, d, layers = inputs.table[c], inputs.sides, f.totals.shape[1]
     u, sides, rate = x[0], int(line[SIDES]), decay_rate(line)
-    # 1. What is summed over all points, wherever they lie, is no part of the tree.
+    # 1. Totals over all points, on both sides of a key, are kept outside the tree.
     for layer in range(layers if line[POWERS] > 0.0 else 0):
         _add_to_totals(f.totals[c, layer], x, 1 + 2 * d, int(line[POWERS]), late if layer else a)
-    if sides == 0:  # a kernel of finite rank: its totals are all that is ever asked for
+    if sides == 0:  # a kernel of finite rank: its totals are all that is ever read
         return
-    # 2. Full nodes are split on the way down, never on the way up: a node that is entered has room for one child more, so one pass
-    #    is enough and no path has to be kept. For the root that means a new root above it.
+    # 2. Full nodes are split on the way down, never on the way up: each node that is entered has room for one more child, so one
+    #    pass is enough and no path has to be stored. A full root gets a new root above it.
     if f.children[f.roots[c, 0], FAN] == FAN:
         raise_root(inputs, f, c)
     at, anchor, fall, rise = f.roots[c, 0], x[x.size - ANCHOR], x[x.size - FALL], x[x.size - RISE]
     height = f.roots[c, 1]
     for level in range(height, 0, -1):
         node, children = f.nodes[at], f.children[at]
-        if children[FAN] == 0:  # only the root of an empty tree, at level 1: its first child is a block
+        if children[FAN] == 0:  # only the root of an empty tree, at level 1: create its first block
             children[0], children[FAN] = f.used[0], 1
             f.used[0] += 1
             node[FIRST, 0] = node[LAST, 0] = u
@@ -209,7 +205,7 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
         if _is_full(f, children[way], level):
             split_child(inputs, f, c, at, way, level)
             way += 1 if u >= node[FIRST, way + 1] else 0
-        # 3. The key may widen the node's range, and with it move the anchor of its sums. They are made anew for the wider range
+        # 3. The key may widen the node's range, and thereby move the anchor of its sums. They are recomputed for the wider range
         #    before anything is added: a sum must never mix two anchors.
         low, high = node[FIRST, 0], node[LAST, children[FAN] - 1]
         close, shared = shared_anchor(rate, min(low, u), max(high, u))
@@ -220,8 +216,8 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
             node[FIRST, way] = u
         if u > last:
             node[LAST, way] = u
-        # 4. The point joins the sums of the child below which it will lie. Two exponentials serve all levels with one anchor;
-        #    x brings them along for that of the root.
+        # 4. Add the point to the sums of the child that it will be below. Two exponentials serve all levels with the same anchor;
+        #    those for the root's anchor are cached in x.
         if close:
             if rate > 0.0 and shared != anchor:
                 anchor = shared
@@ -235,7 +231,7 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
             for layer in range(layers):
                 _add_at_own_anchors(node, way, SUMS + 2 * d * layer, d, sides, rate, x, late if layer else a, (first, last))
         at = children[way]
-    # 5. In the block the key takes its place in the order; a key that was met before keeps its place and gets a larger coefficient.
+    # 5. Insert the key into the sorted block; for a key that is already there, only the coefficient changes.
     block, n = f.blocks[at], f.length[at]
     place = count_below(block[KEY], n, u)
     if place == n or block[KEY, place] != u:
@@ -245,15 +241,15 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
         for row in range(COEF + layers, block.shape[0]):
             make_way(block[row], place, x[1 + row - COEF - layers])
         f.length[at] = n + 1
-    # 6. Where the new coefficient takes the old one back, the sums above hold little but the rounding of two large numbers: they
-    #    are summed again from what is in the block.
+    # 6. If the new coefficient cancels the old one, the sums above hold little but the rounding of two large numbers, so they are
+    #    recomputed from the block.
     cancelled = False
     for layer in range(layers):
         b = late if layer else a
         block[COEF + layer, place] += b
         cancelled |= abs(block[COEF + layer, place]) < CANCELLED * abs(b)
     if cancelled:
-        sum_anew(inputs, f, c, u)
+        recompute_sums(inputs, f, c, u)
 
 
 @hot_inline
@@ -271,7 +267,7 @@ def _add_to_totals(totals: Vector, x: Vector, start: int, powers: int, a: float)
 def _add_at_own_anchors(
     node: Matrix, way: int, sums: int, d: int, sides: int, rate: float, x: Vector, a: float, keys: tuple[float, float]
 ) -> None:  # fmt: skip
-    """One point more in the sums of a child that had this range of keys, and has anchors of its own at its ends."""
+    """Add a point to the sums of a child with anchors of its own, at the ends of its range of keys before the point."""
     u, (first, last) = x[0], keys
     old_left, new_left = decay(rate, u - last), decay(rate, last - u)
     old_right, new_right = decay(rate, first - u), decay(rate, u - first)
@@ -282,7 +278,7 @@ def _add_at_own_anchors(
 
 @hot
 def replant(inputs: Inputs, old: Curves, new: Curves) -> None:
-    """Into empty trees, all points of others whose coefficient is not 0. The totals are left alone."""
+    """Insert the points of the old trees with nonzero coefficients into new, empty ones. The totals do not change."""
     d, layers = inputs.sides, old.totals.shape[1]
     x, lower, upper = np.zeros(width(inputs)), np.zeros(d), np.zeros(d)
     x[x.size - ANCHOR :] = NO_WAY

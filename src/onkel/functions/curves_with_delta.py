@@ -1,8 +1,9 @@
 """Curves with spikes, of an additive kernel plus `Delta`: f(x) = ρ (Σ_c f_c(x_c) + weight · Σ a_i over points equal to x).
 
-The delta lets a row be fitted without bending the curves: with it noisy labels are separable, and a learner made for clean streams
-can be used on noisy ones (Shawe-Taylor & Cristianini; Herbster 2001, section 2.2). A row met before is found by its bits, so it
-costs O(1) beside the O(log m) of the curves. Where f has a moment, a row is met twice: under the label 0 for f, 1 for the moment.
+The delta fits a row without changing the curves: with it noisy labels are separable, and a learner made for clean streams can be
+used on noisy ones (Shawe-Taylor & Cristianini; Herbster 2001, section 2.2). A repeated row is found by a hash of its bits, which
+costs O(1) besides the O(log m) of the curves. If f has a moment, a row has two entries: with label 0 for f, with label 1 for the
+moment.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from onkel.state import nbytes
 
 
 class DeltaInputs(NamedTuple):
-    """The kernel, as compiled code sees it."""
+    """The kernel, for compiled code."""
 
     inputs: Inputs
     weight: float
-    dim: int  # the row itself stands in the last so many numbers
+    dim: int  # the row itself is in the last `dim` numbers
 
 
 class DeltaTerms(NamedTuple):
-    """What compiled code sees of a `CurvesWithDelta`."""
+    """The arrays of a `CurvesWithDelta`, for compiled code."""
 
     curves: Curves
     table: RowSlots
@@ -43,7 +44,7 @@ class DeltaTerms(NamedTuple):
 @dataclass
 class CurvesWithDelta(Function):
     curves: SortedBlocks
-    table: RowTable  # Σ a_i of each row met, and, in a place of its own, Σ i a_i for a moment
+    table: RowTable  # Σ a_i of each row seen, and, in an entry of its own, Σ i a_i for a moment
 
     @property
     def scale(self) -> Vector:  # type: ignore[override]
@@ -58,7 +59,7 @@ class CurvesWithDelta(Function):
         return self.curves.has_room and bool(row_table.has_room(self.table.table, self._layers))
 
     def make_room(self, kernel: Kernel) -> None:
-        """Longer arrays, where another point would not fit."""
+        """Enlarge the arrays if another point would not fit."""
         self.curves.make_room(parts(kernel)[0])
         self.table.make_room(self._layers)
 
@@ -67,7 +68,7 @@ class CurvesWithDelta(Function):
         return int(self.curves.totals.shape[1])
 
     def bytes_with(self, rows: int) -> int:
-        slots = 4 * (int(self.table.size[0]) + self._layers * rows)  # a quarter full at least, and copied when they are doubled
+        slots = 4 * (int(self.table.size[0]) + self._layers * rows)  # at least a quarter full; copied when doubled
         return self.curves.bytes_with(rows) + 2 * max(nbytes(self.table), 32 * slots)
 
     def learnt(self, kernel: Kernel, rounds: int | None = None) -> Learnt:
@@ -89,7 +90,7 @@ class CurvesWithDelta(Function):
         self.curves.check(additive, rows, room)
         self.table.check(self._layers * rows)
         if np.any(self.table.places):
-            raise InputError("its rows are said to stand where they cannot")
+            raise InputError("its table of rows refers to places that do not exist")
 
 
 def has_delta(kernel: Kernel) -> bool:
@@ -153,20 +154,20 @@ def shrink(f: DeltaTerms, factor: float) -> None:
     """f ← factor · f."""
     scale = f.curves.scale[0] * factor
     sorted_blocks.shrink(f.curves, factor)
-    if f.curves.scale[0] != scale:  # it was folded
+    if f.curves.scale[0] != scale:  # it was multiplied into the coefficients
         for i in range(f.table.values.size):
             f.table.values[i] *= scale
 
 
 @hot_inline
 def keep(kernel: DeltaInputs, f: DeltaTerms, x: Vector, own: float, a: float, round: int, most: int) -> None:
-    """`join`: points that are not known one by one are never too many."""
+    """`join`: the number of points is not limited, since they have no slots."""
     join(kernel, f, x, own, a, round)
 
 
 @hot_inline
 def amend(kernel: DeltaInputs, f: DeltaTerms, slot: int, x: Vector, own: float, a: float, round: int) -> None:
-    """`join`: a point that was there before is found by its keys."""
+    """`join`: a point that is already there is found by its keys."""
     join(kernel, f, x, own, a, round)
 
 
@@ -187,5 +188,5 @@ def has_room(f: DeltaTerms) -> bool:
 
 @hot
 def prepare(kernel: DeltaInputs, f: DeltaTerms, X: Matrix) -> Vector:
-    """As for the curves alone."""
+    """The same as for the curves."""
     return sorted_blocks.prepare(kernel.inputs, f.curves, X)

@@ -1,4 +1,4 @@
-"""What learners need of a function that they change, however it is held."""
+"""The interface of a mutable function, whatever its representation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Function(ABC):
     @property
     @abstractmethod
     def compiled(self) -> Any:
-        """The named tuple that compiled code knows it by."""
+        """Its arrays as a named tuple, for compiled code."""
 
     @property
     @abstractmethod
@@ -27,35 +27,35 @@ class Function(ABC):
 
     @abstractmethod
     def make_room(self, kernel: Kernel) -> None:
-        """Longer arrays, where another point would not fit."""
+        """Enlarge the arrays if another point would not fit."""
 
     @abstractmethod
     def bytes_with(self, rows: int) -> int:
-        """The most bytes it may hold, or hold while it grows, with so many rows more."""
+        """The most bytes it may hold after `rows` more rows, also while its arrays grow."""
 
     @abstractmethod
     def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
-        """Refuse what cannot have come about in so many rounds, with room for so many points where that is fixed."""
+        """Refuse a function that `rows` rounds cannot lead to; `room`: the capacity, if it is fixed."""
 
     @abstractmethod
     def learnt(self, kernel: Kernel, rounds: int | None = None) -> Learnt:
-        """f as it is now; or, where it has a moment, the mean of all that it has been in so many rounds."""
+        """f as it is now; or, with `rounds`, the mean of f over that many rounds, for which it needs a moment."""
 
     def lists(self, kernel: Kernel, X: Matrix) -> Matrix:
-        """What has to be known of each row; a user's functions are called here, and may fail."""
+        """What is computed from each row beforehand; a user's functions are called here, and may raise."""
         return X
 
     def placed(self, kernel: Kernel, lists: Matrix) -> Matrix:
-        """The same as compiled code wants it, which may be far wider: for as many rows as are learnt at once."""
+        """The same in the format of compiled code, which may be far wider, for the rows that are learnt at once."""
         return lists
 
     def rows(self, kernel: Kernel, X: Matrix) -> Matrix:
-        """The rows as compiled code wants them."""
+        """The rows in the format of compiled code."""
         return self.placed(kernel, self.lists(kernel, X))
 
     @abstractmethod
     def source(self, kernel: Kernel, rows: Matrix) -> Any:
-        """The kernel as compiled code wants it, for these rows and the points of this moment."""
+        """The kernel in the format of compiled code, for these rows and the present points."""
 
 
-SMALLEST_SCALE, LARGEST_SCALE = 1e-8, 1e8  # of ρ; beyond them it is folded into the coefficients
+SMALLEST_SCALE, LARGEST_SCALE = 1e-8, 1e8  # of ρ; outside them it is multiplied into the coefficients

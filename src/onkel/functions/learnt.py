@@ -1,4 +1,4 @@
-"""What a learner has learnt, as a function of its own: it changes no more, and can be read, drawn and called."""
+"""The function that a learner has learnt, as an immutable object that can be called, inspected and plotted."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from onkel.kernels import Additive, Interval, Kernel
 
 
 class Learnt(ABC):
-    """f, in the space of a kernel on known domains, before any clip; the spikes of a `Delta` are left out."""
+    """f in the space of a kernel on known domains, without any clip and without the spikes of a `Delta`."""
 
     kernel: Kernel
-    squared_norm: float | None  # ‖f‖², where the learner keeps it
+    squared_norm: float | None  # ‖f‖², if the learner keeps it
 
     def __call__(self, X: ArrayLike) -> Vector:
-        """f(x) of each row."""
+        """f(x) for each row."""
         return self._values(check_block("X", X))
 
     @abstractmethod
@@ -29,15 +29,15 @@ class Learnt(ABC):
     @property
     @abstractmethod
     def additive(self) -> Additive | None:
-        """The kernel as a sum of kernels of one input, which makes f a sum of curves f_c; None where it is no such sum."""
+        """The kernel as a sum of one-input kernels, so that f is a sum of curves f_c; None if it is no such sum."""
 
     @abstractmethod
     def curves(self, inputs: Matrix) -> Matrix:
-        """f_c(u_c) of each row of inputs, where the kernel is additive: columns of X, then products of them."""
+        """f_c(u_c) for each row of inputs (columns of X, then products of them), for an additive kernel."""
 
     @abstractmethod
     def keys(self, c: int) -> Vector:
-        """The values of input c from which its curve was made, where the kernel is additive."""
+        """The values of input c at the points of its curve, for an additive kernel."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Expansion(Learnt):
 
     kernel: Kernel
     points: Matrix  # (m, dim)
-    coef: Vector  # (m,), or (m, outputs) where there are several
+    coef: Vector  # (m,), or (m, outputs) for several outputs
     squared_norm: float | None = None
 
     def _values(self, X: Matrix) -> Vector:

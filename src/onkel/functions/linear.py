@@ -1,4 +1,4 @@
-"""f(x) = ρ w·x, the function of the linear kernel, in O(dim) however many points have made it."""
+"""f(x) = ρ w·x, the function of the linear kernel, in O(dim) however many points it is made of."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onkel.kernels import Kernel
 
 
 class LinearTerms(NamedTuple):
-    """What compiled code sees of a `LinearFunction`."""
+    """The arrays of a `LinearFunction`, for compiled code."""
 
     weights: Vector
     scale: Vector
@@ -26,7 +26,7 @@ class LinearTerms(NamedTuple):
 @dataclass
 class LinearFunction(Function):
     scale: Vector  # (1,)  ρ
-    weights: Vector  # (dim,)  w; and after them, where it was asked for, those of the moment
+    weights: Vector  # (dim,)  w; (2 dim,) with those of the moment after them
 
     @property
     def compiled(self) -> LinearTerms:
@@ -37,17 +37,17 @@ class LinearFunction(Function):
         return True
 
     def make_room(self, kernel: Kernel) -> None:
-        """There is always room."""
+        """Nothing to do: there is always room."""
 
     def bytes_with(self, rows: int) -> int:
         return 8 * (len(self.weights) + 1)
 
     def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
         if not SMALLEST_SCALE <= self.scale[0] <= LARGEST_SCALE or (rows == 0 and np.any(self.weights != 0.0)):
-            raise InputError("its weights are beyond what can be learnt")
+            raise InputError("its weights are outside the range that can be learnt")
 
     def learnt(self, kernel: Kernel, rounds: int | None = None) -> Expansion:
-        """w is the only point, with the coefficient ρ."""
+        """An expansion with the one point w and the coefficient ρ."""
         weights = self.weights
         if rounds is not None:
             now, moment = np.split(weights, 2)
@@ -79,7 +79,7 @@ def evaluate(kernel: KernelSource, f: LinearTerms, x: Vector, work: Vector) -> f
 
 @hot_inline
 def with_moment(kernel: KernelSource, f: LinearTerms, x: Vector, work: Vector) -> tuple[float, float]:
-    """f(x), and its moment there; 0, where it has none."""
+    """f(x), and its moment there, or 0 if it has none."""
     later = 0.0
     if f.weights.size > x.size:
         for j in range(x.size):
@@ -109,13 +109,13 @@ def shrink(f: LinearTerms, factor: float) -> None:
 
 @hot_inline
 def keep(kernel: KernelSource, f: LinearTerms, x: Vector, own: float, a: float, round: int, most: int) -> None:
-    """`join`: points that are not known one by one are never too many."""
+    """`join`: the number of points is not limited, since they have no slots."""
     join(kernel, f, x, own, a, round)
 
 
 @hot_inline
 def amend(kernel: KernelSource, f: LinearTerms, slot: int, x: Vector, own: float, a: float, round: int) -> None:
-    """`join`: a point that was there before is found by its direction."""
+    """`join`: f is one weight vector, whether the point is new or not."""
     join(kernel, f, x, own, a, round)
 
 
@@ -136,5 +136,5 @@ def has_room(f: LinearTerms) -> bool:
 
 @hot
 def prepare(kernel: KernelSource, f: LinearTerms, X: Matrix) -> Vector:
-    """Nothing: a product needs no memory."""
+    """No scratch memory is needed."""
     return np.empty(0)

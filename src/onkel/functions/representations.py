@@ -1,14 +1,14 @@
-"""The ways in which a learner without a budget holds its function, behind the same calls.
+"""The representations of a function without a budget, behind the same calls.
 
     Support         every point, O(m) a row: any kernel
-    SortedBlocks    a sum of curves, O(log m) a row: additive kernels whose halves fall apart
-    CurvesWithDelta the same with a `Delta`
-    LinearFunction  a weight for each column, O(1) in m: the linear kernel
+    SortedBlocks    a sum of curves, O(log m) a row: additive kernels with lists (`onkel.kernels.lists`)
+    CurvesWithDelta the same plus a `Delta`
+    LinearFunction  one weight per column, O(1) in m: the linear kernel
 
-Compiled code says evaluate(kernel, f, x, work); which of them is meant is settled when it is compiled.
+Compiled code calls evaluate(kernel, f, x, work); the types of its arguments select the representation at compile time.
 
-Each can keep, beside f = Σ a_i k(x_i, ·), its moment Σ i a_i k(x_i, ·), with i the round that brought x_i, counted from 1. The mean
-of all that f has been after n rounds, 0 before the first of them included, is f − moment / (n + 1).
+Besides f = Σ a_i k(x_i, ·) each can keep its moment Σ i a_i k(x_i, ·), where i is the round of x_i, counted from 1. The mean of f
+over n rounds, including f = 0 before the first, is f − moment / (n + 1).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _module(kernel: Kernel) -> ModuleType:
 
 
 def empty(kernel: Kernel, dim: int, moment: bool = False) -> Function:
-    """f = 0, held as suits the kernel on rows of `dim` columns, with its moment or without."""
+    """f = 0 in the representation that suits the kernel, on rows of `dim` columns, with its moment or without."""
     f: Function = _module(kernel).empty(kernel, dim, moment)
     return f
 
@@ -46,18 +46,18 @@ def footprint(kernel: Kernel, dim: int, moment: bool = False) -> int:
 
 
 def _by_type(position: int, verb: str) -> Any:
-    """What each of them does under this name."""
+    """The function of this name, of the module that matches the argument's type."""
     modules = {SupportTerms: support, Curves: sorted_blocks, DeltaTerms: curves_with_delta, LinearTerms: linear}
     return by_type(position, {kind: getattr(module, verb) for kind, module in modules.items()})
 
 
 evaluate = _by_type(1, "evaluate")  # (kernel, f, x, work): f(x)
-with_moment = _by_type(1, "with_moment")  # (kernel, f, x, work): f(x), and its moment there, if it was made to keep one
+with_moment = _by_type(1, "with_moment")  # (kernel, f, x, work): f(x), and its moment there, if it keeps one
 add = _by_type(1, "join")  # (kernel, f, x, own, a, round): f ← f + a k(x, ·), if there is room
-amend = _by_type(1, "amend")  # (kernel, f, slot, x, own, a, round): the same, for a point that may stand in this slot already
-keep = _by_type(1, "keep")  # (kernel, f, x, own, a, round, most): the same, but beyond so many points the oldest gives way
+amend = _by_type(1, "amend")  # (kernel, f, slot, x, own, a, round): the same, for a point that may already be in this slot
+keep = _by_type(1, "keep")  # (kernel, f, x, own, a, round, most): the same, but with `most` points the oldest is evicted
 shrink = _by_type(0, "shrink")  # (f, factor): f ← factor · f
-count = _by_type(0, "count")  # (f): the points that have slots
-holds = _by_type(0, "holds")  # (f, most): whether those are so many
+count = _by_type(0, "count")  # (f): the number of points that have slots
+holds = _by_type(0, "holds")  # (f, most): whether that number is `most`
 has_room = _by_type(0, "has_room")  # (f): whether one more point fits
-prepare = _by_type(1, "prepare")  # (kernel, f, X): memory for `evaluate`; into rows that go down a tree, their way is written
+prepare = _by_type(1, "prepare")  # (kernel, f, X): scratch memory for `evaluate`; caches the path of each row down a tree

@@ -1,4 +1,4 @@
-"""Rows, as compiled code that changes a function sees them."""
+"""A block of rows, for compiled code that changes a function."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from onkel._types import Counts, Matrix, Vector
 
 
 class RowBlock(NamedTuple):
-    kernel: Any  # a named tuple, as `Function.source` makes it: which one decides what is compiled
-    X: Matrix  # as `Function.rows` makes them
+    kernel: Any  # a named tuple from `Function.source`: its type selects what is compiled
+    X: Matrix  # from `Function.rows`
     own: Vector  # k(x, x)
     y: Vector
-    weight: Vector  # 1, or 0 to score a row and leave it unlearnt
-    learnt: Counts  # (1,)  the state's own count of rows; compiled code adds each row that it has learnt
+    weight: Vector  # 1, or 0 for a row that is only scored
+    learnt: Counts  # (1,)  the state's count of rows, which compiled code increments for each row learnt

@@ -1,7 +1,7 @@
-"""A number for each row that was met, found again by the row's own bits.
+"""A hash table with a number for each row seen.
 
-Rows are distinguished by 128 bits of a hash (Philox, as in `onkel.random`): two different rows of a stream of 10⁹ collide with a
-probability of 10⁻²¹. The table is open: a row stands in the first free slot from the one its hash says.
+Rows are identified by a hash of 128 bits (Philox, as in `onkel.random`): two different rows of a stream of 10⁹ collide with a
+probability of 10⁻²¹. Open addressing with linear probing: a row is in the first free slot from the one that its hash gives.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from onkel.random import words
 from onkel.state import SMALLEST_CAPACITY, growing
 
 _32 = np.uint64(32)
-LARGEST_WAY = 1000  # slots from a row's place: half full with honest hashes, no table of this world has one so far
+LARGEST_WAY = 1000  # longest probe: a half-full table never has one as long, unless its hashes are forged
 
 
 class RowSlots(NamedTuple):
-    """What compiled code sees of a `RowTable`."""
+    """The arrays of a `RowTable`, for compiled code."""
 
     keys: Counts
     values: Vector
@@ -33,16 +33,16 @@ class RowSlots(NamedTuple):
 @dataclass
 class RowTable:
     size: Counts  # (1,)  rows in it
-    keys: Counts = growing(0)  # (room, 2)  the hash, 0 0 in a free slot
-    values: Vector = growing(0)  # (room,)  its number
-    places: Counts = growing(0)  # (room,)  where it stands elsewhere
+    keys: Counts = growing(0)  # (room, 2)  the hash; 0 0 in a free slot
+    values: Vector = growing(0)  # (room,)  the row's number
+    places: Counts = growing(0)  # (room,)  the row's index in another array
 
     @property
     def table(self) -> RowSlots:
         return RowSlots(self.keys, self.values, self.places, self.size)
 
     def make_room(self, more: int = 1) -> None:
-        """Twice the slots, where so many more rows would fill more than half of them."""
+        """Double the slots if `more` additional rows would fill more than half of them."""
         if not has_room(self.table, more):
             old = self.table
             room = 2 * len(self.values)
@@ -51,10 +51,10 @@ class RowTable:
             vars(self).update(vars(new))  # as one step
 
     def check(self, rows: int) -> None:
-        """Refuse what cannot have come about in so many rounds."""
+        """Refuse a table that `rows` rounds cannot lead to."""
         room, size = len(self.values), int(self.size[0])
         if room & (room - 1) or {len(self.keys), len(self.places)} != {room} or not 0 <= 2 * size <= room or size > rows:
-            raise InputError("its table of rows is not as long as its sizes say")
+            raise InputError("the length of its table of rows does not fit its size")
         free = ~np.any(self.keys, axis=1)
         if (
             np.count_nonzero(~free) != size
@@ -71,7 +71,7 @@ def empty() -> RowTable:
 
 
 def footprint() -> int:
-    """The bytes of an empty one."""
+    """The bytes of an empty table."""
     return 8 * (1 + 4 * SMALLEST_CAPACITY)
 
 
@@ -82,14 +82,14 @@ def has_room(table: RowSlots, more: int = 1) -> bool:
 
 @hot
 def slot(table: RowSlots, x: Vector, label: float) -> int:
-    """Where this row with this label stands, or the free slot where it would."""
+    """The slot of this row with this label, or the free slot where it would be."""
     first, second = _hash(x, label)
     return _find(table, first, second)
 
 
 @hot
 def enter(table: RowSlots, at: int, x: Vector, label: float, place: int) -> None:
-    """Where the slot is free: it is this row's from now on. There is room."""
+    """If the slot is free, assign it to this row. There is room."""
     if table.keys[at, 0] == 0 and table.keys[at, 1] == 0:
         table.keys[at, 0], table.keys[at, 1] = _hash(x, label)
         table.places[at] = place
@@ -98,7 +98,8 @@ def enter(table: RowSlots, at: int, x: Vector, label: float, place: int) -> None
 
 @hot
 def _hash(x: Vector, label: float) -> tuple[Any, Any]:
-    """128 bits of a row: each number, as its bits, goes through Philox keyed by what came before. 0 0 is left to free slots."""
+    """A 128-bit hash of a row: the bits of each number go through Philox, keyed by the hash so far. 0 0 is reserved for free
+    slots."""
     first, second = _bits(float(x.size)), _bits(label)
     for j in range(x.size):
         a, b, c, d = words(first, _bits(x[j]), second)
@@ -132,7 +133,7 @@ def _rehash(old: RowSlots, new: RowSlots) -> None:
 
 @hot
 def _is_in_place(table: RowSlots) -> bool:
-    """Whether every row is found where it stands."""
+    """Whether a search for every row finds it in its slot."""
     for i in range(table.values.size):
         taken = table.keys[i, 0] != 0 or table.keys[i, 1] != 0
         away = (i - table.keys[i, 0]) & (table.values.size - 1)

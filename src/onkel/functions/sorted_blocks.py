@@ -1,14 +1,15 @@
 """f as a sum of curves, f(x) = ρ Σ_c f_c(x_c) with f_c(q) = Σ a_i k_c(p_i, q): O(log m) to read a curve, or to add a point.
 
-A kernel of `onkel.kernels.lists` needs of all points left of q only a few sums, and of all points right of it a few others. So the
-points of a coordinate lie sorted in blocks, and a tree over the blocks holds those sums (`block_tree`).
+For a kernel of `onkel.kernels.lists`, f_c(q) needs only a few sums over the points to the left of q, and a few others over those to
+the right. So the points of a coordinate are sorted in blocks, and a tree over the blocks holds those sums (`block_tree`).
 
     evaluate    f(x)
-    join        one more point: a key in each coordinate; equal keys become one
-    shrink      f ← c f, by the scale ρ alone; before it becomes too small or too large it is folded into all coefficients, and
-                points that have shrunk to exactly 0 leave. Unless f shrinks by many powers of ten at once, that adds O(1) to a row
+    join        add a point: a key in each coordinate; equal keys are merged
+    shrink      f ← c f, by the scale ρ alone; before ρ becomes too small or too large it is multiplied into all coefficients, and
+                points with a coefficient of exactly 0 are removed later. Unless f shrinks by many powers of ten at once, this adds
+                O(1) to a row
 
-All coordinates share the arrays. A row of numbers comes as `Additive.lists` makes it: for each coordinate its key and its lists.
+All coordinates share the arrays. A row comes from `Additive.lists`: for each coordinate its key and its lists.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ from onkel.functions.function import Function
 from onkel.kernels import Additive, Kernel
 from onkel.state import capacity, fitted, growing, grown
 
-SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100  # of ρ; to fold it costs O(m), so it is done as rarely as it can be
+SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100  # of ρ; wide limits, because multiplying it into the coefficients costs O(m)
 
 
 @dataclass
 class SortedBlocks(Function):
     scale: Vector  # (1,)  ρ
     used: Counts  # (2,)  blocks and nodes in use; zeros after them
-    roots: Counts  # (inputs, 2)  the root of each tree, and how many levels of nodes it has
+    roots: Counts  # (inputs, 2)  the root of each tree, and its height in nodes
     totals: NDArray[np.float64]  # (inputs, layers, powers)  Σ a_i p_i^r
-    added: Vector  # (layers,)  Σ |a| over all that was ever added, in units of ρ: rounding in the sums is a share of it
+    added: Vector  # (layers,)  Σ |a| over all that was ever added, in units of ρ: the rounding of the sums is proportional to it
     nodes: NDArray[np.float64] = growing(0)  # (room, 2 + 2·sides·layers, FAN)
-    children: Counts = growing(0)  # (room, FAN + 1)  nodes, or blocks at the lowest level; their number stands last
+    children: Counts = growing(0)  # (room, FAN + 1)  nodes, or blocks at the lowest level; their number is in the last place
     blocks: NDArray[np.float64] = growing(0)  # (room, lines, BLOCK)
     length: Counts = growing(0)  # (room,)  points in a block
 
@@ -58,40 +59,37 @@ class SortedBlocks(Function):
         return bool(blocks <= len(self.blocks) and nodes <= len(self.nodes))
 
     def make_room(self, kernel: Kernel) -> None:
-        """Longer arrays, where another point would not fit. Where every second one has shrunk to 0, those leave first."""
+        """Enlarge the arrays if another point would not fit. If more than half of the points have shrunk to 0, remove those
+        first."""
         new = self
-        if not self.has_room and 2 * self._alive < np.sum(self.length):
-            new = self._without_the_dead(kernel)
-        blocks, nodes = map(int, needed(new.roots, new.used))
-        lengths = {"blocks": blocks, "length": blocks, "nodes": nodes, "children": nodes}
+        if not self.has_room and 2 * self._nonzero < np.sum(self.length):
+            new = self._without_zeros(kernel)
+        lengths = _array_lengths(*needed(new.roots, new.used))
         longer = {name: grown(getattr(new, name), length) for name, length in lengths.items()}
         vars(self).update(longer, used=new.used, roots=new.roots)  # as one step
 
-    def _without_the_dead(self, kernel: Kernel) -> SortedBlocks:
-        """The trees anew, of the points whose coefficient is not 0, in arrays as long as these need. Keys that come in order leave
-        every block and node half full, or less at the end: they may need more of them than there were."""
-        most, columns = self._alive // (BLOCK // 2) + len(self.roots), _columns(kernel, len(self.roots))
-        blocks, nodes = capacity(most), capacity(2 * most + len(self.roots))
-        sizes = {"blocks": blocks, "length": blocks, "nodes": nodes, "children": nodes}
+    def _without_zeros(self, kernel: Kernel) -> SortedBlocks:
+        """The trees rebuilt from the points with nonzero coefficients, in arrays of fitting length. Sorted insertion leaves every
+        block and node half full, or less at the end, so they may need more of them than before."""
+        most, columns = self._nonzero // (BLOCK // 2) + len(self.roots), _columns(kernel, len(self.roots))
+        sizes = _array_lengths(capacity(most), capacity(2 * most + len(self.roots)))
         blank = {name: np.zeros((size, *getattr(self, name).shape[1:]), getattr(self, name).dtype) for name, size in sizes.items()}
         new = replace(empty(kernel, columns, moment=self.totals.shape[1] > 1), **blank)
         replant(inputs_of(kernel, columns), self.compiled, new.compiled)
-        blocks, nodes = map(int, new.used)
-        lengths = {"blocks": blocks, "length": blocks, "nodes": nodes, "children": nodes}
-        return replace(new, **{name: fitted(getattr(new, name), length) for name, length in lengths.items()})
+        return replace(new, **{name: fitted(getattr(new, name), length) for name, length in _array_lengths(*new.used).items()})
 
     @property
-    def _alive(self) -> int:
-        """The points, in each coordinate, with a coefficient that is not 0, in either layer."""
+    def _nonzero(self) -> int:
+        """The number of points, over all coordinates, with a nonzero coefficient in either layer."""
         return int(np.count_nonzero(np.any(self.blocks[:, COEF : self._lists], axis=1)))
 
     @property
     def _lists(self) -> int:
-        """The line of a block where lists begin: after the coefficients of each layer."""
+        """The first line of a block that holds lists, after the coefficients of each layer."""
         return COEF + int(self.totals.shape[1])
 
     def mean(self, rounds: int) -> SortedBlocks:
-        """The mean of all that f has been, f − moment / (rounds + 1)."""
+        """The mean of f over all rounds, f − moment / (rounds + 1)."""
         half, part = (self.nodes.shape[1] - SUMS) // 2, 1.0 / (rounds + 1.0)
         blocks, nodes = np.delete(self.blocks, COEF + 1, axis=1), self.nodes[:, : SUMS + half].copy()
         blocks[:, COEF] -= part * self.blocks[:, COEF + 1]
@@ -106,7 +104,7 @@ class SortedBlocks(Function):
         return additive_curves(additive, points, float(f.scale[0]), f.totals[:, 0])
 
     def _keys_and_coefficients(self, c: int) -> tuple[Vector, Vector]:
-        """The keys of an input in order, and the coefficient of each, without the scale."""
+        """The sorted keys of an input and their coefficients, without the scale."""
         level = self.roots[c : c + 1, 0]
         for _ in range(self.roots[c, 1]):
             level = np.concatenate([self.children[at, : self.children[at, -1]] for at in level])
@@ -115,16 +113,16 @@ class SortedBlocks(Function):
         return together[KEY], together[COEF]
 
     def bytes_with(self, rows: int) -> int:
-        full = 2 * rows * len(self.roots) // BLOCK + 1  # blocks are half full at least, once they have been split
+        full = 2 * rows * len(self.roots) // BLOCK + 1  # blocks are at least half full after a split
         held = self.blocks.nbytes + self.nodes.nbytes + self.children.nbytes + self.length.nbytes
         return int(2 * (held + 8 * full * BLOCK * (self.blocks.shape[1] + self.nodes.shape[1])))
 
     def lists(self, kernel: Kernel, X: Matrix) -> Matrix:
-        """For each row and input its key and its lists; then the row itself, by which it can be known again."""
+        """For each row and input its key and its lists; then the row itself, which identifies it."""
         return np.hstack([_additive(kernel, X.shape[1]).lists(X), X])
 
     def placed(self, kernel: Kernel, lists: Matrix) -> Matrix:
-        """After the lists of each input there is room for the way to its block."""
+        """The same with room, after the lists of each input, for the cached path to its block."""
         n, inputs, size = len(lists), len(self.roots), width(self.source(kernel, lists))
         own = size - NO_WAY.size
         placed = np.empty((n, lists.shape[1] + inputs * NO_WAY.size))
@@ -137,13 +135,13 @@ class SortedBlocks(Function):
         return inputs_of(kernel, _columns(kernel, len(self.roots)))
 
     def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
-        """Refuse trees that `insert` cannot have made in so many rounds."""
+        """Refuse trees that `insert` cannot make in `rows` rounds."""
         lengths = len(self.nodes) == len(self.children) and len(self.blocks) == len(self.length)
         used = (self.used >= (0, len(self.roots))).all() and (self.used <= (len(self.blocks), len(self.nodes))).all()
         if not lengths or not used:
-            raise InputError("its arrays are not as long as its sizes say")
+            raise InputError("the lengths of its arrays do not fit its sizes")
         if not SMALLEST_SCALE <= self.scale[0] <= LARGEST_SCALE or not np.isfinite(self.added).all():
-            raise InputError("its coefficients are beyond what can be learnt")
+            raise InputError("its coefficients are outside the range that can be learnt")
         after = (
             self.blocks[self.used[0] :],
             self.length[self.used[0] :],
@@ -159,7 +157,7 @@ class SortedBlocks(Function):
         blocks, nodes = np.zeros(self.used[0], np.int64), np.zeros(self.used[1], np.int64)
         sound = all(is_sound(inputs, self.compiled, c, blocks, nodes, largest) for c in range(len(self.roots)))
         if not (sound and blocks.all() and nodes.all()):
-            raise InputError("its points do not stand in order, or the sums over them are not theirs")
+            raise InputError("its points are not sorted, or the sums over them are wrong")
 
 
 def empty(kernel: Kernel, dim: int, moment: bool = False) -> SortedBlocks:
@@ -188,7 +186,7 @@ def footprint(kernel: Kernel, dim: int, moment: bool = False) -> int:
 
 
 def inputs_of(kernel: Kernel, dim: int) -> Inputs:
-    """The kernel as compiled code wants it."""
+    """The kernel in the format of compiled code."""
     additive = _additive(kernel, dim)
     return Inputs(additive.table(dim), *additive.widths)
 
@@ -198,20 +196,25 @@ def _additive(kernel: Kernel, dim: int) -> Additive:
 
 
 def _columns(kernel: Kernel, inputs: int) -> int:
-    """The columns of X, of which with their products there are so many inputs."""
+    """The number of columns of X, which together with their products make `inputs` inputs."""
     return inputs - (len(kernel.products) if isinstance(kernel, Additive) else 0)
 
 
 def _sizes(kernel: Kernel, dim: int) -> tuple[int, int, int, int]:
-    """Inputs, the longest lists, and the lines of a block that hold lists."""
+    """The numbers of inputs, of entries in the longest lists, and of lines in a block that hold lists."""
     additive = _additive(kernel, dim)
     sides, powers = additive.widths
     return dim + len(additive.products), sides, powers, 2 * sides if additive.fallible else 0
 
 
+def _array_lengths(blocks: int, nodes: int) -> dict[str, int]:
+    """The lengths of the arrays for so many blocks and nodes."""
+    return {"blocks": int(blocks), "length": int(blocks), "nodes": int(nodes), "children": int(nodes)}
+
+
 @hot_inline
 def needed(roots: Counts, used: Counts) -> tuple[int, int]:
-    """The blocks and nodes that there must be for one more point: each tree may be split from top to bottom."""
+    """The numbers of blocks and nodes needed for one more point, which may split each tree from top to bottom."""
     blocks, nodes = used[0] + roots.shape[0], used[1] + roots.shape[0]
     for c in range(roots.shape[0]):
         nodes += roots[c, 1]
@@ -220,13 +223,13 @@ def needed(roots: Counts, used: Counts) -> tuple[int, int]:
 
 @hot_inline
 def keep(kernel: Inputs, f: Curves, x: Vector, own: float, a: float, round: int, most: int) -> None:
-    """`join`: points that are not known one by one are never too many."""
+    """`join`: the number of points is not limited, since they have no slots."""
     join(kernel, f, x, own, a, round)
 
 
 @hot_inline
 def amend(kernel: Inputs, f: Curves, slot: int, x: Vector, own: float, a: float, round: int) -> None:
-    """`join`: a point that was there before is found by its keys."""
+    """`join`: a point that is already there is found by its keys."""
     join(kernel, f, x, own, a, round)
 
 
@@ -254,7 +257,7 @@ def evaluate(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> float:
 
 @hot_inline
 def with_moment(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> tuple[float, float]:
-    """f(x), and its moment there; 0, where it has none."""
+    """f(x), and its moment there, or 0 if it has none."""
     size, value, later = width(inputs), 0.0, 0.0
     for c in range(inputs.table.shape[0]):
         more = curve(inputs, f, c, x[c * size : (c + 1) * size], work)
@@ -283,6 +286,6 @@ def shrink(f: Curves, factor: float) -> None:
 
 @hot
 def prepare(inputs: Inputs, f: Curves, X: Matrix) -> Vector:
-    """Memory for a block or a node; and into each row, the ways down to its blocks."""
+    """Scratch memory for a block or a node; caches in each row the paths to its blocks."""
     find_ways(inputs, f, X)
     return np.empty(max(BLOCK, FAN))

@@ -1,14 +1,14 @@
-"""A function as a sum over support points, f(x) = ρ Σ a_i k(x_i, x), and what learners do with it.
+"""A function as a sum over support points, f(x) = ρ Σ a_i k(x_i, x).
 
-    evaluate    f(x), and the kernel values that it takes
+    evaluate    f(x), and the kernel values of the points
     with_moment f(x) and Σ i a_i k(x_i, x), i the round of x_i, from 1
-    add         one more point
-    put         a point in the place of another
-    shrink      f ← c f, by the scale ρ alone; it is folded into the coefficients before it becomes too small or too large
+    add         add a point
+    put         replace a point
+    shrink      f ← c f, by the scale ρ alone; ρ is multiplied into the coefficients before it becomes too small or too large
 
-The points lie in the first `size` columns, in no order that matters: `born` tells their age. Kernel values are computed row by row,
-in a fixed order, so that the cut of the stream into blocks changes no bit. A kernel travels into compiled code as its program;
-where it has none (a user's own function) its values come from outside, one row at a time.
+The points are in the first `size` columns, in any order: `born` is the round of each. Kernel values are computed row by row, in a
+fixed order, so that the cut of the stream into blocks changes no bit. A kernel is passed to compiled code as its program; a user's
+own function has none, so its values are computed outside, one row at a time.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from onkel.kernels import Kernel
 from onkel.kernels.rows import ADDITIVE, leaf, row
 from onkel.state import growing, grown
 
-LARGEST_MISMATCH = 1e-9  # of k(x, x) computed anew: another machine may sum in another order
-COMPOSED, GIVEN = -1, -2  # kernels that are not known by one code
+LARGEST_MISMATCH = 1e-9  # of k(x, x) computed again: another machine may sum in another order
+COMPOSED, GIVEN = -1, -2  # kernels without a code of their own: a program, or a user's function
 
 
 class KernelSource(NamedTuple):
-    """Where compiled code gets kernel values from. Arrays in every call would cost as much as a few values: hence the numbers."""
+    """How compiled code gets kernel values. Two parameters are scalars, because passing arrays costs as much as a few values."""
 
-    code: int  # of a kernel by itself; or COMPOSED, or GIVEN
+    code: int  # of a single kernel; or COMPOSED, or GIVEN
     first: float  # its parameters
     second: float
     codes: Counts  # the program of a composed kernel
     params: Vector
-    given: Matrix  # the values of a single row, of a user's own kernel
+    given: Matrix  # the values for a single row, of a user's own kernel
 
 
 class SupportTerms(NamedTuple):
-    """What compiled code sees of a `Support`."""
+    """The arrays of a `Support`, for compiled code."""
 
     points: Matrix  # in columns
     coef: Vector
@@ -58,10 +58,10 @@ class SupportTerms(NamedTuple):
 class Support(Function):
     scale: Vector  # (1,)  ρ
     size: Counts  # (1,)  points in use; zeros after them
-    points: Matrix = growing(1)  # (dim, room)  in columns, as compiled kernels want them
+    points: Matrix = growing(1)  # (dim, room)  in columns, as compiled kernels need them
     coef: Vector = growing(0)  # (room,)  a
     own: Vector = growing(0)  # (room,)  k(x_i, x_i)
-    born: Counts = growing(0)  # (room,)  the round in which the point came, from 0
+    born: Counts = growing(0)  # (room,)  the round in which the point was added, from 0
 
     @property
     def compiled(self) -> SupportTerms:
@@ -77,13 +77,13 @@ class Support(Function):
         return bool(self.size[0] < len(self.coef))
 
     def make_room(self, kernel: Kernel) -> None:
-        """Longer arrays, where another point would not fit."""
+        """Enlarge the arrays if another point would not fit."""
         size = int(self.size[0]) + 1
         longer = {name: grown(getattr(self, name), size) for name in ("coef", "own", "born")}
         vars(self).update(longer, points=grown(self.points, size, axis=1))  # as one step
 
     def merge(self) -> None:
-        """Equal points become one, in the place of the first; f is the same, its moment is not."""
+        """Merge equal points, at the place of the first one; f stays the same, its moment does not."""
         size = int(self.size[0])
         _, first, which = np.unique(self.known, axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -111,25 +111,25 @@ class Support(Function):
         return source(kernel, rows, self.points[:, : self.size[0]])
 
     def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
-        """Refuse a sum that the verbs below cannot have made in so many rounds."""
+        """Refuse a sum that `rows` rounds cannot lead to."""
         size, lengths = int(self.size[0]), {len(array) for array in (self.points.T, self.coef, self.own, self.born)}
         if len(lengths) > 1 or not 0 <= size <= min(max(lengths), rows) or (room is not None and max(lengths) != room):
-            raise InputError("its arrays are not as long as its sizes say")
+            raise InputError("the lengths of its arrays do not fit its sizes")
         after = (self.points[:, size:], self.coef[size:], self.own[size:], self.born[size:])
         if any(np.any(array != 0) for array in after):
             raise InputError("it has numbers where no point is")
         if not SMALLEST_SCALE <= self.scale[0] <= LARGEST_SCALE or not np.isfinite(self.coef).all():
-            raise InputError("its coefficients are beyond what can be learnt")
+            raise InputError("its coefficients are outside the range that can be learnt")
         born, points = self.born[:size], self.known
         if np.any(born < 0) or np.any(born >= rows) or len(np.unique(born)) < size:
-            raise InputError("its points were not met in its rounds")
+            raise InputError("its points do not belong to its rounds")
         seen = np.max(np.abs(points), initial=0.0) <= LARGEST_NUMBER
         if not seen or not np.allclose(kernel.diagonal(points), self.own[:size], rtol=LARGEST_MISMATCH, atol=0.0):
-            raise InputError("its points are not those that its kernel has seen")
+            raise InputError("its points do not fit their kernel values")
 
 
 def empty(kernel: Kernel, dim: int, moment: bool = False) -> Support:
-    """No points yet, on rows of `dim` columns. They know their rounds: a moment needs nothing else."""
+    """No points yet, on rows of `dim` columns. A moment needs no memory of its own, since points have their rounds."""
     return with_room(dim, 0)
 
 
@@ -150,7 +150,7 @@ def bytes_of(dim: int, room: int) -> int:
 
 
 def source(kernel: Kernel, X: Matrix, points: Matrix) -> KernelSource:
-    """The kernel as compiled code can use it for rows X and these points, in columns; a single row, where it is a user's own."""
+    """The kernel in the format of compiled code, for rows X and these points, in columns; for a user's kernel X is a single row."""
     if kernel.fallible:
         return KernelSource(GIVEN, 0.0, 0.0, np.empty(0, np.int64), np.empty(0), kernel.values(X, np.ascontiguousarray(points.T)))
     codes, params = kernel.program(X.shape[1])
@@ -204,13 +204,13 @@ def add(f: SupportTerms, x: Vector, own: float, a: float, round: int) -> None:
 
 @hot_inline
 def join(kernel: KernelSource, f: SupportTerms, x: Vector, own: float, a: float, round: int) -> None:
-    """`add`, by the name that it has for all kinds of functions."""
+    """`add`, with the signature that all representations share."""
     add(f, x, own, a, round)
 
 
 @hot_inline
 def put(f: SupportTerms, slot: int, x: Vector, own: float, a: float, round: int) -> None:
-    """The point x with coefficient a takes the place of another."""
+    """Put the point x with coefficient a into a slot."""
     for j in range(x.size):
         f.points[j, slot] = x[j]
     f.coef[slot] = a / f.scale[0]
@@ -230,7 +230,7 @@ def shrink(f: SupportTerms, factor: float) -> None:
 
 @hot_inline
 def oldest(f: SupportTerms) -> int:
-    """The slot of the point that came first."""
+    """The slot of the oldest point."""
     slot = 0
     for i in range(1, f.size[0]):
         slot = i if f.born[i] < f.born[slot] else slot
@@ -239,7 +239,7 @@ def oldest(f: SupportTerms) -> int:
 
 @hot_inline
 def keep(kernel: KernelSource, f: SupportTerms, x: Vector, own: float, a: float, round: int, most: int) -> None:
-    """`join`, but with `most` points the oldest gives way."""
+    """`join`, but with `most` points the oldest is evicted."""
     if f.size[0] < most:
         add(f, x, own, a, round)
     else:
@@ -248,7 +248,7 @@ def keep(kernel: KernelSource, f: SupportTerms, x: Vector, own: float, a: float,
 
 @hot_inline
 def amend(kernel: KernelSource, f: SupportTerms, slot: int, x: Vector, own: float, a: float, round: int) -> None:
-    """f ← f + a k(x, ·) for the point in this slot, or for a new one after all of them."""
+    """f ← f + a k(x, ·) for the point in this slot, or for a new point at the end."""
     if slot < f.size[0]:
         f.coef[slot] += a / f.scale[0]
     else:
@@ -257,13 +257,13 @@ def amend(kernel: KernelSource, f: SupportTerms, slot: int, x: Vector, own: floa
 
 @hot_inline
 def count(f: SupportTerms) -> int:
-    """The points that are known by their slot."""
+    """The number of points that have slots."""
     return int(f.size[0])
 
 
 @hot_inline
 def holds(f: SupportTerms, most: int) -> bool:
-    """Whether it has so many points."""
+    """Whether it has `most` points."""
     return bool(f.size[0] == most)
 
 
@@ -274,7 +274,7 @@ def has_room(f: SupportTerms) -> bool:
 
 @hot
 def prepare(source: KernelSource, f: SupportTerms, X: Matrix) -> Vector:
-    """Room for the kernel values of a row."""
+    """Scratch memory for the kernel values of a row."""
     return np.empty(f.coef.size)
 
 

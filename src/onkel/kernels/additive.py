@@ -1,7 +1,7 @@
-"""Additive: one kernel of one input for each column, k(x, z) = Σ_c k_c(x_c, z_c), so that f is a sum of curves, one for each input.
+"""Additive: a sum of one-input kernels, k(x, z) = Σ_c k_c(x_c, z_c), so that f is a sum of curves, one per input.
 
-Products of columns can be inputs too. An input with a domain (low, high) is mapped linearly to [0, 1]: `domain=None` leaves it to a
-learner to take it from its first rows.
+Inputs are columns, and products of columns. An input with a domain (low, high) is mapped linearly to [0, 1]. With `domain=None` a
+learner sets the domain from its first rows.
 
 >>> from onkel.kernels import Exponential, Spline
 >>> k = Additive((Spline(domain=(0.0, 2.0)), Exponential(rate=0.5)))
@@ -25,19 +25,19 @@ from onkel.kernels.lists import fill_lists
 from onkel.kernels.rows import ADDITIVE, diagonal, gram
 from onkel.kernels.space import ANYWHERE, Domain, on_each, on_first, ranges
 
-Line = tuple[int, float, int, int]  # kind, shape, numbers in the left list and in the right one, numbers in the global list
+Line = tuple[int, float, int, int]  # kind, shape, length of the left and of the right list, length of the global list
 
 
 class Interval(Kernel):
     """A kernel of one input; on rows of several columns write Additive(…)."""
 
-    domain: Domain | None = ANYWHERE  # None: to be taken from the data
-    wraps: ClassVar[bool] = False  # outside its domain it begins again, where others stand still
+    domain: Domain | None = ANYWHERE  # None: to be set from the data
+    wraps: ClassVar[bool] = False  # whether it is periodic; others are constant outside their domain
 
     @property
     @abstractmethod
     def line(self) -> Line:
-        """Its kind and shape in `onkel.kernels.lists`, and how long its left, right and global lists are."""
+        """Its kind and shape in `onkel.kernels.lists`, and the lengths of its lists."""
 
     def check_columns(self, dim: int) -> None:
         self.alone(dim)
@@ -72,7 +72,7 @@ class Interval(Kernel):
         self.alone(X.shape[1]).fill_diagonal(X, out)
 
     def alone(self, dim: int) -> Additive:
-        """The same kernel as a sum of one."""
+        """The same kernel as a sum with one term."""
         if dim != 1:
             raise InputError(f"{self!r} is a kernel of one column, got {dim}; write Additive({self!r}) for a curve in each column")
         return Additive(self)
@@ -91,7 +91,7 @@ class Given(Interval):
 class Additive(Kernel):
     """Σ_c base_c(x_c, z_c)"""
 
-    base: Any  # an Interval for all inputs, or a tuple, one each: columns first, then products
+    base: Any  # an Interval for all inputs, or a tuple with one for each: columns first, then products
     products: tuple[tuple[int, int], ...] = ()  # (i, j): the input x_i x_j, columns counted from 0
 
     def __post_init__(self) -> None:
@@ -105,7 +105,7 @@ class Additive(Kernel):
             raise InputError(f"Additive: products must be pairs of columns counted from 0, such as ((0, 1),), got {pairs!r}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: a table from a pickle that is mapped into memory is read-only, and would be compiled for once more."""
+        """Only the fields: cached tables from a memory-mapped pickle would be read-only, for which code would be compiled again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
@@ -149,11 +149,11 @@ class Additive(Kernel):
 
     @cached_property
     def _known(self) -> dict[tuple[str, int], Any]:
-        """What was worked out before, by what it is and the columns of X: a call of one row would spend its time on it."""
+        """A cache by name and number of columns: for a single row this would cost more than the kernel."""
         return {}
 
     def _limits(self, dim: int) -> tuple[Vector, Vector]:
-        """Where each input's domain begins and ends."""
+        """The lower and upper end of each input's domain."""
         if ("limits", dim) not in self._known:
             ends = [ANYWHERE if base.wraps or base.domain is None else base.domain for base in self.bases(dim)]
             self._known["limits", dim] = tuple(np.array(ends).T.copy())
@@ -161,7 +161,7 @@ class Additive(Kernel):
         return low, high
 
     def table(self, dim: int) -> Matrix:
-        """A line for each input, as `onkel.kernels.lists` reads it."""
+        """One line per input, in the format of `onkel.kernels.lists`."""
         if ("table", dim) not in self._known:
             pairs = [(c, -1) for c in range(dim)] + [tuple(pair) for pair in self.products]
             lines = [[*base.line, *pair, *_place(base)] for base, pair in zip(self.bases(dim), pairs, strict=True)]
@@ -180,12 +180,12 @@ class Additive(Kernel):
 
     @cached_property
     def widths(self) -> tuple[int, int]:
-        """The longest left or right list of an input, and the longest global one."""
+        """The length of the longest left or right list of an input, and of the longest global list."""
         lines = [base.line for base in self.parts_with_domains]
         return max(sides for _, _, sides, _ in lines), max(powers for _, _, _, powers in lines)
 
     def lists(self, X: Matrix) -> Matrix:
-        """For each row and input: its place u, then lower(u), upper(u) and the global list, with zeros after shorter ones."""
+        """For each row and input: its mapped value u, then lower(u), upper(u) and the global list, padded with zeros."""
         dim = X.shape[1]
         d, powers = self.widths
         bases, inputs = self.bases(dim), self.inputs(X)
@@ -225,7 +225,7 @@ def _is_pair(pair: Any) -> bool:
 
 
 def _place(base: Interval) -> tuple[float, float]:
-    """Where its domain begins, and how long it is; 0 where the input is taken as it is."""
+    """The lower end and the length of its domain; 0 and 0 if the input is not mapped."""
     if base.domain is None:
         raise InputError(f"{base!r} has no domain; give it one: domain=(low, high)")
     low, high = base.domain

@@ -13,7 +13,7 @@ from onkel.kernels.space import Domain, check_domain
 @final
 @dataclass(frozen=True)
 class Brownian(Interval):
-    """min(p, q): broken lines that begin at 0."""
+    """min(p, q): piecewise linear curves that start at 0."""
 
     domain: Domain | None = None
 

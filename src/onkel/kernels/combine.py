@@ -1,4 +1,4 @@
-"""Sums and products of kernels, which are kernels again. Nested ones are flattened: (a + b) + c and a + (b + c) are one object.
+"""Sums and products of kernels, which are kernels again. Nested ones are flattened: (a + b) + c and a + (b + c) are equal.
 
 >>> from onkel.kernels import Gaussian, Linear
 >>> (Gaussian(width=1.0) + Linear()) * Linear()
@@ -23,11 +23,11 @@ from onkel.kernels.space import on_each
 
 @dataclass(frozen=True, repr=False)
 class Combination(Kernel):
-    """Two kernels or more, joined by one operation on their values."""
+    """Two or more kernels, combined by one operation on their values."""
 
     parts: tuple[Kernel, ...]
     code: ClassVar[int]  # the operation in compiled code
-    join: ClassVar[np.ufunc]  # and in Python, where a part may be a CustomKernel
+    join: ClassVar[np.ufunc]  # the operation in NumPy, since a part may be a CustomKernel
 
     def __post_init__(self) -> None:
         parts = tuple(chain.from_iterable(part.parts if isinstance(part, type(self)) else (part,) for part in self.parts))

@@ -1,4 +1,4 @@
-"""k(x, z) = weight where x = z, else 0: added to another kernel, it lets noise be learnt row by row and not by the curves"""
+"""k(x, z) = weight if x = z, else 0: added to another kernel, it fits the noise of single rows, so that the curves need not"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """eᵃ for a ≤ 0, one number or many.
 
-It is our own, for two reasons. A loop over it uses vector registers, which makes a Gaussian row twice as fast as with the C
-library's. And its bits depend neither on that library nor on the place of a value in the row.
+Our own implementation, for two reasons. A loop over it vectorises, which makes a Gaussian row twice as fast as with the C
+library's. And its bits depend neither on that library nor on the position of a value in the row.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from onkel._jit import compiled_or, hot_strict
 from onkel._lanes import fma
 from onkel._types import Vector
 
-_LEAST_EXPONENT = -708.0  # e⁻⁷⁰⁸ is about the smallest normal float64; below it we give 0
+_LEAST_EXPONENT = -708.0  # e⁻⁷⁰⁸ is about the smallest normal float64; below it the result is 0
 _LOG2_E = math.log2(math.e)
-_ROUNDER = 1.5 * 2.0**52  # added, it rounds to a whole number, which then stands in the last bits
+_ROUNDER = 1.5 * 2.0**52  # adding it rounds to a whole number, which is then in the last bits
 _LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")  # the high part times n is exact
-NEAR = 1.0 / 32.0  # of −a: up to it the first eight terms of Taylor's series are all of eᵃ, the next one being below 2.3e-17
+NEAR = 1.0 / 32.0  # of −a: up to it eight terms of the Taylor series are enough for eᵃ; the next one is below 2.3e-17
 _TAYLOR = tuple(1.0 / math.factorial(k) for k in range(14))  # on |r| ≤ ln 2 / 2 the next term is below 5e-18
 
 
@@ -30,7 +30,7 @@ def exponentials_twin(v: Vector, size: int, factor: float) -> None:
 
 @compiled_or(exponentials_twin)
 def exponentials(v: Vector, size: int, factor: float) -> None:
-    """v[i] ← e^(factor · v[i]) for i < size, where no exponent is positive."""
+    """v[i] ← e^(factor · v[i]) for i < size; no exponent may be positive."""
     for i in range(size):
         v[i] = exponential(factor * v[i])
 
@@ -39,8 +39,8 @@ def exponentials(v: Vector, size: int, factor: float) -> None:
 def exponential(a: float) -> float:
     """eᵃ for a ≤ 0, to 1.2 units in the last place: a = n ln 2 + r, then 2ⁿ times the Taylor polynomial of eʳ.
 
-    The polynomial is summed in pairs, so that no step waits for all before it, but for 1 + (r + …), where the digits are decided.
-    Strict arithmetic: were a − n·high − n·low reassociated, r would lose its last digits.
+    The polynomial is summed in pairs, so that steps are independent, except for 1 + (r + …), which decides the last digits. Strict
+    arithmetic: if a − n·high − n·low were reassociated, r would lose its last digits.
     """
     clamped = max(a, _LEAST_EXPONENT)
     shifted = fma(clamped, _LOG2_E, _ROUNDER)
@@ -58,7 +58,7 @@ def exponential(a: float) -> float:
 
 @hot_strict
 def near_exponential(a: float) -> float:
-    """eᵃ for −NEAR ≤ a ≤ 0; below it something between 0 and 1."""
+    """eᵃ for −NEAR ≤ a ≤ 0; for smaller a some value between 0 and 1."""
     r, t = max(a, -NEAR), _TAYLOR
     square = r * r
     high = fma(square, fma(t[7], r, t[6]), fma(t[5], r, t[4]))

@@ -1,7 +1,7 @@
-"""What a kernel is: a positive semi-definite k(x, z) that fills a Gram block and, if it can, travels into compiled code.
+"""The protocol of kernels: a positive semi-definite k(x, z) that fills a Gram block and, if possible, is passed to compiled code.
 
-It travels as a short postfix program, two arrays: `codes`, such as [GAUSSIAN, LINEAR, ADD], and `params`, which the leaves
-consume in order. `onkel.kernels.rows` evaluates it. Classes below are abstract; every other kernel class is final.
+It is passed as a short postfix program, two arrays: `codes`, such as [GAUSSIAN, LINEAR, ADD], and `params`, which the leaves
+consume in order. `onkel.kernels.rows` evaluates it. The classes below are abstract; every other kernel class is final.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from onkel.kernels.space import Space
 
 Program = tuple[Counts, Vector]
 
-LARGEST_VALUE = 1e150  # of k(x, x) that a learner accepts; its power 1.5 times a weight stays far from overflow
+LARGEST_VALUE = 1e150  # of k(x, x) that learners accept; its power 1.5 times a weight stays far from overflow
 
 
 class Kernel(Space, ABC):
@@ -31,14 +31,14 @@ class Kernel(Space, ABC):
 
     @abstractmethod
     def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:
-        """out ← k(X, Z), for blocks already checked. A row of `out` has the same bits in whatever company it is computed."""
+        """out ← k(X, Z), for blocks already checked. The bits of a row of `out` do not depend on the other rows."""
 
     @abstractmethod
     def fill_diagonal(self, X: Matrix, out: Vector) -> None:
         """out[i] ← k(X[i], X[i]), for a block already checked."""
 
     def diagonal(self, X: Matrix) -> Vector:
-        """k(x, x) of each row, checked: where it is sound, so is every k(x, z), since k(x, z)² ≤ k(x, x) k(z, z)."""
+        """k(x, x) of each row, checked. If it is in range, so is every k(x, z), since k(x, z)² ≤ k(x, x) k(z, z)."""
         own = np.empty(len(X))
         self.fill_diagonal(X, own)
         sound = (own >= 0.0) & (own <= LARGEST_VALUE)

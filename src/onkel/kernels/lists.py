@@ -1,16 +1,16 @@
-"""Kernels of one input that fall apart into a left and a right half, and sums of them over inputs.
+"""One-input kernels that separate into a left and a right factor, and sums of them over inputs.
 
     k(p, q) = e^(−rate |p − q|) Σ_j lower_j(min(p, q)) upper_j(max(p, q))  +  Σ_r (pq)^r
 
-So a sum Σ a_i k(p_i, q) needs of all points p_i ≤ q only the numbers Σ a_i lower_j(p_i), of all others Σ a_i upper_j(p_i), and of
-everybody Σ a_i p_i^r: a left, a right and a global list (Herbster 2001, section 1). This file is the one place that knows them.
+So a sum Σ a_i k(p_i, q) needs only Σ a_i lower_j(p_i) over the points p_i ≤ q, Σ a_i upper_j(p_i) over the others, and Σ a_i p_i^r
+over all: a left, a right and a global list (Herbster 2001, section 1). All of these are defined in this file.
 
     SPLINE       order z     Σ_{r≤z} C(z,r)/(2z−r+1) m^(2z−r+1) δ^r = Σ_{k≤z} β_k m^(z+k+1) M^(z−k),  m = min, M = max, δ = M − m
     PERIODIC     order       B_{2·order}(δ) / 2B_{2·order}(0), a polynomial of δ
     EXPONENTIAL  rate        e^(−rate δ)
     GIVEN                    a user's own lists, computed outside
 
-A kernel over several inputs travels as a table with one line for each of them.
+A kernel over several inputs is passed as a table with one line per input.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from onkel.kernels.exponentials import exponential, exponentials, near_exponenti
 SPLINE, PERIODIC, EXPONENTIAL, GIVEN = range(4)
 KIND, SHAPE, SIDES, POWERS, FIRST, SECOND, LOW, SPAN = range(8)  # the columns of the table of inputs
 LARGEST_ORDER = 20
-LARGEST_TURN = 1e15  # periods away from the domain, a place within the period is lost in rounding
+LARGEST_TURN = 1e15  # periods from the domain, beyond which the position within a period is lost to rounding
 
 
 def _spline_terms() -> Matrix:
@@ -121,7 +121,7 @@ def halves_sum(kind: int, shape: float, keys: Vector, coef: Vector, u: float, ne
 
 @hot_lean
 def _unusual_sum(kind: int, shape: float, keys: Vector, coef: Vector, u: float) -> float:
-    """What is not met in most rows has code of its own: the way through the rest is short."""
+    """The cases that most rows do not need, not inlined, to keep the hot path short."""
     total, order = 0.0, int(shape)
     if kind == SPLINE:
         for i in range(keys.size):
@@ -137,14 +137,14 @@ def _unusual_sum(kind: int, shape: float, keys: Vector, coef: Vector, u: float) 
 
 @hot_inline
 def _low_spline(order: int, p: float, u: float) -> float:
-    """The usual ones, which vector registers can do: m, and m² (M/2 − m/6)."""
+    """Orders 0 and 1, which vectorise: m, and m² (M/2 − m/6)."""
     least, most = min(p, u), max(p, u)
     return least * least * (0.5 * most - least / 6.0) if order == 1 else least
 
 
 @hot_inline
 def _spline(order: int, p: float, u: float) -> float:
-    """Any order. All terms are positive here: no digit is lost."""
+    """Any order. All terms are positive, so no digits cancel."""
     least, terms = min(p, u), _SPLINE[order]
     apart = max(p, u) - least
     power, total = 1.0, float(terms[order])
@@ -187,7 +187,7 @@ def split(kind: int, shape: float, u: float, lower: Vector, upper: Vector) -> No
 
 @hot_inline
 def _taylor(terms: Vector, degree: int, u: float, out: Vector) -> None:
-    """The coefficients of the polynomial around u, so that its value at u − v is Σ out[j] (−v)^j: Horner's scheme, repeated."""
+    """The coefficients of the polynomial expanded around u: its value at u − v is Σ out[j] (−v)^j. By repeated Horner schemes."""
     for j in range(degree + 1):
         out[j] = terms[j]
     for start in range(degree):
@@ -197,7 +197,7 @@ def _taylor(terms: Vector, degree: int, u: float, out: Vector) -> None:
 
 @hot_inline
 def mapped(line: Vector, x: Vector) -> float:
-    """The value of an input in a row: a coordinate or a product of two, and, where it has a domain, its place there."""
+    """The value of an input in a row: a coordinate or a product of two, mapped to [0, 1] if it has a domain."""
     value: float = x[int(line[FIRST])]
     if line[SECOND] >= 0.0:
         value *= x[int(line[SECOND])]
@@ -212,7 +212,7 @@ def mapped(line: Vector, x: Vector) -> float:
 
 @hot_inline
 def power_sum(powers: int, product: float) -> float:
-    """1 + pq + (pq)² + …, so many terms."""
+    """1 + pq + (pq)² + …, with `powers` terms."""
     total = 0.0
     for _ in range(powers):
         total = total * product + 1.0
@@ -241,7 +241,7 @@ def additive(table: Matrix, D: Matrix, size: int, x: Vector, out: Vector) -> flo
 
 @hot
 def fill_lists(table: Matrix, X: Matrix, d: int, out: NDArray[np.float64]) -> None:
-    """out[i, c] ← (u, lower(u), upper(u), 1, u, u², …) of input c in row i, each list from a fixed place on."""
+    """out[i, c] ← (u, lower(u), upper(u), 1, u, u², …) of input c in row i, each list at a fixed offset."""
     for i in range(X.shape[0]):
         for c in range(table.shape[0]):
             line, to = table[c], out[i, c]

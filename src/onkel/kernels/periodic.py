@@ -1,7 +1,7 @@
 """k(p, q) = 1 + B_{2m}(|p − q|) / 2B_{2m}(0) on the circle [0, 1), with B the Bernoulli polynomial and m = order.
 
-Books divide by (2m)! in the place of 2B_{2m}(0). At order 2 that leaves the part that varies at most 1/720 beside the constant, and
-first-order steps would hardly learn it. Here it begins at ½, whatever the order.
+Books divide by (2m)! instead of 2B_{2m}(0). At order 2 the varying part is then at most 1/720, against 1 for the constant, and
+first-order steps would hardly learn it. Here it is ½ at p = q, for every order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from onkel.kernels.space import Domain, check_domain
 class PeriodicSpline(Interval):
     """A constant and a periodic spline of degree 2·order − 1: for hours, weekdays, angles. The domain is one period."""
 
-    domain: Domain | None = field()  # one period; no data tell how long that is
+    domain: Domain | None = field()  # one period, which cannot be found from the data
     order: int = 2  # m
     constant: bool = True  # False: without the 1, the curves of mean 0
     wraps: ClassVar[bool] = True
@@ -30,7 +30,9 @@ class PeriodicSpline(Interval):
         whole(self, "order", 1, LARGEST_ORDER)
         flag(self, "constant")
         if self.domain is None:
-            raise InputError("PeriodicSpline: domain must be one period, such as domain=(0.0, 24.0), which no data can tell")
+            raise InputError(
+                "PeriodicSpline: domain must be one period, such as domain=(0.0, 24.0); it cannot be found from the data"
+            )
         check_domain(self)
 
     @property

@@ -1,18 +1,18 @@
 """The compiled evaluation of kernels: one row k(D, x) at a time, in a fixed order, so that no cut of the stream changes a bit.
 
-A program in postfix order, such as [GAUSSIAN, LINEAR, ADD], is run on a small stack of rows. A leaf takes its parameters from
-the front of what is left of `params`:
+A program in postfix order, such as [GAUSSIAN, LINEAR, ADD], is run on a small stack of rows. A leaf consumes its parameters from
+the front of `params`:
 
     GAUSSIAN    width             exp(−‖x − z‖² / (2 width²))
     LAPLACIAN   width             exp(−‖x − z‖₁ / width)
     POLYNOMIAL  degree, offset    (x·z + offset)^degree
     LINEAR                        x·z
-    DELTA       weight            weight where x = z, else 0
-    ADDITIVE    inputs, table     Σ k_c(x_c, z_c), a line of the table for each input: onkel.kernels.lists
-    ADD, MULTIPLY                 the two rows on top of the stack become one
+    DELTA       weight            weight if x = z, else 0
+    ADDITIVE    inputs, table     Σ k_c(x_c, z_c), one line of the table per input: onkel.kernels.lists
+    ADD, MULTIPLY                 combine the two rows on top of the stack
 
-The points of D lie in columns, (dim, room): then one pass over a coordinate serves all points at once, in vector registers, which
-makes a row of a hundred points in eight dimensions three times as fast as with a point in each row.
+The points of D are in columns, (dim, room), so that a pass over a coordinate vectorises over all points. A row of a hundred points
+in eight dimensions is then three times as fast as with one point per row.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from onkel.kernels.exponentials import exponentials
 from onkel.kernels.lists import SPAN, additive
 
 GAUSSIAN, LAPLACIAN, POLYNOMIAL, LINEAR, DELTA, ADDITIVE, ADD, MULTIPLY = range(8)
-_PARAMETERS = (1, 1, 2, 0, 1)  # how many each leaf takes, but for ADDITIVE
+_PARAMETERS = (1, 1, 2, 0, 1)  # of each leaf except ADDITIVE
 
 
 def leaf_twin(code: int, first: float, second: float, D: Matrix, size: int, x: Vector, out: Vector) -> float:
@@ -97,20 +97,20 @@ def diagonal(codes: Counts, params: Vector, X: Matrix, out: Vector) -> None:
     if codes.size == 1 and codes[0] in (GAUSSIAN, LAPLACIAN):
         out[:] = 1.0
         return
-    nobody, nothing = np.empty((X.shape[1], 0)), np.empty(0)
+    no_points, nothing = np.empty((X.shape[1], 0)), np.empty(0)
     for i in range(X.shape[0]):
-        out[i] = row(codes, params, nobody, 0, X[i], nothing)
+        out[i] = row(codes, params, no_points, 0, X[i], nothing)
 
 
 @hot
 def _numbers(params: Vector) -> tuple[float, float]:
-    """The first two parameters, as far as there are so many."""
+    """The first two parameters, with 0 for missing ones."""
     return params[0] if params.size > 0 else 0.0, params[1] if params.size > 1 else 0.0
 
 
 @compiled_or(leaf_twin)
 def leaf(code: int, first: float, second: float, D: Matrix, size: int, x: Vector, out: Vector) -> float:
-    """`row` for a kernel that is neither a sum nor a product, with its parameters as numbers."""
+    """`row` for a kernel that is neither a sum nor a product, with its parameters as scalars."""
     if code == GAUSSIAN:
         _squared_distances(D, size, x, out)
         exponentials(out, size, -0.5 / (first * first))
@@ -139,7 +139,7 @@ def _squared_distances(D: Matrix, size: int, x: Vector, out: Vector) -> None:
     for i in range(size):
         out[i] = 0.0
     whole = x.size // 4 * 4
-    for j in range(0, whole, 4):  # four coordinates a pass: out is read and written a quarter as often
+    for j in range(0, whole, 4):  # four coordinates per pass, so that out is read and written a quarter as often
         x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]
         for i in range(size):
             a, b, c, d = D[j, i] - x0, D[j + 1, i] - x1, D[j + 2, i] - x2, D[j + 3, i] - x3

@@ -1,7 +1,7 @@
-"""BOGD: gradient descent on the hinge with a budget; a full set gives up a point at random, and the others make up for it.
+"""BOGD: gradient descent on the hinge loss with a budget; a full set evicts a random point, and the others compensate for it.
 
-    f ← (1 − ηλ) f;   where y f(x) < 1:  fewer than B points:  f ← f + η y k(x, ·)
-    else  draw one with probabilities p_i, leave it out, divide each other a_i by 1 − p_i (so that E f is unchanged), add the new
+    f ← (1 − ηλ) f;   if y f(x) < 1:  fewer than B points:  f ← f + η y k(x, ·)
+    else  draw one with probabilities p_i, remove it, divide each other a_i by 1 − p_i (so that E f is unchanged), add the new
     point, and shrink f until no coefficient exceeds η·cap
 
 p_i = 1/B, or, `weighted`, (1 − s_i)/(B − 1) with s_i ∝ |a_i| √k(x_i, x_i) (BOGD++). Regret O(√T) in expectation. O(B) a row.
@@ -51,7 +51,7 @@ class BOGD(ExpansionLearner[State]):
     step: float = 0.2  # η
     lam: float = 1e-6  # λ
     cap: float = 10.0  # γ: no coefficient exceeds step · cap once the set is full
-    weighted: bool = False  # True: BOGD++, which rather forgets small coefficients
+    weighted: bool = False  # True: BOGD++, which prefers to evict small coefficients
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
@@ -83,7 +83,7 @@ def _learn(block: RowBlock, f: SupportTerms, settings: BogdSettings, scores: Vec
             shrink(f, fade)
             if g != 0.0 and is_full(f):
                 coin = uniform(seed, learnt[0], 0)
-                slot = _leave_out_weighted(f, lengths, coin, k) if weighted else _leave_out(f, coin)
+                slot = _evict_weighted(f, lengths, coin, k) if weighted else _evict(f, coin)
                 put(f, slot, X[i], own[i], -step * g, learnt[0])
                 lengths[slot] = np.sqrt(own[i])
                 now = f.scale[0] * _largest(f.coef)
@@ -97,23 +97,23 @@ def _learn(block: RowBlock, f: SupportTerms, settings: BogdSettings, scores: Vec
 
 
 @hot
-def _leave_out(f: SupportTerms, coin: float) -> int:
-    """Which point gives way, each with the same probability; the others make up for it."""
+def _evict(f: SupportTerms, coin: float) -> int:
+    """The slot of the point to evict, each with the same probability; the others are scaled up to compensate."""
     count = f.coef.size
     shrink(f, count / (count - 1.0))
     return int(coin * count)
 
 
 @hot
-def _leave_out_weighted(f: SupportTerms, lengths: Vector, coin: float, parts: Vector) -> int:
-    """The same, a point with a large part in f more rarely. `parts` is room for as many numbers as there are points."""
+def _evict_weighted(f: SupportTerms, lengths: Vector, coin: float, parts: Vector) -> int:
+    """The same, with a smaller probability for points with a large part in f. `parts` is scratch memory, one number per point."""
     count, total = f.coef.size, 0.0
     for i in range(count):
         parts[i] = abs(f.coef[i]) * lengths[i]
         total += parts[i]
     scale = 1.0 / total if total > 0.0 else 0.0
     rest = count - 1.0 if total > 0.0 else float(count)
-    slot, so_far = 0, 0.0  # Σ p_i · rest over the points before the slot; eight of them are passed at a time
+    slot, so_far = 0, 0.0  # so_far = Σ p_i · rest over the points before the slot; eight points are skipped at a time
     while slot + 8 < count:
         a, b = (parts[slot] + parts[slot + 1]) + (parts[slot + 2] + parts[slot + 3]), parts[slot + 4] + parts[slot + 5]
         eight = 8.0 - scale * ((a + b) + (parts[slot + 6] + parts[slot + 7]))
@@ -135,7 +135,7 @@ def _leave_out_weighted(f: SupportTerms, lengths: Vector, coin: float, parts: Ve
 
 @hot
 def _largest(coef: Vector) -> float:
-    """In size; four at a time, so that a comparison need not wait for the one before."""
+    """The largest |a_i|; four at a time, so that a comparison need not wait for the one before."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     whole = coef.size // 4 * 4
     for i in range(0, whole, 4):

@@ -1,4 +1,4 @@
-"""BPAS: passive-aggressive with a budget; a full set replaces the point whose loss changes the function least.
+"""BPAS: passive-aggressive with a budget; a full set replaces the point whose replacement changes the function least.
 
     ℓ = (1 − y f(x))₊,   τ = min(C, ℓ/k(x, x));   fewer than B points:  f ← f + τ y k(x, ·)
     else  r = argmin_r a_r² (k(x_r, x_r) − k(x_r, x)²/k(x, x)),   and x takes its place with a = a_r k(x_r, x)/k(x, x) + τ y
@@ -75,7 +75,7 @@ def _learn(block: RowBlock, f: SupportTerms, aggressiveness: float, scores: Vect
 
 @hot
 def _least_missed(f: SupportTerms, k: Vector, own: float) -> int:
-    """The point that x can best stand in for."""
+    """The point that x can replace with the least change of f."""
     least, found = np.inf, 0
     for r in range(f.coef.size):
         missed = f.coef[r] * f.coef[r] * max(f.own[r] - k[r] * k[r] / own, 0.0)

@@ -3,15 +3,15 @@
     f̂_t = argmin_f  Σ_{s<t} w_s (y_s − f(x_s))² + λ‖f‖²  [+ f(x_t)²: KernelAWV]           ŷ_t = f̂_t(x_t)
 
     L Lᵀ = K + λW⁻¹,  v = L⁻¹y        l = L⁻¹k_t,   m = l·v,   s = k(x_t, x_t) − l·l
-    ŷ = λm/(λ + s) (KernelAWV)  or  m, clipped if asked (KernelRidge)
+    ŷ = λm/(λ + s) (KernelAWV)  or  m, clipped if `clip` is set (KernelRidge)
     append (l, √(λ/w + s)) to L and (y − m)/√(λ/w + s) to v
 
 Regret of KernelAWV against every f, for any sequence with |y| ≤ B:  λ‖f‖² + B² ln det(I + K/λ), without knowing B. KernelRidge
-clipped to [−B, B] has 4B² in the place of B². Every row is kept: O(t²) a row, and t²/2 + t(dim + outputs) numbers, doubling.
+clipped to [−B, B] has 4B² instead of B². Every row is kept: O(t²) a row, and t²/2 + t(dim + outputs) numbers; arrays double.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Eq. (3).
 Zhdanov & Kalnishkan (2013), An identity for kernel ridge regression, Theoretical Computer Science. The clipped ridge.
-Departs from the papers: row weights; several outputs share one L; a ridge below 1e-8 k(x, x) is raised to it, and counted.
+Departs from the papers: row weights; several outputs share one L; a ridge below 1e-8 k(x, x) is raised to that, and counted.
 
 >>> X, y = onkel.data.smooth(400, seed=0)
 >>> for learner in onkel.PKAWV(onkel.Identity() + onkel.Constant()), onkel.KernelAWV():
@@ -42,8 +42,8 @@ from onkel.state import growing, grown, shallow
 from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
 
-ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
-LARGEST_TARGET = 1e150  # in size; labels and pivots cannot make more
+ROWS_AT_ONCE = 32  # rows for which kernel values are computed at a time
+LARGEST_TARGET = 1e150  # in absolute value; accepted labels and pivots cannot make larger ones
 
 RidgeRows = tuple[
     Matrix, Matrix, Vector, Matrix, Vector
@@ -57,15 +57,15 @@ class State:
     factor: Vector = growing(0)  # L, packed
     targets: Matrix = growing(0)  # (capacity, outputs)  v = L⁻¹y
     rows: int = 0  # learnt so far
-    clamped: int = 0  # times rounding made s negative and it was set to 0
-    raised: int = 0  # rows whose ridge was lost beside k(x, x) and was raised to SMALLEST_RIDGE of it
+    clamped: int = 0  # how often rounding made s negative and it was set to 0
+    raised: int = 0  # rows whose ridge was too small relative to k(x, x) and was raised to SMALLEST_RIDGE of it
     dim: int = 1
     outputs: int = 1
 
 
 @dataclass(frozen=True)
 class Exact(KernelLearner[State]):
-    """What the two have in common: everything but the last step from m and s to the score."""
+    """The base of both: everything except the last step from m and s to the score."""
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
     lam: float = 1.0  # λ: the ridge
@@ -88,7 +88,7 @@ class Exact(KernelLearner[State]):
         check_room(self, 16 * packed(state.rows + int(np.count_nonzero(weight))), remedy)
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        """What is there stays as it is: rows are written after the last one, and count when all of them are."""
+        """Append the rows after the last one; they count once all of them are written."""
         rows = state.rows + int(np.count_nonzero(weight))
         work = shallow(state)
         work.points, work.targets = grown(state.points, rows), grown(state.targets, rows)
@@ -101,11 +101,11 @@ class Exact(KernelLearner[State]):
         state.factor[packed(state.rows) :] = 0.0
 
     def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
-        self._rounds(shallow(state), X, np.zeros(scores.shape), np.zeros(len(X)), scores)  # weights 0: nothing is learnt
+        self._rounds(shallow(state), X, np.zeros(scores.shape), np.zeros(len(X)), scores)  # weight 0: nothing is learnt
 
     def _rounds(self, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         own = self.kernel.diagonal(X)
-        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # what a user's kernel sees must not depend on the cut
+        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # the blocks that a user's kernel gets must not depend on the cut
         for start in range(0, len(X), at_once):
             now = slice(start, start + at_once)
             size, fresh = state.rows, X[now][weight[now] > 0.0]
@@ -128,18 +128,18 @@ class Exact(KernelLearner[State]):
 
     def _check(self, state: State) -> None:
         if len(state.points) < state.rows or len(state.targets) < state.rows or len(state.factor) < packed(state.rows):
-            raise InputError("its arrays are shorter than its rows say")
+            raise InputError("its arrays are too short for its rows")
         points = state.points[: state.rows]
         own = self.kernel.diagonal(points)
         if not is_factor(state.factor, state.rows, own, lambda a, b: self.kernel.values(points[a:b], points)):
-            raise InputError("its factor is not one of its points' kernel matrix")
+            raise InputError("its factor is not that of its points' kernel matrix")
         if np.abs(state.targets).max(initial=0.0) > LARGEST_TARGET:
-            raise InputError("its targets are beyond what labels can make")
+            raise InputError("its targets are larger than labels can make them")
 
     def _notes(self, state: State) -> list[str]:
         said = []
         if state.raised:
-            said.append(f"lam is lost beside k(x, x) in {state.raised} rows, which had a larger one (rescale X, or raise lam)")
+            said.append(f"lam is too small for k(x, x) in {state.raised} rows, where it was raised (rescale X, or raise lam)")
         if state.clamped:
             said.append(f"rounding made a variance negative {state.clamped} times; it was set to 0")
         return said
@@ -170,7 +170,7 @@ class KernelRidge(Exact):
     memory: ClassVar[str] = "O(t² + t·dim)"
     paper: ClassVar[str] = "Jézéquel et al. 2019"
 
-    clip: float | None = None  # the largest size of a label, where it is known
+    clip: float | None = None  # the largest |y|, if it is known
 
     def __post_init__(self) -> None:
         instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
@@ -192,7 +192,8 @@ class KernelRidge(Exact):
 def _learn(
     block: RidgeRows, lam: float, awv: bool, clip: float, L: Vector, targets: Matrix, counts: Tally, scores: Matrix
 ) -> tuple[int, Tally]:
-    """Score each row, then append it if it has a weight. Returns the row where the kernel is not one, or -1, and the new counts."""
+    """Score each row, then append it if its weight is positive. Returns the first row at which the kernel is not positive
+    semi-definite, or -1; and the new counts."""
     K, F, own, Y, weight = block
     size, clamped, raised = counts
     old = size

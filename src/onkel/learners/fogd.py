@@ -1,4 +1,4 @@
-"""FOGD: gradient descent on random Fourier features, or on any others.
+"""FOGD: gradient descent on random Fourier features, or on any other features.
 
     z = features(x),   g = ℓ'(w·z, y),   w ← w − η g z                                                      η = `step`
 
@@ -39,7 +39,7 @@ from onkel.updates.gradient import GradientSettings, check_loss, check_scores, d
 
 @dataclass
 class State(Counted):
-    features: Any  # the features' own state
+    features: Any  # the state of the features
     weights: Vector  # (r,)  w
     learnt: Counts = counter()
     dim: int = 1
@@ -75,7 +75,7 @@ class FOGD(FeatureLearner[State]):
         self.loss.admit(Y)
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        work = shallow(state)  # steps may run away
+        work = shallow(state)  # a copy: the descent may diverge
         work.weights, work.learnt = state.weights.copy(), state.learnt.copy()
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
             super()._take(Call(), work, X, Y, weight, scores)
@@ -86,12 +86,11 @@ class FOGD(FeatureLearner[State]):
         _learn(Z, Y[:, 0], weight, state.weights, state.learnt, gradient_settings(self.loss, self.step), scores[:, 0])
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         return self._map.footprint(dim) + 8 * (self._map.size(dim) + 3)
 
     def _check(self, state: State) -> None:
         if not np.isfinite(state.weights).all():
-            raise InputError("its weights are beyond what can be learnt")
+            raise InputError("its weights are not finite")
 
 
 @hot

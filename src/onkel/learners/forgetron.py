@@ -1,14 +1,14 @@
-"""Forgetron: the perceptron with a budget; before the oldest point is forgotten, all of f shrinks until that does no harm.
+"""Forgetron: the perceptron with a budget; before the oldest point is evicted, f shrinks until the eviction does little harm.
 
-    where sign(f(x)) ≠ y:  M ← M + 1,  f ← f + y k(x, ·);   if there are now B + 1 points, r the oldest:
+    if sign(f(x)) ≠ y:  M ← M + 1,  f ← f + y k(x, ·);   if there are now B + 1 points, r the oldest:
     δ = |a_r|,   μ = y_r f(x_r),   φ ∈ (0, 1] the largest with  Ψ(φ) = (δφ)² + 2δφ(1 − φμ) ≤ (15/32)M − Q
     f ← φ f − φ a_r k(x_r, ·),   Q ← Q + Ψ(φ)
 
-M ≤ 2‖u‖² + 4 Σ hinge(u) where k(x, x) ≤ 1, B ≥ 83 and ‖u‖ ≤ ¼√((B+1)/ln(B+1)). O(B) a row beside the kernel values, O(B²) memory.
+M ≤ 2‖u‖² + 4 Σ hinge(u) if k(x, x) ≤ 1, B ≥ 83 and ‖u‖ ≤ ¼√((B+1)/ln(B+1)). O(B) a row besides the kernel values, O(B²) memory.
 
 Dekel, Shalev-Shwartz & Singer (2008), The Forgetron: a kernel-based perceptron on a budget, SIAM Journal on Computing. Self-tuned.
 Departs from the paper: φ in closed form, −2c/(b + √(b² − 4Ac)) with A = δ² − 2δμ, b = 2δ, c = Q − (15/32)M, for every sign of A.
-The kernel values of the points with each other are kept, which f(x_r) needs.
+The Gram matrix of the points is kept, because f(x_r) needs it.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> learner = onkel.Forgetron(budget=50)
@@ -34,8 +34,8 @@ from onkel.kernels import Gaussian, Kernel
 from onkel.state import Counted, counter
 from onkel.updates.kernel_expansion import ExpansionLearner
 
-ALLOWANCE = 15.0 / 32.0  # of Q, for each mistake
-LARGEST_MISMATCH = 1e-9  # of a kernel value kept beside one computed anew, relative to √(k(x, x) k(z, z))
+ALLOWANCE = 15.0 / 32.0  # largest Q per mistake
+LARGEST_MISMATCH = 1e-9  # of a stored kernel value against one computed again, relative to √(k(x, x) k(z, z))
 
 
 @dataclass
@@ -74,7 +74,6 @@ class Forgetron(ExpansionLearner[State]):
         return _learn(block, state.support.compiled, state.gram, state.spent, scores)
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         return support.bytes_of(dim, self.budget) + 8 * (self.budget**2 + 2 + 3)
 
     def _check(self, state: State) -> None:
@@ -119,7 +118,7 @@ def _learn(block: RowBlock, f: SupportTerms, gram: Matrix, spent: Vector, scores
 
 @hot
 def _shrinking(f: SupportTerms, values: Vector, spent: Vector, oldest: int, added: float) -> float:
-    """φ, and Q ← Q + Ψ(φ). `values` are k(x_r, ·) of all points, `added` what the new point adds to f(x_r)."""
+    """φ; updates Q ← Q + Ψ(φ). `values` are k(x_r, ·) at all points, `added` is the new point's part of f(x_r)."""
     delta = f.scale[0] * abs(f.coef[oldest])
     mu = f.scale[0] * np.dot(f.coef, values) + added
     if f.coef[oldest] < 0.0:

@@ -1,7 +1,7 @@
-"""FORKS: the online Newton step in the coordinates of a kernel matrix that is sketched incrementally; for streams that change.
+"""FORKS: the online Newton step in the coordinates of an incrementally sketched kernel matrix; for streams that change.
 
     φ(x) = Zᵀ k(landmarks, x),   |w·φ| ≤ C by projection,   G = ℓ'(w·φ, y) φ + λw,   A ← A + η GGᵀ,   w ← w − A⁻¹G
-    an update:  Z of the truncated eigen-update of the sketch,  A = αI,  w = 0  (stages: `onkel.updates.sketched_descent`)
+    an update:  Z from the truncated eigen-update of the sketch,  A = αI,  w = 0  (stages: `onkel.updates.sketched_descent`)
 
 Regret O(log T) for curved losses and O(√T) for the hinge, if the sketch is large enough (`onkel.measure.bounds.forks_sizes`).
 O(m·dim + mk + k²) a row, m landmarks and k coordinates; an update costs O(μ·dim + s m² + k³), μ points and s columns of the sketch.
@@ -9,9 +9,9 @@ Memory O(μ·dim + s² + sm).
 
 Anonymous (2023), FORKS: fast second-order online kernel learning using incremental sketching.
 Departs from the paper: Φ_pp is updated over all sketched points, its decomposition symmetrically (rank 2 a point) and, every 50
-updates, exactly; stage 2 starts from the least squares fit of stage 1; A contains the round's own gradient in its step, and scores
-are projected in the round of their input, as the proof has it. `step_uses_old_matrix` and `project_on_current` do as Algorithm 1
-and the authors' code do. The period is counted in rounds: the length of the stream need not be known.
+updates, exactly; stage 2 starts from the least squares fit to stage 1; A includes the round's own gradient when the step is taken,
+and scores are projected in the round of their input, as in the proof. `step_uses_old_matrix` and `project_on_current` follow
+Algorithm 1 and the authors' code. The period is counted in rounds, so the length of the stream need not be known.
 
 >>> X, y = onkel.data.rings(4000, seed=0)
 >>> for loss in onkel.Hinge(), onkel.SquaredHinge():
@@ -37,7 +37,9 @@ from onkel.features.sketch import Sketch, embed, in_lanes
 from onkel.functions import support
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support, values
-from onkel.linalg.factor import check_factor, solve_row, solve_upper, stretch, workspace
+from onkel.linalg.factor import check_factor
+from onkel.linalg.rank_one import rank_one_update, workspace
+from onkel.linalg.triangular import solve_row, solve_upper
 from onkel.losses import slope
 from onkel.state import Counted, counter
 from onkel.updates.newton import (
@@ -46,9 +48,9 @@ from onkel.updates.newton import (
     StepSize,
     check_met,
     check_steps,
+    count_label,
     label_notes,
     loss_code,
-    meet,
     no_labels,
     step_size,
     weight_of_gradient,
@@ -58,7 +60,7 @@ from onkel.updates.sketched_descent import SecondStage, SketchedDescent
 
 
 class ForksSettings(NamedTuple):
-    """The settings, as compiled code sees them."""
+    """The settings, for compiled code."""
 
     loss: LossCode
     steps: StepSize
@@ -75,7 +77,7 @@ class State(Counted):
     sketch: Sketch
     matrix: Matrix  # (k, k)  R, upper triangular, RᵀR = A
     coef: Matrix  # (1, k)  R w
-    met: Vector  # (2,)  of stage 2: labels beyond clip, and the size of the largest
+    met: Vector  # (2,)  statistics of the labels of stage 2: the number beyond clip, and the largest absolute value
     learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
@@ -92,10 +94,10 @@ class FORKS(SketchedDescent[State]):
 
     alpha: float = 0.01  # α: A starts at αI
     clip: float = 1.0  # C: scores of stage 2 stay within [−C, C]
-    curvature: float | None = 0.5  # η; None: the loss's own, or √k/(LC√t) where it has none
+    curvature: float | None = 0.5  # η; None: the loss's own, or √k/(LC√t) if it has none
     lam: float = 0.0  # λ: adds λw to each gradient
-    project_on_current: bool = False  # True: w is projected after its step, on the row just learnt
-    step_uses_old_matrix: bool = False  # True: the step is taken before A gets the gradient
+    project_on_current: bool = False  # True: w is projected after its step, for the row just learnt
+    step_uses_old_matrix: bool = False  # True: the step is taken before the gradient is added to A
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,7 +108,7 @@ class FORKS(SketchedDescent[State]):
 
     @property
     def dimension(self) -> float:
-        """Of the space in which it steps."""
+        """The dimension of the space in which it steps."""
         return float(self._sketching.rank)
 
     def _init(self, dim: int, outputs: int) -> State:
@@ -121,7 +123,6 @@ class FORKS(SketchedDescent[State]):
         return _NewtonStage(self)
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         k = self._sketching.rank
         return super()._footprint(dim, outputs) + 8 * (k * (k + 1) + 2)
 
@@ -136,7 +137,7 @@ class FORKS(SketchedDescent[State]):
 
 @dataclass(frozen=True)
 class _NewtonStage(SecondStage[State]):
-    """The Newton step in the coordinates of the map, from the start again after each update."""
+    """The Newton step in the coordinates of the map; it restarts after each update."""
 
     of: FORKS
 
@@ -176,7 +177,12 @@ def _learn(
     due: int,
     scores: Vector,
 ) -> int:
-    """Score, then learn, rows, up to that of the round that is `due`, which is scored alone: how many."""
+    """Score, then learn, rows, up to that of round `due`, which is only scored; returns how many.
+
+    1. φ of the row by the sketched map, and z = R⁻ᵀφ: the score is z·c.
+    2. Projection: w is moved along A⁻¹φ until |w·φ| ≤ C. With `on_current` this comes after the step.
+    3. The Newton step, if the loss has a slope.
+    """
     rank, learnt = M.shape[0], block.learnt
     k, phi, z, g, work = np.zeros(width), np.empty(rank), np.empty(rank), np.empty(rank), workspace(rank)
     for i in range(block.X.shape[0]):
@@ -184,7 +190,7 @@ def _learn(
         values(block.kernel, landmarks, width, block.X[i], k)
         embed(k, width, M, phi)
         for j in range(rank):
-            z[j] = phi[j]  # φ itself is needed again, where the projection comes after the step
+            z[j] = phi[j]  # a copy: φ is needed again if the projection comes after the step
         full, q = _score(R, c, z)
         scores[i] = full if settings.on_current else within(full, settings.clip)
         if learn and learnt[0] == due:
@@ -192,7 +198,7 @@ def _learn(
         if learn:
             if not settings.on_current:
                 _project(c, z, q, full - scores[i], block.own[i], settings.alpha)
-            meet(met, block.y[i], settings.clip)
+            count_label(met, block.y[i], settings.clip)
             slope_now = slope(settings.loss[0], settings.loss[1], scores[i], block.y[i])
             if slope_now != 0.0:
                 _step(R, c, z, slope_now, settings, learnt[0] + 1, g, work)
@@ -218,7 +224,7 @@ def _score(R: Matrix, c: Matrix, z: Vector) -> tuple[float, float]:
 
 @hot_inline
 def _project(c: Matrix, z: Vector, q: float, excess: float, own: float, alpha: float) -> None:
-    """w ← w − (h/q) A⁻¹φ, h the excess, unless q is rounding."""
+    """w ← w − (h/q) A⁻¹φ, h the excess, unless q is mere rounding."""
     if excess != 0.0 and alpha * q > SMALLEST_VARIANCE * own:
         for j in range(z.size):
             c[0, j] -= excess / q * z[j]
@@ -226,7 +232,7 @@ def _project(c: Matrix, z: Vector, q: float, excess: float, own: float, alpha: f
 
 @hot_inline
 def _step(R: Matrix, c: Matrix, z: Vector, slope: float, settings: ForksSettings, round: int, g: Vector, work: Matrix) -> None:
-    """A ← A + η GGᵀ, w ← w − A⁻¹G, where g ← R⁻ᵀG."""
+    """A ← A + η GGᵀ, w ← w − A⁻¹G, with g ← R⁻ᵀG. By Sherman-Morrison the new A⁻¹G is the old one over 1 + η g·g."""
     for j in range(z.size):
         g[j] = slope * z[j]
     if settings.lam > 0.0:
@@ -241,7 +247,7 @@ def _step(R: Matrix, c: Matrix, z: Vector, slope: float, settings: ForksSettings
         c[0, j] -= length * g[j]
         g[j] *= root
     if eta > 0.0:
-        stretch(R, c, g, work)
+        rank_one_update(R, c, g, work)
 
 
 @hot

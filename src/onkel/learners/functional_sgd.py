@@ -1,16 +1,16 @@
-"""FunctionalSGD: gradient steps on the square loss in the whole space of a kernel, and the mean of all that they led to.
+"""FunctionalSGD: averaged gradient descent on the square loss in the whole space of a kernel.
 
     f̃_n = f̃_(n−1) + γ_n (y_n − f̃_(n−1)(x_n)) k(x_n, ·),    f̃_0 = 0,    γ_n = `step` · n^(−`decay`)
     f̄_n = (f̃_0 + … + f̃_n) / (n + 1)
 
-f̃ follows the noise of every row, its mean lets go of it: scores are f̄'s, or with `averaging=False` f̃'s. A coefficient
-a_i = γ_i (y_i − f̃_(i−1)(x_i)) is never changed afterwards, so the mean needs no rewriting either:
+f̃ follows the noise of every row, which the mean averages out. Scores are those of f̄, or with `averaging=False` of f̃. A
+coefficient a_i = γ_i (y_i − f̃_(i−1)(x_i)) never changes afterwards, so the mean follows from two sums:
 
     f̄_n = S0 − S1 / (n + 1),    S0 = Σ a_i k(x_i, ·) = f̃_n,    S1 = Σ i a_i k(x_i, ·), its moment
 
-Where the kernel's eigenvalues fall like i^(−a), and rows are independent, with noise around a function f of its space,
-decay = 1 / (a + 1) gives the best rate, E (f̄ − f)² = O(n^(−a/(a + 1))): ⅓ for `Brownian`, ⅕ for `Spline()`. Steps with
-γ k(x, x) ≤ 1 cannot run away (‖f̃‖² grows by γ y² a row at most); longer ones may, and are then refused.
+If the kernel's eigenvalues fall like i^(−a), and rows are independent, with noise around a function f of its space, decay = 1 / (a
++ 1) gives the best rate, E (f̄ − f)² = O(n^(−a/(a + 1))): ⅓ for `Brownian`, ⅕ for `Spline()`. Steps with γ k(x, x) ≤ 1 cannot
+diverge (‖f̃‖² grows by at most γ y² a row); longer ones may, and are then refused.
 
 O(n) a row after n rows learnt; O(log n) a row and input for an additive kernel, O(dim) for `Linear()`; O(n) memory.
 
@@ -70,7 +70,7 @@ class FunctionalSGD(ExpansionLearner[State]):
         return representations.empty(self.kernel, dim, moment=self.averaging)
 
     def _may_run_away(self, state: State, own: Vector) -> bool:
-        """Not where γ k(x, x) ≤ 1 from the first of these rows on: then ‖f̃‖² grows by γy² a row at most."""
+        """Not if γ k(x, x) ≤ 1 from the first of these rows on: then ‖f̃‖² grows by at most γy² a row."""
         return not _step(state.rows + 1, self.step, self.decay) * np.max(own, initial=0.0) <= 1.0
 
     def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
@@ -80,11 +80,10 @@ class FunctionalSGD(ExpansionLearner[State]):
         return state.support.learnt(self.kernel, state.rows if self.averaging else None)
 
     def _merge(self, state: State, most: int) -> None:
-        if not self.averaging:  # a mean asks when a point came
+        if not self.averaging:  # the mean depends on the round of each point
             super()._merge(state, most)
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` holds; they grow with the points, as the header says."""
         return representations.footprint(self.kernel, dim, moment=self.averaging) + 8 * 3
 
 

@@ -1,16 +1,16 @@
-"""KernelAdatron: coordinate ascent on the dual of the support vector machine, one row a time.
+"""KernelAdatron: coordinate ascent on the dual of the support vector machine, one row at a time.
 
     f = Σ a_i y_i k(x_i, ·),      a ← clip(a + (η/k(x, x)) (1 − y f(x)), 0, C)                      η = `step`, C = `aggressiveness`
 
-for the coefficient a of this row, which is 0 if the row was not met before. A row is known again by its values and its label: a
-stream that is learnt several times is learnt in several passes, and f approaches the support vector machine without a bias, with a
-hard margin for a large C. Each step raises the dual objective Σ a − ½‖f‖² for η < 2.
+for the coefficient a of this row, which is 0 for a row not seen before. A repeated row is recognised by its values and its label,
+so several passes over a stream are coordinate ascent: f approaches the support vector machine without a bias, with a hard margin
+for a large C. Each step raises the dual objective Σ a − ½‖f‖² for η < 2.
 
 O(log m) a row and input for an additive kernel and m different rows learnt, O(dim) for `Linear()`, O(m) for any other; O(m) memory.
 
 Friess, Cristianini & Campbell (1998), The Kernel-Adatron, ICML.
 
-Departs from the paper: its step is η, ours η/k(x, x), so that one η suits every kernel; for k(x, x) = 1 they are the same.
+Departs from the paper: its step is η, ours is η/k(x, x), so that one η suits every kernel; for k(x, x) = 1 they are the same.
 
 >>> X, y = onkel.data.rings(500, seed=0)
 >>> learner = onkel.KernelAdatron()
@@ -41,7 +41,7 @@ from onkel.state import Counted, counter
 from onkel.updates.kernel_expansion import ExpansionLearner
 from onkel.updates.projection import LEAST_OWN
 
-CAP_TOLERANCE = 1e-9  # of a coefficient against C
+CAP_TOLERANCE = 1e-9  # relative, by which a coefficient may exceed C
 
 
 @dataclass
@@ -86,7 +86,6 @@ class KernelAdatron(ExpansionLearner[State]):
         state.known.make_room()
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` holds; they grow with the points, as the header says."""
         return super()._footprint(dim, outputs) + row_table.footprint()
 
     def _check(self, state: State) -> None:
@@ -96,17 +95,17 @@ class KernelAdatron(ExpansionLearner[State]):
         places, points = state.known.places[taken], state.support.size[0] if isinstance(state.support, Support) else 1
         distinct = not isinstance(state.support, Support) or len(np.unique(places)) == len(places)
         if not distinct or np.any(places < 0) or np.any(places >= max(points, 1)):
-            raise InputError("its rows do not stand where its points are")
+            raise InputError("its table of rows does not fit its points")
         a = state.known.values
         if np.any(a < 0.0) or np.any(a > self.aggressiveness * (1.0 + CAP_TOLERANCE)):
-            raise InputError("a coefficient is beyond its bounds")
+            raise InputError("a coefficient is outside its bounds")
 
 
 @hot
 def _learn(
     block: RowBlock, f: Any, known: RowSlots, dim: int, step: float, most: float, scores: Vector
 ) -> int:  # fmt: skip
-    """Score, then learn, each row, which stands in the last `dim` numbers of what compiled code gets."""
+    """Score, then learn, each row. The raw row is the last `dim` numbers of a row of X."""
     kernel, X, own, y, weight, learnt = block
     work = prepare(kernel, f, X)
     for i in range(X.shape[0]):

@@ -8,14 +8,14 @@ by coefficients, u = Σ ω_i φ_i, with the points in A scaled by D_i = g_i √�
     L Lᵀ = D K D + αI,   l = L⁻¹(D∘k),   q = (k(x, x) − l·l)/α,   a = (e_t − D∘L⁻ᵀl)/α = the coefficients of A⁻¹φ
     ω ← ω − [h/q + g/(1 + z η g² q)] a;      if z: append (s l, √(α + s²(k(x, x) − l·l))), s = g√η, to L
 
-SketchedKONS takes a point into A with probability p̃ = max(min(β τ̃, 1), γ), τ̃ the leverage score of KORS on the scaled points.
+SketchedKONS adds a point to A with probability p̃ = max(min(β τ̃, 1), γ), τ̃ the leverage score of KORS on the scaled points.
 
-Regret against every f with |f(x_t)| ≤ C, for losses of curvature σ:  α‖f‖² + 2 d_eff(α/(σL²)) ln(2σL²T)/σ; the second term over
-max(γ, β τ_min) for the sketch, with high probability. Points whose loss has no slope are not kept. KONS: O(t²) a row and in memory.
-SketchedKONS: O(m² + t·dim), m points in A.
+Regret against every f with |f(x_t)| ≤ C, for losses of curvature σ:  α‖f‖² + 2 d_eff(α/(σL²)) ln(2σL²T)/σ; for the sketch the
+second term is divided by max(γ, β τ_min), with high probability. Points at which the loss has no slope are not kept. KONS: O(t²) a
+row and in memory. SketchedKONS: O(m² + t·dim), m points in A.
 
 Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Algorithms 1, 3.
-Departs from the paper: its Lemmas 2 and 4 are misprinted (the scaled k̄_ii, and −1/√η outside the bracket) and divide by g; the
+Departs from the paper: its Lemmas 2 and 4 have misprints (the scaled k̄_ii, and −1/√η outside the bracket) and divide by g; the
 coefficients above do not. `weighted=True` is the unbiased z/p̃ of its section 6.
 
 >>> X, y = onkel.data.rings(1000, seed=0)
@@ -56,15 +56,15 @@ from onkel.updates.newton import (
     NewtonSettings,
     check_met,
     check_newton,
+    count_label,
     label_notes,
-    meet,
     newton_settings,
     no_labels,
     weight_of_gradient,
     within,
 )
 
-ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
+ROWS_AT_ONCE = 32  # rows for which kernel values are computed at a time
 
 NewtonRows = tuple[
     Matrix, Matrix, Vector, Vector, Vector
@@ -76,33 +76,33 @@ Counters = tuple[int, int, int, int, int]  # size, taken, rows, unprojected, rai
 
 @dataclass
 class State:
-    met: Vector  # (2,)  labels beyond clip, and the size of the largest
+    met: Vector  # (2,)  statistics of the labels: the number beyond clip, and the largest absolute value
     points: Matrix = growing(0)  # (capacity, dim)  those with a coefficient
     omega: Vector = growing(0)  # (capacity,)  ω
-    active: Counts = growing(0)  # (capacity,)  the points in A
-    scale: Vector = growing(0)  # (capacity,)  D of those
+    active: Counts = growing(0)  # (capacity,)  indices of the points in A
+    scale: Vector = growing(0)  # (capacity,)  D of the points in A
     factor: Vector = growing(0)  # L, packed
-    weights: Vector = growing(0)  # (capacity,)  1/√p̃ of those, for KORS; empty for KONS
+    weights: Vector = growing(0)  # (capacity,)  1/√p̃ of the points in A, for KORS; empty for KONS
     sampling: Vector = growing(0)  # the factor of KORS, packed; empty for KONS
     size: int = 0  # points with a coefficient
     taken: int = 0  # points in A
     rows: int = 0  # learnt so far
-    unprojected: int = 0  # times rounding left no direction to project along
-    raised: int = 0  # points for which α was lost beside their scaled k(x, x) and was raised to SMALLEST_RIDGE of it
+    unprojected: int = 0  # how often rounding left no direction to project along
+    raised: int = 0  # points for which α was too small relative to their scaled k(x, x) and was raised to SMALLEST_RIDGE of it
     dim: int = 1
     outputs: int = 1
 
 
 @dataclass(frozen=True)
 class Newton(KernelLearner[State]):
-    """What the two have in common: everything but which points are taken into A."""
+    """The base of both: everything except which points are added to A."""
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
     loss: Loss = Square()
     alpha: float = 1.0  # α: A starts at αI
     clip: float = 1.0  # C: scores stay within [−C, C]
-    curvature: float | None = None  # η; None: the loss's own, or 1/√t where it has none
-    dimension: float = 1.0  # d: a larger one takes larger steps, where the loss has no curvature
+    curvature: float | None = None  # η; None: the loss's own, or ∝ 1/√t if it has none
+    dimension: float = 1.0  # d: a larger one makes η larger, for a loss without curvature
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     multi_output: ClassVar[bool] = False
@@ -112,7 +112,7 @@ class Newton(KernelLearner[State]):
     @property
     @abstractmethod
     def _sketch(self) -> Sketch:
-        """Which points are taken into A."""
+        """The settings that decide which points are added to A."""
 
     def _init(self, dim: int, outputs: int) -> State:
         none = np.empty(0)
@@ -132,13 +132,13 @@ class Newton(KernelLearner[State]):
         state.factor[packed(state.taken) :] = state.sampling[packed(state.taken) :] = 0.0
 
     def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
-        self._rounds(state, X, np.zeros(len(X)), np.zeros(len(X)), scores[:, 0])  # weights 0: nothing is learnt
+        self._rounds(state, X, np.zeros(len(X)), np.zeros(len(X)), scores[:, 0])  # weight 0: nothing is learnt
 
     def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector, scores: Vector) -> State:
-        """The state after the rows, which may share arrays with the given one: those that only get longer."""
+        """The state after the rows. Arrays to which rows are only appended may be shared with the given state."""
         own, work = self.kernel.diagonal(X), shallow(state)
         work.omega, work.met = state.omega.copy(), state.met.copy()
-        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # what a user's kernel sees must not depend on the cut
+        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # the blocks that a user's kernel gets must not depend on the cut
         for start in range(0, len(X), at_once):
             now = slice(start, start + at_once)
             old, fresh = work.size, X[now][weight[now] > 0.0]
@@ -150,11 +150,11 @@ class Newton(KernelLearner[State]):
             counts = _learn(block, newton_settings(self), self._sketch, arrays, work.met, counts, kept, scores[now])
             work.size, work.taken, work.rows, work.unprojected, work.raised = counts
             work.points[old : work.size] = fresh[kept[: work.size - old]]
-        _resize(work, fitted, work.size, work.taken, self._sketch[0] < 1.0)  # not every row was kept, or taken
+        _resize(work, fitted, work.size, work.taken, self._sketch[0] < 1.0)  # not every row was kept, or added to A
         return work
 
     def _make_room(self, state: State, rows: int) -> None:
-        """Longer arrays where so many rows might not fit."""
+        """Enlarge the arrays if `rows` more rows might not fit."""
         sketched, taken = self._sketch[0] < 1.0, state.taken + rows
         if packed(taken) > len(state.factor):
             remedy = "SketchedKONS() with a smaller floor or ProsNKONS() keep fewer points"
@@ -162,7 +162,7 @@ class Newton(KernelLearner[State]):
         _resize(state, grown, state.size + rows, taken, sketched)
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold: next to nothing. The header says how they grow."""
+        """The bytes that `init` will hold; the header says how they grow."""
         return 8 * 9
 
     def _check(self, state: State) -> None:
@@ -172,12 +172,12 @@ class Newton(KernelLearner[State]):
         lengths += [(state.factor, packed(taken))]
         lengths += [(state.weights, taken), (state.sampling, packed(taken))] if sketched else []
         if any(len(array) < length for array, length in lengths) or not taken <= size <= state.rows:
-            raise InputError("its arrays are shorter than its sizes say")
+            raise InputError("its arrays are too short for its sizes")
         if not sketched and len(state.weights) + len(state.sampling) > 0:
-            raise InputError("it has sampling weights, which its learner has not")
+            raise InputError("it has sampling weights, but its learner does not sample")
         active, scale = state.active[:taken], state.scale[:taken]
         if np.any(np.diff(active, prepend=-1, append=size) <= 0):
-            raise InputError("the points in its matrix are not points it keeps")
+            raise InputError("the points in its matrix are not among its points")
         weights = state.weights[:taken] if sketched else np.ones(taken)
         if np.any(weights < 1.0):
             raise InputError("its sampling weights are not those of probabilities")
@@ -189,9 +189,9 @@ class Newton(KernelLearner[State]):
             return is_factor(factor, taken, d * d * own, rows)
 
         if not is_factor_with(state.factor, scale):
-            raise InputError("its factor is not one of its points' kernel matrix")
+            raise InputError("its factor is not that of its points' kernel matrix")
         if sketched and not is_factor_with(state.sampling, scale if weighted else scale * weights):
-            raise InputError("its sampling factor is not one of its points' kernel matrix")
+            raise InputError("its sampling factor is not that of its points' kernel matrix")
         check_met(state.met, self.clip, state.rows)
 
     def _notes(self, state: State) -> list[str]:
@@ -199,9 +199,7 @@ class Newton(KernelLearner[State]):
         if state.unprojected:
             said.append(f"rounding left no direction to project along {state.unprojected} times; only the score was clipped")
         if state.raised:
-            said.append(
-                f"alpha is lost beside k(x, x) for {state.raised} points, which had a larger one (rescale X, or raise alpha)"
-            )
+            said.append(f"alpha is too small for k(x, x) of {state.raised} points, where it was raised (rescale X, or raise alpha)")
         return said
 
 
@@ -224,16 +222,16 @@ class KONS(Newton):
 @final
 @dataclass(frozen=True)
 class SketchedKONS(Newton):
-    """KONS whose matrix takes only some of the points: those of high leverage, and a share `floor` of all."""
+    """KONS with only some of the points in its matrix: those of high leverage, and a share `floor` of all."""
 
     cost: ClassVar[str] = "O(m² + t·dim)"
     memory: ClassVar[str] = "O(m² + t·dim)"
     paper: ClassVar[str] = "Calandriello et al. 2017"
 
-    floor: float = 0.1  # γ: the least probability with which a point is taken; 1 = KONS
+    floor: float = 0.1  # γ: the least probability with which a point is added; 1 = KONS
     accuracy: float = 0.5  # ε of KORS
-    oversampling: float = 1.0  # β of KORS; the theory asks for 3 ln(T/δ)/ε²
-    weighted: bool = False  # True: a point taken with probability p counts 1/p: unbiased, but with a large variance
+    oversampling: float = 1.0  # β of KORS; the theory requires 3 ln(T/δ)/ε²
+    weighted: bool = False  # True: a point added with probability p counts 1/p: unbiased, but with a large variance
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -251,7 +249,7 @@ class SketchedKONS(Newton):
 
 
 def _resize(state: State, to: Callable[[NDArray[Any], int], NDArray[Any]], size: int, taken: int, sketched: bool) -> None:
-    """Arrays of other lengths, for so many points with a coefficient and so many in A."""
+    """Resize the arrays for `size` points with a coefficient and `taken` points in A."""
     state.points, state.omega = to(state.points, size), to(state.omega, size)
     state.active, state.scale, state.factor = to(state.active, taken), to(state.scale, taken), to(state.factor, packed(taken))
     if sketched:
@@ -269,7 +267,8 @@ def _learn(
     kept: Counts,
     scores: Vector,
 ) -> Counters:
-    """Score, then learn, each row; the new counts. Fills `kept` with those of the rows with a weight that got a coefficient."""
+    """Score, then learn, each row; returns the new counts. `kept` receives the numbers, among rows of positive weight, of those
+    that got a coefficient."""
     K, F, own, y, weight = block
     size, taken, rows, unprojected, raised = counts
     omega, (loss, _, _, clip) = arrays[0], settings
@@ -285,7 +284,7 @@ def _learn(
         if weight[i] == 0.0:
             continue
         rows += 1
-        meet(met, y[i], clip)
+        count_label(met, y[i], clip)
         g = slope(loss[0], loss[1], scores[i], y[i])
         if g == 0.0 and h == 0.0:
             continue
@@ -302,14 +301,14 @@ def _learn(
 def _step(
     k: Vector, own: float, h: float, g: float, settings: NewtonSettings, sketch: Sketch, round: int, arrays: Arrays, taken: int
 ) -> tuple[bool, bool, bool]:
-    """One Newton step, for a point with kernel values k and slope g, whose score is h beyond C.
+    """One Newton step, for a point with kernel values k and slope g, whose score exceeds C by h.
 
-    Returns whether it is taken into A, whether rounding left no direction to project along, and whether α was raised for it.
+    Returns whether it was added to A, whether rounding left no direction to project along, and whether α was raised for it.
     """
     omega, active, D, L, weights, sampling = arrays
     _, steps, alpha, _ = settings
     eta = weight_of_gradient(steps, round)
-    s = g * np.sqrt(eta)  # times √z it is the point's D
+    s = g * np.sqrt(eta)  # the point's D is s √z
     Dk = D[:taken] * k[active[:taken]]
     l = Dk.copy()
     solve(L, taken, l)
@@ -333,7 +332,7 @@ def _step(
 
 @hot
 def _coin(Dk: Vector, s: float, own: float, alpha: float, sketch: Sketch, weights: Vector, sampling: Vector, round: int) -> float:
-    """√z, which is 0 for a point that is not taken into A, and 1, or 1/√p̃ if weighted, for one that is; KORS remembers that one."""
+    """√z: 0 for a point that is not added to A; 1, or 1/√p̃ if weighted, for one that is, which is also appended to KORS."""
     floor, accuracy, oversampling, weighted, seed = sketch
     if floor == 1.0:
         return 1.0

@@ -1,23 +1,23 @@
-"""MercerProjection: least squares on the first functions of an eigen-system, of which there may be more as rows come.
+"""MercerProjection: least squares on the first functions of an eigen-system, whose number may grow with the rows.
 
     f̂ = argmin Σ (y − θ·ψ(x))² + λ‖θ‖²        over the first N functions ψ_1 … ψ_N of a kernel's eigen-system
 
     growing    (`rate` c)   N functions from ⌊c N^((2α+d)/d)⌋ rows on, α = `smoothness`: the rate of Zhang & Simon
-    following  (no rate)    every N up to `count` at once, mixed by what they lost (`onkel.mixing`): on every sequence of T rows
-                            with |y| ≤ Y at most 2Y²(1 + K ln((T+1) count h)) worse than any K numbers N, one after the other,
+    following  (no rate)    every N up to `count` at once, mixed by their losses (`onkel.mixing`): on every sequence of T rows with
+                            |y| ≤ Y at most 2Y²(1 + K ln((T+1) count h)) worse than any sequence of N with K pieces,
                             h = 1 + 1/2 + … + 1/count
 
 One factor RᵀR = A = λI + Σ ψψᵀ serves all N: its leading block is the factor of the first functions alone. With z = R⁻ᵀψ and
 c = R⁻ᵀb, the prediction of N is z_1 c_1 + … + z_N c_N, and its variance σ²(z_1² + … + z_N²). For f in the space and enough noise
 moments the error is O(n^(−α/(2α+d)) √log n) when growing.
 
-No row is kept. Memory is O(r²), r the functions of the last level. A row costs O(r²) when following. When growing it costs O(N²)
-for the factor of the functions that have come, and for the ones that wait a sum of products, O(r²), or where they are waves
-(`Sine`, `Cosine`, `Periodic`) their moments, O(r).
+No row is kept. Memory is O(r²), r the number of functions of the last level. A row costs O(r²) when following. When growing it
+costs O(N²) for the factor of the functions in use, and for those not yet in use O(r²) for sums of products, or O(r) for moments if
+they are waves (`Sine`, `Cosine`, `Periodic`).
 
 Zhang & Simon (2021), An online projection estimator for nonparametric regression in reproducing kernel Hilbert spaces.
-Departs from the paper: a ridge λ; a triangular factor in the place of Sherman and Morrison's formula; "at least" so many rows,
-where "exactly" can wait for ever; `forgetting` (as in PKAWV; then 1 + μ + μ² + … rows count); row weights; several outputs.
+Departs from the paper: a ridge λ; a triangular factor instead of the Sherman-Morrison formula; a level needs "at least" so many
+rows, since "exactly" might never happen; `forgetting` (as in PKAWV; then 1 + μ + μ² + … rows count); row weights; several outputs.
 
 >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
 >>> y = np.sin(9.0 * X[:, 0] ** 2) + np.random.default_rng(1).normal(size=4000)
@@ -46,32 +46,33 @@ from onkel._validate import instance, real, whole
 from onkel.errors import InputError
 from onkel.features.mercer import ProductSystem, System
 from onkel.features.mercer.waves import Waves
-from onkel.linalg.factor import SMALLEST_PIVOT, check_factor, fading_notes, solve_row, take_in
+from onkel.linalg.factor import SMALLEST_PIVOT, check_factor, factor_column, fading_notes
+from onkel.linalg.triangular import solve_row
 from onkel.state import Counted, copied, counter, owned
 from onkel.turns import Call
 from onkel.updates.domains import SpaceLearner
 from onkel.updates.nested_ridge import SMALLEST_SCALE, NestedFit, NestedSettings, ahead, grown, learn, still
 
-ROWS_AT_ONCE = 1024  # functions are computed for so many rows at a time, to keep memory flat
-ROUNDING = 1e-14  # of c N^p, which may be a whole number but for it
-SMALL_SHARE = 0.01  # a level with less hardly moves the curve
-FAR_OUT = 20.0  # deviations: where the largest label is farther out, the levels are told apart late
-LARGEST_LOSS = 1e200  # Σ w y² stays far below
+ROWS_AT_ONCE = 1024  # rows for which functions are computed at a time, to bound memory
+ROUNDING = 1e-14  # relative, of c N^p, which may be meant to be a whole number
+SMALL_SHARE = 0.01  # a level with a smaller weight is ignored in bands
+FAR_OUT = 20.0  # deviations: if the largest label is farther out, the levels are distinguished slowly
+LARGEST_LOSS = 1e200  # Σ w y² stays far below it
 
 
 @dataclass
 class State(Counted):
-    matrix: Matrix  # (r, r)  upper triangular: R in its first columns, scale² RᵀR = A; then those of A that wait
-    coef: Matrix  # (outputs, r)  c = R⁻ᵀb / scale², then entries of b that wait
+    matrix: Matrix  # (r, r)  upper triangular: R in its first `taken` columns, scale² RᵀR = A; then columns of A not yet factored
+    coef: Matrix  # (outputs, r)  c = R⁻ᵀb / scale², then entries of b
     scale: Vector  # (1,)
-    moments: Matrix  # (2, m)  Σ cos and Σ sin of the rows, where waves wait: then A's columns hold their ridge alone
-    shares: Matrix  # (outputs, levels)  v_N: what each level counts for
+    moments: Matrix  # (2, m)  Σ cos and Σ sin of the rows, for waves: then unfactored columns of A hold only their ridge
+    shares: Matrix  # (outputs, levels)  v_N: the weight of each level
     squares: Matrix  # (outputs, levels)  Σ w (y − θ·ψ)² + λ‖θ‖² at each level's best θ
-    largest: Vector  # (outputs,)  B: the largest |y| so far; the clip, where there is one
+    largest: Vector  # (outputs,)  B: the largest |y| so far; or the clip, if there is one
     taken: int  # functions in R
     learnt: Counts = counter()
     moved: int = 0  # rows in the moments
-    grown: int = 1  # levels that have come, where it grows
+    grown: int = 1  # levels in use, when growing
     dim: int = 1
     outputs: int = 1
 
@@ -86,12 +87,12 @@ class MercerProjection(SpaceLearner[State]):
     paper: ClassVar[str] = "Zhang & Simon 2021"
 
     system: System = ProductSystem()  # of X as it is; scale it first
-    count: int = 100  # the most levels; a level is one function more (of an additive system: one more in each column)
-    rate: float | None = None  # c; None: every level speaks
-    smoothness: float = 1.0  # α, where there is a rate
+    count: int = 100  # the most levels; each level adds one function (for an additive system: one in each column)
+    rate: float | None = None  # c; None: all levels are mixed
+    smoothness: float = 1.0  # α, used with a rate
     lam: float = 1.0  # λ: the ridge
-    forgetting: float = 1.0  # μ: the weight of a row fades by this factor each round; 1 = never
-    clip: float | None = None  # scores stay within ±clip; None: where they fall
+    forgetting: float = 1.0  # μ: the weight of past rows is multiplied by this in each round; 1 = never forget
+    clip: float | None = None  # scores are clipped to ±clip; None: not clipped
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     multi_output: ClassVar[bool] = True
@@ -134,10 +135,10 @@ class MercerProjection(SpaceLearner[State]):
         waves, done = _waves(self, state.dim), 0
         while done < len(X):
             if waves:
-                call.owe(partial(self._move_moments, work, waves, work.rows, X[done:], Y[done:], weight[done:]))
+                call.defer(partial(self._move_moments, work, waves, work.rows, X[done:], Y[done:], weight[done:]))
             done += self._learn(work, waves, X[done:], Y[done:], weight[done:], scores[done:])
             if waves:
-                call.pay()
+                call.complete()
             self._after(work)
         vars(state).update(vars(work))
 
@@ -147,7 +148,7 @@ class MercerProjection(SpaceLearner[State]):
             done += self._learn(state, waves, X[done:], Y[done:], weight[done:], scores[done:])
 
     def _learn(self, state: State, waves: Waves | None, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> int:
-        """Score, then learn, rows, up to the one with which a level comes: how many."""
+        """Score, then learn, rows, up to the one after which the next level is due; returns how many."""
         settings = _settings(self, state.dim)
         level = self._level(state, settings)
         wanted = math.inf if level == len(settings.needed) else settings.needed[level] - still(state.rows, self.forgetting)
@@ -159,22 +160,22 @@ class MercerProjection(SpaceLearner[State]):
         return len(settings.widths) if self.rate is None else grown(settings.needed, still(state.rows, self.forgetting))
 
     def _move_moments(self, state: State, waves: Waves, before: int, X: Matrix, Y: Matrix, weight: Vector) -> None:
-        """Add the rows that have been learnt since there were so many to the moments, for waves that will be used one day."""
+        """Add the rows learnt after the first `before` to the moments, for waves that are not in use yet."""
         if state.moved == state.rows:
             return
-        there = np.flatnonzero(weight)[: state.rows - before]
-        fading = self.forgetting ** np.arange(len(there) - 1.0, -1.0, -1.0)
-        rest, u = self.forgetting ** float(len(there)), self.system.placed(X[there, 0])  # type: ignore[attr-defined]
+        learnt = np.flatnonzero(weight)[: state.rows - before]
+        fading = self.forgetting ** np.arange(len(learnt) - 1.0, -1.0, -1.0)
+        rest, u = self.forgetting ** float(len(learnt)), self.system.placed(X[learnt, 0])  # type: ignore[attr-defined]
         moments, coef = rest * state.moments, state.coef.copy()
         coef[:, state.taken :] *= rest
-        waves.add(u, weight[there] * fading, Y[there], moments, coef, state.taken)
+        waves.add(u, weight[learnt] * fading, Y[learnt], moments, coef, state.taken)
         vars(state).update(moments=moments, coef=coef, moved=state.rows)  # as one step
 
     def _settle(self, state: State) -> None:
         self._after(state)
 
     def _after(self, state: State) -> None:
-        """Take in the functions of the levels whose rows have come; on a copy, as one step."""
+        """Start the levels that are due: factor their functions; on a copy, stored in one step."""
         if self.rate is None:
             return
         settings = _settings(self, state.dim)
@@ -185,29 +186,29 @@ class MercerProjection(SpaceLearner[State]):
 
     def _grow(self, state: State, settings: NestedSettings, level: int) -> None:
         for new in range(state.grown, level):
-            self._take_in(state, _waves(self, state.dim), int(settings.widths[new]))
+            self._factor_column(state, _waves(self, state.dim), int(settings.widths[new]))
             more = slice(settings.widths[new - 1], settings.widths[new])
             explained = np.sum(state.coef[:, more] ** 2, axis=1) * state.scale[0] ** 2
             state.squares[:, new] = np.maximum(state.squares[:, new - 1] - explained, 0.0)
         state.grown = level
 
-    def _take_in(self, state: State, waves: Waves | None, width: int) -> None:
+    def _factor_column(self, state: State, waves: Waves | None, width: int) -> None:
         square = state.scale[0] ** 2
         for j in range(state.taken, width):
             if waves:
                 state.matrix[: j + 1, j] += waves.products(state.moments, j)
             state.matrix[: j + 1, j] /= square
             state.coef[:, j] /= square
-            take_in(state.matrix, state.coef, j, self._floor(state.dim) / square)
+            factor_column(state.matrix, state.coef, j, self._floor(state.dim) / square)
         state.taken = max(state.taken, width)
 
     def _floor(self, dim: int) -> float:
-        """The least ridge that a function can have: it fades for r − 1 rounds before it returns."""
+        """The least ridge that a function can have: it fades for r − 1 rounds before it is restored."""
         return float(max(self.lam * self.forgetting ** (self._functions(dim) - 1), SMALLEST_PIVOT**2))
 
     def raised(self, state: Any, count: int) -> tuple[MercerProjection, Any]:
-        """The learner with more levels, and its state. The new functions begin as if they had been 0 in every row so far, so they
-        are better late than never, and best before the last level is reached (`notes` says when it is)."""
+        """The learner with more levels, and its state. The new functions start as if they had been 0 in every row so far, so it is
+        best to add them before the last level is reached (`notes` says when it is)."""
         if count < self.count:
             raise InputError(f"count can only be raised, from {self.count}, got {count}")
         learner, old = self._alone(state)
@@ -220,7 +221,7 @@ class MercerProjection(SpaceLearner[State]):
         new, work, r, levels = taller._init(old.dim, old.outputs), copied(old), len(old.matrix), old.squares.shape[1]
         if old.rows == 0:
             return new
-        self._take_in(work, _waves(self, old.dim), r)
+        self._factor_column(work, _waves(self, old.dim), r)
         new.matrix[:r, :r], new.coef[:, :r] = work.matrix, work.coef
         if self.rate is None:
             new.matrix[r:, r:] /= work.scale[0]
@@ -232,7 +233,7 @@ class MercerProjection(SpaceLearner[State]):
         return new
 
     def level(self, state: Any) -> int:
-        """N of the next score where it grows; else the level that has the largest share in it (of the first output)."""
+        """N of the next score when growing; else the level with the largest weight (for the first output)."""
         learner, own = self._alone(state)
         return learner._level_of(own)
 
@@ -240,7 +241,7 @@ class MercerProjection(SpaceLearner[State]):
         return self._level(state, _settings(self, state.dim)) if self.rate is not None else 1 + int(np.argmax(state.shares[0]))
 
     def shares(self, state: Any) -> Matrix:
-        """v_N: what each level counts for in the next score of each output, (outputs, levels)."""
+        """v_N: the weight of each level in the next score of each output, (outputs, levels)."""
         learner, own = self._alone(state)
         return learner._shares(own)
 
@@ -250,9 +251,9 @@ class MercerProjection(SpaceLearner[State]):
         return np.tile(np.arange(1, state.shares.shape[1] + 1) == self._level_of(state), (state.outputs, 1)).astype(float)
 
     def standard_error(self, state: Any, X: ArrayLike) -> Vector:
-        """Of the fitted curve at each row, for noise that is the same everywhere: σ̂ √(ψᵀA⁻¹ψ), σ̂² = (RSS + λ‖θ‖²)/(n − N). Levels
-        with as many functions as rows take σ̂ from the last one with fewer; where there is none, it is infinite. It covers chance,
-        not what the functions cannot represent."""
+        """The standard error of the fitted curve at each row, for homoscedastic noise: σ̂ √(ψᵀA⁻¹ψ), σ̂² = (RSS + λ‖θ‖²)/(n − N).
+        Levels with as many functions as rows use σ̂ of the last one with fewer; if there is none, it is infinite. It covers the
+        variance, not the bias."""
         learner, own = self._alone(state)
         return learner._standard_error(own, check_inputs(X, state.dim))
 
@@ -273,19 +274,19 @@ class MercerProjection(SpaceLearner[State]):
                 continue
             noise = state.squares[o, known] / (n - settings.widths[known])
             noise = np.append(noise, np.full(len(used) - len(known), noise[-1]))
-            apart = curves[o][:, last] - (curves[o][:, last] @ part)[:, None]
-            out[:, o] = np.sqrt((noise * leverage[:, last] + apart**2) @ part)
+            deviation = curves[o][:, last] - (curves[o][:, last] @ part)[:, None]
+            out[:, o] = np.sqrt((noise * leverage[:, last] + deviation**2) @ part)
         return out if state.outputs > 1 else out[:, 0]
 
     def band(self, state: Any, X: ArrayLike, confidence: float = 0.95, everywhere: bool = False) -> tuple[Vector, Vector]:
-        """Where the curve lies, below and above, at each row by itself, or at all of them at once (Scheffé)."""
+        """The lower and upper end of a confidence band of the curve: pointwise, or with `everywhere` simultaneous (Scheffé)."""
         if not (isinstance(confidence, Real) and 0.0 < confidence < 1.0):
             raise InputError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
-        import scipy.stats  # which takes half as long to import as all of onkel
+        import scipy.stats  # here, because importing it takes half as long as all of onkel
 
         error, curve = self.standard_error(state, X), self.predict(state, X)
-        speaking = 1 + np.flatnonzero(np.any(self.shares(state) >= SMALL_SHARE, axis=0))
-        functions = self.system.size(int(speaking[-1]), state.dim)
+        used = 1 + np.flatnonzero(np.any(self.shares(state) >= SMALL_SHARE, axis=0))
+        functions = self.system.size(int(used[-1]), state.dim)
         quantile = scipy.stats.norm.ppf(0.5 + confidence / 2.0)
         if everywhere:
             quantile = math.sqrt(scipy.stats.chi2.ppf(confidence, functions))
@@ -299,19 +300,18 @@ class MercerProjection(SpaceLearner[State]):
         vars(state).update(coef=coef, squares=squares, shares=shares, largest=largest, outputs=outputs)
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         r, waves = self._functions(dim), _waves(self, dim)
         return 8 * (r * r + outputs * (r + 2 * self._levels(dim) + 1) + 1 + 6 + 2 * (waves.moments if waves else 0))
 
     def _check(self, state: State) -> None:
         if state.grown != (1 if self.rate is None else self._level(state, _settings(self, state.dim))):
-            raise InputError("it has other levels than its rows say")
+            raise InputError("its number of levels does not fit its rows")
         if state.moved != (state.rows if _waves(self, state.dim) else 0):
-            raise InputError("its moments are of other rows than it has learnt")
+            raise InputError("its moments are not those of all its rows")
         fresh = self._init(state.dim, state.outputs)
         least = 1 if self.rate is None else _settings(self, state.dim).widths[self._level(state, _settings(self, state.dim)) - 1]
         if state.rows < 0 or not max(fresh.taken, least) <= state.taken <= len(state.matrix):
-            raise InputError("it has other functions than its rows allow")
+            raise InputError("its number of functions does not fit its rows")
         t = state.taken
         check_factor(state.matrix[:t, :t], state.coef[:, :t], t, self._floor(state.dim))
         waiting = np.diag(state.matrix)[t:]
@@ -320,14 +320,14 @@ class MercerProjection(SpaceLearner[State]):
             or np.any(waiting < (1.0 - 1e-6) * self.lam * self.forgetting ** (self._functions(state.dim) - 1))
             or (state.moments.size and np.any(np.triu(state.matrix, 1)[:, t:]))
         ):
-            raise InputError("what waits in its matrix is not made of rows")
+            raise InputError("the sums of products in its matrix cannot come from rows")
         if not SMALLEST_SCALE <= state.scale[0] <= 1.0 or (self.forgetting == 1.0 and state.scale[0] < 1.0):
-            raise InputError("its scale is not that of its forgetting")
+            raise InputError("its scale does not fit its forgetting")
         sums = (state.matrix, state.coef, state.moments, state.squares, state.largest)
         if not all(np.all(np.abs(part) <= LARGEST_LOSS) for part in sums) or min(state.squares.min(), state.largest.min()) < 0.0:
             raise InputError("its losses are not sums of squares")
         if np.any(state.shares < 0.0) or np.any(np.abs(np.sum(state.shares, axis=1) - 1.0) > 1e-9):
-            raise InputError("its shares are not parts of one")
+            raise InputError("the weights of its levels do not sum to 1")
         if self.clip is not None and np.any(state.largest != self.clip):
             raise InputError("its largest label is not its clip")
 
@@ -335,13 +335,15 @@ class MercerProjection(SpaceLearner[State]):
         d = self.system.dimension(state.dim)
         said = fading_notes(self.lam, self.forgetting, self._functions(state.dim), state.rows)
         if self.rate is not None and self._level_of(state) == self.count:
-            said.append(f"all {self.count} levels are in use and no more will come (learner.raised gives it more)")
+            said.append(f"all {self.count} levels are in use (learner.raised adds more)")
         if self.rate is not None and self.smoothness <= 0.5 * d:
-            said.append(f"smoothness {self.smoothness:g} is at most half of the dimension {d}: the theory says nothing there")
+            said.append(f"smoothness {self.smoothness:g} is at most half of the dimension {d}, where the theory does not apply")
         spread = np.sqrt(state.squares[:, 0] / max(state.rows, 1))
         if self.rate is None and self.clip is None and np.any(state.largest > FAR_OUT * spread) and state.rows > FAR_OUT:
             far = float(np.max(state.largest / np.maximum(spread, 1e-300)))
-            said.append(f"the largest label is {far:.0f} deviations out: levels are told apart sooner with a clip beyond the curve")
+            said.append(
+                f"the largest label is {far:.0f} deviations out: levels are distinguished sooner with a clip above the curve"
+            )
         return said
 
 
@@ -364,7 +366,7 @@ def _settings(learner: MercerProjection, dim: int) -> NestedSettings:
 
 @functools.lru_cache(maxsize=256)
 def _waves(learner: MercerProjection, dim: int) -> Waves | None:
-    """The functions that wait, where their moments are enough."""
+    """The functions not yet in use, if they are waves, so that moments are enough."""
     return None if learner.rate is None else learner.system.waves(learner._functions(dim))
 
 

@@ -4,15 +4,15 @@
 
     ŷ = Σ_{i in N} v_i y_i / Σ_{i in N} v_i,   v_i = w_i / (d_i + D/10)²                                        k = `neighbours`
 
-w_i is the weight that row i came with. Of rows equally far the younger ones count; before the first row ŷ = 0. O(B·dim) a row and
+w_i is the weight of row i. Of rows at equal distance the more recent ones are used; before the first row ŷ = 0. O(B·dim) a row and
 O(B·dim) memory, for B rows kept.
 
-Points are kept in single precision, which makes the search twice as fast: x is rounded to it, cut at ±1e15, and d_i is summed up in
-it column by column, in this order, so that every program chooses the same rows. Points lie in groups of 128, in each group column
-after column. The youngest group is searched first, and a group is left when its 128 sums so far are all too large.
+Points are stored in single precision, which makes the search twice as fast: x is rounded to it, clipped to ±1e15, and d_i is summed
+in it column by column, in this order, so that the chosen rows are reproducible. Points are stored in groups of 128, in each group
+column by column. The most recent group is searched first, and a group is skipped as soon as its 128 sums so far are all too large.
 
-Fix & Hodges (1951), Discriminatory analysis, nonparametric discrimination: consistency properties. Weights by distance: Shepard,
-A two-dimensional interpolation function for irregularly-spaced data (1968), with exponent 4 and the share of D against noise.
+Fix & Hodges (1951), Discriminatory analysis, nonparametric discrimination: consistency properties. Weights by distance: Shepard, A
+two-dimensional interpolation function for irregularly-spaced data (1968), with exponent 4 and a share of D against noise.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for budget in (10, 50, 1000):
@@ -42,17 +42,17 @@ from onkel.turns import Call
 Points = NDArray[np.float32]  # (groups, dim, GROUP)
 
 GROUP = 128  # points side by side
-COLUMNS_AT_ONCE = 8  # after so many columns, a group whose sums are all too large is left
+COLUMNS_AT_ONCE = 8  # columns between two checks whether the rest of a group can be skipped
 LARGEST = 1e15  # of an input: sums of squares stay within single precision
-SHARE = 0.1  # of D, added to each d_i: with 0 a row very near would count alone, with much more all would count the same
-LEAST = 1e-60  # far below every d_i but 0: where all are 0, all count the same
+SHARE = 0.1  # of D, added to each d_i: with 0 a very near row would outweigh all others, with much more all would count equally
+LEAST = 1e-60  # far below every nonzero d_i: if all are 0, all count equally
 
 
 @dataclass
 class State:
-    points: Points  # (⌈B/128⌉, dim, 128)  row t is number t mod B
+    points: Points  # (⌈B/128⌉, dim, 128)  a ring buffer: row t is number t mod B
     labels: Matrix  # (B, outputs)
-    weights: Vector  # (B,)  0 where no row is yet
+    weights: Vector  # (B,)  0 in unused places
     rows: Counts  # (1,)  learnt so far
     dim: int = 1
     outputs: int = 1
@@ -66,7 +66,7 @@ class Neighbours(Learner[State]):
     memory: ClassVar[str] = "O(B·dim)"
     paper: ClassVar[str] = "Fix & Hodges 1951"
 
-    budget: int = 4000  # B: the rows kept, always the last
+    budget: int = 4000  # B: the rows kept, always the last ones
     neighbours: int = 8  # k
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
@@ -97,15 +97,14 @@ class Neighbours(Learner[State]):
         vars(state).update(labels=labels, outputs=outputs)
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         return 4 * _groups(self.budget) * dim * GROUP + 8 * (self.budget * (outputs + 1) + 3)
 
     def _check(self, state: State) -> None:
-        there = np.arange(self.budget) < state.rows[0]
-        if state.rows[0] < 0 or not np.array_equal(state.weights > 0.0, there) or state.weights.min() < 0.0:
-            raise InputError("its weights are not those of the rows it has seen")
+        used = np.arange(self.budget) < state.rows[0]
+        if state.rows[0] < 0 or not np.array_equal(state.weights > 0.0, used) or state.weights.min() < 0.0:
+            raise InputError("its weights do not fit its number of rows")
         if np.abs(state.points).max() > LARGEST:
-            raise InputError(f"it holds points beyond {LARGEST:g}")
+            raise InputError(f"it has points beyond {LARGEST:g}")
 
 
 def _groups(budget: int) -> int:
@@ -118,8 +117,8 @@ def learn_block(
 ) -> None:
     """Score, then store, each row; those of weight 0 are only scored.
 
-    `scores` is (1, n, outputs). With `extra` > 0 it is (2, n, outputs): the answers of one search without the last `extra` columns,
-    then those with all columns.
+    `scores` is (1, n, outputs). With `extra` > 0 it is (2, n, outputs): first the scores without the last `extra` columns, then
+    those with all columns, from one search.
     """
     search = _room(X.shape[1], k, extra)
     for t in range(X.shape[0]):
@@ -146,7 +145,7 @@ def predict_block(
 
 @hot
 def _room(dim: int, k: int, extra: int) -> tuple[Points, Points, Points, Counts, int]:
-    """What a search writes to: x, the sums of a group; in each layer the least sums and whose they are; and `extra`."""
+    """Scratch memory of a search: x, the sums of a group, in each layer the smallest sums and their rows; and `extra`."""
     layers = 2 if extra else 1
     x, sums = np.empty(dim, np.float32), np.empty(GROUP, np.float32)
     return x, sums, np.empty((layers, k), np.float32), np.empty((layers, k), np.int64), extra
@@ -166,7 +165,7 @@ def _score(points: Points, labels: Matrix, weights: Vector, rows: int, row: Vect
 
 @hot_inline
 def _search(points: Points, budget: int, rows: int, x: Points, sums: Points, near: Points, who: Counts, extra: int) -> None:
-    """The nearest rows, youngest first: from the youngest back to the first group, on from the last one, to the oldest."""
+    """The nearest rows. Groups are searched from the most recent backwards, around the ring, to the oldest."""
     newest = (rows - 1) % budget
     groups, own = points.shape[0], newest // GROUP
     for step in range(own + 1 if rows <= budget else groups + 1):
@@ -188,7 +187,7 @@ def _search_group(
     for layer in range(near.shape[0]):
         end = x.size - extra if layer == 0 else x.size
         while done < end:
-            if done > 0 and not _any_below(sums, near[-1, last]):  # the last layer's limit is the largest
+            if done > 0 and not _any_below(sums, near[-1, last]):  # the limit of the last layer is the largest
                 return
             until = min(done + COLUMNS_AT_ONCE, end)
             _add_squares(group[done:until], x[done:until], sums)
@@ -209,7 +208,7 @@ def _add_squares(columns: Points, x: Points, sums: Points) -> None:
 
 @hot_strict
 def _any_below(sums: Points, limit: float) -> bool:
-    """Without a way out, the loop uses vector registers."""
+    """Whether any sum is below the limit. No early exit, so that the loop vectorises."""
     found = False
     for i in range(GROUP):
         found |= bool(sums[i] < limit)
@@ -218,7 +217,7 @@ def _any_below(sums: Points, limit: float) -> bool:
 
 @hot_inline
 def _insert(near: Points, who: Counts, d: float, place: int) -> None:
-    """Among the nearest, after those equally far."""
+    """Insert into the sorted nearest rows, after those at equal distance."""
     j = near.size - 1
     while j > 0 and near[j - 1] > d:
         near[j], who[j] = near[j - 1], who[j - 1]

@@ -29,7 +29,8 @@ from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import check_features
-from onkel.linalg.factor import check_factor, workspace
+from onkel.linalg.factor import check_factor
+from onkel.linalg.rank_one import workspace
 from onkel.losses import Loss, Square
 from onkel.state import Counted, counter
 from onkel.updates.explicit_features import FeatureLearner
@@ -38,10 +39,10 @@ from onkel.updates.newton import NewtonSettings, check_met, check_newton, label_
 
 @dataclass
 class State(Counted):
-    features: Any  # the features' own state
+    features: Any  # the state of the features
     matrix: Matrix  # (r, r)  R, upper triangular
     coef: Matrix  # (1, r)  R u
-    met: Vector  # (2,)  labels beyond clip, and the size of the largest
+    met: Vector  # (2,)  statistics of the labels: the number beyond clip, and the largest absolute value
     learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
@@ -59,8 +60,8 @@ class NewtonFeatures(FeatureLearner[State]):
     loss: Loss = Square()
     alpha: float = 1.0  # α: A starts at αI
     clip: float = 1.0  # C: scores stay within [−C, C]
-    curvature: float | None = None  # η; None: the loss's own, or 1/√t where it has none
-    dimension: float = 1.0  # d: a larger one takes larger steps, where the loss has no curvature
+    curvature: float | None = None  # η; None: the loss's own, or ∝ 1/√t if it has none
+    dimension: float = 1.0  # d: a larger one makes η larger, for a loss without curvature
 
     multi_output: ClassVar[bool] = False
     cut_tolerance: ClassVar[float] = 0.0
@@ -81,7 +82,6 @@ class NewtonFeatures(FeatureLearner[State]):
         _learn(Z, Y[:, 0], weight, state.matrix, state.coef, state.met, state.learnt, newton_settings(self), scores[:, 0])
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         r = self._map.size(dim)
         return self._map.footprint(dim) + 8 * (r * r + r + 5)
 

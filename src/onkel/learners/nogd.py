@@ -1,11 +1,11 @@
-"""NOGD: gradient descent with kernels until there are B points, then in the leading coordinates of their span.
+"""NOGD: kernel gradient descent until there are B points, then gradient descent in the leading coordinates of their span.
 
-    stage 1     f ← f − η g k(x, ·),   g = ℓ'(f(x), y)           where g ≠ 0, until B points are there         (KOGD)
-    switch      K = VΛVᵀ, the k leading eigenpairs:   M = Λ^{−½}Vᵀ,   w = Λ^{½}Vᵀa         f goes on as a function on the span
+    stage 1     f ← f − η g k(x, ·),   g = ℓ'(f(x), y)           if g ≠ 0, until there are B points         (KOGD)
+    switch      K = VΛVᵀ, the k leading eigenpairs:   M = Λ^{−½}Vᵀ,   w = Λ^{½}Vᵀa         f is projected onto their span
     stage 2     z = M k(x),   w ← w − η g z
 
-Regret ‖f‖²/(2η) + ηL²T/2, and a term that grows with ‖K − K̂‖₂, K̂ what the k coordinates see of the kernel matrix. O(B·dim + Bk) a
-row and in memory.
+Regret ‖f‖²/(2η) + ηL²T/2, and a term that grows with ‖K − K̂‖₂, K̂ the kernel matrix in the k coordinates. O(B·dim + Bk) a row and
+in memory.
 
 Lu, Hoi, Wang, Zhao & Liu (2016), Large scale online kernel learning, JMLR.
 
@@ -25,7 +25,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import instance, real, whole
+from onkel._validate import whole
 from onkel.errors import InputError
 from onkel.functions import support
 from onkel.functions.learnt import Expansion, Learnt
@@ -35,10 +35,10 @@ from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.eigen import leading
 from onkel.losses import Hinge, Loss
 from onkel.state import Counted, counter
-from onkel.updates.gradient import check_loss, descend, follow, gradient_settings, may_run_away
+from onkel.updates.gradient import check_descent, descend, follow, gradient_settings, may_run_away
 from onkel.updates.kernel_expansion import ExpansionLearner
 
-SMALLEST_EIGENVALUE = 1e-10  # relative to the largest; a coordinate below it would be rounding
+SMALLEST_EIGENVALUE = 1e-10  # relative to the largest; a coordinate below it would be mostly rounding
 LARGEST_MISMATCH = 1e-6  # of ZᵀKZ against the identity
 
 
@@ -56,7 +56,7 @@ class State(Counted):
 @final
 @dataclass(frozen=True)
 class NOGD(ExpansionLearner[State]):
-    """Gradient descent on Nyström features of the first points that lost something."""
+    """Gradient descent on Nyström features of the first points with a loss."""
 
     cost: ClassVar[str] = "O(B·dim + Bk)"
     memory: ClassVar[str] = "O(B·dim + Bk)"
@@ -72,11 +72,8 @@ class NOGD(ExpansionLearner[State]):
     bounded: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
-        check_loss(self)
-        whole(self, "budget", 1)
+        check_descent(self)
         whole(self, "rank", 1)
-        real(self, "step", least=1e-30, most=1e30)
         if self.rank > self.budget:
             raise InputError(f"NOGD: rank must be at most budget, {self.budget}, got {self.rank}")
 
@@ -93,7 +90,7 @@ class NOGD(ExpansionLearner[State]):
         return descend(block, state.support.compiled, descent, self.budget, True, scores)
 
     def _after(self, state: State) -> None:
-        """Stage 2 begins as soon as there are enough points."""
+        """Start stage 2 as soon as there are enough points."""
         if state.switched or state.support.size[0] < self.budget:
             return
         points = state.support.known
@@ -109,18 +106,17 @@ class NOGD(ExpansionLearner[State]):
         )
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         return super()._footprint(dim, outputs) + 8 * (self.rank * (self.budget + 1) + 1)
 
     def _check(self, state: State) -> None:
         super()._check(state)
         if state.switched != (state.support.size[0] == self.budget):
-            raise InputError("it is in another stage than its points say")
-        points, seen = state.support.known, np.zeros((self.rank, self.rank))
+            raise InputError("its stage does not fit its number of points")
+        points, gram = state.support.known, np.zeros((self.rank, self.rank))
         if len(points) == self.budget:
-            seen = state.map @ self.kernel.values(points, points) @ state.map.T
-        present = np.diag(np.where(np.diag(seen) > 0.5, 1.0, 0.0))
-        if not np.max(np.abs(seen - present)) <= LARGEST_MISMATCH or (len(points) < self.budget and np.any(state.map)):
+            gram = state.map @ self.kernel.values(points, points) @ state.map.T
+        identity = np.diag(np.where(np.diag(gram) > 0.5, 1.0, 0.0))  # with 0 for coordinates below SMALLEST_EIGENVALUE
+        if not np.max(np.abs(gram - identity)) <= LARGEST_MISMATCH or (len(points) < self.budget and np.any(state.map)):
             raise InputError("its coordinates are not those of its points")
         if not np.isfinite(state.weights).all():
-            raise InputError("its weights are beyond what can be learnt")
+            raise InputError("its weights are not finite")

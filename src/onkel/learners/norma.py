@@ -2,8 +2,8 @@
 
     g = ℓ'(f(x), y),   f ← (1 − ηλ) f − η g k(x, ·)                                              η = `step`, λ = `lam`
 
-Regret O(√T) for η ∝ 1/√T. With λ = 0 it is KOGD. A `budget` keeps the latest terms: what is left out has shrunk to at most
-(1 − ηλ)^budget Lκ/λ in norm, with L the largest slope and κ² the largest k(x, x). O(m) a row and in memory, m rows with a slope.
+Regret O(√T) for η ∝ 1/√T. With λ = 0 it is KOGD. A `budget` keeps the latest terms: the evicted ones have shrunk to at most (1 −
+ηλ)^budget Lκ/λ in norm, with L the largest slope and κ² the largest k(x, x). O(m) a row and in memory, m rows with a slope.
 
 Kivinen, Smola & Williamson (2004), Online learning with kernels, IEEE Transactions on Signal Processing.
 
@@ -43,7 +43,7 @@ class NORMA(ExpansionLearner[State]):
     loss: Loss = Hinge()
     step: float = 0.2  # η
     lam: float = 0.01  # λ; 0 = KOGD
-    budget: int | None = None  # the latest terms that are kept; None: all of them
+    budget: int | None = None  # how many of the latest terms are kept; None: all
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     bounded: ClassVar[bool] = False

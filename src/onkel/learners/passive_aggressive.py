@@ -1,9 +1,9 @@
-"""PassiveAggressive: the smallest change of f that meets the margin of the row, if it costs no more than C.
+"""PassiveAggressive: the smallest change of f that reaches the margin of the row, with a step of at most C.
 
     ℓ = (1 − y f(x))₊,   τ = min(C, ℓ/k(x, x)),   f ← f + τ y k(x, ·)                           (PA-I)
 
-Σ ℓ_t² ≤ ‖u‖² κ² for every u that meets all margins, with C = ∞ and κ² the largest k(x, x). O(m) a row and in memory, m rows that
-missed their margin: all of those are kept.
+Σ ℓ_t² ≤ ‖u‖² κ² for every u that reaches all margins, with C = ∞ and κ² the largest k(x, x). O(m) a row and in memory: it keeps the
+m rows that missed their margin.
 
 Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Online passive-aggressive algorithms, JMLR.
 
@@ -38,7 +38,7 @@ class PassiveAggressive(ExpansionLearner[State]):
     paper: ClassVar[str] = "Crammer et al. 2006"
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
-    aggressiveness: float = 1.0  # C: the largest coefficient; 1e30 = every margin is met at once
+    aggressiveness: float = 1.0  # C: the largest coefficient; 1e30 = every margin is reached in one step
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     bounded: ClassVar[bool] = False

@@ -1,9 +1,9 @@
-"""Perceptron: a wrongly classified row joins the sum with its label.
+"""Perceptron: a misclassified row is added to the sum with its label.
 
-    f(x) = Σ y_i k(x_i, x),   ŷ = f(x);   where sign(ŷ) ≠ y:  f ← f + y k(x, ·)
+    f(x) = Σ y_i k(x_i, x),   ŷ = f(x);   if sign(ŷ) ≠ y:  f ← f + y k(x, ·)
 
 Mistakes M ≤ L + κ²U² + κU√L against every u with ‖u‖ ≤ U and hinge loss L, κ² the largest k(x, x). O(m) a row and in memory: it
-keeps the m rows that it got wrong.
+keeps the m misclassified rows.
 
 Rosenblatt (1958), The perceptron, Psychological Review; with kernels: Freund & Schapire (1999), Machine Learning.
 

@@ -38,15 +38,15 @@ from onkel.updates.explicit_features import ROWS_AT_ONCE, FeatureLearner
 
 @dataclass
 class State:
-    features: Any  # the features' own state
-    ridge: ridge.Ridge  # A and b, kept as A⁻¹ and A⁻¹b, or as the triangle R with RᵀR = A and R⁻ᵀb
+    features: Any  # the state of the features
+    ridge: ridge.Ridge  # A and b, stored as A⁻¹ and A⁻¹b, or as the triangle R with RᵀR = A and R⁻ᵀb
     dim: int
     outputs: int
 
 
 @dataclass(frozen=True)
 class PKAWV(FeatureLearner[State]):
-    """Second-order online regression (and classification by ±1, or by one 0/1 output a class) on explicit features."""
+    """Second-order online regression (and classification by ±1, or by one 0/1 output per class) on explicit features."""
 
     cost: ClassVar[str] = "O(r²)"
     memory: ClassVar[str] = "O(r²)"
@@ -55,7 +55,7 @@ class PKAWV(FeatureLearner[State]):
     features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()  # of X as it is; scale it first
     lam: float = 1.0  # λ: the ridge
     awv: bool = True  # False: plain ridge regression (Projected-KRR)
-    forgetting: float = 1.0  # μ: the weight of a row fades by this factor each round; 1 = never
+    forgetting: float = 1.0  # μ: the weight of past rows is multiplied by this in each round; 1 = never forget
 
     multi_output: ClassVar[bool] = True
     cut_tolerance: ClassVar[float] = 1e-9
@@ -86,7 +86,6 @@ class PKAWV(FeatureLearner[State]):
         vars(state).update(ridge=wider, outputs=outputs)
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         return self._map.footprint(dim) + ridge.footprint(self._map.size(dim), outputs) + 8 * 2
 
     def _check(self, state: State) -> None:

@@ -1,20 +1,20 @@
-"""PKAWVNystroem: the Azoury-Warmuth-Vovk forecaster in the span of a dictionary that the stream itself chooses.
+"""PKAWVNystroem: the Azoury-Warmuth-Vovk forecaster in the span of a dictionary chosen from the stream.
 
     H_t = span{k(x, ·): x in the dictionary after round t's coin}
     f̂_t = argmin_{f in H_t}  Σ_{s<t} w_s (y_s − f(x_s))² + λ‖f‖² + f(x_t)²                    ŷ_t = f̂_t(x_t)
 
-    z = L⁻¹k(x),  L Lᵀ = K(points, points)        orthonormal coordinates: a new point adds one and leaves the others as they are
+    z = L⁻¹k(x),  L Lᵀ = K(points, points)        orthonormal coordinates: a new point adds one and does not change the others
     A = λI + Σ w z zᵀ = RᵀR,   b = Σ w y z,   ŷ = zᵀ(A + z zᵀ)⁻¹b
 
 Regret with KORS, μ ≤ λ and |y| ≤ B, with high probability:  λ‖f‖² + B² d_eff(λ) ln(e + enκ²/λ) + 2B²(m + 1)nμ/λ, m points.
 
-`keep_history=True` is the definition: a new coordinate is computed for all past rows, which are kept: O(m² dim) a row on average,
-n(dim + outputs + 1) + O(m²) numbers. `keep_history=False` gives past rows a 0 there: O(m² + m·dim) a row and in memory, no proof.
+`keep_history=True` is this definition: a new coordinate is computed for all past rows, which are kept: O(m² dim) a row on average,
+n(dim + outputs + 1) + O(m²) numbers. With `keep_history=False` it is 0 for past rows: O(m² + m·dim) a row and in memory, no proof.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Algorithm 2.
-Departs from the paper: orthonormal coordinates in the place of its update and downdate of K_nmᵀK_nm + λK_mm, which fail when points
-are alike; KORS with its own μ and weights 1/√p; a point already in the span (`onkel.dictionary.span`) does not widen it; row
-weights; several outputs; `awv=False` is its Projected-KRR; `budget`: a dictionary of so many points takes no more.
+Departs from the paper: orthonormal coordinates instead of its update and downdate of K_nmᵀK_nm + λK_mm, which fail for similar
+points; KORS with its own μ and weights 1/√p; a point already in the span (`onkel.dictionary.span`) does not widen it; row weights;
+several outputs; `awv=False` is its Projected-KRR; `budget` limits the dictionary.
 
 >>> X, y = onkel.data.rings(4000, seed=0)
 >>> learner = onkel.PKAWVNystroem(kernel=onkel.Gaussian(width=1.0))
@@ -39,14 +39,16 @@ from onkel.dictionary import Dictionary, Kors, history, span
 from onkel.dictionary.dictionary import Sampling, is_taken
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import solve
-from onkel.linalg.factor import border, check_factor, learn_solved, solve_row, workspace
+from onkel.linalg.factor import border, check_factor
+from onkel.linalg.rank_one import learn_solved, workspace
+from onkel.linalg.triangular import solve_row
 from onkel.protocol import check_room
-from onkel.state import Counted, counter, growing
+from onkel.state import Counted, counter, growing, with_copies
 from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
 
-ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
-LARGEST_LEVERAGE = 1e12  # zᵀA⁻¹z beyond which a row is learnt with fewer than about six digits
+ROWS_AT_ONCE = 32  # rows for which kernel values are computed at a time
+LARGEST_LEVERAGE = 1e12  # zᵀA⁻¹z above which a row is learnt with fewer than about six digits
 
 RidgeForm = tuple[Counts, Vector, Matrix, Matrix]  # spanning, whitening, R, c
 SpanRows = tuple[Matrix, Vector, Matrix, Vector]  # kernel values, k(x, x), labels, weights
@@ -56,19 +58,19 @@ Flags = NDArray[np.bool_]
 @dataclass
 class State(Counted):
     span: span.Span
-    history: history.History  # empty where none is kept
+    history: history.History  # empty if none is kept
     matrix: Matrix = growing(0, 1)  # (r, r)  R, upper triangular
     coef: Matrix = growing(1)  # (outputs, r)  R⁻ᵀb
     learnt: Counts = counter()
-    rebuilt: int = 0  # times R was made anew from the history, where bordering it would have lost digits
-    strained: Counts = counter()  # rows whose zᵀA⁻¹z was beyond LARGEST_LEVERAGE
+    rebuilt: int = 0  # how often R was computed from the history, because bordering it would have lost digits
+    strained: Counts = counter()  # rows whose zᵀA⁻¹z was above LARGEST_LEVERAGE
     dim: int = 1
     outputs: int = 1
 
 
 @dataclass(frozen=True)
 class PKAWVNystroem(KernelLearner[State]):
-    """Second-order online regression in the span of points that the stream chooses, for any kernel."""
+    """Second-order online regression in the span of points chosen from the stream, for any kernel."""
 
     cost: ClassVar[str] = "O(m² dim)"
     memory: ClassVar[str] = "O(n·dim + m²)"
@@ -78,8 +80,8 @@ class PKAWVNystroem(KernelLearner[State]):
     lam: float = 1.0  # λ: the ridge
     dictionary: Dictionary = Kors()
     awv: bool = True  # False: plain ridge regression (Projected-KRR)
-    keep_history: bool = True  # False: O(m²) memory, and past rows stay as their own round saw them
-    budget: int | None = None  # the most points the dictionary takes
+    keep_history: bool = True  # False: O(m²) memory, and past rows have no part in new coordinates
+    budget: int | None = None  # most points of the dictionary; None: no limit
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
@@ -109,22 +111,22 @@ class PKAWVNystroem(KernelLearner[State]):
         own = self.kernel.diagonal(X)
         if self.keep_history:
             state.history = history.with_room(state.history, state.rows + int(np.count_nonzero(weight)))
-        work = _apart(state) if self.kernel.fallible else state  # it may fail in the middle
+        work = _with_own_arrays(state) if self.kernel.fallible else state  # a user's kernel may raise in the middle
         self._rounds(work, X, own, Y, weight, scores)
         vars(state).update(vars(work))
 
     def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
-        """Each row with the next round's coin."""
-        self._rounds(state, X, self.kernel.diagonal(X), np.zeros(scores.shape), np.zeros(len(X)), scores)  # weights 0
+        """Each row is scored with the next round's coin."""
+        self._rounds(state, X, self.kernel.diagonal(X), np.zeros(scores.shape), np.zeros(len(X)), scores)  # of weight 0
 
     def _settle(self, state: State) -> None:
-        """Rows are written to the history before they are learnt."""
+        """Remove rows that were written to the history but not learnt."""
         if self.keep_history:
             state.history = history.cut(state.history, state.rows)
 
     def _rounds(self, state: State, X: Matrix, own: Vector, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        """Score and learn the rows, in blocks that end where a point joins. The row whose point joins is learnt with it, on a
-        copy, so that both are one step."""
+        """Score and learn the rows, in blocks that end where a point joins. The row whose point joins is learnt on a copy, so that
+        joining and learning are one step."""
         done, at_once = 0, 1 if self.kernel.fallible else ROWS_AT_ONCE
         while done < len(X):
             now = slice(done, done + at_once)
@@ -136,14 +138,14 @@ class PKAWVNystroem(KernelLearner[State]):
                 one = slice(done + i, done + i + 1)
                 values = self.kernel.values(X[one], wider.span.points)
                 self._learn(wider, (values, own[one], Y[one], weight[one]), 1, scores[one])
-                if weight[done + i] > 0.0:  # else the point joins for its row's own score only
+                if weight[done + i] > 0.0:  # else the point joins only for its row's own score
                     vars(state).update(vars(wider))
                     size += 1
             done += size
 
     def _learn(self, state: State, block: SpanRows, decided: int, scores: Matrix) -> tuple[int, Counts]:
-        """Score and learn rows, up to the first that is learnt and whose point joins: how many, and the rows whose points join.
-        The first `decided` rows have had their coin."""
+        """Score and learn rows, up to the first that is learnt and whose point joins; returns how many, and the rows whose points
+        join. For the first `decided` rows no coin is drawn."""
         points, joins = len(state.span.points), np.zeros(len(scores), np.bool_)
         if self.budget is not None and points >= self.budget:
             decided = len(scores)  # nothing joins
@@ -154,7 +156,7 @@ class PKAWVNystroem(KernelLearner[State]):
         return size, np.flatnonzero(joins)
 
     def _joined(self, state: State, X: Matrix, K: Matrix, own: Vector) -> list[State]:
-        """For each row, by its kernel values with the points: the state after its point has joined them."""
+        """For each row with its kernel values K: the state after its point has joined."""
         if not len(X):
             return []
         wider = [span.widened(state.span, self.dictionary, *row, state.rows) for row in zip(X, K, own, strict=True)]
@@ -164,7 +166,7 @@ class PKAWVNystroem(KernelLearner[State]):
         states = []
         for (after, _, pivot), (column, corner, target) in zip(wider, past, strict=True):
             if pivot == 0.0:  # it was in the span already
-                states.append(replace(_apart(state), span=after))
+                states.append(replace(_with_own_arrays(state), span=after))
                 continue
             R, c, sound = border(state.matrix, state.coef, column, self.lam + corner, target, self.lam)
             if not sound:  # heavy rows or a small λ
@@ -174,7 +176,7 @@ class PKAWVNystroem(KernelLearner[State]):
         return states
 
     def _past(self, state: State) -> int:
-        """How many rows are kept."""
+        """The number of rows kept."""
         return state.rows if self.keep_history else 0
 
     def _widen(self, state: State, outputs: int) -> None:
@@ -183,7 +185,7 @@ class PKAWVNystroem(KernelLearner[State]):
         vars(state).update(history=history.with_outputs(state.history, outputs), coef=coef, outputs=outputs)
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold: next to nothing. The header says how they grow."""
+        """The bytes that `init` will hold; the header says how they grow."""
         return 8 * 5
 
     def _check(self, state: State) -> None:
@@ -194,20 +196,19 @@ class PKAWVNystroem(KernelLearner[State]):
     def _notes(self, state: State) -> list[str]:
         said = []
         if self.budget is not None and len(state.span.points) >= self.budget:
-            said.append(f"the dictionary is full: {self.budget} points; it learns on with them (raise budget, or mu)")
+            said.append(f"the dictionary is full: {self.budget} points; it keeps learning with them (raise budget, or mu)")
         if state.rebuilt:
             said.append(
                 f"heavy rows or a small lam: the matrix was rebuilt from the history {state.rebuilt} times to keep its digits"
             )
         if strained := int(state.strained[0]):
-            said.append(f"lam is too small beside k(x, x) for {strained} rows: digits were lost (rescale X, or raise lam)")
+            said.append(f"lam is too small for k(x, x) of {strained} rows: digits were lost (rescale X, or raise lam)")
         return said
 
 
-def _apart(state: State) -> State:
-    """A state that learns without touching this one. All else is replaced, never written to; the history only after its rows."""
-    arrays = {name: getattr(state, name).copy() for name in ("matrix", "coef", "learnt", "strained")}
-    return replace(state, **arrays)
+def _with_own_arrays(state: State) -> State:
+    """A copy to learn on. The history is shared: rows are only appended to it."""
+    return with_copies(state, "matrix", "coef", "learnt", "strained")
 
 
 @hot
@@ -215,10 +216,11 @@ def _learn(
     sampling: Sampling, seed: int, decided: int, block: SpanRows, form: RidgeForm, counts: tuple[Counts, Counts], awv: bool,
     joins: Flags, scores: Matrix,
 ) -> int:  # fmt: skip
-    """Score and learn rows, up to the first that is learnt and whose point joins: how many. Marks all rows whose points join.
+    """Score and learn rows, up to the first that is learnt and whose point joins; returns how many. Marks all rows whose points
+    join.
 
-    One that joins and is not learnt is left to the caller to score, before the next row is learnt. The first `decided` rows have
-    had their coin. Counts the rows learnt, and those that were strained.
+    A row that joins and is not learnt must be scored by the caller before the next row is learnt. For the first `decided` rows no
+    coin is drawn. Counts the rows learnt, and those that were strained.
     """
     K, own, Y, weight = block
     spanning, whitening, R, c = form

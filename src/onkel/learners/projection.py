@@ -1,21 +1,21 @@
 """Projections: f moves to the nearest function that agrees with the row.
 
-    MarginProjection   U = {f : y f(x) ≥ 1}            f ← f + a k(x, ·),  a = (y − f(x)) / k(x, x)         where y f(x) < 1
-    TubeProjection     U = {f : |f(x) − y| ≤ ε}        f ← f + a k(x, ·),  a = (y ± ε − f(x)) / k(x, x)     where |f(x) − y| > ε
+    MarginProjection   U = {f : y f(x) ≥ 1}            f ← f + a k(x, ·),  a = (y − f(x)) / k(x, x)         if y f(x) < 1
+    TubeProjection     U = {f : |f(x) − y| ≤ ε}        f ← f + a k(x, ·),  a = (y ± ε − f(x)) / k(x, x)     if |f(x) − y| > ε
 
-and, with a `radius` γ, f ← f γ/‖f‖ where ‖f‖ > γ.
+and, with a `radius` γ, f ← f γ/‖f‖ if ‖f‖ > γ.
 
-Σ loss ≤ κ² ‖u − f₁‖² against every u that agrees with all rows (the loss: mistakes, or (|f(x) − y| − ε)₊²; κ² the largest
-k(x, x); Theorems 2, 3 and 6). With a radius, over any stretch of the stream: ≤ κ² (γ + ‖u‖)² against every u with ‖u‖ ≤ γ that
-agrees with the rows of the stretch (Theorems 4 and 5), so a stream that changes does no lasting harm.
+Σ loss ≤ κ² ‖u − f₁‖² against every u in all the sets U (the loss: mistakes, or (|f(x) − y| − ε)₊²; κ² the largest k(x, x); Theorems
+2, 3 and 6). With a radius, over any interval of the stream: ≤ κ² (γ + ‖u‖)² against every u with ‖u‖ ≤ γ in the sets of that
+interval (Theorems 4 and 5), so a change of the stream does no lasting harm.
 
-O(log m) a row and input, and O(m) memory, for m rows that did not agree and an additive kernel; O(dim) for `Linear()`; O(m) for
-any other kernel.
+O(log m) a row and input, and O(m) memory, for m rows that changed f and an additive kernel; O(dim) for `Linear()`; O(m) for any
+other kernel.
 
 Herbster (2001), Learning additive models online with fast evaluating kernels, COLT.
 
-Departs from the paper: equations 2 and 4 are misprinted there (`onkel.kernels.lists` has them right); a row with k(x, x) below
-1e-100 says nothing and is passed over.
+Departs from the paper: its equations 2 and 4 have misprints (`onkel.kernels.lists` has them right); a row with k(x, x) below 1e-100
+is ignored.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> learner = onkel.MarginProjection()
@@ -46,7 +46,7 @@ from onkel.state import Counted, counter, nbytes
 from onkel.updates.kernel_expansion import ExpansionLearner
 from onkel.updates.projection import LEAST_OWN, passive_aggressive
 
-NORM_TOLERANCE = 1e-9  # of ‖f‖ against the radius
+NORM_TOLERANCE = 1e-9  # relative, by which ‖f‖ may exceed the radius
 
 
 @dataclass
@@ -63,10 +63,10 @@ class _Projecting(ExpansionLearner[State]):
     radius: float | None
     start: Start | None
     bounded: ClassVar[bool] = False
-    margin: ClassVar[bool]  # whether rows ask for a margin, or for a tube of half-width `epsilon`
+    margin: ClassVar[bool]  # whether U is a margin, or a tube of half-width `epsilon`
 
     def _check_fields(self) -> None:
-        """The fields that both have."""
+        """Check the fields that both have."""
         instance(self, "kernel", Kernel, "Additive(Exponential())")
         real(self, "radius", least=1e-30, most=1e30, optional=True)
         if self.start is not None:
@@ -77,14 +77,14 @@ class _Projecting(ExpansionLearner[State]):
                 )
 
     def _init(self, dim: int, outputs: int) -> State:
-        state = self._begun(dim)
+        state = self._initial(dim)
         norm = math.sqrt(state.norm2[0])
         if self.radius is not None and norm > self.radius * (1.0 + NORM_TOLERANCE):
-            raise InputError(f"{type(self).__name__}: start has norm {norm:g}, beyond radius={self.radius:g}; scale its coef")
+            raise InputError(f"{type(self).__name__}: start has norm {norm:g}, above radius={self.radius:g}; scale its coef")
         return state
 
-    def _begun(self, dim: int) -> State:
-        """The start, and nothing else."""
+    def _initial(self, dim: int) -> State:
+        """The state with the function `start`."""
         state = State(representations.empty(self.kernel, dim), np.zeros(1), dim=dim)
         if self.start is not None:
             points, coef = self.start.arrays(dim)
@@ -102,7 +102,7 @@ class _Projecting(ExpansionLearner[State]):
 
     @property
     def _started(self) -> int:
-        """The points of the start."""
+        """The number of points of the start."""
         return 0 if self.start is None else len(self.start.coef)
 
     def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
@@ -113,15 +113,14 @@ class _Projecting(ExpansionLearner[State]):
         return replace(state.support.learnt(self.kernel), squared_norm=float(state.norm2[0]))  # type: ignore[type-var]
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` holds; they grow with the points, as the header says."""
         fits = self.start is not None and len(self.start.points[0]) == dim
-        return nbytes(self._begun(dim)) if fits else super()._footprint(dim, outputs) + 8
+        return nbytes(self._initial(dim)) if fits else super()._footprint(dim, outputs) + 8
 
     def _check(self, state: State) -> None:
         state.support.check(self.kernel, state.rows + self._started, None)
         most = math.inf if self.radius is None else self.radius * (1.0 + NORM_TOLERANCE)
         if not 0.0 <= math.sqrt(max(state.norm2[0], 0.0)) <= most or state.norm2[0] < 0.0:
-            raise InputError("its norm is beyond its radius")
+            raise InputError("its norm is above its radius, or negative")
 
 
 @final
@@ -154,7 +153,7 @@ class TubeProjection(_Projecting):
     paper: ClassVar[str] = "Herbster 2001"
 
     kernel: Kernel = Additive(Exponential())  # of X as it is; scale it first
-    epsilon: float = 0.1  # ε: an error up to this is none
+    epsilon: float = 0.1  # ε: errors up to this count as 0
     radius: float | None = None  # γ: the largest ‖f‖; None: no limit
     start: Start | None = None  # f before the first row; None: 0
 
@@ -198,7 +197,7 @@ def _learn(
 
 @hot_inline
 def _to_tube(score: float, y: float, own: float, epsilon: float) -> float:
-    """The step that brings the score to the nearer edge of the tube; 0 where it is inside."""
+    """The step that brings the score to the nearer edge of the tube; 0 inside it."""
     missing = y - score
     if abs(missing) <= epsilon:
         return 0.0
@@ -207,7 +206,7 @@ def _to_tube(score: float, y: float, own: float, epsilon: float) -> float:
 
 @hot
 def _begin(kernel: Any, f: Any, norm2: Vector, x: Matrix, own: float, a: float, round: int) -> None:
-    """One point of the start, in a single row."""
+    """Add one point of the start, given as a single row."""
     score = evaluate(kernel, f, x[0], prepare(kernel, f, x))
     add(kernel, f, x[0], own, a, round)
     norm2[0] = max(norm2[0] + 2.0 * a * score + a * a * own, 0.0)

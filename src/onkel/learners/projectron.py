@@ -1,16 +1,16 @@
-"""Projectron: the perceptron that adds a wrong row's projection on the points it has, where that says nearly the same.
+"""Projectron: a perceptron that adds the projection of a misclassified row onto its points, if that is close to the row itself.
 
-    where sign(f(x)) ≠ y:   d = K⁻¹k(x),   Δ² = k(x, x) − k(x)·d        the distance of k(x, ·) from the span of the points, squared
+    if sign(f(x)) ≠ y:   d = K⁻¹k(x),   Δ² = k(x, x) − k(x)·d        the squared distance of k(x, ·) from the span of the points
         Δ ≤ η, or B points:  a ← a + y d         else:  x joins with a = y                        η = `threshold`, B = `budget`
-    Projectron++, also where 0 < y f(x) < 1:   ℓ = 1 − y f(x),   p = k(x)·d,   τ = min(ℓ/p, 1)
+    Projectron++, also if 0 < y f(x) < 1:   ℓ = 1 − y f(x),   p = k(x)·d,   τ = min(ℓ/p, 1)
         τ(2ℓ − τp − 2UΔ) ≥ 0:  a ← a + τ y d                                                     U = ¼√((B + 1)/ln(B + 1))
 
 With k(x, x) ≤ 1 and without the budget the Projectron's mistakes are at most (‖u‖² + 2 Σ hinge(u))/(1 − 2η‖u‖) for every u with
-η‖u‖ < ½. O(B) a row, O(B²) a wrong row, beside the kernel values, O(B·dim); O(B² + B·dim) memory.
+η‖u‖ < ½. O(B) a row, O(B²) a misclassified row, besides O(B·dim) for the kernel values; O(B² + B·dim) memory.
 
 Orabona, Keshet & Caputo (2008), The Projectron: a bounded kernel-based perceptron, ICML; (2009), JMLR.
-Departs from the papers: a budget (as in public toolboxes), the Cholesky factor of K in the place of its inverse; a point that is
-in the span as far as float64 can tell (`onkel.linalg.cholesky`) is projected whatever the threshold.
+Departs from the papers: a budget (as in public toolboxes); the Cholesky factor of K instead of its inverse; a point that is in the
+span up to rounding (`onkel.linalg.cholesky`) is projected whatever the threshold.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for kind in onkel.Projectron, onkel.ProjectronPP:
@@ -58,7 +58,7 @@ class _Projectron(ExpansionLearner[State]):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     bounded: ClassVar[bool] = True
-    margins: ClassVar[bool]  # whether a right row within the margin counts too
+    margins: ClassVar[bool]  # whether correct rows within the margin are learnt too
 
     def __post_init__(self) -> None:
         instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
@@ -73,7 +73,6 @@ class _Projectron(ExpansionLearner[State]):
         return _learn(block, state.support.compiled, state.factor, self.threshold, self.margins, largest, scores)
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         return super()._footprint(dim, outputs) + 8 * packed(self.budget)
 
     def _check(self, state: State) -> None:
@@ -89,7 +88,7 @@ class _Projectron(ExpansionLearner[State]):
 @final
 @dataclass(frozen=True)
 class Projectron(_Projectron):
-    """The perceptron with projections, on mistakes alone."""
+    """The perceptron with projections, on mistakes only."""
 
     cost: ClassVar[str] = "O(B), a wrong one O(B²)"
     memory: ClassVar[str] = "O(B² + B·dim)"
@@ -101,7 +100,7 @@ class Projectron(_Projectron):
 @final
 @dataclass(frozen=True)
 class ProjectronPP(_Projectron):
-    """Projectron++: rows within the margin are projected too, where it helps."""
+    """Projectron++: rows within the margin are projected too, if that helps."""
 
     cost: ClassVar[str] = "O(B), a wrong one O(B²)"
     memory: ClassVar[str] = "O(B² + B·dim)"
@@ -130,13 +129,13 @@ def _learn(
                     d[j] = l[j]
                 solve_transposed(L, n, d)
                 within = np.dot(l[:n], l[:n])  # ‖Pk‖² = k·d
-                apart = max(own[i] - within, 0.0)  # Δ²
+                residual = max(own[i] - within, 0.0)  # Δ²
                 if not wrong:
-                    f.coef[:n] += _gainful(1.0 - y[i] * scores[i], within, largest * np.sqrt(apart)) * y[i] * d[:n]
-                elif is_full(f) or np.sqrt(apart) <= threshold or not stands_out(d[:n], apart, own[i]):
+                    f.coef[:n] += _gainful(1.0 - y[i] * scores[i], within, largest * np.sqrt(residual)) * y[i] * d[:n]
+                elif is_full(f) or np.sqrt(residual) <= threshold or not stands_out(d[:n], residual, own[i]):
                     f.coef[:n] += y[i] * d[:n]
                 else:
-                    append(L, n, l, np.sqrt(apart))
+                    append(L, n, l, np.sqrt(residual))
                     add(f, X[i], own[i], y[i], learnt[0])
             learnt[0] += 1
     return int(X.shape[0])
@@ -144,7 +143,7 @@ def _learn(
 
 @hot
 def _gainful(loss: float, within: float, lost: float) -> float:
-    """τ, where the projection gains more than it loses, and else 0."""
+    """τ if the projection gains more than it loses, else 0."""
     if within == 0.0:
         return 0.0
     tau = min(loss / within, 1.0)

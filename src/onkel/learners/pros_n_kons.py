@@ -1,18 +1,18 @@
-"""ProsNKONS: the online Newton step in the span of a dictionary that KORS lets grow; O(m²) a row for any loss and any kernel.
+"""ProsNKONS: the online Newton step in the span of a growing dictionary, chosen by KORS; O(m²) a row for any loss and any kernel.
 
     z = L⁻¹k(x),  L Lᵀ = K(points, points)          orthonormal coordinates of the span (`onkel.dictionary.span`)
     the Newton step in them, with A₀ = αI and |f(x)| ≤ clip                           (`onkel.updates.newton`)
-    then the round's coin: where it lets x join, the span has one more coordinate from the next round on, and
-        restart=True    u = 0, A = αI            PROS-N-KONS: each span starts anew, as its proof needs
-        restart=False   u ← (u, 0), A ← [[A, 0], [0, α]]            CON-KONS: the function goes on as it was
+    then the round's coin: if x joins, the span has one more coordinate from the next round on, and
+        restart=True    u = 0, A = αI            PROS-N-KONS: learning restarts in each span, as its proof requires
+        restart=False   u ← (u, 0), A ← [[A, 0], [0, α]]            CON-KONS: the function is kept
 
 Regret against every f with |f(x_t)| ≤ C, with high probability and up to logarithms:  m(α + d_eff(α)) + nμ/α, m points.
 O(m² + m·dim) a row and in memory.
 
 Calandriello, Lazaric & Valko (2017), Efficient second-order online kernel learning with adaptive embedding, NeurIPS.
-Departs from the paper: the coordinates of an incremental Cholesky factor in the place of an SVD at each change (a rotation of
-them); η is half of the loss's curvature, as in public code; a point already in the span (`onkel.dictionary.span`) does not widen it
-and causes no restart; `budget`: a dictionary of so many points takes no more.
+Departs from the paper: the coordinates of an incremental Cholesky factor instead of an SVD at each change (they differ by a
+rotation); η is half of the loss's curvature, as in public code; a point already in the span (`onkel.dictionary.span`) does not
+widen it and causes no restart; `budget` limits the dictionary.
 
 >>> X, y = onkel.data.rings(4000, seed=0)
 >>> for restart in True, False:
@@ -26,7 +26,7 @@ and causes no restart; `budget`: a dictionary of so many points takes no more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -41,33 +41,35 @@ from onkel.dictionary.span import Span, check, empty, widened
 from onkel.functions.learnt import Expansion
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import solve, solve_transposed
-from onkel.linalg.factor import border, check_factor, solve_upper, workspace
+from onkel.linalg.factor import border, check_factor
+from onkel.linalg.rank_one import workspace
+from onkel.linalg.triangular import solve_upper
 from onkel.losses import Loss, Square
-from onkel.state import Counted, counter, growing
+from onkel.state import Counted, counter, growing, with_copies
 from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
 from onkel.updates.newton import NewtonSettings, check_met, check_newton, label_notes, newton_round, newton_settings, no_labels
 
-ROWS_AT_ONCE = 32  # kernel values are computed for so many rows at a time
+ROWS_AT_ONCE = 32  # rows for which kernel values are computed at a time
 
-NewtonForm = tuple[Counts, Vector, Matrix, Matrix, Vector]  # spanning, whitening, R, c, labels met
+NewtonForm = tuple[Counts, Vector, Matrix, Matrix, Vector]  # spanning, whitening, R, c, statistics of the labels
 
 
 @dataclass
 class State(Counted):
     span: Span
-    met: Vector  # (2,)  labels beyond clip, and the size of the largest
+    met: Vector  # (2,)  statistics of the labels: the number beyond clip, and the largest absolute value
     matrix: Matrix = growing(0, 1)  # (r, r)  R, upper triangular
     coef: Matrix = growing(1)  # (1, r)  R u
     learnt: Counts = counter()
-    restarts: int = 0  # times the span widened
+    restarts: int = 0  # how often the span was widened
     dim: int = 1
     outputs: int = 1
 
 
 @dataclass(frozen=True)
 class ProsNKONS(KernelLearner[State]):
-    """Second-order online learning in the span of points that the stream chooses, for any loss and kernel."""
+    """Second-order online learning in the span of points chosen from the stream, for any loss and kernel."""
 
     cost: ClassVar[str] = "O(m²)"
     memory: ClassVar[str] = "O(m² + m·dim)"
@@ -77,11 +79,11 @@ class ProsNKONS(KernelLearner[State]):
     loss: Loss = Square()
     alpha: float = 1.0  # α: A starts at αI
     clip: float = 1.0  # C: scores stay within [−C, C]
-    curvature: float | None = None  # η; None: half of the loss's own, or 1/√t where it has none
-    dimension: float = 1.0  # d: a larger one takes larger steps, where the loss has no curvature
+    curvature: float | None = None  # η; None: half of the loss's own, or ∝ 1/√t if it has none
+    dimension: float = 1.0  # d: a larger one makes η larger, for a loss without curvature
     dictionary: Dictionary = Kors()
     restart: bool = True  # False: CON-KONS
-    budget: int | None = 100  # the most points the dictionary takes; None: no limit
+    budget: int | None = 100  # most points of the dictionary; None: no limit
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
@@ -105,16 +107,16 @@ class ProsNKONS(KernelLearner[State]):
         self.loss.admit(Y)
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        work = _apart(state) if self.kernel.fallible else state  # it may fail in the middle
+        work = _with_own_arrays(state) if self.kernel.fallible else state  # a user's kernel may raise in the middle
         self._rounds(work, X, Y[:, 0], weight, scores[:, 0])
         vars(state).update(vars(work))
 
     def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
-        self._rounds(state, X, np.zeros(len(X)), np.zeros(len(X)), scores[:, 0])  # weights 0: nothing is learnt
+        self._rounds(state, X, np.zeros(len(X)), np.zeros(len(X)), scores[:, 0])  # weight 0: nothing is learnt
 
     def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector, scores: Vector) -> None:
         """Score and learn the rows, in blocks that end where a point joins. The row whose point joins is learnt on a copy, so that
-        both are one step."""
+        learning and joining are one step."""
         own, done, at_once = self.kernel.diagonal(X), 0, 1 if self.kernel.fallible else ROWS_AT_ONCE
         while done < len(X):
             now = slice(done, done + at_once)
@@ -122,7 +124,7 @@ class ProsNKONS(KernelLearner[State]):
             asks = self.budget is None or len(state.span.points) < self.budget
             size = self._learn(state, asks, K, own[now], y[now], weight[now], scores[now])
             if size < len(K):
-                row, one, work = slice(size, size + 1), slice(done + size, done + size + 1), _apart(state)
+                row, one, work = slice(size, size + 1), slice(done + size, done + size + 1), _with_own_arrays(state)
                 self._learn(work, False, K[row], own[one], y[one], weight[one], scores[one])
                 self._join(work, X[done + size], K[size], float(own[done + size]))
                 vars(state).update(vars(work))
@@ -130,14 +132,14 @@ class ProsNKONS(KernelLearner[State]):
             done += size
 
     def _learn(self, state: State, asks: bool, K: Matrix, own: Vector, y: Vector, weight: Vector, scores: Vector) -> int:
-        """Score and learn rows, up to one whose point joins, where the dictionary still `asks` for points: how many."""
+        """Score and learn rows, up to the first whose point joins; returns how many. Points can join only if it `asks` for them."""
         span = state.span
         sampling = self.dictionary.sampling(span.sampling, len(span.points))
         form = (span.spanning, span.whitening, state.matrix, state.coef, state.met)
         return _learn(sampling, self.seed, asks, K, own, form, y, weight, newton_settings(self, share=0.5), state.learnt, scores)
 
     def _join(self, state: State, x: Vector, k: Vector, own: float) -> None:
-        """From the next round on, the last row's point is in the dictionary."""
+        """Add the last row's point to the dictionary, from the next round on."""
         state.span, _, pivot = widened(state.span, self.dictionary, x, k, own, state.rows - 1)
         if pivot == 0.0:
             return
@@ -149,7 +151,7 @@ class ProsNKONS(KernelLearner[State]):
         state.restarts += 1
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold: next to nothing. The header says how they grow."""
+        """The bytes that `init` will hold; the header says how they grow."""
         return 8 * 6
 
     def _check(self, state: State) -> None:
@@ -166,13 +168,12 @@ class ProsNKONS(KernelLearner[State]):
     def _notes(self, state: State) -> list[str]:
         said = label_notes(state.met, self.clip)
         if self.budget is not None and len(state.span.points) >= self.budget:
-            said.append(f"the dictionary is full: {self.budget} points; it learns on with them (raise budget, or mu)")
+            said.append(f"the dictionary is full: {self.budget} points; it keeps learning with them (raise budget, or mu)")
         return said
 
 
-def _apart(state: State) -> State:
-    """A state that learns without touching this one; all else is replaced, never written to."""
-    return replace(state, **{name: getattr(state, name).copy() for name in ("matrix", "coef", "met", "learnt")})
+def _with_own_arrays(state: State) -> State:
+    return with_copies(state, "matrix", "coef", "met", "learnt")
 
 
 @hot
@@ -180,7 +181,7 @@ def _learn(
     sampling: Sampling, seed: int, asks: bool, K: Matrix, own: Vector, form: NewtonForm,
     y: Vector, weight: Vector, settings: NewtonSettings, learnt: Counts, scores: Vector,
 ) -> int:  # fmt: skip
-    """Score and learn rows, up to the first whose point joins: how many."""
+    """Score and learn rows, up to the first whose point joins; returns how many."""
     spanning, whitening, R, c, met = form
     l, z, work = np.empty(K.shape[1]), np.empty(spanning.size), workspace(spanning.size)
     for i in range(K.shape[0]):

@@ -1,22 +1,25 @@
-"""RandomTrees: trees that grow where a random split tells labels apart, and their mean.
+"""RandomTrees: a mean of online regression trees with random candidate splits.
 
-In the leaf that a row falls into, with labels of mean m and variance s² there, each of `splits` candidates (x_c > cut, of a random
-column) has counted its rows and labels since it was drawn, n and S on the left, n' and S' on the right:
+A leaf keeps the mean m and the variance s² of its labels. Each of its `splits` candidates (x_c > cut, for a random column c) has
+summed rows and labels since it was drawn: n and S on the left, n' and S' on the right.
 
     ŷ = mean over trees of m,   m ← m + (y − m)/r,   r ← μr + 1                                              μ = `forgetting`
 
-    a leaf becomes two where   n n'/(n + n') ‖S/n − S'/n'‖² > `gain` · s²   for the best candidate with n, n' ≥ 3
+    a leaf is split if   n n'/(n + n') ‖S/n − S'/n'‖² > `gain` · s²   for the best candidate with n, n' ≥ 3
 
-The left side is what a split takes off the sum of squares. Each part begins with the mean and the number of rows that the candidate
-has counted for it. The first rows that come to a leaf draw its candidates, one each: a column, and a cut between this row and the
-next one there that differs in it. Trees differ by columns and cuts only: each of them learns every row. A row of weight w counts as
-w rows. With several outputs squares are summed over them, and leaves are shared. A tree that has all its `leaves` goes on with
-their means. Columns may have any scale.
+1.  The left side of the inequality is by how much the split reduces the sum of squares.
+2.  Each child starts with the mean and the number of rows that the candidate has summed for it.
+3.  The first rows in a leaf draw its candidates, one each: a column, and a cut between this row and the next one that differs in
+    it.
 
-O(T·J) a row and an output, for T trees and J candidates a leaf; as much memory for each of the `leaves`, taken at the beginning.
+Trees differ in columns and cuts only: each of them learns every row. A row of weight w counts as w rows. With several outputs
+squares are summed over them, and leaves are shared. A tree with all its `leaves` no longer grows, but updates their means. Columns
+may have any scale.
+
+O(T·J) a row and an output, for T trees and J candidates a leaf; as much memory for each of the `leaves`, allocated at the start.
 
 Saffari, Leistner, Santner, Godec & Bischof (2009), On-line random forests, OLCV workshop at ICCV.
-Departs from the paper: regression and 0/1 outputs by squares; no bagging, which made most sets worse; leaves forget.
+Departs from the paper: regression and 0/1 outputs by the square loss; no bagging, which was worse on most sets; leaves forget.
 
 >>> X, y = onkel.data.friedman(5000, seed=0)
 >>> for count in (1, 10):
@@ -48,23 +51,23 @@ Short = NDArray[np.int32]
 Cube = NDArray[np.float64]
 
 LEAST_ROWS = 3.0  # on each side of a split
-ROUNDING = 1e-20  # a gain below this part of the squares of all labels in a leaf is none
-CUT, LEFT, RIGHT, SUMS = 0, 1, 2, 3  # lines of a leaf's table of candidates; from SUMS on a left and a right one for each output
+ROUNDING = 1e-20  # a gain below this part of the sum of squared labels in a leaf is mere rounding
+CUT, LEFT, RIGHT, SUMS = 0, 1, 2, 3  # lines of a leaf's table of candidates; from SUMS on, a left and a right one per output
 
 
 class Forest(NamedTuple):
-    """The arrays of T trees with at most L leaves each and J candidates a leaf, as compiled code wants them."""
+    """The arrays of T trees with at most L leaves each and J candidates a leaf, for compiled code."""
 
     column: Short  # (T, 2L)        of an inner node: a row with x[column] > cut goes to the right
     cut: Matrix  # (T, 2L)
-    child: Short  # (T, 2L)        of an inner node the left one, the right one is next; ~number of a leaf
+    child: Short  # (T, 2L)        inner node: the left child, followed by the right one; leaf: ~number of the leaf
     leaves: Counts  # (T,)
     mean: Cube  # (T, L, outputs)
     recent: Matrix  # (T, L)         r
-    rows: Matrix  # (T, L)         what the spread is the sum of
+    rows: Matrix  # (T, L)         number of rows in `spread`
     spread: Matrix  # (T, L)         rows · s²
     drawn: Counts  # (T, L)         candidates so far
-    choice: Short  # (T, L, J)      column of a candidate; ~column while it waits for a second value
+    choice: Short  # (T, L, J)      column of a candidate; ~column while it has no cut yet
     table: Cube  # (T, L, 3 + 2 outputs, J)
     seen: Counts  # (1,)           rows learnt
 
@@ -92,7 +95,7 @@ class State:
 
 
 def plant(trees: int, leaves: int, splits: int, outputs: int) -> Forest:
-    """Trees of one leaf each."""
+    """Trees with one leaf each."""
     nodes = trees, 2 * leaves
     column, cut, child = np.zeros(nodes, np.int32), np.zeros(nodes), np.full(nodes, -1, np.int32)
     recent, rows, spread = np.zeros((3, trees, leaves))
@@ -112,9 +115,9 @@ class RandomTrees(Learner[State]):
 
     count: int = 10  # T: trees
     splits: int = 32  # J: candidates in a leaf
-    leaves: int = 256  # L: the most that a tree grows
-    gain: float = 9.0  # a leaf is split where that is worth so many times its variance
-    forgetting: float = 0.9  # μ: of a leaf's mean, with each row that comes to it; 1 = never
+    leaves: int = 256  # L: most leaves of a tree
+    gain: float = 9.0  # a leaf is split if that reduces the sum of squares by this many times its variance
+    forgetting: float = 0.9  # μ: of a leaf's mean, with each row in it; 1 = never forget
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
@@ -149,30 +152,29 @@ class RandomTrees(Learner[State]):
         vars(state).update(mean=mean, table=table, outputs=outputs)
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         leaf = 16 * 2 + 8 * (outputs + 4) + self.splits * (4 + 8 * (SUMS + 2 * outputs))
         return self.count * (8 + self.leaves * leaf) + 8 * 3
 
     def _check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot have made: compiled code goes where these numbers say."""
+        """Refuse a state that `init` and `learn` cannot make: compiled code uses these numbers as indices without checks."""
         number = np.arange(2 * self.leaves)
-        inner, there = state.child >= 0, number < 2 * state.leaves[:, None] - 1
-        waits = np.where(state.choice < 0, ~state.choice, state.choice)
+        inner, used = state.child >= 0, number < 2 * state.leaves[:, None] - 1
+        columns = np.where(state.choice < 0, ~state.choice, state.choice)
         sound = (
             (state.leaves.min() >= 1 and state.leaves.max() <= self.leaves)
             and np.all((state.child > number) & (state.child < 2 * state.leaves[:, None] - 2) | ~inner)
             and np.all(~state.child < state.leaves[:, None])
-            and np.array_equal(np.sum(inner & there, axis=1), state.leaves - 1)
-            and (state.column.min() >= 0 and state.column.max() < state.dim and waits.max() < state.dim)
+            and np.array_equal(np.sum(inner & used, axis=1), state.leaves - 1)
+            and (state.column.min() >= 0 and state.column.max() < state.dim and columns.max() < state.dim)
             and (state.drawn.min() >= 0 and state.drawn.max() <= self.splits)
             and min(state.recent.min(), state.rows.min(), state.spread.min(), state.seen[0]) >= 0
         )
         if not sound:
-            raise InputError("its trees are not such as rows can have made")
+            raise InputError("its trees are not valid")
 
     def _notes(self, state: State) -> list[str]:
         full = int(np.sum(state.leaves == self.leaves))
-        return [f"{full} of {self.count} trees have all their {self.leaves} leaves and grow no more"] if full else []
+        return [f"{full} of {self.count} trees have all their {self.leaves} leaves and no longer grow"] if full else []
 
 
 @hot
@@ -185,8 +187,8 @@ def learn_block(forest: Forest, X: Matrix, Y: Matrix, W: Vector, gain: float, fo
         if W[t] > 0.0:
             for a in range(node.size):
                 leaf = ~forest.child[a, node[a]]
-                _move_mean(forest, a, leaf, Y[t], W[t], forgetting)
-                if forest.leaves[a] < forest.mean.shape[1]:
+                _update_leaf(forest, a, leaf, Y[t], W[t], forgetting)
+                if forest.leaves[a] < forest.mean.shape[1]:  # a full tree needs no candidates
                     found = _best(forest, a, leaf, X[t], Y[t], W[t], gain, seed, beyond, gains)
                     if found >= 0:
                         _split(forest, a, node[a], leaf, found, gains[found])
@@ -203,7 +205,7 @@ def predict_block(forest: Forest, X: Matrix, scores: Matrix) -> None:
 
 @hot_strict
 def _score(forest: Forest, x: Vector, node: Counts, score: Vector) -> None:
-    """The mean over trees, and the leaves that x falls into."""
+    """score ← the mean over trees; node ← the leaf of x in each tree."""
     score[:] = 0.0
     for a in range(node.size):
         at = 0
@@ -218,7 +220,8 @@ def _score(forest: Forest, x: Vector, node: Counts, score: Vector) -> None:
 
 
 @hot_inline
-def _move_mean(forest: Forest, a: int, leaf: int, y: Vector, w: float, forgetting: float) -> None:
+def _update_leaf(forest: Forest, a: int, leaf: int, y: Vector, w: float, forgetting: float) -> None:
+    """Update the mean of a leaf, which forgets, and its sum of squared deviations, which does not."""
     mean, total = forest.mean[a, leaf], forgetting * forest.recent[a, leaf] + w
     forest.recent[a, leaf] = total
     forest.rows[a, leaf] += w
@@ -232,16 +235,19 @@ def _move_mean(forest: Forest, a: int, leaf: int, y: Vector, w: float, forgettin
 def _best(
     forest: Forest, a: int, leaf: int, x: Vector, y: Vector, w: float, gain: float, seed: int, beyond: Vector, gains: Vector
 ) -> int:
-    """Tell the candidates of a leaf of this row; the one to split by, or -1."""
+    """Add the row to the candidates of a leaf; returns the candidate to split by, or -1."""
     table, choice = forest.table[a, leaf], forest.choice[a, leaf]
     drawn = forest.drawn[a, leaf]
-    _settle(table, choice, drawn, x, seed, forest.seen[0], a)
+    # 1. Candidates without a cut get one, or another column; then all of them sum the row.
+    _draw_cuts(table, choice, drawn, x, seed, forest.seen[0], a)
     _count(table[:, :drawn], choice[:drawn], x, y, w, beyond[:drawn], gains[:drawn])
+    # 2. The best gain must exceed the leaf's variance times `gain`, and what rounding of the squares can make of it.
     squares = 0.0
     for o in range(y.size):
         squares += forest.mean[a, leaf, o] ** 2
     limit = gain * (forest.spread[a, leaf] / forest.rows[a, leaf]) + ROUNDING * squares * forest.rows[a, leaf]
     found = _first_largest(gains[:drawn], limit)
+    # 3. The row draws a new candidate, whose cut is drawn by the next row with another value in its column.
     if drawn < choice.size:
         c = below(seed, forest.seen[0], 2 * (a * choice.size + drawn), x.size)
         choice[drawn] = ~c
@@ -252,8 +258,8 @@ def _best(
 
 
 @hot_inline
-def _settle(table: Matrix, choice: Short, drawn: int, x: Vector, seed: int, round: int, tree: int) -> None:
-    """Cuts for candidates that wait for a second value; one that meets its first value again tries another column."""
+def _draw_cuts(table: Matrix, choice: Short, drawn: int, x: Vector, seed: int, round: int, tree: int) -> None:
+    """Draw a cut for each candidate without one, between its first value and x; if they are equal, draw another column."""
     for j in range(drawn):
         if choice[j] < 0:
             c, lane = ~choice[j], 2 * (tree * choice.size + j)
@@ -270,7 +276,7 @@ def _settle(table: Matrix, choice: Short, drawn: int, x: Vector, seed: int, roun
 
 @hot_inline
 def _count(table: Matrix, choice: Short, x: Vector, y: Vector, w: float, beyond: Vector, gains: Vector) -> None:
-    """Add a row to each candidate's counts, and compute their gains. Short loops over few arrays: they use vector registers."""
+    """Add a row to each candidate's sums, and compute their gains. In short loops over few arrays, which vectorise."""
     for j in range(beyond.size):
         c = choice[j]
         beyond[j] = 1.0 if x[c if c >= 0 else ~c] > table[CUT, j] else 0.0
@@ -305,7 +311,7 @@ def _weigh_gaps(n: Vector, m: Vector, gains: Vector) -> None:
 
 @hot_inline
 def _first_largest(gains: Vector, limit: float) -> int:
-    """The place of the largest, where it is beyond the limit; else -1."""
+    """The index of the largest gain, if it exceeds the limit; else -1."""
     some = False
     for j in range(gains.size):
         some |= bool(gains[j] > limit)
@@ -319,7 +325,8 @@ def _first_largest(gains: Vector, limit: float) -> int:
 
 @hot_inline
 def _split(forest: Forest, a: int, node: int, leaf: int, j: int, gain: float) -> None:
-    """The left part keeps the leaf's number, the right one gets a new one; candidates are drawn anew in both."""
+    """Split a leaf by candidate j. The left child keeps the leaf's number, the right one gets a new one; both draw new
+    candidates."""
     new, table = forest.leaves[a], forest.table[a, leaf]
     forest.column[a, node], forest.cut[a, node] = forest.choice[a, leaf, j], table[CUT, j]
     forest.child[a, node] = 2 * new - 1

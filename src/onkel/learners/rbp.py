@@ -1,8 +1,8 @@
-"""RBP: the perceptron with a budget; a full set gives up a point drawn at random.
+"""RBP: the perceptron with a budget; a full set evicts a random point.
 
-    where sign(f(x)) ≠ y:  if there are B points, forget one of them, each with probability 1/B;  f ← f + y k(x, ·)
+    if sign(f(x)) ≠ y:  if there are B points, evict one of them, each with probability 1/B;  f ← f + y k(x, ·)
 
-Expected mistakes within a constant factor of the hinge loss of any function, shifting ones too, of norm O(√B). O(B) a row.
+Expected mistakes within a constant factor of the hinge loss of any function of norm O(√B), also of shifting ones. O(B) a row.
 
 Cavallanti, Cesa-Bianchi & Gentile (2007), Tracking the best hyperplane with a simple budget perceptron, Machine Learning.
 

@@ -1,21 +1,21 @@
-"""ROMMA: the shortest f that keeps to the old one and has a margin of 1 on the new row.
+"""ROMMA: the relaxed maximum margin: the shortest f in the half-space of the old one with a margin of 1 on the new row.
 
     f ← argmin ‖g‖  over  {g : ⟨g, f⟩ ≥ ‖f‖², y g(x) ≥ 1}
 
     with N = ‖f‖², k = k(x, x), D = k N − f(x)²:        f ← c f + e k(x, ·),   c = (k N − y f(x)) / D,   e = N (y − f(x)) / D
 
-on mistakes, or, if `aggressive`, on every row with y f(x) < 1. The first time f ← y k(x, ·)/k. Where an aggressive learner has
-y f(x) ≥ k N the second half-space alone decides, and f ← y k(x, ·)/k again.
+on mistakes, or, if `aggressive`, on every row with y f(x) < 1. The first update is f ← y k(x, ·)/k. If an aggressive learner has y
+f(x) ≥ k N, only the second half-space is active, and f ← y k(x, ·)/k again.
 
 M ≤ κ² ‖u‖² mistakes against every u with y u(x) ≥ 1 on all rows. O(log m) a row and input for an additive kernel and m rows
 learnt, O(dim) for `Linear()`, O(m) for any other; O(m) memory.
 
 Li & Long (2002), The relaxed online maximum margin algorithm, Machine Learning.
 
-Departs from the paper: N is kept from row to row, with a bound on its relative error, which a row multiplies by c²N/N' and to which
-it adds 1e-16 (|c|√N + |e|√k)²/N', N' the new N. A row that would bring it beyond 1e-10 is passed over, and counted: where no f has
-a margin on all rows, f grows for ever, and digits are lost as it grows. So is a row along f or against it, D ≤ 1e-12 k N. The bound
-on mistakes holds as long as no row is passed over.
+Departs from the paper: N is updated from row to row, with a bound on its relative error: each row multiplies it by c²N/N' and adds
+1e-16 (|c|√N + |e|√k)²/N', N' the new N. A row that would raise it above 1e-10 is skipped, and counted: if no f has a margin on all
+rows, f grows for ever and loses digits. A row parallel to f, D ≤ 1e-12 k N, is skipped too. The bound on mistakes holds while no
+row is skipped.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for aggressive in False, True:
@@ -46,8 +46,8 @@ from onkel.state import Counted, counter
 from onkel.updates.kernel_expansion import ExpansionLearner
 from onkel.updates.projection import LEAST_OWN
 
-PARALLEL = 1e-12  # of D against k N
-LARGEST_ERROR = 1e-10  # of N, relative
+PARALLEL = 1e-12  # D relative to k N, below which x counts as parallel to f
+LARGEST_ERROR = 1e-10  # relative, of N
 ROUNDING = 1e-16
 
 
@@ -55,8 +55,8 @@ ROUNDING = 1e-16
 class State(Counted):
     support: Function
     norm2: Vector  # (1,)  N = ‖f‖²
-    error: Vector  # (1,)  a bound on what rounding has done to N, relative
-    passed: Counts  # (1,)  rows passed over
+    error: Vector  # (1,)  a bound on the relative rounding error of N
+    passed: Counts  # (1,)  rows skipped
     learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
@@ -88,22 +88,19 @@ class ROMMA(ExpansionLearner[State]):
         return _learn(block, state.support.compiled, state.norm2, state.error, state.passed, self.aggressive, scores)
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` holds; they grow with the points, as the header says."""
         return super()._footprint(dim, outputs) + 24
 
     def _check(self, state: State) -> None:
         super()._check(state)
         if state.norm2[0] < 0.0 or not 0.0 <= state.error[0] <= LARGEST_ERROR:
-            raise InputError("its norm is not one")
+            raise InputError("its norm is negative, or too inaccurate")
         if not 0 <= state.passed[0] <= state.rows:
-            raise InputError("it has passed over another number of rows than it can have seen")
+            raise InputError("its number of skipped rows is impossible")
 
     def _notes(self, state: State) -> list[str]:
         if not (passed := int(state.passed[0])):
             return []
-        return [
-            f"{passed} rows were passed over: they and the rows before them leave no margin (is there an f that fits them all?)"
-        ]
+        return [f"{passed} rows were skipped: with the rows before them they leave no margin (is there an f that fits them all?)"]
 
 
 @hot
@@ -133,7 +130,7 @@ def _learn(block: RowBlock, f: Any, norm2: Vector, error: Vector, passed: Counts
 
 @hot
 def _pair(norm2: float, own: float, score: float, y: float) -> tuple[float, float]:
-    """c and e; e = 0 where there is nothing to be done."""
+    """c and e; e = 0 if the row is to be skipped."""
     if own * norm2 <= y * score or norm2 == 0.0:
         return 0.0, y / own
     D = own * norm2 - score * score

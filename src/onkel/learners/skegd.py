@@ -1,14 +1,14 @@
-"""SkeGD: gradient descent in the coordinates of a kernel matrix that is sketched, and sketched anew as points join.
+"""SkeGD: gradient descent in the coordinates of a sketched kernel matrix, whose sketch is updated as points join.
 
-    φ(x) = Zᵀ k(landmarks, x),   g = ℓ'(w·φ, y),   where g ≠ 0:  w ← (1 − ηλ) w − η g φ  (stages: `onkel.updates.sketched_descent`)
-    an update:  Z of the exact leading eigenpairs of the sketch; w such that the function on the landmarks is as it was
+    φ(x) = Zᵀ k(landmarks, x),   g = ℓ'(w·φ, y),   if g ≠ 0:  w ← (1 − ηλ) w − η g φ  (stages: `onkel.updates.sketched_descent`)
+    an update:  Z from the exact leading eigenpairs of the sketch; w such that the function on the landmarks stays the same
 
 Regret O(√T). O(m·dim + mk) a row, m landmarks and k coordinates; an update costs O(μ·dim + s³), μ points, s columns of the sketch.
 Memory O(μ·dim + s² + sm).
 
 Zhang & Liao (2019), Incremental randomized sketching for online kernel learning, ICML; as Anonymous (2023), FORKS, describes it.
-Departs from it: w is carried to the new coordinates by least squares on the landmarks, since eigenvectors have no sign; every
-kernel value between sketched points enters the sketch (public code leaves out those between points that joined).
+Departs from it: w is transferred to the new coordinates by least squares on the landmarks, since eigenvectors have no sign; all
+kernel values between sketched points are in the sketch (public code omits those between points that joined).
 
 >>> X, y = onkel.data.rings(4000, seed=0)
 >>> learner = onkel.SkeGD(period=500)
@@ -69,18 +69,17 @@ class SkeGD(SketchedDescent[State]):
         return _GradientStage(self)
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         return super()._footprint(dim, outputs) + 8 * self._sketching.rank
 
     def _check(self, state: State) -> None:
         super()._check(state)
         if not np.isfinite(state.weights).all():
-            raise InputError("its weights are beyond what can be learnt")
+            raise InputError("its weights are not finite")
 
 
 @dataclass(frozen=True)
 class _GradientStage(SecondStage[State]):
-    """The gradient step in the coordinates of the map; after an update, w is the function that it was on the landmarks."""
+    """The gradient step in the coordinates of the map; after an update, w keeps the function's values on the landmarks."""
 
     of: SkeGD
 

@@ -109,7 +109,8 @@ def solve_upper_transposed_twin(R: Matrix, V: Matrix) -> None:
 
 @compiled_or(solve_upper_transposed_twin)
 def solve_upper_transposed(R: Matrix, V: Matrix) -> None:
-    """Each row v of V ← R⁻ᵀ v, for upper triangular R (its lower triangle is not read); a narrower V meets R's leading block."""
+    """Each row v of V ← R⁻ᵀ v, for upper triangular R (its lower triangle is not read); for a narrower V, with R's leading
+    block."""
     n, r = V.shape
     _dtrsm((_LEFT, _LOWER, _PLAIN, _NON_UNIT, r, n, 1.0, R, R.shape[1], V, r))
 
@@ -120,7 +121,7 @@ def gemm_nt_part_twin(A: Matrix, B: Matrix, start: int, stop: int, out: Matrix) 
 
 @compiled_or(gemm_nt_part_twin)
 def gemm_nt_part(A: Matrix, B: Matrix, start: int, stop: int, out: Matrix) -> None:
-    """out ← A Bᵀ, of the columns from `start` to `stop` alone."""
+    """out ← A Bᵀ, over the columns from `start` to `stop` only."""
     m, n = A.shape[0], B.shape[0]
     _dgemm((_TRANSPOSED, _PLAIN, n, m, stop - start, 1.0, B[:, start:], B.shape[1], A[:, start:], A.shape[1], 0.0, out, n))
 
@@ -135,6 +136,6 @@ def potrf_twin(S: Matrix, info: Counts) -> None:
 
 @compiled_or(potrf_twin)
 def potrf(S: Matrix, info: Counts) -> None:
-    """S ← R with RᵀR = S, for symmetric S in its upper triangle; the lower one is not touched. `info` becomes 0 where S is
-    positive definite."""
+    """S ← R with RᵀR = S, for symmetric S in its upper triangle; the lower one is not touched. `info` becomes 0 if S is positive
+    definite."""
     _dpotrf((_LOWER, S.shape[0], S, S.shape[0], info))

@@ -1,10 +1,10 @@
-"""A Cholesky factor that grows: L Lᵀ = M, one more row whenever M gets one more row and column.
+"""A growing Cholesky factor: L Lᵀ = M, with one more row for each row and column that M gains.
 
     M' = [[M, c], [cᵀ, d]]      l = L⁻¹c,   pivot = √(d − l·l),   L' = [[L, 0], [lᵀ, pivot]]
 
-L is packed: row i takes the i + 1 numbers from i(i+1)/2 on, so a new row is simply written after the last one, and the flat
-array can be preallocated and doubled (`onkel.state.grown`). A row costs one triangular solve, O(size²/2). Where the compiler is
-off, NumPy twins take the place of the two solves.
+L is packed: row i is the i + 1 numbers from index i(i+1)/2, so a new row is written after the last one, and the flat array can be
+preallocated and doubled (`onkel.state.grown`). A row costs one triangular solve, O(size²/2). With the compiler off, NumPy twins
+replace the two solves.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import numpy as np
 from onkel._jit import compiled_or, hot
 from onkel._types import Counts, Matrix, Vector
 
-SMALLEST_RESIDUAL = 1e-12  # pivot² relative to d(1 + a·a): below it the new row is already in the span of the old ones
-SMALLEST_RIDGE = 1e-8  # what is added to a diagonal, relative to it: with less, thousands of rows in a small space would blow up
-LARGEST_DEFICIT = 1e-2  # −(d − l·l)/d beyond which it cannot be rounding: the matrix is not positive semi-definite
-LARGEST_MISMATCH = 1e-6  # of L Lᵀ against the matrix it is said to factor, relative to the two diagonal entries
+SMALLEST_RESIDUAL = 1e-12  # pivot² relative to d(1 + a·a): below it the new row counts as in the span of the old ones
+SMALLEST_RIDGE = 1e-8  # least ridge relative to the diagonal: with less, thousands of rows in a small space would blow up
+LARGEST_DEFICIT = 1e-2  # −(d − l·l)/d: a larger one cannot be rounding, so the matrix is not positive semi-definite
+LARGEST_MISMATCH = 1e-6  # of L Lᵀ against the matrix it should factor, relative to the two diagonal entries
 ROWS_AT_ONCE = 256
 
 
 def packed(size: int) -> int:
-    """How many numbers a packed triangle of so many rows takes."""
+    """The length of a packed triangle with `size` rows."""
     return size * (size + 1) // 2
 
 
@@ -86,10 +86,11 @@ def with_row(factor: Vector, size: int, l: Vector, pivot: float) -> Vector:
 
 @hot
 def stands_out(a: Vector, residual: float, own: float) -> bool:
-    """Whether a new row, of this pivot² and diagonal entry, is not in the span of the old ones as far as float64 can tell.
+    """Whether a new row with this pivot² (`residual`) and diagonal entry (`own`) is outside the span of the old ones, up to
+    rounding.
 
-    Rounding in a row's entries enters its pivot², and z = L⁻¹k of every later row, by ‖L⁻¹‖². The new row of L⁻¹ is (−a, 1)/pivot
-    with a = L⁻ᵀl, the row's coefficients on the old ones, so that it is the pivot beside this row which must not be small.
+    Rounding errors of a row's entries are amplified by ‖L⁻¹‖² in its pivot², and in z = L⁻¹k of every later row. The new row of L⁻¹
+    is (−a, 1)/pivot with a = L⁻ᵀl, the row's coefficients on the old ones. So pivot² is compared with 1 + a·a.
     """
     return bool(residual > SMALLEST_RESIDUAL * own * (1.0 + np.dot(a, a)))
 
@@ -102,7 +103,7 @@ def coefficients(L: Vector, l: Vector) -> Vector:
 
 
 def independent(K: Matrix) -> tuple[Counts, Vector]:
-    """The rows of a Gram matrix that are not in the span of the rows before them, and the factor of those rows and columns."""
+    """The rows of a Gram matrix that are outside the span of the rows before them, and the factor of those rows and columns."""
     kept: list[int] = []
     L, l = np.empty(packed(len(K))), np.empty(len(K))
     for i in range(len(K)):
@@ -124,9 +125,9 @@ def dense(L: Vector, size: int) -> Matrix:
 
 
 def is_factor(L: Vector, size: int, own: Vector, rows: Callable[[int, int], Matrix]) -> bool:
-    """Whether L Lᵀ is a matrix M, but for rounding, and for a diagonal that may be larger than M's, `own`.
+    """Whether L Lᵀ = M up to rounding, except that its diagonal may be larger than `own`, the diagonal of M.
 
-    rows(a, b) gives rows a to b of M, which is never held as a whole: both sides are multiplied with random signs.
+    rows(a, b) gives rows a to b of M, so M is never in memory as a whole: both sides are multiplied by a vector of random signs.
     """
     if len(L) < packed(size):
         return False

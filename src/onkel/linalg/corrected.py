@@ -1,18 +1,18 @@
 """Ridge regression with forgetting from sums of products (`onkel.linalg.gram`), exact in every row, for several N at once.
 
-    G ← μG + w v vᵀ,   b ← μb + w y v,   A = G + Λ = RᵀR        R is made anew every `block` rows
+    G ← μG + w v vᵀ,   b ← μb + w y v,   A = G + Λ = RᵀR        R is computed again every `block` rows
 
-In between, the k rows that came since then wait, in the coordinates of R, and correct what R says:
+The k rows since the last factorisation are buffered in the coordinates of R, and correct its predictions:
 
-    A_k = μᵏ(A + Σ_{i<k} ũ_i ũ_iᵀ),   ũ_i = √(w_i μ^{−i−1}) v_i,   z̃_i = R⁻ᵀũ_i          (the ridge fades until R is made anew)
+    A_k = μᵏ(A + Σ_{i<k} ũ_i ũ_iᵀ),   ũ_i = √(w_i μ^{−i−1}) v_i,   z̃_i = R⁻ᵀũ_i          (the ridge fades in between)
 
     L Lᵀ = I + Z̃Z̃ᵀ,   e = L⁻¹(ỹ − Z̃c),   l = L⁻¹Z̃z      c = R⁻ᵀb, z = R⁻ᵀv, ỹ_i = √(w_i μ^{−i−1}) y_i
     score = vᵀA_k⁻¹b_k = z·c + l·e
 
-for each N, an *expert*, with the first N coordinates of z, z̃ and c: sums that grow from one end to the next. Their triangles L lie
-side by side, one expert a lane of a vector register.
+for each N, an *expert*, with the first N coordinates of z, z̃ and c: prefix sums. The triangles L of the experts are interleaved,
+one expert in each lane of a vector register.
 
-A row costs, in multiplications, r²/2 for z, r²/2 for G, r³/(6 block) for R, and block · r/2 for the rows that wait.
+A row costs, in multiplications, r²/2 for z, r²/2 for G, r³/(6 block) for R, and block · r/2 for the buffered rows.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.linalg.blas import gemm_nt_part, solve_upper_transposed
 from onkel.linalg.gram import add, factorise
 
-EXPERTS = 4  # so many N at most, with r the last of them
+EXPERTS = 4  # the number of N; the last of them is r
 
 
 class Sums(NamedTuple):
-    """All of the memory, as compiled code sees it."""
+    """The state, for compiled code."""
 
-    products: Matrix  # (r, r)                    upper triangle of G, when R was made
-    targets: Matrix  # (outputs, r)              b then
+    products: Matrix  # (r, r)                    upper triangle of G at the last factorisation
+    targets: Matrix  # (outputs, r)              b at the last factorisation
     matrix: Matrix  # (r, r)                    R
     coef: Matrix  # (outputs, r)              c
-    rows: Matrix  # (block, r)                ũ of the rows that wait
+    rows: Matrix  # (block, r)                ũ of the buffered rows
     solved: Matrix  # (block, r)                z̃
     labels: Matrix  # (block, outputs)          ỹ
     triangles: Cube  # (block, block, EXPERTS)   L, with 1/L_kk on the diagonal
@@ -45,7 +45,7 @@ class Sums(NamedTuple):
 
 
 class CorrectedSettings(NamedTuple):
-    """The settings, as compiled code sees them."""
+    """The settings, for compiled code."""
 
     ends: Counts  # (EXPERTS,)  the N, in rising order
     ridge: Vector  # (r,)        Λ
@@ -54,7 +54,7 @@ class CorrectedSettings(NamedTuple):
 
 @hot
 def learn(sums: Sums, settings: CorrectedSettings, V: Matrix, Y: Matrix, weight: Vector, scores: Cube) -> None:
-    """Score each row for each expert, (n, outputs, EXPERTS), then learn it. Rows of weight 0 are scored alone."""
+    """Score each row for each expert, (n, outputs, EXPERTS), then learn it. Rows of weight 0 are only scored."""
     block, done = sums.rows.shape[0], 0
     while done < V.shape[0]:
         first, stop = sums.waiting[0], done
@@ -64,21 +64,21 @@ def learn(sums: Sums, settings: CorrectedSettings, V: Matrix, Y: Matrix, weight:
             stop += 1
             predict(sums, settings, V[done:stop], scores[done:stop])
         else:
-            _wait(sums, settings, V[done:stop], Y[done:stop], weight[done:stop])
+            _buffer(sums, settings, V[done:stop], Y[done:stop], weight[done:stop])
             _correct(sums, settings, first, scores[done:stop])
-            for t in range(done, stop):
+            for t in range(done, stop):  # `_correct` leaves the scores of ũ, not of v
                 u = np.sqrt(weight[t] * settings.forgetting ** (done - t - first - 1))
                 for o in range(scores.shape[1]):
                     for p in range(EXPERTS):
                         scores[t, o, p] /= u
             if sums.waiting[0] == block:
-                _renew(sums, settings)
+                _factorise_again(sums, settings)
         done = stop
 
 
 @hot
-def _wait(sums: Sums, settings: CorrectedSettings, V: Matrix, Y: Matrix, weight: Vector) -> None:
-    """Put ũ, z̃ and ỹ among those that wait."""
+def _buffer(sums: Sums, settings: CorrectedSettings, V: Matrix, Y: Matrix, weight: Vector) -> None:
+    """Append ũ, z̃ and ỹ of these rows to the buffer."""
     first = sums.waiting[0]
     for a in range(V.shape[0]):
         k = first + a
@@ -93,8 +93,9 @@ def _wait(sums: Sums, settings: CorrectedSettings, V: Matrix, Y: Matrix, weight:
 
 
 @hot
-def _sums(ends: Counts, Z: Matrix, others: Matrix, out: Cube) -> None:
-    """out[a, i] ← z_a·others_i of each expert: sums that grow from one end to the next."""
+def _prefix_products(ends: Counts, Z: Matrix, others: Matrix, out: Cube) -> None:
+    """out[a, i, p] ← z_a·others_i over the first ends[p] coordinates: each expert adds its own part to the sum of the one
+    before."""
     part, start = np.zeros((Z.shape[0], others.shape[0])), 0
     for p in range(EXPERTS):
         is_longer = 0.0
@@ -108,10 +109,15 @@ def _sums(ends: Counts, Z: Matrix, others: Matrix, out: Cube) -> None:
 
 @hot
 def _correct(sums: Sums, settings: CorrectedSettings, first: int, scores: Cube) -> None:
-    """The rows of L and e of rows that have just begun to wait; their scores, multiplied by √(w μ^{−k−1}), on the way."""
+    """Compute the rows of L and e of the rows buffered last, and their scores, multiplied by √(w μ^{−k−1}).
+
+    1. Row k of Z̃Z̃ᵀ is in L[k]; forward substitution with the rows above turns it into row k of L, which is l of row k.
+    2. L_kk² = 1 + ‖z̃_k‖² − ‖l‖². The diagonal holds 1/L_kk, so that substitution multiplies.
+    3. The score is z̃·c + l·e with e of the rows above, and e_k = (ỹ − score)/L_kk.
+    """
     last, L, e = sums.waiting[0], sums.triangles, sums.residuals
-    _sums(settings.ends, sums.solved[first:last], sums.solved[:last], L[first:last])
-    _sums(settings.ends, sums.solved[first:last], sums.coef, scores)
+    _prefix_products(settings.ends, sums.solved[first:last], sums.solved[:last], L[first:last])
+    _prefix_products(settings.ends, sums.solved[first:last], sums.coef, scores)
     left = np.empty(EXPERTS)
     for k in range(first, last):
         own, score = L[k], scores[k - first]
@@ -122,7 +128,7 @@ def _correct(sums: Sums, settings: CorrectedSettings, first: int, scores: Cube) 
             for p in range(EXPERTS):
                 left[p] -= own[i, p] * own[i, p]
         for p in range(EXPERTS):
-            own[k, p] = 1.0 / np.sqrt(1.0 + max(left[p], 0.0))  # below 0 by rounding alone
+            own[k, p] = 1.0 / np.sqrt(1.0 + max(left[p], 0.0))  # negative only by rounding
         for o in range(score.shape[0]):
             for i in range(k):
                 for p in range(EXPERTS):
@@ -133,7 +139,7 @@ def _correct(sums: Sums, settings: CorrectedSettings, first: int, scores: Cube) 
 
 @hot
 def _substitute(L: Cube, k: int, l: Matrix) -> None:
-    """l ← L⁻¹l, its first k entries, for each expert."""
+    """l ← L⁻¹l for each expert: forward substitution of the first k entries."""
     for i in range(k):
         for j in range(i):
             for p in range(EXPERTS):
@@ -143,8 +149,8 @@ def _substitute(L: Cube, k: int, l: Matrix) -> None:
 
 
 @hot
-def _renew(sums: Sums, settings: CorrectedSettings) -> None:
-    """The rows that wait join G and b; R and c are made anew."""
+def _factorise_again(sums: Sums, settings: CorrectedSettings) -> None:
+    """Add the buffered rows to G and b, and compute R and c from them."""
     faded = settings.forgetting ** sums.waiting[0]
     add(sums.products, sums.targets, sums.rows, sums.labels)
     for i in range(sums.products.shape[0]):
@@ -162,12 +168,12 @@ def _renew(sums: Sums, settings: CorrectedSettings) -> None:
 
 @hot
 def predict(sums: Sums, settings: CorrectedSettings, V: Matrix, scores: Cube) -> None:
-    """The scores that each row would get if it came next; nothing changes."""
+    """The scores of each row as if it came next; nothing changes."""
     Z, k = V.copy(), sums.waiting[0]
     solve_upper_transposed(sums.matrix, Z)
     cross = np.empty((V.shape[0], k, EXPERTS))
-    _sums(settings.ends, Z, sums.solved[:k], cross)
-    _sums(settings.ends, Z, sums.coef, scores)
+    _prefix_products(settings.ends, Z, sums.solved[:k], cross)
+    _prefix_products(settings.ends, Z, sums.coef, scores)
     for a in range(V.shape[0]):
         _substitute(sums.triangles, k, cross[a])
         for o in range(scores.shape[1]):

@@ -1,13 +1,13 @@
-"""Ridge regression from sums of products, for the first N features of a list, several N at once.
+"""Ridge regression from sums of products, on the first N features, for several N at once.
 
     G = Σ w v vᵀ,  b = Σ w y v,    A = G + Λ = RᵀR,    θ = A⁻¹b                Λ: a ridge for each feature
 
-The leading N × N block of R is the factor of the first N features alone, so one R gives the solutions of every N. G and b are kept
-up to date in each row; R and θ are made from them now and then. Nothing is ever subtracted from a matrix, so nothing drifts. What
-that costs in digits is the condition of A times 1e-16: a ridge below SMALLEST_RIDGE times the largest diagonal of G is raised to
-it.
+The leading N × N block of R is the factor of the first N features alone, so one R gives the solutions for every N. G and b are
+updated in each row; R and θ are computed from them from time to time. Nothing is subtracted from a matrix, so errors do not
+accumulate. The relative error is the condition number of A times 1e-16, so a ridge below SMALLEST_RIDGE times the largest diagonal
+entry of G is raised to that.
 
-A row costs r²/2 multiplications for G; making R costs r³/6. All of it is in matrix products.
+A row costs r²/2 multiplications for G, and R costs r³/6, all of it in matrix products.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SMALLEST_RIDGE = 1e-10  # relative to the largest diagonal of G
 
 @hot
 def add(products: Matrix, targets: Matrix, V: Matrix, Y: Matrix) -> None:
-    """G ← G + VᵀV, in its upper triangle, and b ← b + YᵀV; rows and labels of weight w come multiplied by √w."""
+    """G ← G + VᵀV, in its upper triangle, and b ← b + YᵀV. The caller has multiplied rows and labels of weight w by √w."""
     syrk(products, 1.0, V)
     add_gemm_tn(Y, V, targets)
 

@@ -4,13 +4,18 @@ A row      p = P v,  s = vᵀp,  m = θᵀv
            score = m / (1 + s) (Azoury-Warmuth-Vovk)  or  m (ridge)
            g = w / (1 + w s),   θ ← θ + g (y − m) p,   P ← P − g p pᵀ
 
-A block of rows V gives the same numbers from matrix products. H = V P, G = H Vᵀ; eliminating column k of G with the gain g_k
-leaves in row k the values v_kᵀ P_{k-1} v_i, hence s_i, the residuals, and the unit triangle T with p = T⁻¹H. Then
-P ← P − pᵀ diag(g) p.
+A block of rows V gives the same numbers by matrix products:
 
-Subtracting g p pᵀ costs log₁₀(1 + w s) digits along v, and P as a whole has a relative error of about eps · max_i P_ii A_ii, the
-largest variance inflation of a feature. Both are looked at before anything is learnt: a block that would bring the inflation
-beyond its limit is learnt row by row, and a row that would is left to the factor form (`onkel.linalg.factor`), which never
+    1. H = V P and G = H Vᵀ hold p and vᵀP v' with P as it was before the block.
+    2. Gaussian elimination of column k of G, with the gain g_k as multiplier, turns entry (k, i) into v_kᵀ P_{k-1} v_i, where
+       P_{k-1} is P after the first k − 1 rows of the block. The diagonal gives s_k; the multipliers form the unit lower triangular
+       T.
+    3. The residuals follow from the same elimination, and p of all rows is T⁻¹H.
+    4. P ← P − pᵀ diag(g) p.
+
+Subtracting g p pᵀ loses log₁₀(1 + w s) digits along v, and P as a whole has a relative error of about eps · max_i P_ii A_ii, the
+largest variance inflation of a feature. Both are checked before anything is learnt. A block that would raise the inflation above
+its limit is learnt row by row; a single row that would do so is left to the factor form (`onkel.linalg.factor`), which never
 subtracts.
 """
 
@@ -23,8 +28,8 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.linalg.blas import add_gemm_tn, gemm_nt, solve_unit_lower, symm, symv, syr, syrk
 
 BLOCK = 32  # rows; internal blocks end at absolute multiples of it, counted from the first row learnt
-LARGEST_LEVERAGE = 1e5  # w s beyond which one downdate of P would keep fewer than about ten digits
-LARGEST_INFLATION = 1e6  # P_ii A_ii, with A after the rows to come, beyond which P would keep fewer than about ten digits
+LARGEST_LEVERAGE = 1e5  # w s above which one downdate of P would keep fewer than about ten digits
+LARGEST_INFLATION = 1e6  # P_ii A_ii, with A after the next rows, above which P would keep fewer than about ten digits
 SHORTEST_BLOCK = 6  # rows; below it matrix products cost more than they save
 
 
@@ -33,10 +38,10 @@ def learn(
     P: Matrix, theta: Matrix, diagonal: Vector, learnt: Counts, clamped: Counts, V: Matrix, Y: Matrix, weight: Vector,
     awv: bool, scores: Matrix,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Score, then learn, each row of V; `diagonal` is that of A. Counts the rows learnt, and how often rounding had made s negative
-    and it was set to 0.
+    """Score, then learn, each row of V; `diagonal` is that of A. Counts the rows learnt, and in `clamped` how often rounding made s
+    negative and it was set to 0.
 
-    Returns how many rows are done, and whether P is still sound; if not, the factor form must go on.
+    Returns how many rows are done, and whether P is still accurate enough; if not, the factor form must learn the rest.
     """
     n, r = V.shape
     outputs = Y.shape[1]
@@ -91,13 +96,14 @@ def _score_block(
     P: Matrix, theta: Matrix, V: Matrix, Y: Matrix, weight: Vector, awv: bool,
     scores: Matrix, H: Matrix, G: Matrix, T: Matrix, E: Matrix, gains: Vector,
 ) -> int:  # fmt: skip
-    """Fill H, T, the residuals E and the gains of a block without touching P and θ; -1 when a row is beyond LARGEST_LEVERAGE."""
+    """Compute H, T, the residuals E and the gains of a block; P and θ do not change. Returns -1 if a row exceeds
+    LARGEST_LEVERAGE."""
     b = V.shape[0]
     clamps = 0
     symm(V, P, H)
     gemm_nt(H, V, G)
-    gemm_nt(V, theta, E)  # E holds the predictions m until row k's turn comes
-    for k in range(b):
+    gemm_nt(V, theta, E)  # predictions m with θ before the block; row k becomes a residual in its turn
+    for k in range(b):  # now row k of G is v_kᵀ P_{k-1} v_i, and row k of E is m_k after the rows before it
         s, w = G[k, k], weight[k]
         if w * s > LARGEST_LEVERAGE:
             return -1
@@ -132,7 +138,7 @@ def _learn_block(P: Matrix, theta: Matrix, H: Matrix, T: Matrix, E: Matrix, gain
 
 @hot
 def _inflation(P: Matrix, diagonal: Vector, V: Matrix, weight: Vector, grown: Vector) -> float:
-    """grown ← the diagonal of A after the rows of V; returns the largest P_ii A_ii, with P as it is before them."""
+    """grown ← the diagonal of A after the rows of V; returns the largest P_ii A_ii, with P before them."""
     grown[:] = diagonal
     for k in range(V.shape[0]):
         v, w = V[k], weight[k]

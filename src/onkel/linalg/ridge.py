@@ -1,12 +1,12 @@
 """Ridge regression one row at a time, exactly: A = λI + Σ w v vᵀ and b = Σ w y v, several outputs sharing one A.
 
-Two forms of the same numbers, and no field to choose between them:
+Two forms of the same numbers; settings and data choose between them, not the user:
 
-    inverse   A⁻¹ in one triangle, blocks at the speed of matrix products    an honest ridge, no forgetting
-    factor    R with RᵀR = A, rotations only                                 forgetting, a tiny ridge, or rows that would cost
-                                                                             the inverse form its digits
+    inverse   A⁻¹ in one triangle, blocks at the speed of matrix products    a ridge that is not tiny, no forgetting
+    factor    R with RᵀR = A, rotations only                                 forgetting, a tiny ridge, or rows with which the
+                                                                             inverse form would lose too many digits
 
-The move from inverse to factor happens inside `learn`, at most once, before the rows that demand it; it is counted.
+`learn` moves from the inverse to the factor form at most once, before the rows that require it, and marks it in the state.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from onkel.errors import InputError
 from onkel.linalg import factor, inverse
 from onkel.state import Counted, counter
 
-SMALLEST_HONEST_RIDGE = 1e-6  # a `lam` below it starts in the factor form
-NUMBERS_BESIDE_THE_ARRAYS = 5  # of a Ridge, for `footprint`
+SMALLEST_HONEST_RIDGE = 1e-6  # with a smaller `lam` the factor form is used from the start
+SCALARS = 5  # of a Ridge besides its large arrays, for `footprint`
 
 
 @dataclass
@@ -31,9 +31,9 @@ class Ridge(Counted):
     diagonal: Vector  # (r,)          of A; kept up to date in the inverse form only
     scale: Vector  # (1,)          in the factor form A = scale² RᵀR
     learnt: Counts = counter()
-    clamped: Counts = counter()  # times rounding made vᵀA⁻¹v negative and it was set to 0
+    clamped: Counts = counter()  # how often rounding made vᵀA⁻¹v negative and it was set to 0
     factored: int = 0  # 1 in the factor form
-    moved: int = 0  # 1 when a row, not a setting, brought the factor form
+    moved: int = 0  # 1 if a row, not a setting, caused the move to the factor form
 
 
 def init(r: int, outputs: int, lam: float, forgetting: float) -> Ridge:
@@ -44,11 +44,11 @@ def init(r: int, outputs: int, lam: float, forgetting: float) -> Ridge:
 
 
 def footprint(r: int, outputs: int) -> int:
-    return 8 * (r * r + outputs * r + r + NUMBERS_BESIDE_THE_ARRAYS)
+    return 8 * (r * r + outputs * r + r + SCALARS)
 
 
 def check(ridge: Ridge, lam: float, forgetting: float) -> None:
-    """Refuse numbers that no sequence of rows can have made under these settings."""
+    """Refuse a state that no rows can lead to under these settings."""
     if not ridge.factored and (forgetting < 1.0 or lam < SMALLEST_HONEST_RIDGE):
         raise InputError("its ridge is in the inverse form, which these settings never use")
     if (
@@ -82,7 +82,7 @@ def learn(
 
 
 def predict(ridge: Ridge, V: Matrix, awv: bool, lam: float, forgetting: float, scores: Matrix) -> None:
-    """Write the score each row would get if it came next; changes nothing."""
+    """Write the score of each row as if it came next; changes nothing."""
     if ridge.factored:
         factor.predict(ridge.matrix, ridge.coef, float(ridge.scale[0]), ridge.rows, V, awv, lam, forgetting, scores)
     else:
@@ -92,7 +92,7 @@ def predict(ridge: Ridge, V: Matrix, awv: bool, lam: float, forgetting: float, s
 def move_to_factor(ridge: Ridge) -> None:
     """From A⁻¹ = D C D, with C of unit diagonal, to R = M⁻¹D⁻¹, where C = M Mᵀ and M is upper triangular; from θ to Rθ.
 
-    The diagonal of C⁻¹ is the features' inflation, which the inverse form keeps below a limit: C is far from singular.
+    The diagonal of C⁻¹ is the features' inflation, which the inverse form keeps below a limit, so C is far from singular.
     """
     D = np.sqrt(np.diag(ridge.matrix))
     C = (np.triu(ridge.matrix) + np.triu(ridge.matrix, 1).T) / np.outer(D, D)
@@ -102,7 +102,7 @@ def move_to_factor(ridge: Ridge) -> None:
 
 
 def widened(ridge: Ridge, outputs: int) -> Ridge:
-    """With outputs whose labels were 0 until now; they start exactly as if they had been there from the first row."""
+    """A ridge with more outputs, whose labels were 0 until now: exactly as if they had been there from the first row."""
     return replace(ridge, coef=np.pad(ridge.coef, ((0, outputs - len(ridge.coef)), (0, 0))))
 
 

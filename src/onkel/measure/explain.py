@@ -24,8 +24,8 @@ import numpy as np
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine import Auto, Experts, Rule
 from onkel.combine.account import Account
-from onkel.combine.auto.auto import RULE
 from onkel.combine.auto.families import Expert
+from onkel.combine.auto.state import RULE
 from onkel.errors import InputError
 from onkel.measure.bounds import so_far
 from onkel.measure.combination import best_combination

@@ -29,7 +29,7 @@ from onkel.errors import InputError
 from onkel.features import Features
 from onkel.features.compose import as_features
 from onkel.kernels import Kernel
-from onkel.linalg.factor import rotate
+from onkel.linalg.rotations import rotate
 
 LARGEST_DUAL = 10_000  # rows: their kernel matrix takes 800 MB
 

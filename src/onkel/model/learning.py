@@ -99,9 +99,9 @@ def _take(call: Call, state: State, table: Table, weight: Vector | None, lagged:
         y = state.target.coded(codes, inner.outputs, state.learner.absent)
         weights = None if weight is None else weight[kept]
         if inner is state.inner:
-            call.owe(partial(_follow, state, table, state.learner._hooks._learnt(inner), len(codes), after))
+            call.defer(partial(_follow, state, table, state.learner._hooks._learnt(inner), len(codes), after))
             scores = state.learner.learn(inner, X, y, weights, **more)
-            call.pay()
+            call.complete()
             return Scored(scores, codes, kept, met)
         scores = state.learner.learn(inner, X, y, weights, **more)
     vars(state).update(after, inner=inner)  # as one step

@@ -1,10 +1,10 @@
-"""Kernels and eigen-systems whose inputs have domains, for any learner that has one.
+"""Domains: learners in the space of a kernel or eigen-system whose inputs have domains.
 
-A domain may be left open. Then the first rows are kept and score 0; once there are FIRST_ROWS of them, each input's domain is its
-range among them, and they are learnt in order. What lies outside a domain later is taken as lying on its edge, and counted.
+A domain may be left open (`domain=None`). Then the first rows score 0 and are kept; once there are FIRST_ROWS of them, the domain
+of each input is its range among them, and they are learnt in order. Later values outside a domain are clipped to it, and counted.
 
-A learner with such a kernel leaves its verbs to `OnDomains`, whose state is around the one that the learner would have had with the
-domains written into its kernel. With any other kernel a learner works by itself.
+A learner with such a kernel delegates its verbs to `OnDomains`, whose state wraps the state that the learner has with the domains
+written into its kernel. With any other kernel a learner works by itself.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from onkel.updates import first_rows
 from onkel.updates.first_rows import FirstRows, learn_again
 
 FIRST_ROWS = 100
-MOST_KNOWN = 256  # learners on other domains, made before
+MOST_KNOWN = 256  # most learners on closed domains that are cached
 
-Space = Kernel | System  # what knows of domains
+Space = Kernel | System
 
 
 class SpaceLearner(Learner[S]):
@@ -56,7 +56,7 @@ class SpaceLearner(Learner[S]):
         return OnDomains(self) if self._space.has_domains else None
 
     def _alone(self, state: Any) -> tuple[Self, S]:
-        """The learner on the domains that its state knows, and its own state: for methods besides the protocol's."""
+        """The learner on the domains of its state, and its own state: for methods that are not part of the protocol."""
         return (self, state) if self._around is None else (cast(Self, self._around.closed(state)), state.inner)
 
 
@@ -75,11 +75,11 @@ class KernelLearner(SpaceLearner[S]):
 
 @dataclass
 class State(Generic[S]):
-    inner: S  # of the learner on these domains
-    domains: Matrix  # (inputs, 2)  where they were open
-    waiting: FirstRows | None  # as long as a domain is open
-    outside: int = 0  # values learnt that lay outside their domain
-    rows: int = 0  # learnt so far, those that wait among them
+    inner: S  # state of the learner on these domains
+    domains: Matrix  # (inputs, 2)  used for open domains
+    waiting: FirstRows | None  # the first rows, if a domain is open
+    outside: int = 0  # values learnt that were outside their domain
+    rows: int = 0  # learnt so far, including those in `waiting`
     dim: int = 1
     outputs: int = 1
 
@@ -90,12 +90,12 @@ class State(Generic[S]):
 
 @dataclass(frozen=True)
 class OnDomains(Learner[State[S]], Generic[S]):
-    """The hooks of a learner whose space has domains: it finds the domains, and the learner on them does the rest."""
+    """The hooks of a learner whose space has domains: it finds the domains, and delegates to the learner on them."""
 
     learner: SpaceLearner[S]
 
     def closed(self, state: State[S]) -> SpaceLearner[S]:
-        """The learner whose state is `state.inner`: with these domains where its space's are open."""
+        """The learner that owns `state.inner`: open domains of its space are replaced by those of the state."""
         return self._on(state.dim, state.domains)
 
     def _on(self, dim: int, domains: Matrix) -> SpaceLearner[S]:
@@ -110,7 +110,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
 
     @cached_property
     def _known(self) -> dict[tuple[int, bytes], SpaceLearner[S]]:
-        """The learner on each of the domains that states have had lately: a row would spend its time on making it."""
+        """A cache of learners by their domains, since building one costs more than a row."""
         return {}
 
     @property
@@ -118,7 +118,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
         return self.learner._space
 
     def _unknown(self, dim: int) -> Matrix:
-        """Domains before they are known."""
+        """Placeholders for domains that are not known yet."""
         return np.tile((0.0, 1.0), (self._space.domain_count(dim), 1))
 
     def _init(self, dim: int, outputs: int) -> State[S]:
@@ -137,15 +137,15 @@ class OnDomains(Learner[State[S]], Generic[S]):
             vars(state).update(vars(work))
         else:
             learner = self.closed(state)
-            call.owe(partial(_count, learner, state, X, weight, state.rows))
+            call.defer(partial(_count, learner, state, X, weight, state.rows))
             learner._take(call, state.inner, X, Y, weight, scores)
-            call.pay()
+            call.complete()
 
     def _take_first(self, state: State[S], X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        """Rows that are kept, and those after them."""
-        now = 1 + int(np.searchsorted(state.rows + np.cumsum(weight > 0.0), FIRST_ROWS))  # rows up to the one that is waited for
+        """Keep rows until there are FIRST_ROWS; then learn those, and the rows after them."""
+        now = 1 + int(np.searchsorted(state.rows + np.cumsum(weight > 0.0), FIRST_ROWS))  # rows up to number FIRST_ROWS
         first = X[:now], Y[:now], weight[:now]
-        self.closed(state)._take(Call(), copied(state.inner), *first, scores[:now])  # it may refuse
+        self.closed(state)._take(Call(), copied(state.inner), *first, scores[:now])  # a trial: the learner may refuse these rows
         assert state.waiting is not None
         state.waiting = state.waiting.with_more(state.rows, *first)
         state.rows += int(np.count_nonzero(weight[:now] > 0.0))
@@ -159,7 +159,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
         scores[:now] = 0.0
 
     def _open(self, state: State[S], first: FirstRows) -> None:
-        """The first rows have come: they say where the domains are, and are learnt."""
+        """Set the domains from the first rows, and learn these."""
         state.domains = self._space.domains(first.X)
         learner = self.closed(state)
         state.inner, state.rows = learner._init(state.dim, state.outputs), 0
@@ -167,7 +167,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
             learn_again(learner, state.inner, first.X, first.y, first.weight)
         except InputError as error:
             kept = re.sub(r"row (\d+)", r"number \1 of the first rows, kept until now,", str(error))
-            raise InputError(f"{kept}; begin again with other settings") from None
+            raise InputError(f"{kept}; start again with other settings") from None
         _count(learner, state, first.X, first.weight, 0)
         state.waiting = first.dropped()
 
@@ -198,7 +198,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
             raise InputError("its domains are no intervals")
         known = self._space.is_open and not state.is_waiting
         if not known and not np.array_equal(state.domains, self._unknown(state.dim)):
-            raise InputError("it has domains that it cannot know")
+            raise InputError("it has domains before its first rows determine them")
         if state.waiting is not None:
             self._check_first(state, state.waiting)
         inner, rows = state.inner, 0 if state.is_waiting else state.rows
@@ -209,19 +209,19 @@ class OnDomains(Learner[State[S]], Generic[S]):
     def _check_first(self, state: State[S], first: FirstRows) -> None:
         kept, learner = state.rows if state.is_waiting else 0, self.closed(state)
         if not first.holds_exactly(kept):
-            raise InputError("other rows wait than it has seen")
+            raise InputError("its first rows do not fit its number of rows")
         fresh = learner._init(state.dim, state.outputs)
         pairs = zip(leaves(fresh), leaves(state.inner), strict=True)
         if state.is_waiting and not all(np.array_equal(a, b) for (_, a, _), (_, b, _) in pairs):
             raise InputError("it has learnt before its domains were known")
         rows = first.first(kept)
         check_labelled(rows.X, rows.y, state.dim, state.outputs)
-        learn_again(learner, fresh, rows.X, rows.y, rows.weight)  # as when they came: it may refuse
+        learn_again(learner, fresh, rows.X, rows.y, rows.weight)  # a trial, as when they were first seen: it may refuse
 
     def _function(self, state: State[S]) -> Learnt | None:
         if state.is_waiting:
-            come = f"{state.rows} of {FIRST_ROWS} rows have come"
-            raise InputError(f"{come}: there are no domains yet, so no curves; learn more rows")
+            seen = f"{state.rows} of {FIRST_ROWS} rows seen"
+            raise InputError(f"{seen}: there are no domains yet, so no curves; learn more rows")
         return self.closed(state)._function(state.inner)
 
     def _is_waiting(self, state: State[S]) -> bool:
@@ -234,17 +234,15 @@ class OnDomains(Learner[State[S]], Generic[S]):
         notes = self.closed(state)._notes(state.inner)
         if state.is_waiting:
             notes.append(
-                f"{state.rows} of {FIRST_ROWS} rows have come that tell the domains; until then all scores are 0 (or give domain=…)"
+                f"{state.rows} of the {FIRST_ROWS} rows seen that set the domains; until then all scores are 0 (or give domain=…)"
             )
         if state.outside:
-            notes.append(
-                f"{state.outside} values lay outside their domain and were taken as its edge (give a wider domain=(low, high))"
-            )
+            notes.append(f"{state.outside} values were outside their domain and clipped to it (give a wider domain=(low, high))")
         return notes
 
 
 def _count(learner: SpaceLearner[S], state: State[S], X: Matrix, weight: Vector, before: int) -> None:
-    """Bring the counts up to the rows that have been learnt: the first of these, that came after so many."""
+    """Bring the counts up to the rows that the learner has learnt: the first of these, which follow `before` earlier ones."""
     rows = learner._learnt(state.inner)
     new = X if rows - state.rows == len(X) else X[np.flatnonzero(weight)[state.rows - before : rows - before]]
     vars(state).update(outside=state.outside + learner._space.outside(new), rows=rows)  # as one step

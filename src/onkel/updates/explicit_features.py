@@ -1,7 +1,7 @@
-"""What learners on explicit features share: everything but what a row of features does to the rest of the state.
+"""The base of learners on explicit features: everything except how a row of features changes the rest of the state.
 
-Rows are transformed in pieces. Features may change with the rows (a running mean): a piece is learnt first, and the features' own
-state follows as the last step, so that an interrupt never leaves one without the other.
+Rows are transformed in pieces. The features' own state may change with the rows (a running mean): a piece is learnt first, and that
+state is stored as the last step, so that an interrupt never leaves one without the other.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from onkel.features.compose import as_features
 from onkel.protocol import Learner
 from onkel.turns import Call
 
-ROWS_AT_ONCE = 1024  # features are computed for so many rows at a time, to keep memory flat
-FEW_ROWS = ROWS_AT_ONCE // 2  # so many are one piece, wherever it ends
+ROWS_AT_ONCE = 1024  # rows for which features are computed at a time, to bound memory
+FEW_ROWS = ROWS_AT_ONCE // 2  # up to this many rows are one piece, wherever it ends
 
 
 class FeatureState(Protocol):
-    """What the state of such a learner has, whatever else is in it."""
+    """The fields that the state of every such learner has."""
 
-    features: Any  # the features' own state
+    features: Any  # the state of the features
     dim: int
     outputs: int
 
@@ -35,7 +35,7 @@ F = TypeVar("F", bound=FeatureState)
 
 
 class FeatureLearner(Learner[F]):
-    """A learner of a linear function of explicit features; it says what a row of them does."""
+    """A learner of a linear function of explicit features. Subclasses define how a row of them is learnt."""
 
     features: Features | tuple[Features, ...]
 
@@ -44,8 +44,8 @@ class FeatureLearner(Learner[F]):
 
     @abstractmethod
     def _learn(self, state: F, Z: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        """Score, then learn and count, each row of features; those of weight 0 are scored alone. At every instant a first part of
-        the rows is learnt."""
+        """Score, then learn and count, each row of features; those of weight 0 are only scored. At every instant the state is that
+        after a prefix of the rows."""
 
     def _predict(self, state: F, Z: Matrix, scores: Matrix) -> None:
         """Score each row of features."""
@@ -64,10 +64,10 @@ class FeatureLearner(Learner[F]):
         return self._map.fallible
 
     def _take(self, call: Call, state: F, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        if len(X) <= FEW_ROWS:  # at once: where rows come one by one, each step counts
+        if len(X) <= FEW_ROWS:  # a fast path: for single rows, every instruction matters
             self._take_piece(call, state, X, Y, weight, scores)
             return
-        # a user's own basis may fail on any row: then all rows are transformed before the first is learnt
+        # a user's own basis may raise on any row, so all rows are transformed before the first is learnt
         done, longest = 0, len(X) if self._fallible else self._first_piece(state)
         while done < len(X):
             now = slice(done, done + longest)
@@ -79,11 +79,11 @@ class FeatureLearner(Learner[F]):
         if features is state.features:
             self._learn(state, Z, Y, weight, scores)
         else:
-            call.owe(partial(self._go_on, state, self._learnt(state), features, (Z, Y, weight, scores)))
-            call.pay()
+            call.defer(partial(self._learn_rest, state, self._learnt(state), features, (Z, Y, weight, scores)))
+            call.complete()
 
-    def _go_on(self, state: F, rows: int, features: Any, piece: tuple[Matrix, Matrix, Vector, Matrix]) -> None:
-        """Learn what is left of a piece that began after so many rows, and leave the features as they are after it."""
+    def _learn_rest(self, state: F, rows: int, features: Any, piece: tuple[Matrix, Matrix, Vector, Matrix]) -> None:
+        """Learn the rest of a piece that started after `rows` rows, then store the features' state after the piece."""
         done = place(piece[2], self._learnt(state) - rows)
         self._learn(state, *(part[done:] for part in piece))
         state.features = features

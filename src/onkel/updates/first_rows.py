@@ -1,4 +1,4 @@
-"""The first rows of a stream, kept until something is known of all of them together, then learnt again in order."""
+"""The first rows of a stream, buffered until a statistic of all of them is known, then learnt again in order."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ Present = NDArray[np.bool_]
 
 @dataclass
 class FirstRows:
-    """So many rows; zeros after those that have come, and zeros altogether once they are dropped."""
+    """A buffer of rows, with zeros after the last row seen, and all zeros once it is dropped."""
 
     X: Matrix  # (count, dim)
     y: Matrix  # (count, outputs)
     weight: Vector  # (count,)
-    there: Present | None = None  # (count, dim)  which values are not missing, where some may be
+    there: Present | None = None  # (count, dim)  mask of the values that are not missing; None if none can be
 
     @property
     def present(self) -> Present:
-        """Which values are not missing."""
+        """The mask of the values that are not missing."""
         return np.ones(self.X.shape, dtype=bool) if self.there is None else self.there
 
     def first(self, rows: int) -> FirstRows:
-        """So many of them, in the same memory."""
+        """The first `rows` rows, as views of the same memory."""
         return self._changed(lambda array: array[:rows])
 
     def with_more(self, rows: int, X: Matrix, y: Matrix, weight: Vector, there: Present | None = None) -> FirstRows:
-        """Those of the new rows that have a weight, after the first `rows`; there is room. Nothing is shared."""
+        """A copy with those of the new rows that have positive weight after the first `rows`; there is room."""
         learnt, kept = np.flatnonzero(weight > 0.0), self._changed(np.copy)
         for array, more in zip(kept._arrays, FirstRows(X, y, weight, there)._arrays, strict=True):
             array[rows : rows + len(learnt)] = more[learnt]
         return kept
 
     def with_outputs(self, outputs: int, rows: int, label: float) -> FirstRows:
-        """With so many outputs in all; the first `rows` have this label in the new ones."""
+        """A copy with `outputs` outputs in total; in the new ones the first `rows` rows have this label."""
         labels = np.zeros((len(self.y), outputs - self.y.shape[1]))
         labels[:rows] = label
         return replace(self, y=np.hstack([self.y, labels]))
 
     def dropped(self) -> FirstRows:
-        """None of them."""
+        """An empty buffer of the same size."""
         return self._changed(np.zeros_like)
 
     def holds_exactly(self, rows: int) -> bool:
-        """Whether so many rows are kept, each with its weight, and nothing after them."""
+        """Whether it has exactly `rows` rows, each of positive weight, and zeros after them."""
         return not any(np.any(array[rows:]) for array in self._arrays) and not np.any(self.weight[:rows] <= 0.0)
 
     @property
@@ -65,7 +65,7 @@ class FirstRows:
 
 
 def empty(count: int, dim: int, outputs: int, gaps: bool = False) -> FirstRows:
-    """Room for so many rows, in which values may be missing where there are gaps."""
+    """A buffer for `count` rows; with `gaps` values may be missing."""
     there = np.zeros((count, dim), dtype=bool) if gaps else None
     return FirstRows(np.zeros((count, dim)), np.zeros((count, outputs)), np.zeros(count), there)
 
@@ -76,6 +76,6 @@ def footprint(count: int, dim: int, outputs: int, gaps: bool = False) -> int:
 
 
 def learn_again(learner: Learner[S], state: S, X: Matrix, Y: Matrix, weight: Vector) -> None:
-    """Learn rows that were kept, with a state that nobody else sees yet; they were scored when they came."""
+    """Learn buffered rows, which were scored before, with a state that nobody else sees yet."""
     learner._admit(state, Y, weight)
     learner._take(Call(), state, X, Y, weight, np.empty(Y.shape))

@@ -1,9 +1,9 @@
-"""What gradient descent shares, in the whole space of a kernel and in explicit coordinates.
+"""Gradient descent, in the whole space of a kernel and in explicit coordinates.
 
     g = ℓ'(f(x), y),   f ← (1 − ηλ) f − η g k(x, ·)        or        w ← (1 − ηλ) w − η g z        η = `step`, λ = `lam`
 
-A loss whose slope has no bound (the squares) can diverge where η g k(x, x) is too long a step; that is refused, with the state
-as it was.
+With a loss whose slope is unbounded (the squared ones) the descent can diverge if the step η g k(x, x) is too long. That is
+refused, and the state does not change.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ import numpy as np
 
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
-from onkel._validate import instance, real
+from onkel._validate import instance, real, whole
 from onkel.errors import InputError
 from onkel.features.sketch import embed
 from onkel.functions.representations import evaluate, has_room, holds, keep, prepare, shrink
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import values
+from onkel.kernels import Kernel
 from onkel.losses import SQUARE, SQUARED_EPSILON_INSENSITIVE, SQUARED_HINGE, Loss, slope
 
-LARGEST_SCORE = 1e120  # labels and inputs go to 1e50; beyond it a descent is on its way to infinity
+LARGEST_SCORE = 1e120  # labels and inputs are at most 1e50, so with a larger score the descent has diverged
 UNLIMITED = 2**62
 
 
 class GradientSettings(NamedTuple):
-    """The settings, as compiled code sees them."""
+    """The settings, for compiled code."""
 
     loss: int
     parameter: float
@@ -36,7 +37,7 @@ class GradientSettings(NamedTuple):
 
 
 def check_step(config: Any) -> None:
-    """The fields `step` and `lam`."""
+    """Check the fields `step` and `lam`."""
     real(config, "step", least=1e-30, most=1e30)
     real(config, "lam", least=0.0, most=1e30)
     if config.step * config.lam >= 1.0:
@@ -48,6 +49,14 @@ def check_loss(config: Any) -> None:
     instance(config, "loss", Loss, "Hinge()")
 
 
+def check_descent(config: Any) -> None:
+    """Check the fields `kernel`, `loss`, `budget` and `step` of a kernel descent with a budget."""
+    instance(config, "kernel", Kernel, "Gaussian(width=1.0)")
+    check_loss(config)
+    whole(config, "budget", 1)
+    real(config, "step", least=1e-30, most=1e30)
+
+
 def gradient_settings(loss: Loss, step: float, lam: float = 0.0) -> GradientSettings:
     return GradientSettings(loss.code, loss.parameter, step, 1.0 - step * lam)
 
@@ -57,7 +66,7 @@ def may_diverge(loss: Loss) -> bool:
 
 
 def check_scores(learner: Any, scores: Vector) -> None:
-    """Refuse a descent that runs away."""
+    """Refuse a descent that diverges."""
     wrong = np.flatnonzero(~(np.abs(scores) <= LARGEST_SCORE))
     if wrong.size:
         raise InputError(
@@ -67,8 +76,8 @@ def check_scores(learner: Any, scores: Vector) -> None:
 
 
 def may_run_away(learner: Any, own: Vector, lam: float = 0.0) -> bool:
-    """Whether steps on rows with these k(x, x) may run away. Those of a square loss cannot, where no point leaves and they are so
-    short that ‖f‖² grows by 2ηy² at most: 2ηk(x, x) ≤ 1 − ηλ."""
+    """Whether steps on rows with these k(x, x) may diverge. Those of a square loss cannot if no point is evicted and 2ηk(x, x) ≤ 1
+    − ηλ, since then ‖f‖² grows by at most 2ηy²."""
     if not may_diverge(learner.loss):
         return False
     is_short = 2.0 * learner.step * np.max(own, initial=0.0) <= 1.0 - learner.step * lam
@@ -77,7 +86,7 @@ def may_run_away(learner: Any, own: Vector, lam: float = 0.0) -> bool:
 
 @hot
 def descend(block: RowBlock, f: Any, settings: GradientSettings, most: int, stops: bool, scores: Vector) -> int:
-    """Score, then learn, each row: how many. With `most` points the oldest gives way to a new one, or, if it `stops`, it does."""
+    """Score, then learn, each row; returns how many. With `most` points the oldest is evicted, or, with `stops`, it returns."""
     work, learnt = prepare(block.kernel, f, block.X), block.learnt
     for i in range(block.X.shape[0]):
         if block.weight[i] > 0.0 and not (has_room(f) or holds(f, most)):
@@ -96,7 +105,7 @@ def descend(block: RowBlock, f: Any, settings: GradientSettings, most: int, stop
 
 @hot_inline
 def descent_round(w: Vector, z: Vector, y: float, learn: bool, settings: GradientSettings) -> float:
-    """Score the row of coordinates z, then learn it where it lost something."""
+    """Score the row with coordinates z, then learn it if the loss has a slope."""
     score = 0.0
     for j in range(w.size):
         score += w[j] * z[j]
@@ -112,8 +121,8 @@ def descent_round(w: Vector, z: Vector, y: float, learn: bool, settings: Gradien
 def follow(
     block: RowBlock, points: Matrix, width: int, M: Matrix, w: Vector, settings: GradientSettings, due: int, scores: Vector
 ) -> int:
-    """Score, then learn, rows in the coordinates φ = Mk of the first `width` points, in columns, up to the row of the round
-    that is `due`, which is scored alone: how many."""
+    """Score, then learn, rows in the coordinates φ = Mk of the first `width` points, in columns, up to the row of round `due`,
+    which is only scored; returns how many."""
     k, phi, learnt = np.zeros(width), np.empty(w.size), block.learnt
     for i in range(block.X.shape[0]):
         learn = block.weight[i] > 0.0

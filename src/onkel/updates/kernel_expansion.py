@@ -1,4 +1,4 @@
-"""What learners of a kernel expansion share, f = Σ a_i k(x_i, ·): everything but what a row does to f."""
+"""The base of learners of a kernel expansion, f = Σ a_i k(x_i, ·): everything except how a row changes f."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
 from onkel.updates.gradient import check_scores
 
-ROWS_AT_ONCE = 512  # where compiled code wants rows in another form, so many are written in it at a time
+ROWS_AT_ONCE = 512  # rows that are converted to the format of compiled code at a time
 
 
 @dataclass
@@ -33,7 +33,7 @@ class State(Counted):
 
 
 class ExpansionState(Protocol):
-    """What the state of such a learner has, whatever else is in it."""
+    """The fields that the state of every such learner has."""
 
     learnt: Counts
     dim: int
@@ -50,7 +50,7 @@ E = TypeVar("E", bound=ExpansionState)
 
 
 class ExpansionLearner(KernelLearner[E]):
-    """A learner whose function is a kernel expansion, f = Σ a_i k(x_i, ·); it says what a row does to f."""
+    """A learner whose function is a kernel expansion, f = Σ a_i k(x_i, ·). Subclasses define how a row changes f."""
 
     bounded: ClassVar[bool]
     multi_output: ClassVar[bool] = False
@@ -58,34 +58,34 @@ class ExpansionLearner(KernelLearner[E]):
 
     @property
     def _room(self) -> int | None:
-        """The most points; None where each row may add one."""
+        """The most points; None if each row may add one."""
         return int(self.budget) if self.bounded else None  # type: ignore[attr-defined]
 
     @abstractmethod
     def _learn(self, state: E, block: RowBlock, scores: Vector) -> int:
-        """Score, then learn, the first rows of a block: how many. Where there is no budget, those before a row to be learnt for
-        which there is no room; else one at least. It is one step that no interrupt can cut, or several that each leave a state
-        after whole rows."""
+        """Score, then learn, the first rows of a block; returns how many. Without a budget it stops before a row for which there is
+        no room; with one it does at least one row. It must be one step that no interrupt can split, or several steps each of which
+        leaves the state after whole rows."""
 
     def _points(self, state: E) -> Matrix:
-        """The points whose kernel values a row needs, in columns."""
+        """The points whose kernel values are needed for a row, in columns."""
         f = state.support
         assert isinstance(f, Support)
         return f.points[:, : f.size[0]]
 
     def _source(self, state: E, rows: Matrix) -> Any:
-        """The kernel as compiled code wants it, for these rows and the points of this moment."""
+        """The kernel in the format of compiled code, for these rows and the present points."""
         if self._room is None:
             return state.support.source(self.kernel, rows)
         return support.source(self.kernel, rows, self._points(state))
 
     def _may_run_away(self, state: E, own: Vector) -> bool:
-        """Whether steps on rows with these k(x, x) may be so long that scores overflow: then rows are learnt on a copy, which costs
-        more than the rows where f is large, and scores are looked at."""
+        """Whether steps on rows with these k(x, x) may be so long that scores overflow. Then rows are learnt on a copy of the
+        state, which for a large f costs more than the rows, and the scores are checked."""
         return False
 
     def _init(self, dim: int, outputs: int) -> E:
-        return State(self._nothing(dim), dim=dim)  # type: ignore[return-value]  # a learner with more in its state makes its own
+        return State(self._nothing(dim), dim=dim)  # type: ignore[return-value]  # learners with another state override this
 
     def _nothing(self, dim: int) -> Function:
         """f before the first row."""
@@ -96,7 +96,7 @@ class ExpansionLearner(KernelLearner[E]):
         if "regression" not in tasks_of(self):
             check_signs(Y)
         if self._room is None:
-            remedy = "learn shorter blocks, or take a learner with a budget"
+            remedy = "learn shorter blocks, or use a learner with a budget"
             check_room(self, state.support.bytes_with(int(np.count_nonzero(weight))), remedy)
 
     def _take(self, call: Call, state: E, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
@@ -118,7 +118,7 @@ class ExpansionLearner(KernelLearner[E]):
 
     def _rounds(self, state: E, X: Matrix, own: Vector, y: Vector, weight: Vector, scores: Vector) -> None:
         done, f = 0, state.support
-        written = f.lists(self.kernel, X) if self.kernel.fallible else None  # a user's functions fail before anything is learnt
+        written = f.lists(self.kernel, X) if self.kernel.fallible else None  # a user's functions must raise before rows are learnt
         while done < len(X):
             now = slice(done, done + self._at_once(state, len(X)))
             rows = f.placed(self.kernel, f.lists(self.kernel, X[now]) if written is None else written[now])
@@ -128,8 +128,8 @@ class ExpansionLearner(KernelLearner[E]):
                 self._after(state)
 
     def _after(self, state: E) -> None:
-        """What follows when rows have been learnt. Room is made at once, and not when the next point comes: what is then left out
-        changes the last bits of f."""
+        """Called after rows have been learnt. Room is made now and not when the next point needs it, so that it does not depend on
+        the cut of the stream: removing points with coefficient 0 changes the last bits of f."""
         if self._room is None and not state.support.has_room:
             state.support.make_room(self.kernel)
 
@@ -140,13 +140,12 @@ class ExpansionLearner(KernelLearner[E]):
             vars(state).update(support=self._nothing(state.dim))
 
     def _at_once(self, state: E, rows: int) -> int:
-        """A user's own kernel gives its values one row at a time."""
+        """How many rows are passed to compiled code at a time; one for a user's own kernel."""
         if self.kernel.fallible and isinstance(state.support, Support):
             return 1
         return ROWS_AT_ONCE if self._room is None else rows
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold; where there is no budget they grow with the points, as the header says."""
         held = representations.footprint(self.kernel, dim) if self._room is None else support.bytes_of(dim, self._room)
         return held + 8 * 3
 

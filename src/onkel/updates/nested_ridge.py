@@ -1,8 +1,8 @@
-"""Least squares on the first functions of a list, for all numbers N of them at once or for an N that grows: what `MercerProjection`
-does with a row.
+"""Least squares on the first N functions of a list, for all N (*levels*) at once or for one N that grows: the arithmetic of
+`MercerProjection`.
 
-The factor holds the functions that have been taken in. Columns after it wait: they hold A and b themselves, to be taken in by
-`onkel.linalg.factor.take_in`, and nothing where sums kept elsewhere will tell.
+R has two parts. The first `taken` columns are factored. The columns after them are not yet: they hold the entries of A and b
+themselves, until `onkel.linalg.factor.factor_column` factors them; or nothing, if the learner keeps those sums elsewhere.
 """
 
 from __future__ import annotations
@@ -13,26 +13,29 @@ import numpy as np
 
 from onkel._jit import hot, hot_inline, hot_lean
 from onkel._types import Counts, Matrix, Vector
-from onkel.linalg.factor import ROUNDS, fold, learn_solved, rotate, solve_row, workspace
+from onkel.linalg.factor import ROUNDS, fold
+from onkel.linalg.rank_one import learn_solved, workspace
+from onkel.linalg.rotations import rotate
+from onkel.linalg.triangular import solve_row
 from onkel.mixing import aggregate, cut, reward, temper
 
-SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
+SMALLEST_SCALE = 1e-4  # below it the scale is multiplied into R and c
 
 
 class NestedSettings(NamedTuple):
-    """The settings, as compiled code sees them."""
+    """The settings, for compiled code."""
 
-    widths: Counts  # functions of each level
-    level_of: Counts  # each function, the first that has it
-    needed: Vector  # rows that each level waits for; all infinite where every level speaks
+    widths: Counts  # number of functions of each level
+    level_of: Counts  # for each function, the first level that has it
+    needed: Vector  # rows from which each level is used; all positive (infinite) if every level is mixed
     prior: Vector  # of each level
     lam: float
     forgetting: float
-    clip: float  # infinite where there is none
+    clip: float  # infinite for none
 
 
 class NestedFit(NamedTuple):
-    """What compiled code sees of a `State`."""
+    """The arrays of a `State`, for compiled code."""
 
     matrix: Matrix
     coef: Matrix
@@ -43,7 +46,7 @@ class NestedFit(NamedTuple):
 
 
 def grown(needed: Vector, rows: float) -> int:
-    """N: the last of the levels whose rows are there. None waits for fewer rows than the level before it."""
+    """The last level that needs at most `rows` rows. `needed` never falls from one level to the next."""
     return max(1, int(np.searchsorted(needed, rows, side="right")))
 
 
@@ -59,7 +62,7 @@ def learn(
     settings: NestedSettings,
     scores: Matrix,
 ) -> int:
-    """Score, then learn and count, each row, up to the one with which a level comes: how many that are."""
+    """Score, then learn and count, each row, up to the one after which the next level is due; returns how many."""
     outputs, levels = Y.shape[1], settings.widths.size
     z, label, work = np.empty(taken), np.empty(outputs), workspace(taken)
     curves, leverages = np.empty((outputs, levels)), np.empty(levels)
@@ -67,7 +70,7 @@ def learn(
     is_ahead, R, c, scale = False, fit.matrix, fit.coef, fit.scale[0]
     i = 0
     while i < Psi.shape[0]:
-        # 1. One level that nothing fades under: many rows share one pass over R. Scores are the same as one by one.
+        # 1. One level, no forgetting: several rows share one pass over R. Scores are the same as one by one.
         if not follows and settings.forgetting == 1.0 and weight[i] > 0.0:
             size = _pass_size(learnt[0], level, weight[i:], settings)
             now = slice(i, i + size)
@@ -76,8 +79,8 @@ def learn(
             if level < levels and settings.needed[level] <= learnt[0]:
                 return i
             continue
-        # 2. Fading comes before the score. A row that is not learnt is scored as if it were next, on a copy of R that has faded;
-        #    one copy serves all such rows until one is learnt.
+        # 2. The forgetting factor is applied before the score. A row of weight 0 is scored as if it came next, on a copy of R to
+        #    which it has been applied; one copy serves all such rows until one is learnt.
         if weight[i] > 0.0:
             _begin_round(fit, taken, learnt[0], settings, z, work, Psi.shape[1] > taken)
             is_ahead, R, c, scale = False, fit.matrix, fit.coef, fit.scale[0]
@@ -95,7 +98,7 @@ def learn(
             _one_level(z[: settings.widths[first]], c, scale, first, curves, leverages)
             for o in range(outputs):
                 scores[i, o] = cut(curves[o, first], settings.clip)
-        # 4. Levels are judged by what they said before they learn the row; R is in units of the scale, so the row is too.
+        # 4. The losses are those of the predictions before the row is learnt. R is divided by the scale, so the row is too.
         if weight[i] > 0.0:
             _compare(fit, curves, leverages, first, level, Y[i], weight[i], learnt[0], settings)
             root = np.sqrt(weight[i]) / scale
@@ -104,7 +107,7 @@ def learn(
             for o in range(outputs):
                 label[o] = root * Y[i, o]
             learn_solved(fit.matrix, fit.coef, z, label, work)
-            _wait(fit, taken, Psi[i], Y[i], weight[i])
+            _add_products(fit, taken, Psi[i], Y[i], weight[i])
             learnt[0] += 1
             if not follows and level < levels and settings.needed[level] <= still(learnt[0], settings.forgetting):
                 return i + 1
@@ -114,7 +117,7 @@ def learn(
 
 @hot
 def _pass_size(rows: int, level: int, weight: Vector, settings: NestedSettings) -> int:
-    """How many rows, the next one among them, are learnt in one pass over R: until a level comes, or a row without weight."""
+    """The number of rows learnt in the next pass over R: up to a multiple of ROUNDS, the next level, or a row of weight 0."""
     most = ROUNDS - rows % ROUNDS
     if level < settings.needed.size:
         most = int(min(most, max(1.0, np.ceil(settings.needed[level] - rows))))
@@ -128,7 +131,7 @@ def _pass_size(rows: int, level: int, weight: Vector, settings: NestedSettings) 
 def _pass(
     fit: NestedFit, taken: int, level: int, Psi: Matrix, Y: Matrix, weight: Vector, settings: NestedSettings, scores: Matrix
 ) -> None:
-    """Score, then learn, rows of one level that nothing fades between: as one by one, with R read once."""
+    """Score, then learn, rows of one level without forgetting: the same as one by one, but R is read once."""
     size, outputs = Y.shape
     new, labels, m, s = np.empty((size, taken)), np.empty((size, outputs)), np.empty((size, outputs)), np.empty(size)
     for k in range(size):
@@ -143,16 +146,17 @@ def _pass(
             curve = m[k, o] / np.sqrt(weight[k])
             scores[k, o] = cut(curve, settings.clip)
             fit.squares[o, level - 1] += weight[k] * (Y[k, o] - curve) ** 2 / (1.0 + s[k])
-        _wait(fit, taken, Psi[k], Y[k], weight[k])
+        _add_products(fit, taken, Psi[k], Y[k], weight[k])
 
 
 @hot
 def _begin_round(fit: NestedFit, taken: int, rows: int, settings: NestedSettings, z: Vector, work: Matrix, in_full: bool) -> None:
-    """What came before fades, and one coordinate's ridge returns: λ(1 − μʳ) e_j e_jᵀ with j = rows mod r. z is used up."""
+    """Apply the forgetting factor, and restore the ridge of one coordinate: λ(1 − μʳ) e_j e_jᵀ with j = rows mod r. z is
+    overwritten."""
     if settings.forgetting == 1.0:
         return
     r, back = fit.matrix.shape[0], rows % fit.matrix.shape[0]
-    returning = settings.lam * (1.0 - settings.forgetting**r)
+    restored = settings.lam * (1.0 - settings.forgetting**r)
     for j in range(taken, r):
         for i in range(0 if in_full else j, j + 1):
             fit.matrix[i, j] *= settings.forgetting
@@ -163,18 +167,18 @@ def _begin_round(fit: NestedFit, taken: int, rows: int, settings: NestedSettings
         fold(fit.matrix, fit.coef, fit.scale[0], taken)
         fit.scale[0] = 1.0
     if back >= taken:
-        fit.matrix[back, back] += returning
+        fit.matrix[back, back] += restored
         return
     for j in range(taken):
         z[j] = 0.0
-    z[back] = np.sqrt(returning) / fit.scale[0]
+    z[back] = np.sqrt(restored) / fit.scale[0]
     solve_row(fit.matrix, z)
     learn_solved(fit.matrix, fit.coef, z, np.zeros(fit.coef.shape[0]), work)
 
 
 @hot
 def ahead(fit: NestedFit, taken: int, rows: int, settings: NestedSettings) -> tuple[Matrix, Matrix, float]:
-    """R, c and the scale as they will be when the next row is scored."""
+    """R, c and the scale with which the next row will be scored."""
     after = NestedFit(fit.matrix.copy(), fit.coef.copy(), fit.scale.copy(), fit.shares, fit.squares, fit.largest)
     _begin_round(after, taken, rows, settings, np.empty(taken), workspace(taken), False)
     return after.matrix, after.coef, after.scale[0]
@@ -190,9 +194,9 @@ def _one_level(z: Vector, c: Matrix, scale: float, N: int, curves: Matrix, lever
 
 @hot_lean
 def _every_level(z: Vector, c: Matrix, scale: float, level_of: Counts, curves: Matrix, leverages: Vector) -> None:
-    """The prediction and ψᵀA⁻¹ψ of all levels: sums that grow from function to function, and stay with the level at its last one.
+    """The prediction and ψᵀA⁻¹ψ of all levels: prefix sums over the functions, of which each level gets that at its last function.
 
-    Four outputs side by side, since each sum waits for the one before it. The last output fills the places that are left.
+    Four outputs at a time, because each sum depends on the one before it. The last output pads a group of fewer than four.
     """
     leverage, last = 0.0, c.shape[0] - 1
     for j in range(z.size):
@@ -230,9 +234,9 @@ def _compare(
     rows: int,
     settings: NestedSettings,
 ) -> None:
-    """What the levels from `first` on have lost and count for after these labels, and the largest labels. Uses up the leverages."""
+    """Update the losses and weights of the levels from `first` on, and the largest labels. The leverages are overwritten."""
     follows, back = settings.needed[0] > 0.0, 1.0 / (still(rows, settings.forgetting) + 2.0)
-    gains = leverages[first:last]  # a slice, since loops from `first` on would not use vector registers
+    gains = leverages[first:last]  # a slice, because a loop that starts at `first` is not vectorised
     for N in range(gains.size):
         gains[N] = weight / (1.0 + weight * gains[N])
     for o in range(y.size):
@@ -248,8 +252,8 @@ def _compare(
 
 
 @hot
-def _wait(fit: NestedFit, taken: int, psi: Vector, y: Vector, weight: float) -> None:
-    """The sums of products of functions that wait."""
+def _add_products(fit: NestedFit, taken: int, psi: Vector, y: Vector, weight: float) -> None:
+    """Add the row to the columns that are not factored yet, which hold sums of products."""
     for i in range(psi.size if psi.size > taken else 0):
         times = weight * psi[i]
         for j in range(max(i, taken), psi.size):
@@ -262,5 +266,5 @@ def _wait(fit: NestedFit, taken: int, psi: Vector, y: Vector, weight: float) -> 
 
 @hot_inline
 def still(rows: int, forgetting: float) -> float:
-    """The rows that still count: 1 + μ + … + μ^(rows − 1)."""
+    """The effective number of rows, 1 + μ + … + μ^(rows − 1)."""
     return float(rows) if forgetting == 1.0 else (1.0 - forgetting**rows) / (1.0 - forgetting)

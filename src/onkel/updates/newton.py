@@ -1,15 +1,15 @@
-"""What the Newton family shares: the weight of a gradient in its matrix, and the online Newton step in explicit coordinates.
+"""The online Newton step in explicit coordinates, and the weight of a gradient in Newton's matrix.
 
     ȳ = φ·u,   h = sign(ȳ)(|ȳ| − C)₊,   ŷ = ȳ − h,   g = ℓ'(ŷ, y)                       A₀ = αI, u₀ = 0
     u ← u − (h/q) A⁻¹φ   (the projection on |f(x)| ≤ C),    A ← A + η g² φφᵀ,   u ← u − g A⁻¹φ,        q = φᵀA⁻¹φ
 
 With A = RᵀR, c = R u and z = R⁻ᵀφ:  ȳ = z·c,  q = z·z,  and all of it costs one triangular solve and one update of R.
 
-η is the curvature σ of the loss (a share of it where the learner says so), or, for a loss without curvature, √d/(L C √t), with L
-its Lipschitz constant on [−C, C] and d the `dimension`: 1, or an estimate of the effective dimension.
+η is the curvature σ of the loss (or a share of it, as the learner sets), or, for a loss without curvature, √d/(L C √t), with L its
+Lipschitz constant on [−C, C] and d the `dimension`: 1, or an estimate of the effective dimension.
 
-The family is not free of scale: C is in the labels' unit. Scores never reach labels beyond it; and where all labels are far below
-it, gradients are too small to show in A, so that steps are too long. Each state knows what labels it has met, and notes say so.
+The family is not scale-free: C is in units of the labels. Scores never reach labels beyond C; and if all labels are far below C,
+gradients are too small to matter in A, so steps are too long. Each state keeps statistics of its labels, and `notes` reports both.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel._validate import instance, real
 from onkel.errors import InputError
-from onkel.linalg.factor import newton, solve_row
+from onkel.linalg.rank_one import newton_step
+from onkel.linalg.triangular import solve_row
 from onkel.losses import Loss, slope
 
-SMALLEST_VARIANCE = 1e-12  # α q relative to k(x, x); below it rounding would decide how far to project, and nothing is projected
+SMALLEST_VARIANCE = 1e-12  # α q relative to k(x, x); below it nothing is projected, since the projection would be mostly rounding
 
-FAR_BELOW = 0.01  # of C: labels that are all smaller
-BEYOND, LARGEST = range(2)  # what a state knows of labels: how many lay beyond C, and the size of the largest
+FAR_BELOW = 0.01  # if all labels are below this part of C, a note says so
+BEYOND, LARGEST = range(2)  # statistics of the labels: the number beyond C, and the largest absolute value
 
 StepSize = tuple[float, bool]  # η, and whether it falls like 1/√t
 LossCode = tuple[int, float]  # a loss in compiled code
@@ -38,13 +39,13 @@ NewtonSettings = tuple[LossCode, StepSize, float, float]  # loss, η, α and C
 
 
 def check_newton(config: Any) -> None:
-    """The fields that all learners of the family have, in any space."""
+    """Check the fields that all learners of the family have, in any space."""
     real(config, "dimension", least=1e-30, most=1e30)
     check_steps(config)
 
 
 def check_steps(config: Any) -> None:
-    """Those of a learner that knows the dimension of its space."""
+    """Check the fields of a learner whose space has a known dimension."""
     instance(config, "loss", Loss, "Square()")
     real(config, "alpha", least=1e-12, most=1e30)
     real(config, "clip", least=1.0 / LARGEST_NUMBER, most=LARGEST_NUMBER)
@@ -53,7 +54,7 @@ def check_steps(config: Any) -> None:
 
 
 def step_size(config: Any, share: float = 1.0) -> StepSize:
-    """The weight η of a gradient: the field `curvature`, or what the loss says."""
+    """The weight η of a gradient: the field `curvature`, or the loss's own."""
     if config.curvature is not None:
         return config.curvature, False
     sigma = config.loss.curvature(config.clip, config.clip)
@@ -67,17 +68,17 @@ def loss_code(loss: Loss) -> LossCode:
 
 
 def newton_settings(config: Any, share: float = 1.0) -> NewtonSettings:
-    """All that compiled code needs to know of the settings."""
+    """The settings, for compiled code."""
     return loss_code(config.loss), step_size(config, share), config.alpha, config.clip
 
 
 def no_labels() -> Vector:
-    """What a state knows of labels before the first."""
+    """The statistics of the labels before the first."""
     return np.zeros(2)
 
 
 def check_met(met: Vector, clip: float, rows: int) -> None:
-    """Refuse what no labels can have left."""
+    """Refuse statistics that no labels can lead to."""
     beyond, largest = met.tolist()
     if (
         not 0.0 <= beyond <= rows
@@ -85,22 +86,22 @@ def check_met(met: Vector, clip: float, rows: int) -> None:
         or not 0.0 <= largest <= LARGEST_NUMBER
         or (beyond > 0.0) != (largest > clip)
     ):
-        raise InputError("the labels that it has met are not those of its rows")
+        raise InputError("its statistics of the labels do not fit its rows")
 
 
 def label_notes(met: Vector, clip: float) -> list[str]:
-    """What to know of a clip that does not suit the labels."""
+    """A note if the clip does not suit the labels."""
     beyond, largest = met.tolist()
     if beyond:
-        return [f"{beyond:.0f} labels lay beyond clip={clip:g}, the largest at {largest:g}: no score reaches them (raise clip)"]
+        return [f"{beyond:.0f} labels were beyond clip={clip:g}, the largest at {largest:g}: no score reaches them (raise clip)"]
     if 0.0 < largest < FAR_BELOW * clip:
         return [f"no label is larger than {largest:g}, far below clip={clip:g}: scores may overshoot (lower clip to about that)"]
     return []
 
 
 @hot_inline
-def meet(met: Vector, y: float, clip: float) -> None:
-    """One label more."""
+def count_label(met: Vector, y: float, clip: float) -> None:
+    """Add a label to the statistics."""
     met[BEYOND] += 1.0 if abs(y) > clip else 0.0
     met[LARGEST] = max(met[LARGEST], abs(y))
 
@@ -114,7 +115,7 @@ def weight_of_gradient(steps: StepSize, round: int) -> float:
 
 @hot
 def within(score: float, clip: float) -> float:
-    """The score, or the end of [−clip, clip] that it is beyond."""
+    """The score clipped to [−clip, clip]."""
     return min(max(score, -clip), clip)
 
 
@@ -123,7 +124,7 @@ def newton_round(
     R: Matrix, c: Matrix, z: Vector, own: float, y: float, learn: bool,
     settings: NewtonSettings, round: int, met: Vector, work: Matrix,
 ) -> float:  # fmt: skip
-    """Score the row with coordinates z and squared norm `own`, then learn it; z is used up."""
+    """Score the row with coordinates z and squared norm `own`, then learn it; z is overwritten."""
     loss, steps, alpha, clip = settings
     solve_row(R, z)
     full = float(np.dot(c[0], z))
@@ -132,6 +133,6 @@ def newton_round(
         h, g = full - score, slope(loss[0], loss[1], score, y)
         q = np.dot(z, z)
         shift = h / q if alpha * q > SMALLEST_VARIANCE * own else 0.0
-        newton(R, c, z, shift, g, weight_of_gradient(steps, round), work)
-        meet(met, y, clip)
+        newton_step(R, c, z, shift, g, weight_of_gradient(steps, round), work)
+        count_label(met, y, clip)
     return score

@@ -1,4 +1,4 @@
-"""What projections share: the step a of f ← f + a k(x, ·) that brings the row to its margin, and rows too small for a step.
+"""Projection steps: the a of f ← f + a k(x, ·) that brings the row to its margin.
 
 τ = min(C, (1 − y f(x))₊ / k(x, x)),   a = τ y                            with C = ∞ it is the projection on {f : y f(x) ≥ 1}
 """

@@ -1,11 +1,11 @@
-"""What FORKS and SkeGD share: gradient descent with kernels until a buffer is full, then a sketched map that new points change.
+"""The base of FORKS and SkeGD: kernel gradient descent until a buffer is full, then steps in a sketched map that new points update.
 
-    stage 1     f ← f − η g k(x, ·)                       where the loss has a slope, until the buffer is full          (KOGD)
+    stage 1     f ← f − η g k(x, ·)                       if the loss has a slope, until the buffer is full          (KOGD)
     stage 2     a step in the coordinates φ(x) of a sketch of the buffer's kernel matrix                 (`onkel.features.sketch`);
                 every `period` rounds the round's row is scored, then joins the sketch, and is learnt in the new coordinates
 
-Each row that joins is kept, because the sketch of the next one needs its kernel values: at most `max_updates` do, and then the map
-stays as it is.
+Each row that joins is kept, because the sketch of the next one needs its kernel values. After `max_updates` such rows the map no
+longer changes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 
 from onkel._types import Matrix, Vector
-from onkel._validate import flag, instance, real, whole
+from onkel._validate import flag, whole
 from onkel.errors import InputError
 from onkel.features.sketch import CUT, Sketch, Sketching
 from onkel.functions import support
@@ -29,14 +29,14 @@ from onkel.functions.support import Support, add
 from onkel.kernels import Gaussian, Kernel
 from onkel.losses import Hinge, Loss
 from onkel.state import copied
-from onkel.updates.gradient import check_loss, descend, gradient_settings, may_run_away
+from onkel.updates.gradient import check_descent, descend, gradient_settings, may_run_away
 from onkel.updates.kernel_expansion import ExpansionLearner, ExpansionState
 
-NEVER = -1  # the round in which no update is due
+NEVER = -1  # in place of a round, if no update is due
 
 
 class SketchedState(ExpansionState, Protocol):
-    """What the state of such a learner has, whatever else is in it."""
+    """The fields that the state of every such learner has."""
 
     sketch: Sketch
 
@@ -48,21 +48,21 @@ K = TypeVar("K", bound=SketchedState)
 
 
 class SecondStage(ABC, Generic[K]):
-    """How a function w is changed in the coordinates of the map, which the state holds."""
+    """How the weights w are updated in the coordinates of the map, which is part of the state."""
 
-    truncated: ClassVar[bool]  # whether the decomposition of the sketch is updated, and not made anew
+    truncated: ClassVar[bool]  # whether the decomposition of the sketch is updated instead of computed again
 
     @abstractmethod
     def learn(self, state: K, block: RowBlock, due: int, scores: Vector) -> int:
-        """Score, then learn, rows, up to the one of the round due, which is scored alone: how many."""
+        """Score, then learn, rows, up to the one of round `due`, which is only scored; returns how many."""
 
     @abstractmethod
     def begin(self, state: K, weights: Vector) -> None:
-        """w ← these weights, with nothing learnt in the map so far."""
+        """w ← these weights, before anything is learnt in the map."""
 
     @abstractmethod
     def go_on(self, state: K, M: Matrix) -> None:
-        """After an update: M was the map before."""
+        """Adapt w after an update of the map; M is the map before it."""
 
     @abstractmethod
     def weights(self, state: K) -> Vector:
@@ -71,34 +71,31 @@ class SecondStage(ABC, Generic[K]):
 
 @dataclass(frozen=True)
 class SketchedDescent(ExpansionLearner[K]):
-    """Both stages, but for how a function is changed in the second."""
+    """Both stages, except how the weights are updated in the second."""
 
     kernel: Kernel = Gaussian()  # of X as it is; scale it first
     loss: Loss = Hinge()
-    budget: int = 100  # B: what the sizes below are made of, where they are left open
+    budget: int = 100  # B: sets the defaults of the sizes below
     buffer: int | None = None  # B̃: points of stage 1; None: 2B
     sketch: int | None = None  # s_p: columns of the sketch; None: B
-    landmarks: int | None = None  # s_m: points whose kernel values a row needs; None: a fifth of the sketch
+    landmarks: int | None = None  # s_m: points whose kernel values are computed for a row; None: a fifth of the sketch
     rank: int | None = None  # k: coordinates; None: a tenth of B
     period: int = 1000  # ρ: rounds from one update to the next
     blocks: int = 1  # d: entries of the sketch for each point
     step: float = 0.2  # η, in stage 1 (and of SkeGD)
-    max_updates: int = 100  # then the map stays as it is
-    growing_landmarks: bool = False  # True: a point that joins may become a landmark too, so a row's cost grows
+    max_updates: int = 100  # after them the map no longer changes
+    growing_landmarks: bool = False  # True: a point that joins may become a landmark too, so the cost of a row grows
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     bounded: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
-        check_loss(self)
-        whole(self, "budget", 1)
+        check_descent(self)
         for name in ("buffer", "sketch", "landmarks", "rank"):
             whole(self, name, 1, optional=True)
         whole(self, "period", 1)
         whole(self, "blocks", 1)
-        real(self, "step", least=1e-30, most=1e30)
         whole(self, "max_updates", 0)
         flag(self, "growing_landmarks")
         whole(self, "seed", 0)
@@ -155,8 +152,7 @@ class SketchedDescent(ExpansionLearner[K]):
         return used
 
     def _after(self, state: K) -> None:
-        """Stage 2 begins as soon as there are enough points: with the map, and in it the function of stage 1 as well as its points
-        can tell."""
+        """Start stage 2 as soon as there are enough points: build the map, and fit w to the function of stage 1 at its points."""
         if not self._is_built(state) or state.sketch.width > 0:
             return
         work = copied(state)
@@ -168,7 +164,7 @@ class SketchedDescent(ExpansionLearner[K]):
         vars(state).update(vars(work))
 
     def _join(self, state: K, block: RowBlock, i: int, round: int) -> None:
-        """Row i, already scored, joins the sketch in this round and is learnt; as one step, on a copy."""
+        """Let row i, which has been scored, join the sketch in this round, and learn it; on a copy, stored in one step."""
         row, x, own, work = slice(i, i + 1), block.X[i], float(block.own[i]), copied(state)
         self._sketching.join(work.sketch, self.kernel, work.support.known, x, own, self._second.truncated)
         add(work.support.compiled, x, own, 0.0, round)
@@ -186,23 +182,22 @@ class SketchedDescent(ExpansionLearner[K]):
         return Expansion(self.kernel, landmarks, self._second.weights(state) @ state.sketch.map[:, :width])
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        """The bytes that `init` will hold."""
         return super()._footprint(dim, outputs) + self._sketching.footprint(dim)
 
     def _check(self, state: K) -> None:
         super()._check(state)
         size = int(state.support.size[0])
         if state.sketch.updates != max(size - self._buffer, 0):
-            raise InputError("it has made another number of updates than its points say")
+            raise InputError("its number of updates does not fit its points")
         self._sketching.check(state.sketch, self.kernel, state.support.known[: size if self._is_built(state) else 0])
 
     def _notes(self, state: K) -> list[str]:
         if state.sketch.updates == self.max_updates > 0:
-            return [f"the map has had its {self.max_updates} updates and stays as it is (raise max_updates, or period)"]
+            return [f"the map has had its {self.max_updates} updates and no longer changes (raise max_updates, or period)"]
         return []
 
 
 def least_squares(Phi: Matrix, target: Vector) -> Vector:
-    """The shortest w with the least ‖Φw − target‖; directions that are rounding are left out."""
+    """The shortest w that minimises ‖Φw − target‖; directions that are mere rounding are ignored."""
     w: Vector = scipy.linalg.pinv(Phi, rtol=CUT) @ target
     return w

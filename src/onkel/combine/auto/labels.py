@@ -1,12 +1,13 @@
-"""Labels as `Auto` learns them: an outlier is cut, and a target that moves for good is followed.
+"""Labels as `Auto` learns them: an outlier is clipped, and a lasting move of the target is followed.
 
-A label further from the running mean than the limit is moved to the limit:
+A label further from the running mean than the limit is clipped to the limit:
 
     limit = max(R, 20 · running mean of |y − mean|)        R: the largest distance so far that was accepted
     R ← 2 · limit                                          after a label beyond the limit
 
-so one label of 1e6 among ones of size 1 counts as 20, and a target that has moved by 1e6 is accepted after some twenty rows. Before
-START rows, or before labels differ, nothing is cut. Two labels are never cut: both were accepted when they first came.
+So one label of 1e6 among labels of size 1 counts as 20, and a target that has moved by 1e6 is accepted after some twenty rows. In
+the first START rows, and while all labels are equal, nothing is clipped. Labels with two values are never clipped: both values were
+accepted when first seen.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Labels:
     largest: Vector  # (outputs,)  R
     mass: float = 0.0  # 1 − MEMORY^rows: mean and distance are sums to be divided by it
     rows: int = 0
-    cut: int = 0  # labels that were moved
+    cut: int = 0  # labels that were clipped
 
 
 def init(outputs: int) -> Labels:
@@ -44,7 +45,7 @@ def footprint(outputs: int) -> int:
 
 
 def accepted(labels: Labels, Y: Matrix, weight: Vector) -> tuple[Matrix, Labels]:
-    """The labels to learn, and what is known after them."""
+    """The labels to learn, and the state after them."""
     after, out = copied(labels), Y.copy()
     known = after.reference, after.mean, after.distance, after.largest
     after.rows, after.mass, cut = _accept(*known, labels.rows, labels.mass, weight, out)
@@ -53,7 +54,7 @@ def accepted(labels: Labels, Y: Matrix, weight: Vector) -> tuple[Matrix, Labels]
 
 
 def widened(labels: Labels, outputs: int) -> Labels:
-    """With outputs whose label was 0 until now."""
+    """The state with more outputs, whose label was 0 until now."""
     more = (0, outputs - len(labels.mean))
     known = (labels.reference, labels.mean, labels.distance, labels.largest)
     reference, mean, distance, largest = (np.pad(vector, more) for vector in known)

@@ -1,9 +1,8 @@
-"""What `Auto` remembers of its experts, to explain itself: their losses, from the first row on and since its rule began (again),
-what they counted for over time, and what they contributed.
+"""The records behind `explain`: the experts' losses, since the first row and since the rule (re)started, and their weights and
+contributions over time.
 
-A contribution is a weight times a score. Weights are known at the checks, every few hundred rows; there they are multiplied by the
-sum of the scores since the check before. So contributions add up to the mixture but for what weights have moved from one check to
-the next.
+A contribution is weight times score. Weights are computed at the checks, every few hundred rows, and multiplied by the sum of the
+scores since the check before. So contributions add up to the mixture, except for the change of the weights between two checks.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ from onkel.combine.account import Account
 from onkel.combine.rules.rule import Awake
 from onkel.turns import Steps
 
-SNAPSHOTS = 64  # when there are more, every two become one, and from then on half as many are taken
+SNAPSHOTS = 64  # when they are full, pairs are merged, and from then on half as many are taken
 
 
 @dataclass
 class Ledger:
-    squares: Vector  # (experts,)  sum of squared errors, all outputs, of the rows in which it was awake
-    heard: Vector  # (experts,)  how many they were
-    account: Account  # since the rule began
-    scores: Matrix  # (outputs, experts)  their sum since the last check
+    squares: Vector  # (experts,)  sum of squared errors, all outputs, over the rows in which the expert was active
+    heard: Vector  # (experts,)  the number of these rows
+    account: Account  # since the rule (re)started
+    scores: Matrix  # (outputs, experts)  sums since the last check
     sums: Matrix  # (outputs, experts + 2)  since the last snapshot: contributions, the mixture, labels
-    rows: Counts  # (SNAPSHOTS,)  after so many rows each snapshot was taken; 0 after the last
-    weights: Matrix  # (SNAPSHOTS, experts)  what each expert counted for then, mean over outputs
+    rows: Counts  # (SNAPSHOTS,)  the row count at each snapshot; 0 for unused ones
+    weights: Matrix  # (SNAPSHOTS, experts)  the expert weights then, mean over outputs
     means: Cube  # (SNAPSHOTS, outputs, experts + 2)  of the rows since the snapshot before: contributions, the mixture, labels
-    lost: Vector  # (2,)  the mixture's sum of squared errors; the same of the mixture that does without earlier labels
-    taken: int = 0
+    lost: Vector  # (2,)  sums of squared errors of the mixture, and of the mixture without earlier labels
+    taken: int = 0  # snapshots
     every: int = 1  # checks from one snapshot to the next
 
 
@@ -59,7 +58,7 @@ def widen(ledger: Ledger, outputs: int) -> None:
 def count(
     ledger: Ledger, P: Cube, mixture: Matrix, alone: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps
 ) -> None:  # fmt: skip
-    """Add the losses of rows that are learnt; `awake` are the experts that speak in all of them."""
+    """Add the step that sums the losses of the rows learnt; the experts in `awake` are active in all of them."""
     learnt, squares, lost = weight > 0.0, np.empty(len(ledger.squares)), np.empty(2)
 
     def measure() -> None:
@@ -73,7 +72,7 @@ def count(
 
 
 def mixed(ledger: Ledger, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps) -> None:
-    """Add what the rule has made of rows."""
+    """Add the steps that sum the rule's losses, scores and labels over the rows learnt."""
     learnt, sums = weight > 0.0, np.empty((Y.shape[1], 2))
 
     def measure() -> None:
@@ -89,19 +88,19 @@ def _add(steps: Steps, sums: Vector | Matrix, more: Vector | Matrix) -> None:
 
 
 def mixed_again(ledger: Ledger, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake) -> None:
-    """The rule has begun again, with these rows."""
+    """Restart the account, because the rule has restarted with these rows."""
     ledger.account, steps = account.init(P.shape[2], P.shape[1]), Steps()
     account.count(ledger.account, P, mixture, Y, weight, awake, steps)
     steps.run()
 
 
 def note(ledger: Ledger, rows: int, check: int, weights: Matrix) -> None:
-    """A check, after so many rows: who has contributed what, and a snapshot, if it is time."""
+    """At a check after `rows` rows: add the contributions, and take a snapshot if one is due."""
     ledger.sums[:, :-2] += weights * ledger.scores
     ledger.scores[:] = 0.0
     if rows % (check * ledger.every):
         return
-    if ledger.taken == SNAPSHOTS:
+    if ledger.taken == SNAPSHOTS:  # merge pairs
         half = SNAPSHOTS // 2
         ledger.rows[:half], ledger.weights[:half] = ledger.rows[1::2], ledger.weights[1::2]
         ledger.means[:half] = (ledger.means[::2] + ledger.means[1::2]) / 2.0

@@ -1,22 +1,22 @@
-"""Which families `Auto` has, for rows of so many columns, within its limits.
+"""The plan of `Auto`: its families for rows with `dim` columns, within its limits of time and memory.
 
-The recipe, at full size, for d columns (Z, U, N, L, X are the views):
+The recipe at full size (Z, U, N, L, X are the views):
 
-    slow    μ = 1       1, Z / U / 5 hats an input of U / 120 products of N / 50 Gaussian frequencies of N / 64 Laplacian ones of U
-    month   μ = 0.998   1, N / 5 hats an input of Z / 12 Laplacian and 12 Gaussian frequencies of N
-    week    μ = 0.99    1, N / 3 hats an input of Z / 15 and 15
-    day     μ = 0.95    1, N / 3 hats an input of Z
-    odds    three logistic regressions, for labels of two values: two on 1, Z, with more and less of a ridge; and one on
-            1, N, U and 3 hats an input of Z
-    neighbours among the last 8,000 rows; six random trees that split soon, six that wait for better reasons
-    zooms, asleep at first: 125 Gaussian frequencies of N; 125 Laplacian ones of U, both of widths spread by 2; μ = 0.8; six trees
+    slow    μ = 1       1, Z / U / 5 hats per input of U / 120 products of N / 50 Gaussian frequencies of N / 64 Laplacian ones of U
+    month   μ = 0.998   1, N / 5 hats per input of Z / 12 Laplacian and 12 Gaussian frequencies of N
+    week    μ = 0.99    1, N / 3 hats per input of Z / 15 and 15
+    day     μ = 0.95    1, N / 3 hats per input of Z
+    three logistic regressions, for labels with two values: two on 1, Z, with a large and a small ridge; and one on 1, N, U and
+            3 hats per input of Z
+    neighbours among the last 8,000 rows; six random trees that split early, six that split late
+    zooms, inactive at first: 125 Gaussian frequencies of N; 125 Laplacian ones of U, both of widths spread by 2; μ = 0.8; six trees
 
-Each "/" ends an expert. With lags each family has one more part at its end, of earlier labels, and so one more expert.
+Each "/" ends an expert. With lags each family has one more part, earlier labels, and so one more expert.
 
-Beyond 512 columns the linear parts go column by column (Lines), and kernels and neighbours see a random projection. Where even the
-smallest size is above a limit, as it is beyond some 2,000 columns with the default one, Lines are all there is, besides earlier
-labels: then a row costs what its values that are not 0 do, however many columns there are. Rows of up to 512 columns get the
-smallest size then.
+Beyond 512 columns the linear parts go column by column (DiagonalLinear), and kernels and neighbours see a random projection. Where
+even the smallest size is above a limit, as it is beyond some 2,000 columns with the default one, Lines are all there is, besides
+earlier labels: then a row costs what its values that are not 0 do, however many columns there are. Rows of up to 512 columns get
+the smallest size then.
 
 Costs are counted in rows of a ridge regression on 100 features in blocks (about 1.5 µs), by a fixed table and not by the clock, so
 that runs repeat. Where the full size is above a limit, all counts become smaller together.
@@ -32,22 +32,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Counts, Vector
-from onkel.combine.auto.families import Expert, Family, Fast, Lines, Near, Odds, Part, Slow, Trees
+from onkel.combine.auto.families import (
+    DiagonalLinear,
+    Expert,
+    Family,
+    ForgettingRidge,
+    Logistic,
+    Nearest,
+    Part,
+    RememberingRidge,
+    Trees,
+)
 from onkel.combine.auto.views import NARROW, PLANE
 from onkel.features import Constant, Fourier, Hats, Identity, Products
 from onkel.kernels import Gaussian, Laplacian
 from onkel.learners.neighbours import Neighbours
 from onkel.learners.random_trees import RandomTrees
 
-SIZES = (1.0, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05)  # of the counts, tried from the largest
-WIDEST_HATS, WIDEST_DAILY_HATS = 40, 20  # columns with hats of their own
-WIDEST_LINE, WIDEST_ODDS = 512, 128  # columns of a linear and of a logistic regression; more are projected
-MIXING = 4.0  # what views, rule and book-keeping cost
-READING = 0.005  # what a column costs, of more than WIDEST_LINE
+SIZES = (1.0, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05)  # factors of the counts, tried from the largest
+WIDEST_HATS, WIDEST_DAILY_HATS = 40, 20  # most columns that have hats
+WIDEST_LINE, WIDEST_ODDS = 512, 128  # most columns of a linear and of a logistic regression; more are projected
+MIXING = 4.0  # cost of views, rule and ledger
+READING = 0.005  # cost of each column, if there are more than WIDEST_LINE
 CHECK, SPARSE_CHECK = 256, 2048  # rows from one check to the next
 REVIEW = 4096  # rows until the first review
 RANK_EDGE = math.sqrt(3.0)  # ranks fill [−√3, √3]
-SLOW, DAY = 0, 3  # numbers of families
+SLOW, DAY = 0, 3  # places of two families: the one that remembers everything, and the one that forgets fastest
 
 
 @dataclass(frozen=True)
@@ -55,9 +65,9 @@ class Plan:
     families: tuple[Family, ...]
     check: int  # rows between two checks whether the stream has changed
     first_review: int = 0  # rows until families are reviewed for the first time (`zoom`)
-    zooms: dict[int, int] = field(default_factory=dict)  # families that sleep at first, and the one that each is a zoom of
-    cost_ceiling: float = math.inf  # what all that are awake may cost
-    lines_only: bool = False  # rows are seen by their values that are not 0; nobody begins again
+    zooms: dict[int, int] = field(default_factory=dict)  # families that are inactive at first, and the family that each extends
+    cost_ceiling: float = math.inf  # most that all active families may cost
+    lines_only: bool = False  # only linear experts, on the nonzero values; no family ever restarts
 
     @functools.cached_property
     def experts(self) -> tuple[Expert, ...]:
@@ -70,50 +80,50 @@ class Plan:
 
     @functools.cached_property
     def starts(self) -> NDArray[np.bool_]:
-        """Whether a family is awake at first."""
+        """Whether a family is active at first."""
         return ~np.isin(np.arange(len(self.families)), list(self.zooms))
 
     @functools.cached_property
     def costs(self) -> Vector:
-        """What a row of each family costs."""
+        """The cost of a row in each family."""
         return np.array([cost(family) for family in self.families])
 
     @property
     def goes_by_column(self) -> bool:
-        return any(isinstance(family, Lines) for family in self.families)
+        return any(isinstance(family, DiagonalLinear) for family in self.families)
 
     @functools.cached_property
     def forgets(self) -> NDArray[np.bool_]:
-        """Whether a family forgets by itself."""
-        return np.array([isinstance(family, Fast) for family in self.families])
+        """Whether a family has a forgetting factor."""
+        return np.array([isinstance(family, ForgettingRidge) for family in self.families])
 
     @functools.cached_property
     def sees_views(self) -> NDArray[np.bool_]:
-        """Whether a family sees inputs standardised or as ranks; trees see them as they are."""
+        """Whether a family sees the inputs standardised or as ranks; trees see them as they are."""
         return np.array([not isinstance(family, Trees) for family in self.families])
 
 
 def plans(dim: int, lag_columns: int, cost_limit: float, seed: int) -> list[Plan]:
-    """All that keep the limit, the largest first, each with its zooms and then without; at the end the one to take where time or
-    memory is short: lines alone for rows of many columns, else the smallest size."""
+    """All plans within the cost limit, the largest first, each with zooms and then without. The last one is for limits that none of
+    them keeps: linear experts only for rows with many columns, else the smallest size."""
     found, read = list[Plan](), MIXING + (READING * dim if dim > WIDEST_LINE else 0.0)
     for size in SIZES:
         families, zooms = _families(dim, lag_columns, size, seed)
         own, check, review = sum(map(cost, families)), max(64, round(CHECK * size)), max(128, round(REVIEW * size))
         if read + own <= cost_limit:
-            beside = {len(families) + k: around for k, around in enumerate(zooms.values())}
-            found += [Plan((*families, *zooms), check, review, beside, own), Plan(families, check, review)]
-    last = Plan(_lines(dim, lag_columns), SPARSE_CHECK, lines_only=True) if dim > WIDEST_LINE else Plan(families, check, review)
+            extended = {len(families) + k: family for k, family in enumerate(zooms.values())}
+            found += [Plan((*families, *zooms), check, review, extended, own), Plan(families, check, review)]
+    last = Plan(_linear(dim, lag_columns), SPARSE_CHECK, lines_only=True) if dim > WIDEST_LINE else Plan(families, check, review)
     return [*found, last]
 
 
-def _lines(dim: int, lags: int) -> tuple[Family, ...]:
+def _linear(dim: int, lags: int) -> tuple[Family, ...]:
     earlier = Part("L", Constant() + Identity(), lags, "linear, with earlier labels")
-    return (Lines(dim), Fast((earlier,), 0.99, 0.1, 32)) if lags else (Lines(dim),)
+    return (DiagonalLinear(dim), ForgettingRidge((earlier,), 0.99, 0.1, 32)) if lags else (DiagonalLinear(dim),)
 
 
 def _families(dim: int, lags: int, size: float, seed: int) -> tuple[tuple[Family, ...], dict[Family, int]]:
-    """Those that are awake at first; and the zooms, each with the number of the family that it is beside."""
+    """The families that are active at first; and the zooms, each with the place of the family that it extends."""
     narrow = min(dim, NARROW)
 
     def count(full: int) -> int:
@@ -140,9 +150,9 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[tuple[Family
     week = [short, *([weekly] if hats else []), local(15)]
     day = [short, *([weekly] if daily else [])]
     wide = line if dim <= WIDEST_ODDS else short
-    careful, sharp = (Odds((replace(wide, name="logistic"),), lam) for lam in (10.0, 0.1))
+    careful, sharp = (Logistic((replace(wide, name="logistic"),), lam) for lam in (10.0, 0.1))
     bent = replace(weekly, name="logistic, additive") if daily else replace(ranks, name="logistic, of ranks")
-    curved = Odds((short, ranks, bent) if daily else (short, bent), 3.0)
+    curved = Logistic((short, ranks, bent) if daily else (short, bent), 3.0)
     eager, cautious = RandomTrees(6, 32, 512, gain=7.0, seed=next(seeds)), RandomTrees(6, 40, 256, gain=16.0, seed=next(seeds))
     trees = [Trees(eager, dim, "X"), Trees(cautious, dim, "X")]
     if lags:
@@ -153,46 +163,46 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[tuple[Family
             parts.append(Part("L", Identity(), lags, f"{parts[-1].name}, with earlier labels"))
         trees.append(Trees(replace(cautious, seed=next(seeds)), dim + lags, "X+L"))
     families: tuple[Family, ...] = (
-        Slow(tuple(slow), (0.1, 10.0)),
-        Fast(tuple(month), 0.998, 0.1, _block(month)),
-        Fast(tuple(week), 0.99, 0.1, _block(week)),
-        Fast(tuple(day), 0.95, 0.1, 16),
+        RememberingRidge(tuple(slow), (0.1, 10.0)),
+        ForgettingRidge(tuple(month), 0.998, 0.1, _block(month)),
+        ForgettingRidge(tuple(week), 0.99, 0.1, _block(week)),
+        ForgettingRidge(tuple(day), 0.95, 0.1, 16),
         careful,
         sharp,
         curved,
-        Near(Neighbours(count(8000)), narrow, lags),
+        Nearest(Neighbours(count(8000)), narrow, lags),
         *trees,
-        *([Lines(dim)] if dim > WIDEST_LINE else []),
+        *([DiagonalLinear(dim)] if dim > WIDEST_LINE else []),
     )
     wider, rougher = Gaussian(0.6 * math.sqrt(narrow)), Laplacian(0.7 * narrow)
     more_smooth = Part("N", Fourier(count(125), None, next(seeds), wider, spread=2.0), narrow, "kernel")
     more_rough = Part("U", Fourier(count(125), None, next(seeds), rougher, spread=2.0), narrow, "kernel")
     hour = [short, *([Part("L", Identity(), lags, "linear, with earlier labels")] if lags else [])]
     zooms: dict[Family, int] = {
-        Slow((short, more_smooth), (0.1, 10.0)): SLOW,
-        Slow((short, ranks, more_rough), (0.1, 10.0)): SLOW,
-        Fast(tuple(hour), 0.8, 0.3, 16): DAY,
+        RememberingRidge((short, more_smooth), (0.1, 10.0)): SLOW,
+        RememberingRidge((short, ranks, more_rough), (0.1, 10.0)): SLOW,
+        ForgettingRidge(tuple(hour), 0.8, 0.3, 16): DAY,
         replace(trees[-1], learner=replace(cautious, seed=next(seeds))): families.index(trees[-1]),
     }
     return families, zooms
 
 
 def _block(parts: list[Part]) -> int:
-    """Rows between two factors: the more features, the more a factor costs beside the rows that wait."""
+    """Rows between two factorisations: the more features, the more a factorisation costs relative to the buffered rows."""
     return 32 if sum(part.size for part in parts) < 150 else 64
 
 
 def cost(family: Family) -> float:
-    """What a row costs, in rows of a ridge regression on 100 features in blocks; measured once, and rounded."""
-    if isinstance(family, Near):
+    """The cost of a row, in rows of a ridge regression on 100 features in blocks; measured once, and rounded."""
+    if isinstance(family, Nearest):
         return 3.2e-5 * family.learner.budget * (family.dim + family.lags)
     if isinstance(family, Trees):
         return 0.009 * family.learner.count * family.learner.splits
-    if isinstance(family, Lines):
+    if isinstance(family, DiagonalLinear):
         return 0.008 * family.dim
     r = sum(part.size for part in family.parts)
-    if isinstance(family, Slow):
+    if isinstance(family, RememberingRidge):
         return 1.0 + 1.8e-5 * r**2 + 4e-8 * r**3
-    if isinstance(family, Fast):
+    if isinstance(family, ForgettingRidge):
         return 0.5 + 5e-5 * r**2 * (1.0 + r / (3.0 * family.block)) + 0.002 * family.block
     return 0.2 + 2e-4 * r**2

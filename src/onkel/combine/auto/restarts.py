@@ -1,26 +1,26 @@
-"""When a stream changes for good, a family that remembers everything begins again, from the rows after the change.
+"""Restarts: after a lasting change of the stream, a family that remembers everything starts again from the rows since the change.
 
-Families that forget (Fast) adapt by themselves, and show that something has changed. Every 256 rows (fewer where a plan is small) a
-family's best expert over these rows is compared with the best expert that forgets. Its lag is
+Families that forget adapt by themselves, and serve as the reference. Every 256 rows (fewer in a small plan) each other family is
+compared with them over these rows, best expert against best expert. Its lag is
 
-    (own errors − the other's)/(own errors + the other's)                           below 0: it leads; 1/9: a quarter more errors
+    (own errors − the other's)/(own errors + the other's)                           negative: it leads; 1/9: a quarter more errors
 
-A family that used to lead, or nearly so, is suspected when it lags now, by more beyond its usual lag than noise explains: four
-times the deviation of a mean of so many rows; over these 256 rows, or over the last 512, where a small lag shows that noise hides
-in fewer. The change is placed at the row from which on it has lost most. Then the family is
-tried: a copy of it learns the rows since the change, of the last 512, and takes its place if it errs less over the second half of
-them, by a twentieth. So no family is replaced on account of others alone, which may be ahead for a while (a season, a holiday).
+1.  Suspicion. A family whose usual lag is small is suspected if its lag now exceeds the usual one by more than noise: four standard
+    deviations of the mean, over the last 256 rows or over the last 512, where a smaller lag is significant.
+2.  The row of the change is the one since which its errors exceed the other's by most.
+3.  Trial. A copy of the family learns the rows since the change, among the last 512, and replaces it if its error over the second
+    half of them is lower by a twentieth. So a family is not replaced just because others lead for a while (a season, a holiday).
 
-A family that is always far behind is left alone: where a stream changes all the time, those that forget are better anyhow. When
-the family that remembers most begins again (Slow), the rule does so too, from the same rows: what experts lost on the way would be
-held against them.
+A family that always lags far behind is never suspected: where a stream changes all the time, those that forget are better anyway.
+If the remembering family restarts, the rule restarts with the same rows; otherwise it would hold the losses during the change
+against its experts.
 
-Where the inputs have moved, views that remember the rows before (`views`) scale them badly, for everybody alike, so that no family
-need lag. They have moved when the mean square of some column over these 256 rows, standardised by all rows so far, is above 4,
-instead of 1; the change is placed by the squares in the same way. If it lies within the 512 rows, and 128 or more have come since,
-the slow family is tried on views that know the rows since alone. If it does better than as it is, where it is suspected anyway or
-has just begun again, or else than anybody, the views begin again, and with them the rule and all families but the trees, which see
-inputs as they are.
+If the inputs have moved, views that remember the rows before scale them badly for all families alike, so that no family need lag.
+The inputs have moved if the mean square of some column over the last 256 rows, standardised by all rows so far, is above 4 instead
+of 1; the row of the change is found from the squares in the same way. If it is among the last 512 rows, and at least 128 rows ago,
+the remembering family is tried on views that have seen only the rows since. It must beat its own old version if that is suspected
+anyway or has just restarted, else the best of all experts. Then the views restart, and with them the rule and all families but the
+trees, which see the inputs as they are.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ from onkel.turns import Steps
 
 Mask = NDArray[np.bool_]
 
-KEPT = 2  # so many times the rows between two checks are kept
-MEMORY = 8  # checks of which the usual lag is the mean
-NEARLY = 0.1  # the usual lag of a family that nearly leads
-NOISE = 4.0  # deviations of a mean that are taken for noise
-ROUNDING = 1e-9  # of the labels: errors that are smaller say nothing
-SPARED = 20  # of the rows since the change one in so many, the first ones, may have come before it
-MOVED = 4.0  # the mean square of a standardised input, 1 at rest, from which on the inputs have moved
-BETTER = 0.95  # times the errors of the family as it is
+KEPT = 2  # rows kept, as a multiple of the rows between two checks
+MEMORY = 8  # the usual lag is the mean over this many checks
+NEARLY = 0.1  # a family with a larger usual lag is never suspected
+NOISE = 4.0  # standard deviations of the mean that count as noise
+ROUNDING = 1e-9  # relative to the labels: smaller errors are ignored
+SPARED = 20  # the first 1/20 of the rows since the change is left out: it may still be from before the change
+MOVED = 4.0  # the inputs have moved if the mean square of a standardised column, normally 1, is above this
+BETTER = 0.95  # a copy must have at most this part of the errors
 
 
 @dataclass
 class Recent:
-    """The last rows, number t at place t mod kept, and how far behind each family has been."""
+    """The last rows in a ring buffer, row t at place t mod kept, and the lag of each family."""
 
     X: Matrix  # (kept, dim)
     Y: Matrix  # (kept, outputs)
-    weight: Vector  # (kept,)  0 where the label was cut
-    lagged: Matrix  # (kept, lag columns)  earlier labels as they were known
+    weight: Vector  # (kept,)  0 if the label was clipped
+    lagged: Matrix  # (kept, lag columns)  earlier labels known at the row
     scores: Cube  # (kept, outputs, experts)
-    lag: Vector  # (families,)  the usual lag since it began; 0 for those that forget
-    checks: Counts  # (families,)  of so many checks, at most MEMORY
-    began: Counts  # (families,)  rows before it began (again)
-    again: Counts  # (families,)  how often it began again
+    lag: Vector  # (families,)  the usual lag since it (re)started; 0 for those that forget
+    checks: Counts  # (families,)  the number of checks in that mean, at most MEMORY
+    began: Counts  # (families,)  the row at which it (re)started
+    again: Counts  # (families,)  how often it restarted
     rows: int = 0
     checked: int = 0  # rows at the last check
 
     def in_order(self) -> Counts:
-        """The places of all rows that are kept, the oldest first."""
+        """The places of all rows in the buffer, the oldest first."""
         kept = len(self.weight)
         return np.arange(max(0, self.rows - kept), self.rows) % kept
 
@@ -83,7 +83,7 @@ def footprint(check: int, dim: int, outputs: int, lag_columns: int, experts: int
 def keep(
     recent: Recent, learnt: Mask, X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix, P: Cube, steps: Steps
 ) -> None:  # fmt: skip
-    """Put the rows that were learnt, no more than are kept, among the last ones; they count by `weight` for whom begins again."""
+    """Write the rows that were learnt, at most as many as the buffer holds; a family that restarts learns them with `weight`."""
     places = (recent.rows + np.arange(np.count_nonzero(learnt))) % len(recent.weight)
 
     def write() -> None:
@@ -101,12 +101,13 @@ def widen(recent: Recent, outputs: int) -> None:
 
 
 def suspected(recent: Recent, family_of: Counts, forgets: Mask, awake: Mask) -> list[tuple[int, Counts]]:
-    """The families that seem to know too much of the past, each with the places of the rows since the change. Takes note of lags.
+    """The families that seem outdated, each with the places of the rows since the change. Updates the usual lags.
 
-    `family_of` is each expert's family; `forgets` says of each family whether it forgets by itself, `awake` whether it is.
+    `family_of` is each expert's family; `forgets` and `awake` say whether a family has a forgetting factor, and whether it is
+    active.
     """
     check, order = len(recent.weight) // KEPT, recent.in_order()
-    errors = np.sum(np.abs(recent.scores[order] - recent.Y[order][:, :, None]), axis=1)  # no squares: an outlier counts for less
+    errors = np.sum(np.abs(recent.scores[order] - recent.Y[order][:, :, None]), axis=1)  # not squares, to limit outliers
     tiny = ROUNDING * float(np.abs(recent.Y[order]).sum(axis=1).mean())
     rivals = np.flatnonzero((forgets & awake)[family_of])
     found = []
@@ -116,7 +117,7 @@ def suspected(recent: Recent, family_of: Counts, forgets: Mask, awake: Mask) -> 
         if recent.checks[family] > 0 and usual < NEARLY:
             for seen in (latest, _compare(errors, own, rivals, tiny)):
                 if seen.lag > max(0.0, usual + seen.noise):
-                    before = int(own[np.argmin(errors[:check, own].mean(axis=0))])  # the best before the change, if anyone was
+                    before = int(own[np.argmin(errors[:check, own].mean(axis=0))])  # probably the best one before the change
                     halfway = 0.5 * (max(0.0, usual) + seen.lag) * seen.both
                     found.append((family, _since(order, _place(errors[:, before] - errors[:, seen.rival] - halfway))))
                     break
@@ -126,7 +127,7 @@ def suspected(recent: Recent, family_of: Counts, forgets: Mask, awake: Mask) -> 
 
 
 class _Comparison(NamedTuple):
-    """A family's best expert over some rows beside the best one that forgets."""
+    """A family's best expert over some rows against the best one that forgets."""
 
     rival: int
     lag: float
@@ -138,14 +139,14 @@ def _compare(errors: Matrix, own: Counts, rivals: Counts, tiny: float) -> _Compa
     means = errors.mean(axis=0)
     best, rival = int(own[np.argmin(means[own])]), int(rivals[np.argmin(means[rivals])])
     both = float(means[best] + means[rival] + tiny) or 1.0
-    behind = errors[:, best] - errors[:, rival]
-    return _Comparison(rival, float(behind.mean()) / both, NOISE * float(np.std(behind)) / (both * math.sqrt(len(errors))), both)
+    excess = errors[:, best] - errors[:, rival]
+    return _Comparison(rival, float(excess.mean()) / both, NOISE * float(np.std(excess)) / (both * math.sqrt(len(errors))), both)
 
 
 def moved_since(recent: Recent, Z: Matrix) -> Counts | None:
-    """The places of the rows since the inputs moved; None unless that was among the last rows, and half a check ago or more.
+    """The places of the rows since the inputs moved; None if they did not, or not within the buffer, or less than half a check ago.
 
-    `Z` are the last rows in order, standardised by all rows so far.
+    `Z`: the rows of the buffer in order, standardised by all rows so far.
     """
     check, order, squares = len(recent.weight) // KEPT, recent.in_order(), Z**2
     means = squares[-check:].mean(axis=0)
@@ -155,36 +156,36 @@ def moved_since(recent: Recent, Z: Matrix) -> Counts | None:
 
 
 def _place(excess: Vector) -> int:
-    """The row from which on the sum is largest."""
+    """The row since which the sum of the excess is largest."""
     return int(np.argmax(np.cumsum(excess[::-1])[::-1]))
 
 
 def _since(order: Counts, place: int) -> Counts:
-    """The rows from there on, less the first ones."""
+    """The rows from `place` on, without the first ones."""
     since = order[place:]
     return since[len(since) // SPARED :]
 
 
 def better(recent: Recent, since: Counts, own: Counts, again: Cube) -> bool:
-    """Whether a family that has begun again errs less than these experts as they are, over the second half of the rows since the
+    """Whether a restarted copy of a family has lower errors than the experts `own`, over the second half of the rows since the
     change.
 
-    `own` are the experts, mostly the family's; `again` is what the copies of the family's said of these rows.
+    `again` are the scores of the copy's experts for these rows.
     """
     half = len(since) // 2
     late = since[half:]
-    as_is, anew = (
+    old, fresh = (
         np.abs(scores - recent.Y[late][:, :, None]).sum(axis=1).mean(axis=0).min()
         for scores in (recent.scores[late][:, :, own], again[half:])
     )
-    return bool(anew < BETTER * as_is)
+    return bool(fresh < BETTER * old)
 
 
 def is_new(recent: Recent, family: int) -> bool:
-    """Whether a family has begun among the last rows."""
+    """Whether a family (re)started within the buffer."""
     return bool(recent.rows - recent.began[family] < len(recent.weight))
 
 
 def begun(recent: Recent, family: int, rows: int) -> None:
-    """Take note that a family has begun, with so many of the last rows."""
+    """Record that a family has (re)started with the last `rows` rows."""
     recent.lag[family], recent.checks[family], recent.began[family] = 0.0, 0, recent.rows - rows

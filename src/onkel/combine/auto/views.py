@@ -1,15 +1,15 @@
-"""What `Auto` looks at: a row as it is, standardised, as ranks, and what the last labels were. Computed once, for all families.
+"""The views of `Auto`: a row as it is, standardised, as ranks, and with earlier labels. Computed once, for all families.
 
 X    as given, with all its columns
-Z    (x − mean)/deviation, of the rows so far and this one, cut at ±8
-N    Z, or a random projection of it to 64 columns where it has more: what kernels and neighbours see
-U    ranks of X (of N where it is a projection) among the rows so far, by 33 quantiles
-L    earlier labels, as `Lagged` has them, standardised; of several classes, where each is a point of a circle
-S    the values of Z, or (`SparseViews`) those of X that are not 0, over the root of the mean square of those so far in their
-     column, cut at ±8; in columns that were not 0 in nine of ten rows minus their mean, over their deviation; and behind them a
-     1, for an intercept. For families that go column by column
+Z    (x − mean)/deviation, by the rows up to and including this one, clipped to ±8
+N    Z, or a random projection of it to 64 columns if it has more; for kernels and neighbours
+U    ranks of X (of N, if that is a projection) among the rows so far, by 33 quantiles
+L    earlier labels, as in `Lagged`, standardised; several outputs are mapped to the plane, each along a direction of its own
+S    Z, or (`SparseViews`) the nonzero values of X divided by the root mean square of the nonzero values so far in their column,
+     clipped to ±8; columns that are nonzero in nine of ten rows are standardised instead. A 1 is appended for the intercept. For
+     families with one coefficient per column
 
-`Views` has all of them, S where a family asks for it. `SparseViews`, for more columns than anyone could look at, has S and L.
+`Views` computes all of them, S only if a family needs it. `SparseViews`, for rows with too many columns to make dense, has S and L.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from onkel.features.scale import moments, standardized
 from onkel.turns import Steps
 
 CUT = 8.0  # deviations
-CANCELLED = 1e-12
-DENSE = 0.9  # of the rows: a column that is not 0 in so many is centred
-NARROW = 64  # columns that kernels and neighbours see at most
-PLANE = 2  # numbers that a row of labels is remembered as
-GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))  # between an output and the next: no two of them come close
+CANCELLED = 1e-12  # smaller projections count as 0
+DENSE = 0.9  # a column that is nonzero in this share of the rows is centred
+NARROW = 64  # most columns for kernels and neighbours
+PLANE = 2  # dimensions that the labels of a row are mapped to
+GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))  # between the directions of two outputs, so that no two nearly coincide
 NO_ROWS = Rows(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
 
@@ -46,7 +46,7 @@ class View(NamedTuple):
     U: Matrix
     L: Matrix
     S: Rows
-    lagged: Matrix  # earlier labels as they are, before they are standardised
+    lagged: Matrix  # L before it is standardised
 
 
 @dataclass
@@ -68,12 +68,12 @@ class State:
 
 @dataclass(frozen=True)
 class Views:
-    """The maps, for rows of so many columns."""
+    """The feature maps of all views, for rows with `dim` columns."""
 
     dim: int
     seed: int
-    lags: int  # earlier labels
-    by_column: bool  # whether S is wanted
+    lags: int  # number of earlier labels
+    by_column: bool  # whether S is needed
 
     @property
     def narrow(self) -> int:
@@ -95,15 +95,15 @@ class Views:
     def write(
         self, state: State, rows: Matrix | Rows, Y: Matrix, weight: Vector, lagged: Matrix | None = None, steps: Steps | None = None
     ) -> tuple[View, State]:  # fmt: skip
-        """The views of each row, just before it is learnt, and the state after the rows. `lagged`: earlier labels that were known
-        when the rows were predicted, in place of those just before them. `steps`: where to add what remains to be done."""
+        """The views of each row, just before it is learnt, and the state after the rows. `lagged`: the earlier labels known when
+        the rows were predicted, used instead of those just before them. `steps`: collects work that must not be done yet."""
         X = to_dense(rows, self.dim)
         Z, N, U = np.empty(X.shape), X, np.empty((len(X), self.narrow))
         standardized = Standardize(CUT).write(state.standardized, X, weight, Z, 0)
         if self._is_projected:
             N = np.empty((len(X), NARROW))
             Project(NARROW, self.seed).write(state.projected, Z, weight, N, 0)
-            N[np.abs(N) < CANCELLED] = 0.0  # else ranks would tell sums that cancel apart by their rounding
+            N[np.abs(N) < CANCELLED] = 0.0  # else ranks would distinguish sums that cancel by their rounding errors
         ranked = Ranks().write(state.ranked, N, weight, U, 0)
         raw, L, lags = _lags(state.lags, self.lags, Y, weight, lagged)
         S = _with_intercept(Z) if self.by_column else NO_ROWS
@@ -112,19 +112,19 @@ class Views:
 
 @dataclass
 class SparseState:
-    mean: Vector  # (dim,)  of a column's values that were not 0
+    mean: Vector  # (dim,)  of a column's nonzero values
     spread: Vector  # (dim,)  sum of their squared deviations from it
-    seen: Counts  # (dim,)  how many there were
+    seen: Counts  # (dim,)  their number
     lags: Any  # Lags, or None
     rows: int = 0
 
 
 @dataclass(frozen=True)
 class SparseViews:
-    """S and L alone, at a cost that grows with the values that are not 0, whatever the number of columns."""
+    """S and L only, at a cost proportional to the nonzero values, whatever the number of columns."""
 
     dim: int
-    lags: int  # earlier labels
+    lags: int  # number of earlier labels
 
     def init(self) -> SparseState:
         return SparseState(np.zeros(self.dim), np.zeros(self.dim), np.zeros(self.dim, np.int64), _no_lags(self.lags))
@@ -136,8 +136,8 @@ class SparseViews:
         self, state: SparseState, rows: Matrix | Rows, Y: Matrix, weight: Vector, lagged: Matrix | None = None,
         steps: Steps | None = None,
     ) -> tuple[View, SparseState]:  # fmt: skip
-        """The same as `Views.write`; what is known of columns is changed in place, since a copy would cost more than the rows. That
-        is one of the steps, which writes S; without steps it is done at once."""
+        """The same as `Views.write`, but the column statistics are updated in place, since a copy would cost more than the rows.
+        The step that does so also writes S; without `steps` it runs at once."""
         sparse = to_sparse(rows)
         size = int(sparse.start[-1] - sparse.start[0]) + len(Y)
         S = Rows(np.empty(len(Y) + 1, np.int64), np.empty(size, np.int64), np.empty(size))
@@ -158,8 +158,8 @@ def standardized_rows(state: State, X: Matrix) -> Matrix:
     return Z
 
 
-def begun_again(views: Views | SparseViews, state: Any, X: Matrix) -> Any:
-    """The views as these rows alone would have them; what is known of earlier labels stays."""
+def restarted(views: Views | SparseViews, state: Any, X: Matrix) -> Any:
+    """A state of the views that has seen these rows only, with the earlier labels of `state`."""
     nothing: Any = views.init()
     _, again = views.write(nothing, X, np.zeros((len(X), 1)), np.ones(len(X)))
     return replace(again, lags=state.lags)
@@ -171,7 +171,7 @@ def lag_columns(lags: int) -> int:
 
 
 def _no_lags(lags: int) -> Lags | None:
-    """What is known of labels before the first; None where nobody asks."""
+    """The state of L before the first row; None without lags."""
     if not lags:
         return None
     nothing = np.zeros(PLANE), np.zeros((PLANE, lags)), np.zeros((PLANE, len(MEMORIES)))
@@ -184,7 +184,7 @@ def _lags_footprint(lags: int) -> int:
 
 
 def _lags(before: Lags | None, lags: int, Y: Matrix, weight: Vector, lagged: Matrix | None) -> tuple[Matrix, Matrix, Any]:
-    """Earlier labels as they are, standardised, and what is known after the rows."""
+    """L before and after it is standardised, and its state after the rows."""
     inputs = np.empty((len(Y), lag_columns(lags)))
     if before is None:
         return inputs, inputs, None
@@ -196,7 +196,7 @@ def _lags(before: Lags | None, lags: int, Y: Matrix, weight: Vector, lagged: Mat
 
 
 def _points(Y: Matrix) -> Matrix:
-    """Labels as they are remembered."""
+    """Labels mapped to the plane: output k along the direction k · GOLDEN_ANGLE."""
     angles = GOLDEN_ANGLE * np.arange(Y.shape[1])
     return np.ascontiguousarray(Y @ np.column_stack([np.cos(angles), np.sin(angles)]))
 
@@ -209,7 +209,7 @@ def _with_intercept(Z: Matrix) -> Rows:
 
 @hot
 def _scale(mean: Vector, spread: Vector, seen: Counts, rows_seen: int, rows: Rows, weight: Vector, out: Rows) -> None:
-    """Write S, and learn the rows. A value of 0 counts as none: it is the same whether it is there or not."""
+    """Write S, and learn the rows. A stored 0 is skipped, so that it makes no difference whether zeros are stored."""
     at = 0
     out.start[0] = 0
     for t in range(weight.size):

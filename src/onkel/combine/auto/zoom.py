@@ -1,21 +1,21 @@
-"""Time for those who deserve it: families that nobody would miss are dropped, and what they cost goes to a zoom on the best.
+"""Zooms: families of little worth are dropped, and the time saved goes to variants of the best families.
 
-    loss(S) = min θᵀE_S θ over weights θ of sum 1 = 1/(1ᵀE_S⁻¹1)        S some of the experts, E their products (`combine.account`)
-    worth of a family = loss(all awake but its own)/loss(all awake) − 1 − k/n
+    loss(S) = min θᵀE_S θ over weights θ of sum 1 = 1/(1ᵀE_S⁻¹1)        S: some experts; E: products of errors (`combine.account`)
+    worth of a family = loss(all active experts without its own)/loss(all active experts) − 1 − k/n
 
-k experts that say nothing take about k/n off the loss of n rows by chance.
+The last term is what k useless experts gain by chance: they reduce the loss over n rows by about k/n.
 
-A zoom is a family that sleeps at first and does more of what another one does: more frequencies, of more widths, beside the slow
-family; still shorter a memory beside the one that forgets most; more trees. After some 4,000 rows of the rule, and whenever there
-are twice as many, all families are reviewed, by the errors since the last review:
+A zoom is a family that is inactive at first and extends another one: more frequencies and widths for the remembering family, a
+still shorter memory for the one that forgets fastest, more trees. After some 4,000 rows of the rule, and each time the number has
+doubled, all active families are reviewed by the errors since the last review:
 
-1.  Of those worth less than 0.02 % of the error the most expensive is dropped, and so on. The slow family stays, and of
-    those that forget at least one, by which changes are noticed.
-2.  Zooms are woken, those beside the worthiest first, where that family is worth 2 % of it or more and all who are
-    awake then cost no more than those in the beginning. Each is tried once; like all others it may be dropped at the next review.
+1.  Of the families worth less than 0.02 % of the error the most expensive is dropped; this is repeated. The remembering family
+    stays, and so does at least one that forgets, since it is needed to detect changes.
+2.  Zooms are started, those of the worthiest family first, if that family is worth 2 % of the error or more and all active families
+    together cost no more than at first. Each zoom is tried once; like the others it may be dropped at the next review.
 
-A zoom begins with the last rows, which are kept. When the stream has changed and the rule begins again, all is as in the beginning.
-Costs are those of the plan's table, so that runs repeat.
+A zoom starts with the last rows, which are kept. When the rule restarts, the families that were active at first are active again.
+Costs are those of the plan's table, so that runs are repeatable.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ import numpy as np
 
 from onkel._types import Counts, Matrix
 from onkel.combine.account import Account
-from onkel.combine.auto.families import Fast
+from onkel.combine.auto.families import ForgettingRidge
 from onkel.combine.auto.plan import Plan
 
 DISPENSABLE, WORTHY = 0.0002, 0.02  # of the error
-RIDGE = 1e-9  # of the mean diagonal of E: experts may say the same
+RIDGE = 1e-9  # relative to the mean diagonal of E: experts may be equal
 
 
 @dataclass
 class Review:
-    awake: Counts  # (families,)  1 where a family is awake
-    tried: Counts  # (families,)  1 where it has been, since the rule began
-    products: Matrix  # (experts, experts)  E of all outputs at the last review, its lower triangle
-    due: int  # the next one, in rows of the stream
-    heard: int = 0  # rows that the rule had learnt at the last one
+    awake: Counts  # (families,)  1 if a family is active
+    tried: Counts  # (families,)  1 if it has been active since the rule (re)started
+    products: Matrix  # (experts, experts)  lower triangle of E, summed over outputs, at the last review
+    due: int  # the next review, in rows of the stream
+    heard: int = 0  # rows that the rule had learnt at the last review
 
 
 def init(plan: Plan, rows: int = 0) -> Review:
-    """As it is when the rule begins, after so many rows."""
+    """The state when the rule starts, after `rows` rows."""
     start, size = plan.starts.astype(np.int64), len(plan.experts)
     return Review(start, start.copy(), np.zeros((size, size)), rows + plan.first_review)
 
@@ -53,7 +53,7 @@ def footprint(plan: Plan) -> int:
 
 
 def woken(review: Review, plan: Plan, account: Account, rows: int) -> list[int]:
-    """Review the families after so many rows, by the account of the rule's rows; the numbers of those that wake."""
+    """Review the families after `rows` rows, by the account of the rule's rows. Returns the numbers of the zooms that start."""
     products, n = account.products.sum(axis=0), account.rows - review.heard
     lower = products - review.products
     E = lower + np.tril(lower, -1).T
@@ -74,18 +74,20 @@ def woken(review: Review, plan: Plan, account: Account, rows: int) -> list[int]:
 
 
 def _droppable(plan: Plan, awake: list[int]) -> list[int]:
-    """All but the first family, and the last that forgets."""
-    forgets = [family for family in awake if isinstance(plan.families[family], Fast)]
+    """All but the first family, and the only one left that forgets."""
+    forgets = [family for family in awake if isinstance(plan.families[family], ForgettingRidge)]
     return [family for family in awake if family > 0 and forgets != [family]]
 
 
 def _worth(E: Matrix, n: int, plan: Plan, awake: list[int], family: int) -> float:
+    """How much larger the loss would be without the family, relatively, beyond what its experts gain by chance."""
     with_it, without = _loss(E, plan, awake), _loss(E, plan, [other for other in awake if other != family])
     by_chance = np.count_nonzero(plan.family_of == family) / n
     return without / with_it - 1.0 - by_chance if min(with_it, without) > 0.0 else 0.0
 
 
 def _loss(E: Matrix, plan: Plan, families: list[int]) -> float:
+    """1/(1ᵀE⁻¹1) over the experts of these families."""
     own = np.flatnonzero(np.isin(plan.family_of, families))
     part = E[np.ix_(own, own)]
     size = float(np.trace(part)) / len(own)

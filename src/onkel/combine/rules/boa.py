@@ -1,14 +1,14 @@
-"""BOA, Bernstein online aggregation: exponential weights that pay for each round's square, every expert with a rate of its own.
+"""BOA, Bernstein online aggregation: exponential weights with a second-order correction and a learning rate per expert.
 
     ŷ = Σ w_k p_k,   w_k ∝ η_k e^(η_k S_k),   η_k = min(1/2b, √(ln K/V_k))
     r_k = ℓ'(ŷ, y)(ŷ − p_k),   S_k ← S_k + r̃_k − η_k r̃_k²,   V_k ← V_k + r̃_k²,    r̃ = r b/b',   b' = max(b, max_k |r_k|),   b ← b'
 
-Nothing to tune. Its bound is of second order (`onkel.measure.bounds.boa`), and against the best expert of independent rounds as
-fast as can be, with high probability.
+Nothing to tune. Its bound is of second order (`onkel.measure.bounds.boa`); for independent rounds it has the optimal rate against
+the best expert, with high probability.
 
-Wintenberger (2017), Optimal learning with Bernstein online aggregation, Machine Learning 106. Departs from the paper: the range
-of the regrets is not known; b follows it, and the one round in which b grows counts as if it were no larger than those before
-(Cutkosky 2019), which costs b in all.
+Wintenberger (2017), Optimal learning with Bernstein online aggregation, Machine Learning 106. Departs from the paper: the range of
+the regrets is not known. b follows it, and a round in which b grows is scaled down to the b before it (Cutkosky 2019), which costs
+b in total.
 
 >>> rng = np.random.default_rng(0)
 >>> y = rng.normal(size=(500, 1))
@@ -30,23 +30,14 @@ import numpy as np
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel.combine.rules.exponential_weights import log_count
-from onkel.combine.rules.regrets import Regrets, check_regrets, linear_round, no_regrets, tame
-from onkel.combine.rules.rule import Awake, Rule, check_loss
-from onkel.losses import Loss, Square
+from onkel.combine.rules.regrets import RegretRule, Regrets, limit_regrets, linear_round
+from onkel.combine.rules.rule import Awake
 from onkel.turns import Steps
 
 
 @dataclass(frozen=True)
-class BOA(Rule):
+class BOA(RegretRule):
     """Bernstein online aggregation: no parameter."""
-
-    loss: Loss = Square()  # or Logistic(): labels ±1, scores are log-odds
-
-    def __post_init__(self) -> None:
-        check_loss(self)
-
-    def start(self, experts: int, outputs: int) -> Regrets:
-        return no_regrets(self.loss, experts, outputs)
 
     def step(self, own: Regrets, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
         mixture, logs = np.empty(Y.shape), log_count(P.shape[2])
@@ -59,9 +50,6 @@ class BOA(Rule):
         for o in range(len(w)):
             _weigh(own.regret[o], own.squares[o], own.largest[o], logs, awake, rates, w[o])
         return w
-
-    def check_own(self, own: Regrets) -> None:
-        check_regrets(own)
 
 
 @hot
@@ -77,7 +65,7 @@ def _learn(
             _weigh(S, V, largest[o], logs, awake[t], eta, w)
             mixture[t, o] = linear_round(w, P[t, o], Y[t, o], weight[t], awake[t], code, span[o], scores, r, curved[o])
             if weight[t] > 0.0:
-                largest[o] = tame(r, largest[o])
+                largest[o] = limit_regrets(r, largest[o])
                 for k in range(experts):
                     S[k] += r[k] - eta[k] * r[k] * r[k]
                     paid[o, k] += eta[k] * r[k] * r[k]
@@ -86,7 +74,7 @@ def _learn(
 
 @hot_inline
 def _weigh(S: Vector, V: Vector, b: float, logs: float, awake: Awake, eta: Vector, w: Vector) -> None:
-    """The rates of all, and the weights of those awake, of sum 1. As long as b is 0, all are alike and no rate is needed."""
+    """The learning rates of all experts, and the weights of those awake, which sum to 1. While b is 0 all weights are equal."""
     most, total = -np.inf, 0.0
     for k in range(w.size):
         eta[k] = 0.0

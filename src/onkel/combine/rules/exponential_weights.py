@@ -1,17 +1,19 @@
-"""ExponentialWeights: what each expert has lost, in the exponent.
+"""ExponentialWeights: weights that fall exponentially with each expert's loss, and a learning rate that adapts (AdaHedge).
 
     ŷ = Σ w_k p_k,   w_k ∝ e^(ηG_k),   G_k ← G_k + m − ℓ_k,   m = −(1/η) ln Σ w_k e^(−ηℓ_k)           ℓ_k = (y − p_k)²
 
 For the logistic loss ŷ is the log-odds of the mean probability Σ w_k/(1 + e^(−p_k)), and η = 1 unless it is given: Bayes' rule.
 
-`rate=None` is η = ln K/Δ, never rising. The gap D = Σ (ℓ(ŷ) − m) is what the mixture loses beyond the m that the exponent knows
-of; Δ is the largest that it was so far, at first the spread of the losses in the first round in which experts differ. D cannot
-rise once η is below 1/2E², E the largest residual of an expert: the regret is at most 2(1 + 2 ln K)E², whatever happens, and on
-an easy stream far less. It is AdaHedge with what the curvature of the loss gives back.
+`rate=None` means η = ln K/Δ, which never rises:
+
+1.  The mixability gap D = Σ (ℓ(ŷ) − m) is the mixture's loss beyond m, the loss that the weights account for.
+2.  Δ is the largest D so far, and at first the spread of the losses in the first round in which experts differ.
+3.  D cannot rise once η is below 1/2E², E the largest residual of an expert. So the regret is at most 2(1 + 2 ln K)E² on every
+    stream, and far less on an easy one. This is AdaHedge, improved by the curvature of the loss.
 
 Vovk (1998), A game of prediction with expert advice. de Rooij, van Erven, Grünwald & Koolen (2014), Follow the leader if you can,
-hedge if you must (AdaHedge). Freund, Schapire, Singer & Warmuth (1997), Using and combining predictors that specialize (who
-sleeps).
+hedge if you must (AdaHedge). Freund, Schapire, Singer & Warmuth (1997), Using and combining predictors that specialize (sleeping
+experts).
 
 >>> rng = np.random.default_rng(0)
 >>> y = rng.normal(size=(500, 1))
@@ -39,7 +41,7 @@ from onkel.losses import SQUARE, Logistic, Loss, Square, value
 from onkel.mixing import check_span, counted, cut_mean, extend, mean_log_odds
 from onkel.turns import Steps
 
-LARGEST_RATE = 1e300  # a spread of losses can be next to nothing
+LARGEST_RATE = 1e300  # the spread of the losses can be tiny
 
 
 @dataclass
@@ -52,7 +54,7 @@ class State:
 
 @dataclass(frozen=True)
 class ExponentialWeights(Rule):
-    """Exponential weights, with a rate that adapts itself and a constant regret."""
+    """Exponential weights with an adaptive learning rate and constant regret."""
 
     rate: float | None = None  # η; None: see above
     loss: Loss = Square()  # or Logistic(): labels ±1, scores are log-odds
@@ -77,18 +79,18 @@ class ExponentialWeights(Rule):
         return w
 
     def rate_now(self, own: State) -> Vector:
-        """η of each output in the next round; 0 as long as experts have not differed."""
+        """η of each output in the next round; 0 until experts have differed."""
         logs = log_count(own.gain.shape[1])
         return np.array([_rate_now(own_rate(self), logs, largest) for largest in own.largest])
 
     def check_own(self, own: State) -> None:
         if np.any(own.largest < 0.0) or np.any(own.gap > own.largest):
-            raise InputError("its gap is larger than the largest that it was")
+            raise InputError("its gap is larger than its largest gap so far")
         check_span(own.span)
 
 
 def own_rate(rule: Rule) -> float:
-    """The rate that was given, or that the logistic loss has; 0 where it adapts itself."""
+    """The rate that was given, or 1 for the logistic loss; 0 if it is adaptive."""
     rate = getattr(rule, "rate", None)
     if rate is None:
         return 1.0 if isinstance(getattr(rule, "loss", None), Logistic) else 0.0
@@ -131,7 +133,7 @@ def _learn(
 
 @hot_inline
 def _mixed_loss(gain: Vector, losses: Vector, eta: float, total: float, awake: Awake) -> float:
-    """m = −(1/η) ln (Σ e^(η(G − ℓ)) / Σ e^(ηG)), over those awake; a weight may be as small as it likes. `total` is of `_weigh`."""
+    """m = −(1/η) ln (Σ e^(η(G − ℓ)) / Σ e^(ηG)) over the experts awake, safe for tiny weights. `total` comes from `_weigh`."""
     before, after = -np.inf, -np.inf
     for k in range(gain.size):
         if awake[k]:
@@ -152,7 +154,7 @@ def _rate_now(rate: float, logs: float, largest: float) -> float:
 
 @hot_inline
 def _weigh(gain: Vector, eta: float, awake: Awake, w: Vector) -> float:
-    """The weights of those awake, of sum 1; and their sum before they were divided by it, the largest being 1."""
+    """The weights of the experts awake, normalised; returns their sum before that, when the largest is 1."""
     most, total = -np.inf, 0.0
     for k in range(w.size):
         if awake[k]:
@@ -167,14 +169,14 @@ def _weigh(gain: Vector, eta: float, awake: Awake, w: Vector) -> float:
 
 @hot_inline
 def mix(code: int, w: Vector, P: Vector, awake: Awake, span: Vector, scores: Vector) -> float:
-    """One score of many, which are cut to the span and kept."""
+    """The mixture of the experts' scores, which are clipped to the span and stored in `scores`."""
     mean = cut_mean(w, P, awake, span, scores)
     return mean if code == SQUARE else mean_log_odds(w, scores)
 
 
 @hot_inline
 def lose(code: int, weight: float, scores: Vector, y: float, awake: Awake, losses: Vector) -> tuple[float, float]:
-    """The loss of each expert times the row's weight; and the least and the largest of those awake."""
+    """losses ← each expert's loss times the row's weight; returns the smallest and the largest of those awake."""
     least, most = np.inf, 0.0
     for k in range(scores.size):
         losses[k] = weight * value(code, 0.0, scores[k], y)

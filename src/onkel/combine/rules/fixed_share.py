@@ -1,21 +1,21 @@
-"""FixedShare: exponential weights of which a share is given back in each round, to follow a best expert that changes.
+"""FixedShare: exponential weights, a share of which is redistributed in each round, to track a best expert that changes.
 
     ŷ = Σ v_k p_k,    v_k ← (1 − α) v_k e^(−ηℓ_k)/Σ v e^(−ηℓ) + α/K           ℓ_k = (y − p_k)²
 
-For the logistic loss ŷ is the log-odds of the mean probability, and η = 1 unless it is given. Among experts of which some sleep,
-those awake share what they have together.
+For the logistic loss ŷ is the log-odds of the mean probability, and η = 1 unless it is given. If some experts sleep, those awake
+redistribute their own total weight.
 
-`rate=None` is η = 0.5/s, s the running mean square of the mixture's own residuals, this round's among them, with memory 0.998:
-about the largest rate at which residuals of that size leave no gap between the mixture and what the exponent knows. It rises
-again when residuals become small. In trials on 30 real sets that was the best of all rates; the price is a bound that grows with
-what s has risen in all (`onkel.measure.bounds.fixed_share`), not one that is known before the stream is.
+`rate=None` means η = 0.5/s, s the running mean square of the mixture's residuals, including this round's, with memory 0.998: about
+the largest rate at which residuals of that size leave no mixability gap. η rises again when residuals become small. In trials on 30
+real sets this was the best of all rates. The price: the bound grows with the total rise of s (`onkel.measure.bounds.fixed_share`),
+so it is not known before the stream.
 
 Herbster & Warmuth (1998), Tracking the best expert, Machine Learning 32. Freund, Schapire, Singer & Warmuth (1997), Using and
-combining predictors that specialize (who sleeps).
+combining predictors that specialize (sleeping experts).
 
 >>> y = np.random.default_rng(0).normal(size=(400, 1))
 >>> P = np.stack([y, np.zeros((400, 1))], axis=2)
->>> P[200:] = P[200:, :, ::-1]  # now the second expert knows
+>>> P[200:] = P[200:, :, ::-1]  # from here on the second expert is right
 >>> for rule in onkel.FixedShare(rate=1.0, share=1e-9), onkel.FixedShare(rate=1.0, share=1e-3):
 ...     mixture = rule.learn(rule.init(experts=2), P, y, np.ones(400), np.ones((400, 2), dtype=bool))
 ...     print(round(float(np.sum((mixture - y)[200:] ** 2)), 1))
@@ -40,8 +40,8 @@ from onkel.losses import Loss, Square, value
 from onkel.mixing import check_span, counted, extend
 from onkel.turns import Steps
 
-MEMORY = 0.998  # of the mixture's mean square
-PART = 0.5  # of its inverse is the rate
+MEMORY = 0.998  # forgetting factor of the mixture's mean square
+PART = 0.5  # η is this over the mean square
 
 
 @dataclass
@@ -53,10 +53,10 @@ class State:
 
 @dataclass(frozen=True)
 class FixedShare(Rule):
-    """Exponential weights that follow a best expert which changes."""
+    """Exponential weights that track a best expert which changes."""
 
     rate: float | None = None  # η; None: see above
-    share: float = 1e-3  # α: given back in each round
+    share: float = 1e-3  # α: redistributed in each round
     loss: Loss = Square()  # or Logistic(): labels ±1, scores are log-odds
 
     def __post_init__(self) -> None:
@@ -81,7 +81,7 @@ class FixedShare(Rule):
         fresh.squares[:, 1] = own.squares[0, 1]
 
     def rate_last(self, own: State) -> Vector:
-        """η of each output in the round before; 0 as long as the mixture has lost nothing."""
+        """η of each output in the last round; 0 while the mixture's loss is 0."""
         if own_rate(self) > 0.0:
             return np.full(len(own.shares), own_rate(self))
         lost = own.squares[:, 0] >= LEAST_LOSS
@@ -103,11 +103,11 @@ def _learn(
     for o in range(outputs):
         v = shares[o]
         for t in range(n):
-            mass, those = 0.0, 0
+            mass, count = 0.0, 0
             for k in range(experts):
                 w[k] = v[k] if awake[t, k] else 0.0
                 mass += w[k]
-                those += awake[t, k]
+                count += awake[t, k]
             for k in range(experts):
                 w[k] /= mass
             mixture[t, o] = mix(code, w, P[t, o], awake[t], span[o], scores)
@@ -126,9 +126,9 @@ def _learn(
             total = 0.0
             for k in range(experts):
                 if awake[t, k]:
-                    w[k] *= math.exp(-eta * (losses[k] - least))
+                    w[k] *= math.exp(-eta * (losses[k] - least))  # relative to the least loss, so that one factor is 1
                 total += w[k]
-            kept, back = (1.0 - share) * mass / total, share * mass / those
+            kept, back = (1.0 - share) * mass / total, share * mass / count  # the mass of those awake does not change
             for k in range(experts):
                 if awake[t, k]:
                     v[k] = kept * w[k] + back

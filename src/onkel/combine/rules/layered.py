@@ -1,9 +1,9 @@
-"""Layered: a rule over rules. Nobody knows beforehand which rule suits a stream; an outer one finds out.
+"""Layered: a rule over rules. Which rule suits a stream is not known beforehand; an outer rule learns it.
 
     ŷ = outer(q_1, …, q_m),   q_i the mixture of rule i
 
-A rule that several need, as a prior or in the list itself, is evaluated once a round. The regrets add up: that of the outer rule
-to the best of the rules, and that rule's own to the experts (`onkel.measure.bounds.layered`).
+A rule that is used several times, as a prior or in the list itself, is evaluated once a round. Regrets add up: that of the outer
+rule to the best inner rule, plus that rule's own regret to the experts (`onkel.measure.bounds.layered`).
 
 >>> rng = np.random.default_rng(0)
 >>> y = rng.normal(size=(500, 1))
@@ -28,7 +28,7 @@ from onkel.combine.rules.stacking import Stacking
 from onkel.errors import InputError
 from onkel.turns import Steps
 
-# two convex rules and, around each, a quick and a patient regression: of what was tried on 30 real sets, the best
+# two convex rules and, around each, a faster and a slower regression: the best of what was tried on 30 real sets
 _RULES: tuple[Rule, ...] = (
     FixedShare(),
     MLPoly(),
@@ -68,9 +68,9 @@ class Layered(Rule):
         return self.outer.init(len(self.rules), outputs)
 
     def step(self, own: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
-        everybody, side_by_side = np.ones((len(Y), len(self.rules)), dtype=bool), np.empty((*Y.shape, len(self.rules)))
+        everyone, side_by_side = np.ones((len(Y), len(self.rules)), dtype=bool), np.empty((*Y.shape, len(self.rules)))
         steps.add(np.stack, below, 2, side_by_side)
-        return self.outer.plan(own, side_by_side, Y, weight, everybody, steps)
+        return self.outer.plan(own, side_by_side, Y, weight, everyone, steps)
 
     def count(self, own: State, below: list[Matrix], awake: Awake) -> Matrix:
         return np.asarray(np.einsum("or,rok->ok", self.outer.weights(own), np.stack(below)))

@@ -1,14 +1,14 @@
-"""ML-Poly: weights by polynomial potentials of the regrets, every expert with a rate of its own; nothing to tune.
+"""ML-Poly: weights by a polynomial potential of the regrets, with a learning rate per expert; nothing to tune.
 
     ŷ = Σ w_k p_k,   w_k ∝ (R_k)₊ / (b² + V_k),    all equal where no R_k is positive
     r_k = ℓ'(ŷ, y)(ŷ − p_k),   R_k ← R_k + r̃_k,   V_k ← V_k + r̃_k²,    r̃ = r b/b',   b' = max(b, max_k |r_k|),   b ← b'
 
-R_k is the regret to expert k of the loss made linear at ŷ, which is never below that of the loss itself. Its bound is of second
+R_k is the regret to expert k for the loss linearised at ŷ, which is at least the regret for the loss itself. The bound is of second
 order (`onkel.measure.bounds.ml_poly`): it is small against an expert whose scores are near the mixture's.
 
 Gaillard, Stoltz & van Erven (2014), A second-order bound with excess losses, COLT. Section 3. Departs from the paper: its losses
-lie in [0, 1]; here b follows the largest regret of a round. The one round in which b grows counts as if it were no larger than
-those before (Cutkosky 2019), which costs b in all.
+lie in [0, 1]; here b follows the largest regret of a round. A round in which b grows is scaled down to the b before it (Cutkosky
+2019), which costs b in total.
 
 >>> rng = np.random.default_rng(0)
 >>> y = rng.normal(size=(500, 1))
@@ -28,41 +28,18 @@ import numpy as np
 
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
-from onkel.combine.rules.regrets import Regrets, check_regrets, linear_round, no_regrets, tame
-from onkel.combine.rules.rule import Awake, Rule, check_loss
-from onkel.losses import Loss, Square
+from onkel.combine.rules.regrets import RegretRule, Regrets, limit_regrets, linear_round
+from onkel.combine.rules.rule import Awake
 from onkel.turns import Steps
 
 
 @dataclass(frozen=True)
-class MLPoly(Rule):
-    """Polynomial potentials with a rate for each expert: no parameter."""
-
-    loss: Loss = Square()  # or Logistic(): labels ±1, scores are log-odds
-
-    def __post_init__(self) -> None:
-        check_loss(self)
-
-    def start(self, experts: int, outputs: int) -> Regrets:
-        return no_regrets(self.loss, experts, outputs)
+class MLPoly(RegretRule):
+    """Polynomial potential with a learning rate per expert: no parameter."""
 
     def step(self, own: Regrets, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
-        mixture = np.empty(Y.shape)
-        steps.add(
-            _learn,
-            own.regret,
-            own.squares,
-            own.paid,
-            own.curved,
-            own.largest,
-            own.span,
-            P,
-            Y,
-            weight,
-            awake,
-            self.loss.code,
-            mixture,
-        )
+        mixture, kept = np.empty(Y.shape), (own.regret, own.squares, own.paid, own.curved, own.largest, own.span)
+        steps.add(_learn, *kept, P, Y, weight, awake, self.loss.code, mixture)
         return mixture
 
     def count(self, own: Regrets, below: list[Matrix], awake: Awake) -> Matrix:
@@ -70,9 +47,6 @@ class MLPoly(Rule):
         for o in range(len(w)):
             _weigh(own.regret[o], own.squares[o], own.largest[o], awake, w[o])
         return w
-
-    def check_own(self, own: Regrets) -> None:
-        check_regrets(own)
 
 
 @hot
@@ -89,7 +63,7 @@ def _learn(
             mixture[t, o] = linear_round(w, P[t, o], Y[t, o], weight[t], awake[t], code, span[o], scores, r, curved[o])
             if weight[t] > 0.0:
                 b = largest[o]
-                largest[o] = tame(r, b)
+                largest[o] = limit_regrets(r, b)
                 if b > 0.0:
                     for k in range(experts):
                         paid[o, k] += (r[k] / b) ** 2 / (1.0 + V[k] / b / b)
@@ -100,14 +74,14 @@ def _learn(
 
 @hot_inline
 def _weigh(R: Vector, V: Vector, b: float, awake: Awake, w: Vector) -> None:
-    """The weights of those awake; of sum 1."""
-    total, those = 0.0, 0
+    """The weights of the experts awake, which sum to 1."""
+    total, count = 0.0, 0
     for k in range(w.size):
         w[k] = max(R[k] / b, 0.0) / (1.0 + V[k] / b / b) if awake[k] and b > 0.0 else 0.0
         total += w[k]
-        those += awake[k]
+        count += awake[k]
     for k in range(w.size):
         if total > 0.0:
             w[k] /= total
         else:
-            w[k] = 1.0 / those if awake[k] else 0.0
+            w[k] = 1.0 / count if awake[k] else 0.0

@@ -1,17 +1,20 @@
-"""Azoury-Warmuth-Vovk regression on the experts' scores: what `Ridge` and `Stacking` do with a row.
+"""Azoury-Warmuth-Vovk regression on the experts' scores: the arithmetic of `Ridge` and `Stacking`.
 
     v_k = p_k − q  (0 where k sleeps),   ŷ = q + vᵀ(A + v vᵀ)⁻¹b,   A ← A + w v vᵀ,   b ← b + w(y − q)v        A₀ = λs²I, b₀ = 0
 
-q is another rule's mixture, or 0. Kept as the triangle R with RᵀR = A and c = R⁻ᵀb, which scoring and learning share. After each
+q is another rule's mixture, or 0. The state is the triangle R with RᵀR = A and c = R⁻ᵀb, used for scoring and learning. After each
 row, with forgetting μ < 1,  A ← μA + λs²(1 − μᴷ) e_j e_jᵀ  with j = t mod K, and b ← μb: no direction loses its ridge.
 
-s², the unit of the ridge, is the variance of the labels, or 1 (`Ridge`). It begins when the second different label is there,
-until when nothing is learnt (all scores are cut to the one label that there was), and follows the variance upwards: where that is
-beyond 2s², A ← A + λ(variance − s²)I. So a larger ridge is only ever added, as the regret bound wants it.
+s², the unit of the ridge, is the variance of the labels, or 1 (`Ridge`). It is set when the second different label is seen; until
+then nothing is learnt (all scores are clipped to the only label so far). It follows the variance upwards: if that exceeds 2s², A ←
+A + λ(variance − s²)I. So the ridge only grows, as the regret bound requires.
 
-That bound is kept as it grows (`paid`, `beyond`; `onkel.measure.bounds`). With u = vᵀA⁻¹b and x = vᵀA⁻¹v, a row of weight w raises
-the loss by w(y − q − u/(1 + x))² and the least of Σ w(y − q − θᵀv)² + λs²‖θ‖² by w(y − q − u)²/(1 + wx). Whatever u is, the first
-is at most w(y − q)²x/(2 − w + x) above the second, for w ≤ 1; a larger weight has no such bound, and what its row cost is taken.
+The terms of that bound are summed (`paid`, `beyond`; `onkel.measure.bounds`):
+
+1.  Let u = vᵀA⁻¹b and x = vᵀA⁻¹v. A row of weight w raises the loss by w(y − q − u/(1 + x))².
+2.  It raises the minimum over θ of Σ w(y − q − θᵀv)² + λs²‖θ‖² by w(y − q − u)²/(1 + wx).
+3.  For w ≤ 1 and any u, the first exceeds the second by at most w(y − q)²x/(2 − w + x). For a larger weight there is no such bound,
+    and the actual difference is used.
 """
 
 from __future__ import annotations
@@ -26,12 +29,14 @@ from onkel._types import Matrix, Vector
 from onkel._validate import real
 from onkel.combine.rules.rule import LEAST_LOSS, Awake
 from onkel.errors import InputError
-from onkel.linalg.factor import LARGEST_ENTRY, learn_solved, solve_row, solve_upper, workspace
+from onkel.linalg.factor import LARGEST_ENTRY
+from onkel.linalg.rank_one import learn_solved, workspace
+from onkel.linalg.triangular import solve_row, solve_upper
 from onkel.mixing import check_span, counted, ends, extend, unknown_span
 from onkel.turns import Steps
 
-SMALLEST_SCALE = 1e-4  # below it the scale is folded into R and c
-GROWTH = 2.0  # of the labels' variance, beyond which the ridge follows it
+SMALLEST_SCALE = 1e-4  # below it the scale is multiplied into R and c
+GROWTH = 2.0  # the ridge follows the labels' variance when that has grown by this factor
 SCALE, UNIT, ROWS, MEAN, SPREAD, PAID, LEFT = range(7)  # columns of `about`
 
 
@@ -39,9 +44,9 @@ SCALE, UNIT, ROWS, MEAN, SPREAD, PAID, LEFT = range(7)  # columns of `about`
 class Fit:
     matrix: Matrix  # (outputs, experts, experts)  R; 0 until there is a unit
     coef: Matrix  # (outputs, experts)  c
-    about: Matrix  # (outputs, 7)  A = scale² RᵀR; s²; rows learnt; their labels' mean and sum of squared deviations; the regret
-    #                that the rows allow; the squares of how far labels lay beyond the span
-    beyond: Matrix  # (outputs, experts)  of rows whose label counts as less, how much more they cost beside each expert
+    about: Matrix  # (outputs, 7)  scale, with A = scale² RᵀR; s²; rows learnt; their labels' mean and sum of squared deviations;
+    #                the regret bound of the rows; squared distances of labels outside the span
+    beyond: Matrix  # (outputs, experts)  additional regret to each expert in rows whose label was clipped
     span: Matrix  # (outputs, 3)  of the labels
 
 
@@ -69,7 +74,7 @@ def step(
     forgetting: float,
     raw: bool,
 ) -> Matrix:
-    """Add the step that scores, then learns, each row. Where `raw`, scores and labels are taken as they are and the unit stays."""
+    """Add the step that scores, then learns, each row. With `raw`, scores and labels are not clipped and the unit is fixed."""
     mixture, kept = np.empty(Y.shape), (fit.matrix, fit.coef, fit.about, fit.beyond, fit.span)
     steps.add(_learn, *kept, P, Y, weight, awake, prior, lam, forgetting, raw, mixture)
     return mixture
@@ -85,7 +90,7 @@ def coefficients(fit: Fit) -> Matrix:
 
 
 def check(fit: Fit, lam: float, forgetting: float) -> None:
-    """Refuse numbers that no rows can have made: A is at least what forgetting leaves of the ridge."""
+    """Refuse a state that no rows can lead to: A is at least what forgetting leaves of the ridge."""
     experts = fit.coef.shape[1]
     scale, unit = fit.about[:, SCALE], fit.about[:, UNIT]
     if np.any(scale <= 0.0) or np.any(unit < 0.0) or np.any(fit.about[:, [ROWS, SPREAD, PAID, LEFT]] < 0.0):
@@ -93,7 +98,7 @@ def check(fit: Fit, lam: float, forgetting: float) -> None:
     least = np.sqrt(lam * unit * forgetting ** (2 * experts)) * (1.0 - 1e-6)
     diagonal = np.diagonal(fit.matrix, axis1=1, axis2=2)
     if np.any(scale[:, None] * diagonal < least[:, None]) or np.any(np.tril(fit.matrix, -1)):
-        raise InputError("its matrix is not a triangle that its ridge and rows can have made")
+        raise InputError("its matrix is not triangular, or smaller than its ridge")
     if max(np.abs(fit.matrix).max(initial=0.0), np.abs(fit.coef).max(initial=0.0)) > LARGEST_ENTRY:
         raise InputError("its matrix is too large")
     check_span(fit.span)
@@ -108,45 +113,45 @@ def _learn(
     z, row, label, work = np.empty(experts), np.empty(experts), np.empty(1), workspace(experts)
     for o in range(outputs):
         R, c, facts = matrix[o], coef[o : o + 1], about[o]
-        heard = _heard(R, c[0])
+        used = _leading(R, c[0])  # only the leading block of R is used: experts after it have always slept
         for t in range(n):
-            q, x, those = prior[t, o], 0.0, heard
+            q, x, size = prior[t, o], 0.0, used
             mixture[t, o] = q
             if facts[UNIT] > 0.0:
                 _centre(P[t, o], awake[t], q, span[o], z)
-                those = _last(z, heard)
-                solve_row(R, z[:those])
-                x = np.dot(z[:those], z[:those]) / (facts[SCALE] * facts[SCALE])
-                mixture[t, o] += np.dot(z[:those], c[0, :those]) / (1.0 + x)
+                size = _extended(z, used)
+                solve_row(R, z[:size])
+                x = np.dot(z[:size], z[:size]) / (facts[SCALE] * facts[SCALE])
+                mixture[t, o] += np.dot(z[:size], c[0, :size]) / (1.0 + x)
             if weight[t] == 0.0:
                 continue
             y = Y[t, o] if raw else counted(span[o], Y[t, o])
-            facts[PAID] += _allowed(weight[t], x, y - q, mixture[t, o] - q)
-            if y != Y[t, o]:
+            facts[PAID] += _row_bound(weight[t], x, y - q, mixture[t, o] - q)
+            if y != Y[t, o]:  # the label was clipped: what this costs more against each expert
                 _centre(P[t, o], awake[t], q, span[o], row)
                 for k in range(experts):
                     beyond[o, k] += 2.0 * weight[t] * (y - Y[t, o]) * (mixture[t, o] - q - row[k])
             if facts[UNIT] > 0.0:
-                heard, root = those, math.sqrt(weight[t]) / facts[SCALE]
-                for k in range(heard):
+                used, root = size, math.sqrt(weight[t]) / facts[SCALE]
+                for k in range(used):
                     z[k] *= root
                 label[0] = root * (y - q)
-                learn_solved(R, c, z[:heard], label, work)
+                learn_solved(R, c, z[:used], label, work)
                 if forgetting < 1.0:
-                    _forget(R, c[0], facts, lam, forgetting, heard, z)
+                    _forget(R, c[0], facts, lam, forgetting, used, z)
             facts[ROWS] += 1.0
             if not raw:
-                _leave(facts, span[o], Y[t, o], q, weight[t])
+                _add_outside(facts, span[o], Y[t, o], q, weight[t])
                 extend(span[o], Y[t, o])
                 away = y - facts[MEAN]
                 facts[MEAN] += away / facts[ROWS]
                 facts[SPREAD] += away * (y - facts[MEAN])
-                _follow(R, c[0], facts, lam, heard, z)
+                _follow(R, c[0], facts, lam, used, z)
 
 
 @hot_inline
-def _heard(R: Matrix, c: Vector) -> int:
-    """The number of the last expert, and one, of whom R or c knows: those after it have slept so far, and cost nothing."""
+def _leading(R: Matrix, c: Vector) -> int:
+    """The size of the leading block of R and c outside of which R is diagonal and c is 0. Experts after it cost nothing."""
     for k in range(c.size - 1, -1, -1):
         known = c[k] != 0.0
         for i in range(k):
@@ -157,24 +162,25 @@ def _heard(R: Matrix, c: Vector) -> int:
 
 
 @hot_inline
-def _last(v: Vector, heard: int) -> int:
-    """The same, with those who speak now."""
-    for k in range(v.size - 1, heard - 1, -1):
+def _extended(v: Vector, used: int) -> int:
+    """The size of the leading block extended to the last nonzero entry of v."""
+    for k in range(v.size - 1, used - 1, -1):
         if v[k] != 0.0:
             return k + 1
-    return heard
+    return used
 
 
 @hot_inline
 def _centre(P: Vector, awake: Awake, q: float, span: Vector, v: Vector) -> None:
+    """v ← the scores, clipped to the span, minus q; 0 for sleeping experts."""
     low, high = ends(span)
     for k in range(v.size):
         v[k] = min(max(P[k], low), high) - q if awake[k] else 0.0
 
 
 @hot_inline
-def _allowed(w: float, x: float, target: float, away: float) -> float:
-    """How much more a row may cost than it adds to the least loss of all θ; of one whose weight is above 1, what it did cost."""
+def _row_bound(w: float, x: float, target: float, away: float) -> float:
+    """By how much a row's loss may exceed what it adds to the least loss over all θ; for a weight above 1, the actual excess."""
     if w <= 1.0:
         return w * target * target * x / (2.0 - w + x)
     after = target - away * (1.0 + x)
@@ -182,9 +188,9 @@ def _allowed(w: float, x: float, target: float, away: float) -> float:
 
 
 @hot_inline
-def _leave(facts: Vector, span: Vector, y: float, q: float, w: float) -> None:
-    """What a row costs that lies beyond the labels before it: where the mixture is cut to them, and where nothing can be learnt
-    yet: there all experts say the one label that there was, or, in the first row, who knows what."""
+def _add_outside(facts: Vector, span: Vector, y: float, q: float, w: float) -> None:
+    """Add the loss of a label outside the span, to which the mixture is clipped; and, before there is a unit, the loss of a row
+    from which nothing is learnt: all experts then predict the only label so far, or anything in the first row."""
     over = max(y - span[1], span[0] - y, 0.0) if span[2] > 0.0 else 0.0
     facts[LEFT] += w * over * over
     if facts[UNIT] == 0.0:
@@ -192,8 +198,8 @@ def _leave(facts: Vector, span: Vector, y: float, q: float, w: float) -> None:
 
 
 @hot_inline
-def _forget(R: Matrix, c: Vector, facts: Vector, lam: float, forgetting: float, heard: int, row: Vector) -> None:
-    """What came before fades, and one coordinate's ridge returns."""
+def _forget(R: Matrix, c: Vector, facts: Vector, lam: float, forgetting: float, used: int, row: Vector) -> None:
+    """Multiply past rows by the forgetting factor, and restore the ridge of one coordinate."""
     facts[SCALE] *= math.sqrt(forgetting)
     if facts[SCALE] < SMALLEST_SCALE:
         for i in range(c.size):
@@ -202,25 +208,26 @@ def _forget(R: Matrix, c: Vector, facts: Vector, lam: float, forgetting: float, 
                 R[i, j] *= facts[SCALE]
         facts[SCALE] = 1.0
     at = int(facts[ROWS]) % c.size
-    _add_ridge(R, c, at, lam * facts[UNIT] * (1.0 - forgetting**c.size), facts[SCALE], row[: max(heard, at + 1)])
+    _add_ridge(R, c, at, lam * facts[UNIT] * (1.0 - forgetting**c.size), facts[SCALE], row[: max(used, at + 1)])
 
 
 @hot_inline
-def _follow(R: Matrix, c: Vector, facts: Vector, lam: float, heard: int, row: Vector) -> None:
-    """Where the labels' variance has outgrown its unit, the ridge becomes larger."""
+def _follow(R: Matrix, c: Vector, facts: Vector, lam: float, used: int, row: Vector) -> None:
+    """Increase the ridge if the labels' variance has outgrown its unit."""
     variance = facts[SPREAD] / facts[ROWS]
     if variance > max(GROWTH * facts[UNIT], LEAST_LOSS):
         for j in range(c.size):
             if facts[UNIT] == 0.0:
                 R[j, j] = math.sqrt(lam * variance)
             else:
-                _add_ridge(R, c, j, lam * (variance - facts[UNIT]), facts[SCALE], row[: max(heard, j + 1)])
+                _add_ridge(R, c, j, lam * (variance - facts[UNIT]), facts[SCALE], row[: max(used, j + 1)])
         facts[UNIT] = variance
 
 
 @hot_lean
 def _add_ridge(R: Matrix, c: Vector, at: int, ridge: float, scale: float, row: Vector) -> None:
-    """A ← A + ridge e_j e_jᵀ, b as it is: the row √ridge e_j is rotated into R from column j on. `row` is used up."""
+    """A ← A + ridge e_j e_jᵀ with b unchanged: the row √ridge e_j is rotated into R, from column j = `at` on. `row` is
+    overwritten."""
     left = 0.0
     for j in range(at, row.size):
         row[j] = 0.0

@@ -1,12 +1,12 @@
-"""Regrets to each expert of a loss that is made linear at the mixture: what ML-Poly and BOA are made of.
+"""Regrets to each expert for the loss linearised at the mixture: the basis of ML-Poly and BOA.
 
     r_k = ℓ'(ŷ, y)(ŷ − p_k) ≥ ℓ(ŷ, y) − ℓ(p_k, y)     for a convex loss
 
-What the second falls short of the first is kept too (`curved`): a bound on the regret of the linear loss is one on that of the loss
-itself (`onkel.measure.bounds`).
+So a bound on the linearised regret bounds the regret itself. The difference of the two is summed as well (`curved`), which makes
+the bound exact in that part (`onkel.measure.bounds`).
 
-A round whose largest |r_k| is beyond b, the largest before it, counts as if all r_k were smaller by one factor, so that it is b;
-then b grows. Over all rounds that leaves out b at most (Cutkosky 2019, Artificial constraints and hints for unbounded online
+If the largest |r_k| of a round exceeds b, the largest before, all r_k of the round are multiplied by one factor so that it is b;
+then b grows. Over all rounds this leaves out at most b (Cutkosky 2019, Artificial constraints and hints for unbounded online
 learning, COLT).
 """
 
@@ -18,41 +18,49 @@ import numpy as np
 
 from onkel._jit import hot_inline
 from onkel._types import Matrix, Vector
-from onkel.combine.rules.rule import SAME, Awake, first_span
+from onkel.combine.rules.rule import SAME, Awake, Rule, check_loss, first_span
 from onkel.errors import InputError
-from onkel.losses import Loss, slope, value
+from onkel.losses import Loss, Square, slope, value
 from onkel.mixing import check_span, counted, cut_mean, extend
 
 
 @dataclass
 class Regrets:
-    """What each expert's regret is, in this rule and in BOA."""
+    """The state of ML-Poly and of BOA."""
 
     regret: Matrix  # (outputs, experts)
-    squares: Matrix  # (outputs, experts)  V: the sum of the squares of each round's
-    paid: Matrix  # (outputs, experts)  the same sum, each square times the expert's rate in its round
-    curved: Matrix  # (outputs, experts)  the regret of the loss, minus that of the loss made linear
-    largest: Vector  # (outputs,)  b: the largest of a round
+    squares: Matrix  # (outputs, experts)  V: the sum of squared regrets of the rounds
+    paid: Matrix  # (outputs, experts)  the same sum, each square times the expert's learning rate in its round
+    curved: Matrix  # (outputs, experts)  the regret for the loss minus that for the linearised loss
+    largest: Vector  # (outputs,)  b: the largest |r_k| of a round
     span: Matrix  # (outputs, 3)  of the labels
 
 
-def no_regrets(loss: Loss, experts: int, outputs: int) -> Regrets:
-    regret, squares, paid, curved = (np.zeros((outputs, experts)) for _ in range(4))
-    return Regrets(regret, squares, paid, curved, np.zeros(outputs), first_span(loss, outputs))
+@dataclass(frozen=True)
+class RegretRule(Rule):
+    """The base of both: a rule without parameters, whose state are regrets."""
 
+    loss: Loss = Square()  # or Logistic(): labels ±1, scores are log-odds
 
-def check_regrets(own: Regrets) -> None:
-    if min(own.squares.min(), own.paid.min(), own.largest.min()) < 0.0:
-        raise InputError("its squares are negative")
-    check_span(own.span)
+    def __post_init__(self) -> None:
+        check_loss(self)
+
+    def start(self, experts: int, outputs: int) -> Regrets:
+        regret, squares, paid, curved = (np.zeros((outputs, experts)) for _ in range(4))
+        return Regrets(regret, squares, paid, curved, np.zeros(outputs), first_span(self.loss, outputs))
+
+    def check_own(self, own: Regrets) -> None:
+        if min(own.squares.min(), own.paid.min(), own.largest.min()) < 0.0:
+            raise InputError("its squares are negative")
+        check_span(own.span)
 
 
 @hot_inline
 def linear_round(
     w: Vector, P: Vector, y: float, weight: float, awake: Awake, code: int, span: Vector, scores: Vector, r: Vector, curved: Vector
 ) -> float:
-    """The mean of the scores, which are cut to the span. Where the row is learnt, r gets the regret of the loss made linear there,
-    0 for those asleep, `curved` what the loss's own differs from it, and the span gets its label."""
+    """The weighted mean of the scores, which are clipped to the span. If the row is learnt, r becomes the linearised regret (0 for
+    sleeping experts), its difference to the regret itself is added to `curved`, and the span is extended by the label."""
     mean = cut_mean(w, P, awake, span, scores)
     if weight > 0.0:
         g, lost = weight * slope(code, 0.0, mean, counted(span, y)), value(code, 0.0, mean, y)
@@ -66,8 +74,8 @@ def linear_round(
 
 
 @hot_inline
-def tame(r: Vector, b: float) -> float:
-    """Where the largest |r| is beyond b, all are made smaller by one factor, so that it is b. Returns the largest of b and |r|."""
+def limit_regrets(r: Vector, b: float) -> float:
+    """If the largest |r| exceeds b, multiply all r by one factor so that it is b. Returns the larger of b and the largest |r|."""
     most = b
     for k in range(r.size):
         most = max(most, abs(r[k]))

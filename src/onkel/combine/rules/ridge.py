@@ -1,9 +1,9 @@
-"""Ridge: Azoury-Warmuth-Vovk regression on the experts' scores as they are, with the prior at 0.
+"""Ridge: Azoury-Warmuth-Vovk regression on the experts' scores, with prior weights 0.
 
     ŷ = pᵀ(A + p pᵀ)⁻¹b,   A ← A + p pᵀ,   b ← b + y p                                              A₀ = λI, b₀ = 0
 
-Any weights, of any sum and sign. λ is in the labels' own unit; `Stacking` begins at a sensible mixture and needs no unit. Regret
-against every fixed θ: λ‖θ‖² + B² ln det(I + Σ p pᵀ/λ), |y| ≤ B. Always the square loss.
+Weights may have any sum and sign. λ is in units of the labels' square; `Stacking` starts at a sensible mixture and has no such
+unit. Regret against every fixed θ: λ‖θ‖² + B² ln det(I + Σ p pᵀ/λ), |y| ≤ B. Always the square loss.
 
 Azoury & Warmuth (2001), Relative loss bounds for on-line density estimation. Vovk (2001), Competitive on-line statistics.
 
@@ -34,7 +34,7 @@ class Ridge(Rule):
     """Ridge regression on the experts' scores."""
 
     lam: float = 1.0  # λ: the ridge
-    forgetting: float = 1.0  # μ: the weight of a row fades by this factor each round; 1 = never
+    forgetting: float = 1.0  # μ: the weight of past rows is multiplied by this in each round; 1 = never forget
 
     def __post_init__(self) -> None:
         regression.check_settings(self)

@@ -1,17 +1,18 @@
-"""What a mixing rule is: the scores of several experts in, one score out, and then the label.
+"""The protocol of mixing rules: the scores of several experts in, one score out, then the label.
 
-    state   = rule.init(experts=4)                           regrets and the like, small arrays
+    state   = rule.init(experts=4)                           small arrays, such as regrets
     mixture = rule.learn(state, P, Y, weight, awake)         the mixture of each row *before* its label
     mixture = rule.predict(state, P, awake)                  each row as if it came next; changes nothing
 
-P is (n, outputs, experts), Y is (n, outputs), weight (n,) multiplies a row's loss, awake (n, experts) says who speaks: at least
-one in each row. An expert that sleeps has no weight in that round, and what is known of it stays. Outputs are independent of each
-other. Rows are taken one by one in their order, so that any cut of a stream gives the same bits. Arguments are checked by the
-caller.
+P is (n, outputs, experts), Y is (n, outputs), weight (n,) multiplies a row's loss, awake (n, experts) marks the experts that are
+awake, at least one in each row. A sleeping expert has weight 0 in that round, and its statistics do not change. Outputs are
+independent of each other. Rows are processed one by one in order, so any cut of a stream gives the same bits. The caller checks the
+arguments.
 
-A rule may need the mixtures of others (`below`): a stacking that of its prior, a layer those of its rules. Each distinct rule is
-evaluated once a round, however many need it. Scores are cut to the span of the labels so far (`onkel.mixing`), or, where the loss
-is logistic and scores are log-odds, to ±LOG_ODDS. Before the first label the mixture is the mean of the experts.
+A rule may use the mixtures of other rules (`below`): a stacking that of its prior, a layer those of its rules. Each distinct rule
+is evaluated once a round, even if several use it. Scores are clipped to the range of the labels so far, the *span*
+(`onkel.mixing`), or, for the logistic loss, where scores are log-odds, to ±LOG_ODDS. Before the first label the mixture is the mean
+of the experts.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from onkel.mixing import fixed_span, unknown_span
 from onkel.state import nbytes
 from onkel.turns import Steps
 
-SAME = 1e-11  # relatively: scores, and losses, that differ by less are equal, since rounding must not choose among experts
-LEAST_LOSS = 1e-250  # of squares: smaller ones have too few digits to weigh experts by, and count as none
-LOG_ODDS = 14.0  # a probability of one in a million: none smaller is believed
+SAME = 1e-11  # relative: scores or losses that differ by less count as equal, so that rounding does not choose among experts
+LEAST_LOSS = 1e-250  # smaller squares have too few digits to weight experts by, and count as 0
+LOG_ODDS = 14.0  # clips probabilities to about one in a million
 
 Awake = NDArray[np.bool_]
 
@@ -47,54 +48,55 @@ class State:
 
 
 class Rule(ABC):
-    """A frozen config. The abstract methods are about its own part of a state; what it needs of others is given as `below`."""
+    """A frozen config. The abstract methods work on its own part of a state; the mixtures of the rules it uses come as `below`."""
 
     @property
     def below(self) -> tuple[Rule, ...]:
-        """The rules whose mixtures it needs."""
+        """The rules whose mixtures it uses."""
         return ()
 
     @property
     def tasks(self) -> frozenset[str]:
-        """What its loss, and those of the rules below, are for."""
+        """The tasks that its loss and the losses of the rules below support."""
         own = getattr(self, "loss", Square()).tasks
         return frozenset(own).intersection(*(rule.tasks for rule in self.below))
 
     @abstractmethod
     def start(self, experts: int, outputs: int) -> Any:
-        """Its own part, which has seen nothing."""
+        """Its own part of a state, before the first row."""
 
     @abstractmethod
     def step(
         self, own: Any, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps
     ) -> Matrix:  # fmt: skip
-        """Add the step that scores, then learns, each row; one of weight 0 is scored alone. The mixture, once the step has run."""
+        """Add the step that scores, then learns, each row (rows of weight 0 are only scored). Returns the array that the step fills
+        with the mixture."""
 
     @abstractmethod
     def count(self, own: Any, below: list[Matrix], awake: Awake) -> Matrix:
-        """What each expert counts for in a round in which these are awake, given what it does in the rules below."""
+        """The weight of each expert in a round with these experts awake, given the weights in the rules below."""
 
     @abstractmethod
     def check_own(self, own: Any) -> None:
-        """Refuse numbers that no rows can have made."""
+        """Refuse a part that no rows can lead to."""
 
     def acquaint(self, fresh: Any, own: Any, label: float) -> None:
-        """Let a fresh part know of the rows that `own` has seen: in all of them the label was this, as every expert foretold."""
+        """Bring a fresh part to the same number of rows as `own`, as if label and all scores had been `label` in each of them."""
         if not fresh.span[:, 2].all():
             fresh.span[:] = label, label, own.span[0, 2]
 
     @cached_property
     def order(self) -> tuple[Rule, ...]:
-        """Every rule that this one is made of, each once and after those that it needs; itself last."""
+        """All rules that this one is made of, in topological order: each once, after those that it uses; itself last."""
         return (*dict.fromkeys(rule for needed in self.below for rule in needed.order), self)
 
     @cached_property
     def _needs(self) -> tuple[tuple[int, ...], ...]:
-        """Of each rule in `order`, the places there of those that it needs."""
+        """For each rule in `order`, the places in `order` of the rules that it uses."""
         return tuple(tuple(self.order.index(needed) for needed in rule.below) for rule in self.order)
 
     def init(self, experts: int, outputs: int = 1) -> State:
-        """A state that has seen nothing."""
+        """A state before the first row."""
         return State(tuple(rule.start(experts, outputs) for rule in self.order), experts, outputs)
 
     def learn(self, state: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake) -> Matrix:
@@ -105,7 +107,8 @@ class Rule(ABC):
         return mixture
 
     def plan(self, state: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps) -> Matrix:
-        """Add the steps that learn the rows; what the mixture will be once they have run, and so may P."""
+        """Add the steps that learn the rows. Returns the array that they fill with the mixture; P may be filled by earlier
+        steps."""
         mixtures: list[Matrix] = []
         for rule, own, needs in zip(self.order, state.parts, self._needs, strict=True):
             mixtures.append(rule.step(own, P, Y, weight, awake, [mixtures[k] for k in needs], steps))
@@ -116,14 +119,14 @@ class Rule(ABC):
         return self.learn(state, P, np.zeros(P.shape[:2]), np.zeros(len(P)), awake)
 
     def weights(self, state: State, awake: Awake | None = None) -> Matrix:
-        """What each expert counts for in the next round if these are awake, or all of them, (outputs, experts)."""
+        """The weight of each expert in the next round, if these (by default all) are awake; (outputs, experts)."""
         who, counts = np.ones(state.experts, dtype=bool) if awake is None else awake, list[Matrix]()
         for rule, own, needs in zip(self.order, state.parts, self._needs, strict=True):
             counts.append(rule.count(own, [counts[k] for k in needs], who))
         return counts[-1]
 
     def widen(self, state: State, outputs: int, label: float = 0.0) -> None:
-        """Add outputs in mid-stream, whose label was this in every row so far, as every expert foretold."""
+        """Add outputs, as if their label and all scores had been `label` in every row so far."""
         more = outputs - state.outputs
         state.parts = tuple(
             rule.widened(own, state.experts, more, label) for rule, own in zip(self.order, state.parts, strict=True)
@@ -131,7 +134,7 @@ class Rule(ABC):
         state.outputs = outputs
 
     def widened(self, own: Any, experts: int, more: int, label: float) -> Any:
-        """Its own part with so many outputs more."""
+        """Its own part with `more` additional outputs."""
         fresh = self.start(experts, more)
         self.acquaint(fresh, own, label)
         names = [field.name for field in dataclasses.fields(own)]
@@ -151,7 +154,7 @@ class Rule(ABC):
             rule.check_own(own)
 
     def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+        """What a person should know about this state, one sentence each."""
         return []
 
 
@@ -166,5 +169,5 @@ def check_rule(owner: Any, name: str, rule: Any) -> None:
 
 
 def first_span(loss: Loss, outputs: int) -> Matrix:
-    """What scores are cut to at first: nothing is known of labels, but for the logistic loss."""
+    """The span before the first label: empty, or fixed for the logistic loss."""
     return fixed_span(outputs, LOG_ODDS) if isinstance(loss, Logistic) else unknown_span(outputs)

@@ -1,11 +1,10 @@
-"""Stacking: regression on the experts' scores, around what another rule makes of them; the whole affine span for the price of a
-factor.
+"""Stacking: regression on the experts' scores around the mixture of another rule; it competes with every affine combination.
 
     v_k = p_k − q,   ŷ = q + vᵀ(A + v vᵀ)⁻¹b,   A ← A + v vᵀ,   b ← b + (y − q)v                    A₀ = λs²I, b₀ = 0
 
 q is the prior rule's mixture of the same round, s² the labels' variance. θ = 0 is the prior rule; every affine combination of the
-experts is some θ, and the regret against the best of them is that of the Azoury-Warmuth-Vovk forecaster with the scores as
-features (`onkel.measure.bounds.stacking`). With `forgetting` the past fades. Always the square loss. O(K²) a row for K experts.
+experts is some θ, and the regret against the best of them is that of the Azoury-Warmuth-Vovk forecaster with the scores as features
+(`onkel.measure.bounds.stacking`). With `forgetting` past rows lose weight. Always the square loss. O(K²) a row for K experts.
 
 Vovk (2001), Competitive on-line statistics. Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for
 adversarial large scale problems, NeurIPS. Breiman (1996), Stacked regressions.
@@ -13,9 +12,9 @@ adversarial large scale problems, NeurIPS. Breiman (1996), Stacked regressions.
 >>> rng = np.random.default_rng(0)
 >>> y = rng.normal(size=(500, 1))
 >>> P = np.stack([y + 1.0, y + 2.0], axis=2) + 0.1 * rng.normal(size=(500, 1, 2))
->>> everybody = np.ones((500, 2), dtype=bool)
+>>> everyone = np.ones((500, 2), dtype=bool)
 >>> for rule in onkel.MLPoly(), onkel.Stacking(prior=onkel.MLPoly()):
-...     mixture = rule.learn(rule.init(experts=2), P, y, np.ones(500), everybody)
+...     mixture = rule.learn(rule.init(experts=2), P, y, np.ones(500), everyone)
 ...     print(round(float(np.mean((mixture - y)[100:] ** 2)), 2))
 0.98
 0.12
@@ -39,9 +38,9 @@ from onkel.turns import Steps
 class Stacking(Rule):
     """Ridge regression on the experts' scores, around another rule's mixture."""
 
-    prior: Rule = FixedShare()  # its mixture is where the regression begins
+    prior: Rule = FixedShare()  # the regression corrects its mixture
     lam: float = 1.0  # λ: the ridge, in units of the labels' variance
-    forgetting: float = 1.0  # μ: the weight of a row fades by this factor each round; 1 = never
+    forgetting: float = 1.0  # μ: the weight of past rows is multiplied by this in each round; 1 = never forget
 
     def __post_init__(self) -> None:
         check_rule(self, "prior", self.prior)

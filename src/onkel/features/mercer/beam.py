@@ -53,8 +53,8 @@ def _roots(count: int) -> Vector:
 
 @functools.cache
 def _first_roots() -> Vector:
-    """One in each (jπ, (j+1)π); divided by cosh ω, which grows beyond all digits."""
-    import scipy.optimize  # slow to import, and seldom needed
+    """One root in each (jπ, (j+1)π), of the equation divided by cosh ω, which would overflow."""
+    import scipy.optimize  # here, because it is slow to import and seldom needed
 
     excess = lambda w: math.cos(w) - 2.0 * math.exp(-w) / (1.0 + math.exp(-2.0 * w))  # noqa: E731
     ends = math.pi * np.arange(1.0, 13.0)

@@ -1,9 +1,10 @@
-"""Systems of several columns, made of a system for each.
+"""Systems of several columns, made of one system per column.
 
-    ProductSystem     ψ = Π_c ψ_{j_c}(x_c),   λ = Π_c λ_{j_c}, by falling λ       all interactions, the likeliest first
-    AdditiveSystem    1, ψ_1(x_1), ψ_1(x_2), …, ψ_2(x_1), ψ_2(x_2), …             a sum of curves; columns bring no constants
+    ProductSystem     ψ = Π_c ψ_{j_c}(x_c),   λ = Π_c λ_{j_c}, by decreasing λ    all interactions, in order of importance
+    AdditiveSystem    1, ψ_1(x_1), ψ_1(x_2), …, ψ_2(x_1), ψ_2(x_2), …             a sum of curves; the constant is used once
 
-Values of a product within TIE of each other are equal, and the smaller multi-index comes first: rounding must not decide.
+Values of products that differ by less than TIE count as equal, and the smaller multi-index comes first, so that rounding does not
+decide.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ Index = tuple[tuple[int, int], ...]  # (rank of a column, its entry), for entrie
 
 
 class Columns(System):
-    """A system of a line for each column."""
+    """A system made of one system per column."""
 
     base: Any
 
     def _check(self) -> None:
-        """The field `base`."""
+        """Check the field `base`."""
         bases = self.base if isinstance(self.base, tuple) else (self.base,)
         if not bases or not all(isinstance(base, Line) for base in bases):
             name = type(self).__name__
@@ -57,7 +58,7 @@ class Columns(System):
         return self.base if isinstance(self.base, tuple) else (self.base,)
 
     def _different(self, dim: int) -> tuple[Line, ...]:
-        """The systems that columns have, each once, or one for all columns: there may be too many columns to write them down."""
+        """The distinct systems of the columns: one for all of them, or the tuple. (There may be too many columns to list.)"""
         return _for_columns(self.parts_with_domains, dim)
 
     def domain_count(self, dim: int) -> int:
@@ -120,7 +121,7 @@ class ProductSystem(Columns):
 @final
 @dataclass(frozen=True)
 class AdditiveSystem(Columns):
-    """A constant, and a sum of curves, one for each column."""
+    """A constant, and a sum of curves, one per column."""
 
     base: Any  # a system for every column, or a tuple, one each
     has_constant: ClassVar[bool] = True
@@ -165,7 +166,7 @@ def _largest(system: ProductSystem, count: int, dim: int) -> tuple[Counts, Vecto
         return math.prod(columns[ranked[rank]][j] for rank, j in index)
 
     def in_order(index: Index) -> list[tuple[int, int]]:
-        """Compares as the whole multi-index does: an entry above 0 in an earlier column makes it larger."""
+        """Compares like the full multi-index: a nonzero entry in an earlier column makes it larger."""
         return sorted(((-ranked[rank], j) for rank, j in index), reverse=True)
 
     heap: list[tuple[float, Index]] = [(-1.0, ())]
@@ -202,7 +203,7 @@ def _after(index: Index, dim: int) -> list[Index]:
 
 
 class _Falling:
-    """A column's values, as far as they are asked for, against the first of them; 0 beyond the last."""
+    """A column's values relative to its first one, computed on demand; 0 beyond the last."""
 
     def __init__(self, base: Line) -> None:
         self.base, self.most, self.first, self.known = base, base.limit(1), float(base.values(1)[0]), np.ones(1)

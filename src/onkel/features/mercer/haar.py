@@ -25,7 +25,7 @@ _LAST = math.nextafter(1.0, 0.0)  # the last interval is closed
 @final
 @dataclass(frozen=True)
 class Haar(Line):
-    """The oldest wavelets."""
+    """Haar wavelets."""
 
     order: float = 1.0
     domain: Domain | None = None

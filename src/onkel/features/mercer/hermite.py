@@ -19,7 +19,7 @@ from onkel._types import Matrix, Vector
 from onkel._validate import real
 from onkel.features.mercer.system import UNLIMITED, Line
 
-SMALLEST_VALUE = 1e-30  # of λ_j against λ_1: a function beyond it is as good as 0 in the kernel, and may be as large as 1e15
+SMALLEST_VALUE = 1e-30  # λ_j relative to λ_1: further functions are negligible in the kernel, but may be as large as 1e15
 
 
 @final

@@ -1,7 +1,7 @@
-"""Listed: a user's own functions, the likeliest first.
+"""Listed: a user's own functions, in order of importance.
 
-Each takes a block (n, dim), gives n numbers, and is called one row at a time, so that the cut of the stream changes nothing. They
-need not be orthonormal: the nearer they are to it on the rows that come, the better the digits.
+Each takes a block (n, dim), returns n numbers, and is called one row at a time, so that the cut of the stream changes nothing. They
+need not be orthonormal, but the closer they are to it on the rows of the stream, the more accurate is the fit.
 
 >>> def line(X): return X[:, 0]
 >>> def bump(X): return np.exp(-X[:, 0] ** 2)
@@ -34,7 +34,7 @@ class Listed(System):
     """ψ_1 … ψ_N are these functions, λ_j their sizes."""
 
     each: Any  # a tuple of functions
-    sizes: Any = None  # λ_j, a tuple of falling numbers; None: 1/j²
+    sizes: Any = None  # λ_j, a tuple of decreasing numbers; None: 1/j²
     fallible = True
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class Listed(System):
         return f"Listed(each=({names}), sizes={self.sizes!r})"
 
     def check_columns(self, dim: int) -> None:
-        """Any rows will do; the functions themselves may refuse some."""
+        """All rows are accepted; the functions themselves may refuse some."""
 
     def limit(self, dim: int) -> int:
         return len(self.each)

@@ -2,8 +2,8 @@
 
     √w_i k(x_i, x_j) √w_j = Σ λ u uᵀ        ψ(x) = Σ_i √w_i u_i k(x, x_i) / λ        x_i, w_i: Gauss-Legendre
 
-A kernel with a kink at x = z has an error of order nodes⁻², a smooth one is exact to rounding. A function is positive at the last
-node where it has at least half of its largest size.
+A kernel with a kink at x = z has an error of order nodes⁻², a smooth one is exact up to rounding. The sign of a function is chosen
+so that it is positive at the last node where its absolute value is at least half of its maximum.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from onkel.features.mercer.system import Line
 from onkel.kernels import Kernel
 from onkel.kernels.space import Domain, check_domain
 
-SMALLEST_VALUE = 1e-12  # of λ_j against λ_1; below it a function is rounding
-LARGEST_NEGATIVE = 1e-10  # of λ_1; a kernel has none below 0
+SMALLEST_VALUE = 1e-12  # λ_j relative to λ_1; below it a function is mere rounding
+LARGEST_NEGATIVE = 1e-10  # relative to λ_1; a more negative eigenvalue cannot be rounding
 
 
 @final
 @dataclass(frozen=True)
 class Numerical(Line):
-    """The functions of a kernel for which nobody knows them."""
+    """The eigenfunctions of a kernel without a known closed form."""
 
     kernel: Kernel
     nodes: int = 200
@@ -78,7 +78,7 @@ def _solved(system: Numerical) -> tuple[Vector, Matrix, Matrix]:
 
 @hot
 def _add_up(K: Matrix, coefficients: Matrix, out: Matrix) -> None:
-    """K @ coefficients, row by row: their terms cancel, and a sum in another order would be another function."""
+    """K @ coefficients, row by row: terms cancel, so that a sum in another order would give another function."""
     for i in range(K.shape[0]):
         for k in range(K.shape[1]):
             for j in range(out.shape[1]):

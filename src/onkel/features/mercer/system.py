@@ -1,8 +1,8 @@
-"""What an eigen-system is: functions ψ_1, ψ_2, … with falling values λ_1 ≥ λ_2 ≥ …, so that k(x, z) = Σ_j λ_j ψ_j(x) ψ_j(z).
+"""The protocol of eigen-systems: functions ψ_1, ψ_2, … with values λ_1 ≥ λ_2 ≥ …, so that k(x, z) = Σ_j λ_j ψ_j(x) ψ_j(z).
 
-In the measure that a system names its functions are orthonormal: the coefficients of a least-squares fit hardly depend on each
-other, and the first N functions are the best N of the kernel's space. A system of a line takes one column; `ProductSystem` and
-`AdditiveSystem` make systems of several columns of them.
+The functions are orthonormal in the measure that the system names: the coefficients of a least-squares fit hardly depend on each
+other, and the first N functions are the best N of the kernel's space. Most systems take one column; `ProductSystem` and
+`AdditiveSystem` combine them for several columns.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ class System(Space, ABC):
         """ψ_1 … ψ_count of each row, for blocks already checked: (n, count)."""
 
     def waves(self, count: int) -> Waves | None:
-        """The first functions, where they are waves of one column."""
+        """The first functions as `Waves`, if they are waves of one column; else None."""
         return None
 
     def limit(self, dim: int) -> int:
-        """The most levels that it has: beyond them a function would be rounding."""
+        """The most levels that it has; further functions would be mere rounding."""
         return UNLIMITED
 
     def size(self, level: int, dim: int) -> int:
-        """How many functions a level has. Levels grow by one, or, in an additive design, by one a column."""
+        """The number of functions of a level. Each level adds one function, or, in an additive system, one per column."""
         return level
 
     def dimension(self, dim: int) -> int:
-        """d: how many numbers a function depends on, for rates of convergence."""
+        """d: the number of inputs that a function depends on, for rates of convergence."""
         return 1
 
 
 class Line(System):
     """A system of one column."""
 
-    domain: Domain | None = ANYWHERE  # mapped to [0, 1]; None: to be taken from the data
-    wraps: ClassVar[bool] = False  # outside its domain it begins again, where others stand still
+    domain: Domain | None = ANYWHERE  # mapped to [0, 1]; None: to be set from the data
+    wraps: ClassVar[bool] = False  # whether it is periodic; others are constant outside their domain
 
     @abstractmethod
     def on_unit(self, u: Vector, count: int) -> Matrix:
-        """The functions at places u: in [0, 1], or anywhere, where there is no domain."""
+        """The functions at the places u, which are in [0, 1], or anywhere if there is no domain."""
 
     def check_columns(self, dim: int) -> None:
         if dim != 1:
@@ -69,7 +69,7 @@ class Line(System):
         return self.on_unit(self.placed(X[:, 0]), count)
 
     def placed(self, x: Vector) -> Vector:
-        """Where values lie in the domain, as a part of it."""
+        """The values mapped from the domain to [0, 1]."""
         if self.domain == ANYWHERE:
             return x
         if self.domain is None:

@@ -62,7 +62,7 @@ class Cosine(WaveLine):
 class Periodic(WaveLine):
     """The Sobolev space W_m on the circle. The domain is one period."""
 
-    domain: Domain | None = field()  # one period; no data tell how long that is
+    domain: Domain | None = field()  # one period, which cannot be found from the data
     order: float = 2.0  # m > ½, whole or not
     constant: bool = True  # False: the functions of mean 0
     wraps: ClassVar[bool] = True
@@ -88,5 +88,5 @@ class Periodic(WaveLine):
 
 
 def _waves(turn: float, multiple: Counts, is_sine: NDArray[np.bool_]) -> Waves:
-    """Of mean square 1."""
+    """Functions of mean square 1."""
     return Waves(turn, multiple, is_sine, np.where(multiple == 0, 1.0, math.sqrt(2.0)))

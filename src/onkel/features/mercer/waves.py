@@ -1,6 +1,6 @@
 """Waves: systems of sines and cosines, ψ_j(u) = size_j · cos|sin(turn · multiple_j · u) with whole multiples.
 
-A product of two waves is half the sum of two others, so O(N) sums over the rows hold all N² of their inner products:
+A product of two waves is half the sum of two others, so O(N) sums over the rows determine all N² inner products:
 
     2 cos a cos b = cos(a − b) + cos(a + b),    2 sin a sin b = cos(a − b) − cos(a + b),    2 sin a cos b = sin(a + b) + sin(a − b)
 """
@@ -17,7 +17,7 @@ from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel.features.fourier import cos_sin
 
-TOGETHER, LANES = 64, 8  # the most rows whose angles are turned together; they are a multiple of the numbers in a vector register
+TOGETHER, LANES = 64, 8  # most rows whose angles are rotated together, a multiple of the numbers in a vector register
 
 
 class Waves(NamedTuple):
@@ -30,7 +30,7 @@ class Waves(NamedTuple):
 
     @property
     def moments(self) -> int:
-        """How many multiples the sums must reach."""
+        """The number of multiples that the sums need."""
         return 1 + 2 * int(self.multiple.max())
 
     def functions(self, u: Vector) -> Matrix:
@@ -79,7 +79,7 @@ def _multiply(multiple: Counts, is_sine: NDArray[np.bool_], size: Vector, sums: 
 
 @hot
 def _add(turn: float, u: Vector, weight: Vector, Y: Matrix, sums: Matrix, heights: NDArray[np.float64]) -> None:
-    """Each angle is turned once for every multiple: four multiplications in the place of a sine and a cosine."""
+    """Each angle is rotated once per multiple: four multiplications instead of a sine and a cosine."""
     first_cos, first_sin, cos, sin = np.empty(TOGETHER), np.empty(TOGETHER), np.empty(TOGETHER), np.empty(TOGETHER)
     w, wy = np.empty(TOGETHER), np.empty((Y.shape[1], TOGETHER))
     for start in range(0, u.size, TOGETHER):

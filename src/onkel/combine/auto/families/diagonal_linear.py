@@ -1,34 +1,35 @@
-"""Linear regressions with a step for each column: what `Auto` has for rows of thousands of columns.
+"""Linear regressions with one variance or step size per column: for rows with thousands of columns.
 
-Five experts share one look at each value that is not 0. With z the row, its last entry 1 for the intercept:
+Five experts share one pass over the nonzero values. With z the row, whose last entry is 1 for the intercept:
 
     e = y − θ·z                           for numbers
-    e = t − p,  p = 1/(1 + e^(−θ·z))      for labels of two values, t = 1 for the second, else 0
+    e = t − p,  p = 1/(1 + e^(−θ·z))      for labels with two values, t = 1 for the second, else 0
 
 The score is the first label plus θ·z, or plus p times the difference of the two values.
 
-Three are Kalman filters with a variance v for each coefficient, 1/λ at first. One forgets: before a column is learnt,
-v ← min(v/μ, 1/λ).
+Three experts are Kalman filters with a diagonal covariance: a variance v per coefficient, 1/λ at first. One of them forgets: before
+a column is learnt, v ← min(v/μ, 1/λ).
 
     θ_j ← θ_j + e v_j z_j/(1 + hs),   v_j ← v_j/(1 + h v_j z_j²)           s = Σ v_j z_j²;  h = 1, or p(1 − p) for two values
 
-Two take AdaGrad's steps, of sizes η. The unit u makes them independent of the labels' size: it is their deviation so far, or 1 for
-two values.
+Two experts take AdaGrad steps of sizes η. The unit u makes the steps independent of the labels' scale: it is their standard
+deviation so far, or 1 for two values.
 
     θ_j ← θ_j + η e z_j/√G_j,   G_j ← G_j + (e z_j/u)²                     G_j = 0.001 at first
 
-As long as a label has had one value, nothing is learnt but how many rows there were, so an output that comes later begins as if it
-had been there. With the second value all of them begin. With the third they go on as linear ones, of the slope that the logistic
-ones had at the share q of the second value: θ·z becomes q + q(1 − q)(θ·z − ln(q/(1 − q))), times the difference of the two values.
-A row costs O(5 · values that are not 0).
+While a label has had one value only, the family just counts rows, so an output added later starts as if it had been there from the
+first row. Learning starts with the second value. With the third value the logistic models become linear ones: each is replaced by
+its tangent at the share q of the second value, so θ·z becomes q + q(1 − q)(θ·z − ln(q/(1 − q))), times the difference of the two
+values. A row costs O(5 · nonzero values).
 
 Duchi, Hazan & Singer (2011), Adaptive subgradient methods for online learning and stochastic optimization, JMLR 12. The filter is
-Fahrmeir's (`odds`) with a diagonal matrix; with labels of two values it is close to Graepel et al. (2010), Web-scale Bayesian
+Fahrmeir's (`logistic`) with a diagonal matrix; for labels with two values it is close to Graepel et al. (2010), Web-scale Bayesian
 click-through rate prediction, ICML.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -36,43 +37,99 @@ import numpy as np
 from onkel._jit import hot, hot_inline
 from onkel._sparse import Rows
 from onkel._types import Counts, Cube, Matrix, Vector
-from onkel.combine.auto.values import MORE, TWO, meet
+from onkel.combine.auto.binary_labels import MORE, TWO, append_outputs, check_values, count_value
+from onkel.combine.auto.families.expert import Expert
+from onkel.combine.auto.views import View
+from onkel.errors import InputError
 from onkel.features.scale import moments
+from onkel.turns import Steps
 
 FILTERS = ((1.0, 1.0), (10.0, 1.0), (3.0, 0.99))  # λ, μ
 STEPS = (0.05, 0.3)  # η
 EXPERTS = len(FILTERS) + len(STEPS)  # the filters come first
-FIRST_SQUARES = 1e-3  # G
+FIRST_SQUARES = 1e-3  # G at first
 
 _FIRST_VARIANCE, _FASTER = np.array([1.0 / lam for lam, _ in FILTERS]), np.array([1.0 / mu for _, mu in FILTERS])
 _FIRST_SPREAD, _STEPS = np.append(_FIRST_VARIANCE, [FIRST_SQUARES] * len(STEPS)), np.array(STEPS)
 
 
+@dataclass
+class LinearState:
+    theta: Cube
+    spread: Cube
+    first: Vector
+    second: Vector
+    values: Counts
+    mean: Vector
+    squares: Vector
+    rows: Counts
+
+
+@dataclass(frozen=True)
+class DiagonalLinear:
+    dim: int
+
+    @property
+    def experts(self) -> tuple[Expert, ...]:
+        filters = tuple(Expert("linear, by column", forgetting, lam) for lam, forgetting in FILTERS)
+        return filters + tuple(Expert(f"linear, by column in steps of {step:g}") for step in STEPS)
+
+    def init(self, outputs: int) -> LinearState:
+        return LinearState(*start(self.dim + 1, outputs))
+
+    def footprint(self, outputs: int) -> int:
+        return 8 * (outputs * (2 * EXPERTS * (self.dim + 1) + 5) + 1)
+
+    def learn(self, state: LinearState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
+        scores = np.empty((*Y.shape, EXPERTS))
+        steps.add(learn_block, _tables(state), view.S, Y, weight, scores)
+        return scores
+
+    def predict(self, state: LinearState, view: View) -> Cube:
+        scores, nothing = np.empty((len(view.X), len(state.first), EXPERTS)), np.zeros((len(view.X), len(state.first)))
+        learn_block(_tables(state), view.S, nothing, nothing[:, 0], scores)  # of weight 0
+        return scores
+
+    def widen(self, state: LinearState, outputs: int) -> None:
+        append_outputs(state, self.init(outputs - len(state.first)))
+
+    def check(self, state: LinearState) -> None:
+        check_values(state)
+        if np.any(state.squares < 0.0):
+            raise InputError("the variance of its labels is negative")
+        if np.any(state.spread <= 0.0):
+            raise InputError("the variances of its coefficients are not positive")
+
+
+def _tables(state: LinearState) -> Tables:
+    return Tables(*(getattr(state, field.name) for field in fields(state)))
+
+
 class Tables(NamedTuple):
-    """All of the memory, as compiled code sees it. The filters come first."""
+    """The state, for compiled code. Along the axis of experts the filters come first."""
 
     theta: Cube  # (outputs, columns, EXPERTS)
     spread: Cube  # (outputs, columns, EXPERTS)  v of the filters, G of the others
     first: Vector  # (outputs,)
     second: Vector  # (outputs,)
-    values: Counts  # (outputs,)  how many a label has had: 1, TWO or MORE
+    values: Counts  # (outputs,)  how many values each label has had: 1, TWO or MORE
     mean: Vector  # (outputs,)  of the labels
     squares: Vector  # (outputs,)  sum of their squared deviations from it
     rows: Counts  # (1,)
 
 
 def start(columns: int, outputs: int) -> Tables:
-    """Nothing is known."""
+    """The state before the first row."""
     size = outputs, columns, EXPERTS
     about = (np.zeros(outputs), np.zeros(outputs), np.zeros(outputs, np.int64), np.zeros(outputs), np.zeros(outputs))
     return Tables(np.zeros(size), np.tile(_FIRST_SPREAD, (outputs, columns, 1)), *about, np.zeros(1, np.int64))
 
 
 @hot
-def learn(tables: Tables, rows: Rows, Y: Matrix, weight: Vector, scores: Cube) -> None:
-    """Score each row for each expert, (n, outputs, EXPERTS), then learn it. Rows of weight 0 are scored alone.
+def learn_block(tables: Tables, rows: Rows, Y: Matrix, weight: Vector, scores: Cube) -> None:
+    """Score each row for each expert, (n, outputs, EXPERTS), then learn it. Rows of weight 0 are only scored.
 
-    What is known of a row's columns is copied to `theta` and `spread`, an expert a line, so that loops run along lines.
+    The entries of a row's columns are gathered into `theta` and `spread`, one expert a row, so that inner loops are contiguous.
     """
     longest = 0
     for t in range(Y.shape[0]):
@@ -89,7 +146,7 @@ def learn(tables: Tables, rows: Rows, Y: Matrix, weight: Vector, scores: Cube) -
             if weight[t] == 0.0:
                 continue
             size = _size(tables, o)
-            if meet(tables.first, tables.second, tables.values, tables.rows[0], o, Y[t, o]) and tables.values[o] > 1:
+            if count_value(tables.first, tables.second, tables.values, tables.rows[0], o, Y[t, o]) and tables.values[o] > 1:
                 if tables.values[o] == TWO:
                     _begin(tables, o)
                 else:
@@ -125,7 +182,7 @@ def _scatter(copy: Matrix, column: Counts, table: Matrix) -> None:
 
 @hot_inline
 def _mean(tables: Tables, o: int, said: float) -> float:
-    """What an expert says of the next label, minus the first one and over `_size`: p for two values, θ·z for more, 0 for one."""
+    """The predicted label minus the first one, in units of `_size`: p for two values, θ·z for more, 0 for one."""
     if tables.values[o] == TWO:
         return float(1.0 / (1.0 + np.exp(-min(max(said, -30.0), 30.0))))
     return said if tables.values[o] == MORE else 0.0
@@ -138,7 +195,7 @@ def _size(tables: Tables, o: int) -> float:
 
 @hot_inline
 def _begin(tables: Tables, o: int) -> None:
-    """With the second value: from the odds of the rows so far."""
+    """At the second value: the intercept becomes the log-odds of the rows so far."""
     intercept = tables.theta[o, tables.theta.shape[1] - 1]
     for k in range(EXPERTS):
         intercept[k] = -np.log(0.5 * (tables.rows[0] + 1.0))
@@ -146,7 +203,7 @@ def _begin(tables: Tables, o: int) -> None:
 
 @hot_inline
 def _straighten(tables: Tables, o: int, size: float) -> None:
-    """With the third value: linear functions of the slopes that the logistic ones have at the mean label."""
+    """At the third value: each logistic function is replaced by its tangent at the mean label."""
     p = min(max((tables.mean[o] - tables.first[o]) / size, 1e-3), 1.0 - 1e-3)
     slope, theta = size * p * (1.0 - p), tables.theta[o]
     for j in range(theta.shape[0]):
@@ -158,7 +215,7 @@ def _straighten(tables: Tables, o: int, size: float) -> None:
 
 @hot_inline
 def _step(tables: Tables, o: int, y: float, w: float, z: Vector, said: Vector, theta: Matrix, spread: Matrix) -> None:
-    """Every expert learns the row."""
+    """Every expert learns the row; `said` are their predictions in units of `_size`."""
     two = tables.values[o] == TWO
     unit = 1.0 if two else np.sqrt(tables.squares[o] / (tables.rows[0] + 1.0))
     target = (y - tables.first[o]) / _size(tables, o)

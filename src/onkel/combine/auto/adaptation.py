@@ -1,0 +1,117 @@
+"""The regular check of `Auto`: which families restart because the stream has changed, which are dropped, which zooms start.
+
+1. `restarts` names the families that lag behind by more than noise, and the row of the change.
+2. Where the inputs have moved, the remembering family is tried on restarted views.
+3. Each suspect is tried: a copy learns the rows since the change, and replaces the family if it errs less.
+4. If the views or the remembering family have restarted, the rule restarts too, with every family that sees the views.
+5. If nothing restarted and a review is due, `zoom` drops families of little worth and starts zooms on the best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._types import Counts, Cube
+from onkel.combine.auto import ledger, restarts, zoom
+from onkel.combine.auto.plan import SLOW, Plan
+from onkel.combine.auto.state import RULE, State, active_experts, select_without_lags, weights
+from onkel.combine.auto.views import SparseViews, Views, restarted, standardized_rows
+from onkel.state import copied
+from onkel.turns import Steps
+
+
+def check_if_due(plan: Plan, views: Views | SparseViews, state: State) -> None:
+    """Make the check that is due every `plan.check` rows. It works on a copy of what it may change, which is stored in one step."""
+    recent = state.recent
+    if recent.rows == recent.checked or recent.rows % plan.check:
+        return
+    weights_until_now = weights(plan, state)  # in the rows since the last check
+    noted = {name: getattr(recent, name).copy() for name in ("lag", "checks", "began", "again")}
+    work = replace(state, recent=replace(recent, **noted), review=copied(state.review), ledger=copied(state.ledger))
+    if isinstance(views, Views):  # sparse rows are not kept, so no family could restart
+        _check(plan, views, work)
+    ledger.note(work.ledger, recent.rows, plan.check, weights_until_now)
+    work.recent.checked = recent.rows
+    vars(state).update(vars(work))
+
+
+def _check(plan: Plan, views: Views, state: State) -> None:
+    recent = state.recent
+    scores, changed = recent.scores.copy(), dict[int, Counts]()
+    suspected = restarts.suspected(recent, plan.family_of, plan.forgets, state.review.awake > 0)
+    moved = _try_views(plan, views, state, any(k == SLOW for k, _ in suspected) or restarts.is_new(recent, SLOW))
+    with_views = plan.sees_views & (moved is not None)  # the families that restart with the views
+    for k, since in suspected:
+        if with_views[k]:
+            continue
+        fresh, again, own = _trained(plan, views, state, state.views, k, since)
+        if restarts.better(recent, since, own, again):
+            _replace(state, k, fresh, since)
+            recent.again[k] += 1
+            scores[np.ix_(since, np.arange(state.outputs), own)] = again
+            changed[k] = since
+    if moved is not None or SLOW in changed:
+        recent.again += plan.starts & with_views
+        _restart_rule(plan, views, state, scores, changed[SLOW] if moved is None else moved, with_views)
+    elif recent.rows >= state.review.due:
+        everything = recent.in_order()
+        for k in zoom.woken(state.review, plan, state.ledger.account, recent.rows):
+            _replace(state, k, _trained(plan, views, state, state.views, k, everything)[0], everything)
+
+
+def _try_views(plan: Plan, views: Views, state: State, is_outdated: bool) -> Counts | None:
+    """Restart the views if the inputs have moved and the remembering family gains by it; returns the places of the rows since then.
+
+    If the remembering family is suspected anyway, or has just restarted, its copy must beat the family itself; else all experts.
+    """
+    recent = state.recent
+    since = restarts.moved_since(recent, standardized_rows(state.views, recent.X[recent.in_order()]))
+    if since is None:
+        return None
+    moved = restarted(views, state.views, recent.X[since])
+    _, again, own = _trained(plan, views, state, moved, SLOW, since)
+    if not restarts.better(recent, since, own if is_outdated else np.flatnonzero(active_experts(plan, state, 1)[0]), again):
+        return None
+    state.views = moved
+    return since
+
+
+def _trained(plan: Plan, views: Views, state: State, seen: Any, k: int, since: Counts) -> tuple[Any, Cube, Counts]:
+    """A fresh state of family k that has learnt the rows at these places, through the views' state `seen`; its scores before each
+    of them; and the numbers of its experts."""
+    recent, reference = state.recent, state.labels.reference
+    labels, lagged = recent.Y[since], recent.lagged[since]
+    view, _ = views.write(seen, recent.X[since], labels, np.zeros(len(since)), lagged)
+    family: Any = plan.families[k]
+    fresh, steps = family.init(state.outputs), Steps()
+    again = family.learn(fresh, view, labels - reference, recent.weight[since], steps)
+    steps.run()
+    return fresh, again + reference[:, None], np.flatnonzero(plan.family_of == k)
+
+
+def _replace(state: State, k: int, fresh: Any, since: Counts) -> None:
+    state.families = (*state.families[:k], fresh, *state.families[k + 1 :])
+    restarts.begun(state.recent, k, len(since))
+
+
+def _restart_rule(plan: Plan, views: Views, state: State, scores: Cube, since: Counts, too: NDArray[np.bool_]) -> None:
+    """Restart the rule, with the last rows and the experts' scores of them. The families that were active at first are active
+    again; those in `too`, and those that had been dropped, restart with the same rows."""
+    recent = state.recent
+    for k in np.flatnonzero(plan.starts & (too | (state.review.awake == 0))).tolist():
+        fresh, again, own = _trained(plan, views, state, state.views, k, since)
+        _replace(state, k, fresh, since)
+        scores[np.ix_(since, np.arange(state.outputs), own)] = again
+    state.review = zoom.init(plan, recent.rows)
+    known = scores[since], recent.Y[since], recent.weight[since], active_experts(plan, state, len(since))
+    state.mixed = RULE.init(len(plan.experts), state.outputs)
+    mixture = RULE.learn(state.mixed, *known)
+    ledger.mixed_again(state.ledger, known[0], mixture, *known[1:])
+    if state.alone is not None:
+        without = select_without_lags(plan, *known)
+        state.alone = RULE.init(without[0].shape[2], state.outputs)
+        RULE.learn(state.alone, *without)

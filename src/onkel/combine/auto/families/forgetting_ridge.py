@@ -1,0 +1,94 @@
+"""Ridge regression with forgetting, exact in every row (`onkel.linalg.corrected`). Every prefix of the features is an expert."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from onkel._types import Counts, Cube, Matrix, Vector
+from onkel.combine.auto.families import parts
+from onkel.combine.auto.families.expert import Expert
+from onkel.combine.auto.families.parts import Part
+from onkel.combine.auto.views import View
+from onkel.errors import InputError
+from onkel.linalg import corrected
+from onkel.turns import Steps
+
+
+@dataclass
+class ForgettingState:
+    maps: tuple[Any, ...]
+    products: Matrix
+    targets: Matrix
+    matrix: Matrix
+    coef: Matrix
+    rows: Matrix
+    solved: Matrix
+    labels: Matrix
+    triangles: Cube
+    residuals: Cube
+    waiting: Counts
+
+
+@dataclass(frozen=True)
+class ForgettingRidge:
+    parts: tuple[Part, ...]
+    forgetting: float
+    lam: float
+    block: int  # rows between two factorisations
+
+    @property
+    def experts(self) -> tuple[Expert, ...]:
+        return tuple(Expert(part.name, self.forgetting, self.lam, "L" in part.view) for part in self.parts)
+
+    def _settings(self) -> corrected.CorrectedSettings:
+        ends = parts.ends(self.parts)
+        return corrected.CorrectedSettings(
+            np.append(ends, np.full(corrected.EXPERTS - len(ends), ends[-1])),
+            parts.ridge_diagonal(int(ends[-1]), self.lam),
+            self.forgetting,
+        )
+
+    def init(self, outputs: int) -> ForgettingState:
+        r, block = int(parts.ends(self.parts)[-1]), self.block
+        maps = parts.init_maps(self.parts)
+        matrix = np.diag(np.sqrt(parts.ridge_diagonal(r, self.lam)))
+        wait, lanes = np.zeros((block, r)), corrected.EXPERTS
+        return ForgettingState(
+            maps, np.zeros((r, r)), np.zeros((outputs, r)), matrix, np.zeros((outputs, r)), wait, wait.copy(),
+            np.zeros((block, outputs)), np.zeros((block, block, lanes)), np.zeros((block, outputs, lanes)), np.zeros(1, np.int64),
+        )  # fmt: skip
+
+    def footprint(self, outputs: int) -> int:
+        r, block, lanes = int(parts.ends(self.parts)[-1]), self.block, corrected.EXPERTS
+        maps = parts.footprint(self.parts)
+        sums = 2 * r * r + 2 * outputs * r + 2 * block * r + block * outputs
+        return maps + 8 * (sums + lanes * block * (block + outputs) + 1)
+
+    def learn(self, state: ForgettingState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
+        scores = np.empty((*Y.shape, corrected.EXPERTS))
+        steps.add(corrected.learn, _sums(state), self._settings(), parts.transform(self.parts, state.maps, view), Y, weight, scores)
+        return scores[:, :, : len(self.parts)]
+
+    def predict(self, state: ForgettingState, view: View) -> Cube:
+        scores = np.empty((len(view.X), len(state.targets), corrected.EXPERTS))
+        corrected.predict(_sums(state), self._settings(), parts.transform(self.parts, state.maps, view), scores)
+        return scores[:, :, : len(self.parts)]
+
+    def widen(self, state: ForgettingState, outputs: int) -> None:
+        more = outputs - len(state.targets)
+        state.targets, state.coef = np.pad(state.targets, ((0, more), (0, 0))), np.pad(state.coef, ((0, more), (0, 0)))
+        state.labels = np.pad(state.labels, ((0, 0), (0, more)))
+        state.residuals = np.pad(state.residuals, ((0, 0), (0, more), (0, 0)))
+
+    def check(self, state: ForgettingState) -> None:
+        if np.any(np.diag(state.products) < 0.0) or np.any(np.diag(state.matrix) <= 0.0):
+            raise InputError("its sums of products cannot come from rows")
+        if not 0 <= state.waiting[0] < self.block:
+            raise InputError("the number of rows since its last factorisation is impossible")
+
+
+def _sums(state: ForgettingState) -> corrected.Sums:
+    return corrected.Sums(*(getattr(state, field.name) for field in fields(state)[1:]))

@@ -1,0 +1,52 @@
+"""Nearest neighbours among the last rows, with and without earlier labels among the coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onkel._types import Cube, Matrix, Vector
+from onkel.combine.auto.families.expert import Expert
+from onkel.combine.auto.families.parts import select
+from onkel.combine.auto.views import View
+from onkel.learners import neighbours
+from onkel.learners.neighbours import Neighbours
+from onkel.turns import Steps
+
+
+@dataclass(frozen=True)
+class Nearest:
+    learner: Neighbours
+    dim: int  # columns of N
+    lags: int  # columns of L
+
+    @property
+    def experts(self) -> tuple[Expert, ...]:
+        alone = (Expert("neighbours"),)
+        return (*alone, Expert("neighbours", lagged=True)) if self.lags else alone
+
+    def init(self, outputs: int) -> Any:
+        return self.learner.init(self.dim + self.lags, outputs)
+
+    def footprint(self, outputs: int) -> int:
+        return self.learner.footprint(self.dim + self.lags, outputs)
+
+    def learn(self, state: Any, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
+        scores, X = np.empty((len(self.experts), *Y.shape)), select(view, "N+L")
+        memory = state.points, state.labels, state.weights, state.rows
+        steps.add(neighbours.learn_block, *memory, X, Y, weight, self.learner.neighbours, self.lags, scores)
+        return scores.transpose(1, 2, 0)
+
+    def predict(self, state: Any, view: View) -> Cube:
+        scores, X = np.empty((len(self.experts), len(view.X), state.outputs)), select(view, "N+L")
+        memory = state.points, state.labels, state.weights, state.rows
+        neighbours.predict_block(*memory, X, self.learner.neighbours, self.lags, scores)
+        return scores.transpose(1, 2, 0)
+
+    def widen(self, state: Any, outputs: int) -> None:
+        self.learner._widen(state, outputs)
+
+    def check(self, state: Any) -> None:
+        self.learner._check(state)

@@ -1,0 +1,121 @@
+"""Ridge regression that remembers every row: sums of products, solved again after an eighth more rows.
+
+Between two solutions the coefficients stay as they are. Every prefix of the features is an expert (`parts`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onkel._types import Cube, Matrix, Vector
+from onkel.combine.auto.families import parts
+from onkel.combine.auto.families.expert import Expert
+from onkel.combine.auto.families.parts import Part
+from onkel.combine.auto.views import View
+from onkel.errors import InputError
+from onkel.linalg import gram
+from onkel.linalg.blas import gemm_nt
+from onkel.turns import Steps
+
+RENEWALS = 8  # coefficients are computed again after an eighth of the rows so far,
+SHORTEST, LONGEST = 8, 1024  # but after no fewer and no more rows than these
+FEATURES_A_ROW = 2  # features that an expert may use for each row learnt; one with more gets the coefficients of a shorter one
+
+
+@dataclass
+class RidgeState:
+    maps: tuple[Any, ...]
+    products: Matrix  # (r, r)
+    targets: Matrix  # (outputs, r)
+    theta: Cube  # (outputs, experts, r)
+    rows: int = 0
+    due: int = SHORTEST  # rows at which θ is computed again
+
+
+@dataclass(frozen=True)
+class RememberingRidge:
+    parts: tuple[Part, ...]
+    lams: tuple[float, float]  # the ridge of all experts; and that of a second copy of the longer half of them
+
+    @property
+    def experts(self) -> tuple[Expert, ...]:
+        return tuple(
+            Expert(part.name, 1.0, lam, "L" in part.view)
+            for lam, first in zip(self.lams, self._firsts, strict=True)
+            for part in self.parts[first:]
+        )
+
+    @property
+    def _firsts(self) -> tuple[int, int]:
+        """For each ridge, the last part of its shortest expert."""
+        return 0, len(self.parts) // 2
+
+    def init(self, outputs: int) -> RidgeState:
+        r = int(parts.ends(self.parts)[-1])
+        maps = parts.init_maps(self.parts)
+        return RidgeState(maps, np.zeros((r, r)), np.zeros((outputs, r)), np.zeros((outputs, len(self.experts), r)))
+
+    def footprint(self, outputs: int) -> int:
+        r = int(parts.ends(self.parts)[-1])
+        maps = parts.footprint(self.parts)
+        return maps + 8 * (r * r + outputs * r * (1 + len(self.experts)) + 2)
+
+    def learn(self, state: RidgeState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
+        V, done, due = parts.transform(self.parts, state.maps, view), 0, state.due
+        scores = np.empty((*Y.shape, len(self.experts)))
+        learnt = state.rows + np.cumsum(weight > 0.0)
+        while done < len(V):
+            stop = min(int(np.searchsorted(learnt, due)) + 1, len(V))
+            now = slice(done, stop)
+            steps.add(self._score, state, V[now], scores[now])
+            root = np.sqrt(weight[now])[:, None]
+            steps.add(gram.add, state.products, state.targets, V[now] * root, Y[now] * root)
+            rows, done = int(learnt[stop - 1]), stop
+            steps.add(setattr, state, "rows", rows)
+            if rows >= due:
+                steps.add(self._renew, state)
+                due = _due(rows)
+        return scores
+
+    def predict(self, state: RidgeState, view: View) -> Cube:
+        scores = np.empty((len(view.X), len(state.targets), len(self.experts)))
+        self._score(state, parts.transform(self.parts, state.maps, view), scores)
+        return scores
+
+    def _score(self, state: RidgeState, V: Matrix, scores: Cube) -> None:
+        outputs, experts, r = state.theta.shape
+        flat = np.empty((len(V), outputs * experts))
+        gemm_nt(V, state.theta.reshape(-1, r), flat)
+        scores[:] = flat.reshape(scores.shape)
+
+    def _renew(self, state: RidgeState) -> None:
+        """Compute θ from the sums of products. Experts with too many features for the rows so far get those of a shorter one."""
+        ends = parts.ends(self.parts)
+        active = max(1, int(np.searchsorted(ends, FEATURES_A_ROW * state.rows, side="right")))
+        r = int(ends[active - 1])
+        targets, R, at, all_theta = state.targets[:, :r].copy(), np.zeros((r, r)), 0, state.theta.copy()
+        for lam, first in zip(self.lams, self._firsts, strict=True):
+            wanted = np.minimum(ends[first:], r)
+            theta = np.empty((len(targets), len(wanted), r))
+            gram.factorise(state.products, parts.ridge_diagonal(r, lam), R)
+            gram.solve(R, targets, wanted, theta)
+            all_theta[:, at : at + len(wanted), :r] = theta
+            at += len(wanted)
+        vars(state).update(theta=all_theta, due=_due(state.rows))  # as one step
+
+    def widen(self, state: RidgeState, outputs: int) -> None:
+        more = outputs - len(state.targets)
+        state.targets = np.pad(state.targets, ((0, more), (0, 0)))
+        state.theta = np.pad(state.theta, ((0, more), (0, 0), (0, 0)))
+
+    def check(self, state: RidgeState) -> None:
+        if np.any(np.diag(state.products) < 0.0) or np.any(np.tril(state.products, -1)) or not 0 <= state.rows < state.due:
+            raise InputError("its sums of products cannot come from rows")
+
+
+def _due(rows: int) -> int:
+    """The rows at which coefficients that were computed after `rows` rows are computed again."""
+    return rows + min(max(SHORTEST, rows // RENEWALS), LONGEST)
