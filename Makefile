@@ -26,6 +26,8 @@ test: test-compiled test-uncompiled  ## all tests, compiled and with the compile
 
 # every worker has one core; NumPy's own threads would fight over it
 test-compiled test-uncompiled test-full: export OPENBLAS_NUM_THREADS := 1
+# bytecode is kept, whatever the user has set: both halves, and the processes that tests start, read the same files
+test-compiled test-uncompiled test-full: export PYTHONDONTWRITEBYTECODE :=
 
 test-compiled: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"

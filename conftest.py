@@ -5,6 +5,7 @@ What the user has set for terminals and data is nothing to tests, nor to the pro
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import Any
 
@@ -15,6 +16,15 @@ import onkel
 
 for name in ("COLUMNS", "LINES", "TERM", "NO_COLOR", "FORCE_COLOR", "ONKEL_DATA"):
     os.environ.pop(name, None)
+
+gc.disable()  # thousands of tests are about to be made, none of them garbage: half the time of making them went into looking
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """From here on there is garbage; the tests themselves stay, and need not be looked at again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import subprocess
 import sys
@@ -41,18 +42,23 @@ LAYERS = [
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
+@functools.cache
+def import_statements(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    """At the top or inside a function."""
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def part_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 def imported(path: Path) -> set[str]:
-    """The parts of onkel that a file imports anywhere, at the top or inside a function."""
+    """The parts of onkel that a file imports."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        names = []
+    for node in import_statements(path):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, f"{path}: relative import"
             names = [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "onkel" else [str(node.module)]
         found |= {name.split(".")[1] for name in names if name.startswith("onkel.")}
@@ -90,26 +96,24 @@ def test_only_the_command_line_imports_the_whole_package() -> None:
     """`import onkel` inside a lower layer would be a cycle that the rule above cannot see."""
     for path in PACKAGE.rglob("*.py"):
         whole = any(
-            isinstance(node, ast.Import) and any(alias.name == "onkel" for alias in node.names)
-            for node in ast.walk(ast.parse(path.read_text()))
+            isinstance(node, ast.Import) and any(alias.name == "onkel" for alias in node.names) for node in import_statements(path)
         )
         assert not whole or part_of(path) == "cli"
 
 
 def test_one_file_knows_the_compiler_and_none_unpickles() -> None:
     for path in PACKAGE.rglob("*.py"):
-        text = path.read_text()
-        assert ("numba" not in imports_of(text) and "llvmlite" not in imports_of(text)) or path.name == "_jit.py"
-        assert "pickle" not in imports_of(text)
-        assert "fastmath=True" not in text
+        assert not imports_of(path) & {"numba", "llvmlite"} or path.name == "_jit.py"
+        assert "pickle" not in imports_of(path)
+        assert "fastmath=True" not in path.read_text()
 
 
-def imports_of(text: str) -> set[str]:
+def imports_of(path: Path) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in import_statements(path):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             found.add(str(node.module).split(".")[0])
     return found
 

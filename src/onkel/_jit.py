@@ -76,7 +76,8 @@ def hot_strict(function: F) -> F:
 
 
 def _compile(function: F, fastmath: set[str] | bool, counting: bool = False, inline: bool = False) -> F:
-    options = {"fastmath": fastmath, "forceinline": inline, "_nrt": counting}
+    # nobody calls it through a pointer, which would take one more function to compile
+    options = {"fastmath": fastmath, "forceinline": inline, "_nrt": counting, "no_cfunc_wrapper": True}
     compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     if not compiler_off and function.__module__.startswith("onkel."):  # the name of the cache folder covers no other source
         compiled._cache = _Cache(function)
@@ -309,7 +310,7 @@ def by_type(position: int, table: Mapping[type, Any]) -> Callable[..., Any]:
     if compiler_off:
         return choose
     theirs = next(iter(table.values())).targetoptions  # the same for all of them
-    options = {name: theirs[name] for name in ("fastmath", "forceinline", "error_model", "_nrt")}
+    options = {name: theirs[name] for name in ("fastmath", "forceinline", "error_model", "_nrt", "no_cfunc_wrapper")}
 
     @numba.extending.overload(choose, jit_options=options, strict=False)
     def _(*kinds: Any) -> Any:

@@ -20,10 +20,12 @@ import onkel
 from onkel._jit import compiler_off
 from onkel.protocol import tasks_of
 from onkel.state import copied, leaves
+from tests.laws.kept import is_kept, keep, kept
 
 Array = NDArray[np.float64]
 
 ROWS_UNCOMPILED = 160  # beyond the rows after which law 5 saves, and several blocks of 32
+ROWS_TO_TRY = (ROWS_UNCOMPILED, 200, 240, 280, 320, 360)  # of the small configurations, which may need more to visit every stage
 
 CLASSES = [kind for name in onkel.__all__ if hasattr(kind := getattr(onkel, name), "learn") and hasattr(kind, "cut_tolerance")]
 
@@ -42,11 +44,16 @@ class Case:
         return default_stream(self.learner)
 
     def stream(self) -> tuple[Array, Array, Array]:
-        """The stream that laws are asked on: with the compiler off, no more rows than they need. The small configurations, which
-        visit every stage, always learn all of it."""
+        """The stream that laws are asked on: with the compiler off, no more rows than they need."""
+        return self.first(_rows_uncompiled(self)) if compiler_off else self.whole_stream()
+
+    def first(self, rows: int | None) -> tuple[Array, Array, Array]:
         X, y, weight = self.whole_stream()
-        rows = ROWS_UNCOMPILED if compiler_off and not (self.small and hasattr(self.oracle, "reached")) else len(X)
         return X[:rows].copy(), y[:rows].copy(), weight[:rows].copy()
+
+    def keep_rows(self, rows: int) -> None:
+        """Let the half with the compiler off learn these alone: they have been seen to visit every stage."""
+        keep(f"rows-{self.name}", np.array(rows, dtype=float))
 
     def learnable(self) -> tuple[Array, Array]:
         """A stream that it should learn: ours, unless its oracle has one that suits a small configuration better."""
@@ -61,6 +68,10 @@ class Case:
         state, scores = _run_once(self)
         return copied(state), scores.copy()
 
+    def predicted(self) -> Array:
+        """What is predicted after it for some rows."""
+        return _predict_once(self).copy()
+
     def run_again(self) -> tuple[Any, Array]:
         X, y, weight = self.stream()
         state = fresh(self.learner, X, y)
@@ -70,6 +81,20 @@ class Case:
 @functools.cache
 def _run_once(case: Case) -> tuple[Any, Array]:
     return case.run_again()
+
+
+@functools.cache
+def _predict_once(case: Case) -> Array:
+    predicted: Array = case.learner.predict(case.run()[0], case.stream()[0][:50])
+    return predicted
+
+
+@functools.cache
+def _rows_uncompiled(case: Case) -> int | None:
+    """A small configuration learns all of its stream, unless the compiled half has kept how many rows visit every stage."""
+    if not (case.small and hasattr(case.oracle, "reached")):
+        return ROWS_UNCOMPILED
+    return int(kept(f"rows-{case.name}")) if is_kept(f"rows-{case.name}") else None
 
 
 def default_stream(learner: Any, rows: int = 400, dim: int = 3) -> tuple[Array, Array, Array]:

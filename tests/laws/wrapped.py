@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +16,8 @@ from onkel._jit import compiler_off
 from onkel.persist import from_json, to_json
 from tests.laws import test_numbers, test_protocol, test_state, test_whole
 from tests.laws.cases import Case
+from tests.laws.test_protocol import check_cut as check_cut
+from tests.laws.test_state import check_saved as check_saved
 
 LAWS: list[Callable[[Case], None]] = [
     test_protocol.test_1_predict_changes_nothing,
@@ -43,14 +44,6 @@ def cases(learners: Sequence[Any], module: str) -> Any:
         return Case(repr(request.param), request.param, sys.modules[module], small=True)
 
     return case
-
-
-def check_cut(case: Case, size: int) -> None:
-    test_protocol.test_3_the_cut_of_the_stream_changes_nothing(case, size)
-
-
-def check_saved(case: Case, stop: int, folder: Path) -> None:
-    test_state.test_5_save_load_continue_equals_never_stopped(case, stop, folder)
 
 
 def check_config(case: Case) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel import random
-from tests.oracle import newton_features, supported
+from tests.oracle import newton_features, remembered, supported
 from tests.oracle.norma import folded
 from tests.oracle.supported import Round, Rule, Run, Term, exchanged, moved, slope
 
@@ -52,6 +52,7 @@ def rule(learner: onkel.BOGD) -> Rule:
     return learnt
 
 
+@remembered
 def run(learner: onkel.BOGD, X: Array, y: Array, weight: Array | None = None) -> Run:
     return supported.run(learner.kernel, rule(learner), X, y, weight)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
-from tests.oracle import passive_aggressive, supported
+from tests.oracle import passive_aggressive, remembered, supported
 from tests.oracle.passive_aggressive import VANISHING, pace
 from tests.oracle.supported import Round, Rule, Run, Term, exchanged
 
@@ -31,6 +31,7 @@ def rule(learner: onkel.BPAS) -> Rule:
     return learnt
 
 
+@remembered
 def run(learner: onkel.BPAS, X: Array, y: Array, weight: Array | None = None) -> Run:
     return supported.run(learner.kernel, rule(learner), X, y, weight)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel.losses import Loss
-from tests.oracle import newton_features
+from tests.oracle import newton_features, remembered
 from tests.oracle.pkawv import features
 from tests.oracle.supported import slope
 
@@ -28,6 +28,7 @@ def descent(loss: Loss, step: float, w: Array, Z: Array, y: Array, weight: Array
     return out, slopes
 
 
+@remembered
 def run(learner: onkel.FOGD, X: Array, y: Array, weight: Array | None = None) -> tuple[Array, list[float]]:
     learnt = np.ones(len(X)) if weight is None else weight
     Z = features(learner.features, X, learnt != 0)

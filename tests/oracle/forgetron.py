@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
-from tests.oracle import newton_features, supported
+from tests.oracle import newton_features, remembered, supported
 from tests.oracle.supported import Round, Run, Term, moved
 
 Array = NDArray[np.float64]
@@ -49,6 +49,7 @@ class Memory:
         return moved(terms, phi * np.array([term.a for term in terms]))[1:], "removed" if phi == 1 else "faded"
 
 
+@remembered
 def run(learner: onkel.Forgetron, X: Array, y: Array, weight: Array | None = None) -> Run:
     return supported.run(learner.kernel, Memory(learner.budget).rule, X, y, weight)
 

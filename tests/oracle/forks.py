@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
-from tests.oracle import sketched
+from tests.oracle import remembered, sketched
 from tests.oracle.newton_features import excess, slope, visited
 from tests.oracle.sketched import Map, built, due, mapped, sizes, sketch, stage_one
 
@@ -61,6 +61,7 @@ def stepped(learner: onkel.FORKS, A: Array, w: Array, x: Array, g: float, t: int
     return after, w - np.linalg.solve(A if learner.step_uses_old_matrix else after, G)
 
 
+@remembered
 def run(learner: onkel.FORKS, X: Array, y: Array, weight: Array | None = None) -> tuple[Array, Array, Map | None]:
     """The score of each row before it is learnt, (h, g, whether it was one of update) of each round of stage 2, the last map."""
     u = np.ones(len(X)) if weight is None else weight

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import onkel
 from onkel.functions.sorted_blocks import SortedBlocks
 from onkel.functions.support import Support
-from tests.oracle import supported
+from tests.oracle import remembered, supported
 from tests.oracle.additive import gram, is_open, resolved
 from tests.oracle.projection import MIXED
 from tests.oracle.supported import OPENING
@@ -48,6 +48,7 @@ def descend(K: Array, y: Array, learnt: NDArray[np.bool_], step: float, decay: f
     return Run(out, last, mean)
 
 
+@remembered
 def run(learner: onkel.FunctionalSGD, X: Array, y: Array, weight: Array | None = None) -> Run:
     w, kernel, silent = np.ones(len(X)) if weight is None else weight, learner.kernel, 0
     if is_open(kernel):

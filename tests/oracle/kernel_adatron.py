@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
-from tests.oracle import passive_aggressive, supported
+from tests.oracle import passive_aggressive, remembered, supported
 from tests.oracle.projection import MIXED, WIDE
 from tests.oracle.supported import Round, Rule, Run, Term, exchanged
 
@@ -38,6 +38,7 @@ def rule(learner: onkel.KernelAdatron, X: Array, y: Array) -> Rule:
     return learnt
 
 
+@remembered
 def run(learner: onkel.KernelAdatron, X: Array, y: Array, weight: Array | None = None) -> Run:
     return supported.run(learner.kernel, rule(learner, X, y), X, y, weight)
 

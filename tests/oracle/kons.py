@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel import random
-from tests.oracle import newton_features
+from tests.oracle import newton_features, remembered
 from tests.oracle.newton_features import excess, rate, slope, stepped, visited
 from tests.oracle.pkawv import solve
 
@@ -62,6 +62,7 @@ def probability(learner: onkel.SketchedKONS, K: Wide, taken: list[Taken], i: int
     return max(min(learner.oversampling * tau, 1.0), learner.floor)
 
 
+@remembered
 def run(learner: Learner, X: Array, y: Array, weight: Array | None = None) -> tuple[Array, Array, list[Taken]]:
     """The score of each row before it is learnt, (h, g) of each round, and the terms of A in the end."""
     w = np.ones(len(X)) if weight is None else weight

@@ -35,6 +35,7 @@ from scipy.linalg import solve_triangular
 from scipy.stats import chi2, norm
 
 from onkel import AdditiveSystem, Beam, Cosine, Hermite, MercerProjection, ProductSystem, Sine, Sphere
+from tests.oracle import remembered
 from tests.oracle.mercer import functions
 from tests.oracle.systems import columns, is_open, name, settled
 
@@ -133,6 +134,7 @@ def shares(v: Array, q: Array, y: float, B: float, B_new: float, t: float) -> Ar
 # the stream
 
 
+@remembered
 def run(config: Any, X: Array, y: Array, weight: Array | None = None) -> Run:
     w, Y = np.ones(len(X)) if weight is None else weight, y.reshape(len(X), -1)
     (n, dim), outputs, system, silent = X.shape, Y.shape[1], config.system, 0

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel.protocol import tasks_of
+from tests.oracle import remembered
 from tests.oracle.pkawv import features
 
 Array = NDArray[np.float64]
@@ -59,6 +60,7 @@ def stepped(A: Array, u: Array, phi: Array, h: float, g: float, gain: float, alp
     return A, u
 
 
+@remembered
 def run(learner: onkel.NewtonFeatures, X: Array, y: Array, weight: Array | None = None) -> tuple[Array, Array]:
     """The score of each row before it is learnt, and (h, g) of each round."""
     w = np.ones(len(X)) if weight is None else weight

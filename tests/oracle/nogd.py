@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
-from tests.oracle import fogd, newton_features, norma, supported
+from tests.oracle import fogd, newton_features, norma, remembered, supported
 
 Array = NDArray[np.float64]
 
 
+@remembered
 def run(learner: onkel.NOGD, X: Array, y: Array, weight: Array | None = None) -> tuple[Array, int, Array]:
     """The score of each row before it is learnt, the points stored, and all eigenvalues, none in stage 1."""
     learnt = np.ones(len(X)) if weight is None else weight

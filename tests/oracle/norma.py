@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel.losses import Loss
-from tests.oracle import newton_features, supported
+from tests.oracle import newton_features, remembered, supported
 from tests.oracle.supported import Round, Rule, Run, Term, moved, slope
 
 Array = NDArray[np.float64]
@@ -30,6 +30,7 @@ def rule(loss: Loss, step: float, lam: float = 0.0, budget: int | None = None) -
     return learnt
 
 
+@remembered
 def run(learner: onkel.NORMA, X: Array, y: Array, weight: Array | None = None) -> Run:
     return supported.run(learner.kernel, rule(learner.loss, learner.step, learner.lam, learner.budget), X, y, weight)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
-from tests.oracle import newton_features, supported
+from tests.oracle import newton_features, remembered, supported
 from tests.oracle.supported import Round, Rule, Run, Term
 
 Array = NDArray[np.float64]
@@ -36,6 +36,7 @@ def rule(learner: onkel.PassiveAggressive) -> Rule:
     return learnt
 
 
+@remembered
 def run(learner: onkel.PassiveAggressive, X: Array, y: Array, weight: Array | None = None) -> Run:
     return supported.run(learner.kernel, rule(learner), X, y, weight)
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
-from tests.oracle import newton_features, supported
+from tests.oracle import newton_features, remembered, supported
 from tests.oracle.supported import Round, Run, Term
 
 Array = NDArray[np.float64]
@@ -16,6 +16,7 @@ def rule(now: Round) -> tuple[list[Term], str]:
     return ([*now.terms, now.term(now.y)], "added") if now.mistaken else (now.terms, "nothing")
 
 
+@remembered
 def run(learner: onkel.Perceptron, X: Array, y: Array, weight: Array | None = None) -> Run:
     return supported.run(learner.kernel, rule, X, y, weight)
 

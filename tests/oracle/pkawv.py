@@ -99,7 +99,8 @@ def distribution(column: Array, x: float, knots: int) -> float:
         return float(x > column[-1])
     q = column if len(set(column)) <= knots else column[[round(k * (len(column) - 1) / (knots - 1)) for k in range(knots)]]
     q = np.array(sorted(set(q)))
-    return float(np.interp(x, q, [np.mean(column < value) + np.mean(column == value) / 2 for value in q]))
+    less, equal = (column < q[:, None]).mean(axis=1), (column == q[:, None]).mean(axis=1)
+    return float(np.interp(x, q, less + equal / 2))
 
 
 def projection(config: onkel.Project, dim: int) -> Array:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel import random
+from tests.oracle import remembered
 from tests.oracle.pkawv import solve
 
 Array = NDArray[np.float64]
@@ -85,6 +86,7 @@ def coordinates(K: Wide, spanning: tuple[int, ...]) -> Array:
     return Z.astype(np.float64)
 
 
+@remembered
 def run(learner: onkel.PKAWVNystroem, X: Array, y: Array, weight: Array | None = None) -> tuple[Array, Dictionary]:
     """The score of each row before it is learnt, and the dictionary in the end."""
     w = np.ones(len(X)) if weight is None else weight

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
-from tests.oracle import passive_aggressive, supported
+from tests.oracle import passive_aggressive, remembered, supported
 from tests.oracle.norma import folded
 from tests.oracle.supported import Round, Rule, Run, Term, moved, norm2
 
@@ -46,6 +46,7 @@ def rule(learner: Any) -> Rule:
     return learnt
 
 
+@remembered
 def run(learner: Any, X: Array, y: Array, weight: Array | None = None) -> Run:
     return supported.run(learner.kernel, rule(learner), X, y, weight, learner.start)
 

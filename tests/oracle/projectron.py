@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
-from tests.oracle import newton_features, supported
+from tests.oracle import newton_features, remembered, supported
 from tests.oracle.pkawv import solve
 from tests.oracle.supported import Round, Rule, Run, Term, moved
 
@@ -61,6 +61,7 @@ def rule(learner: Learner) -> Rule:
     return learnt
 
 
+@remembered
 def run(learner: Learner, X: Array, y: Array, weight: Array | None = None) -> Run:
     return supported.run(learner.kernel, rule(learner), X, y, weight)
 

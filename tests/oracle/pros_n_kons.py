@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel import random
-from tests.oracle import newton_features
+from tests.oracle import newton_features, remembered
 from tests.oracle.newton_features import excess, rate, slope, stepped, visited
 from tests.oracle.pkawv_nystroem import Dictionary, coordinates, decided
 
 Array = NDArray[np.float64]
 
 
+@remembered
 def run(learner: onkel.ProsNKONS, X: Array, y: Array, weight: Array | None = None) -> tuple[Array, Array, Dictionary]:
     """The score of each row before it is learnt, (h, g) of each round, and the dictionary in the end."""
     w = np.ones(len(X)) if weight is None else weight

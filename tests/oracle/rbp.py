@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel import random
-from tests.oracle import newton_features, supported
+from tests.oracle import newton_features, remembered, supported
 from tests.oracle.supported import Round, Rule, Run, Term, exchanged
 
 Array = NDArray[np.float64]
@@ -29,6 +29,7 @@ def rule(learner: onkel.RBP) -> Rule:
     return learnt
 
 
+@remembered
 def run(learner: onkel.RBP, X: Array, y: Array, weight: Array | None = None) -> Run:
     return supported.run(learner.kernel, rule(learner), X, y, weight)
 

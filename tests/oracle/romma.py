@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
-from tests.oracle import passive_aggressive, supported
+from tests.oracle import passive_aggressive, remembered, supported
 from tests.oracle.projection import MIXED, WIDE
 from tests.oracle.supported import Round, Rule, Run, Term, moved, norm2
 
@@ -50,6 +50,7 @@ def rule(learner: onkel.ROMMA) -> Rule:
     return learnt
 
 
+@remembered
 def run(learner: onkel.ROMMA, X: Array, y: Array, weight: Array | None = None) -> Run:
     return supported.run(learner.kernel, rule(learner), X, y, weight)
 

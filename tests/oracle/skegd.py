@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import onkel
-from tests.oracle import sketched
+from tests.oracle import remembered, sketched
 from tests.oracle.newton_features import slope
 from tests.oracle.sketched import Map, built, due, fitted, mapped, sizes, sketch, stage_one
 
@@ -33,6 +33,7 @@ def updated(learner: onkel.SkeGD, K: Array, phi: Map, w: Array, i: int) -> tuple
     return new, fitted(K_LL @ new.Z, K_LL @ coef)
 
 
+@remembered
 def run(learner: onkel.SkeGD, X: Array, y: Array, weight: Array | None = None) -> tuple[Array, Array, Map | None]:
     """The score of each row before it is learnt, (g, whether it was one of update) of each round of stage 2, the last map."""
     u = np.ones(len(X)) if weight is None else weight
