@@ -125,7 +125,7 @@ class Auto(Learner[State]):
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, lagged: ArrayLike | None = None
     ) -> None:  # fmt: skip
         given, learnt = self._given(lagged, len(Y)), state.recent.rows + np.cumsum(weight > 0.0)
-        start, plan, views = 0, self._plan(state.dim), self._views(state.dim)
+        start, plan = 0, self._plan(state.dim)
         while start < len(Y):
             check = (state.recent.rows // plan.check + 1) * plan.check  # at absolute row numbers, whatever the cut
             now, steps = slice(start, min(int(np.searchsorted(learnt, check)) + 1, len(Y))), Steps()
@@ -133,8 +133,11 @@ class Auto(Learner[State]):
             self._plan_steps(state, *block, steps)
             call.defer(steps.run)
             call.complete()
-            check_if_due(plan, views, state)
+            self._settle(state)
             start = now.stop
+
+    def _settle(self, state: State) -> None:
+        check_if_due(self._plan(state.dim), self._views(state.dim), state)
 
     def _plan_steps(
         self, state: State, rows: Matrix | Rows, labels: Matrix, weight: Vector, lagged: Matrix | None, scores: Matrix, steps: Steps
