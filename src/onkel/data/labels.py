@@ -45,7 +45,7 @@ class LabelledSource(Source):
 def labelled(source: Source, y: Any) -> LabelledSource:
     """The rows of a source with these labels."""
     labels = y if isinstance(y, Strings) else labels_of(y)
-    if (name := name_of(y)) in source.known:
+    if (name := getattr(y, "name", None)) in source.known:
         remedy = f"say target={name!r}, or rename one"
         raise InputError(f"{source.name} has a column {name!r}, and labels of that name were given too; {remedy}")
     if source.rows is not None and len(labels) != source.rows:

@@ -10,6 +10,7 @@ True
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Self
 
 import numpy as np
@@ -87,7 +88,7 @@ class Transformer(TransformerMixin, BaseEstimator):
 
     @property
     def _map(self) -> Features:
-        map = as_features(self._features)
+        map = as_features(copy.deepcopy(self._features))  # a config caches results, and the user's own must not change
         if not isinstance(map, Features):
             raise InputError(f"features must be a feature map, such as onkel.Fourier(), a tuple of them or None, got {map!r:.200}")
         return map
