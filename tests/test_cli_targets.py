@@ -101,7 +101,7 @@ def test_guesses_of_classes_are_counted_as_a_plain_loop_counts_them(parts: list[
         now = slice(start, start + size)
         met = met_before(y[now], len(set(y[:start].tolist())), 5)
         left = np.where(met, chances[now], 0.0)
-        said = Classes("y").decided(scores[now], met), left / np.maximum(left.sum(axis=1, keepdims=True), 1e-6)
+        said = Classes("y").predicted_codes(scores[now], met), left / np.maximum(left.sum(axis=1, keepdims=True), 1e-6)
         tally.add(Answers(*said, y[now].astype(float), np.ones(size, dtype=bool)))
         start += size
     counts: Counter[int] = Counter()

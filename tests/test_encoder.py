@@ -18,8 +18,8 @@ from onkel._types import Matrix
 from onkel.data.table import Origin, Table, recut, strings
 from onkel.errors import InputError
 from onkel.model import Cyclic, Encoder, Hashed, Missing, Number, OneHot, Stream, read
-from onkel.model.columns import State
 from onkel.model.encoder import Means
+from onkel.model.encodings import State
 
 pytestmark = pytest.mark.once
 

@@ -17,7 +17,7 @@ from onkel.cli.options import Columns, Inputs, Target
 from onkel.data.table import Origin, Table, recut
 from onkel.errors import InputError
 from onkel.model import Encoder, Hashed, Number, read
-from onkel.model.columns import State
+from onkel.model.encodings import State
 from onkel.model.stream import read_again
 from onkel.model.target import Value
 

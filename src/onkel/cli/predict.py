@@ -58,8 +58,8 @@ def _fields(model: Model, state: State) -> list[str]:
 
 def _rows(model: Model, state: State, table: Table) -> list[list[Any] | None]:
     """The cells of each row; None where a value is missing."""
-    scores, kept = model.scores(state, table)
-    answers = model.decided(state, scores, np.ones(len(scores), dtype=bool)).tolist()
+    scores, kept = model.scores_any(state, table)
+    answers = model.answers_for(state, scores, np.ones(len(scores), dtype=bool)).tolist()
     if state.target.task == "regression":
         rows = iter([[answer] for answer in answers])
     else:

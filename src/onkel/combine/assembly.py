@@ -1,14 +1,12 @@
-"""From a person's learner to what meets rows and labels: the one place where its wrappers are put together.
+"""Puts the wrappers around the user's learner; the only place that does.
 
     Intervals( Lagged( Scaled( Calibrated( OneVsRest( learner ) ) ) ) )
 
 Intervals    regression
-Lagged       where earlier labels are to be inputs, and the learner has no `lags` of its own, as `Auto` has
-Scaled       always: it also fills in missing values, and makes room for new columns
+Lagged       if earlier labels are inputs, and the learner has no `lags` of its own as `Auto` has
+Scaled       always: it also fills in missing values, and adds columns during the first rows
 Calibrated   classification by `Auto`: its scores are probabilities. Other learners keep their own decisions, as in their papers
-OneVsRest    more classes than two, and a learner of two
-
-The command line and the estimators both come here.
+OneVsRest    one-hot labels (`Classes`), and a learner with one output
 """
 
 from __future__ import annotations
@@ -31,12 +29,12 @@ WRAPPERS = Intervals, Lagged, Scaled, Calibrated, OneVsRest  # the outermost fir
 
 
 def assembled(
-    learner: Any, task: str, several: bool = False, inputs: bool = True, targets: bool = True,
+    learner: Any, task: str, one_hot: bool = False, inputs: bool = True, targets: bool = True,
     lags: int | None = None, late: bool = False,
 ) -> Any:  # fmt: skip
     """The learner in its wrappers.
 
-    several   the labels are classes, one column each
+    one_hot   the labels are classes, one column each
     inputs    standardise them, and `targets`, where they are numbers; not for a learner that does so itself
     lags      earlier labels that become inputs; None: as the learner itself is set
     late      columns may still come during the first rows, which are kept
@@ -45,17 +43,17 @@ def assembled(
     inputs, targets = inputs and not _scales_inputs(learner), targets and task == "regression" and not _scales_itself(learner)
     if lags is not None and isinstance(learner, Auto):
         learner, lags = dataclasses.replace(learner, lags=lags), None
-    whole: Any = OneVsRest(learner) if several and not learner.multi_output else learner
+    whole: Any = OneVsRest(learner) if one_hot and not learner.multi_output else learner
     if task == "classification" and isinstance(learner, Auto):
         whole = Calibrated(whole)
     whole = Scaled(whole, inputs, targets, FIRST_ROWS if targets or late else 0)
     if lags:
-        whole = Lagged(whole, lags, LEAST_CLASSES if several else 1)
+        whole = Lagged(whole, lags, LEAST_CLASSES if one_hot else 1)
     return Intervals(whole) if task == "regression" else whole
 
 
 def bare(whole: Any) -> Any:
-    """The person's learner inside."""
+    """The user's learner, without its wrappers."""
     for kind in WRAPPERS:
         if isinstance(whole, kind):
             whole = whole.learner

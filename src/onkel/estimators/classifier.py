@@ -78,7 +78,7 @@ class Classifier(ClassifierMixin, Online):
         """The probability of each class for one row; with an `id` the row waits for `learn_late(id, y)`."""
         row, found = self._given(x), {}
         if hasattr(self, "state_"):
-            scores = self.model_.next_scores(self.state_, self._rows(row))[0][:, self._order]
+            scores = self.model_.scores(self.state_, self._rows(row))[0][:, self._order]
             found = dict(zip(self._sorted, self.model_.probabilities(self.state_, scores)[0].tolist(), strict=True))
         self._wait(id, row)
         return found
@@ -87,7 +87,7 @@ class Classifier(ClassifierMixin, Online):
         """The class of one row (None before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
         row, prediction = self._given(x), None
         if hasattr(self, "state_"):
-            scores = self.model_.next_scores(self.state_, self._rows(row))[0][0, self._order]
+            scores = self.model_.scores(self.state_, self._rows(row))[0][0, self._order]
             prediction = self._sorted[int(scores.argmax())]
         self._wait(id, row)
         return prediction

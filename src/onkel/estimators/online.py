@@ -138,7 +138,7 @@ class Online(BaseEstimator):
                 raise InputError("all weights are zero: there is nothing to learn")
             self.model_, self.state_ = model, model.init(table)
         if classes is not None:
-            self.model_.meet(self.state_, np.asarray(classes).tolist())
+            self.model_.add_classes(self.state_, np.asarray(classes).tolist())
         self.model_.update(self.state_, table, sample_weight)
         self._describe()
         return self
@@ -177,7 +177,7 @@ class Online(BaseEstimator):
     def _scores(self, X: Any) -> Vector:
         """Of rows that may come at any time."""
         check_is_fitted(self)
-        return self.model_.scores(self.state_, self._table(self._checked(X)))[0]
+        return self.model_.scores_any(self.state_, self._table(self._checked(X)))[0]
 
     # --- single rows
 

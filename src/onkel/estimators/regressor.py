@@ -89,7 +89,7 @@ class Regressor(RegressorMixin, Online):
         """The prediction of one row (0 before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
         row, prediction = self._given(x), 0.0
         if hasattr(self, "state_"):
-            scores = self.model_.next_scores(self.state_, self._rows(row))[0]
+            scores = self.model_.scores(self.state_, self._rows(row))[0]
             prediction = float(scores[0]) if scores.ndim == 1 else scores[0]
         self._wait(id, row)
         return prediction

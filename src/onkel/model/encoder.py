@@ -23,7 +23,7 @@ from onkel._validate import flag, whole
 from onkel.data.records import Records
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
-from onkel.model.columns import LARGEST_ROOM, Column, Cyclic, Hashed, Number, OneHot, State
+from onkel.model.encodings import LARGEST_ROOM, Column, Cyclic, Hashed, Number, OneHot, State
 
 __all__ = ["Cyclic", "Encoder", "Hashed", "Number", "OneHot"]
 

@@ -22,8 +22,8 @@ from onkel.combine.inner import takes_sparse
 from onkel.data.table import Table
 from onkel.model import stream
 from onkel.model.answers import Scored, joined
-from onkel.model.columns import State as EncoderState
 from onkel.model.encoder import Encoder
+from onkel.model.encodings import State as EncoderState
 from onkel.model.target import Label, Target
 from onkel.state import copied
 from onkel.turns import Call
@@ -66,7 +66,7 @@ def learn_weighted(call: Call, state: State, table: Table, weight: Vector, lagge
     return Scored(scored.scores[own], scored.codes[own], kept, scored.met)
 
 
-def presented(state: State, X: Any) -> tuple[Any, dict[str, Any]]:
+def with_mask(state: State, X: Any) -> tuple[Any, dict[str, Any]]:
     """X as the learner takes it, and what it is told besides: which values are there, if any is missing."""
     if not isinstance(X, np.ndarray):
         if takes_sparse(state.learner):
@@ -78,7 +78,7 @@ def presented(state: State, X: Any) -> tuple[Any, dict[str, Any]]:
 
 def widened(state: State, inner: Any, classes: int) -> Any:
     """The learner's state with room for so many classes; a copy where it gets more."""
-    if classes <= inner.outputs or not state.target.several:
+    if classes <= inner.outputs or not state.target.one_hot:
         return inner
     wider = copied(inner) if inner is state.inner else inner
     state.learner.widen(wider, classes)
@@ -91,9 +91,9 @@ def _take(call: Call, state: State, table: Table, weight: Vector | None, lagged:
     X, codes, kept = stream.encoded(encoder, encoded, state.target, labels, table)
     after = {"encoder": encoder, "encoded": encoded, "labels": labels, "rows": state.rows + len(table)}
     inner = widened(state, inner, len(labels))
-    scores = np.empty((0, inner.outputs) if state.target.several else codes.shape)
+    scores = np.empty((0, inner.outputs) if state.target.one_hot else codes.shape)
     if len(codes):
-        X, more = presented(state, X)
+        X, more = with_mask(state, X)
         if lagged is not None:
             more |= _known_then(state, lagged, len(codes))
         y = state.target.coded(codes, inner.outputs, state.learner.absent)

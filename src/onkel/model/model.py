@@ -95,7 +95,7 @@ class Model:
     # --- rows as tables
 
     def open(self, rows: Any, reading: Reading = AS_DETECTED) -> Stream:
-        """The rows of a file, a table in memory, dicts, or (X, y): columns planned and target recognised by the first of them."""
+        """A stream of rows: a file, a table in memory, dicts, or (X, y). Its first rows decide encodings and kind of target."""
         rows, target = self._pair(rows) or (rows, self.target)
         opened = stream.read(
             rows,
@@ -109,7 +109,7 @@ class Model:
         return dataclasses.replace(opened, target=self._recognised(opened))
 
     def open_again(self, state: State, rows: Any, reading: Reading = AS_DETECTED, labelled: bool = True) -> Stream:
-        """Other rows, or the same, encoded as they were before; where they are only to be predicted they need no label."""
+        """A stream of other rows, or the same again, encoded as the state says. With `labelled=False` they need no label."""
         target = state.target if labelled else None
         rows, y = self._pair(rows) or (rows, None)
         try:
@@ -121,7 +121,7 @@ class Model:
             raise InputError(f"{error.source} has no column {error.column!r}: {both}; {remedy}") from None
 
     def _recognised(self, opened: Stream) -> Target:
-        """Numbers or classes: as the user says, else as the first rows and the learner suggest."""
+        """Whether the target is numbers or classes: by the user's settings, else by the first rows and the learner."""
         name, sample = opened.target.name, opened.sample
         is_text = isinstance(sample.cells(name), Strings)
         if self.task == "regression" and (is_text or self.labels is not None):
@@ -159,7 +159,7 @@ class Model:
         return self.open_again(state, rows, labelled=labelled).tables()
 
     def _tables_of_dicts(self, state: State, rows: Sequence[Any], y: Labels | None, labelled: bool) -> Iterator[Table]:
-        """Dicts need not be looked at first: what they hold is known, and a key that is absent is a missing value."""
+        """The kinds of the columns are known, so dicts are not sampled. An absent key is a missing value."""
         target = state.target
         passed = self.without if y is not None else (*self.without, target.name)
         records = state.encoder.records({target.name: target.kind} if labelled and y is None else {}, passed)
@@ -171,7 +171,7 @@ class Model:
     # --- the verbs
 
     def init(self, rows: Any) -> State:
-        """A state that has learnt nothing: the rows say which columns there are and of which type, no more."""
+        """A state before the first row. `rows` only determine the columns and their types; nothing is learnt."""
         return self.begin(self.open(rows))
 
     def begin(self, opened: Stream) -> State:
@@ -182,14 +182,14 @@ class Model:
         return owned(self, State(encoder, target, learner, inner, encoder.init()))
 
     def again(self, state: State) -> State:
-        """A state that has learnt nothing, for the same columns and target."""
+        """A state before the first row, with the same columns and target."""
         inner = state.learner.init(state.encoder.width, state.target.outputs)
         return owned(self, State(state.encoder, state.target, state.learner, inner, state.encoder.init()))
 
     def assembled(self, target: Target, late: bool = False) -> Any:
-        """The learner as it meets this target; `late`: columns may still come during the first rows."""
+        """The learner in its wrappers, for this target; `late`: columns may be added during the first rows."""
         learner = suited(self.learner, target.task)
-        return assembled(learner, target.task, target.several, self.standardize, self.scale_target, self.lags, late)
+        return assembled(learner, target.task, target.one_hot, self.standardize, self.scale_target, self.lags, late)
 
     def learn(self, state: State, rows: Any, weight: ArrayLike | None = None) -> NDArray[Any]:
         """The answer for each row before it was learnt: a number, or a label. A row that is dropped has none (NaN, None).
@@ -197,46 +197,48 @@ class Model:
         `weight`: one for each row, at least 0; a row of weight 0 leaves no trace, and has no answer. A learner whose mathematics
         has no weights learns a row of weight 3 three times.
         """
-        return joined([self._shown(state, self._decided(state, one), one.kept) for one in self._learnt(state, rows, weight)])
+        return joined(
+            [self._labels_of(state, self._predicted_codes(state, one), one.kept) for one in self._learnt(state, rows, weight)]
+        )
 
     def update(self, state: State, rows: Any, weight: ArrayLike | None = None, lagged: ArrayLike | None = None) -> None:
-        """Learn rows, and say nothing of them. `lagged`: of one row, what `remember` said when it was predicted."""
+        """Learn rows without computing answers. `lagged`: for one row, what `remember` returned when it was predicted."""
         for _ in self._learnt(state, rows, weight, lagged):
             pass
 
     def answer(self, state: State, table: Table) -> Answers:
-        """Learn the rows of a table; what was said of each before, and what its label was."""
+        """Learn the rows of a table. Returns the answer for each row before it was learnt, and its label."""
         return self._answers(state, self._learn(state, table))
 
-    def meet(self, state: State, labels: Sequence[Any]) -> None:
-        """Make room for classes before any row of theirs comes."""
+    def add_classes(self, state: State, labels: Sequence[Any]) -> None:
+        """Add classes before their first rows."""
         known = [*state.labels, *(label for label in dict.fromkeys(labels) if label not in state.labels)]
         with turn(self, state, True):
             vars(state).update(labels=known, inner=learning.widened(state, state.inner, len(known)))
 
     def remember(self, state: State) -> Vector:
-        """The earlier labels that the next row would get as inputs; `update` takes them when its label comes late."""
+        """The earlier labels that are inputs of a row predicted now; pass them to `update` if its label comes late."""
         known: Vector = state.learner.remember(state.inner)
         return known
 
     def predict(self, state: State, rows: Any) -> NDArray[Any]:
         """The answer for each row as if it came next: a number, or a label; changes nothing."""
-        return self.decided(state, *self.next_scores(state, rows))
+        return self.answers_for(state, *self.scores(state, rows))
 
     def predict_any(self, state: State, rows: Any) -> NDArray[Any]:
-        """The answer for rows that may come at any time: where the last labels are inputs, it does without them."""
-        return self.decided(state, *self.scores(state, rows))
+        """The answer for rows that may come at any time, without earlier labels as inputs."""
+        return self.answers_for(state, *self.scores_any(state, rows))
 
     def predict_proba(self, state: State, rows: Any) -> Matrix:
-        """The probability of each class (n, classes), in the order of `classes`, of rows as if each came next."""
+        """The probability of each class for each row as if it came next, (n, classes), in the order of `classes`."""
         self._check_task(state, "classification")
-        scores, kept = self.next_scores(state, rows)
+        scores, kept = self.scores(state, rows)
         return spread(self.probabilities(state, scores), kept)
 
     def predict_interval(self, state: State, rows: Any, level: float = 0.9) -> Matrix:
-        """Lower and upper end (n, 2) of an interval in which a share `level` of the labels has been of late.
+        """Lower and upper end of an interval for each row, (n, 2): a share `level` of recent labels was within theirs.
 
-        Of several targets at once (n, targets, 2).
+        With several targets (n, targets, 2).
         """
         self._check_task(state, "regression")
 
@@ -246,12 +248,12 @@ class Model:
 
         return spread(*self._scored(state, rows, ends))
 
-    def next_scores(self, state: State, rows: Any) -> tuple[Vector, Mask]:
-        """As `scores`, of rows as if each came next."""
+    def scores(self, state: State, rows: Any) -> tuple[Vector, Mask]:
+        """The scores of each row as if it came next, a number or a column for each class; and which rows have scores."""
         return self._scored(state, rows, partial(state.learner.predict, state.inner), state.target.scores)
 
-    def scores(self, state: State, rows: Any) -> tuple[Vector, Mask]:
-        """Of rows that may come at any time: numbers, or a column for each class; and which of the rows have them."""
+    def scores_any(self, state: State, rows: Any) -> tuple[Vector, Mask]:
+        """The same for rows that may come at any time, without earlier labels as inputs."""
         return self._scored(state, rows, partial(state.learner.predict_any, state.inner), state.target.scores)
 
     def _scored(
@@ -261,7 +263,7 @@ class Model:
         for table in self._tables(state, rows, labelled=False):
             with turn(self, state):
                 X, kept = state.encoder.predict(state.encoded, state.encoder.taking_late(table))
-                X, gaps = learning.presented(state, X)
+                X, gaps = learning.with_mask(state, X)
                 parts.append((of(score(X, **gaps), state.labels), kept))
         return joined([scores for scores, _ in parts]), joined([kept for _, kept in parts])
 
@@ -270,13 +272,13 @@ class Model:
         return state.target.classes(state.labels)
 
     def probabilities(self, state: State, scores: Matrix) -> Matrix:
-        """Of the classes, by their scores."""
+        """The probabilities of the classes, computed from their scores."""
         if not scores.size:
             return scores
         return probabilities(scoring(state.learner), scores, self.are_signs(state))
 
     def has_probabilities(self, state: State) -> bool:
-        """Whether its scores say how likely a class is, and not only which."""
+        """Whether the learner's scores can be converted to probabilities, not only to a decision."""
         return are_probabilities(scoring(state.learner))
 
     def check(self, state: State) -> None:
@@ -286,7 +288,7 @@ class Model:
             possible = [self.assembled(state.target, late) for late in (False, True)]
             outputs = max(state.target.outputs, len(state.labels))
             fits = isinstance(state.target, Target) and state.learner in possible and type(state.rows) is int and state.rows >= 0
-            kinds = set(LABEL_KINDS if state.target.kind is Kind.TEXT else (float,)) if state.target.several else set()
+            kinds = set(LABEL_KINDS if state.target.kind is Kind.TEXT else (float,)) if state.target.one_hot else set()
             fits = fits and {*map(type, state.labels)} <= kinds and len(set(state.labels)) == len(state.labels)
             fits = fits and all(label == label for label in state.labels) and state.encoder.missing is self.missing
             fits = fits and self.target in (None, state.target.name) and self.task in (None, state.target.task)
@@ -295,7 +297,7 @@ class Model:
             state.learner.check(state.inner)
 
     def notes(self, state: State) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+        """What the user should know about this state, one sentence each."""
         with turn(self, state):
             return [*state.encoder.notes(state.encoded), *map(str, state.learner.notes(state.inner))]
 
@@ -311,12 +313,12 @@ class Model:
         return lags_of(state.learner)
 
     def standardises(self, state: State) -> dict[str, bool]:
-        """Whether inputs and target are standardised around the learner, which may do so itself."""
+        """Whether `Scaled` standardises inputs and target; a learner may do so itself."""
         scaled: Scaled = part(state.learner, Scaled)
         return {"inputs": scaled.inputs, "target": scaled.targets}
 
     def coverage(self, state: State) -> dict[str, float]:
-        """The share of labels within their interval, by level; of classes there are none."""
+        """The share of labels within their interval, by level; empty for classes."""
         if not isinstance(state.learner, Intervals):
             return {}
         return {str(level): share for level, share in state.learner.coverage(state.inner).items()}
@@ -359,18 +361,18 @@ class Model:
 
     # --- answers
 
-    def _decided(self, state: State, scored: Scored) -> Vector:
-        """The code of each answer. Classes that came in the table were unknown until their own row."""
+    def _predicted_codes(self, state: State, scored: Scored) -> Vector:
+        """The code of each prediction. A class that is new in the table is unknown before its first row."""
         target = state.target
-        if not target.several:
-            return target.decided(target.scores(scored.scores, state.labels))
-        return target.decided(scored.scores, met_before(scored.codes, scored.met, scored.scores.shape[1]))
+        if not target.one_hot:
+            return target.predicted_codes(target.scores(scored.scores, state.labels))
+        return target.predicted_codes(scored.scores, met_before(scored.codes, scored.met, scored.scores.shape[1]))
 
     def _answers(self, state: State, scored: Scored) -> Answers:
-        target, predicted = state.target, self._decided(state, scored)
+        target, predicted = state.target, self._predicted_codes(state, scored)
         if target.task == "regression":
             return Answers(predicted, None, scored.codes, scored.kept)
-        if not target.several:
+        if not target.one_hot:
             columns = target.scores(scored.scores, state.labels)
             return Answers(predicted, self.probabilities(state, columns), scored.codes, scored.kept)
         known = met_before(scored.codes, scored.met, scored.scores.shape[1])
@@ -380,12 +382,12 @@ class Model:
             found[rows, :count] = self.probabilities(state, scored.scores[rows, :count])
         return Answers(predicted, found, scored.codes, scored.kept)
 
-    def decided(self, state: State, scores: Vector, kept: Mask) -> NDArray[Any]:
-        """The answers that scores stand for: numbers, or labels; and nothing for rows that have no scores."""
-        return self._shown(state, state.target.decided(scores), kept)
+    def answers_for(self, state: State, scores: Vector, kept: Mask) -> NDArray[Any]:
+        """The answer for each row, a number or a label; NaN or None for rows that have no scores."""
+        return self._labels_of(state, state.target.predicted_codes(scores), kept)
 
-    def _shown(self, state: State, codes: Vector, kept: Mask) -> NDArray[Any]:
-        """Codes of answers as numbers or labels, one for each row; NaN and None for rows that have none."""
+    def _labels_of(self, state: State, codes: Vector, kept: Mask) -> NDArray[Any]:
+        """Predicted codes as numbers or labels, one for each row; NaN or None for rows that have none."""
         if state.target.task == "regression":
             return spread(codes, kept)
         labels = [*self.classes(state), None]  # the last for code -1
@@ -394,8 +396,8 @@ class Model:
         return spread(answers, kept)
 
     def are_signs(self, state: State) -> bool:
-        """Whether a class that a row is not of was learnt as -1, not as 0."""
-        return not state.target.several or state.learner.absent < 0.0
+        """Whether the learner's labels of two classes are -1 and 1, not 0 and 1."""
+        return not state.target.one_hot or state.learner.absent < 0.0
 
     def _check_task(self, state: State, task: str) -> None:
         if state.target.task != task:
@@ -404,5 +406,5 @@ class Model:
 
 
 def _is_array(target: Target) -> bool:
-    """Whether several numbers are predicted at once, be it one."""
+    """Whether a row has an array of numbers to predict, which may have length 1."""
     return isinstance(target, Value) and target.columns is not None

@@ -14,8 +14,8 @@ import numpy as np
 from onkel.data.columns import sample_rows
 from onkel.data.table import Source, Table, joined
 from onkel.errors import FileError, InputError
-from onkel.model.columns import Column, Cyclic, Hashed, Number, OneHot
 from onkel.model.encoder import Encoder, Missing
+from onkel.model.encodings import Column, Cyclic, Hashed, Number, OneHot
 
 LEAST_ROOM, MOST_VALUES = 4, 32
 HASHED_WIDTH = 64

@@ -21,8 +21,8 @@ from onkel.data.reading import AS_DETECTED, Reading, locate, open_located, open_
 from onkel.data.sniffing import labels_remark, remarks
 from onkel.data.table import Kind, Source, Strings, Table, recut, rows_at_once
 from onkel.errors import InputError
-from onkel.model.columns import State
 from onkel.model.encoder import Encoder, Means, Missing, policy
+from onkel.model.encodings import State
 from onkel.model.plan import planned, sampled
 from onkel.model.target import Classes, Label, Signs, Target, Unlabelled, Value, two_labels
 
@@ -108,7 +108,7 @@ class Stream:
         spare = dense[:, self.encoder.width - self.encoder.spare :]
         spare[np.isnan(spare)] = 0.0
         X = self.means.fill(dense) if self.encoder.missing is Missing.MEAN or self.encoder.late else dense
-        return X, codes if self.target.several else self.target.coded(codes, 1, 0.0)
+        return X, codes if self.target.one_hot else self.target.coded(codes, 1, 0.0)
 
 
 def encoded(encoder: Encoder, state: State, target: Target, labels: list[Label], table: Table) -> tuple[Matrix, Vector, Mask]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from onkel._types import Matrix, Vector
 from onkel._validate import whole
+from onkel.combine.assembly import LEAST_CLASSES
 from onkel.data.table import Kind, Strings, Table
 from onkel.errors import InputError
 
@@ -27,53 +28,52 @@ Label = str | float
 Mask = NDArray[np.bool_]
 
 MOST_CLASSES = 500
-LEAST_CLASSES = 2  # columns of labels to begin with: one column alone would be a number, or -1 and 1
 
 
 @runtime_checkable
 class Target(Protocol):
-    """A frozen config; `labels` are those met so far."""
+    """A frozen config. `labels` are the classes seen so far."""
 
     @property
     def name(self) -> str: ...
 
     task: ClassVar[str]
-    several: ClassVar[bool]  # labels are columns, one for each class
+    one_hot: ClassVar[bool]  # the learner gets one column of labels for each class
 
     @property
     def outputs(self) -> int:
-        """Columns of labels before any has come."""
+        """The number of columns of labels before the first row."""
 
     @property
     def kind(self) -> Kind:
-        """Of the column's cells."""
+        """The kind of the column's cells."""
 
     def missing(self, table: Table) -> Mask:
         """Which rows have no label."""
 
     def codes(self, table: Table, labels: list[Label]) -> Vector:
-        """The code of each row's label, NaN where it is missing; labels not met before are added."""
+        """The code of each row's label, NaN where it is missing. New labels are appended to `labels`."""
 
     def classes(self, labels: Sequence[Label]) -> list[Label]:
-        """The labels of the classes as they were written, in the order of their scores; none for numbers."""
+        """The classes as the user wrote them, in the order of their scores; empty for numbers."""
 
     def coded(self, codes: Vector, outputs: int, absent: float) -> Matrix:
-        """What the learner is given; `absent` marks a class that a row is not of."""
+        """The labels for the learner; `absent` is the label of the classes that a row does not belong to."""
 
     def scores(self, scores: Vector, labels: Sequence[Label]) -> Vector:
-        """Of the learner's scores, those of the classes, one column each; numbers as they are."""
+        """The learner's scores with one column for each class; for numbers unchanged."""
 
-    def decided(self, scores: Vector, met: Mask | None = None) -> Vector:
-        """The code of each answer; `met` says which classes had come before the row, -1 where none had."""
+    def predicted_codes(self, scores: Vector, met: Mask | None = None) -> Vector:
+        """The code of each prediction. `met`: which classes were seen before each row; where none was, the code is -1."""
 
 
 @dataclass(frozen=True)
 class Value:
     name: str
-    columns: int | None = None  # numbers that are predicted at once; None: one, which is no array
+    columns: int | None = None  # how many numbers a row has to predict; None: a single number, not an array
 
     task: ClassVar[str] = "regression"
-    several: ClassVar[bool] = False
+    one_hot: ClassVar[bool] = False
     kind: ClassVar[Kind] = Kind.NUMBER
 
     def __post_init__(self) -> None:
@@ -108,7 +108,7 @@ class Value:
     def scores(self, scores: Vector, labels: Sequence[Label]) -> Vector:
         return scores if self.columns is None else scores.reshape(len(scores), self.columns)
 
-    def decided(self, scores: Vector, met: Mask | None = None) -> Vector:
+    def predicted_codes(self, scores: Vector, met: Mask | None = None) -> Vector:
         return scores
 
 
@@ -119,7 +119,7 @@ class Signs:
     high: Label
 
     task: ClassVar[str] = "classification"
-    several: ClassVar[bool] = False
+    one_hot: ClassVar[bool] = False
     outputs: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -161,7 +161,7 @@ class Signs:
     def scores(self, scores: Vector, labels: Sequence[Label]) -> Vector:
         return np.column_stack([-scores, scores])
 
-    def decided(self, scores: Vector, met: Mask | None = None) -> Vector:
+    def predicted_codes(self, scores: Vector, met: Mask | None = None) -> Vector:
         """The high label where the two are even."""
         return np.asarray(scores[:, 1] >= 0.0, dtype=float)
 
@@ -172,7 +172,7 @@ class Classes:
     text: bool = True  # the labels are strings, or objects that were given with the rows; False: numbers
 
     task: ClassVar[str] = "classification"
-    several: ClassVar[bool] = True
+    one_hot: ClassVar[bool] = True
     outputs: ClassVar[int] = LEAST_CLASSES
 
     @property
@@ -215,7 +215,7 @@ class Classes:
     def scores(self, scores: Vector, labels: Sequence[Label]) -> Vector:
         return scores[:, : len(labels)]
 
-    def decided(self, scores: Vector, met: Mask | None = None) -> Vector:
+    def predicted_codes(self, scores: Vector, met: Mask | None = None) -> Vector:
         if not scores.shape[1]:
             return np.full(len(scores), -1.0)
         if met is None:

@@ -27,7 +27,7 @@ from onkel._writing import failed, replacing
 from onkel.errors import FileError, InputError
 from onkel.model import Encoder, Model, Target
 from onkel.model import State as ModelState
-from onkel.model.columns import State as EncoderState
+from onkel.model.encodings import State as EncoderState
 from onkel.persist.config import from_json, functions_of, to_json
 from onkel.state import COUNT, FIXED, GROWING, Mark, filled, leaves, nbytes, owned
 from onkel.turns import turn
