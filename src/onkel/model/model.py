@@ -17,7 +17,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ from onkel.model.answers import Answers, Scored, joined, spread
 from onkel.model.encoder import Missing, policy
 from onkel.model.learning import State
 from onkel.model.stream import Stream
-from onkel.model.target import Classes, Label, Mask, Signs, Target, Value, met_before, numbered, two_given, two_labels
+from onkel.model.target import Classes, Label, Mask, Signs, Target, met_before, numbered, two_given, two_labels
 from onkel.protocol import is_learner, suited, tasks_of
 from onkel.state import owned
 from onkel.turns import turn
@@ -241,20 +240,16 @@ class Model:
         With several targets (n, targets, 2).
         """
         self._check_task(state, "regression")
-
-        def ends(X: Any, **more: Any) -> Vector:
-            found = state.learner.predict_interval(state.inner, X, level, **more)
-            return np.asarray(found if state.target.outputs > 1 or not _is_array(state.target) else found[:, None])
-
-        return spread(*self._scored(state, rows, ends))
+        ends, kept = self._scored(state, rows, lambda learner, *given, **gaps: learner.predict_interval(*given, level, **gaps))
+        return spread(ends.reshape(len(ends), *state.target.shape, 2), kept)  # type: ignore[attr-defined]  # a Value
 
     def scores(self, state: State, rows: Any) -> tuple[Vector, Mask]:
         """The scores of each row as if it came next, a number or a column for each class; and which rows have scores."""
-        return self._scored(state, rows, partial(state.learner.predict, state.inner), state.target.scores)
+        return self._scored(state, rows, lambda learner, *given, **gaps: learner.predict(*given, **gaps), state.target.scores)
 
     def scores_any(self, state: State, rows: Any) -> tuple[Vector, Mask]:
         """The same for rows that may come at any time, without earlier labels as inputs."""
-        return self._scored(state, rows, partial(state.learner.predict_any, state.inner), state.target.scores)
+        return self._scored(state, rows, lambda learner, *given, **gaps: learner.predict_any(*given, **gaps), state.target.scores)
 
     def _scored(
         self, state: State, rows: Any, score: Callable[..., Vector], of: Callable[..., Vector] = lambda scores, labels: scores
@@ -264,7 +259,7 @@ class Model:
             with turn(self, state):
                 X, kept = state.encoder.predict(state.encoded, state.encoder.taking_late(table))
                 X, gaps = learning.with_mask(state, X)
-                parts.append((of(score(X, **gaps), state.labels), kept))
+                parts.append((of(score(state.learner, state.inner, X, **gaps), state.labels), kept))
         return joined([scores for scores, _ in parts]), joined([kept for _, kept in parts])
 
     def classes(self, state: State) -> list[Any]:
@@ -357,7 +352,7 @@ class Model:
         return self  # a model does its own work; of a learner `onkel.turns` asks this
 
     def _settle(self, state: State) -> None:
-        return  # what the learner owes, its own turn has paid
+        return  # the learner has completed its own pending steps
 
     # --- answers
 
@@ -403,8 +398,3 @@ class Model:
         if state.target.task != task:
             remedy = "predict gives its numbers, predict_interval their range" if task == "classification" else "see predict_proba"
             raise InputError(f"this model was made for {state.target.task} of {state.target.name!r}: {remedy}")
-
-
-def _is_array(target: Target) -> bool:
-    """Whether a row has an array of numbers to predict, which may have length 1."""
-    return isinstance(target, Value) and target.columns is not None

@@ -83,13 +83,18 @@ class Value:
     def outputs(self) -> int:
         return self.columns or 1
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of what is predicted for one row."""
+        return () if self.columns is None else (self.columns,)
+
     def missing(self, table: Table) -> Mask:
         missing = np.isnan(_numbers(table, self.name))
         return missing if missing.ndim == 1 else np.asarray(missing.any(axis=1))
 
     def codes(self, table: Table, labels: list[Label]) -> Vector:
         y = np.array(_numbers(table, self.name))
-        if y.shape[1:] != (() if self.columns is None else (self.columns,)):
+        if y.shape[1:] != self.shape:
             wanted = "one number for each row" if self.columns is None else f"{self.columns} numbers for each row"
             raise InputError(f"y must hold {wanted}, as in the first rows, got shape {y.shape}")
         if np.isinf(y).any():
@@ -106,7 +111,7 @@ class Value:
         return codes
 
     def scores(self, scores: Vector, labels: Sequence[Label]) -> Vector:
-        return scores if self.columns is None else scores.reshape(len(scores), self.columns)
+        return scores.reshape(len(scores), *self.shape)
 
     def predicted_codes(self, scores: Vector, met: Mask | None = None) -> Vector:
         return scores
