@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import pickle
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -196,7 +198,7 @@ def test_labels_of_many_kinds() -> None:
     model = learnt(onkel.Classifier(SMALL), X[:4], [3, "three", (3, 3), 3])
     assert model.classes_.tolist() == [3, "three", (3, 3)]
     for wrong in (None, np.nan):
-        with pytest.raises(onkel.InputError, match="no class"):
+        with pytest.raises(onkel.InputError, match="no label"):
             model.learn_one(X[0], wrong)
 
 
@@ -412,10 +414,74 @@ def test_a_row_that_waits_is_a_copy_and_survives_a_bad_label() -> None:
     model, x = onkel.Regressor(SMALL), dicts()[0]
     model.predict_one(x, id=1)
     x["x0"] = 1e9
-    with pytest.raises(ValueError, match="y holds nan"):
+    with pytest.raises(ValueError, match="y is nan, which is no label"):
         model.learn_late(1, np.nan)
     assert model.learn_late(1, 2.0)
     assert model.state_.inner.inner.mean[0] == dicts()[0]["x0"]
+
+
+# --- calls that fail, and calls that follow others
+
+
+def test_fit_forgets_the_classes_of_an_earlier_fit() -> None:
+    for first, second in (("abc", "def"), ("abc", "cba")):
+        names = [dict(zip("abc", letters, strict=True)) for letters in (first, second)]
+        labels = [np.array([to[kind] for kind in KINDS.tolist()]) for to in names]
+        twice = onkel.Classifier(onkel.Perceptron()).fit(X, labels[0]).fit(X, labels[1])
+        once = onkel.Classifier(onkel.Perceptron()).fit(X, labels[1])
+        assert twice.classes_.tolist() == once.classes_.tolist()
+        assert np.array_equal(twice.predict(X), once.predict(X))
+
+
+def test_a_first_call_that_fails_leaves_an_estimator_that_knows_nothing() -> None:
+    calls: list[Callable[[Any], Any]] = [
+        lambda model: model.partial_fit(X, KINDS, sample_weight=[1.0]),
+        lambda model: model.learn_one(dicts()[0], "a", weight=-1.0),
+        lambda model: model.learn_one(dicts()[0], ["a"]),
+        lambda model: model.learn_one(dicts()[0], None),
+    ]
+    for call in calls:
+        model = onkel.Classifier(SMALL)
+        with pytest.raises(onkel.InputError):
+            call(model)
+        assert set(vars(model)) == set(vars(onkel.Classifier(SMALL)))
+    fitted = onkel.Classifier(SMALL).fit(X, KINDS)
+    before = fitted.predict(X)
+    with pytest.raises(ValueError, match="inconsistent"):
+        fitted.fit(X, KINDS[:3])
+    with pytest.raises(onkel.InputError, match="weight must have shape"):
+        fitted.partial_fit(X, KINDS, classes=["new"], sample_weight=[1.0])
+    assert np.array_equal(fitted.predict(X), before)
+    assert sorted(fitted.state_.labels) == fitted.classes_.tolist() == ["a", "b", "c"]
+
+
+def test_a_row_that_waits_must_fit_the_rows_that_came() -> None:
+    model = onkel.Regressor(SMALL)
+    model.predict_one({"a": 1.0}, id=1)
+    model.learn_one([1.0, 2.0], 1.0)
+    with pytest.raises(onkel.InputError, match="arrays without names"):
+        model.learn_late(1, 2.0)
+
+
+def test_waiting_rows_with_gaps_and_dates_are_saved(tmp_path: Path) -> None:
+    model = onkel.Regressor(SMALL)
+    when = datetime.datetime(2026, 11, 18, 12, 30)
+    model.learn_one({"a": 1.0, "when": when}, 1.0)
+    model.predict_one({"a": float("nan"), "when": when}, id="b")
+    model.save(tmp_path / "m.onkel")
+    again = onkel.Regressor.load(tmp_path / "m.onkel")
+    assert again.waiting_["b"].row == {"a": None, "when": when}
+    assert all(each.learn_late("b", 2.0) for each in (model, again))
+    assert bits(again.state_.inner) == bits(model.state_.inner)
+
+
+def test_keys_that_are_not_used_are_noted() -> None:
+    model = onkel.Regressor(SMALL)
+    model.learn_one({"a": 1.0}, 1.0)
+    model.learn_one({"a": 1.0, "new": "text"}, 2.0)
+    assert any("the key 'new'" in note and "is not used" in note for note in model.notes_)
+    with pytest.raises(onkel.InputError, match="the same when written as strings"):
+        model.learn_one({"a": 1.0, 1: 1.0, "1": 2.0}, 1.0)
 
 
 # --- scikit-learn's tools

@@ -195,6 +195,59 @@ def test_arrays_and_their_labels_are_rows_too() -> None:
     assert near(model.predict(state, X[:3]), state.learner.predict(state.inner, X[:3]))
 
 
+def test_labels_apart_from_their_rows() -> None:
+    """By position, whatever index they have; as many as rows; of any kind, and saved with the model or refused."""
+    pandas = pytest.importorskip("pandas")
+    given = [{"a": float(k % 5), "b": float(k % 3)} for k in range(60)]
+    y = np.array([row["a"] - row["b"] for row in given])
+    model = Model(target="price", learner=onkel.PKAWV(), task="regression")
+    one, other = model.init((given, y)), model.init((given, y))
+    assert one.target.name == "price"
+    series = pandas.Series(y, index=np.arange(60)[::-1], name="p")
+    assert same(model.learn(one, (given, y)), model.learn(other, (given, series), weight=np.ones(60)))
+    assert same(
+        model.learn(one, (given[:3], [1.0, None, 2.0])),
+        np.concatenate([model.learn(other, (given[k], v)) for k, v in enumerate((1.0, None, 2.0))]),
+    )
+    with pytest.raises(InputError, match="one label for each of the 5 rows, got 60"):
+        model.learn(one, (given[:5], y))
+    assert onkel.pack(*onkel.unpack(onkel.pack(model, one))) == onkel.pack(model, one)
+    classes = Model(learner=onkel.PKAWV(), task="classification")
+    state = classes.init((given, y > 0))
+    classes.learn(state, (given, [np.int64(value) for value in (y > 0)]))
+    classes.learn(state, {**given[0], "y": 1})
+    assert sorted(state.labels) == [0, 1]
+    assert classes.predict_proba(state, []).shape == (0, 2)
+    assert len(classes.predict(state, [])) == 0
+    assert onkel.unpack(onkel.pack(classes, state))[1].labels == state.labels
+    for wrong, message in (([1, [2]], "names no class"), ([1, float("inf")], "names no class")):
+        with pytest.raises(InputError, match=message):
+            classes.learn(state, (given[:2], wrong))
+    classes.add_classes(state, ["c"])
+    assert "c" in classes.classes(state)
+    with pytest.raises(InputError, match="has no classes that could be added"):
+        model.add_classes(one, ["c"])
+    classes.learn(state, (given[0], (1, 2)))
+    with pytest.raises(InputError, match=r"label \(1, 2\) is tuple"):
+        onkel.pack(classes, state)
+
+
+def test_weights() -> None:
+    """A row of weight 0 leaves no trace; a learner without weights learns a row of weight 3 three times."""
+    given = [{"a": float(k % 5), "y": float(k % 7)} for k in range(40)]
+    given[20]["b"] = 3.0
+    weight = np.arange(40) % 4
+    for learner in (onkel.TubeProjection(onkel.Gaussian(1.0)), onkel.PKAWV(onkel.Taylor(1))):
+        model = Model(target="y", learner=learner)
+        whole, parts = model.init(given[:5]), model.init(given[:5])
+        answers = model.learn(whole, given, weight=weight)
+        one_by_one = np.concatenate([model.learn(parts, row, weight=[w]) for row, w in zip(given, weight, strict=True)])
+        assert near(answers, one_by_one)
+        assert np.array_equal(np.isnan(answers), weight == 0)
+    with pytest.raises(InputError, match="weight must have shape"):
+        model.learn(whole, given, weight=[1.0])
+
+
 def test_keys_may_be_absent_and_may_come_whatever_is_done_with_gaps() -> None:
     """A key of its own in one row must not make gaps of all others, nor be needed from then on."""
     base = [{"a": float(k % 7), "t": "p", "y": float(k)} for k in range(30)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,7 +69,7 @@ def labels_of(y: Any) -> Labels:
         return values.astype(float)
     cells = [None if is_missing(value) else value for value in values.tolist()]
     there = [value for value in cells if value is not None]
-    if all(isinstance(value, str) for value in there):
+    if there and all(isinstance(value, str) for value in there):
         return strings(cells)
     if all(isinstance(value, int | float) for value in there):
         return np.array([math.nan if value is None else value for value in cells], dtype=float)
@@ -80,8 +80,12 @@ def labels_of(y: Any) -> Labels:
 def classes_of(y: Any) -> Strings:
     """Labels of any kind that can be told apart, each a class."""
     known: dict[Any, int] = {}
-    labels = y.tolist() if hasattr(y, "tolist") else list(y)
-    codes = [-1 if is_missing(label) else known.setdefault(label, len(known)) for label in labels]
+    codes = []
+    for row, given in enumerate(y.to_pylist() if hasattr(y, "to_pylist") else y.tolist() if hasattr(y, "tolist") else y):
+        label = given.item() if isinstance(given, np.generic) else given
+        if not isinstance(label, Hashable) or (isinstance(label, float) and math.isinf(label)):
+            raise InputError(f"the label of row {row} is {label!r:.60}, which names no class; give a string or a finite number")
+        codes.append(-1 if is_missing(label) else known.setdefault(label, len(known)))
     return Strings(np.array(codes, dtype=np.int64), tuple(known))
 
 

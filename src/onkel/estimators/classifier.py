@@ -19,7 +19,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -30,8 +30,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from onkel._types import Matrix, Vector
 from onkel.data.labels import classes_of
 from onkel.data.table import Labels
-from onkel.errors import InputError
-from onkel.estimators import waiting as later
 from onkel.estimators.online import Online, Row
 from onkel.model.target import in_order
 
@@ -53,7 +51,7 @@ class Classifier(ClassifierMixin, Online):
         self.spare = spare
         self.waiting = waiting
 
-    def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Sequence[Any] | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn these rows, in order, besides all rows before them. `classes` may name some that have not come; it need not."""
         return self._learn(X, y, sample_weight, classes)
 
@@ -102,16 +100,10 @@ class Classifier(ClassifierMixin, Online):
             check_classification_targets(checked[1])
         return checked
 
-    def _rows(self, x: later.Row, y: Any = None) -> Any:
-        y = y.item() if isinstance(y, np.generic) else y
-        if y != y:
-            raise InputError(f"y is {y}, which is no class; a row without a label can wait for it: predict_one(x, id=...)")
-        return super()._rows(x, y)
-
-    def _learn_one(self, x: later.Row, y: Any, weight: float, lagged: tuple[float, ...] | None = None) -> None:
-        if y is None:
-            raise InputError("y is None, which is no class; a row without a label can wait for it: predict_one(x, id=...)")
-        super()._learn_one(x, y, weight, lagged)
+    def _forget(self) -> None:
+        super()._forget()
+        for name in ("classes_", "_known", "_sorted", "_order"):
+            self.__dict__.pop(name, None)
 
     def _labels(self, y: Any) -> Labels:
         return classes_of(y)
@@ -119,8 +111,9 @@ class Classifier(ClassifierMixin, Online):
     def _describe(self) -> None:
         """Also the classes: the model has them in the order in which they came."""
         super()._describe()
-        known = self.state_.labels
-        if len(self.__dict__.get("_sorted", ())) != len(known) or not hasattr(self, "classes_"):
+        known = list(self.state_.labels)
+        if self.__dict__.get("_known") != known:
+            self._known = known
             self._sorted = in_order(known)
             self._order = [known.index(label) for label in self._sorted]
             plain = len(kinds := {type(label) for label in known}) == 1 and kinds <= {str, int, float, bool}

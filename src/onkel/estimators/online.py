@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -13,9 +14,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from onkel._inputs import check_weight
 from onkel._types import Vector
 from onkel._validate import whole
 from onkel.combine.assembly import DEFAULT
+from onkel.data.labels import is_missing
 from onkel.data.table import Labels, Origin, Table
 from onkel.errors import FileError, InputError
 from onkel.estimators import waiting as later
@@ -118,30 +121,45 @@ class Online(BaseEstimator):
         encoder, late = self.state_.encoder, self.state_.encoded.late
         if (count := len(encoder.columns) + len(late)) != self.__dict__.get("n_features_in_"):
             self.n_features_in_ = count
-            if encoder.grows:
+            if encoder.grows or hasattr(self, "feature_names_in_"):
                 self.feature_names_in_ = np.array([*(column.name for column in encoder.columns), *late], dtype=object)
 
     # --- many rows
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything, then learn these rows once, in order."""
-        self._model()  # refuses bad settings before anything is forgotten
-        self._forget()
-        return self._learn(X, y, sample_weight)
+        with self._whole():
+            self._forget()
+            return self._learn(X, y, sample_weight)
 
-    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None = None) -> Self:
-        model, first = self._model(), not hasattr(self, "state_")
-        rows, labels = self._checked(X, y, first)
-        table = self._table(rows, labels)
-        if first:
-            if sample_weight is not None and not np.any(np.asarray(sample_weight)):
-                raise InputError("all weights are zero: there is nothing to learn")
-            self.model_, self.state_ = model, model.init(table)
-        if classes is not None:
-            self.model_.add_classes(self.state_, np.asarray(classes).tolist())
-        self.model_.update(self.state_, table, sample_weight)
-        self._describe()
+    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: Sequence[Any] | None = None) -> Self:
+        with self._whole():
+            model, first = self._model(), not hasattr(self, "state_")
+            rows, labels = self._checked(X, y, first)
+            table = self._table(rows, labels)
+            weight = None if sample_weight is None else check_weight(sample_weight, len(table))
+            if first:
+                if weight is not None and not weight.any():
+                    raise InputError("all weights are zero: there is nothing to learn")
+                self.model_, self.state_ = model, model.init(table)
+            if classes is not None:
+                self.model_.add_classes(self.state_, [one.item() if isinstance(one, np.generic) else one for one in classes])
+            self.model_.update(self.state_, table, weight)
+            self._describe()
         return self
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """A call that fails leaves the estimator as it was; a state of its own is sound in any case (`onkel.turns`)."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            if hasattr(self, "state_"):
+                self._describe()
+            raise
 
     def _checked(self, X: Any, y: Any = "no_validation", first: bool = False) -> Any:
         """X (and y) as scikit-learn wants them."""
@@ -163,6 +181,10 @@ class Online(BaseEstimator):
         """Rows of numbers, and their labels."""
         if hasattr(self, "state_"):
             names, late = self.state_.encoder.names_of_numbers, self.state_.encoded.late
+            if len(names) < len(self.state_.encoder.columns):
+                raise InputError(
+                    "some columns of this estimator are strings or dates; give rows with names, by learn_one and predict_one"
+                )
         else:
             names, late = tuple(self.__dict__.get("feature_names_in_", [f"x{j}" for j in range(X.shape[1])])), []
         X = scipy.sparse.csr_array(X) if scipy.sparse.issparse(X) else X
@@ -186,15 +208,21 @@ class Online(BaseEstimator):
         self._learn_one(self._given(x), y, weight)
 
     def _learn_one(self, x: later.Row, y: Any, weight: float, lagged: tuple[float, ...] | None = None) -> None:
+        y = y.item() if isinstance(y, np.generic) and y.ndim == 0 else y
+        if is_missing(y):
+            raise InputError(f"y is {y}, which is no label; a row without a label can wait for it: predict_one(x, id=...)")
         rows = self._rows(x, y)
         if weight == 0.0:
             return
-        if not hasattr(self, "state_"):
+        if hasattr(self, "state_"):
+            self.model_.update(self.state_, rows, None if weight == 1.0 else [weight], lagged)
+        else:
             if not len(x):
                 raise InputError("the first row has no keys; give at least one")
             model = self._model()
-            self.model_, self.state_ = model, model.init(rows)
-        self.model_.update(self.state_, rows, None if weight == 1.0 else [weight], lagged)
+            state = model.init(rows)
+            model.update(state, rows, None if weight == 1.0 else [weight], lagged)
+            self.model_, self.state_ = model, state
         self._describe()
 
     def _rows(self, x: later.Row, y: Any = None) -> Any:
@@ -209,7 +237,10 @@ class Online(BaseEstimator):
         if isinstance(x, Mapping):
             if fitted and not hasattr(self, "feature_names_in_"):
                 raise InputError("the rows before this one were arrays without names; give arrays, or begin again with dicts")
-            return {name if isinstance(name, str) else str(name): value for name, value in x.items()}
+            row = {name if isinstance(name, str) else str(name): value for name, value in x.items()}
+            if len(row) < len(x):
+                raise InputError("two keys of x are the same when written as strings; rename one")
+            return row
         if (values := np.array(x, dtype=np.float64)).ndim != 1:
             raise InputError(
                 f"a row is a dict or an array of one dimension, got shape {values.shape}; for many rows there is partial_fit"
@@ -240,7 +271,7 @@ class Online(BaseEstimator):
         if id not in rows:
             self._too_late = self.too_late_ + 1
             return False
-        self._learn_one(rows[id].row, y, weight, rows[id].lagged)
+        self._learn_one(self._given(rows[id].row), y, weight, rows[id].lagged)
         del rows[id]
         return True
 

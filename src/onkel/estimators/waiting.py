@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
+from datetime import date, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 from onkel.errors import InputError
 
 Row = dict[str, Any] | NDArray[np.float64]
+DATE = "date"  # marks one in a file
 PLAIN = (str, int, float, bool, type(None))  # what a file can hold
 
 
@@ -26,9 +29,17 @@ def packed(rows: Mapping[Hashable, Waiting]) -> list[Any]:
 
 def _packed(row: Row) -> Any:
     if not isinstance(row, dict):
-        return row.tolist()
-    values = {name: value.item() if isinstance(value, np.generic) else value for name, value in row.items()}
-    return dict(zip(values, plain("value", list(values.values())), strict=True))
+        return [_cell(value) for value in row.tolist()]
+    values = {name: _cell(value.item() if isinstance(value, np.generic) else value) for name, value in row.items()}
+    plain("value", [value for value in values.values() if not isinstance(value, dict)])
+    return values
+
+
+def _cell(value: Any) -> Any:
+    """NaN is None, a date is marked as one."""
+    if isinstance(value, date):
+        return {DATE: datetime(value.year, value.month, value.day).isoformat() if type(value) is date else value.isoformat()}
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def unpacked(rows: list[Any], lags: int) -> dict[Hashable, Waiting]:
@@ -36,9 +47,13 @@ def unpacked(rows: list[Any], lags: int) -> dict[Hashable, Waiting]:
     for id, row, lagged in rows:
         if len(lagged) not in (0, lags):
             raise InputError("its waiting rows know of other labels than its learner asks for")
-        given = row if isinstance(row, dict) else np.array(row, dtype=np.float64)
+        given = _row(row) if isinstance(row, dict) else np.array(row, dtype=np.float64)
         found[plain("id", [id])[0]] = Waiting(given, tuple(map(float, lagged)))
     return found
+
+
+def _row(row: dict[str, Any]) -> Row:
+    return {name: datetime.fromisoformat(value[DATE]) if isinstance(value, dict) else value for name, value in row.items()}
 
 
 def plain(what: str, values: list[Any]) -> list[Any]:

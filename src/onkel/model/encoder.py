@@ -105,6 +105,10 @@ class Encoder:
             self._records[key] = Records(kinds, (*self.passed, *passed), room=self.grows or self.spare > 0)
         return self._records[key]
 
+    def notes_on_keys(self) -> list[str]:
+        """Keys of dicts that were not used, one sentence each."""
+        return list(dict.fromkeys(note for records in self._records.values() for note in records.notes()))
+
     @functools.cached_property
     def _records(self) -> dict[tuple[Any, ...], Records]:
         """Made before: a single row would spend its time on making them."""
@@ -196,6 +200,8 @@ class Encoder:
         kept = np.ones(len(table), dtype=bool)
         if gaps and self.missing is Missing.REFUSE:
             raise self._refusal(table, gaps, learning)
+        if gaps and not isinstance(numbers, np.ndarray):
+            numbers = numbers.toarray()
         if gaps and self.missing is Missing.DROP:
             kept = ~np.logical_or.reduce(list(gaps.values()))
             numbers, gaps = numbers[kept], {}

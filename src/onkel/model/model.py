@@ -27,18 +27,19 @@ from onkel._types import Matrix, Vector
 from onkel._validate import flag, whole
 from onkel.combine import Auto, Intervals, Scaled
 from onkel.combine.assembly import assembled, bare, lags_of, part, scoring
+from onkel.combine.inner import takes_sparse
 from onkel.combine.probabilities import are_probabilities, probabilities
 from onkel.data.columns import NoColumn, listed
-from onkel.data.labels import classes_of, labels_of
 from onkel.data.reading import AS_DETECTED, Reading
-from onkel.data.table import Kind, Labels, Strings, Table, rows_at_once
+from onkel.data.table import Kind, Strings, Table, rows_at_once
 from onkel.errors import InputError
 from onkel.model import learning, stream
 from onkel.model.answers import Answers, Scored, joined, spread
 from onkel.model.encoder import Missing, policy
 from onkel.model.learning import State
+from onkel.model.rows import are_dicts, separate_labels, tables_of_dicts
 from onkel.model.stream import Stream
-from onkel.model.target import Classes, Label, Mask, Signs, Target, met_before, numbered, two_given, two_labels
+from onkel.model.target import MOST_CLASSES, Classes, Label, Mask, Signs, Target, met_before, numbered, two_given, two_labels
 from onkel.protocol import is_learner, suited, tasks_of
 from onkel.state import owned
 from onkel.turns import turn
@@ -95,7 +96,8 @@ class Model:
 
     def open(self, rows: Any, reading: Reading = AS_DETECTED) -> Stream:
         """A stream of rows: a file, a table in memory, dicts, or (X, y). Its first rows decide encodings and kind of target."""
-        rows, target = self._pair(rows) or (rows, self.target)
+        given = separate_labels(self.task, rows)
+        rows, target = given or (rows, self.target)
         opened = stream.read(
             rows,
             target,
@@ -105,12 +107,14 @@ class Model:
             spare=self.spare,
             reading=dataclasses.replace(reading, columns=self.columns, without=self.without, text=self.text, dates=self.dates),
         )
+        if given is not None and self.target is not None:
+            opened = dataclasses.replace(opened, target=dataclasses.replace(opened.target, name=self.target))  # type: ignore[type-var]
         return dataclasses.replace(opened, target=self._recognised(opened))
 
     def open_again(self, state: State, rows: Any, reading: Reading = AS_DETECTED, labelled: bool = True) -> Stream:
         """A stream of other rows, or the same again, encoded as the state says. With `labelled=False` they need no label."""
         target = state.target if labelled else None
-        rows, y = self._pair(rows) or (rows, None)
+        rows, y = separate_labels(self.task, rows) or (rows, None)
         try:
             return stream.read_again(rows, state.encoder, target, y=y if labelled else None, reading=reading)
         except NoColumn as error:
@@ -136,36 +140,17 @@ class Model:
         only_classes = tasks_of(self.learner) == {"classification"}
         return Classes(name, text=False) if only_classes and numbered(sample, name, MOST_NUMBERED) else opened.target
 
-    def _pair(self, rows: Any) -> tuple[Any, Labels] | None:
-        """Rows and their labels, where they are given separately: (X, y) of many rows, or a dict and its label."""
-        if not (isinstance(rows, tuple) and len(rows) == 2) or isinstance(rows[1], Mapping):
-            return None
-        X, y = rows
-        one, several = isinstance(X, Mapping), isinstance(X, list | tuple) and all(isinstance(row, Mapping) for row in X)
-        if not (one or several or hasattr(X, "shape")):
-            return None
-        if self.task == "classification":
-            return X, y if isinstance(y, Strings) else classes_of([y] if one else y)
-        return X, y if isinstance(y, Strings) or hasattr(y, "name") else labels_of(np.asarray(y)[None] if one else y)
-
     def _tables(self, state: State, rows: Any, labelled: bool = True) -> Iterator[Table]:
         if isinstance(rows, Table):
-            return iter([rows])
-        given, y = self._pair(rows) or (rows, None)
+            if isinstance(rows.numbers, np.ndarray) or takes_sparse(state.learner):
+                return iter([rows])
+            step = rows_at_once(state.encoder.width + 1)  # made dense some at a time
+            return (rows[start : start + step] for start in range(0, len(rows), step))
+        given, y = separate_labels(self.task, rows) or (rows, None)
         one = isinstance(given, Mapping)
-        if one or (isinstance(given, list | tuple) and all(isinstance(row, Mapping) for row in given)):
-            return self._tables_of_dicts(state, [given] if one else given, y, labelled)
+        if one or are_dicts(given):
+            return tables_of_dicts(state, [given] if one else given, y, labelled, self.without)
         return self.open_again(state, rows, labelled=labelled).tables()
-
-    def _tables_of_dicts(self, state: State, rows: Sequence[Any], y: Labels | None, labelled: bool) -> Iterator[Table]:
-        """The kinds of the columns are known, so dicts are not sampled. An absent key is a missing value."""
-        target = state.target
-        passed = self.without if y is not None else (*self.without, target.name)
-        records = state.encoder.records({target.name: target.kind} if labelled and y is None else {}, passed)
-        step = rows_at_once(state.encoder.width + 1)
-        for start in range(0, len(rows), step):
-            for table in records.tables(rows[start : start + step]):
-                yield table if y is None else dataclasses.replace(table, labels=y[start : start + len(table)])
 
     # --- the verbs
 
@@ -211,7 +196,11 @@ class Model:
 
     def add_classes(self, state: State, labels: Sequence[Any]) -> None:
         """Add classes before their first rows."""
-        known = [*state.labels, *(label for label in dict.fromkeys(labels) if label not in state.labels)]
+        if not isinstance(state.target, Classes):
+            raise InputError(f"{state.target.name!r} has no classes that could be added: it is {state.target!r}")
+        known = list(dict.fromkeys([*state.labels, *map(state.target.label, labels)]))
+        if len(known) > MOST_CLASSES:
+            raise InputError(f"these are {len(known):,} classes; a model has at most {MOST_CLASSES}")
         with turn(self, state, True):
             vars(state).update(labels=known, inner=learning.widened(state, state.inner, len(known)))
 
@@ -260,6 +249,9 @@ class Model:
                 X, kept = state.encoder.predict(state.encoded, state.encoder.taking_late(table))
                 X, gaps = learning.with_mask(state, X)
                 parts.append((of(score(state.learner, state.inner, X, **gaps), state.labels), kept))
+        if not parts:
+            width = (len(self.classes(state)),) if state.target.task == "classification" else ()
+            return np.empty((0, *width)), np.empty(0, dtype=bool)
         return joined([scores for scores, _ in parts]), joined([kept for _, kept in parts])
 
     def classes(self, state: State) -> list[Any]:
@@ -294,7 +286,8 @@ class Model:
     def notes(self, state: State) -> list[str]:
         """What the user should know about this state, one sentence each."""
         with turn(self, state):
-            return [*state.encoder.notes(state.encoded), *map(str, state.learner.notes(state.inner))]
+            of_rows = [*state.encoder.notes(state.encoded), *state.encoder.notes_on_keys()]
+            return [*of_rows, *map(str, state.learner.notes(state.inner))]
 
     # --- what a state is made for
 

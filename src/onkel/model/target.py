@@ -191,7 +191,7 @@ class Classes:
         found: Sequence[Label]
         cells = table.cells(self.name)
         if isinstance(cells, Strings):
-            places, found = cells.codes, cells.values
+            places, found = cells.codes, cells.values if self.text else [self.label(value) for value in cells.values]
         else:
             numbers = Value(self.name).codes(table, labels)
             there = ~np.isnan(numbers)
@@ -210,6 +210,16 @@ class Classes:
                 )
                 raise InputError(f"{row}, column {self.name!r}: these are more than {MOST_CLASSES} different labels; {remedy}")
         return np.array([*(known.get(label, np.nan) for label in found), np.nan])[places]
+
+    def label(self, given: Any) -> Any:
+        """A label as the classes before it are written."""
+        if given is None or given != given:
+            raise InputError(f"{given!r} is no class; leave it out")
+        if self.text:
+            return given
+        if not isinstance(given, int | float):
+            raise InputError(f"the label {given!r:.60} of {self.name!r} is not a number, as those before it are; convert it")
+        return float(given)
 
     def classes(self, labels: Sequence[Label]) -> list[Label]:
         return list(labels) if self.text else [cell(label) for label in labels]

@@ -28,6 +28,7 @@ from onkel.errors import FileError, InputError
 from onkel.model import Encoder, Model, Target
 from onkel.model import State as ModelState
 from onkel.model.encodings import State as EncoderState
+from onkel.model.model import LABEL_KINDS
 from onkel.persist.config import from_json, functions_of, to_json
 from onkel.state import COUNT, FIXED, GROWING, Mark, filled, leaves, nbytes, owned
 from onkel.turns import turn
@@ -92,6 +93,10 @@ def _archived(entries: dict[str, bytes]) -> bytes:
 
 def _described(model: Model, state: ModelState) -> dict[str, Any]:
     """What a model knows besides what its learner does."""
+    if odd := [label for label in state.labels if type(label) not in LABEL_KINDS]:
+        raise InputError(
+            f"the label {odd[0]!r:.60} is {type(odd[0]).__name__}; a file holds strings, numbers, True and False alone"
+        )
     return {
         "config": to_json(model),
         "encoder": to_json(state.encoder),

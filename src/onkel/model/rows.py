@@ -1,0 +1,46 @@
+"""Rows as the user hands them over: with their labels apart, and dicts as tables."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from onkel.data.labels import classes_of, labels_of
+from onkel.data.table import Labels, Strings, Table, rows_at_once
+from onkel.errors import InputError
+from onkel.model.learning import State
+
+
+def separate_labels(task: str | None, rows: Any) -> tuple[Any, Labels] | None:
+    """Rows and their labels, if they are given separately: (X, y) of many rows, or (row, label) with a dict."""
+    if not (isinstance(rows, tuple) and len(rows) == 2) or isinstance(rows[1], Mapping):
+        return None
+    X, y = rows
+    one = isinstance(X, Mapping)
+    if not (one or are_dicts(X) or hasattr(X, "shape")):
+        return None
+    if task == "classification":
+        return X, y if isinstance(y, Strings) else classes_of([y] if one else y)
+    return X, y if isinstance(y, Strings) or hasattr(y, "name") else labels_of([y] if one else y)
+
+
+def are_dicts(rows: Any) -> bool:
+    return isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows)
+
+
+def tables_of_dicts(
+    state: State, rows: Sequence[Any], y: Labels | None, labelled: bool, without: Sequence[str]
+) -> Iterator[Table]:  # fmt: skip
+    """Tables of dicts, whose columns and kinds are known; an absent key is a missing value."""
+    target, ignored = state.target, tuple(without) if y is not None else (*without, state.target.name)
+    if y is None and labelled and target.one_hot and not all(isinstance(label, str) for label in state.labels):
+        y = classes_of([row.get(target.name) for row in rows])  # classes before were numbers or other objects, not strings
+    y = y if isinstance(y, Strings | None) else labels_of(y)
+    if y is not None and len(y) != len(rows):
+        raise InputError(f"y must hold one label for each of the {len(rows):,} rows, got {len(y):,}")
+    records = state.encoder.records({target.name: target.kind} if labelled and y is None else {}, ignored)
+    step = rows_at_once(state.encoder.width + 1)
+    for start in range(0, len(rows), step):
+        for table in records.tables(rows[start : start + step]):
+            yield table if y is None else dataclasses.replace(table, labels=y[start : start + len(table)])
