@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cyclopts import App
 
-from onkel.cli.options import Columns, File, Flag, Format, Inputs, Missing, Rows, Target
+from onkel.cli.options import ColumnOptions, File, Flag, FormatOptions, Inputs, Missing, RowOptions, TargetOptions
 
 app = App(
     name="onkel",
@@ -29,7 +29,7 @@ Ctrl-C.
 app.register_install_completion_command()
 command = functools.partial(app.command, help_epilogue="")  # each has examples of its own
 
-FORMAT, COLUMNS, TARGET, ROWS = Format(), Columns(), Target(), Rows()
+FORMAT, COLUMNS, TARGET, ROWS = FormatOptions(), ColumnOptions(), TargetOptions(), RowOptions()
 
 
 @command
@@ -38,10 +38,10 @@ def run(
     /,
     *more: str,
     learner: str | None = None,
-    target: Target = TARGET,
-    columns: Columns = COLUMNS,
-    format: Format = FORMAT,
-    rows: Rows = ROWS,
+    target: TargetOptions = TARGET,
+    columns: ColumnOptions = COLUMNS,
+    format: FormatOptions = FORMAT,
+    rows: RowOptions = ROWS,
     save: Path | None = None,
     every: float = 10.0,
     resume: Flag = False,
@@ -91,9 +91,9 @@ def run(
     json
         Print the result as JSON (progress goes to the error stream).
     """
-    from onkel.cli.run import Outputs, patience, run_file
+    from onkel.cli.run import Outputs, follow_timeout, run_file
 
-    inputs = Inputs((file, *more), format, columns, target, rows, patience(follow, idle))
+    inputs = Inputs((file, *more), format, columns, target, rows, follow_timeout(follow, idle))
     run_file(inputs, learner, Outputs(save, every, resume, append, plot, json))
 
 
@@ -102,10 +102,10 @@ def compare(
     file: File,
     /,
     *learners: str,
-    target: Target = TARGET,
-    columns: Columns = COLUMNS,
-    format: Format = FORMAT,
-    rows: Rows = ROWS,
+    target: TargetOptions = TARGET,
+    columns: ColumnOptions = COLUMNS,
+    format: FormatOptions = FORMAT,
+    rows: RowOptions = ROWS,
     seeds: int = 1,
     json: Flag = False,
 ) -> None:
@@ -130,9 +130,9 @@ def compare(
     json
         Print the result as JSON.
     """
-    from onkel.cli.compare import compare_file, told_apart
+    from onkel.cli.compare import compare_file, split_files_and_learners
 
-    files, strings = told_apart(learners)
+    files, strings = split_files_and_learners(learners)
     compare_file(Inputs((file, *files), format, columns, target, rows), strings, seeds, json)
 
 
@@ -144,7 +144,7 @@ def predict(
     *more: str,
     missing: Missing | None = None,
     out: Path | None = None,
-    format: Format = FORMAT,
+    format: FormatOptions = FORMAT,
     json: Flag = False,
 ) -> None:
     """What a saved model predicts for each row of a file; nothing is learnt.
@@ -192,7 +192,9 @@ def learners(*, json: Flag = False) -> None:
 
 
 @command
-def data(file: File | None = None, /, *, columns: Columns = COLUMNS, format: Format = FORMAT, json: Flag = False) -> None:
+def data(
+    file: File | None = None, /, *, columns: ColumnOptions = COLUMNS, format: FormatOptions = FORMAT, json: Flag = False
+) -> None:
     """The data that can be learnt by name; or the columns of one file, and how they would be encoded.
 
     Examples:

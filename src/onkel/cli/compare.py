@@ -16,7 +16,7 @@ import numpy as np
 from onkel import features
 from onkel.cli.catalogue import learner_names
 from onkel.cli.options import Inputs, read_learner
-from onkel.cli.watch import CtrlC, Watch
+from onkel.cli.watch import CtrlC, ProgressLine
 from onkel.combine.assembly import called
 from onkel.data.order import Shuffled
 from onkel.errors import InputError
@@ -47,7 +47,7 @@ class Contender:
     results: list[Result] = field(default_factory=list)
 
 
-def told_apart(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+def split_files_and_learners(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     """Files, and after them learners; the name of a learner is one, even where a file has it too."""
     first = next((k for k, word in enumerate(words) if _names_learner(word) or not Path(word).exists()), len(words))
     files, strings = words[:first], words[first:]
@@ -73,8 +73,8 @@ def compare_file(inputs: Inputs, strings: Sequence[str], seeds: int, as_json: bo
     stream = _opened(inputs, contenders)
     passes = _passes(stream, seeds)
     total = None if stream.rows is None else stream.rows * len(passes)
-    with Watch(total or stream.about()) as watch:
-        stopped = _learn(contenders, passes, watch)
+    with ProgressLine(total or stream.about()) as progress:
+        stopped = _learn(contenders, passes, progress)
     if not contenders[0].runs[0].errors.rows:
         raise InputError(f"{stream.name}: no row was left to learn from; see --missing")
     for one in contenders:
@@ -104,7 +104,7 @@ def _passes(stream: Stream, seeds: int) -> list[Pass]:
     return [Pass(range(k, k + 1), dataclasses.replace(stream, source=source)) for k, source in enumerate(sources)]
 
 
-def _learn(contenders: list[Contender], passes: Sequence[Pass], watch: Watch) -> list[str]:
+def _learn(contenders: list[Contender], passes: Sequence[Pass], progress: ProgressLine) -> list[str]:
     """Each pass goes through the rows with models of its own; what is to say of it where Ctrl-C ended it."""
     done = 0
     with CtrlC() as stop:
@@ -116,11 +116,11 @@ def _learn(contenders: list[Contender], passes: Sequence[Pass], watch: Watch) ->
                 if done == 0 and len(rows):
                     for run in running:
                         run.warm_up(rows)
-                    watch.begin(0)
+                    progress.begin(0)
                 for run in running:
                     run.learn(rows)
                 done += len(rows)
-                watch.show(done, errors_shown(running[0].errors.means()))
+                progress.show(done, errors_shown(running[0].errors.means()))
     return []
 
 

@@ -20,7 +20,7 @@ LAGS = 3  # of Auto, where nobody says another number
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Format:
+class FormatOptions:
     """How a file is written.
 
     Parameters
@@ -44,7 +44,7 @@ class Format:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Columns:
+class ColumnOptions:
     """What its columns are.
 
     Parameters
@@ -78,7 +78,7 @@ class Columns:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Target:
+class TargetOptions:
     """What is to be predicted from what.
 
     Parameters
@@ -122,7 +122,7 @@ class Target:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Rows:
+class RowOptions:
     """Which rows, in which order, and what is known of those before.
 
     Parameters
@@ -175,10 +175,10 @@ class Inputs:
     """What the user said about the files."""
 
     paths: Sequence[str]
-    format: Format = Format()
-    columns: Columns = Columns()
-    target: Target = Target()
-    rows: Rows = Rows()
+    format: FormatOptions = FormatOptions()
+    columns: ColumnOptions = ColumnOptions()
+    target: TargetOptions = TargetOptions()
+    rows: RowOptions = RowOptions()
     follow: float | None = None  # seconds without news after which it ends
 
     @property

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from onkel.cli.options import Inputs, read_learner
 from onkel.cli.resuming import resumed
-from onkel.cli.watch import CtrlC, Watch
+from onkel.cli.watch import CtrlC, ProgressLine
 from onkel.cli.writing import check_model, check_place
 from onkel.data.table import Table
 from onkel.errors import InputError
@@ -77,7 +77,7 @@ class Run:
     learnt: str = ""  # the fingerprint of the rows of these files that it goes on after
 
     def __post_init__(self) -> None:
-        self.passed = self.rows  # rows that come again, and are passed over
+        self.rows_to_skip = self.rows  # rows that come again, and are passed over
         self.seen = None if self.path is None else Fingerprint((*self.stream.names, self.stream.target.name))
 
     @property
@@ -90,14 +90,14 @@ class Run:
         if self.seen is None:
             yield from self.stream.tables()
             return
-        yield from self.stream.tables(self.passed, partial(self._see, self.seen))
-        if self.seen.rows < self.passed:
-            raise InputError(f"{self.stream.name} has {self.seen.rows:,} rows, not the {self.passed:,} {self._remedy()}")
+        yield from self.stream.tables(self.rows_to_skip, partial(self._see, self.seen))
+        if self.seen.rows < self.rows_to_skip:
+            raise InputError(f"{self.stream.name} has {self.seen.rows:,} rows, not the {self.rows_to_skip:,} {self._remedy()}")
 
     def _see(self, seen: Fingerprint, rows: Table) -> None:
         seen.add(rows)
-        if seen.rows == self.passed > 0 and seen.value != self.learnt:
-            raise InputError(f"the first {self.passed:,} rows of {self.stream.name} are not those {self._remedy()}")
+        if seen.rows == self.rows_to_skip > 0 and seen.value != self.learnt:
+            raise InputError(f"the first {self.rows_to_skip:,} rows of {self.stream.name} are not those {self._remedy()}")
 
     def _remedy(self) -> str:
         return (
@@ -109,7 +109,7 @@ class Run:
         """Write what has been learnt, if it was asked for."""
         if self.path is None or self.seen is None:
             return
-        learnt = self.seen.value if self.seen.rows >= self.passed else self.learnt  # else not all of those have come again
+        learnt = self.seen.value if self.seen.rows >= self.rows_to_skip else self.learnt  # else not all of those have come again
         about = {"errors": dataclasses.asdict(self.evaluation.errors), "learnt": learnt, "earlier": self.earlier}
         save(self.path, self.evaluation.model, self.evaluation.state, Extra({"run": about}, {}))
 
@@ -118,8 +118,8 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     outputs.check(inputs)
     run = _begun(inputs, learner, outputs)
     run.evaluation.losses = [] if outputs.plot is not None else None
-    with Watch(run.stream.rows or run.stream.about(), run.rows) as watch, CtrlC() as stop:
-        _learn(run, outputs.every, watch, stop)
+    with ProgressLine(run.stream.rows or run.stream.about(), run.rows) as progress, CtrlC() as stop:
+        _learn(run, outputs.every, progress, stop)
     run.save()
     if stop.pressed:
         _say_how_to_go_on(run)
@@ -144,15 +144,15 @@ def _begun(inputs: Inputs, learner: str | None, outputs: Outputs) -> Run:
     return Run(Evaluation.begin(model, stream), stream, outputs.save)
 
 
-def _learn(run: Run, seconds_between_saves: float, watch: Watch, stop: CtrlC) -> None:
+def _learn(run: Run, seconds_between_saves: float, progress: ProgressLine, stop: CtrlC) -> None:
     """Learn what is left of the stream, or until Ctrl-C."""
     saved = time.monotonic()
     for rows in run.tables():
         if len(rows) and not run.evaluation.warm:
             run.evaluation.warm_up(rows)
-            watch.begin(run.rows)
+            progress.begin(run.rows)
         run.evaluation.learn(rows)
-        watch.show(run.rows, errors_shown(run.evaluation.errors.means()))
+        progress.show(run.rows, errors_shown(run.evaluation.errors.means()))
         if len(rows) and time.monotonic() - saved >= seconds_between_saves:
             run.save()
             saved = time.monotonic()
@@ -174,8 +174,8 @@ def _print(result: Result, outputs: Outputs) -> None:
     page = Page()
     page.say(heading(result))
     page.show(table({result.name: [result]}))
-    if result.decided:
-        page.say("; ".join(result.decided))
+    if result.findings:
+        page.say("; ".join(result.findings))
     page.note(result.notes)
     if outputs.save is not None:
         use = shlex.join(["onkel", "predict", str(outputs.save)])
@@ -184,7 +184,7 @@ def _print(result: Result, outputs: Outputs) -> None:
         page.say(f"drew {outputs.plot}")
 
 
-def patience(follow: bool, idle: float | None) -> float | None:
+def follow_timeout(follow: bool, idle: float | None) -> float | None:
     if idle is not None and not follow:
         raise InputError("--idle says how long to wait for a file that grows; it goes with --follow")
     return (math.inf if idle is None else idle) if follow else None

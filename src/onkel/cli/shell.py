@@ -49,7 +49,7 @@ class Output(io.FileIO):
             raise FileError(f"cannot write to the standard output: {reason}; {remedy}") from error
 
 
-class Errors(io.FileIO):
+class ErrorStream(io.FileIO):
     """The error stream. Where it fails nobody can be told, and the command goes on."""
 
     def write(self, data: Any) -> int:
@@ -66,7 +66,7 @@ def shell() -> Iterator[None]:
         signal.signal(signal.SIGINT, _press)
     _open_closed()
     codecs.register_error(PLAINER, _plainer)
-    sys.stdout, sys.stderr = _wrapped(sys.stdout, sys.__stdout__, Output, 1), _wrapped(sys.stderr, sys.__stderr__, Errors, 2)
+    sys.stdout, sys.stderr = _wrapped(sys.stdout, sys.__stdout__, Output, 1), _wrapped(sys.stderr, sys.__stderr__, ErrorStream, 2)
     try:
         yield
     finally:
@@ -103,7 +103,7 @@ def _wrapped(stream: Any, own: Any, kind: type[io.FileIO], handle: int) -> Any:
         return stream
     encoding = "utf-8" if own is None else own.encoding
     raw = kind(handle, "w", closefd=False)
-    is_direct = kind is Errors or raw.isatty()
+    is_direct = kind is ErrorStream or raw.isatty()
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding, PLAINER, line_buffering=is_direct)
 
 

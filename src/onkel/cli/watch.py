@@ -15,7 +15,7 @@ from onkel.report.page import Page
 SECONDS_BETWEEN_LINES = 5.0
 
 
-class Watch:
+class ProgressLine:
     def __init__(self, rows: int | None, done: int = 0) -> None:
         self.page = Page(errors=True)
         text = TextColumn("{task.description}", markup=False)
@@ -29,7 +29,7 @@ class Watch:
     def _is_watched(self) -> bool:
         return self.page.console.is_interactive  # a terminal, and none that cannot draw (TERM=dumb)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> ProgressLine:
         self.bar.start()
         return self
 

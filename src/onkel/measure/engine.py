@@ -66,7 +66,7 @@ class Result:
     reliability: Reliability | None  # of the probabilities of classes
     microseconds_per_row: float
     bytes: int  # of the learner's state
-    decided: tuple[str, ...]  # what Auto has found out, one sentence each
+    findings: tuple[str, ...]  # what Auto has found out, one sentence each
     notes: tuple[str, ...]  # what a person should know, one sentence each
     losses: Vector | None = None  # by the first measure, row by row, where they were kept
 
@@ -96,7 +96,7 @@ class Result:
             **{name.replace(" ", "_"): means for name, means in self.baselines.items()},
             "microseconds_per_row": self.microseconds_per_row,
             "bytes": self.bytes,
-            **({"decided": list(self.decided)} if self.decided else {}),
+            **({"decided": list(self.findings)} if self.findings else {}),
             "notes": list(self.notes),
         }
 
@@ -148,7 +148,7 @@ class Evaluation:
     def result(self, stream: Stream, earlier_rows: int = 0) -> Result:
         model, state, errors = self.model, self.state, self.errors
         own = model.own(state.learner)
-        told = explain(state.learner, state.inner).sentences if isinstance(own, Auto) else []
+        findings = explain(state.learner, state.inner).sentences if isinstance(own, Auto) else []
         return Result(
             source=stream.name,
             target=state.target.name,
@@ -168,7 +168,7 @@ class Evaluation:
             reliability=errors.reliability() if isinstance(errors, ClassErrors) else None,
             microseconds_per_row=1e6 * self.watch.seconds / max(1, self.rows),
             bytes=nbytes(state.inner),
-            decided=tuple(told),
+            findings=tuple(findings),
             notes=(*stream.source.notes(), *stream.remarks, *model.notes(state), *advice(model, state, errors, stream)),
             losses=None if self.losses is None else np.concatenate([np.empty(0), *self.losses]),
         )

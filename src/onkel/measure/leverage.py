@@ -39,7 +39,7 @@ def leverage_scores(space: Space, X: ArrayLike, alpha: float, weights: ArrayLike
 def online_leverage_scores(space: Space, X: ArrayLike, alpha: float, weights: ArrayLike | None = None) -> Vector:
     """τ_t of every row, among the rows up to it."""
     K, w = _weighted(space, X, weights)
-    return w * visits(K, w, positive("alpha", alpha))
+    return w * online_quadratic_forms(K, w, positive("alpha", alpha))
 
 
 def online_dimension(space: Space, X: ArrayLike, alpha: float, weights: ArrayLike | None = None) -> float:
@@ -57,7 +57,7 @@ def rescaled_spectrum(space: Space, X: ArrayLike, weights: ArrayLike | None = No
     return np.asarray(np.maximum(np.linalg.eigvalsh(_rescaled(space, X, weights)), 0.0))
 
 
-def visits(K: Matrix, weights: Vector, alpha: float) -> Vector:
+def online_quadratic_forms(K: Matrix, weights: Vector, alpha: float) -> Vector:
     """φ_tᵀA_t⁻¹φ_t of every row of a kernel matrix K, with A_t = αI + Σ_{s≤t} w_s φ_sφ_sᵀ."""
     root = np.sqrt(weights)
     try:
@@ -69,7 +69,9 @@ def visits(K: Matrix, weights: Vector, alpha: float) -> Vector:
     return np.asarray(before / (1.0 + weights * before))
 
 
-def between(space: Space, X: ArrayLike, alpha: float, weights: ArrayLike, others: ArrayLike | None = None) -> tuple[float, float]:
+def spectral_bounds(
+    space: Space, X: ArrayLike, alpha: float, weights: ArrayLike, others: ArrayLike | None = None
+) -> tuple[float, float]:
     """The largest a and the smallest b with a A' ⪯ A ⪯ b A', where A has the weights and A' the others (None: ones).
 
     Whether a sample carries the whole: for KORS, a ≥ 1 − ε and b ≤ 1 + ε with weights 1/p for the points taken and 0 for the rest.

@@ -31,7 +31,7 @@ from onkel.errors import InputError
 from onkel.learners.kons import KONS, SketchedKONS
 from onkel.learners.newton_features import NewtonFeatures
 from onkel.measure.hindsight import Best, best_within
-from onkel.measure.leverage import gram_of, visits
+from onkel.measure.leverage import gram_of, online_quadratic_forms
 from onkel.measure.regret import Space
 from onkel.updates.newton import step_size, weight_of_gradient
 
@@ -113,7 +113,7 @@ def newton_regret(learner: Learner, X: ArrayLike, y: ArrayLike, against: Best | 
 
 def gradient_part(learner: Learner, X: Matrix, played: Rounds) -> float:
     """R_G."""
-    return float(played.slopes**2 @ visits(gram_of(space_of(learner), X), played.added, learner.alpha))
+    return float(played.slopes**2 @ online_quadratic_forms(gram_of(space_of(learner), X), played.added, learner.alpha))
 
 
 def drift_part(learner: Learner, played: Rounds, against: Best) -> float:

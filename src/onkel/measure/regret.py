@@ -97,7 +97,7 @@ def log_det(kernel: Space, X: ArrayLike, lam: float) -> float:
     return float(np.sum(np.log1p(spectrum(kernel, X) / positive("lam", lam))))
 
 
-def missing(kernel: Kernel, X: ArrayLike, features: Space) -> float:
+def projection_error(kernel: Kernel, X: ArrayLike, features: Space) -> float:
     """‖(I − P)C^½‖² = λ_max(K − ZZᵀ): what the span of features leaves out of the covariance of X's rows.
 
     The features must be orthonormal in the kernel's space, as `Nystroem(kernel, points)` always is, and `Taylor(degree, width)` in

@@ -21,7 +21,7 @@ from onkel.errors import InputError
 from onkel.features import Nystroem, Taylor
 from onkel.kernels import Gaussian, Kernel
 from onkel.measure.bounds.conditions import ROUNDING, check_sampling
-from onkel.measure.regret import Space, effective_dimension, embed, log_det, missing, positive, spectrum
+from onkel.measure.regret import Space, effective_dimension, embed, log_det, positive, projection_error, spectrum
 
 
 def kernel_awv(kernel: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
@@ -53,7 +53,7 @@ def fixed_span(kernel: Kernel, features: Space, X: ArrayLike, y: ArrayLike, lam:
 
     JGR Theorem 3. Conditions: |y| ≤ B; the features are orthonormal in the kernel's space.
     """
-    B, mu = _largest(X, y, largest), missing(kernel, X, features)
+    B, mu = _largest(X, y, largest), projection_error(kernel, X, features)
     return B**2 * (log_det(kernel, X, lam) + (mu + lam) * len(check_block("X", X)) * mu / lam**2)
 
 
@@ -157,7 +157,7 @@ def growing_span(
         Z = embed(span, rows)
         if Z.shape[1] < joined.size:
             raise InputError("some of the rows that joined lie in the span of the others; leave them out")
-        rest = missing(kernel, rows, span)
+        rest = projection_error(kernel, rows, span)
         changes = [(int(t), float(Z[:t, j] @ Z[:t, j])) for j, t in enumerate(joined)]
         total = float(labels**2 @ _leverages(Z, joined, lam)) + _moved(changes, lam, B)
     return total + _moved([(n, rest)], lam, B)
