@@ -22,8 +22,8 @@ from tests.test_cli import onkel_call, write_csv
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]
 
-CLOSED = "onkel: cannot write to the standard output: it is closed; its end is missing; write to another place\n"
-FULL = "onkel: cannot write to the standard output: No space left on device; its end is missing; write to another place\n"
+CLOSED = "onkel: cannot write to the standard output: it is closed; the output is incomplete; write to another place\n"
+FULL = "onkel: cannot write to the standard output: No space left on device; the output is incomplete; write to another place\n"
 
 
 def sh(
