@@ -89,7 +89,8 @@ class TargetOptions:
         Regression predicts a number, classification one of several labels. By default strings are labels. So are numbers if all of
         them are 0 or 1, or all are -1 or 1, or if the learner knows only classes. The result names the task.
     labels
-        The two labels, low and high, separated by a comma, if there are only two: learners that need one copy for each class then cost half.
+        The two labels, low and high, separated by a comma, if there are only two. Learners that need one copy for each class then
+        cost half.
     missing
         How to treat a missing value: refuse it with an error (refuse, the default), fill in the mean of its column so far and mark
         it in an additional column (mean), or drop its row (drop).
