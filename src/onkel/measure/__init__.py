@@ -1,6 +1,6 @@
 """One scoring engine, regret and bounds, effective dimension, adversaries, components.
 
-How well it went, what it cost, and what theory promises.
+How well a learner predicts, what it costs, and what theory guarantees.
 
 Decisions: docs/decisions/measure.md
 """
