@@ -398,7 +398,7 @@ WRONG = [
     (["text.csv", "--target", "y"], r"text\.csv.*line 3.*'a'"),
     (["empty.csv", "--target", "y"], r"empty"),
     (["prices.csv", "--target", "price", "--resume"], r"name it: --save model\.onkel --resume"),
-    (["prices.csv", "--target", "price", "--idle", "3"], r"it goes with --follow"),
+    (["prices.csv", "--target", "price", "--idle", "3"], r"use it together with --follow"),
     (["prices.csv", "--target", "price", "--shuffle", "1", "--follow"], r"--shuffle needs all rows at once, --follow learns"),
     (
         ["prices.csv", "--target", "price", "--shuffle", "1", "--save", "m", "--resume"],

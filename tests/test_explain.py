@@ -209,5 +209,5 @@ def test_of_experts(tmp_path: Path) -> None:
     signs.learn(other, X, np.sign(y))
     found = onkel.explain(signs, other)
     assert np.isnan(found.losses).all()
-    assert "nothing is known of regrets" in found.guarantee[0]
+    assert "the regret is not known" in found.guarantee[0]
     assert found.sentences[0].startswith("what counts: learner ")

@@ -257,7 +257,7 @@ class TestConditions:
         span = NewtonFeatures(onkel.Taylor(2, 1.0))
         assert bounds.kons_by_dimension(span, self.X, self.y, 2.0) < wider
         for wrong in (replace(learner, curvature=0.1), replace(learner, dimension=2.0)):
-            with pytest.raises(onkel.InputError, match="steps of the loss"):
+            with pytest.raises(onkel.InputError, match="step sizes of the loss"):
                 bounds.kons_by_dimension(wrong, self.X, self.y, 2.0)
         for bound in (bounds.kons, bounds.kons_by_dimension):
             with pytest.raises(onkel.InputError, match=r"\|y\| ≤ clip = 0.4, but a label is 0.5"):
