@@ -371,7 +371,7 @@ def test_a_model_saved_from_python_says_so(
     learner = onkel.PKAWV()
     onkel.save(tmp_path / "m.onkel", learner, learner.init(3))
     assert onkel_call(monkeypatch, "predict", tmp_path / "m.onkel", mixed) == 1
-    assert "it holds a bare learner; use onkel.load in Python" in capsys.readouterr().err
+    assert "holds a bare learner without an encoder for its inputs; use onkel.load in Python" in capsys.readouterr().err
     model = onkel.Model(target="sold", learner=learner)
     onkel.save(tmp_path / "m.onkel", model, model.init(mixed), Extra({"run": {"errors": 3}}, {}))
     assert onkel_call(monkeypatch, "predict", tmp_path / "m.onkel", mixed) == 0

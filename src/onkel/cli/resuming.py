@@ -53,7 +53,7 @@ def loaded(path: Path) -> tuple[Model, State, dict[str, Any]]:
     """A model, its state, and what `onkel run` has saved with it (empty if the file was saved from Python)."""
     model, state, extra = read(path)
     if not isinstance(model, Model):
-        raise FileError(f"{path} does not say how its inputs were made: it holds a bare learner; use onkel.load in Python")
+        raise FileError(f"{path} holds a bare learner without an encoder for its inputs; use onkel.load in Python")
     about = {} if extra is None else extra.about.get("run", {})
     return model, state, about if isinstance(about, dict) else {}
 

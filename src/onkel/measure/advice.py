@@ -26,7 +26,7 @@ def on_order(state: State, errors: Errors, lags: int) -> list[str]:
     if not lags or errors.rows < ENOUGH_ROWS or not errors.is_sorted:
         return []
     remedy = "--shuffle 0 if the order of the rows has no meaning, else --lags 0"
-    return [f"the rows come sorted by {state.target.name}: with earlier labels as inputs the error means nothing; say {remedy}"]
+    return [f"the rows are sorted by {state.target.name}: with earlier labels as inputs the error means nothing; use {remedy}"]
 
 
 def on_inputs(stream: Stream) -> list[str]:
@@ -47,7 +47,7 @@ def on_target(model: Model, state: State, stream: Stream) -> list[str]:
     if model.task is not None or not isinstance(state.target, Value) or not (few := numbered(stream.sample, name, LIKE_CLASSES)):
         return []
     values = f"the value{'s' * (len(few) > 1)} {', '.join(str(cell(value)) for value in few)}"
-    return [f"{name} has {values}, which were taken as numbers; if they name classes: --task classification"]
+    return [f"{name} has {values}, which were read as numbers; if they are classes: --task classification"]
 
 
 def _on_error(state: State, errors: Errors, lags: int) -> list[str]:
@@ -62,5 +62,5 @@ def _on_error(state: State, errors: Errors, lags: int) -> list[str]:
         follow = "the learner adds nothing to it so far" if lags else "try it as an input: --lags 3"
         return [f"the last label alone does better: {follow}; if the order of the rows has no meaning: --shuffle 0"]
     both = f"the {' and the '.join(better)} {'does' if len(better) == 1 else 'do'} better than the learner"
-    said = f"the inputs may say little about {state.target.name}; a learner with a larger ridge may lose less: PKAWV(lam=100)"
-    return [f"{both}: {said}"]
+    remedy = f"the inputs may say little about {state.target.name}; a learner with a larger ridge may lose less: PKAWV(lam=100)"
+    return [f"{both}: {remedy}"]

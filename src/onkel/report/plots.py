@@ -40,20 +40,20 @@ def draw_curves(
     window: int,
     title: str,
     marks: Sequence[tuple[int, str]] = (),
-    told: Mapping[str, Reliability] | None = None,
+    reliabilities: Mapping[str, Reliability] | None = None,
 ) -> Path:
     """Write a picture of each learner's windowed losses in one metric.
 
-    `marks` are pairs (row, text), drawn as dotted lines. If `told` is given, a panel on the right shows how reliable the
+    `marks` are pairs (row, text), drawn as dotted lines. If `reliabilities` is given, a panel on the right shows how reliable the
     probabilities of each learner are.
     """
-    figure = _figure(13.5 if told else 9.0, 5.0)
-    grid = figure.add_gridspec(2, 2, width_ratios=(9, 4.5), height_ratios=(4, 1)) if told else figure.add_gridspec(1, 1)
+    figure = _figure(13.5 if reliabilities else 9.0, 5.0)
+    grid = figure.add_gridspec(2, 2, width_ratios=(9, 4.5), height_ratios=(4, 1)) if reliabilities else figure.add_gridspec(1, 1)
     axes = figure.add_subplot(grid[:, 0])
-    if told:
+    if reliabilities:
         upper = figure.add_subplot(grid[0, 1])
         upper.set_title("how reliable the probabilities are", loc="left")
-        _draw_reliability(upper, figure.add_subplot(grid[1, 1], sharex=upper), told)
+        _draw_reliability(upper, figure.add_subplot(grid[1, 1], sharex=upper), reliabilities)
         upper.tick_params(labelbottom=False)
     top = 0.0
     for colour, (name, rows) in zip(COLOURS * len(losses), losses.items(), strict=False):
@@ -72,7 +72,7 @@ def draw_curves(
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.grid(color="0.92")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(frameon=False, loc="outside lower center", ncols=min(3, len(losses) + len(told or ())))
+    figure.legend(frameon=False, loc="outside lower center", ncols=min(3, len(losses) + len(reliabilities or ())))
     return _saved(figure, path)
 
 
@@ -83,7 +83,7 @@ def draw_result(path: str | os.PathLike[str], result: Result) -> Path:
     of_two = f" of {result.classes[1]}" if len(result.classes) == 2 else ""
     believed = {} if result.reliability is None else {f"probabilities{of_two}": result.reliability}
     title, window = f"{short(result.source)}: {result.target}", max(1, len(result.losses) // 50)
-    return draw_curves(path, {result.name: result.losses}, result.measure, window, title, told=believed)
+    return draw_curves(path, {result.name: result.losses}, result.measure, window, title, reliabilities=believed)
 
 
 def draw_components(
@@ -119,19 +119,19 @@ def draw_components(
     return _saved(figure, path)
 
 
-def draw_reliability(path: str | os.PathLike[str], told: Mapping[str, Reliability], title: str = "") -> Path:
+def draw_reliability(path: str | os.PathLike[str], reliabilities: Mapping[str, Reliability], title: str = "") -> Path:
     """Write a picture of observed shares over predicted probabilities, one line per learner; below, the number of rows of each."""
     figure = _figure(6.0, 6.5)
     axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
     axes.set_title(title, loc="left")
-    _draw_reliability(axes, below, told)
+    _draw_reliability(axes, below, reliabilities)
     figure.legend(frameon=False, loc="outside lower center")
     return _saved(figure, path)
 
 
-def _draw_reliability(axes: Any, below: Any, told: Mapping[str, Reliability]) -> None:
+def _draw_reliability(axes: Any, below: Any, reliabilities: Mapping[str, Reliability]) -> None:
     axes.plot([0.0, 1.0], [0.0, 1.0], color="0.7", linewidth=1.0, linestyle=":")
-    for colour, (name, one) in zip(COLOURS * len(told), told.items(), strict=False):
+    for colour, (name, one) in zip(COLOURS * len(reliabilities), reliabilities.items(), strict=False):
         label = f"{name}: log loss {one.log_loss:.3g}, off by {one.calibration_error:.2g}"
         axes.plot(one.predicted, one.observed, "o-", color=colour, linewidth=1.6, markersize=4, label=label)
         below.plot(one.predicted, one.count, "o-", color=colour, linewidth=1.0, markersize=3)
