@@ -47,7 +47,7 @@ def on_target(model: Model, state: State, stream: Stream) -> list[str]:
     if model.task is not None or not isinstance(state.target, Value) or not (few := numbered(stream.sample, name, LIKE_CLASSES)):
         return []
     values = f"the value{'s' * (len(few) > 1)} {', '.join(str(cell(value)) for value in few)}"
-    return [f"{name} has {values}, which were read as numbers; if they are classes: --task classification"]
+    return [f"{name} has {values}, which were taken as numbers; if they are classes: --task classification"]
 
 
 def _on_error(state: State, errors: Errors, lags: int) -> list[str]:
