@@ -342,9 +342,9 @@ def test_several_classes_count_each() -> None:
     ("p", "y", "message"),
     [
         ([0.1], [1, 0], "one label for each row"),
-        ([np.nan], [1], "hold nan"),
+        ([np.nan], [1], "contain nan"),
         ([0.1], [-1.0], "give labels > 0"),
-        ([[0.1, 0.9]], [2], "numbers of classes, 0 to 1"),
+        ([[0.1, 0.9]], [2], "indices of classes, 0 to 1"),
     ],
 )
 def test_reliability_refuses_what_it_cannot_read(p: Any, y: Any, message: str) -> None:

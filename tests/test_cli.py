@@ -236,7 +236,7 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(
     for (name, one, _), (_, other, _) in zip(leaves(state.inner), leaves(expected.inner), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9, err_msg=name)
     assert call(monkeypatch, mixed, "--save", parts, "--resume", "--learner", "FOGD") == 1
-    assert "leave --learner out to go on with it" in capsys.readouterr().err
+    assert "leave --learner out to continue with it" in capsys.readouterr().err
     assert call(monkeypatch, mixed, "--save", parts, "--resume", "--target", "town") == 1
     assert "predicts 'sold', not 'town'" in capsys.readouterr().err
     mixed.write_text("".join(lines[:100]))
@@ -371,7 +371,7 @@ def test_a_model_saved_from_python_says_so(
     learner = onkel.PKAWV()
     onkel.save(tmp_path / "m.onkel", learner, learner.init(3))
     assert onkel_call(monkeypatch, "predict", tmp_path / "m.onkel", mixed) == 1
-    assert "it holds a bare learner; use onkel.load in Python" in capsys.readouterr().err
+    assert "holds a bare learner without an encoder for its inputs; use onkel.load in Python" in capsys.readouterr().err
     model = onkel.Model(target="sold", learner=learner)
     onkel.save(tmp_path / "m.onkel", model, model.init(mixed), Extra({"run": {"errors": 3}}, {}))
     assert onkel_call(monkeypatch, "predict", tmp_path / "m.onkel", mixed) == 0
@@ -397,8 +397,8 @@ WRONG = [
     (["prices.txt", "--target", "price"], r"cannot tell the format"),
     (["text.csv", "--target", "y"], r"text\.csv.*line 3.*'a'"),
     (["empty.csv", "--target", "y"], r"empty"),
-    (["prices.csv", "--target", "price", "--resume"], r"say which: --save model\.onkel --resume"),
-    (["prices.csv", "--target", "price", "--idle", "3"], r"it goes with --follow"),
+    (["prices.csv", "--target", "price", "--resume"], r"name it: --save model\.onkel --resume"),
+    (["prices.csv", "--target", "price", "--idle", "3"], r"use it together with --follow"),
     (["prices.csv", "--target", "price", "--shuffle", "1", "--follow"], r"--shuffle needs all rows at once, --follow learns"),
     (
         ["prices.csv", "--target", "price", "--shuffle", "1", "--save", "m", "--resume"],

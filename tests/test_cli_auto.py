@@ -166,7 +166,7 @@ def test_a_sorted_file_is_told(wave: Path, monkeypatch: Patch, capsys: Captured)
     head, *lines = wave.read_text().splitlines(keepends=True)
     Path("sorted.csv").write_text(head + "".join(sorted(lines, key=lambda line: float(line.split(",")[-1]))))
     options = ("sorted.csv", "--target", "price", "--learner", "PKAWV(Identity() + Constant())")
-    said = "the rows come sorted by price: with earlier labels as inputs the error means nothing; say --shuffle 0 if"
+    said = "the rows are sorted by price: with earlier labels as inputs the error means nothing; use --shuffle 0 if"
     assert any(note.startswith(said) for note in result(monkeypatch, capsys, *options, "--lags", 3)["notes"])
     for more in ((), ("--lags", 3, "--shuffle", 0)):
         assert not any("sorted" in note for note in result(monkeypatch, capsys, *options, *more)["notes"])

@@ -102,7 +102,7 @@ def test_other_rows_are_refused_and_nothing_changes(change: str, half: bytes, mo
 def test_more_files_are_learnt_on_top(half: bytes, monkeypatch: Patch, capsys: Captured) -> None:
     before = Path("m.onkel").read_bytes()
     assert call(monkeypatch, "rest.csv", "--save", "m.onkel", "--resume") == 1
-    assert "--append in the place of --resume" in capsys.readouterr().err
+    assert "--append instead of --resume" in capsys.readouterr().err
     assert Path("m.onkel").read_bytes() == before
     found = result(monkeypatch, capsys, "rest.csv", "--save", "m.onkel", "--append")
     assert (found["rows"], found["earlier_rows"]) == (2000, 1000)
@@ -112,9 +112,9 @@ def test_more_files_are_learnt_on_top(half: bytes, monkeypatch: Patch, capsys: C
     assert call(monkeypatch, "rest.csv", "--save", "m.onkel", "--resume") == 0  # it knows the rows that were added
     assert "rest.csv, after 1,000 rows of earlier files: 2,000 rows" in capsys.readouterr().out
     for wrong, message in {
-        ("--append",): "say which: --save model.onkel --append",
-        ("--append", "--save", "none.onkel"): "say which: --save model.onkel --append",
-        ("--append", "--resume", "--save", "m.onkel"): "say one of them",
+        ("--append",): "name one that exists: --save model.onkel --append",
+        ("--append", "--save", "none.onkel"): "name one that exists: --save model.onkel --append",
+        ("--append", "--resume", "--save", "m.onkel"): "give only one of them",
     }.items():
         assert call(monkeypatch, "rest.csv", *wrong) == 1
         assert message in capsys.readouterr().err
@@ -140,7 +140,7 @@ SAID = {
 @pytest.mark.parametrize(("said", "has"), SAID.items(), ids=[" ".join(said) for said in SAID])
 def test_other_options_are_refused(said: tuple[str, ...], has: str, half: bytes, monkeypatch: Patch, capsys: Captured) -> None:
     assert call(monkeypatch, "half.csv", "--save", "m.onkel", "--resume", *said) == 1
-    remedy = f"; leave {said[0]} out to go on with it, or --resume to start again"
+    remedy = f"; leave {said[0]} out to continue with it, or --resume to start again"
     assert capsys.readouterr().err == f"onkel: m.onkel {has}{remedy}\n"
 
 

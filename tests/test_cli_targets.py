@@ -167,7 +167,7 @@ def test_the_size_of_the_target_does_not_matter(tmp_path: Path, monkeypatch: Pat
 
 
 CODES = [
-    ([], "PKAWV", "regression", "taken as numbers; if they name classes: --task classification"),
+    ([], "PKAWV", "regression", "taken as numbers; if they are classes: --task classification"),
     ([], "Perceptron", "classification", ""),
     (["--task", "classification"], "PKAWV", "classification", ""),
     (["--text", "price"], "PKAWV", "classification", ""),

@@ -196,7 +196,7 @@ def test_negative_numbers_are_numbers() -> None:
 def test_a_function_travels_by_its_name() -> None:
     assert to_json(CustomKernel(ruler)) == {"type": "CustomKernel", "fn": {"function": "ruler"}}
     assert to_json(CustomKernel(functools.partial(ruler))) == {"type": "CustomKernel", "fn": {"function": "partial"}}
-    with pytest.raises(InputError, match=r"function 'ruler' is yours: hand it in by name.*bases={'ruler': \.\.\.}.*kernels="):
+    with pytest.raises(InputError, match=r"function 'ruler' is your own: pass it by name.*bases={'ruler': \.\.\.}.*kernels="):
         from_json({"type": "CustomKernel", "fn": {"function": "ruler"}})
     with pytest.raises(InputError, match=r"there is no 'ruler' in onkel"):
         parse("CustomKernel(ruler)")
@@ -297,9 +297,9 @@ def test_errors_name_what_is_wrong(text: str, message: str | None) -> None:
         ({"type": "Basis", "fn": {"function": "ruler"}, "gram": [[1.0], [2.0, 3.0]]}, r"gram must hold numbers"),
         ({"type": "Basis", "fn": {"function": "ruler"}, "gram": "11"}, r"gram must"),
         ({"type": "Basis", "fn": {"function": "ruler"}, "gram": [[10**400]]}, r"Basis: .*too large"),
-        ({"function": "os.system"}, r"'os.system' is yours"),
-        ({"function": ["ruler"]}, r"is yours"),
-        ({"function": {"function": "ruler"}}, r"is yours"),
+        ({"function": "os.system"}, r"'os.system' is your own"),
+        ({"function": ["ruler"]}, r"is your own"),
+        ({"function": {"function": "ruler"}}, r"is your own"),
         ({"+": []}, r"cannot join \(\) by \+"),
         ({"+": 3}, r"cannot join 3 by \+"),
         ({"+": "ab"}, r"cannot join 'ab' by \+"),

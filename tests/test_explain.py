@@ -166,7 +166,7 @@ def test_of_auto_with_classes_of_which_one_comes_late(tmp_path: Path) -> None:
     assert np.allclose(history.mixture, history.labels, atol=0.1)
     picture = draw_contributions(tmp_path / "of.svg", found, output=2).read_text()
     assert all(f"<!-- {name} -->" in picture for name in ("mixture", "label", *(expert.kind for expert in found.experts)))
-    with pytest.raises(onkel.InputError, match="one of the 3 that are predicted"):
+    with pytest.raises(onkel.InputError, match="one of the 3 outputs"):
         draw_contributions(tmp_path / "of.svg", found, output=3)
 
 
@@ -209,5 +209,5 @@ def test_of_experts(tmp_path: Path) -> None:
     signs.learn(other, X, np.sign(y))
     found = onkel.explain(signs, other)
     assert np.isnan(found.losses).all()
-    assert "nothing is known of regrets" in found.guarantee[0]
+    assert "the regret is not known" in found.guarantee[0]
     assert found.sentences[0].startswith("what counts: learner ")

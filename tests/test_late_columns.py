@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onkel
-from onkel.cli.options import Columns, Inputs, Target
+from onkel.cli.options import ColumnOptions, Inputs, TargetOptions
 from onkel.data.table import Origin, Table, recut
 from onkel.errors import InputError
 from onkel.model import Encoder, Hashed, Number, read
@@ -118,6 +118,6 @@ def test_late_keys_must_be_finite(tmp_path: Path) -> None:
 
 def test_room_is_asked_for_on_the_command_line(tmp_path: Path) -> None:
     path = written(tmp_path, [])
-    inputs = Inputs((str(path),), columns=Columns(hash="b", spare=3), target=Target(target="y"))
+    inputs = Inputs((str(path),), columns=ColumnOptions(hash="b", spare=3), target=TargetOptions(target="y"))
     stream = inputs.model(onkel.PKAWV()).open(inputs.path, inputs.reading)
     assert stream.encoder == Encoder((Number("a"), Hashed("b", 64)), spare=3, passed=("y",))

@@ -17,7 +17,6 @@ from onkel.losses import Loss
 from onkel.measure import (
     best_in_hindsight,
     best_within,
-    between,
     bounds,
     effective_dimension,
     leverage_scores,
@@ -25,6 +24,7 @@ from onkel.measure import (
     newton_regret,
     online_dimension,
     online_leverage_scores,
+    spectral_bounds,
 )
 from onkel.measure.newton import play
 from papers.calandriello2017.bounds import CURVED, FLAT, checks, labelled
@@ -86,15 +86,15 @@ class TestLeverage:
         for measure in (leverage_scores, online_leverage_scores):
             assert np.abs(measure(onkel.Identity(), self.X, 0.3) - measure(Linear(), self.X, 0.3)).max() <= 1e-12
 
-    def test_between(self) -> None:
+    def test_spectral_bounds(self) -> None:
         """a and b are the extreme eigenvalues of A relative to A'."""
         ones = np.ones(40)
-        assert between(KERNEL, self.X, 0.3, ones) == pytest.approx((1.0, 1.0))
+        assert spectral_bounds(KERNEL, self.X, 0.3, ones) == pytest.approx((1.0, 1.0))
         A = self.X.T @ (self.weights[:, None] * self.X) + 0.3 * np.eye(2)
         B = self.X.T @ self.X + 0.3 * np.eye(2)
         values = np.linalg.eigvals(np.linalg.solve(B, A)).real
-        assert between(Linear(), self.X, 0.3, self.weights) == pytest.approx((min(*values, 1.0), max(*values, 1.0)))
-        low, high = between(KERNEL, self.X, 1e-9, 2.0 * ones)  # a ridge next to nothing: twice the matrix
+        assert spectral_bounds(Linear(), self.X, 0.3, self.weights) == pytest.approx((min(*values, 1.0), max(*values, 1.0)))
+        low, high = spectral_bounds(KERNEL, self.X, 1e-9, 2.0 * ones)  # a ridge next to nothing: twice the matrix
         assert (low, high) == pytest.approx((1.0, 2.0), abs=1e-5)
 
     def test_refusals(self) -> None:
@@ -103,7 +103,7 @@ class TestLeverage:
         with pytest.raises(onkel.InputError, match="alpha must be a positive number"):
             online_dimension(KERNEL, self.X, 0.0)
         assert len(online_leverage_scores(KERNEL, np.empty((0, 2)), 1.0)) == 0
-        assert between(KERNEL, np.empty((0, 2)), 1.0, []) == (1.0, 1.0)
+        assert spectral_bounds(KERNEL, np.empty((0, 2)), 1.0, []) == (1.0, 1.0)
 
 
 @pytest.mark.once
@@ -214,7 +214,7 @@ class TestSampling:
         assert state.taken < 0.7 * self.rounds
         share = np.where(p > 0.0, w / np.where(p > 0.0, p, 1.0), 0.0)
         for t in range(100, self.rounds + 1, 100):  # (1)
-            low, high = between(onkel.Identity(), X[:t], 1.0, share[:t], w[:t])
+            low, high = spectral_bounds(onkel.Identity(), X[:t], 1.0, share[:t], w[:t])
             assert 1.0 - self.accuracy <= low <= high <= 1.0 + self.accuracy
         online = online_dimension(Linear(), X, 1.0, w)
         rho = (1.0 + self.accuracy) / (1.0 - self.accuracy)
@@ -231,7 +231,7 @@ class TestSampling:
         learner, X, y, state, w, p = self.played(seed, floor=0.2)
         assert state.taken < 0.8 * self.rounds
         taken = p > 0.0
-        low, _ = between(onkel.Identity(), X, 1.0, np.where(taken, w, 0.0), w)
+        low, _ = spectral_bounds(onkel.Identity(), X, 1.0, np.where(taken, w, 0.0), w)
         assert low >= (1.0 - self.accuracy) * p[taken].min()
         assert p[taken].min() < 0.5
         f = best_within(Linear(), X, y, onkel.Logistic(), 1.0, 1.0)
@@ -257,7 +257,7 @@ class TestConditions:
         span = NewtonFeatures(onkel.Taylor(2, 1.0))
         assert bounds.kons_by_dimension(span, self.X, self.y, 2.0) < wider
         for wrong in (replace(learner, curvature=0.1), replace(learner, dimension=2.0)):
-            with pytest.raises(onkel.InputError, match="steps of the loss"):
+            with pytest.raises(onkel.InputError, match="step sizes of the loss"):
                 bounds.kons_by_dimension(wrong, self.X, self.y, 2.0)
         for bound in (bounds.kons, bounds.kons_by_dimension):
             with pytest.raises(onkel.InputError, match=r"\|y\| ≤ clip = 0.4, but a label is 0.5"):

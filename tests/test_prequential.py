@@ -377,7 +377,7 @@ X5, Y5 = stream(5)
         ((X5, None, Y5), r"as many labels"),
         ([None], r"tuples \(X, y\).* got None"),
         ("text", r"tuples \(X, y\).* got 't'"),
-        (((X5, Y5), (X5, Y5)), r"several blocks go in a list"),
+        (((X5, Y5), (X5, Y5)), r"give several blocks as a list"),
         ((X5[:, 0], Y5), r"two dimensions"),
         ((X5, ["a"] * 5), r"y must hold numbers"),
         ((X5.astype(str), Y5), r"X must hold numbers"),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel import Gaussian, KernelAWV, Kors, Linear, Nystroem, PKAWVNystroem, Polynomial, Taylor
-from onkel.measure import adversaries, best_in_hindsight, bounds, log_det, missing, spectrum
+from onkel.measure import adversaries, best_in_hindsight, bounds, log_det, projection_error, spectrum
 from papers.jezequel2019.bounds import checks, stream, streams
 from tests.repetition import others_are_long
 
@@ -109,15 +109,15 @@ class TestDimension:
     def test_what_features_leave_out(self) -> None:
         X = np.random.default_rng(1).uniform(-1.0, 1.0, (80, 2))
         kernel = Gaussian(width=1.0)
-        left = [missing(kernel, X, Taylor(degree, 1.0)) for degree in (0, 2, 4, 8)]
+        left = [projection_error(kernel, X, Taylor(degree, 1.0)) for degree in (0, 2, 4, 8)]
         assert left == sorted(left, reverse=True)
         assert left[-1] < 1e-3 < left[0]
-        assert missing(kernel, X, Nystroem(kernel, X)) <= 1e-7
+        assert projection_error(kernel, X, Nystroem(kernel, X)) <= 1e-7
         K, k = kernel(X, X), kernel(X, X[:5])
         rest = K - k @ np.linalg.solve(kernel(X[:5], X[:5]), k.T)
-        assert missing(kernel, X, Nystroem(kernel, X[:5])) == pytest.approx(np.linalg.eigvalsh(rest)[-1], rel=1e-9)
+        assert projection_error(kernel, X, Nystroem(kernel, X[:5])) == pytest.approx(np.linalg.eigvalsh(rest)[-1], rel=1e-9)
         with pytest.raises(onkel.InputError, match="not orthonormal"):
-            missing(kernel, X, Taylor(2, 0.5))
+            projection_error(kernel, X, Taylor(2, 0.5))
 
 
 class TestConditions:
@@ -258,7 +258,7 @@ def test_bounds_refuse_what_is_no_stream() -> None:
         bounds.gaussian_dimension(10, 2, 1.0, 1.0, 0.0)
     with pytest.raises(onkel.InputError, match="scores must be finite"):
         onkel.regret([np.nan] * 4, X, y, kernel, 1.0)
-    with pytest.raises(onkel.InputError, match="lost beside the kernel's values"):
+    with pytest.raises(onkel.InputError, match="too small relative to the kernel's values"):
         onkel.regret(y, X, y, kernel, 1e-20)
     assert bounds.growing_span(kernel, X[:0], y[:0], 1.0, []) == 0.0
 
@@ -276,7 +276,7 @@ def test_theorem_6_where_the_theorys_kors_leaves_points_out() -> None:
     found = onkel.regret(learner.learn(state, X, y), X, y, kernel, lam).total
     points = len(state.span.points)
     left_out, most = bounds.kors(kernel, X, kors, delta)
-    missed = missing(kernel, X, Nystroem(kernel, state.span.points[state.span.spanning]))
+    missed = projection_error(kernel, X, Nystroem(kernel, state.span.points[state.span.spanning]))
     known = onkel.PKAWV(Nystroem(kernel, kors.choose(kernel, X)), lam)
     beforehand = onkel.regret(known.learn(known.init(1), X, y), X, y, kernel, lam).total
     allowed = bounds.nystroem(kernel, X, y, lam, kors, points, delta), bounds.known_inputs(kernel, X, y, lam, kors, delta)

@@ -17,13 +17,13 @@ import pytest
 
 import onkel
 from onkel.cli import watch
-from onkel.cli.shell import PLAINER, Errors, Output, Unread, shell
+from onkel.cli.shell import PLAINER, ErrorStream, Output, Unread, shell
 from tests.test_cli import onkel_call, write_csv
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]
 
-CLOSED = "onkel: cannot write to the standard output: it is closed; its end is missing; write to another place\n"
-FULL = "onkel: cannot write to the standard output: No space left on device; its end is missing; write to another place\n"
+CLOSED = "onkel: cannot write to the standard output: it is closed; the output is incomplete; write to another place\n"
+FULL = "onkel: cannot write to the standard output: No space left on device; the output is incomplete; write to another place\n"
 
 
 def sh(
@@ -97,7 +97,7 @@ def test_a_reader_that_leaves_early_ends_the_command_without_error(unread: int, 
 
 
 def test_errors_that_nobody_reads_do_not_end_the_command(unread: int) -> None:
-    with Errors(unread, "w") as stream:
+    with ErrorStream(unread, "w") as stream:
         assert stream.write(b"progress") == 8
 
 
@@ -163,7 +163,7 @@ def test_progress_on_a_terminal_that_cannot_draw_is_plain_lines(
     monkeypatch.setenv("TERM", term)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr(watch, "SECONDS_BETWEEN_LINES", 0.0)
-    with watch.Watch(100) as shown:
+    with watch.ProgressLine(100) as shown:
         shown.show(50, {"rms error": "2.5"})
     said = capsys.readouterr().err
     assert ("\x1b" in said) is is_drawn

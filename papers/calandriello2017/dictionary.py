@@ -27,7 +27,7 @@ from rich.progress import track
 from scipy.linalg import eigh
 
 import onkel
-from onkel.measure import between, bounds, leverage_scores
+from onkel.measure import bounds, leverage_scores, spectral_bounds
 from onkel.measure.regret import embed
 from onkel.random import uniform
 from papers.calandriello2017.contenders import DELTA, Array
@@ -92,9 +92,9 @@ def measure(width: float, mu: float, beta: float, seed: int) -> dict[str, float]
     low, high, once = math.inf, 0.0, math.inf
     for t in LOOKS:
         taken, p = chance[:t] > 0.0, np.abs(chance[:t])
-        a, b = between(span, X[:t], mu, taken / p)
+        a, b = spectral_bounds(span, X[:t], mu, taken / p)
         low, high = min(low, a), max(high, b)
-        once = min(once, between(span, X[:t], mu, taken.astype(float))[0] / float(p.min()))
+        once = min(once, spectral_bounds(span, X[:t], mu, taken.astype(float))[0] / float(p.min()))
     values = eigh(Z.T @ Z, eigvals_only=True)
     return {
         "points": int(np.sum(chance > 0.0)), "d_eff": float(np.sum(values / (values + mu))), "d_onl": float(np.sum(tau)),

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rich.progress import track
 
 import onkel
-from onkel.measure import adversaries, bounds, missing
+from onkel.measure import adversaries, bounds, projection_error
 
 Array = NDArray[np.float64]
 
@@ -116,7 +116,7 @@ def checks(stream: Stream) -> Iterator[Check]:
     known, _ = run(onkel.PKAWV(span, lam))
     yield Check("Corollary 8", "PKAWV, inputs known beforehand", known, bounds.known_inputs(KERNEL, X, y, lam, theory, DELTA, 1.0))
     left_out, size = bounds.kors(KERNEL, X, theory, DELTA)
-    yield Check("Proposition 5, ‖(I−P)C^½‖²", "KORS, theory's β", missing(KERNEL, X, span), left_out)
+    yield Check("Proposition 5, ‖(I−P)C^½‖²", "KORS, theory's β", projection_error(KERNEL, X, span), left_out)
     yield Check("Proposition 5, points", "KORS, theory's β", len(points), size)
 
 

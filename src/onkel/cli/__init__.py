@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 
-STOPPED = 130  # as shells say it: 128 + SIGINT
+STOPPED = 130  # the exit code of shells for Ctrl-C: 128 + SIGINT
 
 
 def main() -> None:
-    """`onkel`; each command imports what it needs when it runs."""
+    """Run `onkel`. Each command imports what it needs when it runs."""
     try:
         from onkel.cli.shell import shell
 
@@ -23,7 +23,7 @@ def main() -> None:
 
 
 def _run() -> None:
-    """Run the command; where something is wrong, one line says what."""
+    """Run the command; an error is reported in one line."""
     from onkel.cli.shell import Unread
     from onkel.errors import FileError, InputError
 
@@ -33,7 +33,7 @@ def _run() -> None:
 
             app(sys.argv[1:])
         finally:
-            sys.stdout.flush()  # here, where a failure can be told
+            sys.stdout.flush()  # here, where a write error can still be reported
     except (InputError, FileError) as error:
         from onkel.report.page import Page
 

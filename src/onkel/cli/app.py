@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cyclopts import App
 
-from onkel.cli.options import Columns, File, Flag, Format, Inputs, Missing, Rows, Target
+from onkel.cli.options import ColumnOptions, File, Flag, FormatOptions, Inputs, Missing, RowOptions, TargetOptions
 
 app = App(
     name="onkel",
@@ -21,15 +21,14 @@ Examples:
     onkel predict model.onkel new.csv
     onkel run friedman
 
-A command ends with 0; with 1 where something is wrong, and one line says what; with 2 where it was not understood; with 130 after
-Ctrl-C.
+Exit codes: 0 for success, 1 for an error (reported in one line), 2 for a command that was not understood, 130 after Ctrl-C.
 """,
-    suppress_keyboard_interrupt=False,  # `main` says how it ended
+    suppress_keyboard_interrupt=False,  # `main` handles it
 )
 app.register_install_completion_command()
-command = functools.partial(app.command, help_epilogue="")  # each has examples of its own
+command = functools.partial(app.command, help_epilogue="")  # the examples above are for `onkel` alone
 
-FORMAT, COLUMNS, TARGET, ROWS = Format(), Columns(), Target(), Rows()
+FORMAT, COLUMNS, TARGET, ROWS = FormatOptions(), ColumnOptions(), TargetOptions(), RowOptions()
 
 
 @command
@@ -38,10 +37,10 @@ def run(
     /,
     *more: str,
     learner: str | None = None,
-    target: Target = TARGET,
-    columns: Columns = COLUMNS,
-    format: Format = FORMAT,
-    rows: Rows = ROWS,
+    target: TargetOptions = TARGET,
+    columns: ColumnOptions = COLUMNS,
+    format: FormatOptions = FORMAT,
+    rows: RowOptions = ROWS,
     save: Path | None = None,
     every: float = 10.0,
     resume: Flag = False,
@@ -68,32 +67,33 @@ def run(
     ----------
     file
         A csv, tsv, jsonl, libsvm (.svm), npz, parquet or arrow file, compressed (gz, xz, bz2, zst) or not; - for the standard
-        input; or the name of data that is there: onkel data.
+        input; or the name of a data set that `onkel data` lists.
     more
-        Files that follow it, as if all were one. A column that a file lacks is missing there.
+        Further files, read after the first as if all were one. A column that a file lacks counts as missing values.
     learner
-        A learner as Python code: a bare name such as PKAWV, or with its settings. It is read, never executed. Without this
-        option: Auto, which needs no tuning.
+        A learner as Python code: a bare name such as PKAWV, or a name with settings. The code is parsed, never executed. Default:
+        Auto, which needs no tuning.
     save
-        Write the model to this .onkel file, now and then and at the end.
+        Write the model to this .onkel file, every few seconds (see --every) and at the end.
     every
         Seconds between two checkpoints.
     resume
-        Go on from the model that --save names, if it is there, after the rows that it has learnt: the files must begin with them.
+        Continue from the model that --save names, if that file exists. The files must begin with the rows that it has learnt;
+        these are skipped.
     append
-        Go on from the model that --save names with these files, from their first row.
+        Continue from the model that --save names, and learn these files from their first row.
     follow
-        Go on as the (last) file grows, until Ctrl-C.
+        Wait for more rows at the end of the (last) file, until Ctrl-C.
     idle
-        With --follow: end after so many seconds in which nothing came.
+        With --follow: end after this many seconds without new data.
     plot
-        Write a picture of the error along the stream; for labels, also of how far the probabilities can be believed.
+        Write a picture of the error along the stream; for labels, also of how reliable the probabilities are.
     json
         Print the result as JSON (progress goes to the error stream).
     """
-    from onkel.cli.run import Outputs, patience, run_file
+    from onkel.cli.run import Outputs, follow_timeout, run_file
 
-    inputs = Inputs((file, *more), format, columns, target, rows, patience(follow, idle))
+    inputs = Inputs((file, *more), format, columns, target, rows, follow_timeout(follow, idle))
     run_file(inputs, learner, Outputs(save, every, resume, append, plot, json))
 
 
@@ -102,14 +102,14 @@ def compare(
     file: File,
     /,
     *learners: str,
-    target: Target = TARGET,
-    columns: Columns = COLUMNS,
-    format: Format = FORMAT,
-    rows: Rows = ROWS,
+    target: TargetOptions = TARGET,
+    columns: ColumnOptions = COLUMNS,
+    format: FormatOptions = FORMAT,
+    rows: RowOptions = ROWS,
     seeds: int = 1,
     json: Flag = False,
 ) -> None:
-    """Several learners on the same stream: error, time and memory side by side.
+    """Compare several learners on the same stream: error, time and memory.
 
     Examples:
 
@@ -122,17 +122,17 @@ def compare(
     file
         As for run; more files may follow.
     learners
-        Learners as Python code, the first word of each a name that `onkel learners` lists; a file of that name is ./NAME.
-        Without them: Auto, PKAWV and a linear ridge regression.
+        Learners as Python code, each beginning with a name that `onkel learners` lists. (Write a file of such a name as ./NAME.)
+        Default: Auto, PKAWV and a linear ridge regression.
     seeds
-        How often a learner with a seed runs, each time with another; the table then shows mean ± deviation. With --shuffle each
-        seed is also another order of the rows, for every learner.
+        How many times a learner with a seed runs, each time with a different one; the table then shows mean ± standard deviation.
+        With --shuffle each seed also gives a different order of the rows, for every learner.
     json
         Print the result as JSON.
     """
-    from onkel.cli.compare import compare_file, told_apart
+    from onkel.cli.compare import compare_file, split_files_and_learners
 
-    files, strings = told_apart(learners)
+    files, strings = split_files_and_learners(learners)
     compare_file(Inputs((file, *files), format, columns, target, rows), strings, seeds, json)
 
 
@@ -144,12 +144,12 @@ def predict(
     *more: str,
     missing: Missing | None = None,
     out: Path | None = None,
-    format: Format = FORMAT,
+    format: FormatOptions = FORMAT,
     json: Flag = False,
 ) -> None:
-    """What a saved model predicts for each row of a file; nothing is learnt.
+    """Write what a saved model predicts for each row of a file; nothing is learnt.
 
-    For labels there is also a column for each, with its probability, or with its score where the learner has only that.
+    For labels the output also has one column per label: its probability, or its score if the learner has no probabilities.
 
     Examples:
 
@@ -161,16 +161,16 @@ def predict(
     model
         A file that `onkel run --save` wrote.
     file
-        As for run; it needs the columns that the model was made from, in any order. Other columns are not looked at.
+        As for run. It needs the columns that the model was made from, in any order. Other columns are ignored.
     more
-        Files that follow it.
+        Further files, read after the first.
     missing
-        What becomes of a missing value, if not what the model was made with: an error (refuse), the mean of the rows learnt, or
-        its row has no prediction (drop).
+        How to treat a missing value: refuse it with an error (refuse), fill in the mean of the rows learnt (mean), or leave its row
+        without a prediction (drop). Default: as when the model was made.
     out
-        Write to this file, not to the standard output.
+        Write to this file instead of the standard output.
     json
-        JSON lines in the place of csv.
+        Write JSON lines instead of csv.
     """
     from onkel.cli.predict import predict_file
 
@@ -179,7 +179,7 @@ def predict(
 
 @command
 def learners(*, json: Flag = False) -> None:
-    """Every learner: what it can do, what a row costs, whether its memory is fixed, and the paper it comes from.
+    """List all learners: their tasks and losses, the cost of a row, whether their memory is fixed, and the paper.
 
     Parameters
     ----------
@@ -192,8 +192,10 @@ def learners(*, json: Flag = False) -> None:
 
 
 @command
-def data(file: File | None = None, /, *, columns: Columns = COLUMNS, format: Format = FORMAT, json: Flag = False) -> None:
-    """The data that can be learnt by name; or the columns of one file, and how they would be encoded.
+def data(
+    file: File | None = None, /, *, columns: ColumnOptions = COLUMNS, format: FormatOptions = FORMAT, json: Flag = False
+) -> None:
+    """List the named data sets, or show the columns of one file and how they would be encoded.
 
     Examples:
 
@@ -205,7 +207,7 @@ def data(file: File | None = None, /, *, columns: Columns = COLUMNS, format: For
     file
         A file or a name, as for run.
     json
-        Print it as JSON.
+        Print the table as JSON.
     """
     from onkel.cli.catalogue import describe_data, list_data
 

@@ -1,4 +1,4 @@
-"""`onkel learners` and `onkel data`: what there is."""
+"""`onkel learners` and `onkel data`: the lists of learners and of data sets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOSSES = ("Square", "Hinge", "SquaredHinge", "Logistic", "EpsilonInsensitive", "
 
 
 def learner_names() -> list[str]:
-    """Of every public learner, in order."""
+    """The names of all public learners, in the order of `onkel.__all__`."""
     return [name for name in onkel.__all__ if hasattr(kind := getattr(onkel, name), "learn") and hasattr(kind, "cut_tolerance")]
 
 
@@ -38,8 +38,8 @@ def list_learners(as_json: bool) -> None:
 
 
 def about(kind: Any) -> dict[str, str]:
-    """What its class and its fields say of a learner."""
-    usual = kind()  # what a learner made of learners can do, those inside say
+    """A learner's line in the table, from its class and its fields."""
+    usual = kind()  # an instance, because the tasks of a wrapper depend on the learner inside it
     return {
         "tasks": "both" if len(usual.tasks) == 2 else next(iter(usual.tasks)),
         "losses": ", ".join(losses(kind)) or "its own",
@@ -50,7 +50,7 @@ def about(kind: Any) -> dict[str, str]:
 
 
 def losses(kind: Any) -> list[str]:
-    """Those that its `loss` may be."""
+    """The losses that its field `loss` accepts."""
     if "loss" not in {field.name for field in dataclasses.fields(kind)}:
         return []
     fitting = []
@@ -79,7 +79,7 @@ def list_data(as_json: bool) -> None:
 
 
 def describe_data(inputs: Inputs, as_json: bool) -> None:
-    """The columns of a file, by its first rows."""
+    """Show the columns of a file, as far as its first rows tell."""
     from onkel.data.reading import open_tables
     from onkel.data.sniffing import remarks
     from onkel.model import Missing
@@ -94,19 +94,19 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
         column.name: {"kind": source.kinds[column.name].value, "columns of X": column.width, **_seen(sample, column.name)}
         for column in encoder.columns
     }
-    noted = [*source.notes(), *remarks(sample, reading.text), *_trouble(source)]
+    noted = [*source.notes(), *remarks(sample, reading.text), *_sampling_error(source)]
     if as_json:
         about = {"file": source.name, "rows": source.rows, "sampled": len(sample)}
         print(json.dumps({**about, "columns": rows, "notes": noted}))
         return
     page = Page()
     page.say(f"{source.name}: {len(source.kinds)} columns; what its first {len(sample):,} rows show:")
-    page.show(lines({name: _told(row) for name, row in rows.items()}, heading="column"))
+    page.show(lines({name: _as_cells(row) for name, row in rows.items()}, heading="column"))
     page.note(noted)
 
 
 def _seen(sample: Table, name: str) -> dict[str, Any]:
-    """What stands in a column of the first rows: how often nothing, and from where to where, or which values."""
+    """A column in the first rows: the number of missing values, and the range, or the number of values and the first of them."""
     if name in sample.strings:
         codes = sample.strings[name].codes
         values = [sample.strings[name].values[code] for code in dict.fromkeys(codes[codes >= 0].tolist())]
@@ -118,18 +118,18 @@ def _seen(sample: Table, name: str) -> dict[str, Any]:
     return {"missing": len(found) - len(there), "least": least, "largest": largest}
 
 
-def _told(row: dict[str, Any]) -> dict[str, str]:
+def _as_cells(row: dict[str, Any]) -> dict[str, str]:
     """A column of a file as cells of a table."""
     if "values" in row:
         seen = f"{row['values']} values: " + ", ".join(row["first values"]) + "…" * (row["values"] > VALUES_SHOWN)
     else:
         ends = [f"{end:g}" if isinstance(end, float) else end for end in (row["least"], row["largest"])]
-        seen = "nothing yet; if they will be no numbers: --text or --dates" if row["least"] is None else " … ".join(ends)
+        seen = "nothing yet; if the values will not be numbers: --text or --dates" if row["least"] is None else " … ".join(ends)
     return {"kind": row["kind"], "columns of X": str(row["columns of X"]), "missing": str(row["missing"]), "seen": seen}
 
 
-def _trouble(source: Source) -> list[str]:
-    """What is wrong with the first rows, where the sample had to end early."""
+def _sampling_error(source: Source) -> list[str]:
+    """The error that ended the sample early, if any."""
     from onkel.data.columns import sample_rows
 
     rows, enough = 0, sample_rows(len(source.kinds))

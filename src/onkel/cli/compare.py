@@ -1,4 +1,4 @@
-"""`onkel compare`: several learners on one stream, in one pass; learners with a seed several times."""
+"""`onkel compare`: several learners on one stream, in one pass. Learners with a seed run several times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 from onkel import features
 from onkel.cli.catalogue import learner_names
 from onkel.cli.options import Inputs, read_learner
-from onkel.cli.watch import CtrlC, Watch
+from onkel.cli.watch import CtrlC, ProgressLine
 from onkel.combine.assembly import called
 from onkel.data.order import Shuffled
 from onkel.errors import InputError
@@ -33,7 +33,7 @@ CODE = re.compile(r"\s*([A-Za-z_]\w*)\s*(\(.*)?", re.DOTALL)  # a name, maybe wi
 
 
 class Pass(NamedTuple):
-    """Through all rows, with models of these seeds."""
+    """One pass through all rows, with models of these seeds."""
 
     seeds: Sequence[int]
     stream: Stream
@@ -47,8 +47,8 @@ class Contender:
     results: list[Result] = field(default_factory=list)
 
 
-def told_apart(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Files, and after them learners; the name of a learner is one, even where a file has it too."""
+def split_files_and_learners(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Files, and after them learners. A word that names a learner is a learner, even if a file has the same name."""
     first = next((k for k, word in enumerate(words) if _names_learner(word) or not Path(word).exists()), len(words))
     files, strings = words[:first], words[first:]
     for text in strings:
@@ -73,8 +73,8 @@ def compare_file(inputs: Inputs, strings: Sequence[str], seeds: int, as_json: bo
     stream = _opened(inputs, contenders)
     passes = _passes(stream, seeds)
     total = None if stream.rows is None else stream.rows * len(passes)
-    with Watch(total or stream.about()) as watch:
-        stopped = _learn(contenders, passes, watch)
+    with ProgressLine(total or stream.about()) as progress:
+        stopped = _learn(contenders, passes, progress)
     if not contenders[0].runs[0].errors.rows:
         raise InputError(f"{stream.name}: no row was left to learn from; see --missing")
     for one in contenders:
@@ -85,7 +85,7 @@ def compare_file(inputs: Inputs, strings: Sequence[str], seeds: int, as_json: bo
 
 
 def _opened(inputs: Inputs, contenders: list[Contender]) -> Stream:
-    """One stream for all: where one of the learners knows classes alone, the target is taken for its sake."""
+    """One stream for all learners. If one of them knows only classes, the target is read as classes for all."""
     models = [one.model for one in contenders]
     asked = next((model for model in models if tasks_of(model.learner) == {"classification"}), models[0])
     stream = asked.open(inputs.path, inputs.reading)
@@ -97,15 +97,15 @@ def _opened(inputs: Inputs, contenders: list[Contender]) -> Stream:
 
 
 def _passes(stream: Stream, seeds: int) -> list[Pass]:
-    """One for all seeds; where rows are shuffled, one in another order for each."""
+    """One pass for all seeds; if rows are shuffled, one pass per seed, each in a different order."""
     if not isinstance(stream.source, Shuffled):
         return [Pass(range(seeds), stream)]
     sources = [dataclasses.replace(stream.source, seed=stream.source.seed + k) for k in range(seeds)]
     return [Pass(range(k, k + 1), dataclasses.replace(stream, source=source)) for k, source in enumerate(sources)]
 
 
-def _learn(contenders: list[Contender], passes: Sequence[Pass], watch: Watch) -> list[str]:
-    """Each pass goes through the rows with models of its own; what is to say of it where Ctrl-C ended it."""
+def _learn(contenders: list[Contender], passes: Sequence[Pass], progress: ProgressLine) -> list[str]:
+    """Run every pass, each with models of its own. Returns a note if Ctrl-C ended it."""
     done = 0
     with CtrlC() as stop:
         for number, (seeds, stream) in enumerate(passes):
@@ -116,16 +116,16 @@ def _learn(contenders: list[Contender], passes: Sequence[Pass], watch: Watch) ->
                 if done == 0 and len(rows):
                     for run in running:
                         run.warm_up(rows)
-                    watch.begin(0)
+                    progress.begin(0)
                 for run in running:
                     run.learn(rows)
                 done += len(rows)
-                watch.show(done, errors_shown(running[0].errors.means()))
+                progress.show(done, errors_shown(running[0].errors.means()))
     return []
 
 
 def _begun(one: Contender, stream: Stream, seeds: Sequence[int]) -> list[Evaluation]:
-    """One run a seed; a learner without one runs once."""
+    """One run per seed; a learner without a seed runs once."""
     learner = one.model.learner
     models = [
         dataclasses.replace(one.model, learner=reseeded(learner, seed)) for seed in (seeds if _is_random(learner) else seeds[:1])
@@ -136,7 +136,7 @@ def _begun(one: Contender, stream: Stream, seeds: Sequence[int]) -> list[Evaluat
 
 
 def _stopped(contenders: list[Contender], done: int, passes: int) -> list[str]:
-    """Passes that are whole are kept alone; of a first one, the rows so far, which all learners have seen."""
+    """Keep only complete passes. If the first pass is incomplete, keep its rows so far, which all learners have seen."""
     if done:
         for one in contenders:
             one.runs.pop()
@@ -148,7 +148,7 @@ def _stopped(contenders: list[Contender], done: int, passes: int) -> list[str]:
 
 
 def reseeded(config: Any, seed: int) -> Any:
-    """The same settings with every seed in them set to this one plus what it was."""
+    """The same settings, with `seed` added to every seed in them."""
     if isinstance(config, tuple):
         return tuple(reseeded(part, seed) for part in config)
     if not dataclasses.is_dataclass(config) or isinstance(config, type) or not dataclasses.fields(config):
@@ -184,7 +184,7 @@ def _show(contenders: list[Contender], stream: Stream, stopped: list[str], as_js
 
 
 def _summary(one: Contender) -> dict[str, Any]:
-    """The errors and coverages of all runs, and what they cost."""
+    """Errors, coverages, time and memory of all runs."""
     results = one.results
     errors = {measure: [result.errors[measure] for result in results] for measure in results[0].errors}
     coverage = {level: [result.coverage[level] for result in results] for level in results[0].coverage}

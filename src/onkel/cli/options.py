@@ -1,4 +1,4 @@
-"""Options that commands share; each is written, and explained, once."""
+"""Options that several commands share; each is defined and explained once."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ Flag = Annotated[bool, Parameter(negative=())]
 Task = Literal["auto", "classification", "regression"]
 Missing = Literal["refuse", "mean", "drop"]
 
-LAGS = 3  # of Auto, where nobody says another number
+LAGS = 3  # of Auto, by default
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Format:
+class FormatOptions:
     """How a file is written.
 
     Parameters
     ----------
     format
-        What the end of the name would say, such as csv.
+        The format, such as csv, if the file's extension does not tell it.
     no_header
-        A csv file begins with its first row; the columns are then c0, c1, c2 …
+        The csv file has no header line; its columns are named c0, c1, c2 …
     names
-        The same, but the columns have these names, separated by commas.
+        The csv file has no header line; its columns have these names, separated by commas.
     """
 
     format: str | None = None
@@ -44,23 +44,23 @@ class Format:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Columns:
-    """What its columns are.
+class ColumnOptions:
+    """How the columns of a file are used.
 
     Parameters
     ----------
     columns
-        The inputs, separated by commas; without this all columns but the target.
+        The inputs, separated by commas. Default: all columns but the target.
     without
-        Columns that are no inputs, separated by commas.
+        Columns that are not used as inputs, separated by commas.
     text
-        Columns that are strings though they look like numbers, separated by commas.
+        Columns to read as strings although they look like numbers, separated by commas.
     dates
-        Columns of dates (2026-11-16 14:05:00), separated by commas; those that look like dates are found.
+        Columns of dates (2026-11-16 14:05:00), separated by commas. Columns that look like dates are detected without this option.
     hash
-        Strings that go into 64 columns by a hash, separated by commas: for values of which most come later.
+        Columns of strings to hash into 64 columns, separated by commas: useful if most of the values appear only later.
     spare
-        Columns kept free for keys of JSON lines that first appear after 1,000 rows; they must be numbers.
+        Number of columns to reserve for keys of JSON lines that first appear after 1,000 rows; their values must be numbers.
     """
 
     columns: str | None = None
@@ -78,30 +78,31 @@ class Columns:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Target:
-    """What is to be predicted from what.
+class TargetOptions:
+    """What is predicted, and how target and inputs are prepared.
 
     Parameters
     ----------
     target
-        The column to predict. An npz or libsvm file knows its own.
+        The column to predict. Not needed for npz and libsvm files, whose label is y.
     task
-        Regression predicts a number, classification one of several labels. By default strings are labels, and so are numbers that
-        are only 0 and 1 or -1 and 1, or where the learner knows classes alone; the result says how it was taken.
+        Regression predicts a number, classification one of several labels. By default strings are labels. So are numbers if all of
+        them are 0 or 1, or all are -1 or 1, or if the learner knows only classes. The result names the task.
     labels
-        Two labels, low and high, separated by a comma, and no others: learners of two classes then cost half.
+        The two labels, low and high, separated by a comma, if there are only two. Learners that need one copy for each class then
+        cost half.
     missing
-        What becomes of a missing value: an error (refuse, the default), the mean of its column so far (and a column that says so),
-        or its row is dropped.
+        How to treat a missing value: refuse it with an error (refuse, the default), fill in the mean of its column so far and mark
+        it in an additional column (mean), or drop its row (drop).
     raw
-        Give the learner inputs and target as they are. Without this the inputs are standardised first, by the rows so far, and a
-        number to predict by its first 256; not for Auto, which takes numbers of any size either way.
+        Give the learner inputs and target as they are. By default the inputs are standardised by the rows so far, and a number to
+        predict by its first 256 rows. For Auto nothing is standardised either way: it takes numbers of any size.
     """
 
     target: str | None = None
     task: Task = "auto"
     labels: str | None = None
-    missing: Missing | None = None  # refuse, where nothing was said
+    missing: Missing | None = None  # None means refuse
     raw: Flag = False
 
     @property
@@ -109,7 +110,7 @@ class Target:
         return None if self.task == "auto" else self.task
 
     def pair(self) -> tuple[Any, Any] | None:
-        """The two labels; where they look like numbers they are numbers."""
+        """The two labels, as numbers if both look like numbers."""
         if self.labels is None:
             return None
         if len(found := split(self.labels)) != 2:
@@ -122,18 +123,17 @@ class Target:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Rows:
-    """Which rows, in which order, and what is known of those before.
+class RowOptions:
+    """Which rows, in which order, and how many earlier labels are inputs.
 
     Parameters
     ----------
     shuffle
         Learn all rows in a random order with this seed; the file is then held in memory.
     rows
-        Learn so many rows, the first in that order.
+        Learn only this many rows, the first in that order.
     lags
-        How many of the last labels are inputs of the next row. Without this option: 3 for Auto, where the rows come in their own
-        order; 0 for other learners.
+        How many of the last labels are inputs of the next row. Default: 3 for Auto if the rows are not shuffled, else 0.
     """
 
     shuffle: int | None = None
@@ -147,19 +147,19 @@ class Rows:
 
     @property
     def order(self) -> Any:
-        """None: all rows, in their own."""
+        """None: all rows, in the order of the file."""
         from onkel.data import Order
 
         return None if self.shuffle is None and self.rows is None else Order(self.shuffle, self.rows)
 
 
 def split(listed: str | None) -> tuple[str, ...]:
-    """Names between commas; none where nothing was said."""
+    """Names separated by commas; none for None."""
     return () if listed is None else tuple(name.strip() for name in listed.split(","))
 
 
 def read_learner(text: str | None) -> Any:
-    """A learner from what a person typed."""
+    """The learner that the user typed; None means the default."""
     from onkel.combine.assembly import DEFAULT
     from onkel.persist import parse
     from onkel.protocol import is_learner
@@ -172,14 +172,14 @@ def read_learner(text: str | None) -> Any:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the user said about the files."""
+    """The files, and the options that concern them."""
 
     paths: Sequence[str]
-    format: Format = Format()
-    columns: Columns = Columns()
-    target: Target = Target()
-    rows: Rows = Rows()
-    follow: float | None = None  # seconds without news after which it ends
+    format: FormatOptions = FormatOptions()
+    columns: ColumnOptions = ColumnOptions()
+    target: TargetOptions = TargetOptions()
+    rows: RowOptions = RowOptions()
+    follow: float | None = None  # seconds without new data after which a followed file ends; None: do not follow
 
     @property
     def path(self) -> Any:
@@ -187,7 +187,7 @@ class Inputs:
 
     @property
     def reading(self) -> Any:
-        """How the files are read; which columns, a model says."""
+        """How the files are read. Which columns are used is decided by the model."""
         from onkel.data.reading import Reading
 
         return Reading(format=self.format.format, header=self.format.header, follow=self.follow, order=self.rows.order)
@@ -212,7 +212,7 @@ class Inputs:
         )
 
     def _lags(self, learner: Any) -> int:
-        """As the user says, or a few for Auto where rows come in their own order."""
+        """The number given by the user, else that of Auto (or LAGS) if the rows are not shuffled, else 0."""
         from onkel.combine import Auto
 
         if self.rows.lags is not None:

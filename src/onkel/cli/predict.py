@@ -1,4 +1,4 @@
-"""`onkel predict`: what a saved model says of the rows of a file, as csv or as JSON lines."""
+"""`onkel predict`: the predictions of a saved model for the rows of a file, as csv or as JSON lines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def predict_file(model_path: Path, inputs: Inputs, missing: Missing | None, out:
         state.encoder = dataclasses.replace(state.encoder, missing=policy(missing))
     tables = model.open_again(state, inputs.path, inputs.reading, labelled=False).tables()
     blocks = (_rows(model, state, table) for table in tables)
-    first = list(itertools.islice(blocks, 1))  # what is wrong there is said before anything is written
+    first = list(itertools.islice(blocks, 1))  # an error in the first block is reported before anything is written
     fields, skipped = _fields(model, state), 0
     with _written(out) as file:
         if not as_json:
@@ -57,20 +57,20 @@ def _fields(model: Model, state: State) -> list[str]:
 
 
 def _rows(model: Model, state: State, table: Table) -> list[list[Any] | None]:
-    """The cells of each row; None where a value is missing."""
+    """The cells of each row; None for a row with a missing value."""
     scores, kept = model.scores_any(state, table)
     answers = model.answers_for(state, scores, np.ones(len(scores), dtype=bool)).tolist()
     if state.target.task == "regression":
         rows = iter([[answer] for answer in answers])
     else:
-        beside = model.probabilities(state, scores) if model.has_probabilities(state) else scores
-        rows = iter([[answer, *values] for answer, values in zip(answers, beside.tolist(), strict=True)])
+        per_class = model.probabilities(state, scores) if model.has_probabilities(state) else scores
+        rows = iter([[answer, *values] for answer, values in zip(answers, per_class.tolist(), strict=True)])
     return [next(rows) if there else None for there in kept.tolist()]
 
 
 @contextmanager
 def _written(out: Path | None) -> Iterator[TextIO]:
-    """Text as UTF-8, whatever the terminal's: these are data, and files are read as UTF-8."""
+    """A text file in UTF-8, whatever the encoding of the terminal: this is data, and files are read as UTF-8."""
     with nullcontext(sys.stdout.buffer) if out is None else replacing(out) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="")
         try:

@@ -1,4 +1,4 @@
-"""A saved run that goes on: with the options that made it, after the rows that it has learnt, or with more files."""
+"""Continue a saved run, with the options that made it: after the rows that it has learnt, or with more files."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from onkel.persist import read
 
 
 class Resumed(NamedTuple):
-    """What a run goes on with."""
+    """What is needed to continue a run."""
 
     evaluation: Evaluation
     stream: Stream
     path: Path  # where it was saved
     earlier: int  # rows of other files, learnt before these
-    learnt: str  # the fingerprint of those of these files
+    learnt: str  # the fingerprint of the rows of these files that were learnt
 
 
 def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> Resumed:
-    """The run to go on with; to `append` is to begin at the first row, after all earlier files."""
+    """The saved run. With `append` it continues at the first row of the files, and all rows before count as earlier."""
     model, state, about = loaded(path)
     for option, has in _differences(model, state, inputs, learner):
-        again = f"leave {option} out to go on with it, or {'--append' if append else '--resume'} to start again"
+        again = f"leave {option} out to continue with it, or {'--append' if append else '--resume'} to start again"
         raise InputError(f"{path} {has}; {again}")
     if not about and not append:
-        raise InputError(f"{path} holds no run that could go on, only a model; learn these files on top of it: --append")
+        raise InputError(f"{path} holds a model but no run to continue; to learn these files on top of it, use --append")
     stream, errors = model.open_again(state, inputs.path, inputs.reading), errors_for(state.target.task)
     earlier, learnt = state.rows, ""
     try:
@@ -50,16 +50,16 @@ def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> Re
 
 
 def loaded(path: Path) -> tuple[Model, State, dict[str, Any]]:
-    """A model, and what `onkel run` has kept with it; nothing where Python has saved it."""
+    """A model, its state, and what `onkel run` has saved with it (empty if the file was saved from Python)."""
     model, state, extra = read(path)
     if not isinstance(model, Model):
-        raise FileError(f"{path} does not say how its inputs were made: it holds a bare learner; use onkel.load in Python")
+        raise FileError(f"{path} holds a bare learner without an encoder for its inputs; use onkel.load in Python")
     about = {} if extra is None else extra.about.get("run", {})
     return model, state, about if isinstance(about, dict) else {}
 
 
 def _differences(model: Model, state: State, inputs: Inputs, learner: str | None) -> Iterator[tuple[str, str]]:
-    """Options that were said and do not hold for the model, with what it has in their place."""
+    """Options given by the user that contradict the model, each with what the model has instead."""
     columns, target, encoder, own = inputs.columns, inputs.target, state.encoder, model.own(state.learner)
     lags, name, task = model.lags_of(state), state.target.name, state.target.task
     for option, said, has, differs in (

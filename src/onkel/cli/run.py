@@ -1,4 +1,4 @@
-"""`onkel run`: one model, one file; a checkpoint now and then, from which it goes on as if it had never stopped."""
+"""`onkel run`: one model on one stream, with regular checkpoints. A resumed run gives the same result as one never stopped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from onkel.cli.options import Inputs, read_learner
 from onkel.cli.resuming import resumed
-from onkel.cli.watch import CtrlC, Watch
+from onkel.cli.watch import CtrlC, ProgressLine
 from onkel.cli.writing import check_model, check_place
 from onkel.data.table import Table
 from onkel.errors import InputError
@@ -32,7 +32,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 @dataclass(frozen=True)
 class Outputs:
-    """What the user wants to have."""
+    """What is written, and where."""
 
     save: Path | None = None
     every: float = 10.0  # seconds between checkpoints
@@ -45,18 +45,20 @@ class Outputs:
         if self.plot is not None and self.plot.suffix not in PICTURES:
             raise InputError(f"cannot draw {self.plot}: the name must end in {' or '.join(PICTURES)}")
         if self.resume and self.save is None:
-            raise InputError("--resume goes on from a saved model; say which: --save model.onkel --resume")
+            raise InputError("--resume continues from a saved model; name it: --save model.onkel --resume")
         if self.append and self.resume:
-            raise InputError("--resume goes on after the rows learnt, --append at the first row of the files; say one of them")
+            raise InputError(
+                "--resume continues after the rows learnt, --append at the first row of the files; give only one of them"
+            )
         if self.append and (self.save is None or not self.save.exists()):
-            raise InputError("--append goes on from a saved model; say which: --save model.onkel --append")
+            raise InputError("--append continues from a saved model; name one that exists: --save model.onkel --append")
         if not self.every >= 0.0:
             raise InputError(f"--every must be a number of seconds, at least 0, got {self.every}")
 
     def check(self, inputs: Inputs) -> None:
         if inputs.rows.shuffle is not None and (inputs.follow is not None or self.resume):
             option = "--resume" if self.resume else "--follow"
-            raise InputError(f"--shuffle needs all rows at once, {option} learns them in their own order; say one of them")
+            raise InputError(f"--shuffle needs all rows at once, {option} learns them in their own order; give only one of them")
         for option, place in (("--save", self.save), ("--plot", self.plot)):
             if place is not None:
                 check_place(option, place, inputs.paths)
@@ -68,48 +70,48 @@ class Outputs:
 
 @dataclass
 class Run:
-    """One model on one stream; and, where it is saved, which rows it has learnt."""
+    """One model on one stream and, if it is saved, a fingerprint of the rows that it has learnt."""
 
     evaluation: Evaluation
     stream: Stream
     path: Path | None  # where it is saved
     earlier: int = 0  # rows of other files, learnt before these
-    learnt: str = ""  # the fingerprint of the rows of these files that it goes on after
+    learnt: str = ""  # the fingerprint of the rows of these files that were learnt before
 
     def __post_init__(self) -> None:
-        self.passed = self.rows  # rows that come again, and are passed over
+        self.rows_to_skip = self.rows  # rows of these files that were learnt before
         self.seen = None if self.path is None else Fingerprint((*self.stream.names, self.stream.target.name))
 
     @property
     def rows(self) -> int:
-        """Of these files, learnt or dropped."""
+        """The number of rows of these files that were learnt or dropped."""
         return self.evaluation.state.rows - self.earlier
 
     def tables(self) -> Iterator[Table]:
-        """The rows to learn. Those that were learnt before must come first, and be the same."""
+        """The rows to learn. The files must begin with the same rows that were learnt before."""
         if self.seen is None:
             yield from self.stream.tables()
             return
-        yield from self.stream.tables(self.passed, partial(self._see, self.seen))
-        if self.seen.rows < self.passed:
-            raise InputError(f"{self.stream.name} has {self.seen.rows:,} rows, not the {self.passed:,} {self._remedy()}")
+        yield from self.stream.tables(self.rows_to_skip, partial(self._see, self.seen))
+        if self.seen.rows < self.rows_to_skip:
+            raise InputError(f"{self.stream.name} has {self.seen.rows:,} rows, not the {self.rows_to_skip:,} {self._remedy()}")
 
     def _see(self, seen: Fingerprint, rows: Table) -> None:
         seen.add(rows)
-        if seen.rows == self.passed > 0 and seen.value != self.learnt:
-            raise InputError(f"the first {self.passed:,} rows of {self.stream.name} are not those {self._remedy()}")
+        if seen.rows == self.rows_to_skip > 0 and seen.value != self.learnt:
+            raise InputError(f"the first {self.rows_to_skip:,} rows of {self.stream.name} are not those {self._remedy()}")
 
     def _remedy(self) -> str:
         return (
             f"that {self.path} has learnt; name the files that it has learnt before this one, or learn all of this one on top of "
-            "them: --append in the place of --resume"
+            "them: --append instead of --resume"
         )
 
     def save(self) -> None:
-        """Write what has been learnt, if it was asked for."""
+        """Write the model, if --save was given."""
         if self.path is None or self.seen is None:
             return
-        learnt = self.seen.value if self.seen.rows >= self.passed else self.learnt  # else not all of those have come again
+        learnt = self.seen.value if self.seen.rows >= self.rows_to_skip else self.learnt  # else not all rows to skip were read yet
         about = {"errors": dataclasses.asdict(self.evaluation.errors), "learnt": learnt, "earlier": self.earlier}
         save(self.path, self.evaluation.model, self.evaluation.state, Extra({"run": about}, {}))
 
@@ -118,11 +120,11 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     outputs.check(inputs)
     run = _begun(inputs, learner, outputs)
     run.evaluation.losses = [] if outputs.plot is not None else None
-    with Watch(run.stream.rows or run.stream.about(), run.rows) as watch, CtrlC() as stop:
-        _learn(run, outputs.every, watch, stop)
+    with ProgressLine(run.stream.rows or run.stream.about(), run.rows) as progress, CtrlC() as stop:
+        _learn(run, outputs.every, progress, stop)
     run.save()
     if stop.pressed:
-        _say_how_to_go_on(run)
+        _say_how_to_continue(run)
     if not run.evaluation.errors.rows:
         raise InputError(f"{run.stream.name}: no row was left to learn from; see --missing")
     result = run.evaluation.result(run.stream, run.earlier)
@@ -144,15 +146,15 @@ def _begun(inputs: Inputs, learner: str | None, outputs: Outputs) -> Run:
     return Run(Evaluation.begin(model, stream), stream, outputs.save)
 
 
-def _learn(run: Run, seconds_between_saves: float, watch: Watch, stop: CtrlC) -> None:
-    """Learn what is left of the stream, or until Ctrl-C."""
+def _learn(run: Run, seconds_between_saves: float, progress: ProgressLine, stop: CtrlC) -> None:
+    """Learn the rest of the stream, or until Ctrl-C."""
     saved = time.monotonic()
     for rows in run.tables():
         if len(rows) and not run.evaluation.warm:
             run.evaluation.warm_up(rows)
-            watch.begin(run.rows)
+            progress.begin(run.rows)
         run.evaluation.learn(rows)
-        watch.show(run.rows, errors_shown(run.evaluation.errors.means()))
+        progress.show(run.rows, errors_shown(run.evaluation.errors.means()))
         if len(rows) and time.monotonic() - saved >= seconds_between_saves:
             run.save()
             saved = time.monotonic()
@@ -160,13 +162,13 @@ def _learn(run: Run, seconds_between_saves: float, watch: Watch, stop: CtrlC) ->
             return
 
 
-def _say_how_to_go_on(run: Run) -> None:
+def _say_how_to_continue(run: Run) -> None:
     page = Page(errors=True)
     if run.path is None:
-        page.say(f"stopped after {run.rows:,} rows; with --save model.onkel it could have gone on from here")
+        page.say(f"stopped after {run.rows:,} rows; with --save model.onkel it could have been continued from here")
         return
     again = [*(word for word in sys.argv[1:] if word not in ("--append", "--resume")), "--resume"]
-    page.say(f"stopped after {run.rows:,} rows, which {run.path} holds; go on with:")
+    page.say(f"stopped after {run.rows:,} rows, which {run.path} holds; continue with:")
     page.say_whole(f"  onkel {shlex.join(again)}")
 
 
@@ -174,8 +176,8 @@ def _print(result: Result, outputs: Outputs) -> None:
     page = Page()
     page.say(heading(result))
     page.show(table({result.name: [result]}))
-    if result.decided:
-        page.say("; ".join(result.decided))
+    if result.findings:
+        page.say("; ".join(result.findings))
     page.note(result.notes)
     if outputs.save is not None:
         use = shlex.join(["onkel", "predict", str(outputs.save)])
@@ -184,7 +186,8 @@ def _print(result: Result, outputs: Outputs) -> None:
         page.say(f"drew {outputs.plot}")
 
 
-def patience(follow: bool, idle: float | None) -> float | None:
+def follow_timeout(follow: bool, idle: float | None) -> float | None:
+    """Seconds without new data after which a followed file ends; None if the file is not followed."""
     if idle is not None and not follow:
-        raise InputError("--idle says how long to wait for a file that grows; it goes with --follow")
+        raise InputError("--idle says how long to wait for a file that grows; use it together with --follow")
     return (math.inf if idle is None else idle) if follow else None

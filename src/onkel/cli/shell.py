@@ -1,4 +1,4 @@
-"""The process around a command: streams that are closed, full, without a reader or without our letters; and Ctrl-C."""
+"""The process around a command: Ctrl-C, and standard streams that are closed, full, without a reader, or in another encoding."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ from typing import Any
 from onkel.cli import STOPPED
 from onkel.errors import FileError
 
-PLAINER = "onkel.plainer"  # signs that a stream's encoding lacks become some that it has
+PLAINER = "onkel.plainer"  # replaces characters that a stream's encoding lacks
 PLAIN = {
     "µ": "u", "μ": "u", "−": "-", "–": "-", "±": "+-", "×": "x", "·": "*", "≤": "<=", "≥": ">=", "²": "^2", "³": "^3", "→": "->",
 }  # fmt: skip
 
 
 class Unread(Exception):
-    """Whoever reads our output has enough, as `head` has: no error."""
+    """The reader of the output has stopped reading, as `head` does. This is not an error."""
 
 
 class Output(io.FileIO):
-    """The standard output, whose troubles can be told from those of other files. It fails once, and is silent from then on:
-    when Python ends it tries again to write what is left."""
+    """Standard output whose write errors can be distinguished from those of other files.
+
+    After the first error it discards everything, because Python flushes again at exit.
+    """
 
     has_failed = False
 
@@ -44,13 +46,13 @@ class Output(io.FileIO):
             raise Unread from None
         except OSError as error:
             self.has_failed = True
-            remedy = "its end is missing; write to another place"
+            remedy = "the output is incomplete; write to another place"
             reason = "it is closed" if error.errno == errno.EBADF else error.strerror
             raise FileError(f"cannot write to the standard output: {reason}; {remedy}") from error
 
 
-class Errors(io.FileIO):
-    """The error stream. Where it fails nobody can be told, and the command goes on."""
+class ErrorStream(io.FileIO):
+    """The error stream. Its own write errors cannot be reported, so they are ignored and the command continues."""
 
     def write(self, data: Any) -> int:
         with contextlib.suppress(OSError):
@@ -60,13 +62,13 @@ class Errors(io.FileIO):
 
 @contextlib.contextmanager
 def shell() -> Iterator[None]:
-    """Around a command: streams that it can use, and a Ctrl-C that ends it with one line at any moment."""
+    """Give a command usable streams, and let Ctrl-C end it with one line at any moment."""
     before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:  # else whoever started us wants it ignored
+    if before is signal.default_int_handler:  # else the process that started this one wants it ignored
         signal.signal(signal.SIGINT, _press)
     _open_closed()
     codecs.register_error(PLAINER, _plainer)
-    sys.stdout, sys.stderr = _wrapped(sys.stdout, sys.__stdout__, Output, 1), _wrapped(sys.stderr, sys.__stderr__, Errors, 2)
+    sys.stdout, sys.stderr = _wrapped(sys.stdout, sys.__stdout__, Output, 1), _wrapped(sys.stderr, sys.__stderr__, ErrorStream, 2)
     try:
         yield
     finally:
@@ -75,7 +77,7 @@ def shell() -> Iterator[None]:
 
 
 def _press(number: int, frame: FrameType | None) -> None:
-    """An exception inside an import may be swallowed there, or become another one: then leave at once."""
+    """Raise KeyboardInterrupt; but exit at once inside an import, where an exception may be swallowed or replaced."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             with contextlib.suppress(OSError):
@@ -86,8 +88,11 @@ def _press(number: int, frame: FrameType | None) -> None:
 
 
 def _open_closed() -> None:
-    """A file opened later must not get the number of a standard stream. Reading from a closed input, or writing to a closed output,
-    is an error as it should be, because they are opened the wrong way round; what goes to closed errors is dropped."""
+    """Open closed standard streams on /dev/null, so that no file opened later gets the file descriptor of one.
+
+    Input and output are opened in the opposite direction, so that reading from a closed input, or writing to a closed output, stays
+    an error. What is written to a closed error stream is dropped.
+    """
     for handle, way in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
             os.fstat(handle)
@@ -98,12 +103,12 @@ def _open_closed() -> None:
 
 
 def _wrapped(stream: Any, own: Any, kind: type[io.FileIO], handle: int) -> Any:
-    """In place of the process's own stream; one that somebody put in its place stays."""
+    """Replaces the process's own stream. A stream that the caller has already replaced is left as it is."""
     if stream is not own:
         return stream
     encoding = "utf-8" if own is None else own.encoding
     raw = kind(handle, "w", closefd=False)
-    is_direct = kind is Errors or raw.isatty()
+    is_direct = kind is ErrorStream or raw.isatty()
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding, PLAINER, line_buffering=is_direct)
 
 
@@ -114,7 +119,7 @@ def _plainer(error: UnicodeError) -> tuple[str, int]:
 
 
 def _plain(sign: str) -> str:
-    """In ASCII: what stands for it, its letters without their marks, or as Python writes it."""
+    """In ASCII: a replacement from PLAIN, the letter without its accents, or a Python escape."""
     kind = unicodedata.name(sign, "")
     if kind.startswith("BOX DRAWINGS"):
         return "+" if " AND " in kind else "-" if kind.endswith(" HORIZONTAL") else "|"

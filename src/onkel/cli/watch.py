@@ -1,4 +1,4 @@
-"""Progress on the error stream: a bar where a person watches, a plain line every few seconds in a pipe or a log."""
+"""Progress on the error stream: a bar in a terminal, a plain line every few seconds in a pipe or a log."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from onkel.report.page import Page
 SECONDS_BETWEEN_LINES = 5.0
 
 
-class Watch:
+class ProgressLine:
+    """Rows done, rate and error."""
+
     def __init__(self, rows: int | None, done: int = 0) -> None:
         self.page = Page(errors=True)
         text = TextColumn("{task.description}", markup=False)
         shape = [SpinnerColumn(), text, BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
-        self.bar = Progress(*shape, console=self.page.console, transient=True, disable=not self._is_watched)
+        self.bar = Progress(*shape, console=self.page.console, transient=True, disable=not self._is_interactive)
         self.task = self.bar.add_task("reading", total=rows, completed=done)
         self.rows = rows
         self.begin(done)
 
     @property
-    def _is_watched(self) -> bool:
-        return self.page.console.is_interactive  # a terminal, and none that cannot draw (TERM=dumb)
+    def _is_interactive(self) -> bool:
+        return self.page.console.is_interactive  # a terminal that can draw (not TERM=dumb)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> ProgressLine:
         self.bar.start()
         return self
 
@@ -37,7 +39,7 @@ class Watch:
         self.bar.stop()
 
     def begin(self, rows: int) -> None:
-        """From here on the clock runs: what was compiled before says nothing about the rate."""
+        """Start the clock, so that the rate excludes earlier compilation."""
         self.first, self.said, self.began = rows, time.monotonic(), clock()
 
     def show(self, rows: int, errors: dict[str, str]) -> None:
@@ -45,14 +47,14 @@ class Watch:
         error = "".join(f", {name} {value}" for name, value in list(errors.items())[:1])
         line = f"{rows:,} rows, {rate:,.0f} a second{error}"
         self.bar.update(self.task, completed=rows, description=line)
-        if not self._is_watched and now - self.said >= SECONDS_BETWEEN_LINES:
+        if not self._is_interactive and now - self.said >= SECONDS_BETWEEN_LINES:
             self.said = now
             left = f", about {max(0.0, (self.rows - rows) / rate):,.0f} s left" if self.rows and rate else ""
             self.page.say(line + left)
 
 
 class CtrlC:
-    """The first Ctrl-C asks to stop between two blocks, where a state can be saved; the second stops at once."""
+    """The first Ctrl-C stops the run at the end of a block, where the state can be saved; the second stops it at once."""
 
     def __init__(self) -> None:
         self.pressed = False

@@ -1,4 +1,4 @@
-"""Where results go: never over what is read, nor over what is not ours."""
+"""Checks of output paths: an output never overwrites an input, and a model overwrites only models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from onkel.persist.checkpoint import is_ours
 
 
 def check_place(option: str, place: Path, inputs: Sequence[str | Path]) -> None:
-    """Refuse an option whose file cannot be written, or is one of the inputs."""
+    """Refuse an output file that cannot be written, or that is one of the inputs."""
     replaceable(place)
     if not place.parent.is_dir():
         raise InputError(f"cannot write {place}: there is no folder {place.parent}; name another file, or make the folder")
@@ -25,13 +25,13 @@ def check_place(option: str, place: Path, inputs: Sequence[str | Path]) -> None:
 
 
 def check_model(place: Path) -> None:
-    """Refuse to put a model over a file that is none."""
+    """Refuse to overwrite a file that is not a model."""
     if place.exists() and place.stat().st_size and not is_ours(place):
         raise InputError(f"--save {place} would overwrite a file that onkel did not write; name another file, or remove it first")
 
 
 def _is(place: Path, file: str | Path) -> bool:
-    with suppress(OSError):  # one of the two is not there, or the standard input is no file
+    with suppress(OSError):  # one of the two does not exist, or the standard input is not a file
         here = place.stat()
         return any(os.path.samestat(here, there) for there in _found(file))
     return False

@@ -1,6 +1,6 @@
 """One scoring engine, regret and bounds, effective dimension, adversaries, components.
 
-How well it went, what it cost, and what theory promises.
+How well a learner predicts, what it costs, and what theory guarantees.
 
 Decisions: docs/decisions/measure.md
 """
@@ -12,10 +12,10 @@ from onkel.measure.cycle import Cycled, cycle
 from onkel.measure.engine import Evaluation, Result
 from onkel.measure.explain import Explanation, explain
 from onkel.measure.hindsight import Best, best_within
-from onkel.measure.leverage import between, leverage_scores, online_dimension, online_leverage_scores
+from onkel.measure.leverage import leverage_scores, online_dimension, online_leverage_scores, spectral_bounds
 from onkel.measure.newton import NewtonRegret, newton_regret
 from onkel.measure.prequential import Trace, prequential
-from onkel.measure.regret import Regret, best_in_hindsight, effective_dimension, log_det, missing, regret, spectrum
+from onkel.measure.regret import Regret, best_in_hindsight, effective_dimension, log_det, projection_error, regret, spectrum
 from onkel.measure.reliability import Reliability, log_loss, reliability
 from onkel.measure.scores import absolute, last_label, mistakes, running_mean, square
 
@@ -35,7 +35,6 @@ __all__ = [
     "adversaries",
     "best_in_hindsight",
     "best_within",
-    "between",
     "bounds",
     "budget_for",
     "components",
@@ -46,15 +45,16 @@ __all__ = [
     "leverage_scores",
     "log_det",
     "log_loss",
-    "missing",
     "mistakes",
     "newton_regret",
     "online_dimension",
     "online_leverage_scores",
     "prequential",
+    "projection_error",
     "regret",
     "reliability",
     "running_mean",
+    "spectral_bounds",
     "spectrum",
     "square",
 ]

@@ -1,4 +1,4 @@
-"""Streams that are made against learners: `greedy` against a given one, `blocks` against all that are slow to change their mind."""
+"""Adversarial streams: `greedy` against a given learner, `blocks` against all learners that adapt slowly."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels import Kernel
 
-CANDIDATES = 256  # random inputs that the greedy adversary looks at in a round
-CLIMBS = 4  # of the best of them are improved
-STEPS = 12  # of coordinate search a climb
-FIRST_STEP = 0.25  # of the side
-TIE = 1e-9  # a difference that rounding can make, relative to B²
+CANDIDATES = 256  # random inputs that the greedy adversary tries in a round
+CLIMBS = 4  # number of the best candidates that are improved by coordinate search
+STEPS = 12  # of each coordinate search
+FIRST_STEP = 0.25  # length of the first step, relative to the side
+TIE = 1e-9  # smaller differences, relative to B², count as rounding
 
 
 def greedy(
@@ -29,11 +29,11 @@ def greedy(
 
         (y − ŷ(x))² − λ(y − m(x))²/(λ + s(x)),
 
-    which is convex in y: the worst label is −B or B, and where both add the same (as they do for `KernelAWV`), the one against the
-    score. x is the best of many random candidates, climbed uphill. Only `predict` and `learn` of the learner are used; where a coin
-    precedes the score, as in KORS, the adversary sees it.
+    which is convex in y. So the worst label is −B or B; if both add the same (as they do for `KernelAWV`), it is the one whose sign
+    is opposite to the score's. x is the best of many random candidates, improved by coordinate search. Only `predict` and `learn`
+    of the learner are used. If the learner draws a random number before the score, as in KORS, the adversary sees it.
 
-    Jézéquel, Gaillard & Rudi (2019), appendix G, where SciPy searches for x and y.
+    Jézéquel, Gaillard & Rudi (2019), appendix G. There SciPy searches for x and y.
 
     >>> learner = onkel.KernelAWV(kernel=onkel.Gaussian(width=1.0))
     >>> X, y, scores = onkel.measure.adversaries.greedy(learner, rounds=20, dim=2, kernel=learner.kernel, lam=1.0)
@@ -61,11 +61,12 @@ def greedy(
 
 
 def blocks(X: ArrayLike, y: ArrayLike, blocks: int = 500, repeats: int = 10, seed: int = 0) -> tuple[Matrix, Vector]:
-    """(X, y) of blocks · repeats rounds: in each block one row, drawn from those given, comes `repeats` times.
+    """(X, y) of blocks · repeats rounds: each block repeats one row, drawn from those given, `repeats` times.
 
-    Labels change sign in every second block, the second, the fourth and so on. A learner that generalises is misled, while one that
-    says the last label again errs only where a block begins: `onkel.measure.last_label` belongs beside every result on this stream.
-    Where a share p of the labels is +1, neighbouring blocks differ with chance q = p² + (1 − p)², and its error is about q/repeats.
+    The labels of every second block (the second, the fourth and so on) have their signs changed. This misleads a learner that
+    generalises. Predicting the last label errs only at the start of a block, so compare every result on this stream with
+    `onkel.measure.last_label`. If a share p of the given labels is +1, the labels of neighbouring blocks differ with probability
+    q = p² + (1 − p)², and the error of the last label is about q/repeats.
 
     FORKS: Fast Second-Order Online Kernel Learning using Incremental Sketching, section 5.2.
 
@@ -86,7 +87,7 @@ def blocks(X: ArrayLike, y: ArrayLike, blocks: int = 500, repeats: int = 10, see
 
 
 class _Past:
-    """The ridge regression of the rounds so far: what the best function in hindsight will make of one more."""
+    """The ridge regression of the rounds so far: how the loss of the best function in hindsight grows in the next round."""
 
     def __init__(self, kernel: Kernel, X: Matrix, y: Vector, lam: float) -> None:
         self.kernel, self.X, self.lam = kernel, X, lam
@@ -110,7 +111,7 @@ class _Past:
 
 
 def _climb(gain: Any, x: Vector, side: float) -> Vector:
-    """Uphill along the coordinates, by steps that halve where none helps; all 2·dim neighbours are asked in one call."""
+    """Maximise the gain by coordinate search. The step is halved when no neighbour is better; one call evaluates all 2·dim."""
     dim, step = x.size, FIRST_STEP * side
     best = float(gain(x[None, :])[0])
     for _ in range(STEPS):

@@ -1,4 +1,4 @@
-"""How much a learner may keep, when it is memory that is given."""
+"""The largest budget of a learner that fits into a given memory."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ LARGEST_BUDGET = 2**40
 
 
 def budget_for(make: Callable[[int], Any], nbytes: int, dim: int) -> int:
-    """The largest budget with which `make(budget)` holds at most `nbytes` from the start, on rows of `dim` inputs.
+    """The largest budget with which the state of `make(budget)` has at most `nbytes` after `init`, on rows of `dim` inputs.
 
-    `make` says what the budget means, so that learners of different make can be given the same memory. A learner that is not
-    `bounded` grows later; its header says how.
+    `make` defines what the budget means, so that different learners can be given the same memory. A learner that is not `bounded`
+    grows later; the header of its file says how.
 
     >>> onkel.budget_for(lambda budget: onkel.RBP(budget=budget), nbytes=100_000, dim=8)
     1135
@@ -46,7 +46,7 @@ def budget_for(make: Callable[[int], Any], nbytes: int, dim: int) -> int:
 
 
 def _is_refused(make: Callable[[int], Any], budget: int) -> bool:
-    """A learner may need more than one point, or a multiple of some."""
+    """Whether the learner refuses this budget: it may need more than one point, or a multiple of some number."""
     try:
         make(budget)
     except InputError:

@@ -2,7 +2,7 @@
 
     min θᵀEθ + ridge ‖θ‖² + tilt·θ    over weights θ that sum to 1
 
-θᵀEθ is what a combination loses; ridge and tilt are those of a bound (`onkel.measure.bounds.so_far`).
+θᵀEθ is the loss of a combination; ridge and tilt come from a bound (`onkel.measure.bounds.so_far`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from onkel._types import Matrix, Vector
 def best_combination(products: Matrix, ridge: float = 0.0, tilt: Vector | None = None) -> tuple[Vector, float]:
     """θ, and the minimum. Only the lower triangle of the products is read.
 
-    Directions in which no error differs, relative to the largest and within rounding, are left out: the shortest θ is taken.
+    If several θ reach the minimum up to rounding, the shortest is taken.
     """
     count = len(products)
     linear = np.zeros(count) if tilt is None else tilt

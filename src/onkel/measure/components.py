@@ -1,4 +1,4 @@
-"""What an additive model has learnt, one curve for each input: f(x) = intercept + Σ_c f_c(x_c)."""
+"""The curves of an additive model, one for each input: f(x) = intercept + Σ_c f_c(x_c)."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from onkel.kernels.space import ANYWHERE
 
 @dataclass(frozen=True)
 class Curve:
-    """One input's part of f, with mean 0 over the points drawn."""
+    """One input's part of f. Its mean over the points x is 0."""
 
     name: str
-    x: Vector  # in the input's own units, from one end of what was learnt to the other
+    x: Vector  # in the input's own units, over the input's domain (or the range of the points kept)
     y: Vector
 
 
 @dataclass(frozen=True)
 class Components:
-    """f(x) = intercept + Σ curves; spikes of a `Delta` are left out."""
+    """f(x) = intercept + Σ curves, without the spikes of a `Delta`."""
 
     intercept: float
     curves: tuple[Curve, ...]
 
 
 def components(learner: Any, state: Any, names: Sequence[str] | None = None, points: int = 200) -> Components:
-    """The curves of a learner with an additive kernel, as they are now; columns have these names.
+    """The current curves of a learner with an additive kernel; `names` are the names of the columns.
 
     >>> X = np.random.default_rng(0).uniform(0.0, 1.0, size=(2000, 2))
     >>> learner = onkel.TubeProjection(onkel.Additive(onkel.Spline(domain=(0.0, 1.0))), epsilon=0.05)
@@ -70,7 +70,7 @@ def _labels(kernel: Additive, dim: int, names: Sequence[str] | None) -> list[str
 
 
 def _grid(kernel: Additive, f: Learnt, dim: int, points: int) -> Matrix:
-    """Places from end to end of each domain, or of the keys where there is none."""
+    """Equally spaced points over each domain, or over the range of the keys if there is no domain."""
     ends = []
     for c, base in enumerate(kernel.bases(dim)):
         low, high = ANYWHERE if base.domain is None else base.domain

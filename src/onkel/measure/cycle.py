@@ -1,7 +1,7 @@
-"""The same rows again and again, until they have nothing new to say.
+"""Learn the same rows in several passes, until the scores converge.
 
-Where some f agrees with all rows, the projection algorithms converge to one (Lemma 1 of Herbster 2001); the perceptron stops after
-finitely many passes, and the Kernel-Adatron comes to the support vector machine.
+If some f agrees with all rows, the projection algorithms converge to such an f (Lemma 1 of Herbster 2001), the perceptron stops
+changing after finitely many passes, and the Kernel-Adatron converges to the support vector machine.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from onkel.turns import turn
 
 @dataclass(frozen=True)
 class Cycled:
-    """What came of it."""
+    """The state after the last pass, and whether it converged."""
 
     state: Any
     passes: int
-    change: float  # the largest difference between the score of a row in the last pass and after it
+    change: float  # the largest difference, over all rows, between the score during the last pass and the score after it
     converged: bool
 
 
 def cycle(learner: Any, X: ArrayLike, y: ArrayLike, tolerance: float = 1e-6, passes: int = 1000) -> Cycled:
-    """Learn the rows, in passes, until a pass changes no row's score by more than the tolerance, or so often.
+    """Learn the rows in passes, until a pass changes no row's score by more than the tolerance, but at most `passes` times.
 
-    Rows that no f agrees with do not converge: f goes round in a circle.
+    If no f agrees with all rows, the scores do not converge: f cycles.
 
     >>> X, y = onkel.data.rings(200, seed=0)
     >>> done = onkel.cycle(onkel.MarginProjection(), X, y)

@@ -1,10 +1,10 @@
-"""The one engine that plays rows through what learns them: warm-up, clock, errors and baselines, each in one place.
+"""The scoring engine: warm-up, clock, errors and baselines, each in one place.
 
-Stopwatch      the time in what learns, without what is compiled meanwhile
-Evaluation     a `Model` on tables, every row scored before it is learnt
-Result         what came out of it: one plain object, which tables, pictures and JSON are all made from
+Stopwatch      the time spent in a learner, without compilation
+Evaluation     a `Model` on tables; every row is scored before it is learnt
+Result         the outcome, one plain object from which tables, pictures and JSON are made
 
-`prequential` plays bare learners on arrays with the same stopwatch.
+`prequential` evaluates bare learners on arrays with the same stopwatch.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 @dataclass
 class Stopwatch:
-    """The time that work takes, without what is compiled meanwhile."""
+    """Adds up the time of calls, without compilation."""
 
     seconds: float = 0.0
 
@@ -51,32 +51,32 @@ class Result:
     source: str  # where the rows came from
     target: str  # the column that was predicted
     task: str  # "regression" or "classification"
-    classes: tuple[Any, ...]  # labels, in the order of their probabilities; none for numbers
-    learner: str  # as the code that makes it
-    name: str  # the same, without settings that are the usual ones
+    classes: tuple[Any, ...]  # labels, in the order of their probabilities; empty for numbers
+    learner: str  # as Python code
+    name: str  # the same, without settings that have their default values
     lags: int  # earlier labels that were inputs
     standardised: dict[str, bool]  # inputs, target
     rows: int  # scored, then learnt
     earlier_rows: int  # of other files, learnt before these
-    inputs: int  # columns of the source
-    columns: int  # those became of X
-    errors: dict[str, float]  # means over all rows; the first is the one to compare by
-    baselines: dict[str, dict[str, float]]  # of guesses that know only the labels before each row
+    inputs: int  # columns of the source that are inputs
+    columns: int  # columns of X after encoding
+    errors: dict[str, float]  # means over all rows; learners are compared by the first
+    baselines: dict[str, dict[str, float]]  # errors of predictions that use only the labels before each row
     coverage: dict[str, float]  # the share of labels within their interval, by level
     reliability: Reliability | None  # of the probabilities of classes
     microseconds_per_row: float
     bytes: int  # of the learner's state
-    decided: tuple[str, ...]  # what Auto has found out, one sentence each
-    notes: tuple[str, ...]  # what a person should know, one sentence each
-    losses: Vector | None = None  # by the first measure, row by row, where they were kept
+    findings: tuple[str, ...]  # of Auto, one sentence each
+    notes: tuple[str, ...]  # what the user should know, one sentence each
+    losses: Vector | None = None  # of each row, in the first measure; None if they were not kept
 
     @property
     def measure(self) -> str:
-        """The error to compare by."""
+        """The name of the error by which learners are compared."""
         return next(iter(self.errors))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain numbers, strings, lists and dicts."""
+        """The result as plain numbers, strings, lists and dicts."""
         is_class = self.reliability is not None
         return {
             "file": self.source,
@@ -91,17 +91,17 @@ class Result:
             "inputs": self.inputs,
             "columns": self.columns,
             **self.errors,
-            **self._believed(),
+            **self._reliability_json(),
             **({} if is_class else {"coverage": self.coverage}),
             **{name.replace(" ", "_"): means for name, means in self.baselines.items()},
             "microseconds_per_row": self.microseconds_per_row,
             "bytes": self.bytes,
-            **({"decided": list(self.decided)} if self.decided else {}),
+            **({"decided": list(self.findings)} if self.findings else {}),
             "notes": list(self.notes),
         }
 
-    def _believed(self) -> dict[str, float]:
-        """How far the probabilities can be believed."""
+    def _reliability_json(self) -> dict[str, float]:
+        """How reliable the probabilities are."""
         if self.reliability is None:
             return {}
         return {"brier": self.reliability.brier, "calibration_error": self.reliability.calibration_error}
@@ -109,15 +109,15 @@ class Result:
 
 @dataclass
 class Evaluation:
-    """One model on one stream, from any of its rows on."""
+    """One model on one stream, from the start or from any later row."""
 
     model: Model
     state: State
     errors: Errors
-    losses: list[Vector] | None = None  # of the first measure, row by row, where they are wanted
-    rows: int = 0  # scored by this object, others before it
+    losses: list[Vector] | None = None  # of each row, in the first measure; None: they are not kept
+    rows: int = 0  # rows scored by this object; a resumed run has scored others before
     watch: Stopwatch = field(default_factory=Stopwatch)
-    warm: bool = False  # the compiled code is loaded
+    warm: bool = False  # whether the compiled code is loaded
 
     @staticmethod
     def begin(model: Model, stream: Stream, keep_losses: bool = False) -> Evaluation:
@@ -125,7 +125,7 @@ class Evaluation:
         return Evaluation(model, state, errors_for(state.target.task), [] if keep_losses else None)
 
     def warm_up(self, table: Table) -> None:
-        """Load the compiled code, if there is any, before the clock runs, on a state that is thrown away."""
+        """Load the compiled code, if any, before the clock runs, using a temporary state."""
         if self.warm:
             return
         self.warm = True
@@ -148,7 +148,7 @@ class Evaluation:
     def result(self, stream: Stream, earlier_rows: int = 0) -> Result:
         model, state, errors = self.model, self.state, self.errors
         own = model.own(state.learner)
-        told = explain(state.learner, state.inner).sentences if isinstance(own, Auto) else []
+        findings = explain(state.learner, state.inner).sentences if isinstance(own, Auto) else []
         return Result(
             source=stream.name,
             target=state.target.name,
@@ -168,7 +168,7 @@ class Evaluation:
             reliability=errors.reliability() if isinstance(errors, ClassErrors) else None,
             microseconds_per_row=1e6 * self.watch.seconds / max(1, self.rows),
             bytes=nbytes(state.inner),
-            decided=tuple(told),
+            findings=tuple(findings),
             notes=(*stream.source.notes(), *stream.remarks, *model.notes(state), *advice(model, state, errors, stream)),
             losses=None if self.losses is None else np.concatenate([np.empty(0), *self.losses]),
         )

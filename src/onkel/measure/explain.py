@@ -1,4 +1,4 @@
-"""What a mixture of experts has decided: who counts, now and over time, what they stand for, and how it compares with the best.
+"""The weights of a mixture of experts, now and over time, the kinds of its experts, and its regret to the best of them.
 
 >>> X, y = onkel.data.friedman(2000, seed=0)
 >>> learner = onkel.Auto()
@@ -32,59 +32,60 @@ from onkel.measure.combination import best_combination
 from onkel.turns import turn
 
 NAMED = 3  # kinds of experts that the first sentence names
-MATTERS = 0.2  # of what counts in all
-HELPS = 0.02  # of the square error
+MATTERS = 0.2  # with a smaller share of experts that forget, the mixture is said to remember everything
+HELPS = 0.02  # earlier labels help if they remove more than this part of the square error
 
 
 @dataclass(frozen=True)
 class Compared:
-    """The mixture beside something fixed, since its rule began: rows that it began again with count, as they do for the rule.
+    """The mixture compared with fixed weights, since its rule (re)started. Rows that a restarted rule learns again count.
 
-    Squares are weighted as rows are, and summed over outputs. Scores are as the rule uses them: cut to the labels before the row.
+    Square losses are weighted by the rows' weights and summed over outputs. Scores are those that the rule uses: clipped to the
+    span of the labels before the row.
     """
 
-    weights: Matrix  # (outputs, experts)  what it is compared with
+    weights: Matrix  # (outputs, experts)  the fixed weights
     regret: float  # the mixture's sum of squares minus that of these weights; exact
-    bound: float  # what the regret cannot be above, whatever the labels; infinite where nothing is known
+    bound: float  # an upper bound on the regret that holds for any labels; infinite if none is known
 
 
 @dataclass(frozen=True)
 class History:
     """Snapshots along the stream, evenly spaced."""
 
-    rows: Counts  # (moments,)  after which each was taken
-    weights: Matrix  # (moments, experts)  then, mean over outputs
-    contributions: Cube  # (moments, outputs, experts)  weight times score, mean of the rows since the moment before
-    mixture: Matrix  # (moments, outputs)  mean of the same rows
-    labels: Matrix  # (moments, outputs)
+    rows: Counts  # (snapshots,)  the number of rows learnt before each
+    weights: Matrix  # (snapshots, experts)  mean over outputs
+    contributions: Cube  # (snapshots, outputs, experts)  weight times score, mean over the rows since the previous snapshot
+    mixture: Matrix  # (snapshots, outputs)  mean over the same rows
+    labels: Matrix  # (snapshots, outputs)  mean over the same rows
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Weights may be negative: a stacking also subtracts. What counts is their size."""
+    """What `explain` returns. Weights may be negative, since stacking also subtracts; shares are by absolute value."""
 
     experts: tuple[Expert, ...]
-    weights: Vector  # (experts,)  in the next score, mean over outputs
-    losses: Vector  # (experts,)  mean square of each over the rows in which it spoke; nan where there are none, or for another loss
-    mixture: float  # the same of the mixture
-    without_lags: float  # and of the mixture that does without earlier labels
+    weights: Vector  # (experts,)  for the next score, mean over outputs
+    losses: Vector  # (experts,)  mean square loss over the rows in which each was awake; nan without such rows, or for another loss
+    mixture: float  # mean square loss of the mixture
+    without_lags: float  # the same of the mixture without earlier labels
     rows: int
-    since: int  # rows that the rule has learnt since it began (again)
-    to_expert: Compared | None  # the best that was awake in all of them
-    to_combination: Compared | None  # the best with fixed weights that sum to 1, for each output
+    since: int  # rows that the rule has learnt since it (re)started
+    to_expert: Compared | None  # compared with the best expert that was awake in all of these rows
+    to_combination: Compared | None  # compared with the best fixed weights that sum to 1, for each output
     history: History | None = None
-    again: int = 0  # how often a family began again because the stream had changed
-    cut: int = 0  # labels that were far from all before
+    again: int = 0  # number of restarts of a family because the stream had changed
+    cut: int = 0  # number of labels that were clipped
 
     @property
     def shares(self) -> Vector:
-        """What each expert counts for, of 1, by the size of its weight."""
+        """The absolute weight of each expert, as a share of their sum."""
         size = np.abs(self.weights)
         return np.asarray(size / size.sum())
 
     @property
     def sentences(self) -> list[str]:
-        """Two or three sentences for a person."""
+        """A few sentences for the user."""
         if self.rows == 0:
             return ["nothing has been learnt yet"]
         kinds: dict[str, float] = {}
@@ -103,9 +104,9 @@ class Explanation:
 
     @property
     def guarantee(self) -> list[str]:
-        """The regrets and their bounds, a sentence each."""
+        """The regrets and their bounds, one sentence each."""
         if self.to_expert is None or self.to_combination is None:
-            return ["nothing is known of regrets: the rule's loss is not the square, or no expert was awake in every row"]
+            return ["the regret is not known: the rule's loss is not the square loss, or no expert was awake in every row"]
         both = (("expert", self.to_expert), ("fixed combination of experts", self.to_combination))
         return [f"regret to the best {name} in {self.since:,} rows: {one.regret:.4g}; {_proven(one.bound)}" for name, one in both]
 
@@ -126,7 +127,7 @@ def _proven(bound: float) -> str:
 
 
 def explain(learner: Any, state: Any) -> Explanation:
-    """What Auto or Experts has decided, also where it is inside a wrapper."""
+    """Explain the state of Auto or Experts, also inside a wrapper."""
     with turn(learner, state):
         return _explained(learner, state)
 
@@ -176,12 +177,12 @@ def _of_experts(learner: Experts, state: Any) -> Explanation:
 
 
 def _of_squares(rule: Rule) -> bool:
-    """Whether the rule, and all that it is made of, minds the square loss: the only one that numbers have."""
+    """Whether the rule, and all rules inside it, use the square loss: only these are for regression."""
     return "regression" in rule.tasks
 
 
 def _compared(rule: Rule, state: Any, account: Account) -> tuple[Compared | None, Compared | None]:
-    """With the best expert, and with the best fixed combination."""
+    """The comparison with the best expert, and with the best fixed combination."""
     outputs, experts = len(account.mixture), len(account.heard) - 1
     there = np.flatnonzero(account.always)
     if not len(there) or not _of_squares(rule):
@@ -198,7 +199,7 @@ def _compared(rule: Rule, state: Any, account: Account) -> tuple[Compared | None
     for o, one in enumerate(allowed):
         products = account.products[o][np.ix_(there, there)]
         weights[o, there], theirs = best_combination(products)
-        # the bound holds beside every θ, so also where loss and bound together are least: there no weight is beyond measure
-        beside = [best_combination(products, c.ridge, c.tilt[there])[1] + c.constant for c in one.combinations]
-        least, bound = least + theirs, bound + min(beside, default=math.inf) - theirs
+        # the bound holds for every θ, so take the θ that minimises loss plus bound: its weights are not huge
+        bounded = [best_combination(products, c.ridge, c.tilt[there])[1] + c.constant for c in one.combinations]
+        least, bound = least + theirs, bound + min(bounded, default=math.inf) - theirs
     return expert, Compared(weights, lost - least, bound)

@@ -1,13 +1,13 @@
-"""The best function in hindsight whose values stay within [−C, C], for any loss: what the Newton family is compared with.
+"""The best function in hindsight with values in [−C, C], for any loss. The Newton family is compared with it.
 
     min_f  Σ_t ℓ(f(x_t), y_t) + λ‖f‖²     over |f(x_t)| ≤ C in every round
 
-In orthonormal coordinates, f(x_t) = z_t·w, by the method of multipliers: v_t stands for f(x_t), m_t is its multiplier, and
+It is found in orthonormal coordinates, f(x_t) = z_t·w, by the method of multipliers: v_t stands for f(x_t), m_t is its multiplier,
 
     w ← argmin λ‖w‖² + Σ min_{|v| ≤ C} [ℓ(v, y_t) + ρ/2 (a_t − v)²],   a_t = z_t·w + m_t/ρ      (Newton steps, whatever the loss)
     m ← ρ(a − v),   ρ ← GROWTH ρ
 
-Σ min_{|v| ≤ C} [ℓ(v, y_t) − m_t v] − ‖Zᵀm‖²/(4λ) bounds the minimum from below: the search ends when both agree.
+Σ min_{|v| ≤ C} [ℓ(v, y_t) − m_t v] − ‖Zᵀm‖²/(4λ) is a lower bound on the minimum; the search ends when both agree.
 
 >>> X, y = onkel.data.rings(200, seed=0)
 >>> f = best_within(onkel.Gaussian(width=1.0), X, y, onkel.Logistic(), lam=0.5, clip=3.0)
@@ -31,11 +31,11 @@ from onkel.kernels import Kernel
 from onkel.losses import Loss, slope, value
 from onkel.measure.regret import Space, embed, positive
 
-GAP = 1e-8  # the minimum is found to this, relative to itself plus 1
+GAP = 1e-8  # accuracy of the minimum, relative to itself plus 1
 MULTIPLIER_STEPS, NEWTON_STEPS, SHORTEST_STEP = 40, 60, 1e-10
-GROWTH, LARGEST_PENALTY = 3.0, 1e7  # of ρ; beyond, rounding spoils the multipliers
-HALVINGS = 60  # of [−C, C], in the search for a value
-NEARBY = 1e-7  # relative to C: the distance over which a derivative is taken
+GROWTH, LARGEST_PENALTY = 3.0, 1e7  # of ρ; with a larger ρ rounding spoils the multipliers
+HALVINGS = 60  # of [−C, C], in the bisection for a value
+NEARBY = 1e-7  # the step of numerical derivatives, relative to C
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class Best:
     values: Vector  # f(x_t)
     squared_norm: float  # ‖f‖²
     cost: float  # Σ ℓ(f(x_t), y_t), without the norm
-    gap: float  # by how much, at most, another function's Σℓ + λ‖f‖² is smaller
+    gap: float  # no other function's Σℓ + λ‖f‖² is smaller by more than this
 
 
 def best_within(space: Space, X: ArrayLike, y: ArrayLike, loss: Loss, lam: float, clip: float) -> Best:
-    """The function of a kernel's space, or of features' span, that the header speaks of."""
+    """The minimiser of the header, in a kernel's space or in the span of features."""
     rows = check_block("X", X)
     _, labels, _ = check_labelled(rows, y, rows.shape[1], 1)
     lam, clip, y = positive("lam", lam), positive("clip", clip), labels[:, 0].copy()
-    loss(np.zeros(len(y)), y)  # refuses labels that are not the loss's
+    loss(np.zeros(len(y)), y)  # refuses labels that the loss does not accept
     if not len(rows):
         return Best(np.empty(0), 0.0, 0.0, 0.0)
     Z = embed(Nystroem(space, rows), rows) if isinstance(space, Kernel) else embed(space, rows)
@@ -66,7 +66,7 @@ def best_within(space: Space, X: ArrayLike, y: ArrayLike, loss: Loss, lam: float
         rho = min(GROWTH * rho, LARGEST_PENALTY)
         pull = Z.T @ m
         lower = max(lower, _lower(code, y, m, clip) - float(pull @ pull) / (4.0 * lam))
-        inside = w * (clip / max(float(np.max(np.abs(Z @ w))), clip))  # what is left of the constraint is met by shrinking
+        inside = w * (clip / max(float(np.max(np.abs(Z @ w))), clip))  # shrunk, so that the constraint holds exactly
         values = np.clip(Z @ inside, -clip, clip)
         cost, squared_norm = float(np.sum(loss(values, y))), float(inside @ inside)
         if cost + lam * squared_norm < least:
@@ -77,7 +77,7 @@ def best_within(space: Space, X: ArrayLike, y: ArrayLike, loss: Loss, lam: float
 
 
 def _minimise(Z: Vector, y: Vector, loss: tuple[int, float], lam: float, clip: float, m: Vector, rho: float, w: Vector) -> Vector:
-    """argmin_w λ‖w‖² + Σ min_{|v| ≤ C} [ℓ(v, y) + ρ/2 (a − v)²], from w on."""
+    """argmin_w λ‖w‖² + Σ min_{|v| ≤ C} [ℓ(v, y) + ρ/2 (a − v)²], starting at w."""
 
     def at(w: Vector) -> tuple[float, Vector, Vector]:
         a = Z @ w + m / rho
@@ -95,7 +95,7 @@ def _minimise(Z: Vector, y: Vector, loss: tuple[int, float], lam: float, clip: f
         while after[0] > cost - 1e-4 * length * promise and length > SHORTEST_STEP:
             length *= 0.5
             after = at(w - length * step)
-        if after[0] >= cost:  # rounding leaves nothing to gain
+        if after[0] >= cost:  # no further progress because of rounding
             break
         w = w - length * step
         cost, gradient, curvature = after
@@ -134,7 +134,7 @@ def _total(loss: tuple[int, float], y: Vector, v: Vector) -> float:
 
 @hot
 def _best_value(loss: tuple[int, float], y: float, linear: float, rho: float, a: float, clip: float) -> float:
-    """argmin_{|v| ≤ C} ℓ(v, y) + linear v + ρ/2 (a − v)²: where the derivative, which rises, crosses 0."""
+    """argmin_{|v| ≤ C} ℓ(v, y) + linear v + ρ/2 (a − v)², by bisection: the derivative is increasing."""
     low, high = -clip, clip
     for _ in range(HALVINGS):
         v = 0.5 * (low + high)

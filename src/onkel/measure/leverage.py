@@ -1,10 +1,10 @@
-"""Leverage scores: how much of a row is new, seen through a ridge α; all at once, or in the order of the stream.
+"""Leverage scores with a ridge α: how much of a row is not explained by the others, or, online, by the rows before it.
 
     τ_i = w_i φ_iᵀA⁻¹φ_i,   A = αI + Σ_s w_s φ_sφ_sᵀ over all rows:     Σ τ_i = d_eff(α), the effective dimension
     τ_t = w_t φ_tᵀA_t⁻¹φ_t,   A_t the same sum over the rows up to t:    Σ τ_t = d_onl(α), the online effective dimension
 
-The weights w are 1 for the kernel itself. With w_t = η g_t² they give the rescaled kernel of the Newton family, with 1/p_t for the
-points of a sample and 0 for all others the sample's matrix. Rows must be few enough for their kernel matrix.
+The weights w are 1 by default. With w_t = η g_t², A belongs to the rescaled kernel of the Newton family; with 1/p_t for the points
+of a sample and 0 for all others, to the sample. The kernel matrix of the rows must fit into memory.
 
 Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Definition 1.
 
@@ -30,20 +30,20 @@ from onkel.measure.regret import Space, embed, gram, positive
 
 
 def leverage_scores(space: Space, X: ArrayLike, alpha: float, weights: ArrayLike | None = None) -> Vector:
-    """τ_i of every row, among all rows."""
+    """τ_i of every row, with A over all rows."""
     values, vectors = np.linalg.eigh(_rescaled(space, X, weights))
     values = np.maximum(values, 0.0)
     return np.asarray(vectors**2 @ (values / (values + positive("alpha", alpha))))
 
 
 def online_leverage_scores(space: Space, X: ArrayLike, alpha: float, weights: ArrayLike | None = None) -> Vector:
-    """τ_t of every row, among the rows up to it."""
+    """τ_t of every row, with A_t over the rows up to t."""
     K, w = _weighted(space, X, weights)
-    return w * visits(K, w, positive("alpha", alpha))
+    return w * online_quadratic_forms(K, w, positive("alpha", alpha))
 
 
 def online_dimension(space: Space, X: ArrayLike, alpha: float, weights: ArrayLike | None = None) -> float:
-    """d_onl(α) = Σ τ_t: what the rows bring that is new, each at its time.
+    """d_onl(α) = Σ τ_t, the online effective dimension.
 
     >>> X = np.random.default_rng(0).uniform(-1.0, 1.0, (500, 2))
     >>> round(online_dimension(onkel.Gaussian(width=1.0), X, alpha=1.0), 1)
@@ -57,22 +57,25 @@ def rescaled_spectrum(space: Space, X: ArrayLike, weights: ArrayLike | None = No
     return np.asarray(np.maximum(np.linalg.eigvalsh(_rescaled(space, X, weights)), 0.0))
 
 
-def visits(K: Matrix, weights: Vector, alpha: float) -> Vector:
+def online_quadratic_forms(K: Matrix, weights: Vector, alpha: float) -> Vector:
     """φ_tᵀA_t⁻¹φ_t of every row of a kernel matrix K, with A_t = αI + Σ_{s≤t} w_s φ_sφ_sᵀ."""
     root = np.sqrt(weights)
     try:
         L = np.linalg.cholesky(root[:, None] * K * root + alpha * np.eye(len(K)))
     except np.linalg.LinAlgError:
-        raise InputError(f"alpha = {alpha:g} is lost beside the kernel's values; raise it, or rescale X") from None
+        raise InputError(f"alpha = {alpha:g} is too small relative to the kernel's values; raise it, or rescale X") from None
     seen = np.triu(solve_triangular(L, root[:, None] * K, lower=True), 1) if len(K) else K
     before = np.maximum(K.diagonal() - np.sum(seen**2, axis=0), 0.0) / alpha  # φᵀA_{t−1}⁻¹φ
     return np.asarray(before / (1.0 + weights * before))
 
 
-def between(space: Space, X: ArrayLike, alpha: float, weights: ArrayLike, others: ArrayLike | None = None) -> tuple[float, float]:
-    """The largest a and the smallest b with a A' ⪯ A ⪯ b A', where A has the weights and A' the others (None: ones).
+def spectral_bounds(
+    space: Space, X: ArrayLike, alpha: float, weights: ArrayLike, others: ArrayLike | None = None
+) -> tuple[float, float]:
+    """The largest a and the smallest b with a A' ⪯ A ⪯ b A', where A has the weights `weights` and A' has `others` (None: 1).
 
-    Whether a sample carries the whole: for KORS, a ≥ 1 − ε and b ≤ 1 + ε with weights 1/p for the points taken and 0 for the rest.
+    They measure how well a sample represents all rows: KORS promises a ≥ 1 − ε and b ≤ 1 + ε for weights 1/p of the points taken
+    and 0 of the others.
     """
     rows, alpha = check_block("X", X), positive("alpha", alpha)
     w, v = _checked(weights, len(rows)), _checked(others, len(rows))
@@ -81,11 +84,11 @@ def between(space: Space, X: ArrayLike, alpha: float, weights: ArrayLike, others
     Z = embed(Nystroem(space, rows), rows) if isinstance(space, Kernel) else embed(space, rows)
     ridge = alpha * np.eye(Z.shape[1])
     values = eigh(Z.T @ (w[:, None] * Z) + ridge, Z.T @ (v[:, None] * Z) + ridge, eigvals_only=True)
-    return min(float(values[0]), 1.0), max(float(values[-1]), 1.0)  # both are αI where no row reaches
+    return min(float(values[0]), 1.0), max(float(values[-1]), 1.0)  # in directions without rows both are αI
 
 
 def gram_of(space: Space, X: Matrix) -> Matrix:
-    """The kernel matrix of a block, of a kernel or of features."""
+    """The kernel matrix of a block, by a kernel or by features."""
     if isinstance(space, Kernel):
         return gram(space, X)
     Z = embed(space, X)

@@ -1,14 +1,14 @@
-"""What the regret of an online Newton step is made of: the gradients it met, and how much its matrix gained beyond the curvature.
+"""The parts of the regret bound of an online Newton step: the gradients, and what its matrix gains beyond the curvature.
 
     2 (Σ ℓ(ŷ_t) − Σ ℓ(f(x_t)))  ≤  α‖f‖² + R_G + R_D            for every f with |f(x_t)| ≤ C in every round
     R_G = Σ g_t² φ_tᵀA_t⁻¹φ_t,      R_D = Σ (w_t − σ g_t²)(ŷ_t − f(x_t))²,      A_t = αI + Σ_{s≤t} w_s φ_sφ_sᵀ
 
-g_t = ℓ'(ŷ_t), σ the loss's curvature on [−C, C], and w_t what the learner adds to its matrix: η g_t² in the exact step, that times
-a coin in the sketched one. Where η is σ, R_D ≤ 0.
+g_t = ℓ'(ŷ_t), σ is the loss's curvature on [−C, C], and w_t is the weight with which the learner adds φ_tφ_tᵀ to its matrix: η g_t²
+in the exact step, η g_t² times a random number in the sketched one. If η = σ, R_D ≤ 0.
 
 Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Proposition 1.
 Luo, Agarwal, Cesa-Bianchi & Langford (2016), Efficient second order online learning by sketching, NeurIPS.
-Departs from the paper: it prints the bound without the 2.
+Departs from the paper, which prints the bound without the factor 2.
 
 >>> X, y = onkel.data.rings(300, seed=0)
 >>> learner = onkel.KONS(kernel=onkel.Gaussian(width=1.0), loss=onkel.SquaredHinge())
@@ -31,7 +31,7 @@ from onkel.errors import InputError
 from onkel.learners.kons import KONS, SketchedKONS
 from onkel.learners.newton_features import NewtonFeatures
 from onkel.measure.hindsight import Best, best_within
-from onkel.measure.leverage import gram_of, visits
+from onkel.measure.leverage import gram_of, online_quadratic_forms
 from onkel.measure.regret import Space
 from onkel.updates.newton import step_size, weight_of_gradient
 
@@ -58,22 +58,22 @@ class NewtonRegret:
 
     @property
     def allowed(self) -> float:
-        """What the regret cannot exceed."""
+        """The bound on the regret."""
         return 0.5 * self.printed
 
     @property
     def printed(self) -> float:
-        """What the paper says that it cannot exceed."""
+        """The bound as the paper prints it."""
         return self.norm + self.gradients + self.drift
 
 
 def space_of(learner: Learner) -> Space:
-    """The kernel or the features in whose space the learner works."""
+    """The learner's kernel, or its features."""
     return learner.features if isinstance(learner, NewtonFeatures) else learner.kernel
 
 
 def play(learner: Learner, X: ArrayLike, y: ArrayLike) -> Rounds:
-    """Learn a stream from its start, one row at a time, and note what was done."""
+    """Learn a stream from its start, one row at a time, and record the rounds."""
     if not isinstance(learner, Learner):
         raise InputError(f"play is for KONS, SketchedKONS and NewtonFeatures, got {type(learner).__name__}")
     rows = check_block("X", X)
@@ -96,7 +96,7 @@ def etas(learner: Learner, rounds: int) -> Vector:
 
 
 def newton_regret(learner: Learner, X: ArrayLike, y: ArrayLike, against: Best | None = None) -> NewtonRegret:
-    """Play a stream and take the regret apart, against a function (None: the one with the least Σℓ + ½α‖f‖²)."""
+    """Learn a stream and compute the regret against a function (None: the minimiser of Σℓ + ½α‖f‖²), and the parts of its bound."""
     rows = check_block("X", X)
     played = play(learner, rows, y)
     labels: Vector = np.asarray(y, dtype=float).reshape(-1)
@@ -113,7 +113,7 @@ def newton_regret(learner: Learner, X: ArrayLike, y: ArrayLike, against: Best | 
 
 def gradient_part(learner: Learner, X: Matrix, played: Rounds) -> float:
     """R_G."""
-    return float(played.slopes**2 @ visits(gram_of(space_of(learner), X), played.added, learner.alpha))
+    return float(played.slopes**2 @ online_quadratic_forms(gram_of(space_of(learner), X), played.added, learner.alpha))
 
 
 def drift_part(learner: Learner, played: Rounds, against: Best) -> float:
@@ -123,7 +123,7 @@ def drift_part(learner: Learner, played: Rounds, against: Best) -> float:
 
 
 def check_within(learner: Learner, labels: Vector) -> None:
-    """The curvature of a loss holds for labels within [−C, C]."""
+    """Refuse labels outside [−C, C], for which the curvature of the loss does not hold."""
     largest = float(np.max(np.abs(labels), initial=0.0))
     if "regression" in learner.loss.tasks and largest > learner.clip:
         raise InputError(f"the bound is for |y| ≤ clip = {learner.clip:g}, but a label is {largest:g}")

@@ -1,4 +1,4 @@
-"""Prequential evaluation: every row is first scored, then learnt, and every score counts from the first row on.
+"""Prequential evaluation: every row is scored before it is learnt, and every score counts, including the first.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> trace = onkel.prequential(onkel.PKAWV(), (X, y))
@@ -30,15 +30,15 @@ Progress = Callable[[int, "Trace"], None]
 
 @dataclass(repr=False)
 class Trace:
-    """What happened: one score and one value of each metric a row, and the cost on the way."""
+    """The outcome: for each row its score and its value of each metric; for each block the time and memory."""
 
     learner: Any
     state: Any = None
     scores: Vector = field(default_factory=lambda: np.empty(0))
     y: Vector = field(default_factory=lambda: np.empty(0))
-    losses: dict[str, Vector] = field(default_factory=dict)  # metric -> one value a row
-    rows_at: list[int] = field(default_factory=list)  # rows done at the end of each block
-    seconds_at: list[float] = field(default_factory=list)  # time spent in the learner until then, compilation not counted
+    losses: dict[str, Vector] = field(default_factory=dict)  # metric -> one value per row
+    rows_at: list[int] = field(default_factory=list)  # rows learnt at the end of each block
+    seconds_at: list[float] = field(default_factory=list)  # time spent in the learner until then, without compilation
     bytes_at: list[int] = field(default_factory=list)  # size of the state then
 
     def __repr__(self) -> str:
@@ -58,7 +58,7 @@ class Trace:
         return self.bytes_at[-1] if self.bytes_at else 0
 
     def mean(self, metric: str) -> float:
-        """The average over all rows, the first included."""
+        """The average over all rows, including the first."""
         return float(np.mean(self._of(metric)))
 
     def cumulative(self, metric: str) -> Vector:
@@ -67,11 +67,11 @@ class Trace:
         return np.asarray(np.cumsum(losses) / np.arange(1, len(losses) + 1))
 
     def windowed(self, metric: str, window: int = 1000) -> Vector:
-        """The average over the last `window` rows (over all rows so far where there are fewer), for every t."""
+        """The average over the last `window` rows (over all rows so far if there are fewer), for every t."""
         return windowed(self._of(metric), window)
 
     def summary(self) -> dict[str, Any]:
-        """Plain numbers, ready for JSON."""
+        """The means, time and memory as plain numbers, for JSON."""
         each = 1e6 * self.seconds / self.rows if self.rows else 0.0
         means = {metric: self.mean(metric) for metric in self.losses} if self.rows else {}
         return {"learner": repr(self.learner), "rows": self.rows, **means, "microseconds_per_row": each, "bytes": self.nbytes}
@@ -90,11 +90,11 @@ def prequential(
     metrics: Mapping[str, Metric] | None = None,
     progress: Progress | None = None,
 ) -> Trace:
-    """Run a stream of blocks (X, y) or (X, y, weight), or one such tuple, through a learner.
+    """Evaluate a learner on a stream of blocks (X, y) or (X, y, weight), or on one such tuple.
 
-    `state` goes on from an earlier run. With `delay` = k the label of row t arrives after the score of row t + k is made. `metrics`
-    maps names to functions of (scores, y); by default mistakes and square loss for ±1 labels, square and absolute loss otherwise.
-    `progress` is called with (rows done, trace so far) after each block.
+    `state` continues an earlier run. With `delay` = k the label of row t arrives after the score of row t + k. `metrics` maps names
+    to functions of (scores, y); the default is mistakes and square loss for ±1 labels, else square and absolute loss. `progress` is
+    called with (rows learnt, trace so far) after each block.
     """
     if delay < 0:
         raise InputError(f"delay must be at least 0, got {delay}")
@@ -112,7 +112,7 @@ def prequential(
             scores.append(watch.run(_late, learner, trace.state, block, waiting, delay))
         else:
             scores.append(watch.run(learner.learn, trace.state, *block))
-        labels.append(np.array(block[1], dtype=float))  # a copy: not a column of a table, and not what the stream writes to next
+        labels.append(np.array(block[1], dtype=float))  # a copy: a view may keep a whole table, and the stream may reuse its array
         rows += len(labels[-1])
         trace.rows_at.append(rows)
         trace.seconds_at.append(watch.seconds)
@@ -130,10 +130,10 @@ def prequential(
 
 
 def _late(learner: Any, state: Any, block: Block, waiting: deque[Block], delay: int) -> Vector:
-    """Score each row by what is known, and learn the row whose label arrives now."""
+    """Score each row, and learn the row whose label arrives then."""
     scores = []
     for t in range(len(block[0])):
-        row = tuple(np.array(part[t : t + 1]) for part in block)  # a copy, since it is learnt when the stream has gone on
+        row = tuple(np.array(part[t : t + 1]) for part in block)  # a copy, since it is learnt later
         scores.append(learner.predict(state, row[0]).reshape(row[1].shape))
         waiting.append(row)
         if len(waiting) > delay:
@@ -142,7 +142,7 @@ def _late(learner: Any, state: Any, block: Block, waiting: deque[Block], delay: 
 
 
 def _warm_up(learner: Any, block: Block) -> None:
-    """Load the compiled code before the clock runs, on a state that is thrown away."""
+    """Load the compiled code before the clock runs, using a temporary state."""
     state = _init(learner, block)
     learner.learn(state, *(part[:ROWS_TO_WARM_UP] for part in block))
     learner.predict(state, block[0][:1])
@@ -156,15 +156,15 @@ def _init(learner: Any, block: Block) -> Any:
 
 
 def _blocks(stream: Block | Iterable[Block]) -> Iterator[Block]:
-    """Blocks of at most ROWS_AT_ONCE rows, so that progress shows; cut at multiples of it, so that a rerun cuts alike."""
+    """Blocks of at most ROWS_AT_ONCE rows, so that progress is reported; cut at its multiples, so that a rerun has the same."""
     for block in [stream] if isinstance(stream, tuple) else stream:
         if not isinstance(block, tuple) or len(block) not in (2, 3):
-            raise InputError(f"a stream gives tuples (X, y) or (X, y, weight), got {block!r:.60}")
+            raise InputError(f"a stream must consist of tuples (X, y) or (X, y, weight), got {block!r:.60}")
         parts = [_array(part) for part in (block[:2] if block[-1] is None else block)]
         lengths = {part.shape[:1] for part in parts}
         if len(lengths) > 1 or () in lengths:
             shapes = " and ".join(str(part.shape) for part in parts)
-            raise InputError(f"a block has as many labels and weights as rows, got shapes {shapes}")
+            raise InputError(f"a block must have as many labels and weights as rows, got shapes {shapes}")
         for start in range(0, len(parts[0]), ROWS_AT_ONCE):
             yield tuple(part[start : start + ROWS_AT_ONCE] for part in parts)
 
@@ -173,4 +173,4 @@ def _array(part: Any) -> NDArray[Any]:
     try:
         return np.asarray(part)
     except ValueError as error:
-        raise InputError(f"a block's X, y and weight must be arrays ({error}); several blocks go in a list") from None
+        raise InputError(f"a block's X, y and weight must be arrays ({error}); give several blocks as a list") from None

@@ -1,10 +1,10 @@
-"""Regret: what the scores cost beyond the best function in hindsight, and the quantities that the bounds are made of.
+"""Regret: the loss of the scores minus that of the best function in hindsight; and the quantities used in its bounds.
 
     R_t = Σ_{s≤t} (y_s − ŷ_s)² − min_f [ Σ_{s≤t} (y_s − f(x_s))² + λ‖f‖² ]
 
 f ranges over the whole space of a kernel (in the dual: (K + λI)⁻¹, for up to LARGEST_DUAL rows) or over the span of features (any
-number of rows). Every prefix comes from one factorisation: with L Lᵀ = K + λI the minimum grows by λ(L⁻¹y)_t² in round t, with
-features by (y_t − m_t)²/(1 + z_tᵀA⁻¹z_t), which is what is left of y_t when the row is rotated into the factor.
+number of rows). One factorisation gives R_t for all t. For a kernel, with L Lᵀ = K + λI, the minimum grows by λ(L⁻¹y)_t² in round
+t. For features it grows by (y_t − m_t)²/(1 + z_tᵀA⁻¹z_t), the squared residual after the row is rotated into the factor.
 
 >>> X, y = onkel.data.smooth(300, seed=0)
 >>> learner = onkel.KernelAWV(kernel=onkel.Gaussian(width=1.0))
@@ -38,7 +38,7 @@ Space = Kernel | Features | tuple[Features, ...]
 
 @dataclass(frozen=True)
 class Regret:
-    """After each row: what the scores cost so far, and what the best function in hindsight would have cost, its norm included."""
+    """After each row: the loss of the scores so far, and that of the best function in hindsight, including its norm λ‖f‖²."""
 
     loss: Vector
     best: Vector
@@ -55,7 +55,7 @@ class Regret:
 
 
 def regret(scores: ArrayLike, X: ArrayLike, y: ArrayLike, space: Space, lam: float) -> Regret:
-    """The regret of the scores of a stream, in the square loss, against every f of a kernel's space or of features' span."""
+    """The regret of a stream's scores in the square loss, against the best f of a kernel's space or of the span of features."""
     rows, labels, shape = _stream(X, y)
     given = np.asarray(scores, dtype=float)
     if given.shape != shape or not np.isfinite(given).all():
@@ -71,7 +71,7 @@ def best_in_hindsight(X: ArrayLike, y: ArrayLike, space: Space, lam: float) -> f
 
 
 def spectrum(space: Space, X: ArrayLike) -> Vector:
-    """The eigenvalues of the kernel matrix of X, largest first; those that rounding made negative are 0."""
+    """The eigenvalues of the kernel matrix of X, largest first; negative ones, due to rounding, are set to 0."""
     rows = check_block("X", X)
     if isinstance(space, Kernel):
         values = np.linalg.eigvalsh(gram(space, rows))
@@ -82,7 +82,7 @@ def spectrum(space: Space, X: ArrayLike) -> Vector:
 
 
 def effective_dimension(kernel: Space, X: ArrayLike, lam: float) -> float:
-    """d_eff(λ) = Tr K(K + λI)⁻¹: how many directions the rows of X really use, seen through a ridge λ.
+    """d_eff(λ) = Tr K(K + λI)⁻¹: the number of directions of X that matter with a ridge λ.
 
     >>> X = np.random.default_rng(0).uniform(-1.0, 1.0, (500, 2))
     >>> [round(onkel.effective_dimension(onkel.Gaussian(width=1.0), X, lam), 1) for lam in (10.0, 1.0, 0.1)]
@@ -97,8 +97,8 @@ def log_det(kernel: Space, X: ArrayLike, lam: float) -> float:
     return float(np.sum(np.log1p(spectrum(kernel, X) / positive("lam", lam))))
 
 
-def missing(kernel: Kernel, X: ArrayLike, features: Space) -> float:
-    """‖(I − P)C^½‖² = λ_max(K − ZZᵀ): what the span of features leaves out of the covariance of X's rows.
+def projection_error(kernel: Kernel, X: ArrayLike, features: Space) -> float:
+    """‖(I − P)C^½‖² = λ_max(K − ZZᵀ): the part of the covariance of X's rows outside the span of the features.
 
     The features must be orthonormal in the kernel's space, as `Nystroem(kernel, points)` always is, and `Taylor(degree, width)` in
     that of `Gaussian(width)`.
@@ -115,15 +115,15 @@ def missing(kernel: Kernel, X: ArrayLike, features: Space) -> float:
 
 
 def gram(kernel: Kernel, X: Matrix) -> Matrix:
-    """The kernel matrix of a block, where it is affordable."""
+    """The kernel matrix of a block; too many rows are refused."""
     if len(X) > LARGEST_DUAL:
-        raise InputError(f"{len(X):,} rows are too many for a kernel matrix (at most {LARGEST_DUAL:,}); give features in its place")
+        raise InputError(f"{len(X):,} rows are too many for a kernel matrix (at most {LARGEST_DUAL:,}); give features instead")
     kernel.diagonal(X)
     return kernel(X, X)
 
 
 def embed(features: Space, X: Matrix) -> Matrix:
-    """The features of each row of X, as if learnt in order."""
+    """The features of each row of X; features that adapt see the rows in order."""
     z = as_features(features)  # type: ignore[arg-type]
     if not isinstance(z, Features):
         raise InputError(f"give features, such as Taylor(degree=2), got {features!r:.200}")
@@ -136,12 +136,12 @@ def _stream(X: ArrayLike, y: ArrayLike) -> tuple[Matrix, Matrix, tuple[int, ...]
 
 
 def _growth(X: Matrix, Y: Matrix, space: Space, lam: float) -> Vector:
-    """By how much min_f [ Σ (y − f(x))² + λ‖f‖² ] grows in each round."""
+    """The growth of min_f [ Σ (y − f(x))² + λ‖f‖² ] in each round."""
     if isinstance(space, Kernel):
         try:
             L = np.linalg.cholesky(gram(space, X) + lam * np.eye(len(X)))
         except np.linalg.LinAlgError:
-            raise InputError(f"lam = {lam:g} is lost beside the kernel's values; raise it, or rescale X") from None
+            raise InputError(f"lam = {lam:g} is too small relative to the kernel's values; raise it, or rescale X") from None
         return np.asarray(lam * np.sum(solve_triangular(L, Y, lower=True) ** 2, axis=1)) if len(X) else np.empty(0)
     growth = np.empty(len(X))
     _rotate_all(embed(space, X), Y.copy(), lam, growth)

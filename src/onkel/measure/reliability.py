@@ -1,11 +1,11 @@
-"""How far probabilities can be believed: of the rows that got 0.8, were eight in ten of that class?
+"""How reliable probabilities are: of the rows with a predicted probability of 0.8, did 80 % belong to the class?
 
 >>> rng = np.random.default_rng(0)
 >>> truth = rng.random(10_000)
 >>> labels = rng.random(10_000) < truth
->>> for said in truth, np.where(truth > 0.5, 0.99, 0.01):
-...     told = onkel.measure.reliability(said, labels)
-...     print(f"error {told.calibration_error:.2f}, Brier score {told.brier:.2f}, log loss {told.log_loss:.2f}")
+>>> for predicted in truth, np.where(truth > 0.5, 0.99, 0.01):
+...     found = onkel.measure.reliability(predicted, labels)
+...     print(f"error {found.calibration_error:.2f}, Brier score {found.brier:.2f}, log loss {found.log_loss:.2f}")
 error 0.01, Brier score 0.17, log loss 0.51
 error 0.24, Brier score 0.25, log loss 1.16
 """
@@ -26,15 +26,15 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Reliability:
-    """Rows by the probability that they got, in bins of equal width; those that nothing fell in are left out.
+    """Rows grouped by predicted probability, in bins of equal width; empty bins are left out.
 
     With several classes, each row counts once for each of them.
     """
 
-    predicted: Vector  # the mean probability of each bin
-    observed: Vector  # the share of its rows that were of the class
+    predicted: Vector  # the mean probability in each bin
+    observed: Vector  # the share of its rows that belong to the class
     count: Counts
-    brier: float  # mean over rows of Σ (probability − label)², over the classes; for two classes of one of them
+    brier: float  # mean over rows of Σ (probability − label)² over the classes; with two classes, of only one of them
     log_loss: float
 
     @property
@@ -44,7 +44,11 @@ class Reliability:
 
 
 def reliability(probabilities: ArrayLike, labels: ArrayLike, bins: int = BINS, floor: float = FLOOR) -> Reliability:
-    """Of probabilities (n,) of a class and whether each row was of it, or (n, classes) and the number of each row's class."""
+    """Compare probabilities with labels.
+
+    For one class: probabilities (n,), and labels True or False. For several: probabilities (n, classes), and the index of each
+    row's class.
+    """
     if bins < 1:
         raise InputError(f"bins must be at least 1, got {bins}")
     p, own = _checked(probabilities, labels)
@@ -52,38 +56,40 @@ def reliability(probabilities: ArrayLike, labels: ArrayLike, bins: int = BINS, f
 
 
 def in_bins(p: NDArray[np.float64], own: NDArray[np.float64], bins: int = BINS) -> Matrix:
-    """Probabilities of classes, and 1 where the row is of the class, as sums that can be added up along a stream: of each bin the
-    count, and the sums of p, of own and of (p − own)², (bins, 4)."""
+    """Sums for each bin, which can be added up along a stream, (bins, 4): the count, and the sums of p, own and (p − own)².
+
+    p are probabilities of classes; own is 1 if the row belongs to the class, else 0.
+    """
     place = np.minimum((p.ravel() * bins).astype(int), bins - 1)
     values = np.ones(p.size), p.ravel(), own.ravel(), (p - own).ravel() ** 2
     return np.column_stack([np.bincount(place, value, bins) for value in values])
 
 
 def from_bins(sums: Matrix, rows: int, log_loss: float) -> Reliability:
-    """What the sums of `in_bins` say of so many rows."""
+    """The reliability from the sums of `in_bins` over `rows` rows."""
     there = sums[sums[:, 0] > 0.0]
     predicted, observed = (there[:, 1:3] / there[:, :1]).T
     return Reliability(predicted, observed, there[:, 0].astype(np.int64), float(sums[:, 3].sum()) / max(1, rows), log_loss)
 
 
 def log_loss(probabilities: ArrayLike, labels: ArrayLike, floor: float = FLOOR) -> float:
-    """The mean of −ln of the probability that each row's class got, cut to [floor, 1 − floor]; in the shapes of `reliability`."""
+    """The mean of −ln p, with p the probability of each row's class, clipped to [floor, 1 − floor]; shapes as in `reliability`."""
     p, own = _checked(probabilities, labels)
     got = (p * own).sum(axis=1) if p.shape[1] > 1 else np.where(own > 0.0, p, 1.0 - p)[:, 0]
     return float(-np.log(np.clip(got, floor, 1.0 - floor)).mean()) if len(p) else 0.0
 
 
 def _checked(probabilities: ArrayLike, labels: ArrayLike) -> tuple[Matrix, Matrix]:
-    """Probabilities (n, classes), cut to [0, 1], and 1 where the row is of the class; one column for two classes."""
+    """Probabilities (n, classes), clipped to [0, 1], and 1 where the row belongs to the class; one column for two classes."""
     p, y = np.asarray(probabilities, dtype=float), np.asarray(labels)
     if p.ndim not in (1, 2) or y.shape != p.shape[:1]:
         raise InputError(f"there must be one label for each row of probabilities, got shapes {y.shape} and {p.shape}")
     if np.isnan(p).any():
-        raise InputError("probabilities hold nan")
+        raise InputError("probabilities contain nan")
     if p.ndim == 1:
         if not np.isin(y, (0, 1)).all():
             raise InputError("labels must be True or False for probabilities of one class; for ±1 give labels > 0")
         return np.clip(p, 0.0, 1.0)[:, None], y.astype(float)[:, None]
     if y.dtype.kind not in "iu" or np.any(y < 0) or np.any(y >= p.shape[1]):
-        raise InputError(f"labels must be numbers of classes, 0 to {p.shape[1] - 1}")
+        raise InputError(f"labels must be indices of classes, 0 to {p.shape[1] - 1}")
     return np.clip(p, 0.0, 1.0), np.asarray(y[:, None] == np.arange(p.shape[1]), dtype=float)

@@ -1,9 +1,9 @@
-"""What scores cost, row by row; and the errors of a model's answers, added up as they come, beside those of two baselines.
+"""The loss of scores, row by row; and the errors of a model and of two baselines, summed along a stream.
 
-The baselines are what anybody could have said without looking at X: they know only the labels before each row. Every row counts.
+The baselines do not use X: they know only the labels before each row. Every row counts.
 
-numbers    square and absolute error, and the share of the running mean's square error that is explained: of that the first row is
-           left out, for there the running mean is no mean yet, and a target far from 0 would hide all else
+numbers    square and absolute error, and the share of the running mean's square error that is explained. That share leaves out the
+           first row, where there is no mean yet: with a target far from 0 that row would dominate
 classes    mistakes, the log loss of the probabilities, and how reliable they are
 """
 
@@ -20,8 +20,8 @@ from onkel.errors import InputError
 from onkel.measure.reliability import BINS, FLOOR, Reliability, from_bins, in_bins
 from onkel.model import Answers
 
-LONG_RUNS = 0.01  # of the rows: labels that change less often may be sorted
-AS_IF_SORTED = 0.1  # of what the last label would cost in random order
+LONG_RUNS = 0.01  # labels that change in a smaller share of the rows may be sorted
+AS_IF_SORTED = 0.1  # they are sorted if the last label costs less than this part of its cost in random order
 
 Metric = Callable[[Vector, Vector], Vector]
 Means = dict[str, float]
@@ -39,17 +39,17 @@ def absolute(scores: Vector, y: Vector) -> Vector:
 
 
 def mistakes(scores: Vector, y: Vector) -> Vector:
-    """1 where the label is wrong: the score's sign (0 counts as +1) against ±1, or the largest output against the largest label."""
+    """1 where the predicted label is wrong: the score's sign (0 counts as +1) for labels ±1, else the largest output."""
     if y.ndim == 2 and y.shape[1] > 1:
         return np.asarray(scores.argmax(axis=1) != y.argmax(axis=1), dtype=float)
     return np.asarray(np.where(scores >= 0.0, 1.0, -1.0) != y, dtype=float).reshape(len(y))
 
 
 def windowed(losses: Vector, window: int) -> Vector:
-    """The average over the last `window` rows (over all rows so far where there are fewer), for every row.
+    """The average over the last `window` rows (over all rows so far if there are fewer), for every row.
 
-    The rows are cut into pieces as long as the window, which then is the end of one piece and the start of the next: sums from
-    either side, nothing is subtracted, and a huge loss leaves no trace once it is out of the window.
+    The rows are divided into pieces as long as the window. A window is then the end of one piece and the start of the next, and its
+    sum is that of two cumulative sums. Since nothing is subtracted, a huge loss leaves no rounding error after it.
     """
     if window < 1:
         raise InputError(f"window must be at least 1, got {window}")
@@ -57,7 +57,7 @@ def windowed(losses: Vector, window: int) -> Vector:
     pieces = np.append(losses, np.zeros(-n % length)).reshape(-1, length)
     starts = np.cumsum(pieces, axis=1)
     ends = np.cumsum(pieces[:, ::-1], axis=1)[:, ::-1]
-    ends[:, 0] = 0.0  # the window is the next piece alone
+    ends[:, 0] = 0.0  # the window is exactly the next piece
     sums = starts.ravel()[:n]
     sums[length:] += ends.ravel()[1 : n - length + 1]
     return np.asarray(sums / np.minimum(np.arange(1, n + 1), length))
@@ -74,14 +74,14 @@ def _summed(values: Vector) -> Vector:
 
 
 def running_mean(y: Vector, rows: int = 0, total: float = 0.0) -> Vector:
-    """The mean of the labels so far; 0 before the first. `rows` labels came before these, and their sum was `total`."""
+    """The mean of the labels before each row; 0 before the first. There are `rows` earlier labels, with the sum `total`."""
     before = np.cumsum(np.concatenate([np.full((1, *y.shape[1:]), total), y]), axis=0)[:-1]
     count = np.maximum(rows + np.arange(len(y)), 1).reshape(-1, *[1] * (y.ndim - 1))
     return np.asarray(before / count)
 
 
 def last_label(y: Vector, last: float = 0.0) -> Vector:
-    """The label of the row before; before the first of these it was `last`."""
+    """The label of the previous row; for the first row, `last`."""
     return np.concatenate([np.full((1, *y.shape[1:]), last), y[:-1]])
 
 
@@ -99,18 +99,18 @@ def _no_bins() -> Bins:
 @dataclass
 class NumberErrors:
     rows: int = 0
-    first: Means = field(default_factory=_nothing)  # errors in the first row
-    first_guess: Means = field(default_factory=_nothing)  # of both guesses, which are 0 there
-    sums: Means = field(default_factory=_nothing)  # of the errors since
+    first: Means = field(default_factory=_nothing)  # the model's errors in the first row
+    first_guess: Means = field(default_factory=_nothing)  # of both baselines, which predict 0 there
+    sums: Means = field(default_factory=_nothing)  # of the model's errors since
     running_mean: Means = field(default_factory=_nothing)
     last_label: Means = field(default_factory=_nothing)
     labels: float = 0.0  # their sum
     last: float = 0.0
-    rises: int = 0  # rows whose label is above the one before
+    rises: int = 0  # rows whose label is larger than the previous one
     falls: int = 0
 
     def add(self, answers: Answers) -> Vector:
-        """The square errors, row by row."""
+        """Add a block of answers. Returns the square error of each row."""
         scores, y = answers.predicted, answers.actual
         if not len(y):
             return np.empty(0)
@@ -124,7 +124,9 @@ class NumberErrors:
                 self.first_guess[name] = float(measure(mean, y)[0])
         self.rises += int(np.count_nonzero((y > last)[later]))
         self.falls += int(np.count_nonzero((y < last)[later]))
-        self.labels = float(np.cumsum(np.concatenate([[self.labels], y]))[-1])  # one after the other: the cut changes nothing
+        self.labels = float(
+            np.cumsum(np.concatenate([[self.labels], y]))[-1]
+        )  # added one by one, so that the cut into blocks changes nothing
         self.last, self.rows = float(y[-1]), self.rows + len(y)
         return square(scores, y)
 
@@ -142,7 +144,7 @@ class NumberErrors:
 
     @property
     def is_sorted(self) -> bool:
-        """Whether labels go one way, or change at all, in a few rows alone, and the last one is far better than the mean."""
+        """Whether the label rises (or falls) in almost no row, and the last label is far better than the mean."""
         few = min(self.rises, self.falls) <= LONG_RUNS * self.rows
         return few and self.last_label["square"] < AS_IF_SORTED * self.running_mean["square"]
 
@@ -152,15 +154,15 @@ class ClassErrors:
     rows: int = 0
     wrong: int = 0
     log_losses: float = 0.0  # their sum
-    most_frequent: int = 0  # mistakes of that guess, and of the next
-    last_label: int = 0
+    most_frequent: int = 0  # mistakes of this baseline
+    last_label: int = 0  # mistakes of this baseline
     counts: list[int] = field(default_factory=list)  # rows of each class
     last: int = -1
-    of_first: Bins = field(default_factory=_no_bins)  # the probabilities of the first class, and of all others
-    of_others: Bins = field(default_factory=_no_bins)
+    of_first: Bins = field(default_factory=_no_bins)  # the probabilities of the first class
+    of_others: Bins = field(default_factory=_no_bins)  # the probabilities of all other classes
 
     def add(self, answers: Answers) -> Vector:
-        """Mistakes, row by row."""
+        """Add a block of answers. Returns 1 for each row with a mistake, else 0."""
         y, probabilities = answers.actual.astype(np.int64), answers.probabilities
         assert probabilities is not None
         if not len(y):
@@ -180,21 +182,21 @@ class ClassErrors:
         return np.asarray(wrong, dtype=float)
 
     def _add_to_bins(self, probabilities: Matrix, own: Matrix, y: Counts) -> None:
-        """Add the probabilities to their bins: of the first two classes in every row, of others from the row on in which they come,
-        for nobody can say before how many there will be."""
+        """Add the probabilities to their bins: for the first two classes in every row, for each other class from its first row on,
+        since the number of classes is not known before."""
         place = np.arange(probabilities.shape[1])
         there = (place < 2) | (self._before(y, len(place)) > 0) | (own > 0.0)
         for bins, those in ((self.of_first, there & (place == 0)), (self.of_others, there & (place > 0))):
             bins[:] = (np.array(bins) + in_bins(probabilities[those], own[those])).tolist()
 
     def reliability(self) -> Reliability:
-        """Of the second of two classes; of more, of all, each row once for each."""
+        """With two classes, the reliability for the second. With more, for all of them: each row counts once for each class."""
         sums = np.array(self.of_others) + (np.array(self.of_first) if len(self.counts) > 2 else 0.0)
-        rows = sums[:, 2].sum() if len(self.counts) > 2 else sums[:, 0].sum()  # a row is of one class
+        rows = sums[:, 2].sum() if len(self.counts) > 2 else sums[:, 0].sum()  # each row belongs to one class
         return from_bins(sums, int(rows), self.log_losses / max(1, self.rows))
 
     def _before(self, y: Counts, classes: int) -> Counts:
-        """How many rows each class had before each row."""
+        """The number of rows of each class before each row."""
         own = np.zeros((len(y) + 1, classes), dtype=np.int64)
         own[0, : len(self.counts)] = self.counts
         own[np.arange(1, len(y) + 1), y] = 1
@@ -211,7 +213,7 @@ class ClassErrors:
 
     @property
     def is_sorted(self) -> bool:
-        """Whether labels come in a few long runs."""
+        """Whether equal labels form a few long runs."""
         changes, shares = (self.last_label - 1) / max(1, self.rows), np.array(self.counts) / max(1, self.rows)
         in_random_order = 1.0 - float(np.sum(shares**2))
         return changes < LONG_RUNS and changes < AS_IF_SORTED * in_random_order

@@ -1,8 +1,13 @@
-"""One `.onkel` file: a zip of `onkel.json` (format, learner, numbers; of a model also its settings and its encoder), one `.npy` per
-array, and a list of SHA-256 sums; and what somebody keeps with it besides (`Extra`), such as the errors of a run so far.
+"""One `.onkel` file. It is a zip of
 
-Written whole or not at all (`_writing.py`). Reading trusts nothing: sizes are checked before memory is taken, sums before bytes are
-used, names, types and shapes against a fresh state of the same learner; nothing is unpickled or imported.
+    onkel.json     format, learner and numbers; for a model also its settings and its encoder
+    *.npy          one per array
+    SHA256SUMS     checksums of the other entries
+    more/*.npy     optional arrays of the caller (`Extra`); their plain values, such as a run's errors so far, are in onkel.json
+
+A file is written completely or not at all (`_writing.py`). Reading trusts nothing: sizes are checked before memory is allocated,
+checksums before bytes are used, and names, types and shapes against a fresh state of the same learner. Nothing is unpickled or
+imported.
 """
 
 from __future__ import annotations
@@ -35,25 +40,25 @@ from onkel.turns import turn
 
 FORMAT = 3
 HEADER, SUMS = "onkel.json", "SHA256SUMS"
-EXTRA = "more/"  # the entries that are none of the learner's
+EXTRA = "more/"  # prefix of the entries that do not belong to the learner
 LARGEST_COUNT = 2**62  # of rows and the like
-LARGEST_JSON = 1_000_000  # bytes, and ten times those of the arrays: a basis has its Gram matrix there
+LARGEST_JSON = 1_000_000  # bytes of onkel.json, besides ten times those of the arrays: the config of a basis has its Gram matrix
 LARGEST_ARRAY_HEADER = 5_000  # characters
-FIXED_TOLERANCE = 1e-9  # of a table that the config determines, relative to its largest entry
+FIXED_TOLERANCE = 1e-9  # allowed difference of an array that the config determines, relative to its largest entry
 
 
 @dataclass
 class Extra:
-    """What an estimator, or a run, keeps besides its learner's state: plain values, and arrays of bools or finite numbers."""
+    """What an estimator or a run saves with its model: plain values, and arrays of bools or finite numbers."""
 
     about: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
 
 
 def pack(model: Any, state: Any, extra: Extra | None = None) -> bytes:
-    """A model, or a bare learner, and its state as bytes, the same for the same state: what `save` writes to a file.
+    """A model, or a bare learner, and its state as bytes: what `save` writes to a file. Equal states give equal bytes.
 
-    What is `extra` is kept with them, for `read`.
+    `extra` is stored with them, for `read`.
 
     >>> learner = onkel.PKAWV(features=onkel.Taylor(degree=2))
     >>> data = onkel.pack(learner, learner.init(dim=3))
@@ -64,17 +69,15 @@ def pack(model: Any, state: Any, extra: Extra | None = None) -> bytes:
         with turn(model, state):
             return _archived(_learner_entries(state.learner, state.inner, {"model": _described(model, state)}, extra))
     if not hasattr(model, "learn") or not hasattr(state, "outputs"):
-        raise InputError(
-            f"a model or a learner, and its state, are packed or saved; got {type(model).__name__} and {type(state).__name__}"
-        )
+        raise InputError(f"give a model or a learner, and its state; got {type(model).__name__} and {type(state).__name__}")
     return _archived(_learner_entries(model, state, {}, extra))
 
 
 def _learner_entries(learner: Any, state: Any, about: dict[str, Any], extra: Extra | None) -> dict[str, bytes]:
-    """The contents of every entry, by name; `about` is what the header says besides."""
+    """The contents of every entry, by name; `about` is added to the header."""
     functions = {function_name(function): function for function in functions_of(learner)}
     if any(functions[function_name(function)] is not function for function in functions_of(learner)):
-        raise InputError("two of your functions have one name, by which they are saved; give each its own")
+        raise InputError("two of your functions have the same name, and functions are saved by name; rename one of them")
     with turn(learner, state):
         if not _made_by(learner, state):
             raise InputError(f"this state is not one of {learner!r:.200}; save it with the learner that made it")
@@ -87,12 +90,12 @@ def _archived(entries: dict[str, bytes]) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name in list(entries):
-            archive.writestr(zipfile.ZipInfo(name), entries.pop(name))  # a fixed date: same state, same bytes
+            archive.writestr(zipfile.ZipInfo(name), entries.pop(name))  # with a fixed date, so that equal states give equal bytes
     return file.getvalue()
 
 
 def _described(model: Model, state: ModelState) -> dict[str, Any]:
-    """What a model knows besides what its learner does."""
+    """What a model's header contains besides its learner."""
     if odd := [label for label in state.labels if type(label) not in LABEL_KINDS]:
         raise InputError(
             f"the label {odd[0]!r:.60} is {type(odd[0]).__name__}; a file holds strings, numbers, True and False alone"
@@ -122,7 +125,7 @@ def unpack(
     kernels: dict[str, Callable[..., Any]] | None = None,
     bases: dict[str, Callable[..., Any]] | None = None,
 ) -> tuple[Any, Any]:
-    """What `pack` was given, (model, state) or (learner, state); a user's own kernels and bases are handed in by name."""
+    """(model, state) or (learner, state), as given to `pack`. The user's own kernels and bases must be passed again, by name."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InputError(f"unpack takes the bytes that pack made, got {type(data).__name__}; load reads a file")
     with _refusals("cannot unpack this"):
@@ -130,9 +133,9 @@ def unpack(
 
 
 def save(path: str | os.PathLike[str], model: Any, state: Any, extra: Extra | None = None) -> None:
-    """Write a model, or a bare learner, and its state to one file. The old file, if any, stays whole until the new one is.
+    """Write a model, or a bare learner, and its state to one file. An old file stays complete until the new one is.
 
-    What is `extra` is kept beside them, for `read`.
+    `extra` is stored with them, for `read`.
 
     >>> import tempfile, pathlib
     >>> learner = onkel.PKAWV(features=onkel.Taylor(degree=2))
@@ -154,7 +157,7 @@ def load(
     kernels: dict[str, Callable[..., Any]] | None = None,
     bases: dict[str, Callable[..., Any]] | None = None,
 ) -> tuple[Any, Any]:
-    """(learner, state) from a file that `save` wrote; a user's own kernels and bases are handed in by name."""
+    """(model, state) or (learner, state) from a file that `save` wrote. The user's own kernels and bases must be passed by name."""
     return read(path, kernels, bases)[:2]
 
 
@@ -163,7 +166,7 @@ def read(
     kernels: dict[str, Callable[..., Any]] | None = None,
     bases: dict[str, Callable[..., Any]] | None = None,
 ) -> tuple[Any, Any, Extra | None]:
-    """`load`, and what else was saved."""
+    """(model, state, extra) or (learner, state, extra): `load`, with the extra that was saved."""
     with _refusals(f"cannot load {path}"):
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise FileError("it is a folder or a device, not a file")
@@ -174,7 +177,7 @@ def read(
 def _read(
     file: BinaryIO, size: int, kernels: dict[str, Callable[..., Any]] | None, bases: dict[str, Callable[..., Any]] | None
 ) -> tuple[Any, Any, Extra | None]:  # fmt: skip
-    """Learner, state and what else was saved, from a file of so many bytes."""
+    """`read` from an open file of `size` bytes."""
     with zipfile.ZipFile(file) as archive:
         entries = _entries(archive, size)
     header, functions = _header(entries), {**(kernels or {}), **(bases or {})}
@@ -186,7 +189,7 @@ def _read(
 
 @contextmanager
 def _refusals(what: str) -> Iterator[None]:
-    """Whatever goes wrong is a `FileError` that begins with these words."""
+    """Turn every error into a `FileError` that begins with `what`."""
     try:
         yield
     except FileError as error:
@@ -197,12 +200,12 @@ def _refusals(what: str) -> Iterator[None]:
         raise FileError(f"{what}: {error}") from error
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError) as error:
         raise FileError(f"{what}: it is not a whole .onkel file ({error}); it may be truncated or altered") from error
-    except Exception as error:  # whatever a hostile file can provoke; no code but ours has run
+    except Exception as error:  # anything that a hostile file can provoke; none of its code has run
         raise FileError(f"{what}: its contents do not describe a learner ({type(error).__name__}: {error})") from error
 
 
 def is_ours(path: str | os.PathLike[str]) -> bool:
-    """Whether `save` may have written it, by the names of its entries alone."""
+    """Whether `save` may have written the file, judged only by the names of its entries."""
     try:
         with zipfile.ZipFile(path) as archive:
             return {HEADER, SUMS} <= set(archive.namelist())
@@ -211,7 +214,7 @@ def is_ours(path: str | os.PathLike[str]) -> bool:
 
 
 def _made_by(learner: Any, state: Any) -> bool:
-    """Whether the state has the learner's make: its bytes, or, where they grow, its arrays and numbers by name."""
+    """Whether the state fits the learner: by its size in bytes or, if that can grow, by the names of its arrays and numbers."""
     if learner.bounded:
         return bool(learner.footprint(state.dim, state.outputs) == nbytes(state))
     return [name for name, *_ in leaves(learner.init(state.dim, state.outputs))] == [name for name, *_ in leaves(state)]
@@ -246,13 +249,13 @@ def _npy(array: NDArray[Any]) -> bytes:
 
 
 def _entries(archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:
-    """Every entry's bytes, of a file of that size, none of which was compressed, all of which match their sums."""
+    """The bytes of every entry. None may be compressed or larger than the file, and all must match their checksums."""
     infos = archive.infolist()
     names = [info.filename for info in infos]
     if len(set(names)) < len(names) or any(
         info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size for info in infos
     ):
-        raise FileError("its entries are compressed or doubled, which save never does")
+        raise FileError("it has compressed or duplicate entries, which save never writes")
     if HEADER not in names or SUMS not in names:
         raise FileError(f"it has no {HEADER} and {SUMS}; it is not an .onkel file")
     if sum(info.file_size for info in infos) > size:
@@ -265,7 +268,7 @@ def _entries(archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:
 
 
 def _is_too_large(entries: dict[str, bytes]) -> bool:
-    """Whether the header is far larger than arrays of this size explain."""
+    """Whether the header is too large for arrays of this size."""
     return len(entries[HEADER]) > LARGEST_JSON + 10 * sum(len(data) for name, data in entries.items() if name != HEADER)
 
 
@@ -296,13 +299,13 @@ def _state(learner: Any, header: dict[str, Any], entries: dict[str, bytes]) -> A
     if arrays or len(numbers) != sum(not isinstance(value, np.ndarray) for value in values.values()):
         raise FileError("it holds arrays or numbers that its learner does not have")
     state = filled(fresh, values)
-    with np.errstate(all="ignore"):  # what overflows in a hostile file is not what the check looks for, and is refused
+    with np.errstate(all="ignore"):  # values of a hostile file may overflow; the check refuses them
         learner.check(state)
     return state
 
 
 def _extra(header: dict[str, Any], entries: dict[str, bytes]) -> Extra | None:
-    """What is none of the learner's, taken out of the entries."""
+    """The extra of the caller; removes its arrays from the entries."""
     if "more" not in header:
         return None
     arrays = {}
@@ -310,7 +313,7 @@ def _extra(header: dict[str, Any], entries: dict[str, bytes]) -> Extra | None:
         data = entries.pop(name)
         shape, by_column, dtype, start = _array_header(name, data)
         if dtype.kind not in "bif":
-            raise FileError(f"{name} is {dtype}, which nobody keeps")
+            raise FileError(f"{name} is {dtype}, but only bools and numbers are saved")
         arrays[name[len(EXTRA) : -len(".npy")]] = _values(name, data[start:], dtype, shape, by_column)
     return Extra(header["more"], arrays)
 
@@ -329,22 +332,22 @@ def _array(name: str, data: bytes, model: np.ndarray[Any, Any], mark: Mark) -> n
         raise FileError(f"{name} is {dtype} {shape}, its learner has {model.dtype} {model.shape}")
     array = _values(name, data[start:], dtype, shape, by_column)
     if mark.get(FIXED) and not (_as_good(array, model) if array.dtype.kind == "f" else np.array_equal(array, model)):
-        raise FileError(f"{name} is not what its learner makes")
+        raise FileError(f"{name} differs from what its learner computes")
     if mark.get(COUNT):
         _number(name, int(array[0]), 0)
     return array
 
 
 def _array_header(name: str, data: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    """Shape, whether by columns, type, and where the values begin."""
+    """Shape, whether it is stored by columns, type, and offset of the values."""
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):
-        raise FileError(f"{name} is of another npy version than save writes")
+        raise FileError(f"{name} has an npy version that save does not write")
     return *np.lib.format.read_array_header_1_0(file, max_header_size=LARGEST_ARRAY_HEADER), file.tell()
 
 
 def _values(name: str, data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...], by_column: bool) -> NDArray[Any]:
-    """The array, in C order, without NaN and infinity; it takes no more memory than its bytes in the file."""
+    """The array in C order; NaN and infinity are refused. It takes no more memory than its bytes in the file."""
     array = np.array(np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C"), order="C")
     if dtype.kind == "f" and not np.isfinite(array).all():
         raise FileError(f"{name} holds NaN or infinity")
@@ -352,7 +355,7 @@ def _values(name: str, data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]
 
 
 def _fits(shape: tuple[int, ...], model: tuple[int, ...], growing: tuple[int, ...]) -> bool:
-    """Equal to the fresh state's shape, but for axes that may have grown."""
+    """Whether a shape equals that of the fresh state, except on axes that may have grown."""
     return len(shape) == len(model) and all(
         length == fresh or (axis in growing and length > fresh)
         for axis, (length, fresh) in enumerate(zip(shape, model, strict=True))
@@ -360,5 +363,5 @@ def _fits(shape: tuple[int, ...], model: tuple[int, ...], growing: tuple[int, ..
 
 
 def _as_good(array: np.ndarray[Any, Any], model: np.ndarray[Any, Any]) -> bool:
-    """Equal but for the rounding of another machine's libraries."""
+    """Whether two arrays are equal up to rounding, which differs between machines."""
     return bool(np.abs(array - model).max(initial=0.0) <= FIXED_TOLERANCE * np.abs(model).max(initial=0.0))

@@ -1,9 +1,9 @@
-"""A config as JSON, and as the text a person types. Both are read without running anything.
+"""A config as JSON, and as text that the user types. Both are parsed; nothing is executed.
 
     PKAWV(features=(Standardize(), Taylor(degree=3)), lam=0.1)
     {"type": "PKAWV", "features": [{"type": "Standardize"}, {"type": "Taylor", "degree": 3, ...}], "lam": 0.1, ...}
 
-A user's own function travels by its name alone and must be handed in again: `functions={"name": function}`.
+The user's own functions are saved only by name and must be passed again: `functions={"name": function}`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from onkel._validate import function_name
 from onkel.errors import InputError
 from onkel.model import Model, encoder, target
 
-LONGEST_TEXT = 10_000  # characters; Python's own parser is not safe from deeper nesting than fits here
+LONGEST_TEXT = 10_000  # characters; deeper nesting than fits here could crash Python's parser
 
 Functions = Mapping[str, Callable[..., Any]]
 
@@ -33,19 +33,19 @@ _JOIN: dict[str, dict[type, Callable[[tuple[Any, ...]], Any]]] = {
 
 @functools.cache
 def classes() -> dict[str, type]:
-    """Every config class by its public name."""
+    """All config classes, by their public names."""
     modules = (kernels, losses, dictionary, features, features.mercer, learners, combine, encoder, target)
     named: dict[str, type] = {name: getattr(module, name) for module in modules for name in module.__all__} | {"Model": Model}
     return {name: kind for name, kind in named.items() if dataclasses.is_dataclass(kind) and kind not in _JOINED}
 
 
 def to_json(value: Any) -> Any:
-    """Plain lists, dicts, numbers, strings."""
+    """The config as plain lists, dicts, numbers and strings."""
     if type(value) in _JOINED:
         return {_JOINED[type(value)]: [to_json(part) for part in value.parts]}
     if dataclasses.is_dataclass(value):
         if classes().get(type(value).__name__) is not type(value):
-            raise InputError(f"{type(value).__name__} is not one of onkel's classes, which alone can be written and read again")
+            raise InputError(f"{type(value).__name__} is not one of onkel's classes; only these can be saved and read again")
         fields = {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
         return {"type": type(value).__name__, **fields}
     if isinstance(value, tuple):
@@ -78,7 +78,7 @@ def from_json(tree: Any, functions: Functions | None = None) -> Any:
 
 
 def parse(text: str, functions: Functions | None = None) -> Any:
-    """A config from its own `repr`; a bare name means all defaults. Parsed, never evaluated.
+    """A config from its own `repr`; a bare name means all defaults. The text is parsed, never evaluated.
 
     >>> parse("PKAWV(Taylor(degree=3), lam=0.5)")
     PKAWV(features=Taylor(degree=3, width=None), lam=0.5, awv=True, forgetting=1.0)
@@ -117,7 +117,7 @@ def _value(node: ast.expr, functions: Functions) -> Any:
             return -number
         case ast.Constant(value=None | bool() | int() | float() | str() as value):
             return value
-    raise InputError(f"{ast.unparse(node)[:60]!r} is not part of a config; names, numbers, tuples, + and * are")
+    raise InputError(f"{ast.unparse(node)[:60]!r} is not part of a config; use names, numbers, tuples, + and *")
 
 
 def _class(name: Any) -> type:
@@ -141,7 +141,7 @@ def _build(name: Any, fields: dict[str, Any]) -> Any:
 
 
 def _joined(sign: str, parts: Any) -> Any:
-    """Kernels or features, all at once; numbers and text are not ours to add and multiply."""
+    """The sum or product of kernels, or the sum of features; anything else is refused."""
     for kind, join in _JOIN[sign].items():
         if isinstance(parts, tuple) and parts and all(isinstance(part, kind) for part in parts):
             return join(parts)
@@ -151,7 +151,7 @@ def _joined(sign: str, parts: Any) -> Any:
 def _function(name: Any, functions: Functions) -> Callable[..., Any]:
     if not isinstance(name, str) or name not in functions:
         raise InputError(
-            f"the function {name!r:.60} is yours: hand it in by name, as in load(path, bases={{{name!r:.60}: ...}}), "
+            f"the function {name!r:.60} is your own: pass it by name, as in load(path, bases={{{name!r:.60}: ...}}), "
             "or kernels={...} if it is a kernel"
         )
     return functions[name]

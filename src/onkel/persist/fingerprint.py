@@ -1,6 +1,7 @@
-"""A checksum of the rows that a model has learnt, by which a run that goes on knows its file again.
+"""A checksum of the rows that a model has learnt, by which a resumed run recognises them.
 
-It is one of values, not of bytes: a file may have grown, moved, been packed or be one of several, and be cut into tables anywhere.
+It is computed from values, not from the bytes of a file. So the file may have grown, moved, been compressed or be one of several,
+and its rows may be divided into tables at any place.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ BYTES = 16
 
 class Fingerprint:
     def __init__(self, names: Sequence[str]) -> None:
-        """Of the columns with these names."""
+        """The checksum covers the columns with these names."""
         self.names = names
         self.rows = 0
         self._sum = hashlib.blake2b(digest_size=BYTES)
@@ -35,7 +36,7 @@ class Fingerprint:
 
 
 def _words(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
-    """One word of 64 bits a cell, row by row."""
+    """One 64-bit word per cell, row by row."""
     at = {name: j for j, name in enumerate(table.names)}
     parts: list[NDArray[Any]] = [np.take(table.numbers, [at[name] for name in names if name in at], axis=1).view(np.int64)]
     parts += [_checksums(table.strings[name])[:, None] for name in names if name in table.strings]
@@ -47,4 +48,4 @@ def _words(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
 
 def _checksums(column: Strings) -> NDArray[np.int64]:
     of_values = [zlib.crc32(value.encode("utf-8", "surrogatepass")) for value in column.values]
-    return np.array([*of_values, -1], dtype=np.int64)[column.codes]  # code -1, missing, finds the last entry
+    return np.array([*of_values, -1], dtype=np.int64)[column.codes]  # code -1, a missing value, selects the last entry

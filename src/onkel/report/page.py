@@ -1,4 +1,4 @@
-"""Where people read: strings stand there as they are, never as markup, and each on its line."""
+"""Output for people: strings are printed as they are, never read as markup, and each stays on its line."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-WIDE = 200  # characters of a line where nobody's terminal limits it
-NARROW = 10  # characters that a line may have anywhere
+WIDE = 200  # characters of a line, if no terminal limits it
+NARROW = 10  # smallest width of a line, in characters
 VERY_WIDE = 100_000  # more than any table
 FIGURE = r"(-?[\d.,]+(e[+-]?\d+)?%?( ± \S+)?( [kM]B)?|nan|-?inf)?"
 
-Cells = Mapping[str, Mapping[str, str]]  # name -> heading -> what stands there
+Cells = Mapping[str, Mapping[str, str]]  # name -> heading -> text of the cell
 
 
 class Page:
     def __init__(self, errors: bool = False) -> None:
-        """As wide as COLUMNS says, else as the terminal, or wide enough in a pipe; on the error stream, or for results."""
+        """A page on the error stream if `errors`, else on standard output.
+
+        Its width is COLUMNS if that is set, else the width of the terminal; in a pipe WIDE.
+        """
         out = sys.stderr if errors else sys.stdout
         said = os.environ.get("COLUMNS", "")
         is_limited = out.isatty() or said.isdecimal()
@@ -38,11 +41,11 @@ class Page:
             self.say(f"note: {note}", style="yellow")
 
     def say_whole(self, text: str) -> None:
-        """A line to be copied, in one piece however narrow the page."""
+        """Print a line for the user to copy: it is never wrapped, however narrow the page."""
         self.console.print(plain(text), soft_wrap=True)
 
     def show(self, table: Table) -> None:
-        """Where its words are too wide for the page, cell below cell."""
+        """Print the table; if it is too wide for the page, one cell below the other."""
         unlimited = self.console.options.update(max_width=VERY_WIDE)
         if Measurement.get(self.console, unlimited, table).minimum <= self.console.width:
             self.console.print(table)
@@ -62,7 +65,7 @@ def _cells_below_each_other(table: Table) -> Iterator[Text]:
 
 
 def lines(rows: Cells, dim: Cells | None = None, heading: str = "learner", bold: str | None = None) -> Table:
-    """One line a name, that of `bold` in bold, the cells under their headings; the `dim` ones last, greyed."""
+    """A table with one line per name: `rows`, then `dim` in grey. The name `bold` is bold."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     headings = list(dict.fromkeys(key for cells in rows.values() for key in cells))
     table.add_column(plain(heading), overflow="fold")
@@ -77,10 +80,10 @@ def lines(rows: Cells, dim: Cells | None = None, heading: str = "learner", bold:
 
 
 def plain(text: str, style: str = "") -> Text:
-    """For a page or the cell of a table."""
+    """Text for a page, or for a cell of a table."""
     return Text(escaped(text), style=style)
 
 
 def escaped(text: str) -> str:
-    r"""Ends of lines and other signs that cannot be seen, as Python writes them: \n."""
+    r"""The text with line ends and other invisible characters as Python escapes: \n."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)

@@ -1,5 +1,11 @@
-"""Pictures: learning curves, one line a learner; the curves of an additive model, one panel an input; how reliable
-probabilities are; who counts in a mixture, and who contributes what."""
+"""Pictures.
+
+draw_curves, draw_result    learning curves, one line per learner
+draw_components             the curves of an additive model, one panel per input
+draw_reliability            how reliable probabilities are
+draw_weights                the shares of the experts in a mixture, over time
+draw_contributions          what each kind of expert adds to a mixture, over time
+"""
 
 from __future__ import annotations
 
@@ -20,11 +26,11 @@ from onkel.measure.explain import History
 from onkel.measure.scores import windowed
 from onkel.report.results import short
 
-# Okabe & Ito's colours: told apart by colour-blind readers, and in grey by their order of lightness
+# the colours of Okabe & Ito: colour-blind readers can distinguish them, and their lightness differs in grey
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-POINTS = 1500  # a line has at most about so many
-FEW_VALUES = 12  # a column with at most so many is one of categories
-BINS = 40  # of the rows along an axis
+POINTS = 1500  # of a line, at most
+FEW_VALUES = 12  # a column with at most this many different values is drawn as categories
+BINS = 40  # of the histogram of rows along an axis
 
 
 def draw_curves(
@@ -34,17 +40,20 @@ def draw_curves(
     window: int,
     title: str,
     marks: Sequence[tuple[int, str]] = (),
-    told: Mapping[str, Reliability] | None = None,
+    reliabilities: Mapping[str, Reliability] | None = None,
 ) -> Path:
-    """Write a picture of the windowed losses of each learner, by one metric; `marks` are (row, text) drawn as dotted lines. On the
-    right, if `told` is given, how reliable the probabilities of each are."""
-    figure = _figure(13.5 if told else 9.0, 5.0)
-    grid = figure.add_gridspec(2, 2, width_ratios=(9, 4.5), height_ratios=(4, 1)) if told else figure.add_gridspec(1, 1)
+    """Write a picture of each learner's windowed losses in one metric.
+
+    `marks` are pairs (row, text), drawn as dotted lines. If `reliabilities` is given, a panel on the right shows how reliable the
+    probabilities of each learner are.
+    """
+    figure = _figure(13.5 if reliabilities else 9.0, 5.0)
+    grid = figure.add_gridspec(2, 2, width_ratios=(9, 4.5), height_ratios=(4, 1)) if reliabilities else figure.add_gridspec(1, 1)
     axes = figure.add_subplot(grid[:, 0])
-    if told:
+    if reliabilities:
         upper = figure.add_subplot(grid[0, 1])
-        upper.set_title("how far probabilities can be believed", loc="left")
-        _draw_reliability(upper, figure.add_subplot(grid[1, 1], sharex=upper), told)
+        upper.set_title("how reliable the probabilities are", loc="left")
+        _draw_reliability(upper, figure.add_subplot(grid[1, 1], sharex=upper), reliabilities)
         upper.tick_params(labelbottom=False)
     top = 0.0
     for colour, (name, rows) in zip(COLOURS * len(losses), losses.items(), strict=False):
@@ -63,27 +72,27 @@ def draw_curves(
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.grid(color="0.92")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(frameon=False, loc="outside lower center", ncols=min(3, len(losses) + len(told or ())))
+    figure.legend(frameon=False, loc="outside lower center", ncols=min(3, len(losses) + len(reliabilities or ())))
     return _saved(figure, path)
 
 
 def draw_result(path: str | os.PathLike[str], result: Result) -> Path:
-    """Write a picture of the error along the stream; for labels, also of how far the probabilities can be believed."""
+    """Write a picture of the error along the stream; for labels, also of how reliable the probabilities are."""
     if result.losses is None:
         raise InputError("this result has no losses row by row; keep them: Evaluation.begin(…, keep_losses=True)")
     of_two = f" of {result.classes[1]}" if len(result.classes) == 2 else ""
     believed = {} if result.reliability is None else {f"probabilities{of_two}": result.reliability}
     title, window = f"{short(result.source)}: {result.target}", max(1, len(result.losses) // 50)
-    return draw_curves(path, {result.name: result.losses}, result.measure, window, title, told=believed)
+    return draw_curves(path, {result.name: result.losses}, result.measure, window, title, reliabilities=believed)
 
 
 def draw_components(
     path: str | os.PathLike[str], parts: Components, X: Matrix | None = None, output: str = "", title: str = "", columns: int = 3
 ) -> Path:
-    """Write a picture of every curve, all to one scale; under each, where the rows X lie, if they are given.
+    """Write a picture of all curves, on one scale. If rows X are given, a histogram under each curve shows where they lie.
 
-    `output` names what f predicts, with its unit. The names of the inputs stand under their axes. With X, an axis shows the middle
-    99 % of the rows, and a column of few values has a dot for each of them.
+    `output` names what f predicts, with its unit. The names of the inputs are printed under their axes. With X, an axis covers the
+    middle 99 % of the rows, and an input with few different values has a dot for each value.
     """
     columns = min(columns, len(parts.curves))
     lines = -(-len(parts.curves) // columns)
@@ -92,7 +101,7 @@ def draw_components(
     low = min((float(curve.y.min()) for curve, _ in shown), default=0.0)
     high = max((float(curve.y.max()) for curve, _ in shown), default=1.0)
     margin = 0.08 * (high - low) or 1.0
-    floor = low - (0.25 * (high - low) if X is not None else 0.0) - margin  # the density stands below all curves
+    floor = low - (0.25 * (high - low) if X is not None else 0.0) - margin  # the histogram is below all curves
     for c, (curve, column) in enumerate(shown):
         axes = figure.add_subplot(lines, columns, c + 1)
         axes.axhline(0.0, color="0.8", linewidth=0.8)
@@ -110,23 +119,23 @@ def draw_components(
     return _saved(figure, path)
 
 
-def draw_reliability(path: str | os.PathLike[str], told: Mapping[str, Reliability], title: str = "") -> Path:
-    """Write a picture of observed shares over predicted probabilities, one line a learner; below, how many rows got each."""
+def draw_reliability(path: str | os.PathLike[str], reliabilities: Mapping[str, Reliability], title: str = "") -> Path:
+    """Write a picture of observed shares over predicted probabilities, one line per learner; below, the number of rows of each."""
     figure = _figure(6.0, 6.5)
     axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
     axes.set_title(title, loc="left")
-    _draw_reliability(axes, below, told)
+    _draw_reliability(axes, below, reliabilities)
     figure.legend(frameon=False, loc="outside lower center")
     return _saved(figure, path)
 
 
-def _draw_reliability(axes: Any, below: Any, told: Mapping[str, Reliability]) -> None:
+def _draw_reliability(axes: Any, below: Any, reliabilities: Mapping[str, Reliability]) -> None:
     axes.plot([0.0, 1.0], [0.0, 1.0], color="0.7", linewidth=1.0, linestyle=":")
-    for colour, (name, one) in zip(COLOURS * len(told), told.items(), strict=False):
+    for colour, (name, one) in zip(COLOURS * len(reliabilities), reliabilities.items(), strict=False):
         label = f"{name}: log loss {one.log_loss:.3g}, off by {one.calibration_error:.2g}"
         axes.plot(one.predicted, one.observed, "o-", color=colour, linewidth=1.6, markersize=4, label=label)
         below.plot(one.predicted, one.count, "o-", color=colour, linewidth=1.0, markersize=3)
-    axes.set_ylabel("share of rows that were of the class")
+    axes.set_ylabel("observed share of the class")
     axes.set_ylim(-0.02, 1.02)
     below.set_xlabel("predicted probability")
     below.set_ylabel("rows")
@@ -139,7 +148,7 @@ def _draw_reliability(axes: Any, below: Any, told: Mapping[str, Reliability]) ->
 
 
 def _shown(curve: Curve, column: Vector | None) -> tuple[Curve, Vector]:
-    """The curve where nearly all rows lie, or all of it; and the rows that lie there."""
+    """The part of the curve that covers nearly all rows (all of it if there are no rows), and the rows in that part."""
     if column is None or not len(column):
         return curve, np.empty(0)
     few = len(np.unique(column)) <= FEW_VALUES
@@ -152,7 +161,7 @@ def _shown(curve: Curve, column: Vector | None) -> tuple[Curve, Vector]:
 
 
 def _draw_curve(axes: Any, curve: Curve, column: Vector, band: tuple[float, float]) -> None:
-    """A line, or a dot for each of few values; in a band below, grey columns: one for each value, or for each of equal parts."""
+    """Draw a line, or dots if there are few values; below, in `band`, a grey histogram of the rows."""
     values, counts = np.unique(column, return_counts=True)
     width = 0.8 * float(np.min(np.diff(values), initial=0.1 * np.ptp(curve.x)))
     few = 1 < len(values) <= FEW_VALUES
@@ -169,12 +178,12 @@ def _draw_curve(axes: Any, curve: Curve, column: Vector, band: tuple[float, floa
 
 
 def _tick(value: float, position: float) -> str:
-    """5,000 or −122 or 0.5."""
+    """The label of a tick: 5,000 or −122 or 0.5."""
     return f"{value:,.10g}".replace("-", "−")
 
 
-def draw_weights(path: str | os.PathLike[str], explanation: Explanation, title: str = "What counted, over time") -> Path:
-    """Write a picture of what each kind of expert counted for along the stream, by the size of its weights."""
+def draw_weights(path: str | os.PathLike[str], explanation: Explanation, title: str = "Shares of the experts, over time") -> Path:
+    """Write a picture of the share of each kind of expert along the stream: the size of its weights, of all weights."""
     history = _history(explanation)
     size = np.abs(history.weights)
     shares = _of_kinds(explanation, size / size.sum(axis=1, keepdims=True))
@@ -191,40 +200,40 @@ def draw_weights(path: str | os.PathLike[str], explanation: Explanation, title: 
 def draw_contributions(
     path: str | os.PathLike[str], explanation: Explanation, output: int = 0, title: str = "What each kind of expert contributed"
 ) -> Path:
-    """Write a picture of what the scores of each kind of expert, times their weights, added to the mixture along the stream.
+    """Write a picture of what each kind of expert added to the mixture along the stream: its weights times its scores.
 
-    Each is the mean over the rows since the snapshot before, as are the mixture and the labels, drawn as lines. What is subtracted
-    lies below 0. `output` is the place of a class, where there are several.
+    Negative contributions are drawn below 0. Mixture and labels are drawn as lines. All values are means over the rows since the
+    previous snapshot. With several classes, `output` is the index of the one to draw.
     """
     from matplotlib.patheffects import withStroke
 
     history = _history(explanation)
     outputs = history.labels.shape[1]
     if not 0 <= output < outputs:
-        raise InputError(f"output must be one of the {outputs} that are predicted, 0 to {outputs - 1}, got {output}")
+        raise InputError(f"output must be one of the {outputs} outputs, 0 to {outputs - 1}, got {output}")
     parts = _of_kinds(explanation, history.contributions[:, output])
     figure = _figure(9.0, 5.0)
     axes = _along(figure, history, title)
     for sign, labels in ((1.0, parts), (-1.0, ())):
         stack = [sign * np.maximum(sign * part, 0.0) for part in parts.values()]
         axes.stackplot(history.rows, stack, labels=labels, colors=_colours(parts), alpha=0.6)
-    rim = [withStroke(linewidth=4.0, foreground="white")]  # a black line is seen on black too
+    rim = [withStroke(linewidth=4.0, foreground="white")]  # so that a black line is visible on black
     for name, values, style in (("mixture", history.mixture, "-"), ("label", history.labels, ":")):
         axes.plot(history.rows, values[:, output], color="black", linewidth=1.6, linestyle=style, label=name, path_effects=rim)
     axes.axhline(0.0, color="0.3", linewidth=0.8)
-    axes.set_ylabel("weight × score, mean since the moment before")
+    axes.set_ylabel("weight × score, mean since the previous snapshot")
     figure.legend(frameon=False, loc="outside lower center", ncols=4)
     return _saved(figure, path)
 
 
 def _history(explanation: Explanation) -> History:
     if explanation.history is None or not len(explanation.history.rows):
-        raise InputError("there is nothing to draw: Auto keeps a history, from its first few hundred rows on")
+        raise InputError("there is nothing to draw: only Auto keeps a history, and only after its first few hundred rows")
     return explanation.history
 
 
 def _of_kinds(explanation: Explanation, values: Matrix) -> dict[str, Vector]:
-    """The sum over the experts of each kind, at every moment."""
+    """The sum over the experts of each kind, for every snapshot."""
     kinds = dict.fromkeys(expert.kind for expert in explanation.experts)
     return {kind: values[:, [expert.kind == kind for expert in explanation.experts]].sum(axis=1) for kind in kinds}
 
@@ -234,7 +243,7 @@ def _colours(names: Collection[str]) -> tuple[str, ...]:
 
 
 def _along(figure: Any, history: History, title: str) -> Any:
-    """Axes along the stream."""
+    """Axes whose x is the row of the stream."""
     axes = figure.add_subplot()
     if len(history.rows) > 1:
         axes.set_xlim(history.rows[0], history.rows[-1])

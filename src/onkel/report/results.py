@@ -1,4 +1,4 @@
-"""Results as a person reads them: a heading, a table of errors and cost beside the baselines, notes."""
+"""Results as text: a heading, and a table of errors and cost with the baselines."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from onkel.report.page import lines, plain
 LABELS_SHOWN = 6
 SHARES = ("mistakes", "explained")  # metrics in per cent
 LEVEL = "0.9"  # of the intervals in the table
-# the square error as its root, in the units of the target
+# the square error is shown as its root, in the units of the target
 HEADINGS = {
     "rmse": "rms error", "absolute": "absolute error", "explained": "explained", "mistakes": "mistakes", "log_loss": "log loss",
 }  # fmt: skip
 
 
 def heading(result: Result) -> str:
-    """What was learnt from what."""
+    """One line: the source, its rows and inputs, the task and the target."""
     wide = "" if result.columns == result.inputs else f" in {result.columns} columns"
     inputs = f"{result.inputs} input" + "s" * (result.inputs != 1)
     made = f"{result.rows:,} rows, {inputs}{wide}, {result.task} of {result.target}"
@@ -35,19 +35,19 @@ def heading(result: Result) -> str:
 
 
 def short(name: str) -> str:
-    """Without the folder, where it is a file's."""
+    """The name of a file without its folder; other names as they are."""
     return Path(name).name or name
 
 
 def table(results: Mapping[str, Sequence[Result]], bold: str | None = None, compared: bool = False) -> Table:
-    """One line a learner, with the mean and deviation over its results; the baselines last, greyed."""
+    """One line per learner, with the mean and standard deviation over its results; then the baselines, in grey."""
     rows = {name: _cells(those, compared) for name, those in results.items()}
     first = next(iter(results.values()))[0]
     return lines(rows, {f"the {name}": errors_shown(means) for name, means in first.baselines.items()}, bold=bold)
 
 
 def errors_shown(means: Mapping[str, float]) -> dict[str, str]:
-    """Errors under their headings."""
+    """Errors as text, by the headings of their columns."""
     return {title: number(name, means[name]) for name, title in HEADINGS.items() if name in means}
 
 
@@ -64,7 +64,7 @@ def _cells(results: Sequence[Result], compared: bool) -> dict[str, str]:
 
 
 def microseconds_per_row(results: Sequence[Result]) -> float:
-    """Over all rows of all results."""
+    """The mean over all rows of all results."""
     return sum(result.microseconds_per_row * result.rows for result in results) / sum(result.rows for result in results)
 
 
@@ -74,7 +74,7 @@ def _spread(name: str, values: Sequence[float]) -> str:
 
 
 def results(traces: Mapping[str, Trace], references: Mapping[str, Mapping[str, float]] | None = None) -> Table:
-    """One line a learner: its error by each metric, its time and its memory; then the references, which cost nothing."""
+    """One line per learner: its error in each metric, its time and its memory; then the references, without time and memory."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     metrics = list(dict.fromkeys(metric for trace in traces.values() for metric in trace.losses))
     table.add_column("learner")

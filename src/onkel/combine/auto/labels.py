@@ -1,13 +1,13 @@
 """Labels as `Auto` learns them: an outlier is clipped, and a lasting move of the target is followed.
 
-A label further from the running mean than the limit is clipped to the limit:
+A label whose distance from the running mean exceeds the limit is clipped to the limit:
 
-    limit = max(R, 20 · running mean of |y − mean|)        R: the largest distance so far that was accepted
+    limit = max(R, 20 · running mean of |y − mean|)        R: the accepted range so far
     R ← 2 · limit                                          after a label beyond the limit
 
-So one label of 1e6 among labels of size 1 counts as 20, and a target that has moved by 1e6 is accepted after some twenty rows. In
-the first START rows, and while all labels are equal, nothing is clipped. Labels with two values are never clipped: both values were
-accepted when first seen.
+So one label of 1e6 among labels of size 1 counts as 20, and a target that has moved by 1e6 is accepted after some twenty rows.
+Nothing is clipped in the first START rows, nor while all labels are equal. Labels with two values are never clipped: both values
+were accepted when first seen.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from onkel._types import Matrix, Vector
 from onkel.state import copied
 
 START = 20  # rows
-LIMIT = 20.0  # mean distances
-MEMORY = 0.999  # of mean and distance
+LIMIT = 20.0  # in units of the mean distance
+MEMORY = 0.999  # forgetting factor of mean and distance
 
 
 @dataclass

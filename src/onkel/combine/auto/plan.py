@@ -11,15 +11,15 @@ The recipe at full size (Z, U, N, L, X are the views):
     neighbours among the last 8,000 rows; six random trees that split early, six that split late
     zooms, inactive at first: 125 Gaussian frequencies of N; 125 Laplacian ones of U, both of widths spread by 2; μ = 0.8; six trees
 
-Each "/" ends an expert. With lags each family has one more part, earlier labels, and so one more expert.
+Each "/" ends an expert. With lags each family has one more part, earlier labels, and so one more expert. Slow, month, week and day
+(and hour, the zoom with μ = 0.8) are names of the forgetting factor μ, not calendar periods.
 
-Beyond 512 columns the linear parts go column by column (DiagonalLinear), and kernels and neighbours see a random projection. Where
-even the smallest size is above a limit, as it is beyond some 2,000 columns with the default one, Lines are all there is, besides
-earlier labels: then a row costs what its values that are not 0 do, however many columns there are. Rows of up to 512 columns get
-the smallest size then.
+With more than 512 columns the linear parts treat each column separately (DiagonalLinear), and kernels and neighbours see a random
+projection. If even the smallest plan exceeds a limit (by default beyond about 2,000 columns), only DiagonalLinear and earlier
+labels remain, and a row costs what its non-zero values cost. Rows of up to 512 columns get the smallest plan instead.
 
-Costs are counted in rows of a ridge regression on 100 features in blocks (about 1.5 µs), by a fixed table and not by the clock, so
-that runs repeat. Where the full size is above a limit, all counts become smaller together.
+The unit of cost is one row of a ridge regression on 100 features in blocks (about 1.5 µs). Costs come from a fixed table, not from
+the clock, so that runs are reproducible. If the full size exceeds a limit, all counts are reduced by the same factor.
 """
 
 from __future__ import annotations
@@ -104,8 +104,11 @@ class Plan:
 
 
 def plans(dim: int, lag_columns: int, cost_limit: float, seed: int) -> list[Plan]:
-    """All plans within the cost limit, the largest first, each with zooms and then without. The last one is for limits that none of
-    them keeps: linear experts only for rows with many columns, else the smallest size."""
+    """All plans within the cost limit, the largest first, each with zooms and then without.
+
+    The last plan may exceed the limit and is used if no other fits: only linear experts beyond WIDEST_LINE columns, else the
+    smallest size.
+    """
     found, read = list[Plan](), MIXING + (READING * dim if dim > WIDEST_LINE else 0.0)
     for size in SIZES:
         families, zooms = _families(dim, lag_columns, size, seed)

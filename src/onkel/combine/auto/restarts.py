@@ -1,26 +1,29 @@
 """Restarts: after a lasting change of the stream, a family that remembers everything starts again from the rows since the change.
 
 Families that forget adapt by themselves, and serve as the reference. Every 256 rows (fewer in a small plan) each other family is
-compared with them over these rows, best expert against best expert. Its lag is
+compared with them over these rows, best expert against best expert. Its deficit is
 
     (own errors − the other's)/(own errors + the other's)                           negative: it leads; 1/9: a quarter more errors
 
-1.  Suspicion. A family whose usual lag is small is suspected if its lag now exceeds the usual one by more than noise: four standard
-    deviations of the mean, over the last 256 rows or over the last 512, where a smaller lag is significant.
+1.  Suspicion. A family whose usual deficit is small is suspected if its deficit now exceeds the usual one by more than noise: four
+    standard deviations of the mean, over the last 256 rows or over the last 512, where a smaller deficit is significant.
 2.  The row of the change is the one since which its errors exceed the other's by most.
 3.  Trial. A copy of the family learns the rows since the change, among the last 512, and replaces it if its error over the second
     half of them is lower by a twentieth. So a family is not replaced just because others lead for a while (a season, a holiday).
 
-A family that always lags far behind is never suspected: where a stream changes all the time, those that forget are better anyway.
-If the remembering family restarts, the rule restarts with the same rows; otherwise it would hold the losses during the change
-against its experts.
+A family whose usual deficit is large is never suspected: where a stream changes all the time, those that forget are better anyway.
+If the remembering family restarts, the rule restarts with the same rows; otherwise the losses during the change would keep the
+weights of its experts low.
 
-If the inputs have moved, views that remember the rows before scale them badly for all families alike, so that no family need lag.
-The inputs have moved if the mean square of some column over the last 256 rows, standardised by all rows so far, is above 4 instead
-of 1; the row of the change is found from the squares in the same way. If it is among the last 512 rows, and at least 128 rows ago,
-the remembering family is tried on views that have seen only the rows since. It must beat its own old version if that is suspected
-anyway or has just restarted, else the best of all experts. Then the views restart, and with them the rule and all families but the
-trees, which see the inputs as they are.
+A change of the inputs needs a check of its own. Views are scaled by all rows so far. When the inputs move, all families get badly
+scaled inputs, so perhaps none shows a deficit. The check:
+
+1.  A column has moved if its mean square over the last 256 rows, standardised by all rows so far, exceeds 4 (normally it is 1).
+2.  The row of the change is found from the squares as above. It must be among the last 512 rows, and at least 128 rows ago.
+3.  Trial. A copy of the remembering family learns the rows since the change, on views that have seen only these rows. It must beat
+    the family itself if that is suspected too or has just restarted, else the best of all experts.
+
+If the copy wins, the views restart, and with them the rule and all families except the trees, which see the inputs unscaled.
 """
 
 from __future__ import annotations
@@ -38,25 +41,25 @@ from onkel.turns import Steps
 Mask = NDArray[np.bool_]
 
 KEPT = 2  # rows kept, as a multiple of the rows between two checks
-MEMORY = 8  # the usual lag is the mean over this many checks
-NEARLY = 0.1  # a family with a larger usual lag is never suspected
+MEMORY = 8  # the usual deficit is the mean over this many checks
+NEARLY = 0.1  # a family with a larger usual deficit is never suspected
 NOISE = 4.0  # standard deviations of the mean that count as noise
 ROUNDING = 1e-9  # relative to the labels: smaller errors are ignored
 SPARED = 20  # the first 1/20 of the rows since the change is left out: it may still be from before the change
 MOVED = 4.0  # the inputs have moved if the mean square of a standardised column, normally 1, is above this
-BETTER = 0.95  # a copy must have at most this part of the errors
+BETTER = 0.95  # a copy must have less than this part of the errors
 
 
 @dataclass
 class Recent:
-    """The last rows in a ring buffer, row t at place t mod kept, and the lag of each family."""
+    """The last rows in a ring buffer, row t at place t mod kept, and the deficit of each family."""
 
     X: Matrix  # (kept, dim)
     Y: Matrix  # (kept, outputs)
     weight: Vector  # (kept,)  0 if the label was clipped
     lagged: Matrix  # (kept, lag columns)  earlier labels known at the row
     scores: Cube  # (kept, outputs, experts)
-    lag: Vector  # (families,)  the usual lag since it (re)started; 0 for those that forget
+    lag: Vector  # (families,)  the usual deficit since it (re)started; 0 for those that forget
     checks: Counts  # (families,)  the number of checks in that mean, at most MEMORY
     began: Counts  # (families,)  the row at which it (re)started
     again: Counts  # (families,)  how often it restarted
@@ -101,7 +104,7 @@ def widen(recent: Recent, outputs: int) -> None:
 
 
 def suspected(recent: Recent, family_of: Counts, forgets: Mask, awake: Mask) -> list[tuple[int, Counts]]:
-    """The families that seem outdated, each with the places of the rows since the change. Updates the usual lags.
+    """The families that seem outdated, each with the places of the rows since the change. Updates the usual deficits.
 
     `family_of` is each expert's family; `forgets` and `awake` say whether a family has a forgetting factor, and whether it is
     active.
@@ -116,13 +119,13 @@ def suspected(recent: Recent, family_of: Counts, forgets: Mask, awake: Mask) -> 
         latest = _compare(errors[-check:], own, rivals, tiny)
         if recent.checks[family] > 0 and usual < NEARLY:
             for seen in (latest, _compare(errors, own, rivals, tiny)):
-                if seen.lag > max(0.0, usual + seen.noise):
+                if seen.deficit > max(0.0, usual + seen.noise):
                     before = int(own[np.argmin(errors[:check, own].mean(axis=0))])  # probably the best one before the change
-                    halfway = 0.5 * (max(0.0, usual) + seen.lag) * seen.both
+                    halfway = 0.5 * (max(0.0, usual) + seen.deficit) * seen.both
                     found.append((family, _since(order, _place(errors[:, before] - errors[:, seen.rival] - halfway))))
                     break
         recent.checks[family] = min(recent.checks[family] + 1, MEMORY)
-        recent.lag[family] += (latest.lag - usual) / recent.checks[family]
+        recent.lag[family] += (latest.deficit - usual) / recent.checks[family]
     return found
 
 
@@ -130,8 +133,8 @@ class _Comparison(NamedTuple):
     """A family's best expert over some rows against the best one that forgets."""
 
     rival: int
-    lag: float
-    noise: float  # of the lag
+    deficit: float
+    noise: float  # of the deficit
     both: float  # the sum of their mean errors
 
 

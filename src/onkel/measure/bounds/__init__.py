@@ -1,6 +1,6 @@
-"""What the theorems promise, as numbers: one file for each paper, and one for the mixing rules.
+"""The bounds of the theorems, as numbers: one file for each paper, and one for the mixing rules.
 
-Each function states its theorem and its conditions, and refuses to give a number where they do not hold.
+Each function states its theorem and its conditions, and raises an error if they do not hold.
 """
 
 from onkel.measure.bounds.calandriello2017 import kons, kons_by_dimension, online_effective_dimension, row_sampling, sketched_kons

@@ -1,11 +1,11 @@
 """Upper bounds on the regret R = Σℓ(ŷ) − Σℓ(f) of the Newton family, against a function f with |f(x_t)| ≤ C in every round.
 
 CLV: Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML.
-T is the number of rows, κ² the largest k(x, x), C the learner's `clip`, L and σ the loss's Lipschitz constant and curvature there.
-`squared_norm` is ‖f‖². `onkel.measure.newton` has Proposition 1 with its parts measured, which is much closer.
+T is the number of rows, κ² the largest k(x, x), C the learner's `clip`, L and σ the loss's Lipschitz constant and curvature on
+[−C, C]. `squared_norm` is ‖f‖². `onkel.measure.newton` has Proposition 1 with measured terms, a much tighter bound.
 
 Departs from the paper: the last steps of its proofs need more than its theorems say (a normalised kernel, an α that is not small,
-η₁ ≤ 1), and Theorem 3 is printed without the 1/(1 − ε) of its proof. The functions give the line of the proof before that step.
+η₁ ≤ 1), and Theorem 3 is printed without the 1/(1 − ε) of its proof. The functions return the proof's expression before that step.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from onkel.measure.regret import Space, effective_dimension, positive
 
 
 def online_effective_dimension(space: Space, X: ArrayLike, alpha: float, weights: ArrayLike | None = None) -> tuple[float, float]:
-    """ln det(I + K/α) and d_eff(α)(1 + ln(1 + ‖K‖/α)), neither of which the online effective dimension exceeds.
+    """Two upper bounds on the online effective dimension: ln det(I + K/α) and d_eff(α)(1 + ln(1 + ‖K‖/α)).
 
-    CLV Lemma 3; with weights, of the rescaled kernel. Every input, every order.
+    CLV Lemma 3. With weights, K is the rescaled kernel matrix. Holds for all inputs, in any order.
     """
     values = rescaled_spectrum(space, X, weights) / positive("alpha", alpha)
     dimension = float(np.sum(values / (1.0 + values)))
@@ -37,9 +37,10 @@ def online_effective_dimension(space: Space, X: ArrayLike, alpha: float, weights
 
 
 def kons(learner: Learner, X: ArrayLike, y: ArrayLike, squared_norm: float) -> float:
-    """α‖f‖² + d̄_onl(α)/η_T + 4C²L² Σ(η_t − σ)₊: `KONS` on this stream, d̄_onl of the kernel rescaled by the slopes it met.
+    """α‖f‖² + d̄_onl(α)/η_T + 4C²L² Σ(η_t − σ)₊: the regret of `KONS` on this stream.
 
-    CLV Theorem 1. Conditions: |y| ≤ C where labels are numbers. It speaks of `KONS`, and of `NewtonFeatures` in its features' span.
+    d̄_onl is that of the kernel rescaled by the slopes on the stream. CLV Theorem 1. Conditions: |y| ≤ C if labels are numbers. It
+    holds for `KONS`, and for `NewtonFeatures` in the span of its features.
     """
     rows = _stream(learner, X, y)
     played, eta = play(learner, rows, y), etas(learner, len(rows))
@@ -50,12 +51,12 @@ def kons(learner: Learner, X: ArrayLike, y: ArrayLike, squared_norm: float) -> f
 
 
 def kons_by_dimension(learner: Learner, X: ArrayLike, y: ArrayLike, squared_norm: float) -> float:
-    """The same before the stream is played, by the effective dimension of its inputs.
+    """The bound of `kons` from the effective dimension of the inputs; the stream need not be learnt.
 
     σ > 0:   α‖f‖² + d_eff(α/(σL²)) (1 + ln(1 + σL²Tκ²/α))/σ               (printed: α‖f‖² + 2 d_eff(α/(σL²)) ln(2σL²T)/σ)
     σ = 0:   α‖f‖² + LC√T [d_eff(αC/L)(1 + ln(1 + LTκ²/(Cα))) + 8]         (printed: α‖f‖² + 4LC√T d_eff(α/L²) ln(2L²T))
 
-    CLV Theorem 1. Conditions: |y| ≤ C where labels are numbers; `curvature` None and `dimension` 1, so that η is the theorem's.
+    CLV Theorem 1. Conditions: |y| ≤ C if labels are numbers; `curvature` None and `dimension` 1, so that η is the theorem's.
     """
     rows = _stream(learner, X, y)
     _own_steps(learner)
@@ -67,10 +68,10 @@ def kons_by_dimension(learner: Learner, X: ArrayLike, y: ArrayLike, squared_norm
 
 
 def sketched_kons(learner: SketchedKONS, X: ArrayLike, y: ArrayLike, squared_norm: float, delta: float) -> float:
-    """α‖f‖² + d̄_onl(α)/((1 − ε)σ max(γ, βτ_min)): `SketchedKONS` on this stream, with probability 1 − δ.
+    """α‖f‖² + d̄_onl(α)/((1 − ε)σ max(γ, βτ_min)): the regret of `SketchedKONS` on this stream, with probability 1 − δ.
 
-    d̄_onl and τ_min = min_t τ̄_t are of the kernel rescaled by the slopes it met; rounds without slope have no part in them.
-    CLV Theorem 3. Conditions: σ > 0; `curvature` None; unweighted; ε < 1; β ≥ 3 ln(T/δ)/ε²; |y| ≤ C where labels are numbers.
+    d̄_onl and τ_min = min_t τ̄_t are those of the kernel rescaled by the slopes on the stream; rounds with slope 0 are left out.
+    CLV Theorem 3. Conditions: σ > 0; `curvature` None; unweighted; ε < 1; β ≥ 3 ln(T/δ)/ε²; |y| ≤ C if labels are numbers.
     """
     rows = _stream(learner, X, y)
     _own_steps(learner)
@@ -86,16 +87,16 @@ def sketched_kons(learner: SketchedKONS, X: ArrayLike, y: ArrayLike, squared_nor
 
 
 def row_sampling(kernel: Space, X: ArrayLike, dictionary: Kors, delta: float) -> tuple[float, float]:
-    """3ρβ d_onl(μ) and 3ρβ d_eff(μ)(1 + ln(1 + ‖K‖/μ)): the most points that KORS takes, with probability 1 − δ.
+    """3ρβ d_onl(μ) and 3ρβ d_eff(μ)(1 + ln(1 + ‖K‖/μ)): two bounds on the number of points of KORS, with probability 1 − δ.
 
-    CLV Theorem 2 (2), ρ = (1 + ε)/(1 − ε). Printed are the first over ε², which is not needed, and 6ρ d_eff(μ) ln²(2T/δ)/ε², which
-    does not always follow. Conditions: ε < 1; β ≥ 3 ln(T/δ)/ε²; d_onl(μ) ≥ 1.
+    CLV Theorem 2 (2), ρ = (1 + ε)/(1 − ε). The paper prints the first divided by ε², which is not needed, and for the second
+    6ρ d_eff(μ) ln²(2T/δ)/ε², which does not always follow. Conditions: ε < 1; β ≥ 3 ln(T/δ)/ε²; d_onl(μ) ≥ 1.
     """
     rows = check_block("X", X)
     check_sampling(dictionary, len(rows), delta)
     online = online_dimension(kernel, rows, dictionary.mu)
     if online < 1.0:
-        raise InputError(f"the theorem asks for an online effective dimension of at least 1, got {online:.3g}; lower mu")
+        raise InputError(f"the theorem requires an online effective dimension of at least 1, got {online:.3g}; lower mu")
     factor = 3.0 * (1.0 + dictionary.accuracy) / (1.0 - dictionary.accuracy) * dictionary.oversampling
     return factor * online, factor * online_effective_dimension(kernel, rows, dictionary.mu)[1]
 
@@ -116,11 +117,11 @@ def _constants(learner: Learner) -> tuple[float, float]:
 
 def _own_steps(learner: Learner) -> None:
     if learner.curvature is not None or learner.dimension != 1.0:
-        raise InputError("the theorem is for the steps of the loss: curvature=None, dimension=1.0")
+        raise InputError("the theorem is for the step sizes of the loss: curvature=None, dimension=1.0")
 
 
 def _dimension_term(learner: Learner, X: Matrix, scale: float) -> float:
-    """d_eff(α/s)(1 + ln(1 + sTκ²/α)), which bounds d̄_onl(α) where every w_t ≤ s."""
+    """d_eff(α/s)(1 + ln(1 + sTκ²/α)), an upper bound on d̄_onl(α) if all w_t ≤ s."""
     rescaled = learner.alpha / scale
     kappa2 = float(np.max(gram_of(space_of(learner), X).diagonal()))
     return effective_dimension(space_of(learner), X, rescaled) * (1.0 + math.log1p(len(X) * kappa2 / rescaled))

@@ -1,13 +1,16 @@
-"""Upper bounds on the regret of the mixing rules: R = Σℓ(ŷ, y) − Σℓ(c, y), where c is an expert, a sequence of them, or a
-combination.
+"""Upper bounds on the regret of the mixing rules: R = Σℓ(ŷ, y) − Σℓ(c, y), where c is an expert, a sequence of experts, or a
+combination of experts.
 
-P is (rows, experts) and y (rows,): one output, rows of weight 1, everybody awake. Scores are those that the rule uses: cut to the
-span of the labels before the row (`onkel.mixing`), the first row's as they are. Against scores as they are, `cutting(y)` comes on
-top. A label y' that counts as less than it is (one that lies further beyond the span than this is wide) costs 2|y − y'||ŷ − c|
-more; all bounds contain it. They speak of what has happened: each plays the rule on the stream and looks at its rates, gaps and
-squares. Where one is known beforehand, the function says so. `so_far` plays nothing: it reads what a rule's state has kept.
+P is (rows, experts) and y is (rows,): one output, rows of weight 1, all experts awake.
 
-The papers are those of the rules' own files (`onkel.combine.rules`).
+Scores are those that the rule uses, clipped to the span of the labels before the row (`onkel.mixing`); those of the first row are
+not clipped. The regret to experts with unclipped scores is larger by at most `cutting(y)`. A label y that lies further outside the
+span than the span is wide is replaced by a nearer y'. This costs at most 2|y − y'||ŷ − c|, which all bounds contain.
+
+The bounds depend on the stream: each function runs the rule on it and uses its rates, gaps and squares. If a bound needs less, its
+docstring says so. `so_far` runs nothing: it uses the sums in a rule's state.
+
+The papers are named in the files of the rules (`onkel.combine.rules`).
 """
 
 from __future__ import annotations
@@ -32,27 +35,29 @@ from onkel.losses import Square
 from onkel.mixing import counted, ends
 from onkel.state import copied
 
-WEIGHTS_TOLERANCE = 1e-9  # by which the sum of a combination's weights may miss 1
+WEIGHTS_TOLERANCE = 1e-9  # allowed difference between the sum of a combination's weights and 1
 
 
 def exponential_weights(rule: ExponentialWeights, P: ArrayLike, y: ArrayLike) -> float:
-    """D + ln K/η, with D the gap and η the last rate: against the best expert.
+    """D + ln K/η, against the best of K experts. D is the gap, η the last rate.
 
-    With a rate that adapts itself it is D + Δ, never more than 2(1 + 2 ln K)E² for K ≥ 2 experts whose residuals |y' − p| are E at
-    most. With a rate that is given, D ≤ 0 where η ≤ 1/2E² (square loss) or η ≤ 1 (logistic).
+    With an adaptive rate this is D + Δ, at most 2(1 + 2 ln K)E² if K ≥ 2 and all residuals |y' − p| are at most E. With a fixed
+    rate, D ≤ 0 if η ≤ 1/2E² (square loss) or η ≤ 1 (logistic loss).
     """
     return _against_best(rule, P, y)
 
 
 def fixed_share(rule: FixedShare, P: ArrayLike, y: ArrayLike, switches: int = 0) -> float:
-    """Against the best sequence of experts with so many switches. With h_t = 1/η_t, and δ_t the gap of round t:
+    """Against the best sequence of experts with at most this many switches. With h_t = 1/η_t, and δ_t the gap of round t:
 
         ln K h_1 + ln(K/α) [Σ (h_{t+1} − h_t)₊ + switches · max h] + ln(1/(1 − α)) Σ h_t + Σ δ_t
 
-    With a rate that is given it is Herbster & Warmuth's bound, known beforehand: h is constant, and no δ is positive for
-    η ≤ 1/2E² (E as above). Where the rate varies: since v_k ≥ α/K at any time, Σ η_t(m_t − ℓ_t) ≤ ln(K/α) + n ln(1/(1 − α)) over
-    any n rounds in a row; and Σ (m_t − ℓ_t) is the integral over u of that sum over the rounds with h_t > u, of which a new
-    stretch begins whenever h rises past u.
+    With a fixed rate this is Herbster & Warmuth's bound, which does not depend on the stream: h is constant, and all δ_t ≤ 0 for
+    η ≤ 1/2E² (E as in `exponential_weights`).
+
+    Proof for a rate that varies: since v_k ≥ α/K in every round, Σ η_t(m_t − ℓ_t) ≤ ln(K/α) + n ln(1/(1 − α)) over any n
+    consecutive rounds. Σ (m_t − ℓ_t) is the integral over u of such sums over the rounds with h_t > u. These rounds form intervals,
+    and a new interval begins whenever h rises above u.
     """
     if switches < 0:
         raise InputError(f"switches must be at least 0, got {switches}")
@@ -60,26 +65,27 @@ def fixed_share(rule: FixedShare, P: ArrayLike, y: ArrayLike, switches: int = 0)
 
 
 def ml_poly(rule: MLPoly, P: ArrayLike, y: ArrayLike) -> float:
-    """√(S(b² + V)) + b − Σ(ŷ − p)²: against the best expert, whose V and p these are. For another loss, the last term is what its
-    regret falls short of that of the loss made linear.
+    """√(S(b² + V)) + b − Σ(ŷ − p)², against the best expert; V and p are those of this expert.
 
-    S = Σ_t Σ_k r̃²/(b² + V) with b and V before the round, at most Σ_k ln(1 + V_k/b_1²)/ln 2, b_1 the first b that is not 0.
+    The last term is for the square loss. For another loss it is the difference between the regret of the linearised loss and the
+    regret. S = Σ_t Σ_k r̃²/(b² + V), with b and V before the round. It is at most Σ_k ln(1 + V_k/b_1²)/ln 2, where b_1 is the first
+    b that is not 0.
     """
     return _against_best(rule, P, y)
 
 
 def boa(rule: BOA, P: ArrayLike, y: ArrayLike) -> float:
-    """(ln K + ln(1 + C/eK))/η + Σ η_t r̃_t² + b − Σ(ŷ − p)²: against the best expert; its last term as in `ml_poly`.
+    """(ln K + ln(1 + C/eK))/η + Σ η_t r̃_t² + b − Σ(ŷ − p)², against the best expert. The last term is as in `ml_poly`.
 
-    η, r̃ and p are that expert's. C = Σ_k Σ_t (η_{k,t}/η_{k,t+1} − 1) is what the rates of all have fallen.
+    η, r̃ and p are those of this expert. C = Σ_k Σ_t (η_{k,t}/η_{k,t+1} − 1) is the total relative decrease of all rates.
     """
     return _against_best(rule, P, y)
 
 
 def ridge(rule: Ridge, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
-    """λ‖θ‖² + B² ln det(I + PᵀP/λ), B the largest |y|: against the combination Pθ with fixed weights θ, of any sum.
+    """λ‖θ‖² + B² ln det(I + PᵀP/λ), B the largest |y|: against Pθ, for fixed weights θ that need not sum to 1.
 
-    Known beforehand from the experts' scores. Conditions: forgetting = 1.
+    Needs only the experts' scores, θ and B. Conditions: forgetting = 1.
     """
     scores, labels = _stream(P, y)
     _never_forgets(rule)
@@ -89,11 +95,12 @@ def ridge(rule: Ridge, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
 
 
 def stacking(rule: Stacking, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
-    """λs²‖θ‖² + Σ (y' − q)²x/(1 + x) + (y_1 − q_1)²: against the fixed combination Σ θ_k p_k of weights that sum to 1.
+    """λs²‖θ‖² + Σ (y' − q)²x/(1 + x) + (y_1 − q_1)²: against Σ θ_k p_k, for fixed weights θ that sum to 1.
 
-    q is the prior's mixture, s² the labels' variance as the rule has it in the end; x = vᵀA⁻¹v with A of the rows before and of the
-    ridge in that round. With B the largest |y' − q| the second term is at most B² ln det(I + Σ v vᵀ/λs²), as in JGR's Proposition
-    1, where s² never grew. The last one is for the first row, in which nothing is known. Conditions: forgetting = 1.
+    q is the prior's mixture, s² the rule's last estimate of the labels' variance, and x = vᵀA⁻¹v, where A contains the rows before
+    and the ridge of that round. If s² never grew, the second term is at most B² ln det(I + Σ v vᵀ/λs²) with B the largest |y' − q|,
+    as in Proposition 1 of Jézéquel, Gaillard & Rudi (2019). The last term is the loss of the first row, where nothing is known.
+    Conditions: forgetting = 1.
     """
     scores, labels = _stream(P, y)
     theta = _affine(weights, scores)
@@ -102,10 +109,11 @@ def stacking(rule: Stacking, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> 
 
 
 def layered(rule: Layered, P: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """The outer rule's regret to one of its rules, plus that rule's own; the least of these sums over all rules.
+    """The minimum over all inner rules of the outer rule's bound against that rule plus the rule's own bound.
 
-    Against the best expert, or against the fixed combination of these weights, which sum to 1. Where a rule can leave the span of
-    labels, as a stacking can, `cutting(y)` is part of its sum. Infinite where no rule of the list has such a bound.
+    Against the best expert or, with weights, against the fixed combination with these weights, which must sum to 1. If a rule's
+    mixtures can leave the span of the labels, as those of stacking can, `cutting(y)` is added. Infinite if no inner rule has such a
+    bound.
     """
     scores, labels = _stream(P, y)
     theta = None if weights is None else _affine(weights, scores)
@@ -113,9 +121,9 @@ def layered(rule: Layered, P: ArrayLike, y: ArrayLike, weights: ArrayLike | None
 
 
 def cutting(y: ArrayLike) -> float:
-    """Σ δ², δ how far a label lies beyond those before it: at most (largest − smallest)². For the square loss.
+    """Σ δ², where δ is the distance of a label from the span of the labels before it. At most (largest − smallest)².
 
-    Scores that are cut to the labels' span lose no more than this beyond those that are not.
+    In the square loss, clipping scores to the span of the labels adds at most this to the total loss.
     """
     labels = np.asarray(y, dtype=float)
     high, low = np.maximum.accumulate(labels)[:-1], np.minimum.accumulate(labels)[:-1]
@@ -124,7 +132,7 @@ def cutting(y: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class Quadratic:
-    """ridge ‖θ‖² + tilt·θ + constant: what a rule loses beyond the combination θ, at most."""
+    """ridge ‖θ‖² + tilt·θ + constant: an upper bound on a rule's regret to the combination θ."""
 
     ridge: float
     tilt: Vector  # (experts,)
@@ -139,17 +147,17 @@ class Quadratic:
 
 @dataclass(frozen=True)
 class SoFar:
-    """What one output of a rule can have lost, for the square loss and rows of any weight."""
+    """Bounds on the regret of one output of a rule, for the square loss and rows of any weight."""
 
-    experts: Vector  # (experts,)  beyond each that was awake in every row; infinite where nothing is known
-    combinations: tuple[Quadratic, ...] = ()  # beyond each fixed combination of these, of weights that sum to 1; all of them hold
+    experts: Vector  # (experts,)  to each expert that was awake in every row; infinite if no bound is known
+    combinations: tuple[Quadratic, ...] = ()  # to fixed combinations of these experts, with weights that sum to 1; every one holds
 
 
 def so_far(rule: Rule, state: State, output: int = 0) -> SoFar:
-    """The bounds of `ml_poly`, `stacking` and `layered`, from what the state has kept and nothing else.
+    """The bounds of `ml_poly`, `stacking` and `layered`, computed only from sums in the state.
 
-    A stacking that forgets, and rules other than these, keep no sums for a bound: beside them, all is infinite. The mixture of a
-    stacking is cut to the span by the rule above it: what this can cost is part of its constant.
+    Stacking with forgetting, and all other rules, keep no such sums: their bounds are infinite. The mixture of a stacking is
+    clipped to the span by the outer rule; the cost of this is part of its constant.
     """
     return _so_far(rule, dict(zip(rule.order, state.parts, strict=True)), state.experts, output)
 
@@ -179,11 +187,11 @@ def _stacking(rule: Stacking, own: Fit, o: int) -> Quadratic:
 
 @dataclass(frozen=True)
 class _Played:
-    """A rule's rounds: what it saw, what it said, and its own part before each round and after the last."""
+    """The rounds of a rule: its inputs, its mixtures, and its own part of the state before each round and after the last."""
 
-    scores: Matrix  # (rows, experts), as cut
+    scores: Matrix  # (rows, experts), clipped
     labels: Vector
-    counts: Vector  # the labels as they count
+    counts: Vector  # the labels y' that the rule uses
     mixture: Vector
     weights: Matrix  # (rows, experts)
     parts: list[Any]
@@ -233,12 +241,12 @@ def _against_best(rule: Rule, P: ArrayLike, y: ArrayLike, switches: int = 0) -> 
 
 
 def _convex(rule: Any, played: _Played, k: int, switches: int = 0) -> float:
-    """Of a rule whose mixtures are means: against expert k, or, with switches, against whichever."""
+    """The bound of a rule with convex weights: against expert k or, with switches, against any sequence."""
     return _TERMS[type(rule)](rule, played, k, switches)
 
 
 def _beyond(played: _Played, k: int, switches: int) -> float:
-    """For labels that count as less than they are."""
+    """The cost of labels that the rule replaces by nearer ones."""
     excess = 2.0 * np.abs(played.labels - played.counts)[:, None] * np.abs(played.mixture[:, None] - played.scores)
     return float(np.sum(excess.max(axis=1) if switches else excess[:, k]))
 
@@ -294,7 +302,7 @@ def _layered(rule: Layered, P: Matrix, y: Vector, k: int, theta: Vector | None) 
 
 
 def _against(rule: Rule, P: Matrix, y: Vector, k: int, theta: Vector | None) -> float:
-    """Against expert k, or against the combination θ where there is one; of the rule's mixtures, cut to the span."""
+    """The bound of the rule's mixtures, clipped to the span: against the combination θ if there is one, else against expert k."""
     if isinstance(rule, Layered):
         return _layered(rule, P, y, k, theta)
     if isinstance(rule, Stacking) and rule.forgetting == 1.0:

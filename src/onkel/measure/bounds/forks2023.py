@@ -1,9 +1,9 @@
-"""How large FORKS must be for its regret to be O(log T): the sizes of Theorem 1 and Remark 1, and the error that they leave.
+"""The sizes of FORKS for which its regret is O(log T), by Theorem 1 and Remark 1, and the error ε that remains.
 
 FORKS: fast second-order online kernel learning using incremental sketching (2023), Theorem 1. It states orders: s_m = Ω(C k ln k),
 s_p = Ω(s_m polylog(s_m/δ)/ε²), d = Θ(ln³ s_m), γ = s_m/s_p = O(ln T/√T), ρ = ⌊θ(T − B)⌋. Here every constant is 1, and polylog the
-square of the logarithm. So these are sizes that grow as the theorem asks, not sizes with which it is known to hold; with any
-constants they are far larger than those of the paper's own experiments.
+square of the logarithm. So these sizes grow as the theorem requires, but the theorem is not known to hold for them. They are far
+larger than those of the paper's own experiments, whatever the constants.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from onkel.measure.regret import positive
 def forks_sizes(
     rows: int, rank: int, budget: int, coherence: float = 1.0, accuracy: float = 0.5, failure: float = 0.1, share: float = 0.3
 ) -> dict[str, int]:
-    """The sizes of FORKS for a stream of T rows: its fields `budget`, `buffer`, `rank`, `landmarks`, `sketch`, `blocks`, `period`.
+    """Sizes of FORKS for a stream of T rows: its fields `budget`, `buffer`, `rank`, `landmarks`, `sketch`, `blocks`, `period`.
 
-    `coherence` is C, that of the buffer's kernel matrix, from 1 on; `accuracy` and `failure` are ε₀ and δ₀; `share` is θ.
+    `coherence` is C ≥ 1, the coherence of the buffer's kernel matrix; `accuracy` and `failure` are ε₀ and δ₀; `share` is θ.
 
     >>> sizes = onkel.measure.bounds.forks_sizes(rows=10_000, rank=10, budget=100)
     >>> sizes
@@ -45,7 +45,7 @@ def forks_sizes(
 
 
 def forks_error(ratio: float, rows: int, accuracy: float = 0.5, failures: tuple[float, float] = (0.1, 0.1)) -> float:
-    """ε of Theorem 1: √ε = 2γ√(T/(δ₁δ₂)) + √(2γ/δ₂)(ε₀² + 2ε₀ + 2), γ = s_m/s_p the `ratio`; the regret has √(1 + ε) √B/λ.
+    """ε of Theorem 1: √ε = 2γ√(T/(δ₁δ₂)) + √(2γ/δ₂)(ε₀² + 2ε₀ + 2), γ = s_m/s_p the `ratio`; the regret contains √(1 + ε) √B/λ.
 
     >>> round(onkel.measure.bounds.forks_error(ratio=0.01, rows=10_000), 1)
     460.3

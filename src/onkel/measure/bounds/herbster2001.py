@@ -1,10 +1,10 @@
-"""Upper bounds on the loss of the projection algorithms over a stretch of rows, against a function u that agrees with all of them.
+"""Upper bounds on the loss of the projection algorithms on consecutive rows, if a function u agrees with all of them.
 
 Herbster (2001), Learning additive models online with fast evaluating kernels, COLT. The loss of `MarginProjection` is the number of
 mistakes, or Σ(1 − y f(x))₊², which the proof bounds too; that of `TubeProjection` is Σ(|f(x) − y| − ε)₊². κ² is the largest k(x, x)
-of the stretch. u = Σ_j coef_j k(points_j, ·) is given as a `Start`; it agrees with a row where y u(x) ≥ 1, or |u(x) − y| ≤ ε.
+of these rows. u = Σ_j coef_j k(points_j, ·) is given as a `Start`; it agrees with a row if y u(x) ≥ 1, or |u(x) − y| ≤ ε.
 
-Departs from the paper: Theorem 6 has R = max k(x, x) where R² is meant.
+Departs from the paper: Theorem 6 prints R = max k(x, x) but means R².
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Learner = MarginProjection | TubeProjection
 
 
 def projection(learner: Learner, X: ArrayLike, y: ArrayLike, u: Start, state: Any = None) -> float:
-    """κ² ‖u − f‖²: the loss on these rows, with f what the state holds before the first of them, or else the learner's start.
+    """κ² ‖u − f‖²: the loss on these rows, where f is the function in `state` (None: the learner's start).
 
-    Theorems 2, 3 and 6 from the first row on; equation 18 from any row on.
-    Conditions: u agrees with every row; ‖u‖ ≤ γ where there is a radius γ; the kernel's domains are known.
+    Theorems 2, 3 and 6 for streams from their first row; equation 18 from any row.
+    Conditions: u agrees with every row; ‖u‖ ≤ γ if there is a radius γ; the kernel's domains are known.
 
     >>> u = onkel.Start(points=[[0.2], [0.7]], coef=[2.0, -1.0])
     >>> X = np.random.default_rng(0).uniform(size=(100, 1))
@@ -52,7 +52,7 @@ def projection(learner: Learner, X: ArrayLike, y: ArrayLike, u: Start, state: An
 
 
 def constrained_projection(learner: Learner, X: ArrayLike, y: ArrayLike, u: Start) -> float:
-    """κ² (γ + ‖u‖)²: the loss on these rows of a learner with the radius γ, whatever came before them.
+    """κ² (γ + ‖u‖)²: the loss on these rows of a learner with the radius γ, whatever rows were learnt before.
 
     Theorems 4 and 5. Conditions: u agrees with every row; ‖u‖ ≤ γ; the kernel's domains are known.
 
@@ -69,7 +69,7 @@ def constrained_projection(learner: Learner, X: ArrayLike, y: ArrayLike, u: Star
 
 
 def _function(learner: Learner, state: Any) -> Learnt:
-    """f, with its kernel on the domains that the state knows."""
+    """The function in the state, with its kernel on known domains."""
     if learner._hooks._is_waiting(state):
         raise InputError(f"the bound is for known domains; give the kernel its domain=(low, high), got {learner.kernel!r:.200}")
     f = learner.function(state)
@@ -78,7 +78,7 @@ def _function(learner: Learner, state: Any) -> Learnt:
 
 
 def _agreeing(learner: Learner, kernel: Kernel, X: Matrix, y: ArrayLike, u: Start) -> float:
-    """‖u‖, of a function that agrees with every row and lies within the radius."""
+    """‖u‖; refuses a u that does not agree with every row, or lies outside the radius."""
     _, labels, _ = check_labelled(X, y, X.shape[1], 1)
     points, coef = u.arrays(X.shape[1])
     targets, values = labels[:, 0], kernel(X, points) @ coef

@@ -3,7 +3,7 @@
 `largest` is B, a bound on |y|; None takes the largest label of the stream. n is the number of rows, κ² the largest k(x, x).
 
 JGR: Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS.
-Departs from the paper: Theorem 9 is printed with λ in the place of λ², and without λ‖f‖².
+Departs from the paper: Theorem 9 is printed with λ instead of λ², and without λ‖f‖².
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from onkel.errors import InputError
 from onkel.features import Nystroem, Taylor
 from onkel.kernels import Gaussian, Kernel
 from onkel.measure.bounds.conditions import ROUNDING, check_sampling
-from onkel.measure.regret import Space, effective_dimension, embed, log_det, missing, positive, spectrum
+from onkel.measure.regret import Space, effective_dimension, embed, log_det, positive, projection_error, spectrum
 
 
 def kernel_awv(kernel: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
     """B² ln det(I + K/λ): `KernelAWV` against every f of the kernel's space; `PKAWV` on features against every f of their span.
 
-    JGR Proposition 1. Conditions: |y| ≤ B. Every input, every order.
+    JGR Proposition 1. Conditions: |y| ≤ B. Holds for all inputs, in any order.
     """
     return _largest(X, y, largest) ** 2 * log_det(kernel, X, lam)
 
 
 def kernel_awv_by_dimension(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
-    """B² d_eff(λ) ln(e + enκ²/λ): the same, in terms of the effective dimension.
+    """B² d_eff(λ) ln(e + enκ²/λ): the bound of `kernel_awv` in terms of the effective dimension.
 
     JGR Propositions 1 and 2. Conditions: |y| ≤ B.
     """
@@ -53,12 +53,12 @@ def fixed_span(kernel: Kernel, features: Space, X: ArrayLike, y: ArrayLike, lam:
 
     JGR Theorem 3. Conditions: |y| ≤ B; the features are orthonormal in the kernel's space.
     """
-    B, mu = _largest(X, y, largest), missing(kernel, X, features)
+    B, mu = _largest(X, y, largest), projection_error(kernel, X, features)
     return B**2 * (log_det(kernel, X, lam) + (mu + lam) * len(check_block("X", X)) * mu / lam**2)
 
 
 def taylor_degree(n: int, lam: float, radius: float, width: float) -> int:
-    """The degree M = ⌈max(8R²/σ², 2 ln(n/min(λ, 1)))⌉ that JGR Theorem 4 asks for."""
+    """The degree M = ⌈max(8R²/σ², 2 ln(n/min(λ, 1)))⌉ that JGR Theorem 4 requires."""
     if n < 1:
         raise InputError(f"n must be at least 1, got {n}")
     radius, width, lam = positive("radius", radius), positive("width", width), positive("lam", lam)
@@ -66,7 +66,7 @@ def taylor_degree(n: int, lam: float, radius: float, width: float) -> int:
 
 
 def taylor(features: Taylor, X: ArrayLike, y: ArrayLike, lam: float, radius: float, largest: float | None = None) -> float:
-    """1.5 B² ln det(I + K/λ): `PKAWV` on Taylor features of a high degree, against every f of the Gaussian kernel's space.
+    """1.5 B² ln det(I + K/λ): `PKAWV` on Taylor features of high degree, against every f of the Gaussian kernel's space.
 
     JGR Theorem 4. Conditions: |y| ≤ B; ‖x‖ ≤ R; degree ≥ `taylor_degree`.
     """
@@ -75,7 +75,7 @@ def taylor(features: Taylor, X: ArrayLike, y: ArrayLike, lam: float, radius: flo
     _within(rows, radius)
     degree = taylor_degree(len(rows), lam, radius, width)
     if features.degree < degree:
-        raise InputError(f"the theorem asks for degree {degree} or more, got {features.degree}")
+        raise InputError(f"the theorem requires degree {degree} or more, got {features.degree}")
     return 1.5 * _largest(X, y, largest) ** 2 * log_det(Gaussian(width), rows, lam)
 
 
@@ -91,7 +91,7 @@ def gaussian_dimension(n: int, dim: int, lam: float, radius: float, width: float
 
 
 def kors(kernel: Kernel, X: ArrayLike, dictionary: Kors, delta: float) -> tuple[float, float]:
-    """μ and 9 d_eff(μ) ln²(2n/δ): with probability 1 − δ, in all rounds, bounds on ‖(I − P)C^½‖² and on the number of points.
+    """μ and 9 d_eff(μ) ln²(2n/δ): bounds on ‖(I − P)C^½‖² and on the number of points, in all rounds with probability 1 − δ.
 
     JGR Proposition 5. Conditions: accuracy ½, oversampling ≥ 12 ln(n/δ).
     """
@@ -112,8 +112,8 @@ def nystroem(
 ) -> float:
     """B² d_eff(λ) ln(e + enκ²/λ) + 2B²(m + 1)nμ/λ: `PKAWVNystroem` whose KORS has taken m points, with probability 1 − δ.
 
-    JGR Theorem 6. Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ). It speaks of the learner as it is by default:
-    AWV, no budget, the history kept; `points` is how many it has taken.
+    JGR Theorem 6. Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ). It holds for the default learner: AWV,
+    no budget, history kept. `points` is m.
     """
     rows = check_block("X", X)
     if not 0 <= points <= len(rows):
@@ -126,7 +126,7 @@ def nystroem(
 def known_inputs(
     kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, dictionary: Kors, delta: float, largest: float | None = None
 ) -> float:
-    """B² d_eff(λ) ln(e + enκ²/λ) + 2B²nμ/λ: `PKAWV` on the points that KORS chose from the inputs, known beforehand.
+    """B² d_eff(λ) ln(e + enκ²/λ) + 2B²nμ/λ: `PKAWV` on points that KORS chose from all inputs before the first round.
 
     JGR Theorem 3 with Proposition 5, as in the proof of Corollary 8; with probability 1 − δ.
     Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ).
@@ -139,9 +139,9 @@ def known_inputs(
 def growing_span(
     kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, joined: Sequence[int] | Vector, largest: float | None = None
 ) -> float:
-    """Σ y_t² z_tᵀA_t⁻¹z_t + Σ_t (μ_t + λ)tμ_tB²/λ²: `PKAWVNystroem`, whatever dictionary it had.
+    """Σ y_t² z_tᵀA_t⁻¹z_t + Σ_t (μ_t + λ)tμ_tB²/λ²: `PKAWVNystroem` with any dictionary.
 
-    `joined` are the rows of X that joined the span, in order: `state.span.joined[state.span.spanning]` where every row was learnt.
+    `joined` are the rows of X that joined the span, in order: `state.span.joined[state.span.spanning]` if every row was learnt.
     μ_t is ‖(P_{t+1} − P_t)C_t^½‖², and P_{n+1} = I. JGR Theorem 9. Conditions: |y| ≤ B; the history is kept.
     """
     B = _largest(X, y, largest)
@@ -157,7 +157,7 @@ def growing_span(
         Z = embed(span, rows)
         if Z.shape[1] < joined.size:
             raise InputError("some of the rows that joined lie in the span of the others; leave them out")
-        rest = missing(kernel, rows, span)
+        rest = projection_error(kernel, rows, span)
         changes = [(int(t), float(Z[:t, j] @ Z[:t, j])) for j, t in enumerate(joined)]
         total = float(labels**2 @ _leverages(Z, joined, lam)) + _moved(changes, lam, B)
     return total + _moved([(n, rest)], lam, B)
@@ -176,7 +176,7 @@ def growing_span_rate(n: float, points: float, capacity: float) -> float:
 
 
 def known_inputs_rate(n: float, points: float, capacity: float) -> float:
-    """The order of the regret where the inputs are known beforehand: n^(γ/(1+γ)) if m ≥ n^(2γ/(1+γ)), else n m^(−1/(2γ)).
+    """The order of the regret if the inputs are known before the first round: n^(γ/(1+γ)) if m ≥ n^(2γ/(1+γ)), else n m^(−1/(2γ)).
 
     JGR Corollary 8, up to logarithms and constants, for the best λ and μ = n m^(−1/γ). Conditions: as for `growing_span_rate`.
     """
@@ -193,7 +193,7 @@ def _dimension_term(kernel: Kernel, X: Matrix, lam: float) -> float:
 
 def _span_term(n: int, mu: float, lam: float) -> float:
     if lam < mu:
-        raise InputError(f"the theorem asks for lam ≥ mu, got {lam:g} and {mu:g}")
+        raise InputError(f"the theorem requires lam ≥ mu, got {lam:g} and {mu:g}")
     return n * mu / lam
 
 
@@ -202,7 +202,7 @@ def _moved(changes: Sequence[tuple[int, float]], lam: float, B: float) -> float:
 
 
 def _leverages(Z: Matrix, joined: Vector, lam: float) -> Vector:
-    """z_tᵀA_t⁻¹z_t in the coordinates that were there in round t."""
+    """z_tᵀA_t⁻¹z_t in the coordinates that existed in round t."""
     n, r = Z.shape
     out, S = np.zeros(n), np.zeros((r, r))
     for t in range(n):
@@ -214,7 +214,7 @@ def _leverages(Z: Matrix, joined: Vector, lam: float) -> Vector:
 
 
 def _largest(X: ArrayLike, y: ArrayLike, largest: float | None) -> float:
-    """B. The labels are one for each row; with several outputs, each has a bound of its own."""
+    """B. There must be one label for each row: with several outputs, each has a bound of its own."""
     rows = check_block("X", X)
     _, labels, _ = check_labelled(rows, y, rows.shape[1], 1)
     found = float(np.max(np.abs(labels), initial=0.0))
@@ -232,7 +232,7 @@ def _within(X: Matrix, radius: float) -> None:
 
 
 def _theory(dictionary: Kors, n: int, delta: float) -> None:
-    """The dictionary is one that JGR Proposition 5 speaks of."""
+    """Refuse a dictionary to which JGR Proposition 5 does not apply."""
     check_sampling(dictionary, n, delta)
     if dictionary.accuracy != 0.5:
         raise InputError(f"the bound is for Kors with accuracy 0.5, got {dictionary!r}")
