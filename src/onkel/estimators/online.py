@@ -170,7 +170,7 @@ class Online(BaseEstimator):
         except ValueError as error:
             if "could not convert string" not in str(error):
                 raise
-            strings = [name for name in getattr(X, "columns", ()) if not _are_numbers(X[name])]
+            strings = [name for name, kind in X.dtypes.items() if kind.kind not in "biuf"] if hasattr(X, "iloc") else []
             where = f"column {strings[0]!r} of X" if strings else "X or y"
             raise InputError(
                 f"{where} holds text ({error}); encode it first, as scikit-learn's OneHotEncoder does, or let "
@@ -242,9 +242,7 @@ class Online(BaseEstimator):
                 raise InputError("two keys of x are the same when written as strings; rename one")
             return row
         if (values := np.array(x, dtype=np.float64)).ndim != 1:
-            raise InputError(
-                f"a row is a dict or an array of one dimension, got shape {values.shape}; for many rows there is partial_fit"
-            )
+            raise InputError(f"a row is a dict or an array of one dimension, got shape {values.shape}; partial_fit takes many rows")
         if fitted and len(values) != self.n_features_in_:
             raise InputError(f"x has {len(values)} values, the rows before it had {self.n_features_in_}")
         return values
@@ -328,11 +326,3 @@ class Online(BaseEstimator):
         estimator._too_late = int(about["too_late"])
         estimator.waiting_ = later.unpacked(about["waiting"], len(model.remember(state)))
         return estimator
-
-
-def _are_numbers(column: Any) -> bool:
-    try:
-        np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    return True
