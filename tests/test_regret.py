@@ -150,7 +150,7 @@ class TestConditions:
         assert bounds.taylor_degree(1000, 1.0, 1.0, 1.0) == math.ceil(2 * math.log(1000))
         assert bounds.taylor_degree(10, 1.0, 3.0, 1.0) == 72
         assert bounds.taylor_degree(1000, 0.1, 1.0, 1.0) == math.ceil(2 * math.log(10_000))
-        with pytest.raises(onkel.InputError, match="asks for degree 8 or more, got 7"):
+        with pytest.raises(onkel.InputError, match="requires degree 8 or more, got 7"):
             bounds.taylor(Taylor(7, 1.0), self.X, self.y, 1.0, 1.0)
 
     def test_a_dictionary_that_is_not_the_theorems(self) -> None:
