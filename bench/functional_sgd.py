@@ -57,7 +57,7 @@ class Learner:
         f, room = support.with_room(1, capacity(size + (TURNS + 1) * chunk_of(LIST, size))), slice(0, size)
         X, y = rows_of(size, size)
         f.points[0, room], f.coef[room], f.own[room], f.born[room], f.size[0] = X[:, 0], y, 1.0, np.arange(size), size
-        self.state.support, self.state.rows = f, size
+        self.state.support, self.state.learnt[0] = f, size
 
     def play(self, X: Array, y: Array) -> None:
         self.learner.learn(self.state, X, y)
