@@ -256,8 +256,8 @@ def test_romma_keeps_its_norm_where_no_f_fits_all_rows(aggressive: bool) -> None
     w = state.support.scale[0] * state.support.weights
     assert state.norm2[0] == pytest.approx(w @ w, rel=1e-8)
     assert np.max(np.abs(scores)) <= 1e5
-    assert state.passed[0] > 10
-    assert learner.notes(state)[0].startswith(f"{state.passed[0]} rows were skipped")
+    assert state.skipped[0] > 10
+    assert learner.notes(state)[0].startswith(f"{state.skipped[0]} rows were skipped")
 
 
 @pytest.mark.parametrize("aggressive", [False, True])
@@ -270,7 +270,7 @@ def test_romma_learns_after_a_short_row(aggressive: bool) -> None:
     X[0] *= 1e-3 / np.linalg.norm(X[0])
     state, scores = learnt(onkel.ROMMA(Linear(), aggressive), X, y)
     assert np.sum(onkel.measure.mistakes(scores, y)) <= 20
-    assert state.passed[0] == 0
+    assert state.skipped[0] == 0
 
 
 # the Adatron

@@ -85,8 +85,8 @@ def test_the_table_of_dicts_cell_by_cell(rows: list[dict[str, Any]]) -> None:
     late = [slow_number(row.get("new")) for row in rows]
     np.testing.assert_array_equal(table.late.get("new", np.full(len(rows), np.nan)), np.array(late, dtype=float))
     assert [table.place(k) for k in range(len(table))] == [f"row {k} (counted from 0)" for k in range(len(rows))]
-    np.testing.assert_array_equal(Records(KINDS, passed=["new"]).table(rows).numbers, table.numbers)
-    assert not Records(KINDS, passed=["new"]).table(rows).late
+    np.testing.assert_array_equal(Records(KINDS, ignored=["new"]).table(rows).numbers, table.numbers)
+    assert not Records(KINDS, ignored=["new"]).table(rows).late
 
 
 def test_kinds_are_detected() -> None:
@@ -157,8 +157,8 @@ def test_a_list_of_dicts_is_read_as_json_lines_are(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text("\n".join(json.dumps(row, default=str) for row in ROWS))
     ours, theirs = read(ROWS, "price", block=300), read(path, "price", block=300)
-    assert replace(ours.encoder, passed=(), grows=False) == theirs.encoder  # dicts may get new keys
-    assert ours.encoder.passed == ("price",)
+    assert replace(ours.encoder, ignored=(), grows=False) == theirs.encoder  # dicts may get new keys
+    assert ours.encoder.ignored == ("price",)
     assert ours.encoder.columns == (Number("size"), OneHot("town", 4), Cyclic("when", day=False))
     for (X, y), (same, labels) in zip(ours, theirs, strict=True):
         assert X.tobytes() == same.tobytes()

@@ -60,7 +60,7 @@ def loaded(path: Path) -> tuple[Model, State, dict[str, Any]]:
 
 def _differences(model: Model, state: State, inputs: Inputs, learner: str | None) -> Iterator[tuple[str, str]]:
     """Options given by the user that contradict the model, each with what the model has instead."""
-    columns, target, encoder, own = inputs.columns, inputs.target, state.encoder, model.own(state.learner)
+    columns, target, encoder, own = inputs.columns, inputs.target, state.encoder, model.unwrapped(state.learner)
     lags, name, task = model.lags_of(state), state.target.name, state.target.task
     for option, said, has, differs in (
         ("--lags", inputs.rows.lags, lags, f"was made with --lags {lags}"),
@@ -74,7 +74,7 @@ def _differences(model: Model, state: State, inputs: Inputs, learner: str | None
             yield option, differs
     if learner is not None:
         other = dataclasses.replace(model, learner=read_learner(learner))
-        if other.own(other.assembled(state.target)) != own:
+        if other.unwrapped(other.assembled(state.target)) != own:
             yield "--learner", f"holds {own!r:.200}"
     if (pair := target.pair()) is not None and state.target != Signs(name, *pair):
         yield "--labels", f"knows the labels {listed(list(map(str, model.classes(state))))}, not these two"

@@ -51,14 +51,14 @@ def of_rows(row: int) -> str:
 
 
 class Records:
-    """Rows of columns whose kinds are known; keys that are `passed` over are known too, but not read.
+    """Rows of columns whose kinds are known; `ignored` keys are known too, but not read.
 
     Of other keys the numbers are `late` columns, if there is `room` for such; whatever else is not used is noted.
     """
 
-    def __init__(self, kinds: Mapping[str, Kind], passed: Collection[str] = (), room: bool = True) -> None:
+    def __init__(self, kinds: Mapping[str, Kind], ignored: Collection[str] = (), room: bool = True) -> None:
         self.kinds, self.room = dict(kinds), room
-        self.known = frozenset((*kinds, *passed))
+        self.known = frozenset((*kinds, *ignored))
         self.unused: dict[str, tuple[str, bool]] = {}  # where such a key first appeared, and whether its value was a number
         self._numbers = tuple(key for key, kind in kinds.items() if kind is Kind.NUMBER)
         self._strings = tuple(key for key, kind in kinds.items() if kind is Kind.TEXT)

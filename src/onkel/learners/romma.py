@@ -56,7 +56,7 @@ class State(Counted):
     support: Function
     norm2: Vector  # (1,)  N = ‖f‖²
     error: Vector  # (1,)  a bound on the relative rounding error of N
-    passed: Counts  # (1,)  rows skipped
+    skipped: Counts  # (1,)  rows skipped
     learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
@@ -85,7 +85,7 @@ class ROMMA(ExpansionLearner[State]):
         return State(representations.empty(self.kernel, dim), np.zeros(1), np.zeros(1), np.zeros(1, np.int64), dim=dim)
 
     def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
-        return _learn(block, state.support.compiled, state.norm2, state.error, state.passed, self.aggressive, scores)
+        return _learn(block, state.support.compiled, state.norm2, state.error, state.skipped, self.aggressive, scores)
 
     def _footprint(self, dim: int, outputs: int) -> int:
         return super()._footprint(dim, outputs) + 24
@@ -94,17 +94,17 @@ class ROMMA(ExpansionLearner[State]):
         super()._check(state)
         if state.norm2[0] < 0.0 or not 0.0 <= state.error[0] <= LARGEST_ERROR:
             raise InputError("its norm is negative, or too inaccurate")
-        if not 0 <= state.passed[0] <= state.rows:
+        if not 0 <= state.skipped[0] <= state.rows:
             raise InputError("its number of skipped rows is impossible")
 
     def _notes(self, state: State) -> list[str]:
-        if not (passed := int(state.passed[0])):
+        if not (skipped := int(state.skipped[0])):
             return []
-        return [f"{passed} rows were skipped: with the rows before them they leave no margin (is there an f that fits them all?)"]
+        return [f"{skipped} rows were skipped: with the rows before them they leave no margin (is there an f that fits them all?)"]
 
 
 @hot
-def _learn(block: RowBlock, f: Any, norm2: Vector, error: Vector, passed: Counts, aggressive: bool, scores: Vector) -> int:
+def _learn(block: RowBlock, f: Any, norm2: Vector, error: Vector, skipped: Counts, aggressive: bool, scores: Vector) -> int:
     """Score, then learn, each row."""
     kernel, X, own, y, weight, learnt = block
     work = prepare(kernel, f, X)
@@ -119,7 +119,7 @@ def _learn(block: RowBlock, f: Any, norm2: Vector, error: Vector, passed: Counts
                 parts = (abs(old) * np.sqrt(norm2[0]) + abs(new) * np.sqrt(own[i])) ** 2
                 now = (old * old * norm2[0] * error[0] + ROUNDING * parts) / longer if longer > 0.0 else np.inf
                 if new == 0.0 or now > LARGEST_ERROR:
-                    passed[0] += 1
+                    skipped[0] += 1
                 else:
                     shrink(f, old)
                     add(kernel, f, X[i], own[i], new, learnt[0])

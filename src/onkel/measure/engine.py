@@ -131,7 +131,7 @@ class Evaluation:
         self.warm = True
         if compiler_off:
             return
-        idle = self.model.again(self.state)
+        idle = self.model.fresh(self.state)
         self.model.answer(idle, table[:ROWS_TO_WARM_UP])
         self.model.predict(idle, table[:1])
 
@@ -147,7 +147,7 @@ class Evaluation:
 
     def result(self, stream: Stream, earlier_rows: int = 0) -> Result:
         model, state, errors = self.model, self.state, self.errors
-        own = model.own(state.learner)
+        own = model.unwrapped(state.learner)
         findings = explain(state.learner, state.inner).sentences if isinstance(own, Auto) else []
         return Result(
             source=stream.name,

@@ -53,7 +53,7 @@ class Encoder:
     columns: tuple[Column, ...]
     missing: Missing = Missing.REFUSE
     spare: int = 0  # columns of X, the last ones, kept free for columns that come later
-    passed: tuple[str, ...] = ()  # columns that were there from the start and are no inputs
+    ignored: tuple[str, ...] = ()  # columns that were there from the start and are no inputs
     grows: bool = False  # rows are dicts, whose new keys may become columns
 
     def __post_init__(self) -> None:
@@ -63,7 +63,7 @@ class Encoder:
         object.__setattr__(self, "missing", policy(self.missing))
         if not self.columns:
             raise InputError("there are no feature columns; give at least one")
-        object.__setattr__(self, "passed", tuple(map(str, self.passed)))
+        object.__setattr__(self, "ignored", tuple(map(str, self.ignored)))
         if wrong := [column for column in self.columns if not isinstance(column, Column)]:
             raise InputError(f"columns must be Number, OneHot, Hashed or Cyclic, got {wrong[0]!r}")
 
@@ -97,12 +97,12 @@ class Encoder:
     def names_of_numbers(self) -> tuple[str, ...]:
         return self._numbers[0]
 
-    def records(self, target: Mapping[str, Kind], passed: Sequence[str]) -> Records:
-        """What makes tables of dicts with these columns and target; keys that are `passed` over are no inputs."""
-        key = *target.items(), *passed
+    def records(self, target: Mapping[str, Kind], ignored: Sequence[str]) -> Records:
+        """What makes tables of dicts with these columns and target; `ignored` keys are no inputs."""
+        key = *target.items(), *ignored
         if key not in self._records:
             kinds = {column.name: column.kind for column in self.columns} | dict(target)
-            self._records[key] = Records(kinds, (*self.passed, *passed), room=self.grows or self.spare > 0)
+            self._records[key] = Records(kinds, (*self.ignored, *ignored), room=self.grows or self.spare > 0)
         return self._records[key]
 
     def notes_on_keys(self) -> list[str]:

@@ -165,7 +165,7 @@ class Model:
         inner = learner.init(encoder.width, target.outputs)
         return owned(self, State(encoder, target, learner, inner, encoder.init()))
 
-    def again(self, state: State) -> State:
+    def fresh(self, state: State) -> State:
         """A state before the first row, with the same columns and target."""
         inner = state.learner.init(state.encoder.width, state.target.outputs)
         return owned(self, State(state.encoder, state.target, state.learner, inner, state.encoder.init()))
@@ -292,7 +292,7 @@ class Model:
     # --- what a state is made for
 
     @staticmethod
-    def own(learner: Any) -> Any:
+    def unwrapped(learner: Any) -> Any:
         """The user's learner, inside its wrappers."""
         return bare(learner)
 

@@ -42,14 +42,14 @@ def sampled(source: Source) -> Table:
 
 def planned(
     sample: Table, names: Sequence[str], missing: Missing, hashed: Collection[str] = (), spare: int = 0,
-    passed: Sequence[str] = (), grows: bool = False,
+    ignored: Sequence[str] = (), grows: bool = False,
 ) -> Encoder:  # fmt: skip
     """Columns that are to be `hashed` are strings."""
     numbers = sample.numbers if isinstance(sample.numbers, np.ndarray) else sample.numbers.toarray()
     gaps = dict(zip(sample.names, np.asarray(np.isnan(numbers).any(axis=0)).tolist(), strict=True))
     indicate = missing is Missing.MEAN
     columns = tuple(_planned(sample, name, gaps, indicate, name in hashed) for name in names)
-    return Encoder(columns, missing, spare, tuple(passed), grows)
+    return Encoder(columns, missing, spare, tuple(ignored), grows)
 
 
 def _planned(sample: Table, name: str, gaps_of: Mapping[str, bool], indicate: bool, hashed: bool) -> Column:

@@ -87,14 +87,14 @@ class Stream:
         for table in self.tables():
             yield self._encoded(table)
 
-    def tables(self, passed: int = 0, seen: Callable[[Table], None] = lambda table: None) -> Iterator[Table]:
-        """The rows of the source after the first `passed` ones, in tables of `block` rows, cut where they always are.
+    def tables(self, skip: int = 0, seen: Callable[[Table], None] = lambda table: None) -> Iterator[Table]:
+        """The rows of the source after the first `skip` ones, in tables of `block` rows, cut where they always are.
 
         `seen` is given all rows before they come, those that are passed over among them, with a cut after the last of these.
         """
         start = 0
         for table in recut(self.source.tables(), self.block):
-            before = min(max(0, passed - start), len(table))
+            before = min(max(0, skip - start), len(table))
             if before:
                 seen(table[:before])
             if before < len(table) or not len(table):
@@ -181,8 +181,8 @@ def read(
     _check_whole(source, policy(missing))
     sample = sampled(source)
     grows = reading.columns is None and source.grows
-    passed = sorted({*source.known, *reading.without}.difference(names)) if spare or grows else ()
-    encoder = planned(sample, names, policy(missing), hashed, spare, passed, grows)
+    ignored = sorted({*source.known, *reading.without}.difference(names)) if spare or grows else ()
+    encoder = planned(sample, names, policy(missing), hashed, spare, ignored, grows)
     seen = [*remarks(sample, reading.text), *(labels_remark(sample, label) if label not in reading.text else [])]
     return Stream(_roomy(source, encoder), _target(label, labels, sample), encoder, _rows_in(block, encoder), sample, tuple(seen))
 
@@ -231,7 +231,7 @@ def _rows_in(block: int | None, encoder: Encoder) -> int:
 
 def _roomy(source: Source, encoder: Encoder) -> Source:
     """Let keys through that are new to the encoder, if it has spare columns for them, or may get some."""
-    known = (*(column.name for column in encoder.columns), *encoder.passed)
+    known = (*(column.name for column in encoder.columns), *encoder.ignored)
     return source.with_room(known) if encoder.spare or encoder.grows else source
 
 
