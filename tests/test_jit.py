@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
+import inspect
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -47,16 +48,46 @@ def test_our_blas_has_one_thread() -> None:
 
 
 def kept(root: Path) -> list[Path]:
-    return sorted((root / onkel._jit._source_hash()).rglob("*.nbc"))
+    return sorted((root / "compiled").rglob("*.nbc"))
 
 
-def test_compiled_code_is_kept_in_a_folder_named_by_the_source(tmp_path: Path) -> None:
-    sources = sorted(Path(onkel.__file__).parent.rglob("*.py"))
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()[:16]
+def test_compiled_code_is_kept_as_long_as_it_is_used(tmp_path: Path) -> None:
     assert answer(XDG_CACHE_HOME=str(tmp_path))
-    assert list((tmp_path / "onkel" / digest).rglob("*losses*.nbc"))
+    old, *others = kept(tmp_path / "onkel")
+    assert "losses" in old.name
+    os.utime(old, (0, 0))
+    for file in others:
+        file.unlink()
+    unused = old.with_name(f"onkel.unused-{old.name}")
+    unused.write_bytes(b"")
+    os.utime(unused, (0, 0))
     assert not answer(XDG_CACHE_HOME=str(tmp_path), PYTHONHASHSEED="7")
     assert answer(XDG_CACHE_HOME=str(tmp_path), NUMBA_OPT="1")  # other code
+    assert old.exists()
+    assert not unused.exists()
+
+
+def test_an_edit_is_noticed_where_it_matters(tmp_path: Path) -> None:
+    """Compiled again is what imports the edited file, directly or not, and nothing else."""
+    package = Path(shutil.copytree(Path(onkel.__file__).parent, tmp_path / "source" / "onkel"))
+    settings = {"XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": str(tmp_path / "source")}
+    assert answer(**settings)
+    for edited, compiled_again in (["model/encoder.py", "learners/rbp.py", "state.py"], False), (["_inputs.py"], True):
+        for file in (package / name for name in edited):
+            file.write_text(f"{file.read_text()}\n# edited\n")
+        assert answer(**settings) == compiled_again
+
+
+def test_the_hash_covers_every_module_that_code_can_see() -> None:
+    """By the modules' own names, when they are loaded: imports that are written in an unusual way would be missed by the hash."""
+    for module in [found for name, found in sys.modules.items() if name.startswith("onkel.")]:
+        seen = {other.__name__ for other in vars(module).values() if inspect.ismodule(other)}
+        seen |= {str(getattr(value, "__module__", "")) for value in vars(module).values()}
+        covered, new = {module.__name__}, {module.__name__}
+        while new:
+            new = set().union(*map(onkel._jit._imports, new)) - covered
+            covered |= new
+        assert {name for name in seen if name.startswith("onkel.") and not name.startswith(f"{module.__name__}.")} <= covered
 
 
 def test_a_home_that_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
@@ -102,7 +133,7 @@ def test_files_that_somebody_else_wrote_or_may_write_to_are_not_loaded(tmp_path:
 
 @pytest.mark.parametrize("spoil", ["owner of the root", "owner", "mode"])
 def test_a_folder_of_somebody_else_is_left_alone(spoil: str, tmp_path: Path) -> None:
-    folder = tmp_path / "home" / "onkel" / onkel._jit._source_hash()
+    folder = tmp_path / "home" / "onkel" / "compiled"
     folder.mkdir(parents=True, mode=0o700)
     if spoil == "mode":
         folder.chmod(0o777)

@@ -1,8 +1,9 @@
 """The only file that imports the compiler: `hot`, the BLAS symbols, and the place that pins BLAS to one thread.
 
-`hot` compiles a function of arrays and scalars on its first call and caches the machine code on disk. The cache folder is named by
-a hash of the package's source, because numba does not notice an edit in an imported file. Cached code is executed as it is, so it
-is read only from files that belong to the user, and only if their checksum is right. If nothing can be cached, the next process
+`hot` compiles a function of arrays and scalars on its first call and caches the machine code on disk. A file of the cache is named
+by a hash of the source that its code can depend on (the function's module and all of onkel's modules that it imports), because
+numba does not notice an edit in an imported file. Cached code is executed as it is, so it is read only from files that belong to
+the user, and only if their checksum is right. If nothing can be cached, the next process
 compiles again. If several processes need the same code, one compiles it and the others wait for its file.
 
 `fortran("dsymv")` makes a BLAS or LAPACK routine callable from compiled code. The address is registered as a named symbol, so that
@@ -16,7 +17,7 @@ import contextlib
 import functools
 import hashlib
 import os
-import shutil
+import re
 import stat
 import sys
 import tempfile
@@ -44,11 +45,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 compiler_off: bool = bool(numba.config.DISABLE_JIT)
 
 REORDERED = {"reassoc", "contract"}  # fastmath flags: additions may be reordered, products and additions fused
-SECONDS_UNUSED_CACHE_IS_KEPT = 30 * 24 * 3600
+SECONDS_UNUSED_CODE_IS_KEPT = 30 * 24 * 3600
 SECONDS_ANOTHER_IS_WAITED_FOR = 60.0  # many times what any function takes to compile
 SECONDS_BETWEEN_LOOKS = 0.01
 SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")  # settings of numba that change its code
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+IMPORT = re.compile(r"^[ ]*from (onkel(?:[.]\w+)*) import ([(][^)]*[)]|.*)$", re.MULTILINE)
 
 
 def hot(function: F) -> F:
@@ -79,7 +81,7 @@ def _compile(function: F, fastmath: set[str] | bool, counting: bool = False, inl
     # nobody calls it through a pointer, which would take one more function to compile
     options = {"fastmath": fastmath, "forceinline": inline, "_nrt": counting, "no_cfunc_wrapper": True}
     compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
-    if not compiler_off and function.__module__.startswith("onkel."):  # the name of the cache folder covers no other source
+    if not compiler_off and function.__module__.startswith("onkel."):  # the hash in a file's name covers no other source
         compiled._cache = _Cache(function)
     return compiled  # type: ignore[no-any-return]
 
@@ -92,7 +94,7 @@ class _Cache(numba.core.caching.NullCache):
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.name = f"{function.__module__}.{function.__qualname__}"
+        self.module, self.name = function.__module__, f"{function.__module__}.{function.__qualname__}"
         self._claims: dict[str, int | None] = {}  # the files that this process is compiling, each with its lock
 
     @property
@@ -140,13 +142,14 @@ class _Cache(numba.core.caching.NullCache):
         data = numba.core.serialize.dumps((kinds, code._reduce()))
         try:
             _write_whole(os.path.join(folder, self._file(kinds, code.codegen)), hashlib.sha256(data).digest() + data)
+            _forget_unused(folder)
         except OSError as error:
             _say_once(f"onkel: compiled code cannot be kept in {folder} ({error.strerror}): the next start compiles it again")
 
     def _file(self, kinds: Any, codegen: Any) -> str:
         compiler = numba.__version__, sys.implementation.cache_tag, [getattr(numba.config, name) for name in SETTINGS]
         about = repr((kinds, compiler, codegen.magic_tuple()))
-        return f"{self.name}-{hashlib.sha256(about.encode()).hexdigest()[:32]}.nbc"
+        return f"{self.name}-{_source_hash(self.module)}-{hashlib.sha256(about.encode()).hexdigest()[:32]}.nbc"
 
 
 def _trusted(path: str) -> bytes | None:
@@ -158,6 +161,8 @@ def _trusted(path: str) -> bytes | None:
             digest, data = file.read(hashlib.sha256().digest_size), file.read()
     except OSError:
         return None
+    with contextlib.suppress(OSError):
+        os.utime(path)  # it is in use
     return data if hashlib.sha256(data).digest() == digest else None
 
 
@@ -203,23 +208,46 @@ def _write_whole(path: str, data: bytes) -> None:
 
 
 @functools.cache
-def _source_hash() -> str:
-    digest = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
+def _source_hash(module: str) -> str:
+    """A hash of the source of a module and of all modules of onkel that it imports, directly or not."""
+    found, new = {module}, {module}
+    while new:
+        new = set().union(*map(_imports, new)) - found
+        found |= new
+    return hashlib.sha256("".join(_digest(name) for name in sorted(found)).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _imports(module: str) -> set[str]:
+    """The modules of onkel that are imported by this one. A name may be listed that is none: it has no source."""
+    found = set()
+    for whole, names in IMPORT.findall(_source(module)):
+        found |= {whole, *(f"{whole}.{name}" for name in re.findall(r"\w+", names))}
+    return {name for name in found - {"onkel"} if _source(name)}  # onkel itself only lists the public names
+
+
+def _digest(module: str) -> str:
+    return hashlib.sha256(_source(module).encode()).hexdigest()
+
+
+@functools.cache
+def _source(module: str) -> str:
+    path = Path(__file__).parent.joinpath(*module.split(".")[1:])
+    with contextlib.suppress(OSError):
+        return (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
+    return ""
 
 
 @functools.cache
 def _cache_folder() -> str | None:
-    """A folder for this source in the first usable root; None if there is none."""
+    """A folder in the first usable root; None if there is none."""
     for root in _roots():
         with contextlib.suppress(OSError):
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            folder = root / _source_hash()
-            if _is_ours(root.stat()) and not folder.exists():
-                folder.mkdir(mode=0o700, exist_ok=True)
-                _forget_unused(root)
+            if not _is_ours(root.stat()):
+                continue
+            folder = root / "compiled"
+            folder.mkdir(mode=0o700, exist_ok=True)
             if _is_ours(folder.lstat()) and os.access(folder, os.W_OK | os.X_OK):
                 return str(folder)
     return None
@@ -239,11 +267,13 @@ def _is_ours(about: os.stat_result) -> bool:
     return os.name != "posix" or (about.st_uid == os.getuid() and not about.st_mode & OTHERS_MAY_WRITE)
 
 
-def _forget_unused(root: Path) -> None:
-    for folder in root.iterdir():
+@functools.cache
+def _forget_unused(folder: str) -> None:
+    """Delete the files that no process has read or written for a long time, once for each process that compiles."""
+    for file in Path(folder).iterdir():
         with contextlib.suppress(OSError):  # another process may be deleting it too
-            if time.time() - folder.stat().st_mtime > SECONDS_UNUSED_CACHE_IS_KEPT:
-                shutil.rmtree(folder, ignore_errors=True)
+            if time.time() - file.stat().st_mtime > SECONDS_UNUSED_CODE_IS_KEPT:
+                file.unlink()
 
 
 @functools.cache

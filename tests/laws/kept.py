@@ -1,7 +1,7 @@
 """Scores that one half of `make test` computes and the other needs: the oracles', and those of the compiled half.
 
-They are files beside the compiled code, whose folder is named by the package's source, under a hash of the tests' source: an edit
-anywhere makes them anew.
+They are files in the folder of the compiled code, under a hash of the package's and the tests' source: after any edit they are
+computed again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+import onkel
 from onkel._jit import _cache_folder
 
 Array = NDArray[np.float64]
@@ -45,8 +46,9 @@ def _file(name: str) -> Path:
 @functools.cache
 def _folder() -> Path:
     digest = hashlib.sha256(repr((sys.version, np.__version__, scipy.__version__)).encode())
-    for file in sorted(Path(__file__).parents[1].rglob("*.py")):
-        digest.update(file.read_bytes())
+    for tree in Path(__file__).parents[1], Path(onkel.__file__).parent:
+        for file in sorted(tree.rglob("*.py")):
+            digest.update(file.read_bytes())
     found = Path(_cache_folder() or tempfile.gettempdir(), f"scores-{digest.hexdigest()[:16]}")
     found.mkdir(mode=0o700, exist_ok=True)
     return found

@@ -99,5 +99,7 @@ def reached(config: onkel.ROMMA, state: Any) -> bool:
     ran = run(config, *stream(config))
     passed = ran.did.count("parallel") + ran.did.count("too uncertain")
     return (
-        supported.counted(state, ran, STAGES[config]) and supported.measured(state, ran) and supported.inner(state).skipped == passed
+        supported.counted(state, ran, STAGES[config])
+        and supported.measured(state, ran)
+        and supported.inner(state).skipped == passed
     )
