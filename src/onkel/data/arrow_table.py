@@ -38,7 +38,7 @@ class ArrowSource(Source):
         names = tuple(name for name, kind in self.kinds.items() if kind is Kind.NUMBER)
         numbers = np.empty((batch.num_rows, len(names)))
         for j, name in enumerate(names):
-            numbers[:, j] = _numbers(columns[name][1])
+            numbers[:, j] = self._numbers(name, columns[name][1])
         return Table(
             names,
             numbers,
@@ -49,6 +49,15 @@ class ArrowSource(Source):
 
     def _place(self, row: int) -> str:
         return f"{self.name}, row {row} (counted from 0)"
+
+    def _numbers(self, name: str, column: Any) -> Vector:
+        import pyarrow
+
+        try:
+            return _numbers(column)
+        except pyarrow.ArrowException as error:
+            wrong = f"{self.name}: column {name!r} must hold numbers, got {column.type} ({_reason(error)})"
+            raise InputError(f"{wrong}; convert it, as in pandas.to_numeric, or drop the rows that hold no number") from None
 
     def _dates(self, name: str, column: Any, done: int) -> Dates:
         import pyarrow

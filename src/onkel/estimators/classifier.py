@@ -94,11 +94,10 @@ class Classifier(ClassifierMixin, Online):
         scores = super()._scores(X)
         return scores[:, self._order]
 
-    def _checked(self, X: Any, y: Any = "no_validation", first: bool = False) -> Any:
-        checked = super()._checked(X, y, first)
-        if isinstance(checked, tuple):
-            check_classification_targets(checked[1])
-        return checked
+    def _checked_labels(self, X: Any, y: Any) -> Any:
+        labels = super()._checked_labels(X, y)
+        check_classification_targets(labels)
+        return labels
 
     def _forget(self) -> None:
         super()._forget()

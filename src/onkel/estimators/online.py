@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from onkel._inputs import check_weight
 from onkel._types import Vector
@@ -21,8 +21,10 @@ from onkel.combine.assembly import DEFAULT
 from onkel.data.labels import is_missing
 from onkel.data.table import Labels, Origin, Table
 from onkel.errors import FileError, InputError
+from onkel.estimators import tables
 from onkel.estimators import waiting as later
 from onkel.estimators.params import changed, inside
+from onkel.estimators.tables import is_table
 from onkel.estimators.waiting import Waiting
 from onkel.model import Model, State
 from onkel.persist.checkpoint import Extra, read, save
@@ -87,7 +89,7 @@ class Online(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
 
     @property
@@ -135,16 +137,17 @@ class Online(BaseEstimator):
     def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: Sequence[Any] | None = None) -> Self:
         with self._whole():
             model, first = self._model(), not hasattr(self, "state_")
-            rows, labels = self._checked(X, y, first)
-            table = self._table(rows, labels)
-            weight = None if sample_weight is None else check_weight(sample_weight, len(table))
+            X = self._checked(X, first)
+            y = self._checked_labels(X, y)
+            rows = self._as_rows(X, y)
+            weight = None if sample_weight is None else check_weight(sample_weight, len(y))
             if first:
                 if weight is not None and not weight.any():
                     raise InputError("all weights are zero: there is nothing to learn")
-                self.model_, self.state_ = model, model.init(table)
+                self.model_, self.state_ = model, model.init(rows)
             if classes is not None:
                 self.model_.add_classes(self.state_, [one.item() if isinstance(one, np.generic) else one for one in classes])
-            self.model_.update(self.state_, table, weight)
+            self.model_.update(self.state_, rows, weight)
             self._describe()
         return self
 
@@ -161,21 +164,28 @@ class Online(BaseEstimator):
                 self._describe()
             raise
 
-    def _checked(self, X: Any, y: Any = "no_validation", first: bool = False) -> Any:
-        """X (and y) as scikit-learn wants them."""
-        more = {"multi_output": self._learner.multi_output, "y_numeric": True} if self.task == "regression" else {}
-        more = {} if isinstance(y, str) else more
+    def _checked(self, X: Any, first: bool = False) -> Any:
+        """The rows as scikit-learn wants them: a table as it is, anything else as numbers."""
+        if is_table(X):
+            return tables.checked(self, X, first)
         try:
-            return validate_data(self, X, y, reset=first, accept_sparse="csr", dtype=np.float64, **more)
+            return validate_data(self, X, reset=first, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
         except ValueError as error:
             if "could not convert string" not in str(error):
                 raise
-            strings = [name for name, kind in X.dtypes.items() if kind.kind not in "biuf"] if hasattr(X, "iloc") else []
-            where = f"column {strings[0]!r} of X" if strings else "X or y"
-            raise InputError(
-                f"{where} holds text ({error}); encode it first, as scikit-learn's OneHotEncoder does, or let "
-                "onkel.Model(target=…) encode the table"
-            ) from None
+            raise InputError(f"X holds text ({error}); an array holds numbers only, give a DataFrame or a list of dicts") from None
+
+    def _checked_labels(self, X: Any, y: Any) -> Any:
+        """The labels as scikit-learn wants them, one for each of the rows."""
+        numbers = {"multi_output": self._learner.multi_output, "y_numeric": True} if self.task == "regression" else {}
+        rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        return check_X_y(np.zeros((rows, 1)), y, estimator=self, **numbers)[1]
+
+    def _as_rows(self, X: Any, y: Any = None) -> Any:
+        """Checked rows, and their labels, as a model takes them."""
+        if is_table(X):
+            return X if y is None else (X, self._labels(y))
+        return self._table(X, y)
 
     def _table(self, X: Any, y: Any = None) -> Table:
         """Rows of numbers, and their labels."""
@@ -183,7 +193,7 @@ class Online(BaseEstimator):
             names, late = self.state_.encoder.names_of_numbers, self.state_.encoded.late
             if len(names) < len(self.state_.encoder.columns):
                 raise InputError(
-                    "some columns of this estimator are strings or dates; give rows with names, by learn_one and predict_one"
+                    "some columns of this estimator are strings or dates, which an array cannot hold; give a DataFrame or dicts"
                 )
         else:
             names, late = tuple(self.__dict__.get("feature_names_in_", [f"x{j}" for j in range(X.shape[1])])), []
@@ -199,7 +209,7 @@ class Online(BaseEstimator):
     def _scores(self, X: Any) -> Vector:
         """Of rows that may come at any time."""
         check_is_fitted(self)
-        return self.model_.scores_any(self.state_, self._table(self._checked(X)))[0]
+        return self.model_.scores_any(self.state_, self._as_rows(self._checked(X)))[0]
 
     # --- single rows
 

@@ -75,7 +75,7 @@ class Regressor(RegressorMixin, Online):
         `level` 0.5, 0.8, 0.9 or 0.95 of the targets of late lay within; before level/(1 − level) rows are known they are infinite.
         """
         check_is_fitted(self)
-        return self.model_.predict_interval(self.state_, self._table(self._checked(X)), level)
+        return self.model_.predict_interval(self.state_, self._as_rows(self._checked(X)), level)
 
     def predict_interval_one(self, x: Row, level: float = 0.9) -> Any:
         """Lower and upper end for one row, or for each of its targets; infinite before the first was learnt."""

@@ -22,6 +22,7 @@ from onkel._inputs import check_block
 from onkel._types import Matrix
 from onkel.errors import InputError
 from onkel.estimators.params import changed, inside
+from onkel.estimators.tables import in_order
 from onkel.features import Features, Fourier
 from onkel.features.compose import as_features
 
@@ -94,4 +95,4 @@ class Transformer(TransformerMixin, BaseEstimator):
         return map
 
     def _checked(self, X: Any, first: bool) -> Matrix:
-        return check_block("X", validate_data(self, X, reset=first, dtype=np.float64))
+        return check_block("X", validate_data(self, X if first else in_order(self, X), reset=first, dtype=np.float64))
