@@ -1,7 +1,7 @@
-"""Several files as one source, one read after the other; errors name the file they are met in.
+"""Several files as one source, read one after the other. Errors name the file in which they occur.
 
-Its columns are those of all files. What a file lacks is missing in its rows (0 in a libsvm file); a column must be of the same kind
-in all of them. The target must be in each.
+The source has the columns of all files. In the rows of a file that lacks a column, its values are missing (in a libsvm file they
+are 0). A column must be of the same kind in all files. Each file must have the target.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from onkel.data.columns import AllBut, NoColumn, listed, sample_rows
 from onkel.data.table import Kind, Source, Strings, Table
 from onkel.errors import InputError
 
-Opener = Callable[[Sequence[str] | None, Mapping[str, Kind]], Source]  # from the columns wanted and the kinds declared
+Opener = Callable[
+    [Sequence[str] | None, Mapping[str, Kind]], Source
+]  # opens a file, given the wanted columns and the declared kinds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +37,7 @@ class Concatenated(Source):
         return [f"{part} has no column {listed(names)}, but another file has" for part, names in absent.items() if names]
 
     def tables(self, sample: bool = False) -> Generator[Table]:
-        """A sample has its share of each file."""
+        """Yield the tables of each file; a sample takes the same number of rows from each."""
         share = -(-sample_rows(len(self.kinds)) // len(self.parts))
         for part in self.parts:
             rows = 0
@@ -47,7 +49,7 @@ class Concatenated(Source):
                         break
 
     def _whole(self, table: Table) -> Table:
-        """With the columns of all files, those that it lacks missing."""
+        """The table with the columns of all files; those that it lacks are filled with missing values."""
         of = {kind: tuple(name for name, own in self.kinds.items() if own is kind) for kind in Kind}
         numbers = np.full((len(table), len(of[Kind.NUMBER])), np.nan)
         places = {name: j for j, name in enumerate(of[Kind.NUMBER])}
@@ -95,7 +97,7 @@ def open_concatenated(
 def _opened(
     opener: Opener, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], label: str | None, absent: dict[str, NoColumn]
 ) -> Source:
-    """Without the columns that it lacks."""
+    """Open a file without the wanted columns that it lacks, which are noted in `absent`. It must have the column `label`."""
     while True:
         try:
             return opener(wanted, kinds)
