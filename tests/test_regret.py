@@ -416,7 +416,7 @@ class TestBlocks:
             ({"blocks": -1}, "blocks must be at least 0 and repeats at least 1, got -1 and 10"),
             ({"repeats": 0}, "blocks must be at least 0 and repeats at least 1, got 500 and 0"),
             ({"X": np.empty((0, 3)), "y": np.empty(0)}, "X has no rows to draw from; give it at least one"),
-            ({"y": np.ones(3)}, r"y must have shape \(50,\), one label a row of X, got \(3,\)"),
+            ({"y": np.ones(3)}, r"y must have shape \(50,\), one label for each row of X, got \(3,\)"),
             ({"X": np.full((50, 1), np.nan)}, "X holds nan at row 0, column 0; fill or drop missing values first"),
         ],
     )

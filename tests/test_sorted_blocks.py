@@ -432,7 +432,7 @@ def test_what_insert_cannot_have_made_is_refused(spline_tree: Any, damage: Calla
 
 
 def test_more_points_than_rows_are_refused(spline_tree: Any) -> None:
-    with pytest.raises(onkel.InputError, match="more points than it has seen rows"):
+    with pytest.raises(onkel.InputError, match="more points than rows were learnt"):
         spline_tree.check(Spline(1, UNIT), MANY - 1, None)
 
 

@@ -8,7 +8,7 @@ scores = learner.predict(state, X)                                              
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # type checkers know the name; to import typing would double the time in which a Ctrl-C meets no handler
+TYPE_CHECKING = False  # type checkers know this name. Importing typing would double the time before Ctrl-C is handled
 
 if TYPE_CHECKING:
     from typing import Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """A folder of the package or a public name, when it is first asked for: `onkel --help` need not wait for the compiler."""
+    """Import a folder of the package or a public name when it is first used, so that `onkel --help` need not wait for numba."""
     import importlib.util
 
     if name.startswith("__") and name != "__all__":

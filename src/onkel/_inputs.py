@@ -14,28 +14,29 @@ from onkel.errors import InputError
 
 LARGEST_NUMBER = 1e50  # in X, y and weight; products of three such numbers stay far from overflow
 
-SMALLEST_WEIGHT = 1e-100  # except 0; roots and quotients of smaller ones would lose digits
+SMALLEST_WEIGHT = 1e-100  # of weights other than 0; roots and quotients of smaller ones would lose digits
 _ONES = np.ones(1024)  # never written to
-_ONE = _ONES[:1]  # for a call with one row
+_ONE = _ONES[:1]  # the weights of a call with one row
 _FLOAT64 = np.dtype(np.float64)
 
 
 def check_block(name: str, values: ArrayLike) -> Matrix:
-    """A block of rows: two dimensions, at least one column, all values finite and at most LARGEST_NUMBER in absolute value."""
+    """The values as a block of rows, checked: two dimensions, at least one column, all finite and at most LARGEST_NUMBER in
+    absolute value."""
     block = _rows(name, values)
     _refuse_bad(name, block)
     return block
 
 
 def check_inputs(X: ArrayLike, dim: int) -> Matrix:
-    """X as a block of `dim` columns."""
+    """X as a checked block of `dim` columns."""
     rows = check_block("X", X)
     refuse_width(rows.shape[1], dim)
     return rows
 
 
 def check_labelled(X: ArrayLike, y: ArrayLike, dim: int, outputs: int) -> tuple[Matrix, Matrix, tuple[int, ...]]:
-    """X as a block of `dim` columns, y as a block of `outputs` columns, and the original shape of y."""
+    """X as a checked block of `dim` columns, y as a checked block of `outputs` columns, and the original shape of y."""
     if type(X) is np.ndarray and type(y) is np.ndarray and X.dtype is _FLOAT64 is y.dtype and X.flags.carray and y.flags.carray:
         shape, n = y.shape, len(X)
         if X.shape == (n, dim) and (shape == (n,) if outputs == 1 else shape == (n, outputs)):
@@ -52,23 +53,23 @@ def check_labelled(X: ArrayLike, y: ArrayLike, dim: int, outputs: int) -> tuple[
 
 
 def check_labels(y: ArrayLike, rows: int, outputs: int) -> tuple[Matrix, tuple[int, ...]]:
-    """y as a block of `outputs` columns and `rows` rows, its values unchecked; and its original shape."""
+    """y as a (rows, outputs) block, and its original shape. Only the shape is checked, not the values."""
     labels = _floats("y", y)
     if labels.shape != (rows, outputs) and (outputs > 1 or labels.shape != (rows,)):
         wanted = f"({rows}, {outputs})" if outputs > 1 else f"({rows},)"
-        raise InputError(f"y must have shape {wanted}, one label a row of X, got {labels.shape}")
+        raise InputError(f"y must have shape {wanted}, one label for each row of X, got {labels.shape}")
     return labels.reshape(rows, outputs), labels.shape
 
 
 def check_weight(weight: ArrayLike | None, rows: int) -> Vector:
-    """One weight a row, at least 0; None means 1 everywhere."""
+    """One checked weight for each row, at least 0; None means 1 for all rows."""
     if weight is None:
         if rows == 1:
             return _ONE
         return _ONES[:rows] if rows <= len(_ONES) else np.ones(rows)
     weights = _floats("weight", weight)
     if weights.shape != (rows,):
-        raise InputError(f"weight must have shape ({rows},), one weight a row of X, got {weights.shape}")
+        raise InputError(f"weight must have shape ({rows},), one weight for each row of X, got {weights.shape}")
     if not _are_weights(weights):
         _refuse_bad("weight", weights.reshape(rows, 1))
         wrong = np.flatnonzero((weights < SMALLEST_WEIGHT) & (weights != 0.0))
@@ -102,18 +103,18 @@ def check_signs(labels: Matrix) -> None:
 
 
 def is_sparse(values: Any) -> bool:
-    """Whether it is one of scipy.sparse's matrices or arrays."""
+    """Whether `values` is a matrix or array of scipy.sparse."""
     return hasattr(values, "tocsr")
 
 
 def _floats(name: str, values: ArrayLike) -> Matrix:
-    """The values as a C-ordered, writeable float64 array; for a read-only one, code would be compiled again."""
+    """The values as a C-ordered, writeable float64 array. (For a read-only array, numba would compile all code again.)"""
     if type(values) is np.ndarray and values.dtype is _FLOAT64 and values.flags.carray:  # the fast path
         return values
     if is_sparse(values):
-        raise InputError(f"{name} is sparse; give a block of it as {name}.toarray()")
+        raise InputError(f"{name} is sparse; convert it: {name}.toarray()")
     if isinstance(values, np.ma.MaskedArray):
-        raise InputError(f"{name} is a masked array; fill or drop what is masked first")
+        raise InputError(f"{name} is a masked array; fill or drop the masked values first")
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "biufO":
@@ -163,7 +164,7 @@ def bad_value(name: str, value: float, place: str) -> str:
 
 @hot_strict
 def _is_sound(one: Matrix, other: Matrix) -> bool:
-    """Whether all values of both are finite and within LARGEST_NUMBER. No early exit, so that the loops vectorise."""
+    """Whether all values of both blocks are finite and within LARGEST_NUMBER. No early exit, so that the loops vectorise."""
     sound = True
     for i in range(one.shape[0]):
         for j in range(one.shape[1]):

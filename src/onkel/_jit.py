@@ -1,14 +1,14 @@
-"""The only file that imports the compiler: `hot`, the BLAS symbols, and the place that pins BLAS to one thread.
+"""The only file that imports the compiler (numba): it defines `hot` and the BLAS symbols, and limits BLAS to one thread.
 
 `hot` compiles a function of arrays and scalars on its first call and caches the machine code on disk. A file of the cache is named
 by a hash of the source that its code can depend on (the function's module and all of onkel's modules that it imports), because
-numba does not notice an edit in an imported file. Cached code is executed as it is, so it is read only from files that belong to
-the user, and only if their checksum is right. If nothing can be cached, the next process
-compiles again. If several processes need the same code, one compiles it and the others wait for its file.
+numba does not notice an edit in an imported file. Cached machine code is executed without further checks, so it is read only from
+files that belong to the user, and only if their checksum is right. If nothing can be cached, the next process compiles again. If
+several processes need the same code, one compiles it and the others wait for its file.
 
-`fortran("dsymv")` makes a BLAS or LAPACK routine callable from compiled code. The address is registered as a named symbol, so that
-the compiled caller can be cached (with a ctypes pointer it could not). With the compiler off (NUMBA_DISABLE_JIT=1)
-`compiled_or(twin)` uses a NumPy function instead.
+`fortran("dsymv")` makes a BLAS or LAPACK routine callable from compiled code. Its address is registered as a named symbol; a
+caller that contained the address itself could not be cached. With the compiler off (NUMBA_DISABLE_JIT=1) `compiled_or(twin)` uses
+the NumPy function `twin` instead.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ compiler_off: bool = bool(numba.config.DISABLE_JIT)
 
 REORDERED = {"reassoc", "contract"}  # fastmath flags: additions may be reordered, products and additions fused
 SECONDS_UNUSED_CODE_IS_KEPT = 30 * 24 * 3600
-SECONDS_ANOTHER_IS_WAITED_FOR = 60.0  # many times what any function takes to compile
+SECONDS_ANOTHER_IS_WAITED_FOR = 60.0  # for another process that compiles the same function; no function takes nearly as long
 SECONDS_BETWEEN_LOOKS = 0.01
 SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")  # settings of numba that change its code
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -62,8 +62,8 @@ def hot(function: F) -> F:
 
 
 def hot_lean(function: F) -> F:
-    """`hot` without reference counting of its arrays, which costs an atomic addition each: it must neither create nor return an
-    array. For functions that are called in each row."""
+    """`hot` without reference counting, which costs an atomic addition for each array passed. The function must neither create nor
+    return an array. For functions that are called in each row."""
     return _compile(function, REORDERED)
 
 
@@ -78,7 +78,7 @@ def hot_strict(function: F) -> F:
 
 
 def _compile(function: F, fastmath: set[str] | bool, counting: bool = False, inline: bool = False) -> F:
-    # nobody calls it through a pointer, which would take one more function to compile
+    # no_cfunc_wrapper: a wrapper for calls from C would be one more function to compile, and nobody needs it
     options = {"fastmath": fastmath, "forceinline": inline, "_nrt": counting, "no_cfunc_wrapper": True}
     compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     if not compiler_off and function.__module__.startswith("onkel."):  # the hash in a file's name covers no other source
@@ -119,7 +119,7 @@ class _Cache(numba.core.caching.NullCache):
         return numba.core.compiler.CompileResult._rebuild(context, *code) if found == kinds else None
 
     def save_overload(self, kinds: Any, code: Any) -> None:
-        """Store it for other processes, if possible."""
+        """Store the code for other processes, if possible."""
         if (folder := _cache_folder()) is None:
             return
         try:
@@ -138,7 +138,7 @@ class _Cache(numba.core.caching.NullCache):
 
     def _save(self, folder: str, kinds: Any, code: Any) -> None:
         if code.lifted or code.library.has_dynamic_globals:
-            raise TypeError(f"{self.name} holds an address of this process, so its code cannot be kept; see `fortran`")
+            raise TypeError(f"{self.name} contains an address of this process, so its code cannot be cached; see `fortran`")
         data = numba.core.serialize.dumps((kinds, code._reduce()))
         try:
             _write_whole(os.path.join(folder, self._file(kinds, code.codegen)), hashlib.sha256(data).digest() + data)
@@ -153,7 +153,8 @@ class _Cache(numba.core.caching.NullCache):
 
 
 def _trusted(path: str) -> bytes | None:
-    """The content of the file after its checksum; None if that is wrong, or if others could have written it."""
+    """The content of the file without its checksum; None if the checksum is wrong, or if other users could have written the
+    file."""
     try:
         with open(path, "rb") as file:
             if not _is_ours(os.fstat(file.fileno())):
@@ -162,7 +163,7 @@ def _trusted(path: str) -> bytes | None:
     except OSError:
         return None
     with contextlib.suppress(OSError):
-        os.utime(path)  # it is in use
+        os.utime(path)  # so that `_forget_unused` keeps it
     return data if hashlib.sha256(data).digest() == digest else None
 
 
@@ -171,7 +172,8 @@ def _lock_of(path: str) -> str:
 
 
 def _claim(path: str) -> int | None:
-    """An open, locked file, as soon as no other process holds the lock for this path; None if it cannot be had.
+    """Lock this path against other processes that would compile the same code: the handle of the lock's file, or None if the lock
+    cannot be had.
 
     The system releases the locks of a process that ends, however it ends.
     """
@@ -219,11 +221,12 @@ def _source_hash(module: str) -> str:
 
 @functools.cache
 def _imports(module: str) -> set[str]:
-    """The modules of onkel that are imported by this one. A name may be listed that is none: it has no source."""
+    """The modules of onkel that this one imports."""
     found = set()
     for whole, names in IMPORT.findall(_source(module)):
         found |= {whole, *(f"{whole}.{name}" for name in re.findall(r"\w+", names))}
-    return {name for name in found - {"onkel"} if _source(name)}  # onkel itself only lists the public names
+    # a name that is not a module has no source; onkel itself only lists the public names
+    return {name for name in found - {"onkel"} if _source(name)}
 
 
 def _digest(module: str) -> str:
@@ -240,7 +243,7 @@ def _source(module: str) -> str:
 
 @functools.cache
 def _cache_folder() -> str | None:
-    """A folder in the first usable root; None if there is none."""
+    """The folder for compiled code, in the first usable root; None if no root is usable."""
     for root in _roots():
         with contextlib.suppress(OSError):
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -254,7 +257,8 @@ def _cache_folder() -> str | None:
 
 
 def _roots() -> list[Path]:
-    """NUMBA_CACHE_DIR, if it is set; the user's cache folder; a folder of our own in the temporary folder."""
+    """The places for the cache, best first: NUMBA_CACHE_DIR if it is set, the user's cache folder, and a folder of our own in the
+    system's temporary folder."""
     theirs = [Path(numba.config.CACHE_DIR, "onkel")] if numba.config.CACHE_DIR else []
     with contextlib.suppress(RuntimeError):  # there may be no home folder
         theirs.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "onkel"))
@@ -269,7 +273,7 @@ def _is_ours(about: os.stat_result) -> bool:
 
 @functools.cache
 def _forget_unused(folder: str) -> None:
-    """Delete the files that no process has read or written for a long time, once for each process that compiles."""
+    """Delete the files that no process has read or written for a long time. Runs at most once in a process."""
     for file in Path(folder).iterdir():
         with contextlib.suppress(OSError):  # another process may be deleting it too
             if time.time() - file.stat().st_mtime > SECONDS_UNUSED_CODE_IS_KEPT:
@@ -288,7 +292,7 @@ class _Compilation(numba.core.event.Listener):
     functions that could not be compiled."""
 
     def __init__(self) -> None:
-        self.depth = 0  # a function compiles the ones it calls
+        self.depth = 0  # of nested compilations: compiling a function compiles those that it calls
         self.began = self.seconds = 0.0
 
     def on_start(self, event: Any) -> None:
@@ -314,12 +318,12 @@ numba.core.event.register("numba:compile", _compilation)
 
 
 def seconds_compiling() -> float:
-    """The time that this process has spent compiling, which is no part of the cost of a row."""
+    """The time that this process has spent compiling, which must not count as the cost of a row."""
     return _compilation.seconds
 
 
 def clock() -> float:
-    """Seconds that pass, those apart in which something is compiled."""
+    """A clock in seconds that stands still while something is compiled."""
     return time.perf_counter() - seconds_compiling()
 
 
@@ -329,7 +333,7 @@ def compiled_or(twin: F) -> Callable[[F], F]:
 
 
 def by_type(position: int, table: Mapping[type, Any]) -> Callable[..., Any]:
-    """One name for several compiled functions, selected by the named tuple type of this argument.
+    """One name for several compiled functions; `table` gives the function for each named tuple type of the argument at `position`.
 
     The selection is made while the caller is compiled: it costs nothing per row, and a caller contains only the code that it uses.
     """
@@ -339,7 +343,7 @@ def by_type(position: int, table: Mapping[type, Any]) -> Callable[..., Any]:
 
     if compiler_off:
         return choose
-    theirs = next(iter(table.values())).targetoptions  # the same for all of them
+    theirs = next(iter(table.values())).targetoptions  # the same for all functions in the table
     options = {name: theirs[name] for name in ("fastmath", "forceinline", "error_model", "_nrt", "no_cfunc_wrapper")}
 
     @numba.extending.overload(choose, jit_options=options, strict=False)
@@ -410,9 +414,9 @@ def _address(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 def _pin_blas() -> None:
-    """One thread for the BLAS that compiled code calls (SciPy's own copy): at our sizes two are 7 to 11 times slower.
+    """Limit the BLAS that compiled code calls (SciPy's own copy) to one thread: at our sizes two threads are 7 to 11 times slower.
 
-    NumPy's copy is not changed if it is a different library: it is the user's.
+    If NumPy has a different copy, it is not changed: its threads are the user's choice.
     """
     import scipy.linalg.cython_blas  # noqa: F401  # a library can be pinned only after it is loaded
 

@@ -1,17 +1,17 @@
 """Explicit vector instructions (SIMD) for compiled code, where a loop is not vectorised well.
 
-The compiler either unrolls a loop of fixed length number by number, or adds tests for lengths that never occur. Written as vectors,
-each of these is a dozen instructions without a branch. `lanes(32)` has them for arrays of 32 numbers:
+The compiler either unrolls a loop of fixed length number by number, or adds tests for lengths that never occur. Written with vector
+instructions, each function below is a dozen instructions without a branch. `lanes(32)` returns them for arrays of 32 numbers:
 
     count_below(line, n, u)      how many of the first n numbers are less than u
     count_up_to(line, n, u)      the same for less than or equal
     beside(l, r, place, b, c)    b Σ_{i < place} l[i] + c Σ_{i > place} r[i]
-    make_way(line, place, u)     insert u at this place; the numbers from there on move up by one, and the last one is lost
+    make_way(line, place, u)     insert u at index `place`; the numbers from there on move up by one, and the last one is lost
     fetch(line)                  prefetch: a hint that the array will be read soon
 
-`fma(a, b, c)` is a · b + c, rounded once on processors with that instruction: the same bits wherever the compiler puts it, which
-"contract" does not guarantee. Other processors round twice, everywhere, instead of calling a library function at ten times the
-cost. With the compiler off, NumPy twins are used.
+`fma(a, b, c)` is a · b + c, rounded once if the processor has that instruction. Its bits are then the same in every function that
+uses it; the compiler's flag "contract" does not guarantee that. On other processors it rounds twice, in every function, because an
+exact library function would cost ten times as much. With the compiler off, NumPy twins are used.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ fma = instructions(_fma_twin, "float64", ("float64", "float64", "float64"), _mul
 
 
 def lanes(width: int) -> Lanes:
-    """All of them, for arrays of `width` numbers."""
+    """The functions of this file's header, for arrays of `width` numbers."""
     line, count = ir.VectorType(NUMBER, width), ("array", "int64", "float64")
     lane = ir.Constant(ir.VectorType(INTEGER, width), list(range(width)))
 
@@ -114,6 +114,6 @@ def lanes(width: int) -> Lanes:
 
 
 def _declared(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
-    """An LLVM intrinsic."""
+    """The LLVM intrinsic of this name, declared in the module that is being built if it is not declared yet."""
     known = builder.module.globals.get(name)
     return known if known is not None else ir.Function(builder.module, ir.FunctionType(result, arguments), name)

@@ -1,4 +1,4 @@
-"""The public names, all of them. `onkel` fetches this module when the first of them is asked for."""
+"""All public names. `onkel` imports this module when one of them is first used."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ __all__ += learners.names
 
 
 def __getattr__(name: str) -> Any:
-    """The estimators, once somebody asks: scikit-learn, which they are made of, takes a second to import."""
+    """Import the estimators when they are first used: they need scikit-learn, which takes a second to import."""
     if name in ("Classifier", "Regressor", "Transformer", "to_river"):
         from onkel import estimators
 

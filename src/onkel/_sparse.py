@@ -21,7 +21,7 @@ class Rows(NamedTuple):
 
 
 def check_rows(X: Any, dim: int) -> Matrix | Rows:
-    """X as a block of `dim` columns, dense or sparse as it is."""
+    """X as a checked block of `dim` columns; a sparse X stays sparse."""
     if not is_sparse(X):
         return check_inputs(X, dim)
     refuse_other_than_matrix(X)

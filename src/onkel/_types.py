@@ -1,4 +1,4 @@
-"""The names we give to arrays."""
+"""Short names for the types of arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a frozen config checks and tidies its own fields, in one sentence each."""
+"""Checks that a frozen config makes of its own fields. Numbers are converted to plain Python floats and ints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from onkel.errors import InputError
 
 
 def real(config: Any, name: str, least: float = -math.inf, most: float = math.inf, optional: bool = False) -> None:
-    """Field `name` must be a finite number in [least, most] (or None where optional); it is kept as a float."""
+    """Field `name` must be a finite number in [least, most] (or None, if `optional`); it is stored as a float."""
     value = getattr(config, name)
     if value is None and optional:
         return
@@ -20,7 +20,7 @@ def real(config: Any, name: str, least: float = -math.inf, most: float = math.in
 
 
 def whole(config: Any, name: str, least: int, most: int = 2**63 - 1, optional: bool = False) -> None:
-    """Field `name` must be a whole number in [least, most] (or None where optional); it is kept as an int."""
+    """Field `name` must be a whole number in [least, most] (or None, if `optional`); it is stored as an int."""
     value = getattr(config, name)
     if value is None and optional:
         return
@@ -47,7 +47,7 @@ def check_width(config: Any) -> None:
 
 
 def width_or_root(width: float | None, dim: int) -> float:
-    """The width, or √dim, about the distance between standardised rows, where it was left open."""
+    """The width; if it is None, √dim, which is about the distance between two standardised rows."""
     return math.sqrt(dim) if width is None else width
 
 
@@ -66,7 +66,7 @@ def _keep(config: Any, name: str, number: float, least: float, most: float) -> N
 def _is_finite(value: Real) -> bool:
     try:
         return math.isfinite(value)
-    except OverflowError:  # a whole number beyond every float
+    except OverflowError:  # a whole number larger than every float
         return False
 
 

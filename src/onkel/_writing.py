@@ -26,12 +26,12 @@ NO_FLUSH = (
     errno.ENOTSUP,
     errno.ENOSYS,
     errno.EACCES,
-)  # some drives cannot flush a folder, nor can a user without read permission
+)  # errors of drives that cannot flush a folder, or of a user who may not read it
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write, which replaces `path` when the block ends; after an error nothing has changed.
+    """A file to write, which replaces `path` when the block ends. If an error occurs, `path` is not changed.
 
     Links are followed. An existing file keeps its mode and, if that is allowed, its owner.
     """
@@ -55,7 +55,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def replaceable(path: str | os.PathLike[str]) -> os.stat_result | None:
-    """The status of the file that would be replaced, or None; refuses what is not a regular file, or is write-protected."""
+    """The status of the file that would be replaced; None if there is none. Refuses a path that is write-protected or is not a
+    regular file."""
     try:
         old = os.stat(path)
     except FileNotFoundError:
@@ -70,7 +71,7 @@ def replaceable(path: str | os.PathLike[str]) -> os.stat_result | None:
 
 
 def failed(path: str | os.PathLike[str], reason: object) -> FileError:
-    """The error with the reason, and what is on disk now."""
+    """An error that says the reason, and whether the old file is still there."""
     left = "the old file is untouched" if os.path.exists(path) else "no file was written"
     return FileError(f"cannot write {path}: {reason}; {left}")
 
@@ -103,7 +104,7 @@ def _create(target: Path, mode: int) -> IO[bytes]:
         except BlockingIOError:
             is_ours = False
         except OSError:
-            is_ours = True  # on a drive without locks nobody removes it
+            is_ours = True  # on a drive without locks no other process removes the file
         if is_ours:
             return file
         file.close()  # before it was locked, another process removed it as the file of a killed writer
@@ -119,7 +120,7 @@ def _sweep(target: Path) -> None:
 
 def _remove_unless_locked(path: Path) -> None:
     mode = "r+b" if os.access(path, os.W_OK) else "rb"  # network drives lock only what can be written
-    with contextlib.suppress(OSError), path.open(mode) as file:  # it may be locked, gone, or somebody else's
+    with contextlib.suppress(OSError), path.open(mode) as file:  # the file may be locked, gone, or another user's
         _lock(file.fileno())
         path.unlink()
 

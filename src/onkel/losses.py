@@ -40,19 +40,19 @@ __all__ = ["EpsilonInsensitive", "Hinge", "Logistic", "Square", "SquaredEpsilonI
 
 SQUARE, HINGE, SQUARED_HINGE, LOGISTIC, EPSILON_INSENSITIVE, SQUARED_EPSILON_INSENSITIVE = range(6)
 
-# The hinge is active if yf < 1 − KINK, the tube if |f − y| > ε + KINK. Scores clipped to 1 are exactly on the kink of the hinge,
-# where rounding would decide.
+# The slope of the hinge loss is not 0 if yf < 1 − KINK, and that of the ε-insensitive loss if |f − y| > ε + KINK. Without KINK,
+# rounding would decide for scores clipped to 1, which are exactly where the hinge bends.
 KINK = 1e-9
 
 
 class Loss(ABC):
-    """The cost of a wrong score. Called with scores and labels of the same shape, it returns the loss of each."""
+    """The cost of a wrong score. Called with scores and labels of the same shape, it returns the loss of each score."""
 
     code: ClassVar[int]
     tasks: ClassVar[frozenset[str]]
 
     def admit(self, labels: Matrix) -> None:
-        """Refuse labels other than ±1, if it is a loss for classification only."""
+        """Refuse labels other than ±1, if the loss is for classification only."""
         if "regression" not in self.tasks:
             check_signs(labels)
 

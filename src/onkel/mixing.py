@@ -1,28 +1,29 @@
 """The arithmetic of aggregation: one prediction of many.
 
-Vovk's aggregating algorithm for the square loss with fixed shares: predictions q_N and labels in [−B, B], weights v_N that start as
-the prior π_N, and in round t
+Vovk's aggregating algorithm for the square loss with fixed shares. Expert N predicts q_N; predictions and labels are in [−B, B];
+the weights v_N start as the prior π_N. In round t
 
     g(y) = −2B² ln Σ v_N e^(−(y − q_N)²/2B²),    prediction (g(−B) − g(B))/4B
     v_N ∝ v_N e^(−(y − q_N)²/2B²),    then v_N ← (1 − 1/(t+1)) v_N + π_N/(t+1)
 
-On every sequence of T rounds its loss is at most that of any sequence of N with K pieces, plus 2B² Σ_pieces ln((T+1)/π_N):
+Compare with any sequence of experts that changes the expert a few times, so that it consists of pieces with one expert N each. In T
+rounds, the loss of the mixture is at most the loss of this sequence plus 2B² Σ_pieces ln((T+1)/π_N), because
 
-1.  The product of the T factors 1 − 1/(t+1) is 1/(T+1), which is what one piece keeps of its weight.
-2.  Each new piece starts with a weight of at least π_N/(T+1).
+1.  an expert keeps at least the product of the factors 1 − 1/(t+1), which is 1/(T+1), of its weight during a piece, and
+2.  each new piece starts with a weight of at least π_N/(T+1).
 
-So the best N may be small at first and larger later; with losses summed since the first round, the early losses of the larger N
-would count against it for ever.
+So one expert may be best at first and another one later. Without the shares, the early losses of the second would count against it
+for ever.
 
-With B the largest |y| so far the same holds with 2Y²(1 + Σ …), Y the largest |y| at the end. When B grows by a factor, v ← π(v/π)^γ
-with γ the inverse square of the factor. By Jensen's inequality that can only lower the mix loss of all rounds, and it preserves the
-lower bound on each sequence's weight. A label beyond B costs at most 2(y² − B²) more.
+If B is the largest |y| so far, the bound becomes 2Y²(1 + Σ …), where Y is the largest |y| at the end. When B grows by a factor,
+v ← π(v/π)^γ, where γ is the inverse square of the factor. By Jensen's inequality that can only lower the mix loss of all rounds,
+and it preserves the lower bound on each sequence's weight. A label beyond B costs at most 2(y² − B²) more.
 
 Vovk (2001), Competitive on-line statistics, International Statistical Review. Herbster & Warmuth (1998), Tracking the best expert.
 
-If the range of the labels is not symmetric or not known, a `span` follows it: the smallest and largest label so far. Predictions
-are clipped to it. A label further outside the span than the span is wide is clipped, in its own round, to that distance, so that
-one absurd label changes little.
+If the range of the labels is not symmetric or not known, a `span` is kept instead of B: the smallest and the largest label so far.
+Predictions are clipped to it. In its own round, a label is clipped to at most one width of the span outside the span, so that one
+absurd label changes little.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ from onkel._jit import hot_inline
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 
-_TERMS = 36  # of a power series on [−1, 1]; further ones are below 1e-20
+_TERMS = 36  # terms of a power series on [−1, 1]; further ones are below 1e-20
 
 
 def _series(x: float) -> Vector:
-    """The power series of e^(xq − q²/2) in q: Hermite polynomials of x over factorials."""
+    """The coefficients of the power series of e^(xq − q²/2) in q: Hermite polynomials of x, divided by factorials."""
     terms = [1.0, x]
     for n in range(1, _TERMS - 1):
         terms.append((x * terms[n] - terms[n - 1]) / (n + 1))
@@ -50,7 +51,7 @@ def _series(x: float) -> Vector:
 def _shortened(series: Vector, degree: int) -> tuple[float, ...]:
     """A polynomial of this degree that differs from the series on [0, 1] by at most 4e-16 (economisation): each power above the
     degree is replaced by its best approximation of lower degree, by Chebyshev polynomials."""
-    waves = [np.array([1.0]), np.array([-1.0, 2.0])]  # cos nt, of (1 + cos t)/2
+    waves = [np.array([1.0]), np.array([-1.0, 2.0])]  # Chebyshev polynomials on [0, 1]: cos nt as a polynomial of (1 + cos t)/2
     for n in range(1, len(series) - 1):
         waves.append(np.convolve(waves[n], (-2.0, 4.0)))
         waves[-1][:n] -= waves[n - 1]
@@ -67,10 +68,10 @@ _ODD = _shortened(_series(1.0)[1::2], 9)  # e^(−q²/2) sinh(q)/q
 
 @hot_inline
 def aggregate(predictions: Vector, shares: Vector, bound: float) -> float:
-    """The aggregated prediction in [−B, B]; predictions are clipped to it first. 0 if B is 0.
+    """The aggregated prediction. It is in [−B, B], the predictions are first clipped to that range, and B is `bound`.
 
-    With q for q_N/B it is B artanh(Σ v e^(−q²/2) sinh q / Σ v e^(−q²/2) cosh q), which loses no digits if B is far larger than all
-    predictions.
+    With q = q_N/B it is B artanh(Σ v e^(−q²/2) sinh q / Σ v e^(−q²/2) cosh q). This form loses no digits if B is far larger than
+    all predictions.
     """
     if bound == 0.0:
         return 0.0
@@ -84,7 +85,7 @@ def aggregate(predictions: Vector, shares: Vector, bound: float) -> float:
 
 @hot_inline
 def reward(shares: Vector, prior: Vector, predictions: Vector, y: float, bound: float, back: float) -> None:
-    """Update the weights after the label; the share `back` is redistributed by the prior."""
+    """Update the weights by the label y; then the share `back` of all weight is redistributed by the prior."""
     if bound == 0.0:
         return
     total, label = 0.0, cut(y, bound) / bound
@@ -100,7 +101,7 @@ def reward(shares: Vector, prior: Vector, predictions: Vector, y: float, bound: 
 
 @hot_inline
 def temper(shares: Vector, prior: Vector, power: float) -> None:
-    """v ← π(v/π)^power, normalised: as if all losses so far had been multiplied by the power."""
+    """v ← π(v/π)^power, normalised: the weights that would result if all losses so far were multiplied by `power`."""
     total = 0.0
     for k in range(shares.size):
         shares[k] = prior[k] * (shares[k] / prior[k]) ** power
@@ -124,7 +125,7 @@ def _polynomial(coefficients: tuple[float, ...], x: float) -> float:
 
 
 def unknown_span(outputs: int) -> Matrix:
-    """An empty span for each output: smallest label, largest label, and 1 if there was any label."""
+    """An empty span for each output, (outputs, 3): smallest label, largest label, and 1 if there was any label, else 0."""
     return np.zeros((outputs, 3))
 
 
@@ -136,7 +137,7 @@ def fixed_span(outputs: int, most: float) -> Matrix:
 def check_span(span: Matrix) -> None:
     """Refuse a span that no labels can lead to."""
     if np.any(span[:, 0] > span[:, 1]) or not np.isin(span[:, 2], (0.0, 1.0)).all():
-        raise InputError("its smallest label is above its largest")
+        raise InputError("its range of labels is impossible: the smallest is above the largest, or its mark is not 0 or 1")
 
 
 @hot_inline
@@ -149,7 +150,7 @@ def ends(span: Vector) -> tuple[float, float]:
 
 @hot_inline
 def counted(span: Vector, y: float) -> float:
-    """The label, clipped to at most the span's width outside the span; unchanged until two labels differ."""
+    """The label, clipped to at most one width of the span outside the span; unchanged until two labels differ."""
     width = span[1] - span[0]
     return min(max(y, span[0] - width), span[1] + width) if width > 0.0 else y
 
@@ -164,8 +165,8 @@ def extend(span: Vector, y: float) -> None:
 
 @hot_inline
 def cut_mean(weights: Vector, predictions: Vector, awake: NDArray[np.bool_], span: Vector, kept: Vector) -> float:
-    """The weighted mean of the predictions, which are clipped to the span and stored in `kept`. If all awake are equal, it is
-    exactly their value."""
+    """The weighted mean of the predictions, after they are clipped to the span and stored in `kept`. The experts that are not
+    `awake` have weight 0. If all the others predict the same, the mean is exactly this value."""
     low, high = ends(span)
     mean, one = 0.0, 0.0
     for k in range(weights.size):
@@ -179,7 +180,7 @@ def cut_mean(weights: Vector, predictions: Vector, awake: NDArray[np.bool_], spa
 
 @hot_inline
 def mean_log_odds(weights: Vector, log_odds: Vector) -> float:
-    """The log-odds of the mean probability."""
+    """The log-odds of the weighted mean of probabilities, which are given as log-odds."""
     yes, no = 0.0, 0.0
     for k in range(weights.size):
         small = math.exp(-abs(log_odds[k]))  # never above 1, so nothing overflows

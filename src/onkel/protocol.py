@@ -4,10 +4,10 @@ state  = learner.init(dim=8, outputs=1)      all of the memory
 scores = learner.learn(state, X, y)          the score of each row *before* it is learnt
 scores = learner.predict(state, X)           each row scored as if it came next; changes nothing
 
-Calls are atomic by rows: whatever happens in a call (bad input, Ctrl-C, no memory left, an error in a user's kernel), the state is
-that after the first k rows of the call, for some k; it can be saved and used further. Calls on one state from several threads take
-turns; separate states run in parallel. A state is used by the learner that made it, or one with the same settings, and refused by
-any other.
+Calls are atomic by rows: whatever happens in a call (bad input, Ctrl-C, no memory left, an error in a user's kernel), the call
+leaves the state as it is after the first k rows of the call, for some k, and it can be saved and used further. Calls on one state
+from several threads take turns; separate states run in parallel. A state can be used by the learner that made it, or by one with
+the same settings; every other learner refuses it.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class Learner(ABC, Generic[S]):
 
     _init      a state before the first row
     _admit     refuse labels and weights that this learner cannot learn, before any row is learnt
-    _take      learn rows and write their scores. At every instant the state is that after the first k rows, whose scores are
-               written; or the rest is registered as pending with the call (`onkel.turns`)
+    _take      learn rows and write their scores. At every instant, the state is that after the first k rows and their scores are
+               written, or else the remaining steps are registered as pending with the call (`onkel.turns`)
     _score     write the scores of rows that are not learnt, as if each came next
-    _score_any the same without earlier labels, for rows that may come at any time
+    _score_any write the scores of rows that may come at any time, so earlier labels are not used
     _remember  the earlier labels that a row predicted now uses
-    _settle    finish what follows from the state alone, in case an interrupt stopped it
+    _settle    finish work that an interrupt may have stopped and that depends on the state alone
     _learnt    the number of rows that a state has learnt
     _is_waiting  whether the rows so far are only buffered, so that scores mean nothing yet
     _merge     merge equal points if there are more than `most` and their rounds do not matter
@@ -65,19 +65,20 @@ class Learner(ABC, Generic[S]):
     tasks: ClassVar[frozenset[str]]  # "classification", "regression" or both
     multi_output: ClassVar[bool]  # y may be (n, outputs)
     bounded: ClassVar[bool]  # the state never holds more bytes than after `init`
-    cost: ClassVar[str] = ""  # of a row, besides its kernel values, as shown by `onkel learners`
-    memory: ClassVar[str] = ""  # of a state
-    paper: ClassVar[str] = ""  # authors and year
-    cut_tolerance: ClassVar[float]  # how much scores may depend on the cut of the stream into calls; 0 = same bits
+    cost: ClassVar[str] = ""  # time for a row, besides its kernel values, as shown by `onkel learners`
+    memory: ClassVar[str] = ""  # memory of a state
+    paper: ClassVar[str] = ""  # authors and year of the paper
+    cut_tolerance: ClassVar[float]  # how much scores may depend on how the stream is cut into calls; 0 = same bits
 
     def init(self, dim: int, outputs: int = 1) -> Any:
-        """A state before the first row, for rows of `dim` inputs: an S, or one that wraps an S, if the learner delegates."""
+        """A state before the first row, for rows of `dim` inputs. Its type is S, or one that contains an S, if the learner
+        delegates."""
         return owned(self, self._hooks._init(*check_sizes(self, dim, outputs)))
 
     def learn(self, state: Any, X: Any, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> Vector:
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and changes nothing.
 
-        `more`: further arguments of some learners.
+        Some learners take further arguments (`more`).
         """
         call = turn(self, state, True)
         try:
@@ -101,21 +102,21 @@ class Learner(ABC, Generic[S]):
         return self._predicted(self._hooks._score, state, X, **more)
 
     def widen(self, state: Any, outputs: int) -> None:
-        """Add outputs; each starts exactly as if its label had been 0 in every row so far.
+        """Add outputs, so that there are `outputs`. Each new one starts exactly as if its label had been 0 in every row so far.
 
-        For learners with `multi_output`.
+        Only learners with `multi_output` can do this.
         """
         with turn(self, state, True):
             wider = copied(state)
             self._hooks._widen(wider, check_wider(self, state, outputs))
-            vars(state).update(vars(wider))  # as one step
+            vars(state).update(vars(wider))  # one step, which no interrupt can split
 
     def footprint(self, dim: int, outputs: int = 1) -> int:
-        """The bytes that `init` will hold; if a learner is not `bounded`, its header says how they grow."""
+        """The bytes of the state that `init` makes. If a learner is not `bounded`, its header says how they grow."""
         return self._hooks._footprint(dim, outputs)
 
     def check(self, state: Any) -> None:
-        """Refuse a state that `init` and `learn` cannot lead to; called by `load`."""
+        """Refuse a state that `init` and `learn` cannot have made; called by `load`."""
         with turn(self, state):
             self._hooks._check(state)
 
@@ -160,14 +161,14 @@ class Learner(ABC, Generic[S]):
 
     @abstractmethod
     def _take(self, *arguments: Any, **more: Any) -> None:
-        """(call, state, X, Y, weight, scores); `more` are further arguments of a learner's `learn`."""
+        """The arguments are (call, state, X, Y, weight, scores); `more` are further arguments of a learner's `learn`."""
 
     @abstractmethod
     def _score(self, *arguments: Any, **more: Any) -> None:
-        """(state, X, scores)"""
+        """The arguments are (state, X, scores)."""
 
     def _score_any(self, *arguments: Any, **more: Any) -> None:
-        """(state, X, scores)"""
+        """The arguments are (state, X, scores)."""
         self._score(*arguments, **more)
 
     def _remember(self, state: S) -> Vector:
@@ -180,7 +181,7 @@ class Learner(ABC, Generic[S]):
         return int(state.rows)  # type: ignore[attr-defined]  # learners with another state override this
 
     def _widen(self, state: S, outputs: int) -> None:
-        raise NotImplementedError  # `check_wider` has refused
+        raise NotImplementedError  # never reached: `check_wider` has refused
 
     @abstractmethod
     def _footprint(self, dim: int, outputs: int) -> int: ...
@@ -202,7 +203,7 @@ class Learner(ABC, Generic[S]):
 
 
 def is_learner(thing: Any) -> bool:
-    """Whether it is a learner: an instance, not a class."""
+    """Whether `thing` is a learner: an instance, not a class."""
     return hasattr(thing, "learn") and hasattr(thing, "tasks") and not isinstance(thing, type)
 
 
@@ -212,7 +213,8 @@ def tasks_of(learner: Learner[Any]) -> frozenset[str]:
 
 
 def suited(learner: Any, task: str) -> Any:
-    """The learner for this task: if its loss is the default and is for the other task, it is replaced by one for this task."""
+    """The learner for this task. If its loss is the default and cannot be used for this task, the loss is replaced by Square() or
+    Hinge()."""
     if task in tasks_of(learner):
         return learner
     able, other = " and ".join(sorted(tasks_of(learner))), Square() if task == "regression" else Hinge()
@@ -259,7 +261,7 @@ def check_wider(learner: Learner[S], state: S, outputs: int) -> int:
 
 
 def _memory() -> float:
-    """The machine's memory in bytes; infinite if the system does not tell."""
+    """The machine's memory in bytes; infinite if the system does not say."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):

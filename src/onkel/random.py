@@ -45,27 +45,27 @@ def words(seed: int, round: int, lane: int) -> Words:
 
 @hot
 def _unit(high: np.uint64, low: np.uint64) -> float:
-    """A multiple of 2⁻⁵³ in [0, 1), from the first 53 bits of two words."""
+    """A number in [0, 1), made of the first 53 bits of two words: a multiple of 2⁻⁵³."""
     return float(((high << _32) | low) >> _11) * 2.0**-53
 
 
 @hot
 def uniform(seed: int, round: int, lane: int) -> float:
-    """Uniform on [0, 1), 53 bits."""
+    """A draw uniform on [0, 1), with 53 random bits."""
     c0, c1, _, _ = words(seed, round, lane)
     return _unit(c0, c1)
 
 
 @hot
 def normal(seed: int, round: int, lane: int) -> float:
-    """Standard normal, by Box and Muller: √(−2 ln u) cos 2πv, with u in (0, 1] and v in [0, 1)."""
+    """A standard normal draw by the Box-Muller method: √(−2 ln u) cos 2πv, with u in (0, 1] and v in [0, 1)."""
     c0, c1, c2, c3 = words(seed, round, lane)
     return math.sqrt(-2.0 * math.log(1.0 - _unit(c0, c1))) * math.cos(2.0 * math.pi * _unit(c2, c3))
 
 
 @hot
 def below(seed: int, round: int, lane: int, n: int) -> int:
-    """Uniform on 0 … n−1, as ⌊n · uniform⌋, for n up to 2⁵³. The error of each probability is at most 2⁻⁵³."""
+    """A draw uniform on 0 … n−1, as ⌊n · uniform⌋, for n up to 2⁵³. The error of each probability is at most 2⁻⁵³."""
     return int(uniform(seed, round, lane) * n)
 
 

@@ -1,4 +1,4 @@
-"""A learner's state: dataclasses of arrays and a few numbers, nested where a learner is made of parts."""
+"""A learner's state: a dataclass of arrays and a few numbers, and of other such dataclasses if the learner is made of parts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 FIXED, GROWING, COUNT = "fixed", "growing", "count"
-SMALLEST_CAPACITY = 16  # of an array that grows
+SMALLEST_CAPACITY = 16  # rows that a growing array has room for, once it has any
 CACHE_LINE = 64  # bytes
 
-OWNER, TURN = "_owner", "_turn"  # keys of a state's dictionary besides its fields: its learner, and the current call
+OWNER, TURN = "_owner", "_turn"  # keys of a state's __dict__ that are not fields: its learner, and the current call
 
 S = TypeVar("S")
 Mark = Mapping[str, Any]  # the metadata of a field, from `fixed`, `growing` or `counter`
@@ -30,7 +30,8 @@ def owned(learner: Any, state: S) -> S:
 
 
 class Counted:
-    """A state whose rows are counted by the compiled code that learns them, so that no interrupt can separate the two."""
+    """A state whose rows are counted by the compiled code that learns them, so that no interrupt can come between learning and
+    counting."""
 
     learnt: NDArray[np.int64]  # (1,)
 
@@ -41,24 +42,25 @@ class Counted:
 
 
 def counter() -> Any:
-    """A field that counts from 0."""
+    """Declares an array of one integer that starts at 0 and counts."""
     return dataclasses.field(default_factory=partial(np.zeros, 1, np.int64), metadata={COUNT: True})
 
 
 def fixed() -> Any:
-    """Marks an array that `init` computes from the config and that never changes afterwards."""
+    """Declares an array that `init` computes from the config and that never changes afterwards."""
     return dataclasses.field(metadata={FIXED: True})
 
 
 def growing(*axes: int) -> Any:
-    """Marks an array that may grow along these axes; its other axes keep the length that `init` gave them."""
+    """Declares an array that may grow along these axes; its other axes keep the length that `init` gave them."""
     return dataclasses.field(metadata={GROWING: axes})
 
 
 def grown(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:
     """The array itself if it has room for `length` rows (along the axis), else a longer one with zeros after the old rows.
 
-    Lengths are powers of two: a row costs O(1) copies on average, and the length does not depend on how rows were cut into calls.
+    The new length is a power of two, so adding a row costs O(1) on average, and the length does not depend on how the rows were
+    cut into calls.
     """
     if length <= array.shape[axis]:
         return array
@@ -77,7 +79,8 @@ def zeros(shape: tuple[int, ...], kind: Any = float) -> NDArray[Any]:
 
 
 def fitted(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:
-    """The array with the length that `grown` gives it for `length` rows, whether it was longer or, from a file, shorter."""
+    """The array with exactly the length that `grown` would give it for `length` rows. It may have been longer, or, after loading
+    from a file, shorter."""
     room = capacity(length)
     if array.shape[axis] < room:
         return grown(array, room, axis)
@@ -90,7 +93,7 @@ def capacity(length: int) -> int:
 
 
 def leaves(state: Any, name: str = "", mark: Mark = MappingProxyType({})) -> Iterator[tuple[str, Any, Mark]]:
-    """All arrays and numbers of a state as (dotted name, value, mark), in a fixed order."""
+    """All arrays and numbers of a state as (dotted name, value, metadata of the field), in a fixed order."""
     if _is_config(state):
         return
     if dataclasses.is_dataclass(state):
@@ -104,7 +107,7 @@ def leaves(state: Any, name: str = "", mark: Mark = MappingProxyType({})) -> Ite
 
 
 def _is_config(part: Any) -> bool:
-    """Whether it is a config: configs are frozen dataclasses, states are not."""
+    """Whether `part` is a config: configs are frozen dataclasses, states are not."""
     return dataclasses.is_dataclass(part) and bool(part.__dataclass_params__.frozen)  # type: ignore[union-attr]
 
 
@@ -149,12 +152,12 @@ def shallow(state: S) -> S:
 
 
 def with_copies(state: S, *names: str) -> S:
-    """A shallow copy in which these arrays are copied: for a learner that writes to these, and replaces all others."""
+    """A copy of a state that shares its arrays, except for those named here, which are copied: a learner may write to them."""
     return dataclasses.replace(state, **{name: getattr(state, name).copy() for name in names})  # type: ignore[type-var]
 
 
 def filled(state: Any, values: dict[str, Any], name: str = "") -> Any:
-    """A state of the same structure with the arrays and numbers of `values`, by dotted name."""
+    """A state of the same structure as `state`, with its arrays and numbers taken from `values`, by dotted name."""
     if dataclasses.is_dataclass(state) and not isinstance(state, type):
         parts = {
             field.name: filled(getattr(state, field.name), values, f"{name}.{field.name}" if name else field.name)

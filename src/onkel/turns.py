@@ -1,4 +1,4 @@
-"""Atomic calls: one call at a time on a state, by the learner that owns it, and never a state that is half changed.
+"""Atomic calls: only one call at a time changes a state, only the learner that owns it can, and no state is left half changed.
 
     with turn(learner, state):                  a verb that reads
     with turn(learner, state, True) as call:    a verb that changes the state
@@ -11,8 +11,8 @@
     before the first one runs. A call that is interrupted in between runs its pending steps before it ends; if that is interrupted
     too, the next call on this state runs them.
 
-The turn is stored in the state itself, under one key of its dictionary, because `setdefault` is one step. An interrupt at an
-unlucky instant may leave it there after its call has ended; a turn whose frame is no longer running counts as over.
+The turn is stored in the state itself, under one key of its __dict__, because `setdefault` is one step. An interrupt at an unlucky
+instant may leave it there after its call has ended, so a turn counts as over if the function that took it is no longer running.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Call:
         self.pending: list[Callable[[], None]] | None = None
 
     def defer(self, rest: Callable[[], None]) -> None:
-        """Register what remains to be done if this call ends now. It must be idempotent."""
+        """Register the steps that must still be done if the call is interrupted from now on. `rest` must be idempotent."""
         if self.pending is None:
             self.pending = []
         self.pending.append(rest)
 
     def complete(self) -> None:
-        """Run what was deferred last."""
+        """Run the steps that were deferred last."""
         assert self.pending
         self.pending[-1]()
         self.pending.pop()
@@ -66,13 +66,13 @@ class Steps:
 
     def __init__(self) -> None:
         self.steps: list[Callable[[], Any]] = []
-        self.done: list[Any] = []  # what they have returned
+        self.done: list[Any] = []  # the results of the steps that have run
 
     def add(self, function: Callable[..., Any], *arguments: Any) -> None:
         self.steps.append(partial(function, *arguments))
 
     def run(self) -> None:
-        # interrupts come only between bytecodes, and there is none between a step and the record that it is done
+        # an interrupt can come only between two bytecodes, and none lies between a step and the record that it is done
         deque(map(self.done.append, map(operator.call, self.steps[len(self.done) :])), 0)
 
 
@@ -92,7 +92,7 @@ class turn(Call):
         if marks.get(OWNER) is not learner:
             _check_owner(learner, state, marks)
         self.state, self.changes, self.pending = state, changes, None
-        self.frame: FrameType | None = _getframe(1)  # None if this call is nested in another one, or over
+        self.frame: FrameType | None = _getframe(1)  # the caller's; None if this call is nested in another one, or is over
         if marks.setdefault(TURN, self) is not self:
             self._wait()
 
@@ -115,7 +115,7 @@ class turn(Call):
         self.frame = None  # breaks the reference cycle of frame and turn
 
     def fail(self) -> None:
-        """End with an exception."""
+        """End the call after an exception."""
         if self.changes:
             self._settle()
         self.end()
@@ -125,7 +125,7 @@ class turn(Call):
         return self.state.__dict__[OWNER]
 
     def _settle(self) -> None:
-        """Bring the state to that after some number of whole rows."""
+        """Finish the pending steps, so that the state is that after a whole number of rows."""
         while self.pending:
             self.complete()
         self.learner._hooks._settle(self.state)
@@ -155,12 +155,12 @@ class turn(Call):
             self._settle()
 
     def _may_begin(self) -> bool:
-        """Take the turn if it is free, was handed over, or belongs to a call that is over; else join the queue."""
+        """Take the turn if it is free, was handed over, or belongs to a call that is over; otherwise join the queue."""
         with _changing_hands:
             marks = self.state.__dict__
             holder = marks.setdefault(TURN, self)
             while holder is not self and not _is_running(holder.frame):
-                if marks.get(TURN) is holder:  # else it has just ended normally, and removed its turn
+                if marks.get(TURN) is holder:  # otherwise the holder has just ended normally and removed its turn
                     marks[TURN], self.pending = self, holder.pending or []
                 holder = marks.setdefault(TURN, self)
             if holder is self:
@@ -178,7 +178,7 @@ class turn(Call):
             _queue.remove(self)
 
     def _nest(self, holder: turn) -> None:
-        """A call inside another on the same state."""
+        """Begin a call inside another call on the same state, if neither of them changes it."""
         if self.changes or holder.changes:
             raise InputError(f"this state is in the middle of a call of {holder.learner!r:.200}; wait until it has returned")
         self.frame = None
@@ -201,10 +201,10 @@ def _refusal(learner: Any, state: Any) -> str:
 
 
 def _is_running(frame: FrameType | None) -> bool:
-    """Whether a call has not returned yet, in any thread.
+    """Whether a function call has not returned yet, in any thread.
 
-    Python refuses to clear the variables of a running frame, which is an answer in one step. Searching the threads' stacks would
-    take many steps, while those threads run on and their stacks change.
+    Python refuses to clear the variables of a frame that is still running, so trying it gives the answer in one step. A search of
+    all threads' stacks would take many steps, and the stacks would change meanwhile.
     """
     try:
         if frame is not None:

@@ -1,9 +1,9 @@
-"""The protocol of a dictionary: before a round is scored, a coin decides whether its point joins, with the rule's probability.
+"""The protocol of a dictionary: before a round is scored, its point joins the dictionary with a probability p given by a rule.
 
     KORS      l = L⁻¹(s∘k),   q = (k(x, x) − l·l)/μ,   p = min(β (1 + ε) q/(1 + q), 1)        L Lᵀ = S K S + μI
     UNIFORM   p = rate
 
-k are the kernel values of the points in the dictionary, s their weights 1/√p. Points never leave.
+Here k are the kernel values of x with the points in the dictionary, s are their weights 1/√p, and S = diag(s). Points never leave.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from onkel.random import uniform
 from onkel.state import growing
 
 KORS, UNIFORM = range(2)
-Sampling = tuple[int, Vector, Vector, Vector]  # code, params, weights, factor
+Sampling = tuple[int, Vector, Vector, Vector]  # a rule and its statistics for compiled code: code, params, weights, factor
 ROWS_AT_ONCE = 32
 
 
 @dataclass
 class State:
-    """The rule's statistics of the points; both empty for a rule without any."""
+    """The rule's statistics of the m points; both arrays are empty for a rule that needs none."""
 
-    weights: Vector = growing(0)  # (m,)  1/√p
-    factor: Vector = growing(0)  # L, packed
+    weights: Vector = growing(0)  # (m,)  s, 1/√p
+    factor: Vector = growing(0)  # (m (m + 1)/2,)  L, packed
 
 
 class Dictionary(ABC):
     code: ClassVar[int]
-    remembers: ClassVar[bool]  # whether the rule keeps a point even if it adds nothing to the span
+    remembers: ClassVar[bool]  # whether the rule keeps a point even if it is in the span of the others
 
     @abstractmethod
     def params(self) -> Vector:
         """The rule's parameters, for compiled code."""
 
     def sampling(self, state: State, points: int) -> Sampling:
-        """A dictionary with `points` points, for compiled code."""
+        """The rule and its statistics of a dictionary with `points` points, for compiled code."""
         if len(state.weights) != (points if self.remembers else 0):
             raise InputError(f"this state's dictionary is not {self!r}; use the learner that made it")
         return self.code, self.params(), state.weights, state.factor
@@ -59,7 +59,7 @@ class Dictionary(ABC):
         """The state after a point with kernel values k and k(x, x) = own has joined."""
 
     def check(self, state: State, kernel: Kernel, points: Matrix) -> None:
-        """Refuse a state that `joined` cannot make of these points."""
+        """Refuse a state that `joined` cannot have made from these points."""
         m, s = len(points) if self.remembers else 0, state.weights
         if len(s) != m or len(state.factor) != packed(m) or (m and s.min() < 1.0):
             raise InputError("its dictionary's weights and factor do not belong to its points")
@@ -74,10 +74,12 @@ class Dictionary(ABC):
         >>> points = onkel.Kors(mu=0.1).choose(onkel.Gaussian(), X)
         >>> learner = onkel.PKAWV(features=onkel.Nystroem(onkel.Gaussian(), points))
         """
-        from onkel.dictionary.span import empty, widened  # which imports this file
+        from onkel.dictionary.span import empty, widened  # not at the top, because that file imports this one
 
         if not (isinstance(seed, int) and seed >= 0) or not (budget is None or (isinstance(budget, int) and budget >= 1)):
-            raise InputError(f"seed must be a whole number from 0, budget None or from 1, got {seed!r} and {budget!r}")
+            raise InputError(
+                f"seed must be a whole number, at least 0, and budget None or at least 1, got seed={seed!r} and budget={budget!r}"
+            )
         rows = check_block("X", X)
         own = kernel.diagonal(rows)
         span, t = empty(self, rows.shape[1]), 0
@@ -108,10 +110,11 @@ def probability(sampling: Sampling, k: Vector, own: float, l: Vector) -> float:
 
 @hot
 def remember(weights: Vector, factor: Vector, size: int, l: Vector, own: float, mu: float, p: float) -> None:
-    """Append a point, taken with probability p, to the weights and the factor of KORS, after `size` others; there is room.
+    """Append a point that was taken with probability p to the weights and the factor of KORS, after `size` others. There must be
+    room.
 
-    The pivot √(μ + (k(x, x) − l·l)/p) is at least √μ, so it cannot fail. A μ that would be lost in the rounding of k(x, x)/p is
-    raised.
+    The pivot √(μ + (k(x, x) − l·l)/p) is at least √μ, so it cannot fail. If μ is so small that it would be lost in the rounding of
+    k(x, x)/p, it is raised.
     """
     weights[size] = 1.0 / np.sqrt(p)
     rest = max(own - np.dot(l[:size], l[:size]), 0.0)
@@ -120,7 +123,7 @@ def remember(weights: Vector, factor: Vector, size: int, l: Vector, own: float, 
 
 @hot
 def is_taken(sampling: Sampling, k: Vector, own: float, seed: int, round: int, l: Vector) -> bool:
-    """Whether the round's coin lets the point join."""
+    """Whether the point joins in this round: a random draw is compared with its probability."""
     return uniform(seed, round, 0) < probability(sampling, k, own, l)
 
 

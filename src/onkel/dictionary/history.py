@@ -1,6 +1,6 @@
 """Past rows, kept so that the coordinate that a new point adds to the span can be computed for them too.
 
-    g(x_s) = (k(x, x_s) − l·z_s)/pivot        for row s, and a new point x with its l and pivot (`onkel.dictionary.span`)
+    g(x_s) = (k(x, x_s) − l·z_s)/pivot        for row s, and a new point x with its l and pivot (see `onkel.dictionary.span`)
 
 With a = L⁻ᵀl this is (k(x, x_s) − a·k_s)/pivot, so z_s is never computed.
 """
@@ -45,14 +45,15 @@ def with_room(history: History, rows: int) -> History:
 
 
 def write(history: History, rows: int, X: Matrix, Y: Matrix, weight: Vector) -> None:
-    """Write the rows of positive weight after the first `rows`; there is room. They count once they have been learnt."""
+    """Write the rows of positive weight after the first `rows` rows. There must be room. The caller counts them when they have been
+    learnt."""
     learnt = np.flatnonzero(weight)
     now = slice(rows, rows + len(learnt))
     history.inputs[now], history.labels[now], history.weights[now] = X[learnt], Y[learnt], weight[learnt]
 
 
 def cut(history: History, rows: int) -> History:
-    """The history of the first `rows` rows: with no more room than they need, and zeros after them."""
+    """The history of the first `rows` rows: its arrays are as long as `grown` makes them for these, with zeros after them."""
     arrays = [fitted(array, rows) for array in _arrays(history)]
     for array in arrays:
         array[rows:] = 0.0
@@ -67,9 +68,10 @@ def with_outputs(history: History, outputs: int) -> History:
 def new_coordinates(
     history: History, rows: int, kernel: Kernel, span: Span, X: Matrix, found: list[tuple[Vector, float]]
 ) -> list[Sums]:
-    """The sums over the past in the new coordinate, for each new point x with its l and pivot; zeros if the pivot is 0.
+    """The sums over past rows that involve the new coordinate g, for each new point in X, whose l and pivot are in `found`. They
+    are zeros if the pivot is 0.
 
-    All points share one pass over the past. Σ w z g is computed as L⁻¹ Σ w k_s g.
+    All points share one pass over the past rows. Σ w z g is computed as L⁻¹ Σ w k_s g.
     """
     r, A, pivots = len(span.spanning), np.array([l for l, _ in found]), np.array([pivot for _, pivot in found])
     columns, totals = np.zeros(A.shape), np.zeros((len(A), 1 + history.labels.shape[1]))
@@ -83,7 +85,7 @@ def new_coordinates(
 
 
 def relearnt(history: History, rows: int, kernel: Kernel, span: Span, lam: float) -> tuple[Matrix, Matrix]:
-    """R with RᵀR = λI + Σ w z zᵀ, and R⁻ᵀ Σ w y z, by rotating in one row after the other."""
+    """R with RᵀR = λI + Σ w z zᵀ, and R⁻ᵀ Σ w y z, computed from all past rows by rotations."""
     r = len(span.spanning)
     R, c = np.sqrt(lam) * np.eye(r), np.zeros((history.labels.shape[1], r))
     for K, _, labels, weights in _blocks(history, rows, kernel, span):
@@ -92,7 +94,7 @@ def relearnt(history: History, rows: int, kernel: Kernel, span: Span, lam: float
 
 
 def check(history: History, rows: int, kept: bool) -> None:
-    """Refuse a history that does not have `rows` rows, or, if none is kept, is not empty."""
+    """Refuse a history that does not have `rows` rows; or one that is not empty, if the learner keeps none."""
     lengths = {len(array) for array in _arrays(history)}
     enough = min(lengths) >= rows if kept else max(lengths) == 0
     if len(lengths) > 1 or not enough:
@@ -108,7 +110,7 @@ def _arrays(history: History) -> tuple[Matrix, Matrix, Vector]:
 
 
 def _blocks(history: History, rows: int, kernel: Kernel, span: Span) -> Iterator[PastRows]:
-    """The past in blocks, to bound memory."""
+    """The past rows in blocks, so that the kernel values need little memory."""
     for start in range(0, rows, ROWS_AT_ONCE):
         now = slice(start, min(start + ROWS_AT_ONCE, rows))
         inputs = history.inputs[now]
@@ -117,7 +119,7 @@ def _blocks(history: History, rows: int, kernel: Kernel, span: Span) -> Iterator
 
 @hot
 def _add(K: Matrix, new: Matrix, A: Matrix, pivots: Vector, Y: Matrix, weight: Vector, columns: Matrix, totals: Matrix) -> None:
-    """columns += Σ w g k,  totals += Σ w g (g, y), with g = (k_new − a·k)/pivot, for each new point."""
+    """For each new point add Σ w g k to `columns` and Σ w g (g, y) to `totals`, with g = (k_new − a·k)/pivot."""
     for p in range(A.shape[0]):
         if pivots[p] == 0.0:
             continue
@@ -135,7 +137,7 @@ def _add(K: Matrix, new: Matrix, A: Matrix, pivots: Vector, Y: Matrix, weight: V
 
 @hot
 def _relearn(K: Matrix, whitening: Vector, R: Matrix, c: Matrix, Y: Matrix, weight: Vector) -> None:
-    """Rotate the rows with kernel values K into R and c."""
+    """Rotate the rows into R and c; K has their kernel values with the spanning points."""
     r, outputs = K.shape[1], Y.shape[1]
     z, label = np.empty((1, r)), np.empty((1, outputs))
     start, m, s = np.zeros(1, np.int64), np.empty((1, outputs)), np.empty(1)

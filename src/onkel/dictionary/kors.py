@@ -2,19 +2,19 @@
 
     L Lᵀ = S K S + μI,   S = diag(1/√p_i)
     l = L⁻¹(s∘k(x)),   q = (k(x, x) − l·l)/μ,   τ̃ = (1 + ε) q/(1 + q),   p = min(β τ̃, 1)
-    taken with probability p; then append (l/√p, √(μ (1 + q/p))) to L, and 1/√p to s
+    x joins with probability p; then append (l/√p, √(μ (1 + q/p))) to L, and 1/√p to s
 
-The reasons, step by step:
+The reasons, step by step, with φ = φ(x) the feature vector of the kernel:
 
-1.  With A^I as in step 2, q = φᵀ(A^I)⁻¹φ by the Woodbury identity. So q/(1 + q) = φᵀ(A^I + φφᵀ)⁻¹φ by Sherman-Morrison: the
-    leverage score of the point if it joined.
-2.  For β ≥ 3 ln(T/δ)/ε², with probability 1 − δ, in every round:  (1 − ε)A ⪯ A^I ⪯ (1 + ε)A, with A = Σφφᵀ + μI and A^I the same
-    sum over the points taken, each divided by its p.
-3.  With ε = ½ also ‖(I − P)C^½‖² ≤ μ, and about d_eff(μ) ln² T points are taken. A row costs O(m²).
+1.  Let A = Σφφᵀ + μI over all points so far, and A^I = Σφφᵀ/p + μI over those that joined. By the Woodbury identity,
+    q = φᵀ(A^I)⁻¹φ. By Sherman-Morrison, q/(1 + q) = φᵀ(A^I + φφᵀ)⁻¹φ, which is the leverage score of the point if it joined.
+2.  For β ≥ 3 ln(T/δ)/ε², with probability 1 − δ, in every round:  (1 − ε)A ⪯ A^I ⪯ (1 + ε)A.
+3.  For ε = ½ also ‖(I − P)C^½‖² ≤ μ, where C = Σφφᵀ and P projects onto the span of the points that joined. About d_eff(μ) ln² T
+    points join. A row costs O(m²) for m points.
 
 Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Algorithm 2.
-Departs from the paper: τ̃ of its eq. 4 is computed in closed form, without a temporary border; the pivot is at least √μ and cannot
-fail.
+Departs from the paper: τ̃ of its eq. 4 is computed in closed form, without adding the point to L first; the pivot is at least √μ,
+so it cannot fail.
 
 >>> X, _ = onkel.data.rings(5000, seed=0)
 >>> [len(onkel.Kors(mu=mu).choose(onkel.Gaussian(width=1.0), X)) for mu in (10.0, 1.0, 0.1)]
@@ -37,11 +37,11 @@ from onkel.linalg.cholesky import packed
 @final
 @dataclass(frozen=True)
 class Kors(Dictionary):
-    """Sampling by online leverage scores."""
+    """Points join with a probability proportional to their online leverage score."""
 
     mu: float = 1.0  # μ: the ridge of the leverage scores, not the learner's λ; a smaller one keeps more points
     accuracy: float = 0.5  # ε
-    oversampling: float = 1.0  # β; the theory requires 3 ln(T/δ)/ε²
+    oversampling: float = 1.0  # β; the theory requires at least 3 ln(T/δ)/ε²
 
     code = KORS
     remembers = True

@@ -2,8 +2,8 @@
 
     z(x) = L⁻¹k(x),   L Lᵀ = K(spanning points)        a new point: l = z(x),  pivot² = k(x, x) − l·l,  L ← [[L, 0], [lᵀ, pivot]]
 
-A point whose pivot² is at most 1e-12 k(x, x)(1 + a·a), a = L⁻ᵀl, is in the span up to rounding. It adds no coordinate, and is kept
-only for a rule that `remembers` it.
+A point whose pivot² is at most 1e-12 k(x, x)(1 + a·a), a = L⁻ᵀl, is in the span up to rounding. It adds no coordinate, and the
+dictionary keeps it only if its rule says so (`Dictionary.remembers`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from onkel.state import growing
 class Span:
     sampling: State
     points: Matrix = growing(0)  # (m, dim)  the dictionary
-    joined: Counts = growing(0)  # (m,)  the round in which each joined
-    spanning: Counts = growing(0)  # (r,)  indices of the points that widened the span
-    whitening: Vector = growing(0)  # L of the spanning points, packed
+    joined: Counts = growing(0)  # (m,)  the round in which each point joined
+    spanning: Counts = growing(0)  # (r,)  indices of the points that added a coordinate
+    whitening: Vector = growing(0)  # (r (r + 1)/2,)  L, packed
 
 
 def empty(dictionary: Dictionary, dim: int) -> Span:
@@ -34,14 +34,19 @@ def empty(dictionary: Dictionary, dim: int) -> Span:
 
 
 def widened(span: Span, dictionary: Dictionary, x: Vector, k: Vector, own: float, round: int) -> tuple[Span, Vector, float]:
-    """The span after the point x, with kernel values k and k(x, x) = own, has joined in this round; l; and the pivot, 0 if x was in
-    the span. The given span is not changed."""
+    """The span after the point x has joined in this round, its l, and its pivot, which is 0 if x was in the span already.
+
+    k are the kernel values of x with all points, own = k(x, x). The given span is not changed.
+    """
     l = k[span.spanning]
     r = len(l)
     solve(span.whitening, r, l)
     residual = own - float(l @ l)
     if residual < -LARGEST_DEFICIT * own:
-        raise InputError(f"the kernel is not positive semi-definite: a row's distance from the span, squared, is {residual:g}")
+        raise InputError(
+            f"the kernel is not positive semi-definite: a row's distance from the span, squared, is {residual:g}; "
+            "choose another kernel"
+        )
     is_new = stands_out(coefficients(span.whitening, l), residual, own)
     if not (is_new or dictionary.remembers):
         return span, l, 0.0
@@ -60,7 +65,7 @@ def widened(span: Span, dictionary: Dictionary, x: Vector, k: Vector, own: float
 
 
 def check(span: Span, dictionary: Dictionary, kernel: Kernel, rows: int, budget: int | None) -> None:
-    """Refuse a span that `widened` cannot make in `rows` rounds."""
+    """Refuse a span that `widened` cannot have made in `rows` rounds."""
     m, r = len(span.points), len(span.spanning)
     dictionary.check(span.sampling, kernel, span.points)
     if len(span.joined) != m or np.any(np.diff(span.joined, prepend=-1, append=rows) <= 0):

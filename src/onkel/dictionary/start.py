@@ -1,4 +1,4 @@
-"""An initial function, Σ_j coef_j k(points_j, ·): what is known before the first row."""
+"""A function Σ_j coef_j k(points_j, ·) from which a learner starts, instead of 0."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from onkel.errors import InputError
 class Start:
     """Σ_j coef_j k(points_j, ·)"""
 
-    points: Any  # (m, dim), kept as a tuple of rows
-    coef: Any  # (m,), kept as a tuple
+    points: Any  # (m, dim), stored as a tuple of rows
+    coef: Any  # (m,), stored as a tuple
 
     def __post_init__(self) -> None:
         rows, coef = check_block("Start: points", self.points), check_block("Start: coef", np.reshape(self.coef, (-1, 1)))

@@ -15,7 +15,7 @@ from onkel.dictionary.dictionary import UNIFORM, Dictionary, State
 @final
 @dataclass(frozen=True)
 class Uniform(Dictionary):
-    """Each point is taken with probability `rate`; one already in the span of the others is not kept."""
+    """Each point joins with probability `rate`, unless it is in the span of the others already."""
 
     rate: float = 0.1
 

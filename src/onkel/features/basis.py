@@ -4,7 +4,8 @@
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, eq. 37.
 
-The function takes a block (n, dim), returns (n, r), and is called one row at a time, so that the cut of the stream changes nothing.
+The function takes a block (n, dim) and returns (n, r). It is called for one row at a time, so that the result does not depend on
+how the stream is cut into blocks.
 
 >>> def parabola(X): return np.hstack([np.ones((len(X), 1)), X, X**2])
 >>> Basis(parabola, gram=np.diag([1.0, 1.0, 4.0])).size(1)
@@ -27,8 +28,8 @@ from onkel.errors import InputError
 from onkel.features.compose import Features
 from onkel.state import fixed
 
-SMALLEST_EIGENVALUE = 1e-12  # of gram, relative to its largest: below it the functions are linearly dependent
-LARGEST_ASYMMETRY = 1e-12  # of gram, relative to its largest entry
+SMALLEST_EIGENVALUE = 1e-12  # of gram, relative to the largest; with a smaller one the functions are linearly dependent
+LARGEST_ASYMMETRY = 1e-12  # largest |Q_ij − Q_ji|, relative to the largest entry of gram
 
 
 @dataclass
@@ -39,7 +40,7 @@ class State:
 @dataclass(frozen=True, repr=False)
 class Basis(Features):
     fn: Callable[[Matrix], ArrayLike]
-    gram: Any  # (r, r), kept as a tuple of rows
+    gram: Any  # (r, r)  Q, stored as a tuple of rows
     fallible = True
 
     def __post_init__(self) -> None:

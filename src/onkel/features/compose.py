@@ -1,12 +1,12 @@
-"""What a feature map is: x -> z of finite width, with its own small state and one verb besides `init`. And maps made of maps.
+"""The protocol of feature maps, x -> z of finite width, and maps that are made of other maps.
 
-`write` transforms each row just before learning from it, in order, and returns the state after the rows. A row of weight 0 is
-transformed as if it came next, and leaves no trace; so a block of weights 0 is a pure prediction. The given state is never changed:
-a learner keeps the returned one only when everything else went well.
+A feature map has a small state of its own. `write` transforms each row and then learns from it, in order, and returns the state
+after the rows. A row of weight 0 is transformed as if it came next, and is not learnt; so a block of weights 0 is a pure
+prediction. The given state is never changed: a learner keeps the returned one only if everything else succeeded.
 
-Identity, Constant   the two plainest maps: the inputs themselves, and the intercept
-Sum                  puts its parts side by side
-Chain                feeds each stage into the next
+Identity, Constant   the two simplest maps: the inputs themselves, and the intercept
+Sum                  puts the features of its parts side by side
+Chain                gives the features of each stage to the next one as inputs
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from onkel.errors import InputError
 
 
 class Features(ABC):
-    fallible: bool = False  # True where a user's function runs inside: it may fail in the middle of a block
+    fallible: bool = False  # True if a user's function is called, which may raise in the middle of a block
 
     @abstractmethod
     def size(self, dim: int) -> int:
-        """How many features a row of `dim` values gives."""
+        """The number of features of a row of `dim` values."""
 
     @abstractmethod
     def init(self, dim: int) -> Any:
@@ -43,7 +43,7 @@ class Features(ABC):
 
     @abstractmethod
     def write(self, state: Any, X: Matrix, weight: Vector, Z: Matrix, at: int) -> Any:
-        """Write the features of each row into Z[:, at : at + size] and return the state after learning the rows."""
+        """Write the features of each row into Z[:, at : at + size], and return the state after learning the rows."""
 
     def transformed(self, state: Any, X: Matrix, weight: Vector) -> tuple[Matrix, Any]:
         """The features of each row, and the state after learning the rows."""
@@ -51,7 +51,7 @@ class Features(ABC):
         return Z, self.write(state, X, weight, Z, 0)
 
     def notes(self, state: Any) -> list[str]:
-        """What a person should know of this state, one sentence each."""
+        """What a person should know about this state, one sentence each."""
         return []
 
     def __add__(self, other: Features | tuple[Features, ...]) -> Features:
@@ -94,11 +94,12 @@ class Constant(Features):
 
 
 class Composed(Features):
-    """A map made of maps. It asks them for their sizes once for each width of rows: a single row would spend its time on that."""
+    """A map made of maps. It computes their sizes once for each width of rows: for a single row this would take most of the
+    time."""
 
     @abstractmethod
     def _measured(self, dim: int) -> Iterator[int]:
-        """Sizes that follow from the width of a row, the size of this map last."""
+        """Sizes of the parts for rows of `dim` values; the last one is the size of this map."""
 
     def size(self, dim: int) -> int:
         return self._sizes(dim)[-1]
@@ -138,7 +139,7 @@ class Sum(Composed):
         return any(part.fallible for part in self.parts)
 
     def _measured(self, dim: int) -> Iterator[int]:
-        """Where the features of each part begin, and where the last ones end."""
+        """The index of the first feature of each part, then the number of all features."""
         return accumulate((part.size(dim) for part in self.parts), initial=0)
 
     def init(self, dim: int) -> tuple[Any, ...]:
@@ -151,7 +152,7 @@ class Sum(Composed):
         after, same = [], True
         for part, before, start in zip(self.parts, state, self._sizes(X.shape[1]), strict=False):
             after.append(now := part.write(before, X, weight, Z, at + start))
-            same = same and now is before  # most maps have nothing to learn
+            same = same and now is before  # most maps learn nothing
         return state if same else tuple(after)
 
     def notes(self, state: tuple[Any, ...]) -> list[str]:
@@ -176,7 +177,7 @@ class Chain(Composed):
         return any(stage.fallible for stage in self.stages)
 
     def _measured(self, dim: int) -> Iterator[int]:
-        """dim, then the size after each stage."""
+        """dim, then the number of features after each stage."""
         return accumulate(self.stages, lambda width, stage: stage.size(width), initial=dim)
 
     def init(self, dim: int) -> tuple[Any, ...]:

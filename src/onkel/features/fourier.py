@@ -4,12 +4,12 @@
     Gaussian:   ω_j ~ N(0, I) / width_j           Laplacian:   the coordinates of ω_j are Cauchy draws / width_j
     width_j = width · spread^(2u − 1),   u uniform on [0, 1):  log-uniform on [width/spread, width · spread]
 
-With `spread` = 1 every width_j is the width. With a larger one the map has narrow and wide features, and k is the mean of the
-kernels of all those widths. Cauchy draws are clipped to their quantiles CAUCHY_CUT and 1 − CAUCHY_CUT, ±3183, so that phases stay
-moderate; this changes k(x, x') by at most 4 · CAUCHY_CUT for each input.
+If `spread` is 1, every width_j is the width. If it is larger, the map has narrow and wide features, and k is the mean of the
+kernels of all those widths. Cauchy draws are clipped to their quantiles CAUCHY_CUT and 1 − CAUCHY_CUT, which are ±3183, so that
+phases do not become huge; this changes k(x, x') by at most 4 · CAUCHY_CUT for each input.
 
-Rahimi & Recht (2007), Random features for large-scale kernel machines. The frequencies are draws of the counter-based generator:
-the first ones stay the same when `count` grows.
+Rahimi & Recht (2007), Random features for large-scale kernel machines. The frequencies are draws of the counter-based generator
+(`onkel.random`), so the first ones do not depend on `count`.
 
 >>> X = np.array([[0.0, 0.0], [1.0, -0.5]])
 >>> z = onkel.Transformer(Fourier(count=10_000, kernel=onkel.Laplacian(width=2.0))).fit_transform(X)
@@ -43,11 +43,11 @@ class State:
 
 @dataclass(frozen=True)
 class Fourier(Features):
-    count: int = 100  # frequencies; twice as many features
-    width: float | None = None  # of the kernel; None: that of `kernel`, or √dim
+    count: int = 100  # number of frequencies; there are twice as many features
+    width: float | None = None  # the kernel's width; None: the width in `kernel`, or √dim if there is none
     seed: int = 0
     kernel: Gaussian | Laplacian | None = None  # None: Gaussian
-    spread: float = 1.0  # widths from width/spread to width · spread
+    spread: float = 1.0  # the widths are drawn from width/spread to width · spread
 
     def __post_init__(self) -> None:
         whole(self, "count", least=1)
@@ -73,7 +73,7 @@ class Fourier(Features):
         return State(np.ascontiguousarray(draws.T) / (width * self._spreads()))
 
     def _spreads(self) -> Vector | float:
-        """By what factor the width of each frequency differs from the common one."""
+        """width_j / width for each frequency."""
         if self.spread == 1.0:
             return 1.0
         lot = np.empty((1, self.count))
@@ -108,11 +108,11 @@ _LARGEST_PHASE = 1.5e6
 
 @hot_strict
 def cos_sin(phase: Vector, scale: float, cosines: Vector, sines: Vector) -> None:
-    """cosines, sines ← scale · cos(phase), scale · sin(phase): one vectorised pass, within 2 ulp of the library's.
+    """cosines, sines ← scale · cos(phase), scale · sin(phase), in one vectorised loop, to within 2 units in the last place.
 
     1. Range reduction: phase = k π/2 + y with |y| ≤ π/4.
-    2. The usual polynomials of sine and cosine on that interval.
-    3. Both are swapped and signed by k mod 4.
+    2. sin y and cos y are computed by the usual polynomials for that interval.
+    3. By k mod 4 they are swapped and get their signs.
     """
     largest = 0.0
     for j in range(phase.size):
@@ -125,7 +125,7 @@ def cos_sin(phase: Vector, scale: float, cosines: Vector, sines: Vector) -> None
         k = np.floor(phase[j] * 0.6366197723675814 + 0.5)
         rest, middle = phase[j] - k * _HALF_PI_1, k * _HALF_PI_2  # both exact
         y = rest - middle
-        y += ((rest - y) - middle) - k * _HALF_PI_3  # the rounding error of y, and the last digits, in one step
+        y += ((rest - y) - middle) - k * _HALF_PI_3  # corrects the rounding error of y, and adds the last digits of k π/2
         w = y * y
         sine = 1.58969099521155010221e-10 * w - 2.50507602534068634195e-08
         sine = ((sine * w + 2.75573137070700676789e-06) * w - 1.98412698298579493134e-04) * w + 8.33333333332248946124e-03

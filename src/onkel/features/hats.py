@@ -2,8 +2,8 @@
 
     z_k(x) = max(0, 1 − |x − knot_k| / h),   knot_k = low + (k − 1)h,   h = (high − low)/(count − 1),   k = 1 … count
 
-for each input in turn, with values clipped to [low, high], so that the outermost hats are 1 outside. The hats of an input sum to 1,
-and span the functions that are continuous, linear between the knots and constant beyond the outermost.
+for each input in turn. Values are clipped to [low, high], so that outside this range the outermost hat is 1. The hats of an input
+sum to 1. Their linear combinations are the continuous functions that are linear between the knots and constant outside them.
 
 de Boor (1978), A Practical Guide to Splines, chapter III: the B-splines of order 2.
 
@@ -28,11 +28,11 @@ NARROWEST = 1e-30  # the least high − low
 
 @dataclass(frozen=True)
 class Hats(Features):
-    """The default knots suit standardised inputs; for ranks, which fill [−√3, √3], set low and high to that."""
+    """The default knots suit standardised inputs. For the output of `Ranks`, which is in [−√3, √3], set low and high to that."""
 
-    count: int = 5  # for each input
+    count: int = 5  # hats, and knots, of each input
     low: float = -2.0  # the first knot
-    high: float = 2.0  # the last
+    high: float = 2.0  # the last knot
 
     def __post_init__(self) -> None:
         whole(self, "count", least=2)
@@ -61,7 +61,7 @@ def _hats(count: int, low: float, high: float, X: Matrix, Z: Matrix, at: int) ->
         z = Z[t, at : at + count * dim]
         z[:] = 0.0
         for j in range(dim):
-            place = (min(max(X[t, j], low), high) - low) * per_unit  # in units of knots, from the first
+            place = (min(max(X[t, j], low), high) - low) * per_unit  # distance from the first knot, in units of h
             left = min(int(place), count - 2)
             right_share = min(place - left, 1.0)
             z[j * count + left] = 1.0 - right_share

@@ -2,7 +2,7 @@
 
     L Lᵀ = K(points, points),   z(x) = L⁻¹ k(points, x),   z(x)·z(x') = ⟨Pφ(x), Pφ(x')⟩
 
-P projects onto the span of the points. A point that is in the span of those before it, up to rounding, is left out.
+P projects onto the span of the points. A point that is, up to rounding, in the span of the points before it is left out.
 
 >>> points = np.linspace(-2.0, 2.0, 9)[:, None]
 >>> z = Nystroem(onkel.Gaussian(width=1.0), points)
@@ -34,13 +34,13 @@ ROWS_AT_ONCE = 256
 @dataclass
 class State:
     points: Matrix = fixed()  # (r, dim)
-    whitening: Vector = fixed()  # L, packed
+    whitening: Vector = fixed()  # (r (r + 1)/2,)  L, packed
 
 
 @dataclass(frozen=True)
 class Nystroem(Features):
     kernel: Kernel
-    points: Any  # (m, dim), kept as a tuple of rows
+    points: Any  # (m, dim), stored as a tuple of rows
 
     def __post_init__(self) -> None:
         instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
@@ -72,7 +72,7 @@ class Nystroem(Features):
         return self._span.points.nbytes + self._span.whitening.nbytes
 
     def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
-        self.kernel.diagonal(X)  # refuses what would overflow
+        self.kernel.diagonal(X)  # refuses rows whose kernel values would overflow
         for start in range(0, len(X), ROWS_AT_ONCE):
             now = slice(start, start + ROWS_AT_ONCE)
             _whiten(state.whitening, self.kernel.values(X[now], state.points), Z[now], at)

@@ -2,10 +2,10 @@
 
     z_ij(x) = x_i x_j for i < j,     z_ii(x) = (x_i² − 1)/√2
 
-For independent standard normal inputs each has mean 0 and deviation 1, and no two are correlated: they are the Hermite polynomials
-of degree 2. If there are at most `count` pairs, all are used, in the order (0, 0), (0, 1), (1, 1), (0, 2), …; else `count`
-different ones, drawn without replacement by the counter-based generator: the first stay the same when `count` grows. Products are
-clipped to ±1e50.
+If the inputs are independent and standard normal, each product has mean 0 and deviation 1, and no two are correlated: they are the
+Hermite polynomials of degree 2. If there are at most `count` pairs (i, j), all are used, in the order (0, 0), (0, 1), (1, 1),
+(0, 2), … Otherwise `count` of them are drawn without replacement by the counter-based generator (`onkel.random`); the first draws
+do not depend on `count`. Products are clipped to ±1e50.
 
 >>> onkel.Transformer(Products()).fit_transform([[2.0, 3.0]]).round(2)
 array([[2.12, 6.  , 5.66]])
@@ -37,7 +37,7 @@ class State:
 
 @dataclass(frozen=True)
 class Products(Features):
-    count: int = 66  # most products
+    count: int = 66  # the largest number of products
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -71,8 +71,8 @@ def _pair(number: int) -> tuple[int, int]:
 
 
 def _drawn(seed: int, count: int, total: int) -> list[int]:
-    """`count` different numbers below `total`: the start of a Fisher-Yates shuffle, which stores only the places that it
-    changed."""
+    """`count` different numbers below `total`: the first ones of a Fisher-Yates shuffle. Only entries that the shuffle has moved
+    are stored."""
     moved: dict[int, int] = {}
     drawn = []
     for k in range(count):

@@ -2,9 +2,9 @@
 
     z_c(x) = √(count / (dim · s)) Σ_{i, b: h_b(i) = c} σ_b(i) x_i,     E z(x)·z(x') = (count/dim) x·x'
 
-Each input i is added to s = `entries` outputs, one in each of s groups of them: output h_b(i) and sign σ_b(i) are draws of the
-counter-based generator for that input. So uncorrelated inputs of deviation 1 give outputs of deviation about 1, the outputs of an
-input do not depend on the number of inputs, and a row costs s additions for each nonzero input.
+The outputs are divided into s = `entries` groups b. Each input i is added to one output of each group: the output h_b(i) and the
+sign σ_b(i) are draws of the counter-based generator (`onkel.random`). Uncorrelated inputs of deviation 1 give outputs of deviation
+about 1. The draws for an input do not depend on the number of inputs. A row costs s additions for each nonzero input.
 
 Kane & Nelson (2014), Sparser Johnson-Lindenstrauss transforms, JACM 61. With entries=1 it is the count-sketch of Charikar, Chen &
 Farach-Colton (2004), known as feature hashing.
@@ -32,14 +32,14 @@ from onkel.state import fixed
 
 @dataclass
 class State:
-    places: Counts = fixed()  # (dim, s)  c if the sign is +, −1 − c if it is −
+    places: Counts = fixed()  # (dim, s)  the output c of each input in each group: c if the sign is +, −1 − c if it is −
 
 
 @dataclass(frozen=True)
 class Project(Features):
     count: int = 50  # outputs
     seed: int = 0
-    entries: int = 4  # outputs that an input is added to; never more than count
+    entries: int = 4  # s: outputs that each input is added to; if it is more than count, count is used
 
     def __post_init__(self) -> None:
         whole(self, "count", least=1)

@@ -3,13 +3,14 @@
     z = √12 (F(x) − ½),     F linear between `knots` quantiles q of a sample of the rows so far,
     F(q) = (share of the sample below q) + ½ (share equal to q),     F = 0 below the smallest of the sample, 1 above the largest
 
-So a uniform rank has mean 0 and deviation 1, and z is in [−√3, √3]. For an input with at most `knots` different values, all of them
-are quantiles, and it gets mid-ranks; a constant input gets 0. The quantiles are computed again after rows 32, 128, 512 and 2048,
-and are then fixed, so that what was learnt keeps its meaning. Before row 32, F is the normal distribution function of the
-standardised input.
+So z is in [−√3, √3], and a uniformly distributed rank gives mean 0 and deviation 1. If an input has at most `knots` different
+values, all of them are quantiles, so z is exactly its rank, with ties in the middle; a constant input gives 0. The quantiles are
+computed again after rows 32, 128, 512 and 2048, and are then fixed, so that the features keep their meaning for the learner. Before
+row 32, F is the normal distribution function of the standardised input.
 
-The sample has at most 512 rows: all of them, and at row 2048 a random one of each four (every fourth would miss hours of a day).
-Give Ranks the raw inputs, not standardised ones: a running mean makes equal values different, and ties are lost.
+The sample has at most 512 rows. Up to row 512 it has all rows; at row 2048 it has one random row of every four (always the same of
+four would miss some hours of the day). Give Ranks the raw inputs, not standardised ones: a running mean makes equal values
+different.
 
 >>> x = np.random.default_rng(0).normal(size=(3000, 1))
 >>> ranks = onkel.Transformer(Ranks()).fit(np.sinh(5.0 * x))
@@ -39,10 +40,10 @@ ROOT_12 = math.sqrt(12.0)
 @dataclass
 class State:
     start: scale.State  # mean and deviation of the rows before the first quantiles
-    sample: Matrix  # (512, dim)  zeros after the last refresh
+    sample: Matrix  # (512, dim)  the rows of the sample, then zeros; all zeros when the quantiles are fixed
     quantiles: Matrix  # (dim, knots)  ascending; padded with the largest if there are fewer
     levels: Matrix  # (dim, knots)  F at the quantiles
-    rows: int = 0  # counted up to the last refresh
+    rows: int = 0  # rows learnt; not counted any further when the quantiles are fixed
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Ranks(Features):
         return state
 
     def _transform(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> scale.State:
-        """Write the ranks of rows with one set of quantiles; returns `start` after them."""
+        """Write the ranks of rows by the present quantiles; returns `start` after these rows."""
         if state.rows >= REFRESHES[0]:
             _ranks(state.quantiles, state.levels, X, Z, at)
             return state.start
@@ -107,7 +108,7 @@ class Ranks(Features):
 
 
 def _picked(rows: int) -> Counts:
-    """The numbers of the rows in the sample of the first `rows` rows: all, or one of each group of rows // SAMPLE."""
+    """The indices of the rows in the sample of the first `rows` rows: all of them, or one of each group of rows // SAMPLE."""
     group, draws = max(1, rows // SAMPLE), np.empty((1, min(rows, SAMPLE)))
     random.fill_uniform(0, 0, draws)
     numbers: Counts = group * np.arange(draws.size) + (group * draws[0]).astype(np.int64)
@@ -115,7 +116,7 @@ def _picked(rows: int) -> Counts:
 
 
 def _sampled(sample: Matrix, picked: Counts, rows: int, X: Matrix) -> Matrix:
-    """The sample after these rows, which follow the first `rows` ones."""
+    """The sample with those rows of X that were picked; X follows the first `rows` rows."""
     first, end = np.searchsorted(picked, [rows, rows + len(X)])
     after = sample.copy()
     after[first:end] = X[picked[first:end] - rows]
@@ -123,7 +124,7 @@ def _sampled(sample: Matrix, picked: Counts, rows: int, X: Matrix) -> Matrix:
 
 
 def _thinned(sample: Matrix, kept: Counts) -> Matrix:
-    """These rows of a sample, and zeros after them."""
+    """The rows `kept` of a sample, and zeros after them."""
     after = np.zeros_like(sample)
     after[: len(kept)] = sample[kept]
     return after

@@ -1,10 +1,10 @@
 """Standardize: each input minus its running mean, divided by its running deviation.
 
-With n rows learnt and this one the (n+1)-th:   μ ← μ + (x − μ)/(n+1),   S ← S + (x − μ_old)(x − μ),   z = (x − μ)/√(S/(n+1))
+For row n + 1, after n rows were learnt:   μ ← μ + (x − μ)/(n+1),   S ← S + (x − μ_old)(x − μ),   z = (x − μ)/√(S/(n+1))
 
-Mean and deviation are those of the rows up to and including this one; labels are never used. A row counts once whatever its weight,
-since a score must not depend on its own row's weight. A column that has been constant so far gives 0. With `clip`, z is clipped to
-±clip.
+So mean and deviation are those of the rows up to and including this one; labels are never used. All rows of positive weight count
+alike, since a score must not depend on its own row's weight. A column that has been constant so far gives 0. If `clip` is given, z
+is clipped to ±clip.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def _standardize(mean: Vector, spread: Vector, rows: int, clip: float, X: Matrix
 def standardize_present(
     inputs: bool, mean: Vector, spread: Vector, seen: Counts, X: Matrix, there: NDArray[np.bool_], weight: Vector
 ) -> tuple[Matrix, Vector, Vector, Counts]:  # fmt: skip
-    """z of rows in which values may be missing; and mean, spread and count of the values present, after the last row.
+    """z of rows in which values may be missing; then mean, spread and count of the values present, after the last row.
 
-    `there` is the mask of values present. A missing value gives z = 0 and changes nothing. Without `inputs` values are not
-    standardised, and a missing one is replaced by the mean so far.
+    `there` is the mask of values present. A missing value gives z = 0 and changes nothing. If `inputs` is false, values are not
+    standardised, and a missing value is replaced by the mean so far.
     """
     mean, spread, seen, Z = mean.copy(), spread.copy(), seen.copy(), np.zeros(X.shape)
     for t in range(X.shape[0]):
@@ -90,7 +90,7 @@ def standardize_present(
 
 @hot_inline
 def moments(x: float, mean: float, spread: float, rows: int) -> tuple[float, float]:
-    """The mean and the spread after this value, which follows `rows` earlier ones."""
+    """The mean and the spread (the sum of squared deviations) after the value x, which follows `rows` earlier ones."""
     away = x - mean
     centre = mean + away / (rows + 1)
     return centre, spread + away * (x - centre)
@@ -98,5 +98,5 @@ def moments(x: float, mean: float, spread: float, rows: int) -> tuple[float, flo
 
 @hot_inline
 def standardized(x: float, mean: float, spread: float, rows: int) -> float:
-    """z, by the mean and the spread of `rows` values."""
+    """x minus the mean, divided by the deviation, √(spread / rows); 0 if the spread is 0."""
     return (x - mean) / np.sqrt(spread / rows) if spread > 0.0 else 0.0

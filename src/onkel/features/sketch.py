@@ -1,12 +1,12 @@
-"""Features of a kernel matrix given by two small sketches, to which a new point is a low-rank update.
+"""Features from two small sketches of a kernel matrix. A new point changes the sketches by a low-rank update.
 
-    Φ_pp = SᵀKS,   Φ_pm = SᵀK[:, landmarks]          K the kernel matrix of all sketched points, S one sparse random row for each
+    Φ_pp = SᵀKS,   Φ_pm = SᵀK[:, landmarks]          K: kernel matrix of all sketched points, S: a sparse random row for each point
     Φ_pp ≈ VΣVᵀ, rank k,   Z = Φ_pm⁺ V Σ^½,   φ(x) = Zᵀ k(landmarks, x)                 so that φ(x)·φ(x') approximates k(x, x')
     a new point x, s its row of S, u = Sᵀ k(points, x):
         Φ_pm += s k(landmarks, x)ᵀ,   Φ_pp += s uᵀ + u sᵀ + k(x, x) s sᵀ,   V and Σ are updated           (`onkel.linalg.eigen`)
 
-S is the sparse Johnson-Lindenstrauss transform: in each of d blocks of columns one entry ±1/√d, whose column and sign the
-counter-based generator draws for the point's number. So S is never stored.
+S is the sparse Johnson-Lindenstrauss transform: each row has one entry ±1/√d in each of d blocks of columns. Its column and sign
+are drawn by the counter-based generator from the number of the point, so S is never stored.
 
 >>> rng = np.random.default_rng(0)
 >>> X = rng.normal(size=(200, 2))
@@ -32,9 +32,11 @@ from onkel.kernels import Kernel
 from onkel.linalg.eigen import leading, updated
 from onkel.random import below, uniform
 
-CUT = 1e-6  # smallest singular value, relative to the largest; for landmarks that nearly coincide, the error of φ·φ is 1e-16/CUT²
-UPDATES_TO_REBUILD = 50  # a truncated update loses directions that grow slowly, so Φ_pp itself is decomposed after this many
-LARGEST_MISMATCH = 1e-6  # between a sketch and one computed again from its points, relative to its size
+CUT = (
+    1e-6  # smallest singular value in Φ_pm⁺, relative to the largest: if landmarks nearly coincide, φ·φ has an error of 1e-16/CUT²
+)
+UPDATES_TO_REBUILD = 50  # after this many updates Φ_pp is decomposed again: truncated updates lose directions that grow slowly
+LARGEST_MISMATCH = 1e-6  # between a sketch and the one computed again from its points, relative to the size of its terms
 LANES = 8  # compiled code handles this many landmarks at once; Zᵀ is padded with zeros to a multiple of it
 
 
@@ -44,15 +46,15 @@ def in_lanes(count: int) -> int:
 
 @dataclass
 class Sketch:
-    landmarks: Matrix  # (dim, m₈)  their points, in columns; m₈ is m, or the next multiple of LANES
-    numbers: Counts  # (m,)  their numbers among the sketched points, from 0
+    landmarks: Matrix  # (dim, m₈)  the landmarks, one in each column; m₈ is m rounded up to a multiple of LANES
+    numbers: Counts  # (m,)  the indices of the landmarks among the sketched points
     pm: Matrix  # (p, m)  Φ_pm
     pp: Matrix  # (p, p)  Φ_pp
     vectors: Matrix  # (p, k)  V
     values: Vector  # (k,)  Σ, descending
     map: Matrix  # (k, m₈)  Zᵀ
-    width: int = 0  # landmarks in use; zeros after them
-    updates: int = 0  # points that joined after the start
+    width: int = 0  # number of landmarks; after them there are zeros
+    updates: int = 0  # number of points that joined after the start
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,11 @@ class Sketching:
     """The settings of a sketch, and how it is built and updated."""
 
     size: int  # p: columns of S
-    landmarks: int  # those chosen at the start
+    landmarks: int  # number of landmarks at the start
     rank: int  # k
     blocks: int  # d
-    growing: bool  # whether a point that joins may become a landmark, with the same probability as at the start
-    room: int  # points that may join
+    growing: bool  # whether a point that joins may become a landmark, with the same probability as the points at the start
+    room: int  # number of points that may join
     seed: int
 
     def init(self, dim: int) -> Sketch:
@@ -82,11 +84,11 @@ class Sketching:
 
     @property
     def _most(self) -> int:
-        """The most landmarks: with more than half as many as the sketch has columns, Φ_pm⁺ would blow up φ."""
+        """The largest number of landmarks. With more than half as many as S has columns, Φ_pm⁺, and so φ, would become huge."""
         return min(self.landmarks + self.room, max(self.landmarks, self.size // 2)) if self.growing else self.landmarks
 
     def build(self, state: Sketch, kernel: Kernel, points: Matrix) -> Matrix:
-        """Sketch the first points; returns their kernel matrix."""
+        """Sketch the points at the start; returns their kernel matrix."""
         K = kernel.values(points, points)
         coins = np.array([uniform(self.seed, i, 0) for i in range(len(points))])
         chosen = np.sort(np.argsort(coins, kind="stable")[: self.landmarks])
@@ -99,7 +101,7 @@ class Sketching:
         return K
 
     def join(self, state: Sketch, kernel: Kernel, points: Matrix, x: Vector, own: float, truncated: bool) -> None:
-        """Add the point x after `points`. If not `truncated`, Φ_pp is decomposed again."""
+        """Add the point x, which comes after `points`. V and Σ are updated if `truncated`, otherwise Φ_pp is decomposed again."""
         number, m = len(points), state.width
         k = kernel.values(x[None, :], points)[0]
         s, u = self._sketched(np.ones((1, 1)), number)[:, 0], self._sketched(k[:, None])[:, 0]
@@ -131,7 +133,7 @@ class Sketching:
         state.map[:, :m] = (scipy.linalg.pinv(state.pm[:, :m], rtol=CUT) @ (state.vectors * np.sqrt(state.values))).T
 
     def check(self, state: Sketch, kernel: Kernel, points: Matrix) -> None:
-        """Refuse a sketch that `build` and `join` cannot make of these points; without points it must be empty."""
+        """Refuse a sketch that `build` and `join` cannot have made of these points. If there are no points, it must be empty."""
         m = state.width
         if len(points) == 0:
             if m or state.updates or any(np.any(array != 0) for array in (state.pm, state.pp, state.map, state.landmarks)):
@@ -161,7 +163,7 @@ class Sketching:
         roots = state.vectors * np.sqrt(state.values)
         gap = state.pm[:, :m].T @ (state.pm[:, :m] @ state.map[:, :m].T - roots)  # 0 at a least squares solution
         if not np.max(np.abs(gap)) <= 10.0 * CUT * float(np.linalg.norm(state.pm) * np.linalg.norm(roots)):
-            raise InputError("its map is not that of its sketch")
+            raise InputError("its map is not the one that follows from its sketch")
 
 
 @hot
@@ -179,7 +181,7 @@ def _sketch(seed: int, blocks: int, first: int, A: Matrix, out: Matrix) -> None:
 
 @hot_inline
 def embed(k: Vector, width: int, M: Matrix, phi: Vector) -> None:
-    """φ ← Mk, for the first `width` kernel values and columns."""
+    """φ ← M k, using only the first `width` kernel values and columns of M."""
     whole = phi.size // 4 * 4
     for c in range(0, whole, 4):  # four sums per pass, so that k is read a quarter as often
         p, q, r, s = 0.0, 0.0, 0.0, 0.0

@@ -4,13 +4,15 @@ One feature per multi-index k with |k| ≤ degree, orthonormal in the kernel's s
 
     g_k(x) = e^{−‖x‖²/(2 width²)} Π_i x_i^{k_i} / (width^{k_i} √(k_i!)),      r = C(degree + dim, dim) features
 
-Each index is computed once, from the one without its last power: g_{k+e_i} = g_k · x_i / (width √(k_i + 1)), for coordinates i not
-before the last raised one. So the children of a feature are contiguous, level by level, and no powers or factorials are needed.
+Each feature is computed from one of the degree below, its parent: g_{k+e_i} = g_k · x_i / (width √(k_i + 1)), where i is at least
+the last coordinate with a power in k. So each feature has one parent, the children of a parent lie next to each other, and no
+powers or factorials are needed.
 
-The kernel mass captured at x is Σ g_k(x)² = PoissonCDF(degree; ‖x‖²/width²); the rest of k(x, x) = 1 is lost by the truncation.
+The features capture the share Σ g_k(x)² = PoissonCDF(degree; ‖x‖²/width²) of k(x, x) = 1, the kernel's mass at x; the truncation
+loses the rest.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, section 3.1.
-Departs from the paper: its listing has Σ_j dim^j redundant features; these are the unique ones, with the same predictions.
+Departs from the paper: its listing has Σ_j dim^j features, many of them equal; here each is kept once, with the same predictions.
 
 >>> Taylor(degree=2, width=1.0).size(18)
 190
@@ -34,22 +36,22 @@ from onkel.errors import InputError
 from onkel.features.compose import Features
 from onkel.state import fixed
 
-WORTH_SAYING = 0.5  # a captured mass below it is reported to the user
-TOO_MANY = 2**62  # larger numbers of features are not computed: in a chain they could have millions of digits
+WORTH_SAYING = 0.5  # a smaller captured share of the kernel's mass is reported to the user
+TOO_MANY = 2**62  # the number of features is not computed beyond this: in a chain it could have millions of digits
 
 
 @dataclass
 class State:
-    last: Counts = fixed()  # (parents,)  the last raised coordinate of each feature that has children
-    power: Counts = fixed()  # (parents,)  that coordinate's exponent
+    last: Counts = fixed()  # (parents,)  for each feature with children, the last coordinate that has a power in it
+    power: Counts = fixed()  # (parents,)  the exponent of this coordinate
     rows: int = 0
-    mass: float = 0.0  # captured kernel mass, summed over the rows learnt
+    mass: float = 0.0  # captured mass of the kernel, summed over the rows learnt
 
 
 @dataclass(frozen=True)
 class Taylor(Features):
     degree: int = 2
-    width: float | None = None  # of the Gaussian kernel; None: √dim
+    width: float | None = None  # width of the Gaussian kernel; None: √dim
 
     def __post_init__(self) -> None:
         whole(self, "degree", least=0, most=1000)

@@ -1,9 +1,10 @@
-"""Immutable curves, as in Figure 1 of Herbster (2001): sorted keys, and for each of them the sums over all keys up to it and over
-all keys from it on. A binary search and a few products then give a curve at any point, without a tree.
+"""Immutable curves, as in Figure 1 of Herbster (2001): sorted keys (the values of an input at the points), and for each key the
+sums over all keys up to it and over all keys from it on. A binary search and a few products then give a curve at any value.
 
     left[i]  = Σ_{l ≤ i} a_l lower(p_l) e^(−rate (p_i − p_l))         right[i] = Σ_{l ≥ i} a_l upper(p_l) e^(−rate (p_l − p_i))
 
-Departs from the paper: each sum is anchored at its own key. As printed, Σ a_l e^(rate p_l), it overflows for rate × range > 700.
+Departs from the paper: the exponents are relative to the sum's own key. The paper's sum Σ a_l e^(rate p_l) overflows for
+rate × range > 700.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ class AdditiveCurves(Learnt):
     kernel: Kernel
     terms: Additive  # the kernel without `Delta`, as a sum
     starts: Counts  # (inputs + 1,)  index of the first key of each input
-    all_keys: Vector  # of all inputs, one input after the other, each sorted
+    all_keys: Vector  # (keys,)  the sorted keys of the first input, then those of the second, …
     left: Matrix  # (keys, sides)
-    right: Matrix
-    totals: Matrix  # (inputs, powers)
+    right: Matrix  # (keys, sides)
+    totals: Matrix  # (inputs, powers)  Σ a_l p_l^r over all keys of an input
     squared_norm: float | None = None
 
     def _values(self, X: Matrix) -> Vector:
@@ -53,8 +54,8 @@ class AdditiveCurves(Learnt):
 
 
 def additive_curves(kernel: Additive, points: list[tuple[Vector, Vector]], scale: float, totals: Matrix) -> AdditiveCurves:
-    """The curves of these points: for each input its sorted keys and their coefficients, in units of the scale; and their
-    totals."""
+    """The curves of an additive kernel. `points` has the sorted keys of each input and their coefficients; coefficients and totals
+    are still to be multiplied by `scale`."""
     sides, _ = kernel.widths
     starts = np.cumsum([0, *(len(keys) for keys, _ in points)])
     left, right, alone = np.zeros((starts[-1], sides)), np.zeros((starts[-1], sides)), _alone(kernel, len(points))
@@ -71,7 +72,7 @@ def additive_curves(kernel: Additive, points: list[tuple[Vector, Vector]], scale
 
 
 def _alone(kernel: Additive, inputs: int) -> Additive:
-    """The same kernel for rows in which every input is a column."""
+    """The same kernel without products, for rows that have every input, also each product, as a column."""
     return Additive(kernel.bases(inputs - len(kernel.products)))
 
 

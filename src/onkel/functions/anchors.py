@@ -1,9 +1,9 @@
 """The anchors of the sums in a tree, for kernels that decay.
 
 The left sum of a child is Σ a_i lower(p_i) e^(−rate (anchor − p_i)); reading it at q costs one more exponential, e^(−rate (q −
-anchor)). A node whose keys are close together has one anchor for all of its sums. In any other node each child has its own anchors:
-the last key for the left sum and the first key for the right sum, which are next to the keys that read them. No exponent is
-positive there, so nothing overflows, whatever rate times range is.
+anchor)). A node whose keys are close together has one anchor for all of its sums. In any other node each child has its own
+anchors, the ends of its range: the last key for the left sum, which is read further to the right, and the first key for the right
+sum. Then no exponent is positive, so nothing overflows, however large rate times range is.
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ def decay(rate: float, distance: float) -> float:
 
 @hot_inline
 def carried(rate: float, distance: float) -> float:
-    """e^(−rate · distance). The distance may be negative, but rate · distance not below −2 CLOSE."""
+    """e^(−rate · distance). The distance may be negative, but rate · distance must be at least −2 CLOSE."""
     return exponential(-rate * distance) if rate * distance > 0.0 else 1.0 / exponential(rate * distance)
 
 
 @hot_strict
 def shared_anchor(rate: float, first: float, last: float) -> tuple[bool, float]:
-    """Whether all sums of a node with these keys share one anchor, and the anchor: the last grid point not after the first key, so
-    that it seldom moves. Keys too large for the grid's resolution have no shared anchor."""
+    """Whether all sums of a node share one anchor if its keys are from `first` to `last`, and this anchor.
+
+    The anchor is on a grid, at the last grid point that is not after the first key, so that it seldom moves. Keys too large for the
+    resolution of the grid have no shared anchor.
+    """
     if rate == 0.0:
         return True, 0.0
     cell = 0.5 * CLOSE / rate
@@ -48,9 +51,12 @@ def shared_anchor(rate: float, first: float, last: float) -> tuple[bool, float]:
 
 @hot_strict
 def from_anchor(rate: float, u: float, anchor: float) -> tuple[float, float]:
-    """The factors of the left sums, e^(−rate (u − anchor)), and of the right sums, its inverse. A key before the anchor has no left
-    sums. A key after all others has no right sums, and its left factor stops falling at distance CLOSE/rate; `beyond` is the rest.
-    Strict: the same bits for every caller."""
+    """The factors by which the left and the right sums are multiplied at the key u: e^(−rate (u − anchor)), and its inverse.
+
+    A key before the anchor has no left sums, so their factor is 0. A key at a distance of more than CLOSE/rate is after all others
+    and has no right sums; there the left factor is that of the distance CLOSE/rate, and `beyond` gives what is missing. The
+    function is strict, so that every caller gets the same bits.
+    """
     distance = rate * (u - anchor)
     before = distance < 0.0
     power = exponential(distance if before else -min(distance, CLOSE))
@@ -59,6 +65,6 @@ def from_anchor(rate: float, u: float, anchor: float) -> tuple[float, float]:
 
 @hot_strict
 def beyond(rate: float, u: float, anchor: float) -> float:
-    """The factor of the left sums beyond distance CLOSE/rate from their anchor. It is kept apart from e^(−rate (u − anchor)), which
-    could underflow. Strict: the same bits for every caller."""
+    """The part of the left factor, see `from_anchor`, for the distance beyond CLOSE/rate. It is a number of its own, because the
+    product of both could underflow. The function is strict, so that every caller gets the same bits."""
     return decay(rate, u - anchor - CLOSE / rate) if rate > 0.0 else 1.0

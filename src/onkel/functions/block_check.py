@@ -1,7 +1,7 @@
 """Validation of a tree from a file: could `block_tree.insert` have made it?
 
-The rounding error of a sum is proportional to everything that was ever added to it, Σ |a| = `added`, not to its present value:
-where coefficients cancel, all that is left may be rounding.
+The rounding error of a sum is proportional to the sum of everything that was ever added to it, Σ |a| = `added`, not to its present
+value: if coefficients cancel, all that is left may be rounding.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from onkel.functions.block_layout import BLOCK, COEF, FAN, FIRST, KEY, LAST, SUM
 from onkel.functions.block_sums import summarise
 from onkel.kernels.lists import GIVEN, KIND, POWERS
 
-SUM_TOLERANCE = 1e-6  # relative to Σ |a|: the rounding of 10⁹ additions, each half a unit in the 16th digit
+SUM_TOLERANCE = 1e-6  # relative to Σ |a|: the rounding errors of 10⁹ additions, each at most half a unit in the 16th digit
 NOTHING = 1e-290  # smaller sums and coefficients are denormal and have lost their digits
 
 
 @hot
 def is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: Counts, largest: float) -> bool:
-    """Whether the tree of a coordinate has sorted keys, only blocks and nodes not visited before, and the right sums.
+    """Whether the tree of input c has sorted keys, only blocks and nodes not visited before, and the right sums.
 
-    Depth-first from left to right; the sums of a node are checked after its children. `largest` bounds the lists.
+    The search is depth-first from left to right; the sums of a node are checked after its children. No number in the lists of a
+    user's kernel is larger than `largest`.
     """
     height = f.roots[c, 1]
     if not 1 <= height <= met_nodes.size or not _is_new(met_nodes, f.roots[c, 0]):

@@ -1,12 +1,12 @@
-"""The memory layout of the tree over the points of one coordinate, for compiled code.
+"""The memory layout of the tree over the points of one input, for compiled code.
 
-The points are sorted, in blocks of at most BLOCK, and the blocks are the leaves of a tree. For each of its at most FAN children a
-node stores the first and the last key below it, and the sums over its points that a kernel of `onkel.kernels.lists` needs for keys
-to the right and to the left of them (for a decaying kernel relative to an anchor: `anchors`). After the last point of a block, and
-after the last child of a node, there are zeros.
+The points are sorted by their key, the value of the input, in blocks of at most BLOCK points. The blocks are the leaves of a tree.
+A node has at most FAN children. For each child it stores the first and the last key below it, and the sums over its points that a
+kernel of `onkel.kernels.lists` needs for keys to the right and to the left of them. (If the kernel decays, the sums are relative to
+an anchor: `anchors`.) After the last point of a block, and after the last child of a node, there are zeros.
 
-If f has a moment (`representations`) there are two layers of coefficients, sums and totals for the same keys, so one path down the
-tree serves both. The lines of the second layer come after those of the first, and before the lists.
+If f has a moment (`representations`), there are two layers of coefficients, sums and totals for the same keys, so that f and its
+moment are read on one path down the tree. The lines of the second layer come after those of the first, and before the lists.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from onkel._jit import hot_inline
 from onkel._lanes import lanes
 from onkel._types import Counts, Matrix, Vector
 
-BLOCK = 32  # most points of a block: one pass over them costs about as much as a step down the tree
+BLOCK = 32  # most points of a block: a loop over them costs about as much as a step down the tree
 FAN = 32  # most children of a node
 FAN_BITS = FAN.bit_length() - 1
 LEVELS = 8  # levels of a tree for which the path to a key is cached in a row: enough for 10⁹ points
-ANCHOR, FALL, RISE, WAY = 3 + LEVELS, 2 + LEVELS, 1 + LEVELS, LEVELS  # offsets of the cache, from the end of a row
+# what is cached at the end of an input's part of a row, as distances from that end: the root's anchor, the factors of left and
+# right sums (`from_anchor`), and the path; NO_WAY is an empty cache
+ANCHOR, FALL, RISE, WAY = 3 + LEVELS, 2 + LEVELS, 1 + LEVELS, LEVELS
 NO_WAY = np.array([np.nan, 1.0, 1.0] + LEVELS * [-1.0])
 
 KEY, COEF, LISTS = range(3)  # lines of a block: keys, coefficients, and the lists of a user's kernel from here on
@@ -37,9 +39,9 @@ count_up_to = lanes(FAN).count_up_to
 class Inputs(NamedTuple):
     """The kernel, for compiled code."""
 
-    table: Matrix  # one line per input
-    sides: int  # the longest left list
-    powers: int  # the longest global list
+    table: Matrix  # one line per input, see `onkel.kernels.lists`
+    sides: int  # length of the longest left list
+    powers: int  # length of the longest global list
 
 
 class Curves(NamedTuple):
@@ -54,7 +56,7 @@ class Curves(NamedTuple):
     used: Counts
     scale: Vector
     added: Vector
-    scratch: Matrix  # (4, BLOCK or more)  for a block's weights, and for the lists of a point
+    scratch: Matrix  # (4, BLOCK or more)  scratch memory for the weights of a block and the lists of a point
 
 
 @hot_inline

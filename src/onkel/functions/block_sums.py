@@ -1,7 +1,7 @@
 """Recomputing the sums in a tree, in compiled code: when a child is split, an anchor moves, or a sum has lost its digits.
 
-The sums that a node stores for a child are computed from the child's own content: O(log m), also in the worst case. No sum is the
-difference of two others, which would lose digits.
+The sums that a node stores for a child are computed from the child's own content, so a point costs O(log m), also in the worst
+case. No sum is the difference of two others, which would lose digits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def raise_root(inputs: Inputs, f: Curves, c: int) -> None:
 
 @hot_lean
 def split_child(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int) -> None:
-    """Move the second half of a full child to a new one, next to it."""
+    """Move the second half of a full child to a new child next to it."""
     node, children = f.nodes[at], f.children[at]
     old, new = children[way], f.used[0] if level == 1 else f.used[1]
     if level == 1:
@@ -54,7 +54,7 @@ def split_child(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int
     for i in range(n, way, -1):
         children[i] = children[i - 1]
     for row in range(node.shape[0]):
-        make_way(node[row], way + 1, node[row, way])  # a copy: the node's range of keys must stay the same until it is summarised
+        make_way(node[row], way + 1, node[row, way])  # a copy, so that the node's range of keys stays right until `summarise`
     children[way + 1], children[FAN] = new, n + 1
     summarise(inputs, f, c, at, way, level, range_of(f, at))
     summarise(inputs, f, c, at, way + 1, level, range_of(f, at))
@@ -62,7 +62,7 @@ def split_child(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int
 
 @hot
 def recompute_sums(inputs: Inputs, f: Curves, c: int, u: float) -> None:
-    """Recompute the sums over the block of this key, from the bottom up."""
+    """Recompute all sums that contain the block of the key u, from the bottom up."""
     height = f.roots[c, 1]
     path, ways = np.empty(height, np.int64), np.empty(height, np.int64)
     at = f.roots[c, 0]
@@ -93,7 +93,7 @@ def summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, 
     close, anchor = shared_anchor(rate, *keys)
     for row in range(SUMS, node.shape[0]):
         node[row, way] = 0.0
-    # 1. A child that is a node has sums already: carry them from its anchor, or from each grandchild's own, to this node's anchor.
+    # 1. A child that is a node has sums already. Add them, moved from its anchor (or each grandchild's own) to this node's anchor.
     if level > 1:
         below, n = f.nodes[child], f.children[child, FAN]
         first, last = below[FIRST, 0], below[LAST, n - 1]
@@ -106,7 +106,7 @@ def summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, 
                 for j in range(sides):
                     node[sums + j, way] += below[sums + j, i] * left
                     node[sums + d + j, way] += below[sums + d + j, i] * right
-    # 2. A child that is a block has points: add each, with the decay from the anchor.
+    # 2. A child that is a block has points. Add each of them, multiplied by the decay from the anchor.
     else:
         block, n = f.blocks[child], f.length[child]
         first, last = block[KEY, 0], block[KEY, n - 1]
@@ -118,7 +118,7 @@ def summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, 
             for i in range(n):
                 left[i], right[i] = to_left - block[KEY, i], block[KEY, i] - to_right
             exponentials(right, n, -rate)
-            if close:  # one anchor for both, so one factor is the inverse of the other: a division is cheaper than an exponential
+            if close:  # both have the same anchor, so one factor is the inverse of the other; a division is cheaper than an exp
                 for i in range(n):
                     left[i] = 1.0 / right[i]
             else:
@@ -135,7 +135,7 @@ def summarise(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int, 
 
 @hot_lean
 def _move(old: Matrix, half: int, new: Matrix) -> None:
-    """Move the columns from `half` on to the start of another array, leaving zeros."""
+    """Move the columns from `half` on to the start of another array, and put zeros in their place."""
     for row in range(old.shape[0]):
         for i in range(half, old.shape[1]):
             new[row, i - half], old[row, i] = old[row, i], 0.0
@@ -153,7 +153,7 @@ def lists_of(line: Vector, d: int, block: Matrix, lists: int, i: int, lower: Vec
 
 @hot
 def fold(f: Curves) -> None:
-    """Multiply the scale into all that it scales, and set it to 1."""
+    """Multiply all coefficients, sums and totals by the scale, and set it to 1."""
     scale = f.scale[0]
     for at in range(f.used[0]):
         for row in range(COEF, COEF + f.totals.shape[1]):

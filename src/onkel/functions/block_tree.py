@@ -1,11 +1,11 @@
-"""The tree over the points of one coordinate, in compiled code: reading a curve, and adding a point to it.
+"""The tree over the points of one input, in compiled code: reading a curve, and adding a point to it.
 
 Reading goes down from the root, adds the sums of the children to the left and right of the path, and then the points of one block
 one by one. Adding a point goes down again and splits each full child on the path.
 
-Rows come in blocks. The paths of all rows of a block are looked up before the first row is learnt, and their cache lines
-prefetched. A path is cached in its row, node by node. It is used as far as the tree has not changed since, and looked up again
-elsewhere; it affects time only, never a result.
+Rows come in blocks. The paths of all rows of a block are looked up before the first row is learnt, and the memory at their ends is
+prefetched. A path is cached in its row, node by node. Each step is used if it is still right, and looked up again if the tree has
+changed there; so the cache affects time only, never a result.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from onkel.functions.block_sums import lists_of, move_anchor, raise_root, recomp
 from onkel.kernels.exponentials import NEAR, exponentials
 from onkel.kernels.lists import GIVEN, KIND, POWERS, SHAPE, SIDES, halves_sum
 
-CANCELLED = 1e-3  # if less than this part of an added coefficient is left, the sums above it have lost digits
+CANCELLED = 1e-3  # if adding a coefficient leaves less than this part of it, the sums that contain it have lost digits
 
 beside = lanes(FAN).beside
 count_below, make_way, fetch = lanes(BLOCK).count_below, lanes(BLOCK).make_way, lanes(BLOCK).fetch
@@ -49,9 +49,10 @@ count_below, make_way, fetch = lanes(BLOCK).count_below, lanes(BLOCK).make_way, 
 
 @hot
 def find_ways(inputs: Inputs, f: Curves, rows: Matrix) -> None:
-    """Write into each row, for each input, the path down the tree as it is now: for each level node · FAN + child.
+    """Write into each row, for each input, the path down the tree as it is now: for each level the number node · FAN + child.
 
-    Level by level for all rows, so that the memory accesses of different rows overlap; at the end the blocks are prefetched.
+    Each level is done for all rows before the next one, so that the memory accesses of different rows overlap. At the end the
+    blocks are prefetched.
     """
     size = width(inputs)
     for c in range(inputs.table.shape[0]):
@@ -82,7 +83,7 @@ def _child(f: Curves, turn: float) -> int:
 
 @hot_inline
 def _turn(f: Curves, at: int, u: float, turn: float) -> int:
-    """`way_to` from this node, by the cached step if it is still valid."""
+    """`way_to` from this node; the cached step `turn` if it is still valid."""
     node, n = f.nodes[at], f.children[at, FAN]
     way = int(turn) & (FAN - 1)
     begins = (node[FIRST, way] <= u) | (way == 0)
@@ -92,7 +93,7 @@ def _turn(f: Curves, at: int, u: float, turn: float) -> int:
 
 @hot_inline
 def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> tuple[float, float]:
-    """f_c at the key x[0], and its moment there, or 0 if it has none."""
+    """f_c at the key x[0], and its moment there (0 if f has none)."""
     line, d, layers = inputs.table[c], inputs.sides, f.totals.shape[1]
     u, sides, rate, value, later = x[0], int(line[SIDES]), decay_rate(line), 0.0, 0.0
     if line[POWERS] > 0.0:
@@ -129,8 +130,8 @@ def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> tuple[f
 
 @hot_lean
 def _of_totals(totals: Vector, x: Vector, start: int, powers: int) -> float:
-    """The part of the totals. (This and the next few functions are not inlined: code that most rows do not need would make the hot
-    path longer, and use up the branch predictor.)"""
+    """The part of a curve that comes from the totals. (This function and the next few are not inlined: they are rarely needed, and
+    would make the code that every row runs longer.)"""
     total = 0.0
     for r in range(powers):
         total += totals[r] * x[start + r]
@@ -181,13 +182,13 @@ def _inside_given(line: Vector, d: int, block: Matrix, n: int, layer: int, layer
 
 @hot_inline
 def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) -> None:
-    """f_c ← f_c + a k_c(x[0], ·); for its moment, if it has one, with `late` instead of a."""
+    """f_c ← f_c + a k_c(x[0], ·). If f has a moment, the same is done for it with `late` instead of a."""
     line, d, layers = inputs.table[c], inputs.sides, f.totals.shape[1]
     u, sides, rate = x[0], int(line[SIDES]), decay_rate(line)
-    # 1. Totals over all points, on both sides of a key, are kept outside the tree.
+    # 1. The totals, over all points on both sides of a key, are stored outside the tree.
     for layer in range(layers if line[POWERS] > 0.0 else 0):
         _add_to_totals(f.totals[c, layer], x, 1 + 2 * d, int(line[POWERS]), late if layer else a)
-    if sides == 0:  # a kernel of finite rank: its totals are all that is ever read
+    if sides == 0:  # a kernel of finite rank needs only the totals
         return
     # 2. Full nodes are split on the way down, never on the way up: each node that is entered has room for one more child, so one
     #    pass is enough and no path has to be stored. A full root gets a new root above it.
@@ -205,8 +206,8 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
         if _is_full(f, children[way], level):
             split_child(inputs, f, c, at, way, level)
             way += 1 if u >= node[FIRST, way + 1] else 0
-        # 3. The key may widen the node's range, and thereby move the anchor of its sums. They are recomputed for the wider range
-        #    before anything is added: a sum must never mix two anchors.
+        # 3. The key may widen the node's range of keys, and this may move the anchor of its sums. Then they are recomputed before
+        #    anything is added, because the terms of a sum must all have the same anchor.
         low, high = node[FIRST, 0], node[LAST, children[FAN] - 1]
         close, shared = shared_anchor(rate, min(low, u), max(high, u))
         if not (low <= u <= high):
@@ -216,8 +217,8 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
             node[FIRST, way] = u
         if u > last:
             node[LAST, way] = u
-        # 4. Add the point to the sums of the child that it will be below. Two exponentials serve all levels with the same anchor;
-        #    those for the root's anchor are cached in x.
+        # 4. Add the point to the sums of the child that it will be below. Levels with the same anchor share two exponentials; those
+        #    for the root's anchor are cached in x.
         if close:
             if rate > 0.0 and shared != anchor:
                 anchor = shared
@@ -241,8 +242,8 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
         for row in range(COEF + layers, block.shape[0]):
             make_way(block[row], place, x[1 + row - COEF - layers])
         f.length[at] = n + 1
-    # 6. If the new coefficient cancels the old one, the sums above hold little but the rounding of two large numbers, so they are
-    #    recomputed from the block.
+    # 6. If the new coefficient cancels the old one, the sums that contain them are mostly rounding errors of two large numbers, so
+    #    they are recomputed from the block.
     cancelled = False
     for layer in range(layers):
         b = late if layer else a
@@ -267,7 +268,7 @@ def _add_to_totals(totals: Vector, x: Vector, start: int, powers: int, a: float)
 def _add_at_own_anchors(
     node: Matrix, way: int, sums: int, d: int, sides: int, rate: float, x: Vector, a: float, keys: tuple[float, float]
 ) -> None:  # fmt: skip
-    """Add a point to the sums of a child with anchors of its own, at the ends of its range of keys before the point."""
+    """Add a point to the sums of a child that has anchors of its own. `keys` are the ends of its range before the point."""
     u, (first, last) = x[0], keys
     old_left, new_left = decay(rate, u - last), decay(rate, last - u)
     old_right, new_right = decay(rate, first - u), decay(rate, u - first)
@@ -300,7 +301,7 @@ def replant(inputs: Inputs, old: Curves, new: Curves) -> None:
 
 @hot
 def _leaves(f: Curves, c: int) -> Counts:
-    """The blocks of a coordinate, from left to right."""
+    """The indices of the blocks of input c, from left to right."""
     level = f.roots[c, :1].copy()
     for _ in range(f.roots[c, 1]):
         below, count = np.empty(FAN * level.size, np.int64), 0

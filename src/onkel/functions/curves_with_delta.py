@@ -1,9 +1,9 @@
-"""Curves with spikes, of an additive kernel plus `Delta`: f(x) = ρ (Σ_c f_c(x_c) + weight · Σ a_i over points equal to x).
+"""Functions of an additive kernel plus `Delta`, curves with spikes: f(x) = ρ (Σ_c f_c(x_c) + weight · Σ_{x_i = x} a_i).
 
-The delta fits a row without changing the curves: with it noisy labels are separable, and a learner made for clean streams can be
-used on noisy ones (Shawe-Taylor & Cristianini; Herbster 2001, section 2.2). A repeated row is found by a hash of its bits, which
-costs O(1) besides the O(log m) of the curves. If f has a moment, a row has two entries: with label 0 for f, with label 1 for the
-moment.
+The delta lets f fit a row without changing the curves. With it noisy labels are separable, so a learner made for clean streams can
+be used on noisy ones (Shawe-Taylor & Cristianini; Herbster 2001, section 2.2). A repeated row is found by a hash of its bits, which
+costs O(1) besides the O(log m) of the curves. If f has a moment, a row has two entries in the table: with label 0 for f, and with
+label 1 for the moment.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from onkel.state import nbytes
 class DeltaInputs(NamedTuple):
     """The kernel, for compiled code."""
 
-    inputs: Inputs
+    inputs: Inputs  # the additive kernel
     weight: float
     dim: int  # the row itself is in the last `dim` numbers
 
@@ -44,7 +44,7 @@ class DeltaTerms(NamedTuple):
 @dataclass
 class CurvesWithDelta(Function):
     curves: SortedBlocks
-    table: RowTable  # Σ a_i of each row seen, and, in an entry of its own, Σ i a_i for a moment
+    table: RowTable  # Σ a_i of each row seen; for a moment also Σ (round + 1) a_i, in another entry
 
     @property
     def scale(self) -> Vector:  # type: ignore[override]
@@ -68,7 +68,7 @@ class CurvesWithDelta(Function):
         return int(self.curves.totals.shape[1])
 
     def bytes_with(self, rows: int) -> int:
-        slots = 4 * (int(self.table.size[0]) + self._layers * rows)  # at least a quarter full; copied when doubled
+        slots = 4 * (int(self.table.size[0]) + self._layers * rows)  # a table is at least a quarter full, and doubling copies it
         return self.curves.bytes_with(rows) + 2 * max(nbytes(self.table), 32 * slots)
 
     def learnt(self, kernel: Kernel, rounds: int | None = None) -> Learnt:
@@ -90,11 +90,11 @@ class CurvesWithDelta(Function):
         self.curves.check(additive, rows, room)
         self.table.check(self._layers * rows)
         if np.any(self.table.places):
-            raise InputError("its table of rows refers to places that do not exist")
+            raise InputError("its table of rows has indices, though there is no array for them")
 
 
 def has_delta(kernel: Kernel) -> bool:
-    """Whether it is the sum of one additive kernel and deltas."""
+    """Whether the kernel is a sum of one additive kernel and one or more `Delta`s."""
     if not isinstance(kernel, Sum):
         return False
     others = [part for part in kernel.parts if not isinstance(part, Delta)]
@@ -102,14 +102,14 @@ def has_delta(kernel: Kernel) -> bool:
 
 
 def parts(kernel: Kernel) -> tuple[Kernel, float]:
-    """The additive kernel, and the weight of the deltas."""
+    """The additive kernel, and the total weight of the deltas."""
     assert isinstance(kernel, Sum)
     additive = next(part for part in kernel.parts if not isinstance(part, Delta))
     return additive, sum(part.weight for part in kernel.parts if isinstance(part, Delta))
 
 
 def empty(kernel: Kernel, dim: int, moment: bool = False) -> CurvesWithDelta:
-    """No points yet, on rows of `dim` columns."""
+    """f = 0, a function of rows of `dim` columns."""
     return CurvesWithDelta(sorted_blocks.empty(parts(kernel)[0], dim, moment), row_table.empty())
 
 
@@ -154,20 +154,20 @@ def shrink(f: DeltaTerms, factor: float) -> None:
     """f ← factor · f."""
     scale = f.curves.scale[0] * factor
     sorted_blocks.shrink(f.curves, factor)
-    if f.curves.scale[0] != scale:  # it was multiplied into the coefficients
+    if f.curves.scale[0] != scale:  # the scale was multiplied into the coefficients of the curves, and set to 1
         for i in range(f.table.values.size):
             f.table.values[i] *= scale
 
 
 @hot_inline
 def keep(kernel: DeltaInputs, f: DeltaTerms, x: Vector, own: float, a: float, round: int, most: int) -> None:
-    """`join`: the number of points is not limited, since they have no slots."""
+    """The same as `join`: the points have no slots, so their number is not limited."""
     join(kernel, f, x, own, a, round)
 
 
 @hot_inline
 def amend(kernel: DeltaInputs, f: DeltaTerms, slot: int, x: Vector, own: float, a: float, round: int) -> None:
-    """`join`: a point that is already there is found by its keys."""
+    """The same as `join`, which finds a point that is already there by its keys."""
     join(kernel, f, x, own, a, round)
 
 
@@ -188,5 +188,5 @@ def has_room(f: DeltaTerms) -> bool:
 
 @hot
 def prepare(kernel: DeltaInputs, f: DeltaTerms, X: Matrix) -> Vector:
-    """The same as for the curves."""
+    """Scratch memory for `evaluate`; caches in each row the paths to its blocks."""
     return sorted_blocks.prepare(kernel.inputs, f.curves, X)

@@ -13,12 +13,12 @@ from onkel.kernels import Kernel
 class Function(ABC):
     """f = ρ Σ a_i k(x_i, ·), with ρ = `scale`."""
 
-    scale: Vector
+    scale: Vector  # (1,)
 
     @property
     @abstractmethod
     def compiled(self) -> Any:
-        """Its arrays as a named tuple, for compiled code."""
+        """The arrays of f as a named tuple, for compiled code."""
 
     @property
     @abstractmethod
@@ -31,22 +31,22 @@ class Function(ABC):
 
     @abstractmethod
     def bytes_with(self, rows: int) -> int:
-        """The most bytes it may hold after `rows` more rows, also while its arrays grow."""
+        """The most bytes that f may hold until `rows` more rows are learnt, including the copies while arrays grow."""
 
     @abstractmethod
     def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
-        """Refuse a function that `rows` rounds cannot lead to; `room`: the capacity, if it is fixed."""
+        """Refuse a function that `rows` rounds cannot lead to. `room` is the number of points it has room for, if that is fixed."""
 
     @abstractmethod
     def learnt(self, kernel: Kernel, rounds: int | None = None) -> Learnt:
-        """f as it is now; or, with `rounds`, the mean of f over that many rounds, for which it needs a moment."""
+        """f as it is now; if `rounds` is given, the mean of f over that many rounds, for which f must have a moment."""
 
     def lists(self, kernel: Kernel, X: Matrix) -> Matrix:
-        """What is computed from each row beforehand; a user's functions are called here, and may raise."""
+        """The numbers that are computed from each row before it is used. A user's functions are called here, and may raise."""
         return X
 
     def placed(self, kernel: Kernel, lists: Matrix) -> Matrix:
-        """The same in the format of compiled code, which may be far wider, for the rows that are learnt at once."""
+        """The `lists` of rows in the format of compiled code. It may be far wider, so it is made for a few rows at a time."""
         return lists
 
     def rows(self, kernel: Kernel, X: Matrix) -> Matrix:
@@ -55,7 +55,7 @@ class Function(ABC):
 
     @abstractmethod
     def source(self, kernel: Kernel, rows: Matrix) -> Any:
-        """The kernel in the format of compiled code, for these rows and the present points."""
+        """The kernel in the format of compiled code, for these rows and the present points of f."""
 
 
-SMALLEST_SCALE, LARGEST_SCALE = 1e-8, 1e8  # of ρ; outside them it is multiplied into the coefficients
+SMALLEST_SCALE, LARGEST_SCALE = 1e-8, 1e8  # of ρ; outside this range it is multiplied into the coefficients

@@ -14,10 +14,10 @@ from onkel.kernels import Additive, Interval, Kernel
 
 
 class Learnt(ABC):
-    """f in the space of a kernel on known domains, without any clip and without the spikes of a `Delta`."""
+    """f in the space of a kernel whose domains are known. Its values are not clipped, and have no spikes of a `Delta`."""
 
     kernel: Kernel
-    squared_norm: float | None  # ‖f‖², if the learner keeps it
+    squared_norm: float | None  # ‖f‖², if the learner computes it
 
     def __call__(self, X: ArrayLike) -> Vector:
         """f(x) for each row."""
@@ -29,15 +29,15 @@ class Learnt(ABC):
     @property
     @abstractmethod
     def additive(self) -> Additive | None:
-        """The kernel as a sum of one-input kernels, so that f is a sum of curves f_c; None if it is no such sum."""
+        """The kernel as a sum of one-input kernels, so that f is a sum of curves f_c; None if the kernel is not such a sum."""
 
     @abstractmethod
     def curves(self, inputs: Matrix) -> Matrix:
-        """f_c(u_c) for each row of inputs (columns of X, then products of them), for an additive kernel."""
+        """f_c(u_c) for each row u of inputs (columns of X, then products of them). Only for an additive kernel."""
 
     @abstractmethod
     def keys(self, c: int) -> Vector:
-        """The values of input c at the points of its curve, for an additive kernel."""
+        """The values of input c at the points that f is made of. Only for an additive kernel."""
 
 
 @dataclass(frozen=True)

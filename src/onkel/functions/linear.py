@@ -1,4 +1,4 @@
-"""f(x) = ρ w·x, the function of the linear kernel, in O(dim) however many points it is made of."""
+"""f(x) = ρ w·x, a function of the linear kernel: a row costs O(dim), however many points f is made of."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LinearTerms(NamedTuple):
 @dataclass
 class LinearFunction(Function):
     scale: Vector  # (1,)  ρ
-    weights: Vector  # (dim,)  w; (2 dim,) with those of the moment after them
+    weights: Vector  # (dim,)  w; with a moment (2 dim,), w and then the weights of the moment
 
     @property
     def compiled(self) -> LinearTerms:
@@ -47,7 +47,7 @@ class LinearFunction(Function):
             raise InputError("its weights are outside the range that can be learnt")
 
     def learnt(self, kernel: Kernel, rounds: int | None = None) -> Expansion:
-        """An expansion with the one point w and the coefficient ρ."""
+        """f as an expansion with one point, w, and the coefficient ρ."""
         weights = self.weights
         if rounds is not None:
             now, moment = np.split(weights, 2)
@@ -79,7 +79,7 @@ def evaluate(kernel: KernelSource, f: LinearTerms, x: Vector, work: Vector) -> f
 
 @hot_inline
 def with_moment(kernel: KernelSource, f: LinearTerms, x: Vector, work: Vector) -> tuple[float, float]:
-    """f(x), and its moment there, or 0 if it has none."""
+    """f(x), and its moment there (0 if f has none)."""
     later = 0.0
     if f.weights.size > x.size:
         for j in range(x.size):
@@ -109,13 +109,13 @@ def shrink(f: LinearTerms, factor: float) -> None:
 
 @hot_inline
 def keep(kernel: KernelSource, f: LinearTerms, x: Vector, own: float, a: float, round: int, most: int) -> None:
-    """`join`: the number of points is not limited, since they have no slots."""
+    """The same as `join`: the points have no slots, so their number is not limited."""
     join(kernel, f, x, own, a, round)
 
 
 @hot_inline
 def amend(kernel: KernelSource, f: LinearTerms, slot: int, x: Vector, own: float, a: float, round: int) -> None:
-    """`join`: f is one weight vector, whether the point is new or not."""
+    """The same as `join`: f is one weight vector, whether the point is new or not."""
     join(kernel, f, x, own, a, round)
 
 
@@ -136,5 +136,5 @@ def has_room(f: LinearTerms) -> bool:
 
 @hot
 def prepare(kernel: KernelSource, f: LinearTerms, X: Matrix) -> Vector:
-    """No scratch memory is needed."""
+    """An empty array, because no scratch memory is needed."""
     return np.empty(0)

@@ -1,7 +1,8 @@
 """A hash table with a number for each row seen.
 
-Rows are identified by a hash of 128 bits (Philox, as in `onkel.random`): two different rows of a stream of 10⁹ collide with a
-probability of 10⁻²¹. Open addressing with linear probing: a row is in the first free slot from the one that its hash gives.
+Rows are identified by a hash of 128 bits (Philox, as in `onkel.random`): the probability that any two different rows of a stream of
+10⁹ collide is 10⁻²¹. The table has open addressing with linear probing: a row is stored in the first free slot from the one that
+its hash gives.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from onkel.random import words
 from onkel.state import SMALLEST_CAPACITY, growing
 
 _32 = np.uint64(32)
-LARGEST_WAY = 1000  # longest probe: a half-full table never has one as long, unless its hashes are forged
+LARGEST_WAY = 1000  # slots from the one that a hash gives; a half-full table never needs as many, unless its hashes are forged
 
 
 class RowSlots(NamedTuple):
@@ -34,8 +35,8 @@ class RowSlots(NamedTuple):
 class RowTable:
     size: Counts  # (1,)  rows in it
     keys: Counts = growing(0)  # (room, 2)  the hash; 0 0 in a free slot
-    values: Vector = growing(0)  # (room,)  the row's number
-    places: Counts = growing(0)  # (room,)  the row's index in another array
+    values: Vector = growing(0)  # (room,)  the number that is stored for the row
+    places: Counts = growing(0)  # (room,)  an index that is stored for the row
 
     @property
     def table(self) -> RowSlots:
@@ -48,7 +49,7 @@ class RowTable:
             room = 2 * len(self.values)
             new = RowTable(self.size, np.zeros((room, 2), np.int64), np.zeros(room), np.zeros(room, np.int64))
             _rehash(old, new.table)
-            vars(self).update(vars(new))  # as one step
+            vars(self).update(vars(new))  # one step, which no interrupt can split
 
     def check(self, rows: int) -> None:
         """Refuse a table that `rows` rounds cannot lead to."""
@@ -62,7 +63,7 @@ class RowTable:
             or np.any(self.places[free])
             or not _is_in_place(self.table)
         ):
-            raise InputError("its table of rows is not in order")
+            raise InputError("its table of rows has entries in wrong slots, or numbers in free ones")
 
 
 def empty() -> RowTable:
@@ -89,7 +90,7 @@ def slot(table: RowSlots, x: Vector, label: float) -> int:
 
 @hot
 def enter(table: RowSlots, at: int, x: Vector, label: float, place: int) -> None:
-    """If the slot is free, assign it to this row. There is room."""
+    """If the slot `at` is free, assign it to this row. The table must have room."""
     if table.keys[at, 0] == 0 and table.keys[at, 1] == 0:
         table.keys[at, 0], table.keys[at, 1] = _hash(x, label)
         table.places[at] = place
@@ -98,8 +99,8 @@ def enter(table: RowSlots, at: int, x: Vector, label: float, place: int) -> None
 
 @hot
 def _hash(x: Vector, label: float) -> tuple[Any, Any]:
-    """A 128-bit hash of a row: the bits of each number go through Philox, keyed by the hash so far. 0 0 is reserved for free
-    slots."""
+    """A 128-bit hash of a row and its label: the bits of each number go through Philox, keyed by the hash so far. It is never 0 0,
+    which marks free slots."""
     first, second = _bits(float(x.size)), _bits(label)
     for j in range(x.size):
         a, b, c, d = words(first, _bits(x[j]), second)

@@ -1,15 +1,15 @@
-"""f as a sum of curves, f(x) = ρ Σ_c f_c(x_c) with f_c(q) = Σ a_i k_c(p_i, q): O(log m) to read a curve, or to add a point.
+"""f as a sum of curves, f(x) = ρ Σ_c f_c(x_c) with f_c(q) = Σ a_i k_c(p_i, q): reading a curve or adding a point costs O(log m).
 
 For a kernel of `onkel.kernels.lists`, f_c(q) needs only a few sums over the points to the left of q, and a few others over those to
-the right. So the points of a coordinate are sorted in blocks, and a tree over the blocks holds those sums (`block_tree`).
+the right. So for each input the points are sorted in blocks, and a tree over the blocks holds those sums (`block_tree`).
 
     evaluate    f(x)
-    join        add a point: a key in each coordinate; equal keys are merged
-    shrink      f ← c f, by the scale ρ alone; before ρ becomes too small or too large it is multiplied into all coefficients, and
-                points with a coefficient of exactly 0 are removed later. Unless f shrinks by many powers of ten at once, this adds
-                O(1) to a row
+    join        add a point, which has a key in each input; equal keys are merged
+    shrink      f ← c f, by changing the scale ρ alone; before ρ becomes too small or too large, it is multiplied into all
+                coefficients, and points with a coefficient of exactly 0 are removed later. Unless f shrinks by many powers of ten
+                at once, this costs O(1) for each row on average
 
-All coordinates share the arrays. A row comes from `Additive.lists`: for each coordinate its key and its lists.
+The trees of all inputs share the arrays. A row comes from `Additive.lists`: for each input its key and its lists.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from onkel.functions.function import Function
 from onkel.kernels import Additive, Kernel
 from onkel.state import capacity, fitted, growing, grown
 
-SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100  # of ρ; wide limits, because multiplying it into the coefficients costs O(m)
+SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100  # of ρ; far apart, because multiplying it into the coefficients costs O(m)
 
 
 @dataclass
 class SortedBlocks(Function):
     scale: Vector  # (1,)  ρ
-    used: Counts  # (2,)  blocks and nodes in use; zeros after them
+    used: Counts  # (2,)  the numbers of blocks and of nodes in use; after them there are zeros
     roots: Counts  # (inputs, 2)  the root of each tree, and its height in nodes
     totals: NDArray[np.float64]  # (inputs, layers, powers)  Σ a_i p_i^r
-    added: Vector  # (layers,)  Σ |a| over all that was ever added, in units of ρ: the rounding of the sums is proportional to it
+    added: Vector  # (layers,)  Σ |a| over all points ever added, in units of ρ: rounding errors of the sums are proportional to it
     nodes: NDArray[np.float64] = growing(0)  # (room, 2 + 2·sides·layers, FAN)
-    children: Counts = growing(0)  # (room, FAN + 1)  nodes, or blocks at the lowest level; their number is in the last place
+    children: Counts = growing(0)  # (room, FAN + 1)  indices of nodes, at the lowest level of blocks; their number is last
     blocks: NDArray[np.float64] = growing(0)  # (room, lines, BLOCK)
-    length: Counts = growing(0)  # (room,)  points in a block
+    length: Counts = growing(0)  # (room,)  number of points in a block
 
     @property
     def compiled(self) -> Curves:
@@ -59,18 +59,18 @@ class SortedBlocks(Function):
         return bool(blocks <= len(self.blocks) and nodes <= len(self.nodes))
 
     def make_room(self, kernel: Kernel) -> None:
-        """Enlarge the arrays if another point would not fit. If more than half of the points have shrunk to 0, remove those
-        first."""
+        """Enlarge the arrays if another point would not fit. If more than half of the points have a coefficient of 0, they are
+        removed first."""
         new = self
         if not self.has_room and 2 * self._nonzero < np.sum(self.length):
             new = self._without_zeros(kernel)
         lengths = _array_lengths(*needed(new.roots, new.used))
         longer = {name: grown(getattr(new, name), length) for name, length in lengths.items()}
-        vars(self).update(longer, used=new.used, roots=new.roots)  # as one step
+        vars(self).update(longer, used=new.used, roots=new.roots)  # one step, which no interrupt can split
 
     def _without_zeros(self, kernel: Kernel) -> SortedBlocks:
-        """The trees rebuilt from the points with nonzero coefficients, in arrays of fitting length. Sorted insertion leaves every
-        block and node half full, or less at the end, so they may need more of them than before."""
+        """The trees rebuilt from the points with nonzero coefficients, in arrays of fitting length. Points inserted in sorted
+        order leave blocks and nodes half full, so there may be more of them than before."""
         most, columns = self._nonzero // (BLOCK // 2) + len(self.roots), _columns(kernel, len(self.roots))
         sizes = _array_lengths(capacity(most), capacity(2 * most + len(self.roots)))
         blank = {name: np.zeros((size, *getattr(self, name).shape[1:]), getattr(self, name).dtype) for name, size in sizes.items()}
@@ -80,7 +80,7 @@ class SortedBlocks(Function):
 
     @property
     def _nonzero(self) -> int:
-        """The number of points, over all coordinates, with a nonzero coefficient in either layer."""
+        """The number of points with a nonzero coefficient in either layer, summed over all inputs."""
         return int(np.count_nonzero(np.any(self.blocks[:, COEF : self._lists], axis=1)))
 
     @property
@@ -89,7 +89,7 @@ class SortedBlocks(Function):
         return COEF + int(self.totals.shape[1])
 
     def mean(self, rounds: int) -> SortedBlocks:
-        """The mean of f over all rounds, f − moment / (rounds + 1)."""
+        """The mean of f over all rounds, f − moment / (rounds + 1), as a function without a moment."""
         half, part = (self.nodes.shape[1] - SUMS) // 2, 1.0 / (rounds + 1.0)
         blocks, nodes = np.delete(self.blocks, COEF + 1, axis=1), self.nodes[:, : SUMS + half].copy()
         blocks[:, COEF] -= part * self.blocks[:, COEF + 1]
@@ -118,11 +118,11 @@ class SortedBlocks(Function):
         return int(2 * (held + 8 * full * BLOCK * (self.blocks.shape[1] + self.nodes.shape[1])))
 
     def lists(self, kernel: Kernel, X: Matrix) -> Matrix:
-        """For each row and input its key and its lists; then the row itself, which identifies it."""
+        """For each row: the key and the lists of each input, then the row itself, which identifies it in a table of rows."""
         return np.hstack([_additive(kernel, X.shape[1]).lists(X), X])
 
     def placed(self, kernel: Kernel, lists: Matrix) -> Matrix:
-        """The same with room, after the lists of each input, for the cached path to its block."""
+        """The `lists` of rows, with room after the lists of each input for the cached path to its block."""
         n, inputs, size = len(lists), len(self.roots), width(self.source(kernel, lists))
         own = size - NO_WAY.size
         placed = np.empty((n, lists.shape[1] + inputs * NO_WAY.size))
@@ -149,9 +149,9 @@ class SortedBlocks(Function):
             self.children[self.used[1] :],
         )
         if any(np.any(array != 0) for array in after):
-            raise InputError("it has numbers where no point is")
+            raise InputError("it has numbers after its last block or node")
         if np.sum(self.length) > rows * len(self.roots):
-            raise InputError("it has more points than it has seen rows")
+            raise InputError("it has more points than rows were learnt")
         inputs = inputs_of(kernel, _columns(kernel, len(self.roots)))
         largest = max(1.0, float(np.max(np.abs(self.blocks[:, self._lists :]), initial=0.0)))
         blocks, nodes = np.zeros(self.used[0], np.int64), np.zeros(self.used[1], np.int64)
@@ -161,7 +161,7 @@ class SortedBlocks(Function):
 
 
 def empty(kernel: Kernel, dim: int, moment: bool = False) -> SortedBlocks:
-    """No points yet, on rows of `dim` columns."""
+    """f = 0, a function of rows of `dim` columns."""
     inputs, sides, powers, lists = _sizes(kernel, dim)
     layers = 1 + moment
     roots, nodes = np.column_stack([np.arange(inputs), np.ones(inputs, np.int64)]), capacity(inputs)
@@ -196,25 +196,25 @@ def _additive(kernel: Kernel, dim: int) -> Additive:
 
 
 def _columns(kernel: Kernel, inputs: int) -> int:
-    """The number of columns of X, which together with their products make `inputs` inputs."""
+    """The number of columns of X if these columns and their products are `inputs` inputs."""
     return inputs - (len(kernel.products) if isinstance(kernel, Additive) else 0)
 
 
 def _sizes(kernel: Kernel, dim: int) -> tuple[int, int, int, int]:
-    """The numbers of inputs, of entries in the longest lists, and of lines in a block that hold lists."""
+    """The number of inputs, the lengths of the longest left and global lists, and how many lines of a block hold lists."""
     additive = _additive(kernel, dim)
     sides, powers = additive.widths
     return dim + len(additive.products), sides, powers, 2 * sides if additive.fallible else 0
 
 
 def _array_lengths(blocks: int, nodes: int) -> dict[str, int]:
-    """The lengths of the arrays for so many blocks and nodes."""
+    """The length of each array for this many blocks and nodes."""
     return {"blocks": int(blocks), "length": int(blocks), "nodes": int(nodes), "children": int(nodes)}
 
 
 @hot_inline
 def needed(roots: Counts, used: Counts) -> tuple[int, int]:
-    """The numbers of blocks and nodes needed for one more point, which may split each tree from top to bottom."""
+    """The numbers of blocks and nodes that suffice for one more point, which may split a node on each level of each tree."""
     blocks, nodes = used[0] + roots.shape[0], used[1] + roots.shape[0]
     for c in range(roots.shape[0]):
         nodes += roots[c, 1]
@@ -223,13 +223,13 @@ def needed(roots: Counts, used: Counts) -> tuple[int, int]:
 
 @hot_inline
 def keep(kernel: Inputs, f: Curves, x: Vector, own: float, a: float, round: int, most: int) -> None:
-    """`join`: the number of points is not limited, since they have no slots."""
+    """The same as `join`: the points have no slots, so their number is not limited."""
     join(kernel, f, x, own, a, round)
 
 
 @hot_inline
 def amend(kernel: Inputs, f: Curves, slot: int, x: Vector, own: float, a: float, round: int) -> None:
-    """`join`: a point that is already there is found by its keys."""
+    """The same as `join`, which finds a point that is already there by its keys."""
     join(kernel, f, x, own, a, round)
 
 
@@ -257,7 +257,7 @@ def evaluate(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> float:
 
 @hot_inline
 def with_moment(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> tuple[float, float]:
-    """f(x), and its moment there, or 0 if it has none."""
+    """f(x), and its moment there (0 if f has none)."""
     size, value, later = width(inputs), 0.0, 0.0
     for c in range(inputs.table.shape[0]):
         more = curve(inputs, f, c, x[c * size : (c + 1) * size], work)
@@ -286,6 +286,6 @@ def shrink(f: Curves, factor: float) -> None:
 
 @hot
 def prepare(inputs: Inputs, f: Curves, X: Matrix) -> Vector:
-    """Scratch memory for a block or a node; caches in each row the paths to its blocks."""
+    """Scratch memory for `evaluate`; caches in each row the paths to its blocks."""
     find_ways(inputs, f, X)
     return np.empty(max(BLOCK, FAN))

@@ -1,14 +1,14 @@
 """A function as a sum over support points, f(x) = ρ Σ a_i k(x_i, x).
 
     evaluate    f(x), and the kernel values of the points
-    with_moment f(x) and Σ i a_i k(x_i, x), i the round of x_i, from 1
+    with_moment f(x) and its moment Σ i a_i k(x_i, x), where i is the round of x_i, counted from 1
     add         add a point
     put         replace a point
-    shrink      f ← c f, by the scale ρ alone; ρ is multiplied into the coefficients before it becomes too small or too large
+    shrink      f ← c f, by changing the scale ρ alone; ρ is multiplied into the coefficients before it becomes too small or large
 
 The points are in the first `size` columns, in any order: `born` is the round of each. Kernel values are computed row by row, in a
-fixed order, so that the cut of the stream into blocks changes no bit. A kernel is passed to compiled code as its program; a user's
-own function has none, so its values are computed outside, one row at a time.
+fixed order, so that the bits do not depend on how the stream is cut into blocks. A kernel is passed to compiled code as its program
+(`onkel.kernels.kernel`). A user's own kernel has no program, so its values are computed in Python, one row at a time.
 """
 
 from __future__ import annotations
@@ -28,25 +28,26 @@ from onkel.kernels import Kernel
 from onkel.kernels.rows import ADDITIVE, leaf, row
 from onkel.state import growing, grown
 
-LARGEST_MISMATCH = 1e-9  # of k(x, x) computed again: another machine may sum in another order
-COMPOSED, GIVEN = -1, -2  # kernels without a code of their own: a program, or a user's function
+LARGEST_MISMATCH = 1e-9  # relative, of k(x, x) when it is computed again: another machine may sum in another order
+COMPOSED, GIVEN = -1, -2  # codes for kernels that are not elementary: a program, or a user's function
 
 
 class KernelSource(NamedTuple):
-    """How compiled code gets kernel values. Two parameters are scalars, because passing arrays costs as much as a few values."""
+    """How compiled code gets kernel values. The parameters of an elementary kernel are scalars, because passing arrays would cost
+    as much as a few kernel values."""
 
-    code: int  # of a single kernel; or COMPOSED, or GIVEN
-    first: float  # its parameters
+    code: int  # the code of an elementary kernel; otherwise COMPOSED or GIVEN
+    first: float  # the parameters of an elementary kernel
     second: float
     codes: Counts  # the program of a composed kernel
     params: Vector
-    given: Matrix  # the values for a single row, of a user's own kernel
+    given: Matrix  # (1, points)  the values of a user's own kernel, for a single row
 
 
 class SupportTerms(NamedTuple):
     """The arrays of a `Support`, for compiled code."""
 
-    points: Matrix  # in columns
+    points: Matrix  # one point in each column
     coef: Vector
     own: Vector
     born: Counts
@@ -57,8 +58,8 @@ class SupportTerms(NamedTuple):
 @dataclass
 class Support(Function):
     scale: Vector  # (1,)  ρ
-    size: Counts  # (1,)  points in use; zeros after them
-    points: Matrix = growing(1)  # (dim, room)  in columns, as compiled kernels need them
+    size: Counts  # (1,)  number of points; after them there are zeros
+    points: Matrix = growing(1)  # (dim, room)  one point in each column, as compiled kernels need them
     coef: Vector = growing(0)  # (room,)  a
     own: Vector = growing(0)  # (room,)  k(x_i, x_i)
     born: Counts = growing(0)  # (room,)  the round in which the point was added, from 0
@@ -69,7 +70,7 @@ class Support(Function):
 
     @property
     def known(self) -> Matrix:
-        """The points in use, one a row."""
+        """The points, (size, dim), one in each row."""
         return np.ascontiguousarray(self.points[:, : self.size[0]].T)
 
     @property
@@ -80,10 +81,10 @@ class Support(Function):
         """Enlarge the arrays if another point would not fit."""
         size = int(self.size[0]) + 1
         longer = {name: grown(getattr(self, name), size) for name in ("coef", "own", "born")}
-        vars(self).update(longer, points=grown(self.points, size, axis=1))  # as one step
+        vars(self).update(longer, points=grown(self.points, size, axis=1))  # one step, which no interrupt can split
 
     def merge(self) -> None:
-        """Merge equal points, at the place of the first one; f stays the same, its moment does not."""
+        """Merge equal points, in the slot of the first of them. This does not change f, but it changes its moment."""
         size = int(self.size[0])
         _, first, which = np.unique(self.known, axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -117,19 +118,19 @@ class Support(Function):
             raise InputError("the lengths of its arrays do not fit its sizes")
         after = (self.points[:, size:], self.coef[size:], self.own[size:], self.born[size:])
         if any(np.any(array != 0) for array in after):
-            raise InputError("it has numbers where no point is")
+            raise InputError("it has numbers after its last point")
         if not SMALLEST_SCALE <= self.scale[0] <= LARGEST_SCALE or not np.isfinite(self.coef).all():
             raise InputError("its coefficients are outside the range that can be learnt")
         born, points = self.born[:size], self.known
         if np.any(born < 0) or np.any(born >= rows) or len(np.unique(born)) < size:
-            raise InputError("its points do not belong to its rounds")
+            raise InputError("the rounds of its points are not different rounds of its stream")
         seen = np.max(np.abs(points), initial=0.0) <= LARGEST_NUMBER
         if not seen or not np.allclose(kernel.diagonal(points), self.own[:size], rtol=LARGEST_MISMATCH, atol=0.0):
             raise InputError("its points do not fit their kernel values")
 
 
 def empty(kernel: Kernel, dim: int, moment: bool = False) -> Support:
-    """No points yet, on rows of `dim` columns. A moment needs no memory of its own, since points have their rounds."""
+    """f = 0, a function of rows of `dim` columns. A moment needs no memory of its own, since the round of each point is stored."""
     return with_room(dim, 0)
 
 
@@ -139,7 +140,7 @@ def footprint(kernel: Kernel, dim: int, moment: bool = False) -> int:
 
 
 def with_room(dim: int, room: int) -> Support:
-    """No points, and room for some."""
+    """f = 0, with room for this many points."""
     arrays = np.zeros((dim, room)), np.zeros(room), np.zeros(room), np.zeros(room, np.int64)
     return Support(np.ones(1), np.zeros(1, np.int64), *arrays)
 
@@ -150,7 +151,7 @@ def bytes_of(dim: int, room: int) -> int:
 
 
 def source(kernel: Kernel, X: Matrix, points: Matrix) -> KernelSource:
-    """The kernel in the format of compiled code, for rows X and these points, in columns; for a user's kernel X is a single row."""
+    """The kernel in the format of compiled code, for rows X and points in columns. For a user's kernel, X must be a single row."""
     if kernel.fallible:
         return KernelSource(GIVEN, 0.0, 0.0, np.empty(0, np.int64), np.empty(0), kernel.values(X, np.ascontiguousarray(points.T)))
     codes, params = kernel.program(X.shape[1])
@@ -173,7 +174,7 @@ def values(source: KernelSource, points: Matrix, size: int, x: Vector, k: Vector
 
 @hot_inline
 def evaluate(source: KernelSource, f: SupportTerms, x: Vector, k: Vector) -> float:
-    """f(x); k[i] ← k(x_i, x)."""
+    """f(x). Also k[i] ← k(x_i, x)."""
     n = f.size[0]
     values(source, f.points, n, x, k)
     total = 0.0
@@ -184,7 +185,7 @@ def evaluate(source: KernelSource, f: SupportTerms, x: Vector, k: Vector) -> flo
 
 @hot_inline
 def with_moment(source: KernelSource, f: SupportTerms, x: Vector, k: Vector) -> tuple[float, float]:
-    """f(x), and its moment there; k[i] ← k(x_i, x)."""
+    """f(x), and its moment there. Also k[i] ← k(x_i, x)."""
     n = f.size[0]
     values(source, f.points, n, x, k)
     total, later = 0.0, 0.0
@@ -204,7 +205,7 @@ def add(f: SupportTerms, x: Vector, own: float, a: float, round: int) -> None:
 
 @hot_inline
 def join(kernel: KernelSource, f: SupportTerms, x: Vector, own: float, a: float, round: int) -> None:
-    """`add`, with the signature that all representations share."""
+    """The same as `add`, with the arguments that all representations share."""
     add(f, x, own, a, round)
 
 
@@ -239,7 +240,7 @@ def oldest(f: SupportTerms) -> int:
 
 @hot_inline
 def keep(kernel: KernelSource, f: SupportTerms, x: Vector, own: float, a: float, round: int, most: int) -> None:
-    """`join`, but with `most` points the oldest is evicted."""
+    """f ← f + a k(x, ·). If f has `most` points, the oldest one is replaced."""
     if f.size[0] < most:
         add(f, x, own, a, round)
     else:
@@ -263,7 +264,7 @@ def count(f: SupportTerms) -> int:
 
 @hot_inline
 def holds(f: SupportTerms, most: int) -> bool:
-    """Whether it has `most` points."""
+    """Whether f has `most` points."""
     return bool(f.size[0] == most)
 
 
@@ -285,5 +286,5 @@ def is_full(f: SupportTerms) -> bool:
 
 @hot_inline
 def is_mistake(score: float, y: float) -> bool:
-    """sign(0) = +1."""
+    """Whether the sign of the score differs from that of the label y; sign(0) = +1."""
     return (score >= 0.0) != (y > 0.0)

@@ -25,19 +25,19 @@ from onkel.kernels.lists import fill_lists
 from onkel.kernels.rows import ADDITIVE, diagonal, gram
 from onkel.kernels.space import ANYWHERE, Domain, on_each, on_first, ranges
 
-Line = tuple[int, float, int, int]  # kind, shape, length of the left and of the right list, length of the global list
+Line = tuple[int, float, int, int]  # kind, shape, length of the left list (the right one is as long), length of the global list
 
 
 class Interval(Kernel):
-    """A kernel of one input; on rows of several columns write Additive(…)."""
+    """A kernel of one input. For rows of several columns, `Additive` sums such kernels."""
 
-    domain: Domain | None = ANYWHERE  # None: to be set from the data
-    wraps: ClassVar[bool] = False  # whether it is periodic; others are constant outside their domain
+    domain: Domain | None = ANYWHERE  # (low, high), mapped to [0, 1]; None: to be set from the data
+    wraps: ClassVar[bool] = False  # whether the kernel is periodic; otherwise it is constant outside its domain
 
     @property
     @abstractmethod
     def line(self) -> Line:
-        """Its kind and shape in `onkel.kernels.lists`, and the lengths of its lists."""
+        """The kernel's kind and shape in `onkel.kernels.lists`, and the lengths of its lists."""
 
     def check_columns(self, dim: int) -> None:
         self.alone(dim)
@@ -79,11 +79,11 @@ class Interval(Kernel):
 
 
 class Given(Interval):
-    """A kernel whose lists a user's functions compute."""
+    """A kernel whose lists are computed by a user's functions."""
 
     @abstractmethod
     def lists(self, x: Vector) -> tuple[Matrix, Matrix, Matrix]:
-        """lower, upper and the global list of each value."""
+        """lower, upper and the global list (`onkel.kernels.lists`) of each value, one row for each."""
 
 
 @final
@@ -105,7 +105,8 @@ class Additive(Kernel):
             raise InputError(f"Additive: products must be pairs of columns counted from 0, such as ((0, 1),), got {pairs!r}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Only the fields: cached tables from a memory-mapped pickle would be read-only, for which code would be compiled again."""
+        """Only the fields are pickled, not the cached tables: read from a memory-mapped pickle these would be read-only arrays, for
+        which numba would compile all code again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
@@ -125,7 +126,7 @@ class Additive(Kernel):
             )
 
     def bases(self, dim: int) -> tuple[Interval, ...]:
-        """The kernel of each input of rows of `dim` columns."""
+        """The kernel of each input, for rows of `dim` columns."""
         self.check_columns(dim)
         return self.base if isinstance(self.base, tuple) else (self.base,) * (dim + len(self.products))
 
@@ -149,7 +150,8 @@ class Additive(Kernel):
 
     @cached_property
     def _known(self) -> dict[tuple[str, int], Any]:
-        """A cache by name and number of columns: for a single row this would cost more than the kernel."""
+        """Tables computed before, by name and number of columns. Computing them again for each single row would cost more than the
+        kernel itself."""
         return {}
 
     def _limits(self, dim: int) -> tuple[Vector, Vector]:
@@ -225,7 +227,7 @@ def _is_pair(pair: Any) -> bool:
 
 
 def _place(base: Interval) -> tuple[float, float]:
-    """The lower end and the length of its domain; 0 and 0 if the input is not mapped."""
+    """The lower end and the length of the kernel's domain; 0 and 0 if its input is not mapped."""
     if base.domain is None:
         raise InputError(f"{base!r} has no domain; give it one: domain=(low, high)")
     low, high = base.domain

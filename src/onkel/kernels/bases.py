@@ -1,9 +1,10 @@
-"""Bases: a user's own one-input kernel, given by its left and right lists, so that it is as fast as the built-in ones:
+"""Bases: a user's own one-input kernel, given by functions of the smaller and of the larger input (the left and right lists of
+`onkel.kernels.lists`), so that it is as fast as the built-in ones:
 
     k(p, q) = e^(−rate |p − q|) Σ_j lower_j(min(p, q)) upper_j(max(p, q)) + Σ_r both_r(p) both_r(q)
 
-Each function takes a vector of n values and returns an (n, d) array. `both` alone is a kernel of finite rank: with one column, the
-rank-one kernel both(p) both(q). The user must make sure that the kernel is positive semi-definite; this is not checked.
+Each function takes a vector of n values and returns an (n, d) array. A kernel with only `both` has finite rank, at most its number
+of columns. The user must make sure that the kernel is positive semi-definite; this is not checked.
 
 >>> def first(p):
 ...     return p[:, None]
@@ -90,8 +91,8 @@ class Bases(Given):
         out[:] = np.sum(lower * upper, axis=1) + np.sum(both**2, axis=1)
 
     def _values(self, fn: Function | None, x: Vector) -> Matrix:
-        """The function's values, checked. It is called with one value at a time, so that the result does not depend on the
-        others."""
+        """The checked values of the function, (len(x), d). It is called with one value at a time, so that the result for a value
+        does not depend on the others."""
         if fn is None:
             return np.empty((len(x), 0))
         rows = [np.asarray(fn(np.array([value]))) for value in x]

@@ -1,4 +1,4 @@
-"""Sums and products of kernels, which are kernels again. Nested ones are flattened: (a + b) + c and a + (b + c) are equal.
+"""Sums and products of kernels, which are kernels again. Nested sums and products are flattened: (a + b) + c equals a + (b + c).
 
 >>> from onkel.kernels import Gaussian, Linear
 >>> (Gaussian(width=1.0) + Linear()) * Linear()

@@ -68,7 +68,7 @@ class CustomKernel(Kernel):
 
 
 def _guarded(rows: Matrix) -> Matrix:
-    """The rows, which a user's function can read but not change."""
+    """A view of the rows that a user's function can read but not change."""
     view = rows.view()
     view.flags.writeable = False
     return view

@@ -1,4 +1,4 @@
-"""k(x, z) = weight if x = z, else 0: added to another kernel, it fits the noise of single rows, so that the curves need not"""
+"""k(x, z) = weight if x = z, else 0. Added to another kernel, it fits the noise of single rows, so that the other one need not"""
 
 from __future__ import annotations
 

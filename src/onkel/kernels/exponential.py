@@ -13,7 +13,7 @@ from onkel.kernels.lists import EXPONENTIAL
 @final
 @dataclass(frozen=True)
 class Exponential(Interval):
-    """exp(−rate |p − q|), of one input as it is"""
+    """exp(−rate |p − q|) of one input, which is not mapped to [0, 1]"""
 
     rate: float = 1.0
 

@@ -1,7 +1,7 @@
-"""eᵃ for a ≤ 0, one number or many.
+"""eᵃ for a ≤ 0, for one number or many.
 
-Our own implementation, for two reasons. A loop over it vectorises, which makes a Gaussian row twice as fast as with the C
-library's. And its bits depend neither on that library nor on the position of a value in the row.
+This is our own implementation, for two reasons. A loop over it vectorises, which makes a row of Gaussian kernel values twice as
+fast as with the C library's exp. And its bits depend neither on that library nor on the position of a value in the row.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from onkel._types import Vector
 
 _LEAST_EXPONENT = -708.0  # e⁻⁷⁰⁸ is about the smallest normal float64; below it the result is 0
 _LOG2_E = math.log2(math.e)
-_ROUNDER = 1.5 * 2.0**52  # adding it rounds to a whole number, which is then in the last bits
-_LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")  # the high part times n is exact
-NEAR = 1.0 / 32.0  # of −a: up to it eight terms of the Taylor series are enough for eᵃ; the next one is below 2.3e-17
-_TAYLOR = tuple(1.0 / math.factorial(k) for k in range(14))  # on |r| ≤ ln 2 / 2 the next term is below 5e-18
+_ROUNDER = 1.5 * 2.0**52  # adding it rounds a number to a whole number, which is then in the last bits of the sum
+# ln 2 in two parts; the product of the high part and a whole number n is exact
+_LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
+NEAR = 1.0 / 32.0  # for |a| up to this, eight terms of the Taylor series of eᵃ are enough: the next one is below 2.3e-17
+_TAYLOR = tuple(1.0 / math.factorial(k) for k in range(14))  # for |r| ≤ ln 2 / 2 the next term of eʳ is below 5e-18
 
 
 def exponentials_twin(v: Vector, size: int, factor: float) -> None:
@@ -37,10 +38,10 @@ def exponentials(v: Vector, size: int, factor: float) -> None:
 
 @hot_strict
 def exponential(a: float) -> float:
-    """eᵃ for a ≤ 0, to 1.2 units in the last place: a = n ln 2 + r, then 2ⁿ times the Taylor polynomial of eʳ.
+    """eᵃ for a ≤ 0, to within 1.2 units in the last place: a = n ln 2 + r, then 2ⁿ times the Taylor polynomial of eʳ.
 
-    The polynomial is summed in pairs, so that steps are independent, except for 1 + (r + …), which decides the last digits. Strict
-    arithmetic: if a − n·high − n·low were reassociated, r would lose its last digits.
+    The polynomial is summed in pairs, which can be computed at the same time; only the sum 1 + (r + …), which decides the last
+    digits, comes last. The arithmetic is strict, because r would lose its last digits if a − n·high − n·low were reassociated.
     """
     clamped = max(a, _LEAST_EXPONENT)
     shifted = fma(clamped, _LOG2_E, _ROUNDER)

@@ -17,7 +17,7 @@ from onkel.kernels.rows import GAUSSIAN
 class Gaussian(Elementary):
     """exp(−‖x − z‖² / (2 width²))"""
 
-    width: float | None = None  # None: √dim
+    width: float | None = None  # None: √dim, about the distance between two standardised rows
 
     def __post_init__(self) -> None:
         check_width(self)

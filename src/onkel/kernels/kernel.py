@@ -1,7 +1,8 @@
 """The protocol of kernels: a positive semi-definite k(x, z) that fills a Gram block and, if possible, is passed to compiled code.
 
-It is passed as a short postfix program, two arrays: `codes`, such as [GAUSSIAN, LINEAR, ADD], and `params`, which the leaves
-consume in order. `onkel.kernels.rows` evaluates it. The classes below are abstract; every other kernel class is final.
+It is passed as a short program in postfix order, in two arrays: `codes`, such as [GAUSSIAN, LINEAR, ADD], and `params`, the
+parameters of the elementary kernels in the same order. `onkel.kernels.rows` evaluates it. The classes below are abstract; every
+other kernel class is final.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from onkel.kernels.space import Space
 
 Program = tuple[Counts, Vector]
 
-LARGEST_VALUE = 1e150  # of k(x, x) that learners accept; its power 1.5 times a weight stays far from overflow
+LARGEST_VALUE = 1e150  # the largest k(x, x) that learners accept: its power 1.5 times a weight is still far from overflow
 
 
 class Kernel(Space, ABC):
@@ -31,14 +32,14 @@ class Kernel(Space, ABC):
 
     @abstractmethod
     def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:
-        """out ← k(X, Z), for blocks already checked. The bits of a row of `out` do not depend on the other rows."""
+        """out ← k(X, Z), for blocks already checked. A row of `out` has the same bits whatever the other rows are."""
 
     @abstractmethod
     def fill_diagonal(self, X: Matrix, out: Vector) -> None:
         """out[i] ← k(X[i], X[i]), for a block already checked."""
 
     def diagonal(self, X: Matrix) -> Vector:
-        """k(x, x) of each row, checked. If it is in range, so is every k(x, z), since k(x, z)² ≤ k(x, x) k(z, z)."""
+        """k(x, x) of each row, checked. If all of them are in range, so is every k(x, z), since k(x, z)² ≤ k(x, x) k(z, z)."""
         own = np.empty(len(X))
         self.fill_diagonal(X, own)
         sound = (own >= 0.0) & (own <= LARGEST_VALUE)
@@ -67,7 +68,7 @@ class Kernel(Space, ABC):
         return out
 
     def __add__(self, other: Kernel) -> Kernel:
-        from onkel.kernels.combine import Sum  # which imports this file
+        from onkel.kernels.combine import Sum  # not at the top, because that file imports this one
 
         return Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
 
@@ -78,7 +79,7 @@ class Kernel(Space, ABC):
 
 
 class Elementary(Kernel):
-    """A kernel with a branch of its own in compiled code."""
+    """A kernel that compiled code evaluates in a branch of its own (`onkel.kernels.rows.leaf`)."""
 
     def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:
         codes, params = self.program(X.shape[1])

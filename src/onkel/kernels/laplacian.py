@@ -17,7 +17,7 @@ from onkel.kernels.rows import LAPLACIAN
 class Laplacian(Elementary):
     """exp(−‖x − z‖₁ / width)"""
 
-    width: float | None = None  # None: √dim
+    width: float | None = None  # None: √dim, about the Euclidean distance between two standardised rows
 
     def __post_init__(self) -> None:
         check_width(self)

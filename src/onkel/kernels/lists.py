@@ -3,14 +3,15 @@
     k(p, q) = e^(−rate |p − q|) Σ_j lower_j(min(p, q)) upper_j(max(p, q))  +  Σ_r (pq)^r
 
 So a sum Σ a_i k(p_i, q) needs only Σ a_i lower_j(p_i) over the points p_i ≤ q, Σ a_i upper_j(p_i) over the others, and Σ a_i p_i^r
-over all: a left, a right and a global list (Herbster 2001, section 1). All of these are defined in this file.
+over all: a left, a right and a global list (Herbster 2001, section 1). This file defines the lists of these kernels, each with
+its one parameter (`shape`):
 
     SPLINE       order z     Σ_{r≤z} C(z,r)/(2z−r+1) m^(2z−r+1) δ^r = Σ_{k≤z} β_k m^(z+k+1) M^(z−k),  m = min, M = max, δ = M − m
     PERIODIC     order       B_{2·order}(δ) / 2B_{2·order}(0), a polynomial of δ
     EXPONENTIAL  rate        e^(−rate δ)
     GIVEN                    a user's own lists, computed outside
 
-A kernel over several inputs is passed as a table with one line per input.
+A kernel of several inputs is passed to compiled code as a table with one line for each input.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from onkel.kernels.exponentials import exponential, exponentials, near_exponenti
 SPLINE, PERIODIC, EXPONENTIAL, GIVEN = range(4)
 KIND, SHAPE, SIDES, POWERS, FIRST, SECOND, LOW, SPAN = range(8)  # the columns of the table of inputs
 LARGEST_ORDER = 20
-LARGEST_TURN = 1e15  # periods from the domain, beyond which the position within a period is lost to rounding
+LARGEST_TURN = 1e15  # distance from the domain in periods, beyond which rounding leaves nothing of the position within a period
 
 
 def _spline_terms() -> Matrix:
-    """C(z, r) / (2z − r + 1), a line for each order."""
+    """C(z, r) / (2z − r + 1), in row z and column r."""
     terms = np.zeros((LARGEST_ORDER + 1, LARGEST_ORDER + 1))
     for z in range(LARGEST_ORDER + 1):
         terms[z, : z + 1] = [float(Fraction(math.comb(z, r), 2 * z - r + 1)) for r in range(z + 1)]
@@ -40,7 +41,7 @@ def _spline_terms() -> Matrix:
 
 
 def _spline_betas() -> Matrix:
-    """(−1)^k C(z, k) k! z! / (k + z + 1)!, a line for each order."""
+    """β_k = (−1)^k C(z, k) k! z! / (k + z + 1)!, in row z and column k."""
     betas = np.zeros((LARGEST_ORDER + 1, LARGEST_ORDER + 1))
     for z in range(LARGEST_ORDER + 1):
         for k in range(z + 1):
@@ -51,8 +52,8 @@ def _spline_betas() -> Matrix:
 
 
 def _periodic_terms() -> Matrix:
-    """The coefficients of B_{2·order}(δ) / 2B_{2·order}(0), from the constant on, a line for each order."""
-    numbers = [Fraction(1)]  # of Bernoulli
+    """The coefficients of B_{2·order}(δ) / 2B_{2·order}(0), that of the constant first, one row for each order."""
+    numbers = [Fraction(1)]  # the Bernoulli numbers
     for n in range(1, 2 * LARGEST_ORDER + 1):
         numbers.append(-sum((math.comb(n + 1, k) * numbers[k] for k in range(n)), Fraction(0)) / (n + 1))
     terms = np.zeros((LARGEST_ORDER + 1, 2 * LARGEST_ORDER + 1))
@@ -81,7 +82,7 @@ def halves_twin(kind: int, shape: float, keys: Vector, size: int, u: float, out:
 
 @compiled_or(halves_twin)
 def halves(kind: int, shape: float, keys: Vector, size: int, u: float, out: Vector) -> None:
-    """out[i] ← k(keys[i], u) without the powers, for i < size."""
+    """out[i] ← k(keys[i], u) without its term Σ_r (pq)^r, for i < size."""
     order = int(shape)
     if kind == SPLINE and order <= 1:
         for i in range(size):
@@ -106,7 +107,8 @@ def halves_sum_twin(kind: int, shape: float, keys: Vector, coef: Vector, u: floa
 
 @compiled_or(halves_sum_twin)
 def halves_sum(kind: int, shape: float, keys: Vector, coef: Vector, u: float, near: bool) -> float:
-    """Σ coef[i] k(keys[i], u) without the powers. `near`: no key with a coefficient is farther from u than NEAR / rate."""
+    """Σ coef[i] k(keys[i], u), where k is taken without its term Σ_r (pq)^r. `near` says that no key whose coefficient is not 0 is
+    farther from u than NEAR / rate."""
     total, order = 0.0, int(shape)
     if kind == EXPONENTIAL and near:
         for i in range(keys.size):
@@ -121,7 +123,7 @@ def halves_sum(kind: int, shape: float, keys: Vector, coef: Vector, u: float, ne
 
 @hot_lean
 def _unusual_sum(kind: int, shape: float, keys: Vector, coef: Vector, u: float) -> float:
-    """The cases that most rows do not need, not inlined, to keep the hot path short."""
+    """`halves_sum` for the kernels that are rarely used. It is not inlined, so that the code for the others stays short."""
     total, order = 0.0, int(shape)
     if kind == SPLINE:
         for i in range(keys.size):
@@ -137,14 +139,14 @@ def _unusual_sum(kind: int, shape: float, keys: Vector, coef: Vector, u: float) 
 
 @hot_inline
 def _low_spline(order: int, p: float, u: float) -> float:
-    """Orders 0 and 1, which vectorise: m, and m² (M/2 − m/6)."""
+    """The spline of order 0, m, or of order 1, m² (M/2 − m/6): loops over these vectorise."""
     least, most = min(p, u), max(p, u)
     return least * least * (0.5 * most - least / 6.0) if order == 1 else least
 
 
 @hot_inline
 def _spline(order: int, p: float, u: float) -> float:
-    """Any order. All terms are positive, so no digits cancel."""
+    """The spline of any order. All terms are positive, so no digits cancel."""
     least, terms = min(p, u), _SPLINE[order]
     apart = max(p, u) - least
     power, total = 1.0, float(terms[order])
@@ -165,7 +167,7 @@ def _periodic(order: int, p: float, u: float) -> float:
 
 @hot_inline
 def split(kind: int, shape: float, u: float, lower: Vector, upper: Vector) -> None:
-    """lower_j(u) and upper_j(u)."""
+    """Write lower_j(u) and upper_j(u) for all j."""
     order = int(shape)
     if kind == SPLINE:
         power = 1.0
@@ -187,7 +189,7 @@ def split(kind: int, shape: float, u: float, lower: Vector, upper: Vector) -> No
 
 @hot_inline
 def _taylor(terms: Vector, degree: int, u: float, out: Vector) -> None:
-    """The coefficients of the polynomial expanded around u: its value at u − v is Σ out[j] (−v)^j. By repeated Horner schemes."""
+    """The coefficients of the polynomial expanded around u, by repeated Horner schemes: its value at u − v is Σ out[j] (−v)^j."""
     for j in range(degree + 1):
         out[j] = terms[j]
     for start in range(degree):
@@ -197,7 +199,7 @@ def _taylor(terms: Vector, degree: int, u: float, out: Vector) -> None:
 
 @hot_inline
 def mapped(line: Vector, x: Vector) -> float:
-    """The value of an input in a row: a coordinate or a product of two, mapped to [0, 1] if it has a domain."""
+    """The value of an input in row x: a column or a product of two columns, mapped to [0, 1] if the input has a domain."""
     value: float = x[int(line[FIRST])]
     if line[SECOND] >= 0.0:
         value *= x[int(line[SECOND])]
@@ -241,7 +243,8 @@ def additive(table: Matrix, D: Matrix, size: int, x: Vector, out: Vector) -> flo
 
 @hot
 def fill_lists(table: Matrix, X: Matrix, d: int, out: NDArray[np.float64]) -> None:
-    """out[i, c] ← (u, lower(u), upper(u), 1, u, u², …) of input c in row i, each list at a fixed offset."""
+    """out[i, c] ← (u, lower(u), upper(u), 1, u, u², …), where u is the mapped value of input c in row i. Lower and upper have room
+    for d numbers each."""
     for i in range(X.shape[0]):
         for c in range(table.shape[0]):
             line, to = table[c], out[i, c]

@@ -1,7 +1,7 @@
 """k(p, q) = 1 + B_{2m}(|p − q|) / 2B_{2m}(0) on the circle [0, 1), with B the Bernoulli polynomial and m = order.
 
-Books divide by (2m)! instead of 2B_{2m}(0). At order 2 the varying part is then at most 1/720, against 1 for the constant, and
-first-order steps would hardly learn it. Here it is ½ at p = q, for every order.
+Textbooks divide by (2m)! instead of 2B_{2m}(0). At order 2 the part that varies is then at most 1/720, while the constant is 1, so
+that gradient steps would hardly learn it. Here the part that varies is ½ at p = q, for every order.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from onkel.kernels.space import Domain, check_domain
 class PeriodicSpline(Interval):
     """A constant and a periodic spline of degree 2·order − 1: for hours, weekdays, angles. The domain is one period."""
 
-    domain: Domain | None = field()  # one period, which cannot be found from the data
+    domain: Domain | None = field()  # (low, high), one period; it must be given, because it cannot be found from the data
     order: int = 2  # m
-    constant: bool = True  # False: without the 1, the curves of mean 0
+    constant: bool = True  # False: the kernel without the 1, so that all curves have mean 0
     wraps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

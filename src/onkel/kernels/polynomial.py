@@ -18,7 +18,7 @@ class Polynomial(Elementary):
     """(x·z + offset)^degree"""
 
     degree: int = 2
-    offset: float = 1.0  # a negative one would not be positive semi-definite
+    offset: float = 1.0  # at least 0, or the kernel would not be positive semi-definite
 
     def __post_init__(self) -> None:
         whole(self, "degree", 1, 64)

@@ -1,7 +1,8 @@
-"""The compiled evaluation of kernels: one row k(D, x) at a time, in a fixed order, so that no cut of the stream changes a bit.
+"""The compiled evaluation of kernels: one row k(D, x) at a time, in a fixed order, so that the bits do not depend on how the stream
+is cut into blocks.
 
-A program in postfix order, such as [GAUSSIAN, LINEAR, ADD], is run on a small stack of rows. A leaf consumes its parameters from
-the front of `params`:
+A program in postfix order, such as [GAUSSIAN, LINEAR, ADD], is run on a small stack of rows of kernel values. An elementary kernel
+(a leaf) takes its parameters from the front of `params`:
 
     GAUSSIAN    width             exp(−‖x − z‖² / (2 width²))
     LAPLACIAN   width             exp(−‖x − z‖₁ / width)
@@ -11,8 +12,8 @@ the front of `params`:
     ADDITIVE    inputs, table     Σ k_c(x_c, z_c), one line of the table per input: onkel.kernels.lists
     ADD, MULTIPLY                 combine the two rows on top of the stack
 
-The points of D are in columns, (dim, room), so that a pass over a coordinate vectorises over all points. A row of a hundred points
-in eight dimensions is then three times as fast as with one point per row.
+D has shape (dim, capacity), with one point in each column, so that a loop over one coordinate vectorises over all points. The
+kernel values of a hundred points in eight dimensions then take a third of the time that they take with one point in each row.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from onkel.kernels.exponentials import exponentials
 from onkel.kernels.lists import SPAN, additive
 
 GAUSSIAN, LAPLACIAN, POLYNOMIAL, LINEAR, DELTA, ADDITIVE, ADD, MULTIPLY = range(8)
-_PARAMETERS = (1, 1, 2, 0, 1)  # of each leaf except ADDITIVE
+_PARAMETERS = (1, 1, 2, 0, 1)  # how many parameters each leaf has, except ADDITIVE
 
 
 def leaf_twin(code: int, first: float, second: float, D: Matrix, size: int, x: Vector, out: Vector) -> float:
     """`leaf` in NumPy, for runs with the compiler off."""
-    rows = np.ascontiguousarray(np.vstack([D[:, :size].T, x]))  # one order of summation, whatever the size
+    rows = np.ascontiguousarray(np.vstack([D[:, :size].T, x]))  # C order, so that the order of summation does not depend on size
     if code == GAUSSIAN:
         values = np.sum((rows - x) ** 2, axis=1)
         exponentials(values, size + 1, -0.5 / first**2)

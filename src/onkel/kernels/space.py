@@ -15,17 +15,18 @@ from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 
 Domain = tuple[float, float]
-LARGEST_INPUT = LARGEST_NUMBER**2  # a product of two columns
-ANYWHERE: Domain = (-np.inf, np.inf)  # of an input that is not mapped
+LARGEST_INPUT = LARGEST_NUMBER**2  # inputs may be products of two columns
+ANYWHERE: Domain = (-np.inf, np.inf)  # the domain of an input that is not mapped
 
 
 class Space:
-    """A space of functions of rows whose inputs may have domains: none here; subclasses have one, or those of their parts."""
+    """A space of functions of rows whose inputs may have domains. This base class has no domain; subclasses have one of their own,
+    or those of their parts."""
 
-    fallible: bool = False  # True if a user's function runs inside, which may raise in the middle of a block
+    fallible: bool = False  # True if a user's function is called, which may raise in the middle of a block
 
-    def check_columns(self, dim: int) -> None:  # most take any number of columns
-        """Refuse rows of `dim` columns if they do not fit."""
+    def check_columns(self, dim: int) -> None:
+        """Refuse rows of `dim` columns if they do not fit. Most spaces take any number of columns."""
 
     @property
     def parts_with_domains(self) -> tuple[Space, ...]:
@@ -51,7 +52,8 @@ class Space:
         return np.empty((0, 2))
 
     def on(self, dim: int, domains: Matrix) -> tuple[Self, Matrix]:
-        """The same space with open domains replaced by the first of these, and the domains left for other spaces."""
+        """This space with the domains that are still None replaced by the first rows of `domains`, and the rows that remain for
+        other spaces."""
         return self, domains
 
     def outside(self, X: Matrix) -> int:
@@ -63,7 +65,7 @@ P = TypeVar("P", bound=Space)
 
 
 def on_each(parts: tuple[P, ...], dim: int, domains: Matrix) -> tuple[tuple[P, ...], Matrix]:
-    """`Space.on` for one part after the other, each on rows of `dim` columns."""
+    """`Space.on` for one part after the other, all for rows of `dim` columns."""
     closed = []
     for part in parts:
         one, domains = part.on(dim, domains)
@@ -78,7 +80,7 @@ def on_first(space: Any, domains: Matrix) -> tuple[Any, Matrix]:
 
 
 def ranges(inputs: Matrix) -> Matrix:
-    """The range of each input in these rows; for a constant input, one half to each side."""
+    """The range (low, high) of each input in these rows; for a constant input, its value minus and plus one half."""
     low, high = inputs.min(axis=0), inputs.max(axis=0)
     narrow = ~(high - low > 0.0)
     ends = [np.where(narrow, low - _margin(low), low), np.where(narrow, high + _margin(high), high)]

@@ -14,9 +14,10 @@ from onkel.kernels.space import Domain, check_domain
 @final
 @dataclass(frozen=True)
 class Spline(Interval):
-    """A spline with a knot at every point: pieces of degree 2·order + 1, 2·order continuous derivatives."""
+    """The functions of this kernel are splines with a knot at every point: their pieces have degree 2·order + 1 and are joined with
+    2·order continuous derivatives."""
 
-    order: int = 1  # z; 1 = cubic pieces
+    order: int = 1  # z; 1 gives cubic splines
     domain: Domain | None = None
 
     def __post_init__(self) -> None:

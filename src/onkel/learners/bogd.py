@@ -46,7 +46,7 @@ class BOGD(ExpansionLearner[State]):
     memory: ClassVar[str] = "O(B·dim)"
     paper: ClassVar[str] = "Zhao et al. 2012"
 
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     budget: int = 100  # B: the most points
     step: float = 0.2  # η
     lam: float = 1e-6  # λ

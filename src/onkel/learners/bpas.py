@@ -39,7 +39,7 @@ class BPAS(ExpansionLearner[State]):
     memory: ClassVar[str] = "O(B·dim)"
     paper: ClassVar[str] = "Wang & Vucetic 2010"
 
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     budget: int = 100  # B: the most points
     aggressiveness: float = 1.0  # C: the largest step
 

@@ -67,7 +67,7 @@ class State:
 class Exact(KernelLearner[State]):
     """The base of both: everything except the last step from m and s to the score."""
 
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     lam: float = 1.0  # λ: the ridge
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})

@@ -55,7 +55,7 @@ class FOGD(FeatureLearner[State]):
     memory: ClassVar[str] = "O(r·dim)"
     paper: ClassVar[str] = "Lu et al. 2016"
 
-    features: Features | tuple[Features, ...] = Fourier(count=100)  # of X as it is; scale it first
+    features: Features | tuple[Features, ...] = Fourier(count=100)  # X is not scaled here; scale it first
     loss: Loss = Hinge()
     step: float = 0.2  # η
 

@@ -57,7 +57,7 @@ class Forgetron(ExpansionLearner[State]):
     memory: ClassVar[str] = "O(B² + B·dim)"
     paper: ClassVar[str] = "Dekel et al. 2008"
 
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     budget: int = 100  # B: the most points
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})

@@ -52,7 +52,7 @@ class FunctionalSGD(ExpansionLearner[State]):
     memory: ClassVar[str] = "O(n)"
     paper: ClassVar[str] = "Dieuleveut & Bach 2016"
 
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     step: float = 1.0  # γ_1; at most 1/k(x, x) is safe
     decay: float = 0.5  # γ_n = step · n^(−decay)
     averaging: bool = True  # False: the scores of f̃ itself

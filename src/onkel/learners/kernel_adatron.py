@@ -62,7 +62,7 @@ class KernelAdatron(ExpansionLearner[State]):
     memory: ClassVar[str] = "O(m)"
     paper: ClassVar[str] = "Friess et al. 1998"
 
-    kernel: Kernel = Additive(Exponential())  # of X as it is; scale it first
+    kernel: Kernel = Additive(Exponential())  # X is not scaled here; scale it first
     step: float = 0.5  # η, below 2
     aggressiveness: float = 1.0  # C: the largest coefficient; 1e30 = a hard margin
 

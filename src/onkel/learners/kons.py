@@ -97,7 +97,7 @@ class State:
 class Newton(KernelLearner[State]):
     """The base of both: everything except which points are added to A."""
 
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     loss: Loss = Square()
     alpha: float = 1.0  # α: A starts at αI
     clip: float = 1.0  # C: scores stay within [−C, C]

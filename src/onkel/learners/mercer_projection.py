@@ -86,7 +86,7 @@ class MercerProjection(SpaceLearner[State]):
     memory: ClassVar[str] = "O(r²)"
     paper: ClassVar[str] = "Zhang & Simon 2021"
 
-    system: System = ProductSystem()  # of X as it is; scale it first
+    system: System = ProductSystem()  # X is not scaled here; scale it first
     count: int = 100  # the most levels; each level adds one function (for an additive system: one in each column)
     rate: float | None = None  # c; None: all levels are mixed
     smoothness: float = 1.0  # α, used with a rate

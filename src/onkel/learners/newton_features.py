@@ -56,7 +56,7 @@ class NewtonFeatures(FeatureLearner[State]):
     memory: ClassVar[str] = "O(r²)"
     paper: ClassVar[str] = "Hazan et al. 2007"
 
-    features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()  # of X as it is; scale it first
+    features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()  # X is not scaled here; scale it first
     loss: Loss = Square()
     alpha: float = 1.0  # α: A starts at αI
     clip: float = 1.0  # C: scores stay within [−C, C]

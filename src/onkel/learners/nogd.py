@@ -62,7 +62,7 @@ class NOGD(ExpansionLearner[State]):
     memory: ClassVar[str] = "O(B·dim + Bk)"
     paper: ClassVar[str] = "Lu et al. 2016"
 
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     loss: Loss = Hinge()
     budget: int = 100  # B: points
     rank: int = 20  # k: coordinates, in stage 2

@@ -39,7 +39,7 @@ class NORMA(ExpansionLearner[State]):
     memory: ClassVar[str] = "O(m)"
     paper: ClassVar[str] = "Kivinen et al. 2004"
 
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     loss: Loss = Hinge()
     step: float = 0.2  # η
     lam: float = 0.01  # λ; 0 = KOGD

@@ -37,7 +37,7 @@ class PassiveAggressive(ExpansionLearner[State]):
     memory: ClassVar[str] = "O(m)"
     paper: ClassVar[str] = "Crammer et al. 2006"
 
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     aggressiveness: float = 1.0  # C: the largest coefficient; 1e30 = every margin is reached in one step
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})

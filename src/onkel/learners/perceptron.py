@@ -39,7 +39,7 @@ class Perceptron(ExpansionLearner[State]):
     memory: ClassVar[str] = "O(m)"
     paper: ClassVar[str] = "Rosenblatt 1958"
 
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     bounded: ClassVar[bool] = False

@@ -52,7 +52,7 @@ class PKAWV(FeatureLearner[State]):
     memory: ClassVar[str] = "O(r²)"
     paper: ClassVar[str] = "Jézéquel et al. 2019"
 
-    features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()  # of X as it is; scale it first
+    features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()  # X is not scaled here; scale it first
     lam: float = 1.0  # λ: the ridge
     awv: bool = True  # False: plain ridge regression (Projected-KRR)
     forgetting: float = 1.0  # μ: the weight of past rows is multiplied by this in each round; 1 = never forget

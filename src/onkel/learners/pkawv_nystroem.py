@@ -76,7 +76,7 @@ class PKAWVNystroem(KernelLearner[State]):
     memory: ClassVar[str] = "O(n·dim + m²)"
     paper: ClassVar[str] = "Jézéquel et al. 2019"
 
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     lam: float = 1.0  # λ: the ridge
     dictionary: Dictionary = Kors()
     awv: bool = True  # False: plain ridge regression (Projected-KRR)

@@ -132,7 +132,7 @@ class MarginProjection(_Projecting):
     memory: ClassVar[str] = "O(m)"
     paper: ClassVar[str] = "Herbster 2001"
 
-    kernel: Kernel = Additive(Exponential())  # of X as it is; scale it first
+    kernel: Kernel = Additive(Exponential())  # X is not scaled here; scale it first
     radius: float | None = None  # γ: the largest ‖f‖; None: no limit
     start: Start | None = None  # f before the first row; None: 0
 
@@ -152,7 +152,7 @@ class TubeProjection(_Projecting):
     memory: ClassVar[str] = "O(m)"
     paper: ClassVar[str] = "Herbster 2001"
 
-    kernel: Kernel = Additive(Exponential())  # of X as it is; scale it first
+    kernel: Kernel = Additive(Exponential())  # X is not scaled here; scale it first
     epsilon: float = 0.1  # ε: errors up to this count as 0
     radius: float | None = None  # γ: the largest ‖f‖; None: no limit
     start: Start | None = None  # f before the first row; None: 0

@@ -52,7 +52,7 @@ class State(Counted):
 
 @dataclass(frozen=True)
 class _Projectron(ExpansionLearner[State]):
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     budget: int = 100  # B: the most points
     threshold: float = 0.0  # η: a row no farther than this from the span of the points is projected
 

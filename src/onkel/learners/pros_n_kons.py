@@ -75,7 +75,7 @@ class ProsNKONS(KernelLearner[State]):
     memory: ClassVar[str] = "O(m² + m·dim)"
     paper: ClassVar[str] = "Calandriello et al. 2017"
 
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     loss: Loss = Square()
     alpha: float = 1.0  # α: A starts at αI
     clip: float = 1.0  # C: scores stay within [−C, C]

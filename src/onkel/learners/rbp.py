@@ -40,7 +40,7 @@ class RBP(ExpansionLearner[State]):
     memory: ClassVar[str] = "O(B·dim)"
     paper: ClassVar[str] = "Cavallanti et al. 2007"
 
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     budget: int = 100  # B: the most points
     seed: int = 0
 

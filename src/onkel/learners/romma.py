@@ -71,7 +71,7 @@ class ROMMA(ExpansionLearner[State]):
     memory: ClassVar[str] = "O(m)"
     paper: ClassVar[str] = "Li & Long 2002"
 
-    kernel: Kernel = Additive(Exponential())  # of X as it is; scale it first
+    kernel: Kernel = Additive(Exponential())  # X is not scaled here; scale it first
     aggressive: bool = False  # True: rows within the margin are learnt too
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})

@@ -11,7 +11,7 @@ import numpy as np
 from onkel._jit import compiled_or, fortran
 from onkel._types import Counts, Matrix, Vector
 
-# Characters as Fortran sees them: our upper triangle, read as the transpose, is its lower one.
+# The characters that Fortran expects. It reads our upper triangle as its lower one, because it sees the transpose.
 _LOWER, _UPPER, _LEFT, _RIGHT = (np.uint8(ord(c)) for c in "LULR")
 _PLAIN, _TRANSPOSED, _UNIT, _NON_UNIT = (np.uint8(ord(c)) for c in "NTUN")
 
@@ -109,8 +109,8 @@ def solve_upper_transposed_twin(R: Matrix, V: Matrix) -> None:
 
 @compiled_or(solve_upper_transposed_twin)
 def solve_upper_transposed(R: Matrix, V: Matrix) -> None:
-    """Each row v of V ← R⁻ᵀ v, for upper triangular R (its lower triangle is not read); for a narrower V, with R's leading
-    block."""
+    """Replace each row v of V by R⁻ᵀ v, for upper triangular R (its lower triangle is not read). If V has fewer columns than R, the
+    leading block of R is used."""
     n, r = V.shape
     _dtrsm((_LEFT, _LOWER, _PLAIN, _NON_UNIT, r, n, 1.0, R, R.shape[1], V, r))
 
@@ -137,5 +137,5 @@ def potrf_twin(S: Matrix, info: Counts) -> None:
 @compiled_or(potrf_twin)
 def potrf(S: Matrix, info: Counts) -> None:
     """S ← R with RᵀR = S, for symmetric S in its upper triangle; the lower one is not touched. `info` becomes 0 if S is positive
-    definite."""
+    definite, otherwise positive."""
     _dpotrf((_LOWER, S.shape[0], S, S.shape[0], info))

@@ -16,10 +16,10 @@ import numpy as np
 from onkel._jit import compiled_or, hot
 from onkel._types import Counts, Matrix, Vector
 
-SMALLEST_RESIDUAL = 1e-12  # pivot² relative to d(1 + a·a): below it the new row counts as in the span of the old ones
-SMALLEST_RIDGE = 1e-8  # least ridge relative to the diagonal: with less, thousands of rows in a small space would blow up
-LARGEST_DEFICIT = 1e-2  # −(d − l·l)/d: a larger one cannot be rounding, so the matrix is not positive semi-definite
-LARGEST_MISMATCH = 1e-6  # of L Lᵀ against the matrix it should factor, relative to the two diagonal entries
+SMALLEST_RESIDUAL = 1e-12  # of pivot² relative to d(1 + a·a), see `stands_out`: below it the new row is in the span of the old ones
+SMALLEST_RIDGE = 1e-8  # of a ridge relative to the diagonal: with less, rounding errors would grow over thousands of rows
+LARGEST_DEFICIT = 1e-2  # of −(d − l·l)/d: if it is larger, that is not rounding, and the matrix is not positive semi-definite
+LARGEST_MISMATCH = 1e-6  # error of an entry of L Lᵀ, relative to the root of the product of the diagonal entries of row and column
 ROWS_AT_ONCE = 256
 
 
@@ -89,21 +89,23 @@ def stands_out(a: Vector, residual: float, own: float) -> bool:
     """Whether a new row with this pivot² (`residual`) and diagonal entry (`own`) is outside the span of the old ones, up to
     rounding.
 
-    Rounding errors of a row's entries are amplified by ‖L⁻¹‖² in its pivot², and in z = L⁻¹k of every later row. The new row of L⁻¹
-    is (−a, 1)/pivot with a = L⁻ᵀl, the row's coefficients on the old ones. So pivot² is compared with 1 + a·a.
+    Rounding errors in a row's entries are amplified by up to ‖L⁻¹‖² in its pivot² and in L⁻¹k of every later row k. The new row
+    of L⁻¹ is (−a, 1)/pivot, where a = L⁻ᵀl are the coefficients of the new row in the old ones. So pivot² is compared with
+    own · (1 + a·a).
     """
     return bool(residual > SMALLEST_RESIDUAL * own * (1.0 + np.dot(a, a)))
 
 
 def coefficients(L: Vector, l: Vector) -> Vector:
-    """L⁻ᵀl."""
+    """L⁻ᵀl, the coefficients of a new row in the old ones."""
     a = l.copy()
     solve_transposed(L, len(a), a)
     return a
 
 
 def independent(K: Matrix) -> tuple[Counts, Vector]:
-    """The rows of a Gram matrix that are outside the span of the rows before them, and the factor of those rows and columns."""
+    """The indices of the rows of a Gram matrix that are outside the span of the rows before them, and the packed factor of these
+    rows and columns."""
     kept: list[int] = []
     L, l = np.empty(packed(len(K))), np.empty(len(K))
     for i in range(len(K)):
@@ -125,9 +127,10 @@ def dense(L: Vector, size: int) -> Matrix:
 
 
 def is_factor(L: Vector, size: int, own: Vector, rows: Callable[[int, int], Matrix]) -> bool:
-    """Whether L Lᵀ = M up to rounding, except that its diagonal may be larger than `own`, the diagonal of M.
+    """Whether L Lᵀ = M up to rounding, except that the diagonal of L Lᵀ may be larger than `own`, the diagonal of M.
 
-    rows(a, b) gives rows a to b of M, so M is never in memory as a whole: both sides are multiplied by a vector of random signs.
+    Both sides are multiplied by a vector of random signs, divided by the roots of the diagonal. So rows(a, b), which gives the rows
+    from a to b of M, is called for a few rows at a time, and M is never in memory as a whole.
     """
     if len(L) < packed(size):
         return False

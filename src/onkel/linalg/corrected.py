@@ -1,18 +1,20 @@
-"""Ridge regression with forgetting from sums of products (`onkel.linalg.gram`), exact in every row, for several N at once.
+"""Ridge regression with forgetting from sums of products (`onkel.linalg.gram`), on the first N features for several N at once.
 
-    G ← μG + w v vᵀ,   b ← μb + w y v,   A = G + Λ = RᵀR        R is computed again every `block` rows
+The predictions are exact in every row, although the factor R is computed only every `block` rows:
 
-The k rows since the last factorisation are buffered in the coordinates of R, and correct its predictions:
+    G ← μG + w v vᵀ,   b ← μb + w y v,   A = G + Λ = RᵀR
+
+The k rows since the last factorisation are buffered, also as z̃ = R⁻ᵀũ, and correct the predictions of R:
 
     A_k = μᵏ(A + Σ_{i<k} ũ_i ũ_iᵀ),   ũ_i = √(w_i μ^{−i−1}) v_i,   z̃_i = R⁻ᵀũ_i          (the ridge fades in between)
 
     L Lᵀ = I + Z̃Z̃ᵀ,   e = L⁻¹(ỹ − Z̃c),   l = L⁻¹Z̃z      c = R⁻ᵀb, z = R⁻ᵀv, ỹ_i = √(w_i μ^{−i−1}) y_i
     score = vᵀA_k⁻¹b_k = z·c + l·e
 
-for each N, an *expert*, with the first N coordinates of z, z̃ and c: prefix sums. The triangles L of the experts are interleaved,
-one expert in each lane of a vector register.
+Each N is an *expert*: it uses only the first N coordinates of z, z̃ and c, so its products are prefix sums of those of a larger N.
+The triangles L of the experts are interleaved, so that each expert has one lane of a vector register.
 
-A row costs, in multiplications, r²/2 for z, r²/2 for G, r³/(6 block) for R, and block · r/2 for the buffered rows.
+A row of r features costs, in multiplications, r²/2 for z, r²/2 for G, r³/(6 block) for R, and block · r/2 for the buffered rows.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.linalg.blas import gemm_nt_part, solve_upper_transposed
 from onkel.linalg.gram import add, factorise
 
-EXPERTS = 4  # the number of N; the last of them is r
+EXPERTS = 4  # how many different N there are; the largest is r
 
 
 class Sums(NamedTuple):
@@ -54,7 +56,7 @@ class CorrectedSettings(NamedTuple):
 
 @hot
 def learn(sums: Sums, settings: CorrectedSettings, V: Matrix, Y: Matrix, weight: Vector, scores: Cube) -> None:
-    """Score each row for each expert, (n, outputs, EXPERTS), then learn it. Rows of weight 0 are only scored."""
+    """Score each row by each expert, into `scores` (n, outputs, EXPERTS), then learn it. Rows of weight 0 are only scored."""
     block, done = sums.rows.shape[0], 0
     while done < V.shape[0]:
         first, stop = sums.waiting[0], done
@@ -94,8 +96,8 @@ def _buffer(sums: Sums, settings: CorrectedSettings, V: Matrix, Y: Matrix, weigh
 
 @hot
 def _prefix_products(ends: Counts, Z: Matrix, others: Matrix, out: Cube) -> None:
-    """out[a, i, p] ← z_a·others_i over the first ends[p] coordinates: each expert adds its own part to the sum of the one
-    before."""
+    """out[a, i, p] ← z_a·others_i over the first ends[p] coordinates. Each expert adds the products of its further coordinates to
+    the sum of the expert before it."""
     part, start = np.zeros((Z.shape[0], others.shape[0])), 0
     for p in range(EXPERTS):
         is_longer = 0.0
@@ -109,9 +111,9 @@ def _prefix_products(ends: Counts, Z: Matrix, others: Matrix, out: Cube) -> None
 
 @hot
 def _correct(sums: Sums, settings: CorrectedSettings, first: int, scores: Cube) -> None:
-    """Compute the rows of L and e of the rows buffered last, and their scores, multiplied by √(w μ^{−k−1}).
+    """Compute L, e and the scores of the rows from `first` on in the buffer. The scores are multiplied by √(w μ^{−k−1}).
 
-    1. Row k of Z̃Z̃ᵀ is in L[k]; forward substitution with the rows above turns it into row k of L, which is l of row k.
+    1. At first L[k] holds row k of Z̃Z̃ᵀ. Forward substitution with the rows above turns it into row k of L, which is l of row k.
     2. L_kk² = 1 + ‖z̃_k‖² − ‖l‖². The diagonal holds 1/L_kk, so that substitution multiplies.
     3. The score is z̃·c + l·e with e of the rows above, and e_k = (ỹ − score)/L_kk.
     """

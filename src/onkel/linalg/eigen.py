@@ -4,12 +4,14 @@
 
     M + s uᵀ + u sᵀ + own s sᵀ ≈ (U P) H (U P)ᵀ,    H = diag(values, 0) + C (own 1; 1 0) Cᵀ,    at most (k+2) × (k+2)
 
-The k leading eigenpairs of H, rotated by (U P), are those of the right-hand side: O(k³), and O(n k²) to rotate U. `tisvd` does the
-same for M ≈ U diag(values) Vᵀ and any update A Bᵀ. Whatever ranks after the k-th pair is lost, so a direction that grows slowly,
-each time from zero, is never kept. A caller that keeps M itself can start again with `leading`.
+The k leading eigenpairs of H, rotated by (U P), are those of the right-hand side. This costs O(k³), and O(n k²) to rotate U.
+`tisvd` does the same for M ≈ U diag(values) Vᵀ and any update A Bᵀ. All pairs after the k-th are dropped in each update, so a
+direction that grows slowly is dropped each time and starts again from zero. A caller that keeps M itself can recompute the pairs
+by `leading`.
 
 FORKS: Fast Second-Order Online Kernel Learning using Incremental Sketching, algorithm 2 (TISVD).
-Departs from the paper: the update of its sketch has three columns of rank two; as a symmetric one it needs two, and one basis.
+Departs from the paper: its update has three columns, of rank two, on each side; written as a symmetric update it needs only the two
+columns s and u, and one basis.
 
 >>> U, values = leading(np.diag([4.0, 1.0, 0.0]), 2)
 >>> U, values = updated(U, values, s=np.array([0.0, 0.0, 1.0]), u=np.zeros(3), own=2.0)
@@ -25,26 +27,26 @@ from scipy.linalg import eigh, svd
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 
-SMALLEST_EIGENVALUE = 1e-12  # relative to the largest: below it an eigenvalue is rounding and counts as 0
-SMALLEST_DIRECTION = 1e-10  # the part of a column, of largest entry 1, outside a span: below it the column counts as inside
+SMALLEST_EIGENVALUE = 1e-12  # relative to the largest one; a smaller eigenvalue is rounding and is set to 0
+SMALLEST_DIRECTION = 1e-10  # of the part outside a span of a column with largest entry 1; with less, the column is inside
 
 
 def leading(M: Matrix, k: int) -> tuple[Matrix, Vector]:
     """The k leading eigenpairs of a symmetric positive semi-definite M, of which only the lower triangle is read.
 
-    U (n, k) has orthonormal columns whatever the rank; values (k,) are descending, and 0 beyond the rank of M. If M is not quite
-    semi-definite, as after rounding or truncation, negative eigenvalues count as 0.
+    U (n, k) always has orthonormal columns; values (k,) are descending, and 0 beyond the rank of M. If rounding or truncation has
+    made M slightly indefinite, its negative eigenvalues are set to 0.
     """
     if not 1 <= k <= len(M):
         raise InputError(f"k must be from 1 to {len(M)}, the size of the matrix, got {k}")
-    found, vectors = eigh(M, driver="evd")  # vectors from the drivers for part of the spectrum are less orthogonal
+    found, vectors = eigh(M, driver="evd")  # all pairs: LAPACK's drivers for only a few give less orthogonal vectors
     values = found[::-1][:k]
     kept = values > SMALLEST_EIGENVALUE * values[0]
     return np.ascontiguousarray(vectors[:, ::-1][:, :k]), np.where(kept, values, 0.0)
 
 
 def updated(U: Matrix, values: Vector, s: Vector, u: Vector, own: float) -> tuple[Matrix, Vector]:
-    """The k leading eigenpairs of U diag(values) Uᵀ + s uᵀ + u sᵀ + own s sᵀ, for k given ones."""
+    """The k leading eigenpairs of U diag(values) Uᵀ + s uᵀ + u sᵀ + own s sᵀ, where k is the number of pairs in U and values."""
     basis, C = _widened(U, np.column_stack([s, u]))
     H = C @ np.array([[own, 1.0], [1.0, 0.0]]) @ C.T
     k = values.size
@@ -54,7 +56,7 @@ def updated(U: Matrix, values: Vector, s: Vector, u: Vector, own: float) -> tupl
 
 
 def tisvd(U: Matrix, values: Vector, V: Matrix, A: Matrix, B: Matrix) -> tuple[Matrix, Vector, Matrix]:
-    """The k leading singular triplets (U, values, V) of U diag(values) Vᵀ + A Bᵀ, for k given ones.
+    """The k leading singular triplets (U, values, V) of U diag(values) Vᵀ + A Bᵀ, where k is the number of given triplets.
 
     Singular values have no sign: use `updated` for a symmetric update that leaves the matrix indefinite.
     """
@@ -68,10 +70,11 @@ def tisvd(U: Matrix, values: Vector, V: Matrix, A: Matrix, B: Matrix) -> tuple[M
 
 
 def _widened(U: Matrix, F: Matrix) -> tuple[Matrix, Matrix]:
-    """An orthonormal basis (U P) of the columns of U and F, and F in it.
+    """An orthonormal basis (U P) of the columns of U and F, and the coordinates of F in this basis.
 
-    P has no column for a part of F that may be rounding alone, so F may be rank-deficient, or in span U. Columns are scaled before
-    this test, since s uᵀ is the same if s is halved and u doubled.
+    P has no column for a part of F that may be rounding alone, so F may be rank-deficient, or in the span of U. The columns of F
+    are scaled to largest entry 1 before this test, because their lengths are arbitrary: s uᵀ is the same if s is halved and u
+    doubled.
     """
     G = U.T @ F
     rest = F - U @ G
@@ -80,6 +83,7 @@ def _widened(U: Matrix, F: Matrix) -> tuple[Matrix, Matrix]:
     P = directions[:, spread > SMALLEST_DIRECTION]
     if P.shape[1] == 0:
         return U, G
-    # A short direction is orthogonal to U in few digits only. P has unit length again, so a second projection restores them.
+    # If `rest` is small, rounding leaves P orthogonal to U to only a few digits. The columns of P have unit length, so projecting
+    # once more makes them orthogonal to full precision.
     P, _, _ = svd(P - U @ (U.T @ P), full_matrices=False)
     return np.hstack([U, P]), np.vstack([G, P.T @ rest])

@@ -1,11 +1,11 @@
-"""Ridge regression in the square-root form: an upper triangular R with RᵀR = A, and c = R⁻ᵀb. Only rotations, never a subtraction.
+"""Ridge regression in the square-root form: an upper triangular R with RᵀR = A, and c = R⁻ᵀb. R changes only by rotations.
 
 Each row [v | y] is rotated into [R | c] (`rotations`). The same pass gives m = z·c and s = z·z with z = R⁻ᵀv, hence the score.
 
-Forgetting μ: A ← μA + v vᵀ + λ(1 − μʳ) e_j e_jᵀ with j = t mod r, b ← μb + y v. The decay is one shared factor `scale`; the ridge
-is restored by one more row, √(λ(1−μʳ)) e_j, before v.
+Forgetting μ: A ← μA + v vᵀ + λ(1 − μʳ) e_j e_jᵀ with j = t mod r, b ← μb + y v. All entries decay by one common factor, `scale`.
+The ridge, which decays too, is restored by one more row, √(λ(1−μʳ)) e_j, before v.
 
-The leading N × N block of R, with the first N entries of c, is the factor of the first N features alone.
+The leading N × N block of R and the first N entries of c are the factor that the first N features alone would give.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from onkel.linalg.blas import gemm_nt, solve_upper_transposed
 from onkel.linalg.rotations import rotate
 from onkel.linalg.triangular import solve_row
 
-ROUNDS = 9  # rows rotated in one pass over R: three groups of three, which fit the L1 cache; passes end at absolute multiples of it
+ROUNDS = 9  # rows rotated in one pass over R, in three groups of three, which fit the L1 cache; passes end at multiples of 9 rows
 SMALLEST_SCALE = 1e-4  # below it the scale is multiplied into R and c
-SMALLEST_PIVOT = 1e-100  # of R: a ridge that fades for hundreds of rounds could become so small that its square is 0
-SMALLEST_REMAINDER = 1e-7  # pivot² relative to its corner; below it a bordered R keeps fewer than about nine digits
-LARGEST_ENTRY = 1e150  # of R and c; accepted rows and labels cannot make larger ones
+SMALLEST_PIVOT = 1e-100  # of a diagonal entry of R: the square of a ridge that fades for hundreds of rounds could become 0
+SMALLEST_REMAINDER = 1e-7  # of pivot² relative to the diagonal entry of A; with less, R keeps fewer than about nine digits
+LARGEST_ENTRY = 1e150  # of R and c; accepted rows and labels cannot lead to larger ones
 
 
 @hot
@@ -78,12 +78,12 @@ def fold(R: Matrix, c: Matrix, scale: float, size: int) -> None:
 
 
 def fading_notes(lam: float, forgetting: float, r: int, rows: int) -> list[str]:
-    """A note if the ridge, which is restored in one of r coordinates a round, fades away in between."""
+    """A note if the ridge fades away between two restorations: each round restores it in one of the r coordinates."""
     if lam * forgetting ** min(r, rows) >= SMALLEST_PIVOT**2:
         return []
     return [
-        f"forgetting={forgetting:g} lets the ridge on {r} features fade to nothing between two turns, so it is kept at a floor "
-        "(raise forgetting, or use fewer features)"
+        f"forgetting={forgetting:g} lets the ridge on {r} features fade to nothing before it is restored, so it is kept above a "
+        "floor (raise forgetting, or use fewer features)"
     ]
 
 
@@ -101,7 +101,7 @@ def _write_scores(
 
 
 def border(R: Matrix, c: Matrix, column: Vector, corner: float, target: Vector, floor: float) -> tuple[Matrix, Matrix, bool]:
-    """R and c of the bordered matrix [[A, column], [columnᵀ, corner]] and of (b, target); and whether they are accurate."""
+    """R and c for one more feature, so for [[A, column], [columnᵀ, corner]] and (b, target); and whether they are accurate."""
     r = len(R)
     wider, longer = np.zeros((r + 1, r + 1)), np.empty((len(c), r + 1))
     wider[:r, :r], wider[:r, r], wider[r, r] = R, column, corner
@@ -110,10 +110,10 @@ def border(R: Matrix, c: Matrix, column: Vector, corner: float, target: Vector, 
 
 
 def factor_column(R: Matrix, c: Matrix, r: int, floor: float) -> bool:
-    """Turn column r of R and c, which holds the entries of A and b, into the factor's; the columns before it are factored already.
+    """Factorise column r of R and c in place. It holds the entries of A and b; the columns before it are factorised already.
 
-    The new pivot² is corner − ‖R⁻ᵀcolumn‖², which without rounding is at least the ridge, `floor`. If the difference is small
-    relative to the corner, digits cancel. Returns whether enough of them are left.
+    The new pivot² is corner − ‖R⁻ᵀcolumn‖², where the corner is the diagonal entry of A. Without rounding it is at least the ridge,
+    `floor`. If the difference is small relative to the corner, digits cancel. Returns whether enough digits are left.
     """
     corner, v = float(R[r, r]), R[:r, r].copy()
     solve_row(R, v)
@@ -124,11 +124,11 @@ def factor_column(R: Matrix, c: Matrix, r: int, floor: float) -> bool:
 
 
 def check_factor(R: Matrix, c: Matrix, size: int, ridge: float) -> None:
-    """Refuse an R and c that cannot come from rows: A = RᵀR is at least the ridge."""
+    """Refuse an R and c that no rows can lead to. For rows, A = RᵀR is at least the ridge."""
     if R.shape != (size, size) or c.shape[1] != size or np.any(np.diag(R) < np.sqrt(ridge) * (1.0 - 1e-6)):
         raise InputError("its matrix does not belong to its features and its ridge")
     if np.any(np.tril(R, -1)) or max(np.abs(R).max(initial=0.0), np.abs(c).max(initial=0.0)) > LARGEST_ENTRY:
-        raise InputError("its matrix is not triangular, or has entries that no rows can make")
+        raise InputError("its matrix is not triangular, or has entries that are too large to come from rows")
 
 
 @hot

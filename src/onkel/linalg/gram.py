@@ -1,13 +1,13 @@
 """Ridge regression from sums of products, on the first N features, for several N at once.
 
-    G = Σ w v vᵀ,  b = Σ w y v,    A = G + Λ = RᵀR,    θ = A⁻¹b                Λ: a ridge for each feature
+    G = Σ w v vᵀ,  b = Σ w y v,    A = G + Λ = RᵀR,    θ = A⁻¹b                Λ: a diagonal matrix, the ridge of each feature
 
 The leading N × N block of R is the factor of the first N features alone, so one R gives the solutions for every N. G and b are
 updated in each row; R and θ are computed from them from time to time. Nothing is subtracted from a matrix, so errors do not
-accumulate. The relative error is the condition number of A times 1e-16, so a ridge below SMALLEST_RIDGE times the largest diagonal
-entry of G is raised to that.
+accumulate. The relative error of θ is the condition number of A times 1e-16. To limit it, each ridge is at least SMALLEST_RIDGE
+times the largest diagonal entry of G.
 
-A row costs r²/2 multiplications for G, and R costs r³/6, all of it in matrix products.
+For r features, a row costs r²/2 multiplications for G, and computing R costs r³/6, all of it in matrix products.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from onkel._jit import hot
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.linalg.blas import add_gemm_tn, potrf, solve_upper_transposed, syrk
 
-SMALLEST_RIDGE = 1e-10  # relative to the largest diagonal of G
+SMALLEST_RIDGE = 1e-10  # relative to the largest diagonal entry of G
 
 
 @hot
 def add(products: Matrix, targets: Matrix, V: Matrix, Y: Matrix) -> None:
-    """G ← G + VᵀV, in its upper triangle, and b ← b + YᵀV. The caller has multiplied rows and labels of weight w by √w."""
+    """G ← G + VᵀV, in its upper triangle, and b ← b + YᵀV. The caller has multiplied rows and labels by the roots of weights."""
     syrk(products, 1.0, V)
     add_gemm_tn(Y, V, targets)
 

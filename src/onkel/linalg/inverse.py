@@ -13,10 +13,10 @@ A block of rows V gives the same numbers by matrix products:
     3. The residuals follow from the same elimination, and p of all rows is T⁻¹H.
     4. P ← P − pᵀ diag(g) p.
 
-Subtracting g p pᵀ loses log₁₀(1 + w s) digits along v, and P as a whole has a relative error of about eps · max_i P_ii A_ii, the
-largest variance inflation of a feature. Both are checked before anything is learnt. A block that would raise the inflation above
-its limit is learnt row by row; a single row that would do so is left to the factor form (`onkel.linalg.factor`), which never
-subtracts.
+Subtracting g p pᵀ loses log₁₀(1 + w s) digits along v, and P as a whole has a relative error of about eps · max_i P_ii A_ii. This
+maximum is the largest variance inflation of a feature. Both are checked before anything is learnt. A block that would raise the
+inflation above its limit is learnt row by row. A single row that would do so is left to the factor form (`onkel.linalg.factor`),
+which never subtracts from a matrix.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel.linalg.blas import add_gemm_tn, gemm_nt, solve_unit_lower, symm, symv, syr, syrk
 
-BLOCK = 32  # rows; internal blocks end at absolute multiples of it, counted from the first row learnt
-LARGEST_LEVERAGE = 1e5  # w s above which one downdate of P would keep fewer than about ten digits
-LARGEST_INFLATION = 1e6  # P_ii A_ii, with A after the next rows, above which P would keep fewer than about ten digits
+BLOCK = 32  # rows of a block; blocks end at multiples of it, counted from the first row learnt
+LARGEST_LEVERAGE = 1e5  # of w s; with more, P would keep fewer than about ten digits when g p pᵀ is subtracted
+LARGEST_INFLATION = 1e6  # of P_ii A_ii, with A after the next rows; with more, P would keep fewer than about ten digits
 SHORTEST_BLOCK = 6  # rows; below it matrix products cost more than they save
 
 
@@ -38,10 +38,10 @@ def learn(
     P: Matrix, theta: Matrix, diagonal: Vector, learnt: Counts, clamped: Counts, V: Matrix, Y: Matrix, weight: Vector,
     awv: bool, scores: Matrix,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Score, then learn, each row of V; `diagonal` is that of A. Counts the rows learnt, and in `clamped` how often rounding made s
-    negative and it was set to 0.
+    """Score, then learn, each row of V. `diagonal` is that of A, `learnt` counts rows, and `clamped` counts how often rounding made
+    s negative, so that it was set to 0.
 
-    Returns how many rows are done, and whether P is still accurate enough; if not, the factor form must learn the rest.
+    Returns the number of rows done, and whether P is still accurate enough; if not, the factor form must learn the other rows.
     """
     n, r = V.shape
     outputs = Y.shape[1]
@@ -102,8 +102,8 @@ def _score_block(
     clamps = 0
     symm(V, P, H)
     gemm_nt(H, V, G)
-    gemm_nt(V, theta, E)  # predictions m with θ before the block; row k becomes a residual in its turn
-    for k in range(b):  # now row k of G is v_kᵀ P_{k-1} v_i, and row k of E is m_k after the rows before it
+    gemm_nt(V, theta, E)  # the predictions m of θ before the block; step k of the loop turns row k into a residual
+    for k in range(b):  # in step k, G[k, i] is v_kᵀ P_{k-1} v_i, and E[k] is m_k after the rows before it were learnt
         s, w = G[k, k], weight[k]
         if w * s > LARGEST_LEVERAGE:
             return -1

@@ -1,6 +1,6 @@
-"""Rank-one updates of a factor by a row whose solve z = R⁻ᵀv is known: A ← A + v vᵀ, or a Newton step, without rotations.
+"""Rank-one updates of a factor R, RᵀR = A, by a row v if z = R⁻ᵀv is known: A ← A + v vᵀ, or a Newton step, without rotations.
 
-TᵀT = I + z zᵀ for an upper triangular T, so R ← T R has RᵀR = A + v vᵀ. Nothing is subtracted.
+There is an upper triangular T with TᵀT = I + z zᵀ, so R ← T R has RᵀR = A + v vᵀ. Nothing is subtracted from a matrix.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _update_rows(R_i: Vector, R_j: Vector, sums: Vector, T_i: Terms, T_j: Terms)
 
 @hot
 def workspace(r: int) -> Matrix:
-    """Scratch memory for `rank_one_update`, allocated once for many rows: for small r allocation would cost as much as the
+    """Scratch memory for `rank_one_update`, to be allocated once for many rows: for small r the allocation costs as much as an
     update."""
     return np.empty((4, r + 1))
 
@@ -57,7 +57,7 @@ def rank_one_update(R: Matrix, c: Matrix, z: Vector, work: Matrix) -> None:
     """A ← A + v vᵀ for v = Rᵀz with θ = R⁻¹c unchanged: R ← T R and c ← T c, where TᵀT = I + z zᵀ.
 
     1. T_ii = √(σ_i/σ_{i-1}) and T_ij = z_i z_j/√(σ_i σ_{i-1}) for j > i, with σ_i = 1 + z_0² + … + z_i².
-    2. So row i of T R is T_ii R_i + (T_ij/z_j) Σ_{k>i} z_k R_k, and the sum grows from the last row upwards.
+    2. So row i of T R is T_ii R_i + (T_ij/z_j) Σ_{k>i} z_k R_k, and from the last row upwards, each row adds one term to the sum.
 
     `work` comes from `workspace(r)`. If z is shorter than R, only the leading block of R changes.
     """
@@ -74,14 +74,14 @@ def rank_one_update(R: Matrix, c: Matrix, z: Vector, work: Matrix) -> None:
 
 @hot_inline
 def _update_matrix(R: Matrix, z: Vector, work: Matrix) -> None:
-    """R ← T R. For the update of c, work[1] and work[2] are left with T_ii and T_ij/z_j."""
+    """R ← T R. Leaves T_ii in work[1] and T_ij/z_j in work[2], for the update of c."""
     r = z.size
     root, diagonal, share, below = work[0], work[1], work[2], work[3]
     root[0] = 1.0
     for i in range(r):
         below[i] = 0.0
         root[i + 1] = root[i] + z[i] * z[i]
-    for i in range(r + 1):  # in a loop of their own, so that roots and divisions vectorise
+    for i in range(r + 1):  # a loop of its own, so that the roots vectorise
         root[i] = np.sqrt(root[i])
     for i in range(r):
         diagonal[i] = root[i + 1] / root[i]
@@ -97,7 +97,7 @@ def _update_matrix(R: Matrix, z: Vector, work: Matrix) -> None:
 
 @hot
 def newton_step(R: Matrix, c: Matrix, z: Vector, shift: float, slope: float, eta: float, work: Matrix) -> None:
-    """One Newton step along v = Rᵀz, with g the slope: θ ← θ − shift A⁻¹v, then A ← A + η g² v vᵀ, then θ ← θ − g A⁻¹v.
+    """One Newton step along v = Rᵀz. With g = `slope`: θ ← θ − shift A⁻¹v, then A ← A + η g² v vᵀ, then θ ← θ − g A⁻¹v.
 
     z is overwritten.
     """
@@ -114,8 +114,8 @@ def newton_step(R: Matrix, c: Matrix, z: Vector, shift: float, slope: float, eta
 
 @hot
 def learn_solved(R: Matrix, c: Matrix, z: Vector, y: Vector, work: Matrix) -> None:
-    """Learn the row v with labels y, given z = R⁻ᵀv from scoring: A ← A + v vᵀ and θ ← θ + A⁻¹v (y − m)/(1 + s), m = z·c, s =
-    z·z."""
+    """Learn the row v with labels y, given z = R⁻ᵀv from scoring: A ← A + v vᵀ and θ ← θ + A⁻¹v (y − m)/(1 + s), where m = z·c and
+    s = z·z."""
     _update_matrix(R, z, work)
     _learn_labels(c, z, y, work[1], work[2])
 
@@ -124,7 +124,8 @@ def learn_solved(R: Matrix, c: Matrix, z: Vector, y: Vector, work: Matrix) -> No
 def _learn_labels(c: Matrix, z: Vector, y: Vector, diagonal: Vector, share: Vector) -> None:
     """c ← T(c + z (y − m)/(1 + s)): entry i is T_ii c_i + T_ij/z_j (y − z_0 c_0 − … − z_i c_i).
 
-    Four outputs at a time, because each difference depends on the one before it. The last output pads a group of fewer than four.
+    Four outputs are done at a time, because the steps of one output must wait for each other. A group of fewer than four is filled
+    up with the last output.
     """
     last = y.size - 1
     for o in range(0, y.size, 4):

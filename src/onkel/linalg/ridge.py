@@ -1,12 +1,12 @@
-"""Ridge regression one row at a time, exactly: A = λI + Σ w v vᵀ and b = Σ w y v, several outputs sharing one A.
+"""Exact ridge regression, one row at a time: A = λI + Σ w v vᵀ and b = Σ w y v. All outputs share one A.
 
-Two forms of the same numbers; settings and data choose between them, not the user:
+There are two forms of the same numbers. Settings and data choose between them, not the user:
 
     inverse   A⁻¹ in one triangle, blocks at the speed of matrix products    a ridge that is not tiny, no forgetting
     factor    R with RᵀR = A, rotations only                                 forgetting, a tiny ridge, or rows with which the
                                                                              inverse form would lose too many digits
 
-`learn` moves from the inverse to the factor form at most once, before the rows that require it, and marks it in the state.
+`learn` moves from the inverse to the factor form at most once, before the first row that requires it, and marks it in the state.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from onkel.linalg import factor, inverse
 from onkel.state import Counted, counter
 
 SMALLEST_HONEST_RIDGE = 1e-6  # with a smaller `lam` the factor form is used from the start
-SCALARS = 5  # of a Ridge besides its large arrays, for `footprint`
+SCALARS = 5  # the number of single numbers in a Ridge, for `footprint`
 
 
 @dataclass
 class Ridge(Counted):
     matrix: Matrix  # (r, r)        upper triangle of A⁻¹, or of R
     coef: Matrix  # (outputs, r)  A⁻¹b, or R⁻ᵀb
-    diagonal: Vector  # (r,)          of A; kept up to date in the inverse form only
+    diagonal: Vector  # (r,)          diagonal of A; kept up to date in the inverse form only
     scale: Vector  # (1,)          in the factor form A = scale² RᵀR
     learnt: Counts = counter()
     clamped: Counts = counter()  # how often rounding made vᵀA⁻¹v negative and it was set to 0
     factored: int = 0  # 1 in the factor form
-    moved: int = 0  # 1 if a row, not a setting, caused the move to the factor form
+    moved: int = 0  # 1 if a row caused a move to the factor form (settings can require it from the start)
 
 
 def init(r: int, outputs: int, lam: float, forgetting: float) -> Ridge:
@@ -48,7 +48,7 @@ def footprint(r: int, outputs: int) -> int:
 
 
 def check(ridge: Ridge, lam: float, forgetting: float) -> None:
-    """Refuse a state that no rows can lead to under these settings."""
+    """Refuse a ridge that no rows can lead to with these settings."""
     if not ridge.factored and (forgetting < 1.0 or lam < SMALLEST_HONEST_RIDGE):
         raise InputError("its ridge is in the inverse form, which these settings never use")
     if (
@@ -90,15 +90,16 @@ def predict(ridge: Ridge, V: Matrix, awv: bool, lam: float, forgetting: float, s
 
 
 def move_to_factor(ridge: Ridge) -> None:
-    """From A⁻¹ = D C D, with C of unit diagonal, to R = M⁻¹D⁻¹, where C = M Mᵀ and M is upper triangular; from θ to Rθ.
+    """Replace A⁻¹ by R and θ by Rθ. A⁻¹ = D C D, where C has unit diagonal and C = M Mᵀ for an upper triangular M; R = M⁻¹D⁻¹.
 
-    The diagonal of C⁻¹ is the features' inflation, which the inverse form keeps below a limit, so C is far from singular.
+    The diagonal of C⁻¹ is the variance inflation of the features. The inverse form keeps it below a limit, so C is far from
+    singular.
     """
     D = np.sqrt(np.diag(ridge.matrix))
     C = (np.triu(ridge.matrix) + np.triu(ridge.matrix, 1).T) / np.outer(D, D)
     M = np.linalg.cholesky(C[::-1, ::-1])[::-1, ::-1]
     R = np.triu(np.linalg.solve(M, np.diag(1.0 / D)))
-    vars(ridge).update(matrix=R, coef=ridge.coef @ R.T, factored=1, moved=1)  # as one step
+    vars(ridge).update(matrix=R, coef=ridge.coef @ R.T, factored=1, moved=1)  # one step, which no interrupt can split
 
 
 def widened(ridge: Ridge, outputs: int) -> Ridge:
@@ -110,7 +111,7 @@ def notes(ridge: Ridge, lam: float, forgetting: float) -> list[str]:
     said = []
     if ridge.moved:
         said.append(
-            "features too large or too alike for this ridge: moved to the factor form (for speed, standardise or raise lam)"
+            "features are too large or too alike for this ridge, so the slower factor form is used (standardise or raise lam)"
         )
     if clamped := int(ridge.clamped[0]):
         said.append(f"rounding made a leverage negative {clamped} times; it was set to 0")

@@ -14,7 +14,7 @@ from onkel._jit import hot, hot_inline, hot_lean
 from onkel._types import Counts, Matrix, Vector
 
 LANES = 8  # numbers in the widest vector register, a power of two
-PAGE, SAME_PLACE = 512, 24  # numbers in a memory page; offsets in it that differ by less cause aliasing stalls
+PAGE, SAME_PLACE = 512, 24  # numbers in a memory page; two rows whose offsets in their pages differ by less slow each other down
 
 
 @hot
@@ -34,7 +34,8 @@ def rotate(R: Matrix, c: Matrix, new: Matrix, labels: Matrix, start: Counts, m: 
 
 @hot_inline
 def _stride(r: int) -> int:
-    """The stride between rows of r numbers: not near a multiple of the page, where loads and stores of two rows would alias."""
+    """The distance between the starts of two rows of r numbers. It must not be near a multiple of the page: the processor would
+    confuse loads and stores of the two rows (4K aliasing) and stall."""
     stride = (r + LANES - 1) & -LANES
     while (stride + SAME_PLACE) % PAGE < 2 * SAME_PLACE:
         stride += LANES
@@ -45,7 +46,7 @@ def _stride(r: int) -> int:
 def _rotate_columns(
     R: Matrix, c: Matrix, r: int, new: Matrix, labels: Matrix, start: Counts, m: Matrix, s: Vector, which: Counts, work: Matrix
 ) -> None:
-    # Column by column, and for each column all new rows, instead of row by row: R is then read once for all of them.
+    # All new rows are rotated into column i before the next column is begun, so that R is read only once for all rows.
     size = new.shape[0]
     square, inverse, cos, sin, z, grown = work[0], work[1], work[2], work[3], work[4], work[5]
     for k in range(size):
@@ -53,8 +54,8 @@ def _rotate_columns(
         for o in range(labels.shape[1]):
             m[k, o] = 0.0
     for i in range(r):
-        # 1. The squared diagonal entry after each rotation is a running sum. With these sums known first, the roots and divisions
-        #    are independent of each other and vectorise; rotation by rotation, each would wait for the root before it.
+        # 1. The squared diagonal entry after each rotation is a running sum. All these sums are computed first. Then the roots and
+        #    divisions are independent of each other and vectorise; otherwise each rotation would wait for the root before it.
         active = 0
         square[0] = R[i, i] * R[i, i]
         for k in range(size):
@@ -64,8 +65,8 @@ def _rotate_columns(
                 active += 1
         for a in range(active + 1):
             inverse[a] = 1.0 / np.sqrt(square[a])
-        # 2. The angles, and z_i of row k, which is a solve with R as it was before row k. The rotations of the columns before i
-        #    have multiplied new[k, i] by their cosines; `grown` is the product of the 1/cos, and undoes that.
+        # 2. The angles, and entry i of z = R⁻ᵀ new_k, with R as it was before row k. The rotations of the columns before i have
+        #    multiplied new[k, i] by their cosines; `grown`, the product of 1/cos, undoes that.
         for a in range(active):
             k = which[a]
             cos[a] = square[a] * inverse[a] * inverse[a + 1]
@@ -73,7 +74,7 @@ def _rotate_columns(
             z[a] = new[k, i] * inverse[a] * grown[k]
             s[k] += z[a] * z[a]
             grown[k] *= square[a + 1] * inverse[a + 1] * inverse[a]
-        # 3. The labels are rotated like one more column. Before the rotation of row k, x is c_i just before row k, so z·c sums z x.
+        # 3. The labels are rotated like one more column. Before the rotation of row k, x is c_i before row k, as needed for z·c.
         for o in range(labels.shape[1]):
             x = c[o, i]
             for a in range(active):
@@ -82,8 +83,8 @@ def _rotate_columns(
                 labels[which[a], o] = cos[a] * y - sin[a] * x
                 x = cos[a] * x + sin[a] * y
             c[o, i] = x
-        # 4. The rest of row i. It starts a little before column i + 1, so that its length is a multiple of LANES: the columns
-        #    before i are 0 in all of these rows and stay 0. Column i itself is overwritten afterwards with the result of step 1.
+        # 4. The rest of row i. It starts a little before column i + 1, so that its length is a multiple of LANES. That does no
+        #    harm: the columns before i are 0 in all of these rows and stay 0, and column i is then overwritten by that of step 1.
         first = max(0, r - ((r - i + LANES - 2) & -LANES))
         _rotate_row(R[i, first:r], new, first, which[:active], cos, sin)
         R[i, i] = square[active] * inverse[active]
@@ -93,8 +94,8 @@ def _rotate_columns(
 
 @hot_lean
 def _rotate_row(R_i: Vector, new: Matrix, first: int, which: Counts, cos: Vector, sin: Vector) -> None:
-    """Apply a column's rotations to the rest of row i, three at a time, so that R_i stays in registers (four are not
-    vectorised)."""
+    """Apply a column's rotations to the rest of row i, three at a time, so that R_i is read and written a third as often (a loop
+    with four rotations is not vectorised)."""
     a = 0
     while a + 3 <= which.size:
         n0, n1, n2 = new[which[a], first:], new[which[a + 1], first:], new[which[a + 2], first:]

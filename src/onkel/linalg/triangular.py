@@ -16,7 +16,7 @@ def solve_row_twin(R: Matrix, v: Vector) -> None:
 
 @compiled_or(solve_row_twin)
 def solve_row(R: Matrix, v: Vector) -> None:
-    """v ← R⁻ᵀv, with four rows of R at a time, so that v is read and written a quarter as often."""
+    """v ← R⁻ᵀv. Four rows of R are used at a time, so that v is read and written a quarter as often."""
     r = v.size
     i = 0
     while i + 4 <= r:

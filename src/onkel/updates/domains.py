@@ -1,10 +1,11 @@
 """Domains: learners in the space of a kernel or eigen-system whose inputs have domains.
 
-A domain may be left open (`domain=None`). Then the first rows score 0 and are kept; once there are FIRST_ROWS of them, the domain
-of each input is its range among them, and they are learnt in order. Later values outside a domain are clipped to it, and counted.
+A domain may be left open (`domain=None`). Then the first rows score 0 and are stored. When there are FIRST_ROWS of them, the domain
+of each input is set to its range among these rows, and they are learnt in order. Later values outside a domain are clipped to it,
+and counted.
 
-A learner with such a kernel delegates its verbs to `OnDomains`, whose state wraps the state that the learner has with the domains
-written into its kernel. With any other kernel a learner works by itself.
+A learner whose kernel has domains delegates its verbs to `OnDomains`, whose state contains a state of the same learner with the
+domains written into its kernel. A learner with any other kernel delegates nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from onkel.updates import first_rows
 from onkel.updates.first_rows import FirstRows, learn_again
 
 FIRST_ROWS = 100
-MOST_KNOWN = 256  # most learners on closed domains that are cached
+MOST_KNOWN = 256  # the largest number of cached learners on known domains
 
 Space = Kernel | System
 
@@ -56,7 +57,7 @@ class SpaceLearner(Learner[S]):
         return OnDomains(self) if self._space.has_domains else None
 
     def _alone(self, state: Any) -> tuple[Self, S]:
-        """The learner on the domains of its state, and its own state: for methods that are not part of the protocol."""
+        """The learner with the domains of this state, and its own state; for methods that are not part of the protocol."""
         return (self, state) if self._around is None else (cast(Self, self._around.closed(state)), state.inner)
 
 
@@ -75,11 +76,11 @@ class KernelLearner(SpaceLearner[S]):
 
 @dataclass
 class State(Generic[S]):
-    inner: S  # state of the learner on these domains
-    domains: Matrix  # (inputs, 2)  used for open domains
-    waiting: FirstRows | None  # the first rows, if a domain is open
-    outside: int = 0  # values learnt that were outside their domain
-    rows: int = 0  # learnt so far, including those in `waiting`
+    inner: S  # the state of the learner with these domains in its kernel
+    domains: Matrix  # (inputs, 2)  (low, high) of each input, used if its domain is open
+    waiting: FirstRows | None  # the buffer of first rows, if a domain is open
+    outside: int = 0  # number of values outside their domain, in all rows learnt
+    rows: int = 0  # rows learnt so far, including those in `waiting`
     dim: int = 1
     outputs: int = 1
 
@@ -95,7 +96,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
     learner: SpaceLearner[S]
 
     def closed(self, state: State[S]) -> SpaceLearner[S]:
-        """The learner that owns `state.inner`: open domains of its space are replaced by those of the state."""
+        """The learner that owns `state.inner`: the open domains of its kernel are replaced by those of the state."""
         return self._on(state.dim, state.domains)
 
     def _on(self, dim: int, domains: Matrix) -> SpaceLearner[S]:
@@ -110,7 +111,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
 
     @cached_property
     def _known(self) -> dict[tuple[int, bytes], SpaceLearner[S]]:
-        """A cache of learners by their domains, since building one costs more than a row."""
+        """Learners built before, by number of columns and domains. Building one costs more than a row."""
         return {}
 
     @property
@@ -142,7 +143,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
             call.complete()
 
     def _take_first(self, state: State[S], X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        """Keep rows until there are FIRST_ROWS; then learn those, and the rows after them."""
+        """Store rows until there are FIRST_ROWS; then learn these, and the rows after them."""
         now = 1 + int(np.searchsorted(state.rows + np.cumsum(weight > 0.0), FIRST_ROWS))  # rows up to number FIRST_ROWS
         first = X[:now], Y[:now], weight[:now]
         self.closed(state)._take(Call(), copied(state.inner), *first, scores[:now])  # a trial: the learner may refuse these rows
@@ -166,7 +167,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
         try:
             learn_again(learner, state.inner, first.X, first.y, first.weight)
         except InputError as error:
-            kept = re.sub(r"row (\d+)", r"number \1 of the first rows, kept until now,", str(error))
+            kept = re.sub(r"row (\d+)", r"number \1 of the first rows, stored until now,", str(error))
             raise InputError(f"{kept}; start again with other settings") from None
         _count(learner, state, first.X, first.weight, 0)
         state.waiting = first.dropped()
@@ -195,7 +196,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
     def _check(self, state: State[S]) -> None:
         learner, (low, high) = self.closed(state), state.domains.T
         if not ((low < high).all() and np.abs(state.domains).max() <= LARGEST_INPUT):
-            raise InputError("its domains are no intervals")
+            raise InputError("its domains are not intervals")
         known = self._space.is_open and not state.is_waiting
         if not known and not np.array_equal(state.domains, self._unknown(state.dim)):
             raise InputError("it has domains before its first rows determine them")
@@ -216,7 +217,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
             raise InputError("it has learnt before its domains were known")
         rows = first.first(kept)
         check_labelled(rows.X, rows.y, state.dim, state.outputs)
-        learn_again(learner, fresh, rows.X, rows.y, rows.weight)  # a trial, as when they were first seen: it may refuse
+        learn_again(learner, fresh, rows.X, rows.y, rows.weight)  # a trial: the learner may refuse these rows
 
     def _function(self, state: State[S]) -> Learnt | None:
         if state.is_waiting:
@@ -234,7 +235,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
         notes = self.closed(state)._notes(state.inner)
         if state.is_waiting:
             notes.append(
-                f"{state.rows} of the {FIRST_ROWS} rows seen that set the domains; until then all scores are 0 (or give domain=…)"
+                f"{state.rows} of the {FIRST_ROWS} rows that set the domains were seen; until then scores are 0 (or give domain=…)"
             )
         if state.outside:
             notes.append(f"{state.outside} values were outside their domain and clipped to it (give a wider domain=(low, high))")
@@ -242,7 +243,8 @@ class OnDomains(Learner[State[S]], Generic[S]):
 
 
 def _count(learner: SpaceLearner[S], state: State[S], X: Matrix, weight: Vector, before: int) -> None:
-    """Bring the counts up to the rows that the learner has learnt: the first of these, which follow `before` earlier ones."""
+    """Update the counts of rows and of values outside. X are the rows of this call, which follow `before` earlier rows; the learner
+    has learnt the first of them."""
     rows = learner._learnt(state.inner)
     new = X if rows - state.rows == len(X) else X[np.flatnonzero(weight)[state.rows - before : rows - before]]
-    vars(state).update(outside=state.outside + learner._space.outside(new), rows=rows)  # as one step
+    vars(state).update(outside=state.outside + learner._space.outside(new), rows=rows)  # one step, which no interrupt can split

@@ -1,7 +1,7 @@
 """The base of learners on explicit features: everything except how a row of features changes the rest of the state.
 
-Rows are transformed in pieces. The features' own state may change with the rows (a running mean): a piece is learnt first, and that
-state is stored as the last step, so that an interrupt never leaves one without the other.
+Rows are transformed in pieces. The features have a state of their own, such as a running mean. It is stored after the piece is
+learnt, and this step is registered as pending before, so that an interrupt cannot leave one without the other.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from onkel.features.compose import as_features
 from onkel.protocol import Learner
 from onkel.turns import Call
 
-ROWS_AT_ONCE = 1024  # rows for which features are computed at a time, to bound memory
-FEW_ROWS = ROWS_AT_ONCE // 2  # up to this many rows are one piece, wherever it ends
+ROWS_AT_ONCE = 1024  # rows for which features are computed at a time, so that they need little memory
+FEW_ROWS = ROWS_AT_ONCE // 2  # a call with at most this many rows is one piece
 
 
 class FeatureState(Protocol):
@@ -35,7 +35,7 @@ F = TypeVar("F", bound=FeatureState)
 
 
 class FeatureLearner(Learner[F]):
-    """A learner of a linear function of explicit features. Subclasses define how a row of them is learnt."""
+    """A learner of a linear function of explicit features. Subclasses define how a row of features is learnt."""
 
     features: Features | tuple[Features, ...]
 
@@ -44,15 +44,15 @@ class FeatureLearner(Learner[F]):
 
     @abstractmethod
     def _learn(self, state: F, Z: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        """Score, then learn and count, each row of features; those of weight 0 are only scored. At every instant the state is that
-        after a prefix of the rows."""
+        """Score, then learn and count, each row of features; rows of weight 0 are only scored. At every instant the state must be
+        that after the first k rows, for some k."""
 
     def _predict(self, state: F, Z: Matrix, scores: Matrix) -> None:
         """Score each row of features."""
         self._learn(state, Z, np.zeros(scores.shape), np.zeros(len(Z)), scores)
 
     def _first_piece(self, state: F) -> int:
-        """The rows of the first piece; those after it have ROWS_AT_ONCE."""
+        """The number of rows of the first piece. Later pieces have ROWS_AT_ONCE rows."""
         return ROWS_AT_ONCE
 
     @cached_property
@@ -67,7 +67,7 @@ class FeatureLearner(Learner[F]):
         if len(X) <= FEW_ROWS:  # a fast path: for single rows, every instruction matters
             self._take_piece(call, state, X, Y, weight, scores)
             return
-        # a user's own basis may raise on any row, so all rows are transformed before the first is learnt
+        # a user's function may raise on any row, so then all rows are transformed, as one piece, before the first is learnt
         done, longest = 0, len(X) if self._fallible else self._first_piece(state)
         while done < len(X):
             now = slice(done, done + longest)

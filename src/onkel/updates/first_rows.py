@@ -18,12 +18,12 @@ Present = NDArray[np.bool_]
 
 @dataclass
 class FirstRows:
-    """A buffer of rows, with zeros after the last row seen, and all zeros once it is dropped."""
+    """A buffer of rows, with zeros after the last row seen. When the rows are no longer needed, all of it is zeros."""
 
     X: Matrix  # (count, dim)
     y: Matrix  # (count, outputs)
     weight: Vector  # (count,)
-    there: Present | None = None  # (count, dim)  mask of the values that are not missing; None if none can be
+    there: Present | None = None  # (count, dim)  mask of the values that are not missing; None if no value can be missing
 
     @property
     def present(self) -> Present:
@@ -35,14 +35,14 @@ class FirstRows:
         return self._changed(lambda array: array[:rows])
 
     def with_more(self, rows: int, X: Matrix, y: Matrix, weight: Vector, there: Present | None = None) -> FirstRows:
-        """A copy with those of the new rows that have positive weight after the first `rows`; there is room."""
+        """A copy with the new rows of positive weight added after the first `rows` rows. There must be room."""
         learnt, kept = np.flatnonzero(weight > 0.0), self._changed(np.copy)
         for array, more in zip(kept._arrays, FirstRows(X, y, weight, there)._arrays, strict=True):
             array[rows : rows + len(learnt)] = more[learnt]
         return kept
 
     def with_outputs(self, outputs: int, rows: int, label: float) -> FirstRows:
-        """A copy with `outputs` outputs in total; in the new ones the first `rows` rows have this label."""
+        """A copy with `outputs` outputs in total; the first `rows` rows have this label for the new outputs."""
         labels = np.zeros((len(self.y), outputs - self.y.shape[1]))
         labels[:rows] = label
         return replace(self, y=np.hstack([self.y, labels]))
@@ -65,7 +65,7 @@ class FirstRows:
 
 
 def empty(count: int, dim: int, outputs: int, gaps: bool = False) -> FirstRows:
-    """A buffer for `count` rows; with `gaps` values may be missing."""
+    """A buffer for `count` rows. If `gaps` is true, values may be missing."""
     there = np.zeros((count, dim), dtype=bool) if gaps else None
     return FirstRows(np.zeros((count, dim)), np.zeros((count, outputs)), np.zeros(count), there)
 
@@ -76,6 +76,6 @@ def footprint(count: int, dim: int, outputs: int, gaps: bool = False) -> int:
 
 
 def learn_again(learner: Learner[S], state: S, X: Matrix, Y: Matrix, weight: Vector) -> None:
-    """Learn buffered rows, which were scored before, with a state that nobody else sees yet."""
+    """Learn buffered rows, which were scored before. The state must be one that nobody else sees yet."""
     learner._admit(state, Y, weight)
     learner._take(Call(), state, X, Y, weight, np.empty(Y.shape))

@@ -2,8 +2,8 @@
 
     g = ℓ'(f(x), y),   f ← (1 − ηλ) f − η g k(x, ·)        or        w ← (1 − ηλ) w − η g z        η = `step`, λ = `lam`
 
-With a loss whose slope is unbounded (the squared ones) the descent can diverge if the step η g k(x, x) is too long. That is
-refused, and the state does not change.
+If the slope of the loss is unbounded (the squared losses), the descent can diverge when η k(x, x) is too large. Rows that make it
+diverge are refused, and the state does not change.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def may_diverge(loss: Loss) -> bool:
 
 
 def check_scores(learner: Any, scores: Vector) -> None:
-    """Refuse a descent that diverges."""
+    """Refuse rows in which the descent diverges: a score is larger than LARGEST_SCORE."""
     wrong = np.flatnonzero(~(np.abs(scores) <= LARGEST_SCORE))
     if wrong.size:
         raise InputError(
@@ -76,8 +76,8 @@ def check_scores(learner: Any, scores: Vector) -> None:
 
 
 def may_run_away(learner: Any, own: Vector, lam: float = 0.0) -> bool:
-    """Whether steps on rows with these k(x, x) may diverge. Those of a square loss cannot if no point is evicted and 2ηk(x, x) ≤ 1
-    − ηλ, since then ‖f‖² grows by at most 2ηy²."""
+    """Whether the descent may diverge on rows with these k(x, x). With a squared loss it cannot if no point is evicted and
+    2ηk(x, x) ≤ 1 − ηλ, since then ‖f‖² grows by at most 2ηy² in a row."""
     if not may_diverge(learner.loss):
         return False
     is_short = 2.0 * learner.step * np.max(own, initial=0.0) <= 1.0 - learner.step * lam
@@ -86,7 +86,8 @@ def may_run_away(learner: Any, own: Vector, lam: float = 0.0) -> bool:
 
 @hot
 def descend(block: RowBlock, f: Any, settings: GradientSettings, most: int, stops: bool, scores: Vector) -> int:
-    """Score, then learn, each row; returns how many. With `most` points the oldest is evicted, or, with `stops`, it returns."""
+    """Score, then learn, each row; returns the number of rows done. When f has `most` points, it returns if `stops` is true;
+    otherwise each new point replaces the oldest."""
     work, learnt = prepare(block.kernel, f, block.X), block.learnt
     for i in range(block.X.shape[0]):
         if block.weight[i] > 0.0 and not (has_room(f) or holds(f, most)):
@@ -105,7 +106,7 @@ def descend(block: RowBlock, f: Any, settings: GradientSettings, most: int, stop
 
 @hot_inline
 def descent_round(w: Vector, z: Vector, y: float, learn: bool, settings: GradientSettings) -> float:
-    """Score the row with coordinates z, then learn it if the loss has a slope."""
+    """Score the row with coordinates z, then learn it if `learn` is true and the slope of the loss is not 0."""
     score = 0.0
     for j in range(w.size):
         score += w[j] * z[j]
@@ -121,8 +122,8 @@ def descent_round(w: Vector, z: Vector, y: float, learn: bool, settings: Gradien
 def follow(
     block: RowBlock, points: Matrix, width: int, M: Matrix, w: Vector, settings: GradientSettings, due: int, scores: Vector
 ) -> int:
-    """Score, then learn, rows in the coordinates φ = Mk of the first `width` points, in columns, up to the row of round `due`,
-    which is only scored; returns how many."""
+    """Score, then learn, each row in the coordinates φ = M k, where k are its kernel values with the first `width` points, which
+    are in columns. Stops after the row of round `due`, which is only scored. Returns the number of rows done."""
     k, phi, learnt = np.zeros(width), np.empty(w.size), block.learnt
     for i in range(block.X.shape[0]):
         learn = block.weight[i] > 0.0

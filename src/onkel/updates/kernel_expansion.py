@@ -58,17 +58,19 @@ class ExpansionLearner(KernelLearner[E]):
 
     @property
     def _room(self) -> int | None:
-        """The most points; None if each row may add one."""
+        """The largest number of points; None if it is not limited."""
         return int(self.budget) if self.bounded else None  # type: ignore[attr-defined]
 
     @abstractmethod
     def _learn(self, state: E, block: RowBlock, scores: Vector) -> int:
-        """Score, then learn, the first rows of a block; returns how many. Without a budget it stops before a row for which there is
-        no room; with one it does at least one row. It must be one step that no interrupt can split, or several steps each of which
-        leaves the state after whole rows."""
+        """Score, then learn, the first rows of a block; returns the number of rows done.
+
+        A learner without a budget stops before a row for which there is no room; one with a budget does at least one row. This must
+        be one step that no interrupt can split, or several such steps, each of which leaves the state after a whole number of rows.
+        """
 
     def _points(self, state: E) -> Matrix:
-        """The points whose kernel values are needed for a row, in columns."""
+        """The points whose kernel values with a row are needed, one in each column."""
         f = state.support
         assert isinstance(f, Support)
         return f.points[:, : f.size[0]]
@@ -80,8 +82,8 @@ class ExpansionLearner(KernelLearner[E]):
         return support.source(self.kernel, rows, self._points(state))
 
     def _may_run_away(self, state: E, own: Vector) -> bool:
-        """Whether steps on rows with these k(x, x) may be so long that scores overflow. Then rows are learnt on a copy of the
-        state, which for a large f costs more than the rows, and the scores are checked."""
+        """Whether steps on rows with these k(x, x) may be so long that scores overflow. Then the rows are learnt on a copy of the
+        state, and the scores are checked. If f is large, the copy costs more than the rows."""
         return False
 
     def _init(self, dim: int, outputs: int) -> E:
@@ -103,7 +105,7 @@ class ExpansionLearner(KernelLearner[E]):
         own = self.kernel.diagonal(X)
         if self._may_run_away(state, own):
             work = copied(state)
-            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+            with np.errstate(over="ignore", invalid="ignore"):  # scores that overflow are refused below
                 self._rounds(work, X, own, Y[:, 0], weight, scores[:, 0])
             if weight.any():
                 check_scores(self, scores[:, 0])
@@ -113,7 +115,7 @@ class ExpansionLearner(KernelLearner[E]):
         vars(state).update(vars(work))
 
     def _score(self, state: E, X: Matrix, scores: Matrix) -> None:
-        nothing = np.zeros(len(X))  # of weight 0: nothing is learnt
+        nothing = np.zeros(len(X))  # rows of weight 0 are not learnt
         self._rounds(state, X, self.kernel.diagonal(X), nothing, nothing, scores[:, 0])
 
     def _rounds(self, state: E, X: Matrix, own: Vector, y: Vector, weight: Vector, scores: Vector) -> None:
@@ -128,8 +130,9 @@ class ExpansionLearner(KernelLearner[E]):
                 self._after(state)
 
     def _after(self, state: E) -> None:
-        """Called after rows have been learnt. Room is made now and not when the next point needs it, so that it does not depend on
-        the cut of the stream: removing points with coefficient 0 changes the last bits of f."""
+        """Called after rows have been learnt. Makes room now, and not only when the next point needs it, so that the time does not
+        depend on how the stream is cut into calls: making room may remove points with coefficient 0, which changes the last bits
+        of f."""
         if self._room is None and not state.support.has_room:
             state.support.make_room(self.kernel)
 
@@ -140,7 +143,7 @@ class ExpansionLearner(KernelLearner[E]):
             vars(state).update(support=self._nothing(state.dim))
 
     def _at_once(self, state: E, rows: int) -> int:
-        """How many rows are passed to compiled code at a time; one for a user's own kernel."""
+        """The number of rows that are passed to compiled code at a time; 1 for a user's own kernel."""
         if self.kernel.fallible and isinstance(state.support, Support):
             return 1
         return ROWS_AT_ONCE if self._room is None else rows

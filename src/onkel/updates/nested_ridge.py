@@ -1,8 +1,10 @@
-"""Least squares on the first N functions of a list, for all N (*levels*) at once or for one N that grows: the arithmetic of
-`MercerProjection`.
+"""Least squares on the first functions of a list: the arithmetic of `MercerProjection`.
 
-R has two parts. The first `taken` columns are factored. The columns after them are not yet: they hold the entries of A and b
-themselves, until `onkel.linalg.factor.factor_column` factors them; or nothing, if the learner keeps those sums elsewhere.
+Level N uses the first functions only, more than level N − 1. Either all levels are used at once, or one level, which rises.
+
+The matrix has two parts. Its first `taken` columns are the factor R of A. The columns after them are not factorised yet: they hold
+entries of A itself (and `coef` entries of b), until `onkel.linalg.factor.factor_column` factorises them; or only the ridge, if the
+learner keeps these sums elsewhere.
 """
 
 from __future__ import annotations
@@ -19,23 +21,23 @@ from onkel.linalg.rotations import rotate
 from onkel.linalg.triangular import solve_row
 from onkel.mixing import aggregate, cut, reward, temper
 
-SMALLEST_SCALE = 1e-4  # below it the scale is multiplied into R and c
+SMALLEST_SCALE = 1e-4  # a smaller scale is multiplied into R and c
 
 
 class NestedSettings(NamedTuple):
     """The settings, for compiled code."""
 
-    widths: Counts  # number of functions of each level
-    level_of: Counts  # for each function, the first level that has it
-    needed: Vector  # rows from which each level is used; all positive (infinite) if every level is mixed
-    prior: Vector  # of each level
+    widths: Counts  # (levels,)  number of functions of each level
+    level_of: Counts  # (functions,)  the first level that uses each function, from 0
+    needed: Vector  # (levels,)  number of rows from which each level is used; all are infinite if all levels are mixed
+    prior: Vector  # (levels,)  weight of each level before the first row
     lam: float
     forgetting: float
-    clip: float  # infinite for none
+    clip: float  # infinite if scores are not clipped
 
 
 class NestedFit(NamedTuple):
-    """The arrays of a `State`, for compiled code."""
+    """The arrays of a `MercerProjection`'s state, for compiled code."""
 
     matrix: Matrix
     coef: Matrix
@@ -46,7 +48,7 @@ class NestedFit(NamedTuple):
 
 
 def grown(needed: Vector, rows: float) -> int:
-    """The last level that needs at most `rows` rows. `needed` never falls from one level to the next."""
+    """The last level, from 1, that needs at most `rows` rows. `needed` never falls from one level to the next."""
     return max(1, int(np.searchsorted(needed, rows, side="right")))
 
 
@@ -62,7 +64,8 @@ def learn(
     settings: NestedSettings,
     scores: Matrix,
 ) -> int:
-    """Score, then learn and count, each row, up to the one after which the next level is due; returns how many."""
+    """Score each row, then learn and count it. Stops after the row from which the next level is used. Returns the number of rows
+    done."""
     outputs, levels = Y.shape[1], settings.widths.size
     z, label, work = np.empty(taken), np.empty(outputs), workspace(taken)
     curves, leverages = np.empty((outputs, levels)), np.empty(levels)
@@ -70,7 +73,7 @@ def learn(
     is_ahead, R, c, scale = False, fit.matrix, fit.coef, fit.scale[0]
     i = 0
     while i < Psi.shape[0]:
-        # 1. One level, no forgetting: several rows share one pass over R. Scores are the same as one by one.
+        # 1. If there is one level and no forgetting, several rows share one pass over R. The scores are the same as one by one.
         if not follows and settings.forgetting == 1.0 and weight[i] > 0.0:
             size = _pass_size(learnt[0], level, weight[i:], settings)
             now = slice(i, i + size)
@@ -79,15 +82,15 @@ def learn(
             if level < levels and settings.needed[level] <= learnt[0]:
                 return i
             continue
-        # 2. The forgetting factor is applied before the score. A row of weight 0 is scored as if it came next, on a copy of R to
-        #    which it has been applied; one copy serves all such rows until one is learnt.
+        # 2. The forgetting factor is applied before a row is scored. A row of weight 0 is scored as if it came next, by a copy of R
+        #    to which the factor has been applied. The copy is used for all such rows until a row is learnt.
         if weight[i] > 0.0:
             _begin_round(fit, taken, learnt[0], settings, z, work, Psi.shape[1] > taken)
             is_ahead, R, c, scale = False, fit.matrix, fit.coef, fit.scale[0]
         elif not is_ahead and settings.forgetting < 1.0:
             R, c, scale = ahead(fit, taken, learnt[0], settings)
             is_ahead = True
-        # 3. One solve serves the score, the leverages of all levels, and the update.
+        # 3. One solve, z = R⁻ᵀψ, gives the score, the leverages ψᵀA⁻¹ψ of all levels, and the update.
         for j in range(taken):
             z[j] = Psi[i, j]
         solve_row(R, z)
@@ -117,7 +120,8 @@ def learn(
 
 @hot
 def _pass_size(rows: int, level: int, weight: Vector, settings: NestedSettings) -> int:
-    """The number of rows learnt in the next pass over R: up to a multiple of ROUNDS, the next level, or a row of weight 0."""
+    """The number of rows that the next pass over R learns. It ends at a multiple of ROUNDS, the next level, or a row of weight
+    0."""
     most = ROUNDS - rows % ROUNDS
     if level < settings.needed.size:
         most = int(min(most, max(1.0, np.ceil(settings.needed[level] - rows))))
@@ -131,7 +135,7 @@ def _pass_size(rows: int, level: int, weight: Vector, settings: NestedSettings) 
 def _pass(
     fit: NestedFit, taken: int, level: int, Psi: Matrix, Y: Matrix, weight: Vector, settings: NestedSettings, scores: Matrix
 ) -> None:
-    """Score, then learn, rows of one level without forgetting: the same as one by one, but R is read once."""
+    """Score, then learn, several rows in one pass over R, for one level and no forgetting."""
     size, outputs = Y.shape
     new, labels, m, s = np.empty((size, taken)), np.empty((size, outputs)), np.empty((size, outputs)), np.empty(size)
     for k in range(size):
@@ -151,8 +155,10 @@ def _pass(
 
 @hot
 def _begin_round(fit: NestedFit, taken: int, rows: int, settings: NestedSettings, z: Vector, work: Matrix, in_full: bool) -> None:
-    """Apply the forgetting factor, and restore the ridge of one coordinate: λ(1 − μʳ) e_j e_jᵀ with j = rows mod r. z is
-    overwritten."""
+    """Apply the forgetting factor, and restore the ridge of one function: A ← A + λ(1 − μʳ) e_j e_jᵀ with j = rows mod r.
+
+    z is overwritten. If `in_full` is false, only the diagonal of the columns that are not factorised is kept up to date.
+    """
     if settings.forgetting == 1.0:
         return
     r, back = fit.matrix.shape[0], rows % fit.matrix.shape[0]
@@ -186,7 +192,7 @@ def ahead(fit: NestedFit, taken: int, rows: int, settings: NestedSettings) -> tu
 
 @hot
 def _one_level(z: Vector, c: Matrix, scale: float, N: int, curves: Matrix, leverages: Vector) -> None:
-    """The prediction and ψᵀA⁻¹ψ of the level that has the functions of z."""
+    """Write the prediction and ψᵀA⁻¹ψ of level N, from 0, whose functions are the entries of z."""
     leverages[N] = np.dot(z, z) / (scale * scale)
     for o in range(c.shape[0]):
         curves[o, N] = np.dot(z, c[o, : z.size])
@@ -194,9 +200,11 @@ def _one_level(z: Vector, c: Matrix, scale: float, N: int, curves: Matrix, lever
 
 @hot_lean
 def _every_level(z: Vector, c: Matrix, scale: float, level_of: Counts, curves: Matrix, leverages: Vector) -> None:
-    """The prediction and ψᵀA⁻¹ψ of all levels: prefix sums over the functions, of which each level gets that at its last function.
+    """Write the prediction and ψᵀA⁻¹ψ of all levels. They are sums over the functions of a level, so each level continues the sum
+    of the one before.
 
-    Four outputs at a time, because each sum depends on the one before it. The last output pads a group of fewer than four.
+    Four outputs are done at a time, because the steps of one sum must wait for each other. A group of fewer than four is filled up
+    with the last output.
     """
     leverage, last = 0.0, c.shape[0] - 1
     for j in range(z.size):
@@ -234,7 +242,7 @@ def _compare(
     rows: int,
     settings: NestedSettings,
 ) -> None:
-    """Update the losses and weights of the levels from `first` on, and the largest labels. The leverages are overwritten."""
+    """Update the losses and weights of the levels from `first` to `last`, and the largest labels. The leverages are overwritten."""
     follows, back = settings.needed[0] > 0.0, 1.0 / (still(rows, settings.forgetting) + 2.0)
     gains = leverages[first:last]  # a slice, because a loop that starts at `first` is not vectorised
     for N in range(gains.size):
@@ -253,7 +261,7 @@ def _compare(
 
 @hot
 def _add_products(fit: NestedFit, taken: int, psi: Vector, y: Vector, weight: float) -> None:
-    """Add the row to the columns that are not factored yet, which hold sums of products."""
+    """Add the row to the columns that are not factorised yet, which hold entries of A and b."""
     for i in range(psi.size if psi.size > taken else 0):
         times = weight * psi[i]
         for j in range(max(i, taken), psi.size):

@@ -3,13 +3,14 @@
     ȳ = φ·u,   h = sign(ȳ)(|ȳ| − C)₊,   ŷ = ȳ − h,   g = ℓ'(ŷ, y)                       A₀ = αI, u₀ = 0
     u ← u − (h/q) A⁻¹φ   (the projection on |f(x)| ≤ C),    A ← A + η g² φφᵀ,   u ← u − g A⁻¹φ,        q = φᵀA⁻¹φ
 
-With A = RᵀR, c = R u and z = R⁻ᵀφ:  ȳ = z·c,  q = z·z,  and all of it costs one triangular solve and one update of R.
+With A = RᵀR, c = R u and z = R⁻ᵀφ:  ȳ = z·c,  q = z·z,  and a round costs one triangular solve and one update of R.
 
-η is the curvature σ of the loss (or a share of it, as the learner sets), or, for a loss without curvature, √d/(L C √t), with L its
-Lipschitz constant on [−C, C] and d the `dimension`: 1, or an estimate of the effective dimension.
+η is the curvature σ of the loss, or a share of it that the learner sets. For a loss without curvature it is √d/(L C √t), where L is
+the Lipschitz constant on [−C, C] and d the field `dimension`: 1, or an estimate of the effective dimension.
 
-The family is not scale-free: C is in units of the labels. Scores never reach labels beyond C; and if all labels are far below C,
-gradients are too small to matter in A, so steps are too long. Each state keeps statistics of its labels, and `notes` reports both.
+C must suit the labels, because it is in their units. Scores cannot reach labels beyond C. If all labels are far below C, gradients
+are so small that they hardly add to A, so steps are too long. Each state keeps statistics of its labels, and `notes` reports both
+cases.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from onkel.linalg.rank_one import newton_step
 from onkel.linalg.triangular import solve_row
 from onkel.losses import Loss, slope
 
-SMALLEST_VARIANCE = 1e-12  # α q relative to k(x, x); below it nothing is projected, since the projection would be mostly rounding
+SMALLEST_VARIANCE = 1e-12  # of α q relative to k(x, x); with less, the projection would be mostly rounding, and is left out
 
-FAR_BELOW = 0.01  # if all labels are below this part of C, a note says so
-BEYOND, LARGEST = range(2)  # statistics of the labels: the number beyond C, and the largest absolute value
+FAR_BELOW = 0.01  # if all labels are smaller than this part of C, a note says so
+BEYOND, LARGEST = range(2)  # indices of the statistics of labels: the number beyond C, and the largest absolute value
 
 StepSize = tuple[float, bool]  # η, and whether it falls like 1/√t
 LossCode = tuple[int, float]  # a loss in compiled code
@@ -39,13 +40,13 @@ NewtonSettings = tuple[LossCode, StepSize, float, float]  # loss, η, α and C
 
 
 def check_newton(config: Any) -> None:
-    """Check the fields that all learners of the family have, in any space."""
+    """Check the fields of a Newton learner, including `dimension`."""
     real(config, "dimension", least=1e-30, most=1e30)
     check_steps(config)
 
 
 def check_steps(config: Any) -> None:
-    """Check the fields of a learner whose space has a known dimension."""
+    """Check the fields of a Newton learner whose dimension is known, so that it is not a field."""
     instance(config, "loss", Loss, "Square()")
     real(config, "alpha", least=1e-12, most=1e30)
     real(config, "clip", least=1.0 / LARGEST_NUMBER, most=LARGEST_NUMBER)
@@ -54,7 +55,7 @@ def check_steps(config: Any) -> None:
 
 
 def step_size(config: Any, share: float = 1.0) -> StepSize:
-    """The weight η of a gradient: the field `curvature`, or the loss's own."""
+    """The weight η of a gradient: the field `curvature`; if that is None, `share` times the curvature of the loss."""
     if config.curvature is not None:
         return config.curvature, False
     sigma = config.loss.curvature(config.clip, config.clip)
@@ -73,7 +74,7 @@ def newton_settings(config: Any, share: float = 1.0) -> NewtonSettings:
 
 
 def no_labels() -> Vector:
-    """The statistics of the labels before the first."""
+    """The statistics of the labels before the first row."""
     return np.zeros(2)
 
 
@@ -90,7 +91,7 @@ def check_met(met: Vector, clip: float, rows: int) -> None:
 
 
 def label_notes(met: Vector, clip: float) -> list[str]:
-    """A note if the clip does not suit the labels."""
+    """A note if `clip` does not suit the labels."""
     beyond, largest = met.tolist()
     if beyond:
         return [f"{beyond:.0f} labels were beyond clip={clip:g}, the largest at {largest:g}: no score reaches them (raise clip)"]
@@ -124,7 +125,7 @@ def newton_round(
     R: Matrix, c: Matrix, z: Vector, own: float, y: float, learn: bool,
     settings: NewtonSettings, round: int, met: Vector, work: Matrix,
 ) -> float:  # fmt: skip
-    """Score the row with coordinates z and squared norm `own`, then learn it; z is overwritten."""
+    """Score the row with coordinates z and squared norm `own`, then learn it if `learn` is true. z is overwritten."""
     loss, steps, alpha, clip = settings
     solve_row(R, z)
     full = float(np.dot(c[0], z))

@@ -2,10 +2,10 @@
 
     stage 1     f ← f − η g k(x, ·)                       if the loss has a slope, until the buffer is full          (KOGD)
     stage 2     a step in the coordinates φ(x) of a sketch of the buffer's kernel matrix                 (`onkel.features.sketch`);
-                every `period` rounds the round's row is scored, then joins the sketch, and is learnt in the new coordinates
+                every `period` rounds the row is scored, then joins the sketch, and is learnt in the new coordinates
 
-Each row that joins is kept, because the sketch of the next one needs its kernel values. After `max_updates` such rows the map no
-longer changes.
+Each row that joins is stored, because its kernel value with the next one that joins is needed. After `max_updates` such rows the
+map no longer changes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from onkel.state import copied
 from onkel.updates.gradient import check_descent, descend, gradient_settings, may_run_away
 from onkel.updates.kernel_expansion import ExpansionLearner, ExpansionState
 
-NEVER = -1  # in place of a round, if no update is due
+NEVER = -1  # used as the round of the next update if there is none
 
 
 class SketchedState(ExpansionState, Protocol):
@@ -48,17 +48,18 @@ K = TypeVar("K", bound=SketchedState)
 
 
 class SecondStage(ABC, Generic[K]):
-    """How the weights w are updated in the coordinates of the map, which is part of the state."""
+    """How the weights w, in the coordinates of the map, are updated in stage 2."""
 
-    truncated: ClassVar[bool]  # whether the decomposition of the sketch is updated instead of computed again
+    truncated: ClassVar[bool]  # whether an update of the map updates the decomposition of the sketch, instead of computing it again
 
     @abstractmethod
     def learn(self, state: K, block: RowBlock, due: int, scores: Vector) -> int:
-        """Score, then learn, rows, up to the one of round `due`, which is only scored; returns how many."""
+        """Score, then learn, each row. Stops after the row of round `due`, which is only scored. Returns the number of rows
+        done."""
 
     @abstractmethod
     def begin(self, state: K, weights: Vector) -> None:
-        """w ← these weights, before anything is learnt in the map."""
+        """w ← `weights`, at the start of stage 2."""
 
     @abstractmethod
     def go_on(self, state: K, M: Matrix) -> None:
@@ -71,20 +72,20 @@ class SecondStage(ABC, Generic[K]):
 
 @dataclass(frozen=True)
 class SketchedDescent(ExpansionLearner[K]):
-    """Both stages, except how the weights are updated in the second."""
+    """Both stages, except for how the weights are updated in the second, which `_second` defines."""
 
-    kernel: Kernel = Gaussian()  # of X as it is; scale it first
+    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     loss: Loss = Hinge()
-    budget: int = 100  # B: sets the defaults of the sizes below
-    buffer: int | None = None  # B̃: points of stage 1; None: 2B
-    sketch: int | None = None  # s_p: columns of the sketch; None: B
-    landmarks: int | None = None  # s_m: points whose kernel values are computed for a row; None: a fifth of the sketch
-    rank: int | None = None  # k: coordinates; None: a tenth of B
-    period: int = 1000  # ρ: rounds from one update to the next
-    blocks: int = 1  # d: entries of the sketch for each point
-    step: float = 0.2  # η, in stage 1 (and of SkeGD)
-    max_updates: int = 100  # after them the map no longer changes
-    growing_landmarks: bool = False  # True: a point that joins may become a landmark too, so the cost of a row grows
+    budget: int = 100  # B: gives the defaults of the sizes below
+    buffer: int | None = None  # B̃: number of points in stage 1; None: 2B
+    sketch: int | None = None  # s_p: number of columns of the sketch; None: B
+    landmarks: int | None = None  # s_m: number of points whose kernel values with a row are computed; None: a fifth of the sketch
+    rank: int | None = None  # k: number of coordinates; None: a tenth of B
+    period: int = 1000  # ρ: rounds from one update of the map to the next
+    blocks: int = 1  # d: number of nonzero entries of the sketch for each point
+    step: float = 0.2  # η in stage 1 (and in stage 2 of SkeGD)
+    max_updates: int = 100  # largest number of updates of the map
+    growing_landmarks: bool = False  # True: points that join may become landmarks too, so the cost of a row grows
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
@@ -152,7 +153,7 @@ class SketchedDescent(ExpansionLearner[K]):
         return used
 
     def _after(self, state: K) -> None:
-        """Start stage 2 as soon as there are enough points: build the map, and fit w to the function of stage 1 at its points."""
+        """Start stage 2 if there are enough points: build the map, and fit w to the values of stage 1's function at its points."""
         if not self._is_built(state) or state.sketch.width > 0:
             return
         work = copied(state)
@@ -164,7 +165,8 @@ class SketchedDescent(ExpansionLearner[K]):
         vars(state).update(vars(work))
 
     def _join(self, state: K, block: RowBlock, i: int, round: int) -> None:
-        """Let row i, which has been scored, join the sketch in this round, and learn it; on a copy, stored in one step."""
+        """Let row i, which has been scored, join the sketch in this round, and learn it. This is done on a copy of the state, which
+        is stored in one step."""
         row, x, own, work = slice(i, i + 1), block.X[i], float(block.own[i]), copied(state)
         self._sketching.join(work.sketch, self.kernel, work.support.known, x, own, self._second.truncated)
         add(work.support.compiled, x, own, 0.0, round)
@@ -198,6 +200,6 @@ class SketchedDescent(ExpansionLearner[K]):
 
 
 def least_squares(Phi: Matrix, target: Vector) -> Vector:
-    """The shortest w that minimises ‖Φw − target‖; directions that are mere rounding are ignored."""
+    """The shortest w that minimises ‖Φw − target‖. Directions whose singular value is only rounding are ignored."""
     w: Vector = scipy.linalg.pinv(Phi, rtol=CUT) @ target
     return w

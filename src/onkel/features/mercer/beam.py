@@ -1,9 +1,9 @@
-"""Beam: the Sobolev space W₂ on [0, 1], (∫f)² + (∫f p₁)² + ∫f''² with p₁ = √3(2x − 1), in the uniform measure.
+"""Beam: the Sobolev space W₂ on [0, 1] with ‖f‖² = (∫f)² + (∫f p₁)² + ∫f''², p₁ = √3(2x − 1), in the uniform measure.
 
-Its functions are 1, p₁, and the vibrations of a beam with free ends, φ'''' = ω⁴φ with φ'' = φ''' = 0 at both ends, λ = ω⁻⁴ for the
-roots of cos ω cosh ω = 1. Seen from the middle, u = x − ½:
+Its functions are 1, p₁, and the vibrations of a beam with free ends: φ'''' = ω⁴φ with φ'' = φ''' = 0 at both ends, and λ = ω⁻⁴,
+where ω runs through the roots of cos ω cosh ω = 1. With u = x − ½, the distance from the middle, they are in turn
 
-    cos(ωu)/cos(ω/2) + cosh(ωu)/cosh(ω/2)        and, every second one, the same with sines
+    cos(ωu)/cos(ω/2) + cosh(ωu)/cosh(ω/2)        and        sin(ωu)/sin(ω/2) + sinh(ωu)/sinh(ω/2)
 
 The usual form, cosh ωx − σ sinh ωx + …, loses all digits from the twelfth function on.
 """
@@ -45,7 +45,7 @@ class Beam(Line):
 
 
 def _roots(count: int) -> Vector:
-    """The first roots of cos ω cosh ω = 1; later ones are odd multiples of π/2, within an ulp."""
+    """The first `count` roots of cos ω cosh ω = 1. After the eleventh they are odd multiples of π/2, up to rounding."""
     roots = math.pi * (np.arange(1.0, count + 1.0) + 0.5)
     roots[:11] = _first_roots()[: len(roots)]
     return roots
@@ -53,7 +53,7 @@ def _roots(count: int) -> Vector:
 
 @functools.cache
 def _first_roots() -> Vector:
-    """One root in each (jπ, (j+1)π), of the equation divided by cosh ω, which would overflow."""
+    """The first eleven roots, one in each interval (jπ, (j+1)π). The equation is divided by cosh ω, which would overflow."""
     import scipy.optimize  # here, because it is slow to import and seldom needed
 
     excess = lambda w: math.cos(w) - 2.0 * math.exp(-w) / (1.0 + math.exp(-2.0 * w))  # noqa: E731

@@ -3,8 +3,8 @@
     ProductSystem     ψ = Π_c ψ_{j_c}(x_c),   λ = Π_c λ_{j_c}, by decreasing λ    all interactions, in order of importance
     AdditiveSystem    1, ψ_1(x_1), ψ_1(x_2), …, ψ_2(x_1), ψ_2(x_2), …             a sum of curves; the constant is used once
 
-Values of products that differ by less than TIE count as equal, and the smaller multi-index comes first, so that rounding does not
-decide.
+If the λ of two products differ by less than TIE, they count as equal, and the smaller multi-index (j_1, j_2, …) comes first, so
+that rounding does not decide.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from onkel.features.mercer.hermite import Hermite
 from onkel.features.mercer.system import UNLIMITED, Line, System
 from onkel.kernels.space import on_each
 
-TIE = 1e-9  # relative
+TIE = 1e-9  # relative difference
 
-Index = tuple[tuple[int, int], ...]  # (rank of a column, its entry), for entries above 0
+Index = tuple[tuple[int, int], ...]  # a multi-index, counted from 0, as (rank of a column, its entry) for the entries above 0
 
 
 class Columns(System):
@@ -58,7 +58,7 @@ class Columns(System):
         return self.base if isinstance(self.base, tuple) else (self.base,)
 
     def _different(self, dim: int) -> tuple[Line, ...]:
-        """The distinct systems of the columns: one for all of them, or the tuple. (There may be too many columns to list.)"""
+        """The systems of the columns as a tuple; one system if all columns share it, as there may be too many columns to list."""
         return _for_columns(self.parts_with_domains, dim)
 
     def domain_count(self, dim: int) -> int:
@@ -88,7 +88,7 @@ def _for_columns(bases: tuple[Line, ...], dim: int) -> tuple[Line, ...]:
 class ProductSystem(Columns):
     """All products of the columns' functions."""
 
-    base: Any = Hermite()  # a system for every column, or a tuple, one each
+    base: Any = Hermite()  # one system for all columns, or a tuple with one for each
 
     def __post_init__(self) -> None:
         self._check()
@@ -123,7 +123,7 @@ class ProductSystem(Columns):
 class AdditiveSystem(Columns):
     """A constant, and a sum of curves, one per column."""
 
-    base: Any  # a system for every column, or a tuple, one each
+    base: Any  # one system for all columns, or a tuple with one for each
     has_constant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -152,11 +152,12 @@ class AdditiveSystem(Columns):
 
 @functools.lru_cache(maxsize=256)
 def _largest(system: ProductSystem, count: int, dim: int) -> tuple[Counts, Vector]:
-    """The multi-indices, from 0, of the largest products, and those products.
+    """The multi-indices of the largest products, (count, dim), counted from 0, and the values λ of these products.
 
-    From a heap, group by group of equals. An index is written as its entries above 0, the columns that fall least at first. After
-    it come: one more in its last entry; a 1 in the next column; its last entry, if that is 1, moved to the next column. So each
-    comes once, after one that is no smaller, and has at most three after it, however many columns there are.
+    Products are taken from a heap, those of equal value together. Columns are ranked: the first is the one whose second value is
+    the largest. An index taken from the heap adds up to three others, its successors: its last entry plus 1; a new entry 1 in the
+    next column; and its last entry moved to the next column, if it is 1. So every index is added exactly once, by one whose value
+    is not smaller, and the work does not depend on the number of columns.
     """
     known = {base: _Falling(base) for base in set(system.bases(dim))}
     columns = [known[base] for base in system.bases(dim)]
@@ -166,7 +167,7 @@ def _largest(system: ProductSystem, count: int, dim: int) -> tuple[Counts, Vecto
         return math.prod(columns[ranked[rank]][j] for rank, j in index)
 
     def in_order(index: Index) -> list[tuple[int, int]]:
-        """Compares like the full multi-index: a nonzero entry in an earlier column makes it larger."""
+        """A key that sorts like the full multi-index, in which the first columns count most."""
         return sorted(((-ranked[rank], j) for rank, j in index), reverse=True)
 
     heap: list[tuple[float, Index]] = [(-1.0, ())]
@@ -181,7 +182,7 @@ def _largest(system: ProductSystem, count: int, dim: int) -> tuple[Counts, Vecto
                     heapq.heappush(heap, (-value, after))
         order += heapq.nsmallest(count - len(order), group, key=in_order)
     if len(order) < count:
-        raise InputError(f"{system!r:.200} has {len(order)} functions of values above rounding to 0, got count={count}")
+        raise InputError(f"{system!r:.200} has only {len(order)} functions whose value is not rounded to 0, got count={count}")
     which = np.zeros((count, dim), np.int64)
     for i, index in enumerate(order):
         for rank, j in index:
@@ -203,7 +204,7 @@ def _after(index: Index, dim: int) -> list[Index]:
 
 
 class _Falling:
-    """A column's values relative to its first one, computed on demand; 0 beyond the last."""
+    """The values of a column's system divided by the first one, computed when they are needed; 0 after the last."""
 
     def __init__(self, base: Line) -> None:
         self.base, self.most, self.first, self.known = base, base.limit(1), float(base.values(1)[0]), np.ones(1)

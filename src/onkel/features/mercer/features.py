@@ -34,7 +34,7 @@ class Mercer(Features):
         instance(self, "system", System, "Cosine(domain=(0.0, 1.0))")
         whole(self, "count", 1)
         if self.system.is_open:
-            raise InputError(f"Mercer: {self.system!r} has an open domain; give domain=(low, high)")
+            raise InputError(f"Mercer: {self.system!r} has no domain; give it one: domain=(low, high)")
 
     @property
     def fallible(self) -> bool:  # type: ignore[override]

@@ -2,7 +2,7 @@
 
     ψ_{n+1} = 2^(l/2) h(2^l x − k),   h = 1 on [0, ½) and −1 on [½, 1),   λ = 4^(−order·l)
 
-For functions that jump: a level of 2^l functions has the means over 2^l equal parts.
+They suit functions that jump: the first 2^l functions give the mean of f over each of 2^l equal parts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from onkel._validate import real
 from onkel.features.mercer.system import Line
 from onkel.kernels.space import Domain, check_domain
 
-_LAST = math.nextafter(1.0, 0.0)  # the last interval is closed
+_LAST = math.nextafter(1.0, 0.0)  # used for x = 1, which belongs to the last interval
 
 
 @final

@@ -3,7 +3,7 @@
 
     λ_j = √(a²/(a² + δ² + ε²)) (ε²/(a² + δ² + ε²))^(j−1)        ψ_{j+1}(x) = √β e^(−δ²x²) h_j(aβx),   h_j = H_j/√(2^j j!)
 
-The recursion runs on the damped functions: h_j alone overflows where e^(−δ²x²) is 0.
+The recursion is applied to the products e^(−δ²x²) h_j, because h_j alone can overflow.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from onkel._types import Matrix, Vector
 from onkel._validate import real
 from onkel.features.mercer.system import UNLIMITED, Line
 
-SMALLEST_VALUE = 1e-30  # λ_j relative to λ_1: further functions are negligible in the kernel, but may be as large as 1e15
+SMALLEST_VALUE = 1e-30  # of λ_j relative to λ_1: functions with less hardly contribute to the kernel, but may be as large as 1e15
 
 
 @final

@@ -1,7 +1,8 @@
 """Listed: a user's own functions, in order of importance.
 
-Each takes a block (n, dim), returns n numbers, and is called one row at a time, so that the cut of the stream changes nothing. They
-need not be orthonormal, but the closer they are to it on the rows of the stream, the more accurate is the fit.
+Each function takes a block (n, dim) and returns n numbers. It is called for one row at a time, so that the result does not depend
+on how the stream is cut into blocks. The functions need not be orthonormal, but the closer they are to it on the rows of the
+stream, the more accurate the fit is.
 
 >>> def line(X): return X[:, 0]
 >>> def bump(X): return np.exp(-X[:, 0] ** 2)
@@ -48,7 +49,7 @@ class Listed(System):
                 f"Listed: sizes must be a tuple of {len(self.each)} numbers, one for each function, got {self.sizes!r}"
             )
         if not (np.all(sizes > 0.0) and np.all(sizes <= LARGEST_NUMBER) and np.all(np.diff(sizes) <= 0.0)):
-            raise InputError(f"Listed: sizes must be positive and fall, the likeliest function first, got {self.sizes!r}")
+            raise InputError(f"Listed: sizes must be positive and must not increase, got {self.sizes!r}")
         object.__setattr__(self, "sizes", tuple(sizes.astype(float).tolist()))
 
     def __repr__(self) -> str:

@@ -2,8 +2,8 @@
 
     √w_i k(x_i, x_j) √w_j = Σ λ u uᵀ        ψ(x) = Σ_i √w_i u_i k(x, x_i) / λ        x_i, w_i: Gauss-Legendre
 
-A kernel with a kink at x = z has an error of order nodes⁻², a smooth one is exact up to rounding. The sign of a function is chosen
-so that it is positive at the last node where its absolute value is at least half of its maximum.
+If the kernel has a kink at x = z, the error is of order nodes⁻²; for a smooth kernel the functions are exact up to rounding. The
+sign of a function is chosen so that it is positive at the last node at which it is at least half as large as its maximum.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from onkel.features.mercer.system import Line
 from onkel.kernels import Kernel
 from onkel.kernels.space import Domain, check_domain
 
-SMALLEST_VALUE = 1e-12  # λ_j relative to λ_1; below it a function is mere rounding
-LARGEST_NEGATIVE = 1e-10  # relative to λ_1; a more negative eigenvalue cannot be rounding
+SMALLEST_VALUE = 1e-12  # of λ_j relative to λ_1; with less, a function is only rounding errors
+LARGEST_NEGATIVE = 1e-10  # of −λ_j relative to λ_1; if it is larger, that is not rounding
 
 
 @final
@@ -32,7 +32,7 @@ class Numerical(Line):
     """The eigenfunctions of a kernel without a known closed form."""
 
     kernel: Kernel
-    nodes: int = 200
+    nodes: int = 200  # of the quadrature
     domain: Domain | None = None
 
     def __post_init__(self) -> None:
@@ -67,7 +67,9 @@ def _solved(system: Numerical) -> tuple[Vector, Matrix, Matrix]:
     values, vectors = values[::-1], vectors[:, ::-1]
     if np.abs(K - K.T).max() > LARGEST_NEGATIVE * np.abs(K).max() or not -values[-1] < LARGEST_NEGATIVE * values[0]:
         where = f"({low:g}, {high:g})"
-        raise InputError(f"{system.kernel!r} is no kernel on {where}: its matrix is 0, not symmetric, or has an eigenvalue below 0")
+        raise InputError(
+            f"{system.kernel!r} is not a kernel on {where}: its matrix is 0, not symmetric, or has an eigenvalue below 0"
+        )
     known = values > SMALLEST_VALUE * values[0]
     values, vectors = values[known], vectors[:, known]
     at_nodes = np.abs(vectors / roots[:, None])
@@ -78,7 +80,7 @@ def _solved(system: Numerical) -> tuple[Vector, Matrix, Matrix]:
 
 @hot
 def _add_up(K: Matrix, coefficients: Matrix, out: Matrix) -> None:
-    """K @ coefficients, row by row: terms cancel, so that a sum in another order would give another function."""
+    """out ← out + K @ coefficients, in a fixed order: large terms cancel, so another order of summation would change the result."""
     for i in range(K.shape[0]):
         for k in range(K.shape[1]):
             for j in range(out.shape[1]):

@@ -1,6 +1,6 @@
 """Legendre: polynomials on [0, 1], in the uniform measure: ψ_{j+1} = √(2j+1) P_j(2x − 1), λ = 1, (j(j+1))^(−order).
 
-The values are chosen: they say how smooth a function of norm 1 is. Order 1 has the kernel −ln((1 − min(s, t)) max(s, t)).
+These λ are a choice: they say how smooth a function of norm 1 is. Order 1 has the kernel −ln((1 − min(s, t)) max(s, t)).
 """
 
 from __future__ import annotations

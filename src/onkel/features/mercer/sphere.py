@@ -1,8 +1,9 @@
-"""Sphere: the directions of rows of three columns, in the uniform measure on S²; λ = 1, (l(l+1))^(−order), 2l + 1 times.
+"""Sphere: functions of the direction of a row with three columns, in the uniform measure on the sphere S².
 
-ψ are the real spherical harmonics of degree l and mean square 1, in the order m = −l … l with sines first: 1, √3 y, √3 z, √3 x, …
-A row counts by its direction alone; a row of zeros points north. Order 2 has the kernel 2 + Li₂((1 + u)/2) − π²/6, u the cosine
-between two rows.
+ψ are the real spherical harmonics of degree l = 0, 1, 2, … and mean square 1, for each degree in the order m = −l … l, with sines
+for m < 0: 1, √3 y, √3 z, √3 x, … The 2l + 1 functions of degree l have λ = (l(l+1))^(−order); for l = 0 it is 1. Only the direction
+of a row counts; a row of zeros is taken as (0, 0, 1). Order 2 has the kernel 2 + Li₂((1 + u)/2) − π²/6, where u is the cosine of
+the angle between two rows.
 """
 
 from __future__ import annotations
@@ -50,11 +51,12 @@ class Sphere(System):
 
 @hot
 def _fill(X: Matrix, out: Matrix) -> None:
-    """For each m the recursion over l on N_lm P_lm(z)/(1 − z²)^(m/2), times Re or Im (x + iy)^m: no angle, no trouble at a pole.
+    """ψ is p_l = N_lm P_lm(z)/(1 − z²)^(m/2) times Re or Im (x + iy)^m. No angle is computed, so the poles need no special case.
 
-    With q_lm = √((l−m)(l+m)/((2l−1)(2l+1))):   q_{l+1,m} p_{l+1} = z p_l − q_lm p_{l−1},   p_m from p_{m−1} by √((2m+1)/(2m)).
+    For each m, p_l follows by a recursion over l. With q_lm = √((l−m)(l+m)/((2l−1)(2l+1))) it is
+    q_{l+1,m} p_{l+1} = z p_l − q_lm p_{l−1}, and p_m = p_{m−1} √((2m+1)/(2m)).
     """
-    degrees = int(math.sqrt(out.shape[1]))  # whole shells
+    degrees = int(math.sqrt(out.shape[1]))  # the number of degrees l; `out` has all functions of each
     for i in range(X.shape[0]):
         largest = max(abs(X[i, 0]), max(abs(X[i, 1]), abs(X[i, 2])))
         x, y, z = (X[i, 0] / largest, X[i, 1] / largest, X[i, 2] / largest) if largest > 0.0 else (0.0, 0.0, 1.0)

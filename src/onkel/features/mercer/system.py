@@ -1,8 +1,8 @@
 """The protocol of eigen-systems: functions ψ_1, ψ_2, … with values λ_1 ≥ λ_2 ≥ …, so that k(x, z) = Σ_j λ_j ψ_j(x) ψ_j(z).
 
-The functions are orthonormal in the measure that the system names: the coefficients of a least-squares fit hardly depend on each
-other, and the first N functions are the best N of the kernel's space. Most systems take one column; `ProductSystem` and
-`AdditiveSystem` combine them for several columns.
+The functions are orthonormal in the measure that the system's file names, so if rows are distributed like this measure, the
+coefficients of a least-squares fit hardly depend on each other, and no other N functions approximate the kernel's space better than
+the first N. Most systems take one column; `ProductSystem` and `AdditiveSystem` combine them for several columns.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ class System(Space, ABC):
 
     @abstractmethod
     def values(self, count: int, dim: int = 1) -> Vector:
-        """λ_1 … λ_count, on rows of `dim` columns."""
+        """λ_1 … λ_count, for rows of `dim` columns."""
 
     @abstractmethod
     def functions(self, X: Matrix, count: int) -> Matrix:
-        """ψ_1 … ψ_count of each row, for blocks already checked: (n, count)."""
+        """ψ_1 … ψ_count of each row, (n, count). X has been checked already."""
 
     def waves(self, count: int) -> Waves | None:
-        """The first functions as `Waves`, if they are waves of one column; else None."""
+        """The first functions as `Waves`, if they are sines and cosines of one column; otherwise None."""
         return None
 
     def limit(self, dim: int) -> int:
-        """The most levels that it has; further functions would be mere rounding."""
+        """The largest number of levels; further functions would be only rounding errors."""
         return UNLIMITED
 
     def size(self, level: int, dim: int) -> int:
-        """The number of functions of a level. Each level adds one function, or, in an additive system, one per column."""
+        """The number of functions up to a level. Each level adds one function; in an additive system, one for each column."""
         return level
 
     def dimension(self, dim: int) -> int:
-        """d: the number of inputs that a function depends on, for rates of convergence."""
+        """d: the dimension of the space of inputs, for rates of convergence; 1 for a sum of curves."""
         return 1
 
 
 class Line(System):
     """A system of one column."""
 
-    domain: Domain | None = ANYWHERE  # mapped to [0, 1]; None: to be set from the data
-    wraps: ClassVar[bool] = False  # whether it is periodic; others are constant outside their domain
+    domain: Domain | None = ANYWHERE  # (low, high), mapped to [0, 1]; None: to be set from the data
+    wraps: ClassVar[bool] = False  # whether the functions are periodic; otherwise they are constant outside the domain
 
     @abstractmethod
     def on_unit(self, u: Vector, count: int) -> Matrix:
-        """The functions at the places u, which are in [0, 1], or anywhere if there is no domain."""
+        """The functions at the values u. They are in [0, 1] if the system has a domain, otherwise anywhere."""
 
     def check_columns(self, dim: int) -> None:
         if dim != 1:
@@ -101,7 +101,7 @@ class Line(System):
 
 
 class WaveLine(Line):
-    """A system of sines and cosines."""
+    """A system of sines and cosines of one column."""
 
     @abstractmethod
     def waves(self, count: int) -> Waves: ...

@@ -1,4 +1,4 @@
-"""Systems of sines and cosines on [0, 1], in the uniform measure.
+"""Systems of sines and cosines on [0, 1], in the uniform measure: their norm ‖f‖², kernel k(s, t), values λ and functions ψ.
 
 Sine            f(0) = 0, ∫f'²         min(s, t)                              λ = (2/((2j−1)π))²      √2 sin((2j−1)πx/2)
 Cosine          (∫f)² + ∫f'²           4/3 + (s² + t²)/2 − max(s, t)          1, (jπ)⁻²               1, √2 cos jπx
@@ -25,7 +25,7 @@ from onkel.kernels.space import Domain, check_domain
 @final
 @dataclass(frozen=True)
 class Sine(WaveLine):
-    """The Sobolev space W₁⁰ of the kernel min, `Brownian`."""
+    """The Sobolev space W₁⁰ of the kernel `Brownian`, min(s, t)."""
 
     domain: Domain | None = None
 
@@ -62,16 +62,16 @@ class Cosine(WaveLine):
 class Periodic(WaveLine):
     """The Sobolev space W_m on the circle. The domain is one period."""
 
-    domain: Domain | None = field()  # one period, which cannot be found from the data
-    order: float = 2.0  # m > ½, whole or not
-    constant: bool = True  # False: the functions of mean 0
+    domain: Domain | None = field()  # (low, high), one period; it must be given, because it cannot be found from the data
+    order: float = 2.0  # m > ½, not necessarily a whole number
+    constant: bool = True  # False: without the constant, so that all functions have mean 0
     wraps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         real(self, "order", least=0.500001, most=100.0)
         flag(self, "constant")
         if self.domain is None:
-            raise InputError("Periodic: domain must be one period, such as domain=(0.0, 24.0), which no data can tell")
+            raise InputError("Periodic: domain must be one period, such as domain=(0.0, 24.0); it cannot be found from the data")
         check_domain(self)
 
     @property
@@ -88,5 +88,5 @@ class Periodic(WaveLine):
 
 
 def _waves(turn: float, multiple: Counts, is_sine: NDArray[np.bool_]) -> Waves:
-    """Functions of mean square 1."""
+    """These waves with the factors that give each mean square 1."""
     return Waves(turn, multiple, is_sine, np.where(multiple == 0, 1.0, math.sqrt(2.0)))

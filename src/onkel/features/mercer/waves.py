@@ -1,6 +1,7 @@
-"""Waves: systems of sines and cosines, ψ_j(u) = size_j · cos|sin(turn · multiple_j · u) with whole multiples.
+"""Waves: the first functions of a system of sines and cosines, ψ_j(u) = size_j · cos or sin(turn · multiple_j · u).
 
-A product of two waves is half the sum of two others, so O(N) sums over the rows determine all N² inner products:
+The multiples are whole numbers. A product of two waves is half the sum of two others, so O(N) sums over the rows, their *moments*,
+determine all N² inner products:
 
     2 cos a cos b = cos(a − b) + cos(a + b),    2 sin a sin b = cos(a − b) − cos(a + b),    2 sin a cos b = sin(a + b) + sin(a − b)
 """
@@ -17,20 +18,20 @@ from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel.features.fourier import cos_sin
 
-TOGETHER, LANES = 64, 8  # most rows whose angles are rotated together, a multiple of the numbers in a vector register
+TOGETHER, LANES = 64, 8  # rows whose angles are rotated together; numbers in a vector register
 
 
 class Waves(NamedTuple):
-    """The first functions of a system."""
+    """The first N functions of a system."""
 
-    turn: float
-    multiple: Counts
-    is_sine: NDArray[np.bool_]
-    size: Vector
+    turn: float  # the angle of the multiple 1 at u = 1, such as 2π
+    multiple: Counts  # (N,)
+    is_sine: NDArray[np.bool_]  # (N,)
+    size: Vector  # (N,)  the factor of each wave
 
     @property
     def moments(self) -> int:
-        """The number of multiples that the sums need."""
+        """The number of columns of `sums`: the multiples 0, 1, … up to the largest sum of two."""
         return 1 + 2 * int(self.multiple.max())
 
     def functions(self, u: Vector) -> Matrix:
@@ -40,7 +41,7 @@ class Waves(NamedTuple):
         return out
 
     def add(self, u: Vector, weight: Vector, Y: Matrix, sums: Matrix, targets: Matrix, first: int) -> None:
-        """sums[:, m] ← + Σ weight · (cos, sin)(turn · m · u), and targets[o, j] ← + Σ weight · y_o · ψ_j(u) from j = first on."""
+        """Add Σ weight · (cos, sin)(turn · m · u) to sums[:, m], and Σ weight · y_o · ψ_j(u) to targets[o, j] for j ≥ first."""
         heights = np.zeros((Y.shape[1], 2, 1 + int(self.multiple.max())))
         _add(self.turn, u, weight, Y, sums, heights)
         later = slice(first, None)
@@ -72,14 +73,15 @@ def _multiply(multiple: Counts, is_sine: NDArray[np.bool_], size: Vector, sums: 
         if is_sine[i] == is_sine[j]:
             both = cosines[abs(apart)] + (-cosines[together] if is_sine[i] else cosines[together])
         else:
-            lead = apart if is_sine[i] else -apart  # of the sine before the cosine
+            lead = apart if is_sine[i] else -apart  # the multiple of the sine minus that of the cosine
             both = sines[together] + (sines[lead] if lead > 0 else -sines[-lead])
         out[i] = 0.5 * size[i] * size[j] * both
 
 
 @hot
 def _add(turn: float, u: Vector, weight: Vector, Y: Matrix, sums: Matrix, heights: NDArray[np.float64]) -> None:
-    """Each angle is rotated once per multiple: four multiplications instead of a sine and a cosine."""
+    """`Waves.add`. The sine and cosine of each multiple follow from those of the one before by a rotation, which takes four
+    multiplications."""
     first_cos, first_sin, cos, sin = np.empty(TOGETHER), np.empty(TOGETHER), np.empty(TOGETHER), np.empty(TOGETHER)
     w, wy = np.empty(TOGETHER), np.empty((Y.shape[1], TOGETHER))
     for start in range(0, u.size, TOGETHER):
