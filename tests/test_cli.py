@@ -383,7 +383,7 @@ WRONG = [
     (["missing.csv", "--target", "price"], r"missing\.csv does not exist"),
     (["prices.csv", "--target", "prize"], r"no column 'prize'; did you mean 'price'"),
     (["prices.csv"], r"target"),
-    (["prices.csv", "--target", "price", "--learner", "PKAVW"], r"did you mean PKAWV"),
+    (["prices.csv", "--target", "price", "--learner", "PKAVW"], r"did you mean .PKAWV."),
     (["prices.csv", "--target", "price", "--learner", "Taylor"], r"is not a learner"),
     (["prices.csv", "--target", "price", "--learner", "PKAWV(lam=-1)"], r"lam must be at least"),
     (["prices.csv", "--target", "price", "--learner", "PKAWV(lam="], r"cannot read"),

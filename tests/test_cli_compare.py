@@ -74,7 +74,7 @@ def test_learners_and_files_are_told_apart(
     for words, message in {
         ("nofile2.csv", "PKAWV"): "'nofile2.csv' is neither a file nor a learner; check the path, or see: onkel learners",
         ("PKAWV", "more.csv"): "more.csv is a file, after a learner; name all files first",
-        ("PKAVW",): "did you mean PKAWV",
+        ("PKAVW",): "did you mean 'PKAWV'",
     }.items():
         assert onkel_call(monkeypatch, "compare", prices, *words, "--target", "price") == 1
         assert message in capsys.readouterr().err

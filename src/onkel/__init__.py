@@ -34,4 +34,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__getattr__("__all__")})
+    """The public names, and those that every module has; not what this file needs for itself."""
+    return sorted({*(name for name in globals() if name.startswith("__")), *__getattr__("__all__")})

@@ -1,12 +1,47 @@
-"""Checks that a frozen config makes of its own fields. Numbers are converted to plain Python floats and ints."""
+"""How a frozen config is made, and how it checks its own fields. Numbers are converted to plain Python floats and ints."""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar, dataclass_transform
 
-from onkel.errors import InputError
+from onkel.errors import InputError, did_you_mean
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
+def config(kind: type[T]) -> type[T]:
+    """Make the class a frozen dataclass, whose constructor says what to type instead of a misspelt setting."""
+    return spell_checked(dataclasses.dataclass(frozen=True)(kind))
+
+
+def spell_checked(kind: type[T]) -> type[T]:
+    """Let the constructor of the class say what to type instead of a misspelt setting."""
+    made: Any = kind
+    construct = made.__init__
+    code = construct.__code__
+    known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]  # the arguments without self
+
+    @functools.wraps(construct)
+    def __init__(self: Any, *values: Any, **named: Any) -> None:
+        for name in named:
+            if name not in known:
+                raise TypeError(no_setting(kind.__name__, name, known))
+        construct(self, *values, **named)
+
+    made.__init__ = __init__
+    return kind
+
+
+def no_setting(kind: str, name: str, known: Sequence[str]) -> str:
+    """The message for a setting that a config does not have."""
+    inside = "; settings of the learner stand inside it, as in learner=PKAWV(lam=0.1)" if "learner" in known else ""
+    return f"{kind} has no setting {name!r:.60}; {did_you_mean(name, known)}it has {', '.join(known) or 'none'}{inside}"
 
 
 def real(config: Any, name: str, least: float = -math.inf, most: float = math.inf, optional: bool = False) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class InputError(ValueError):
     """A value, row, label, column or setting that cannot be used. Nothing was learnt from the call that raised it."""
@@ -9,3 +12,10 @@ class InputError(ValueError):
 
 class FileError(ValueError):
     """A file that cannot be read or trusted. Nothing was loaded from it."""
+
+
+def did_you_mean(word: str, known: Iterable[str], most: int = 3) -> str:
+    """The hint "did you mean 'lam'? ", with the known words that are spelt almost like this one; "" if there are none."""
+    names = {name.casefold(): name for name in known}
+    close = difflib.get_close_matches(word[:60].casefold(), names, n=most, cutoff=0.6)
+    return f"did you mean {' or '.join(repr(names[name]) for name in close)}? " if close else ""

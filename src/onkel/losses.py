@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
@@ -33,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from onkel._inputs import check_signs
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
-from onkel._validate import real
+from onkel._validate import config, real
 from onkel.errors import InputError
 
 __all__ = ["EpsilonInsensitive", "Hinge", "Logistic", "Square", "SquaredEpsilonInsensitive", "SquaredHinge"]
@@ -93,7 +92,7 @@ class Loss(ABC):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Square(Loss):
     """(f − y)²"""
 
@@ -108,7 +107,7 @@ class Square(Loss):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Hinge(Loss):
     """(1 − yf)₊, for y = ±1"""
 
@@ -123,7 +122,7 @@ class Hinge(Loss):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class SquaredHinge(Loss):
     """(1 − yf)₊², for y = ±1"""
 
@@ -138,7 +137,7 @@ class SquaredHinge(Loss):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Logistic(Loss):
     """ln(1 + e^{−yf}), for y = ±1"""
 
@@ -153,7 +152,7 @@ class Logistic(Loss):
         return 0.5 * min(1.0 / (8.0 * clip), math.exp(-clip))
 
 
-@dataclass(frozen=True)
+@config
 class _Tube(Loss):
     """The base of the two ε-insensitive losses."""
 
@@ -165,7 +164,7 @@ class _Tube(Loss):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class EpsilonInsensitive(_Tube):
     """(|f − y| − ε)₊"""
 
@@ -179,7 +178,7 @@ class EpsilonInsensitive(_Tube):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class SquaredEpsilonInsensitive(_Tube):
     """(|f − y| − ε)₊²"""
 

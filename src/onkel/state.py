@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,32 @@ def fixed() -> Any:
 def growing(*axes: int) -> Any:
     """Declares an array that may grow along these axes; its other axes keep the length that `init` gave them."""
     return dataclasses.field(metadata={GROWING: axes})
+
+
+@dataclass_transform(field_specifiers=(dataclasses.field,))
+def memory(kind: type[S]) -> type[S]:
+    """Make the class a dataclass that is a state, or a part of one. It prints in one line, without the arrays."""
+    made: Any = dataclasses.dataclass(repr=False)(kind)
+    made.__repr__ = _in_one_line
+    return kind
+
+
+def _in_one_line(state: Any) -> str:
+    """Whose state it is, how many rows it has learnt, its inputs and outputs, and its bytes."""
+    owner = vars(state).get(OWNER)
+    name = type(state).__module__.removeprefix("onkel.") if owner is None else type(owner).__name__
+    dim, outputs = (_own_or_inner(state, fact) for fact in ("dim", "outputs"))
+    rows = getattr(state, "rows", None) if owner is None or hasattr(state, "rows") else owner._hooks._learnt(state)
+    facts = [(rows, "row"), (dim, "input"), (outputs, "output"), (nbytes(state), "byte")]
+    shown = [f"{number:,} {what}{'s' * (number != 1)}" for number, what in facts if isinstance(number, int)]
+    return f"<{type(state).__name__} of {name}: {', '.join(shown)}>"
+
+
+def _own_or_inner(state: Any, fact: str) -> int | None:
+    """A number of a state, or of the state that it wraps."""
+    while not hasattr(state, fact) and hasattr(state, "inner"):
+        state = state.inner
+    return getattr(state, fact, None)
 
 
 def grown(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:

@@ -9,8 +9,6 @@ combinations that include it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from onkel._jit import hot
@@ -18,11 +16,11 @@ from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine.rules.rule import Awake
 from onkel.errors import InputError
 from onkel.mixing import check_span, ends, extend, unknown_span
-from onkel.state import Counted, counter
+from onkel.state import Counted, counter, memory
 from onkel.turns import Steps
 
 
-@dataclass
+@memory
 class Account(Counted):
     products: Cube  # (outputs, experts, experts)  E, its lower triangle
     mixture: Vector  # (outputs,)  Σ w(y − ŷ)²

@@ -48,7 +48,6 @@ Ville (1939), Étude critique de la notion de collectif.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -57,6 +56,7 @@ import numpy as np
 from onkel._inputs import check_signs, place
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
+from onkel._validate import config
 from onkel.combine.inner import Around
 from onkel.combine.one_vs_rest import OneVsRest
 from onkel.combine.probabilities import estimates
@@ -64,6 +64,7 @@ from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.losses import Square
 from onkel.protocol import is_learner, tasks_of
+from onkel.state import memory
 from onkel.turns import Call
 
 CELLS = 16, 8, 8  # intervals between knots, for each map; each divides FINEST
@@ -82,7 +83,7 @@ AHEAD = 1e-12  # relative lead of the class with the largest score, where p° ma
 PLACES = np.sin(0.5 * np.pi * np.arange(FINEST + 1) / FINEST) ** 2  # the finest knots, which include those of the other maps
 
 
-@dataclass
+@memory
 class State:
     inner: Any
     means: Matrix  # (classes, KNOTS)  m, the maps side by side
@@ -94,7 +95,7 @@ class State:
     outputs: int
 
 
-@dataclass(frozen=True)
+@config
 class Calibrated(Around):
     """A classifier, and maps that turn its scores into probabilities."""
 

@@ -25,7 +25,6 @@ Conformal PID control for time series prediction, NeurIPS: θ is their quantile 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
@@ -33,7 +32,7 @@ import numpy as np
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
-from onkel.state import Counted, counter
+from onkel.state import Counted, counter, memory
 
 MEMORIES = 10, 100  # rows, of the means of residuals
 STEP = 0.07  # η
@@ -44,7 +43,7 @@ FURTHEST = math.log(1000.0)  # largest |log q − log s|: if residuals are often
 _ROUNDING = 1e-9  # of 1 − level, so that nine rows are enough for 0.9
 
 
-@dataclass
+@memory
 class Bands(Counted):
     """The bands of each output."""
 

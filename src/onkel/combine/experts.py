@@ -23,7 +23,6 @@ Gaillard & Goude, opera: online prediction by expert aggregation (an R package),
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +30,7 @@ from numpy.typing import ArrayLike
 
 from onkel._inputs import check_inputs, check_signs
 from onkel._types import Cube, Matrix, Vector
+from onkel._validate import config
 from onkel.combine import account
 from onkel.combine.account import Account
 from onkel.combine.rules import Layered, Rule
@@ -39,13 +39,13 @@ from onkel.errors import InputError
 from onkel.features import Constant, Fourier, Identity
 from onkel.learners import PKAWV
 from onkel.protocol import Learner, is_learner, tasks_of
-from onkel.state import copied
+from onkel.state import copied, memory
 from onkel.turns import Call, Steps, turn
 
 _GRID = tuple(PKAWV(features=Fourier(count=25) + Identity() + Constant(), lam=lam) for lam in (0.01, 1.0, 100.0))
 
 
-@dataclass
+@memory
 class State:
     learners: tuple[Any, ...]  # the state of each learner
     rule: Any  # the rule's state
@@ -54,7 +54,7 @@ class State:
     outputs: int
 
 
-@dataclass(frozen=True)
+@config
 class Experts(Learner[State]):
     """Several learners, mixed."""
 

@@ -19,7 +19,6 @@ own row's label. The state counts the share of labels inside their intervals, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -28,17 +27,19 @@ from numpy.typing import ArrayLike
 
 from onkel._inputs import place
 from onkel._types import Matrix, Vector
+from onkel._validate import config
 from onkel.combine import conformal
 from onkel.combine.inner import Around
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.protocol import is_learner, tasks_of
+from onkel.state import memory
 from onkel.turns import Call, turn
 
 LEAST_LEVEL, MOST_LEVEL = 0.01, 0.999
 
 
-@dataclass
+@memory
 class State:
     inner: Any
     bands: conformal.Bands
@@ -46,7 +47,7 @@ class State:
     outputs: int
 
 
-@dataclass(frozen=True)
+@config
 class Intervals(Around):
     """A regression learner with intervals around its scores."""
 

@@ -29,7 +29,6 @@ so `widen` can add outputs: one that does not exist yet counts with the label th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -39,17 +38,18 @@ from numpy.typing import ArrayLike
 from onkel._inputs import LARGEST_NUMBER, check_block, place
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
-from onkel._validate import whole
+from onkel._validate import config, whole
 from onkel.combine.inner import Around
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.protocol import is_learner
+from onkel.state import memory
 from onkel.turns import Call
 
 MEMORIES = 10, 100  # rows, of the running means
 
 
-@dataclass
+@memory
 class State:
     inner: Any
     first: Vector  # (learner's outputs,)  the first label
@@ -60,7 +60,7 @@ class State:
     outputs: int
 
 
-@dataclass(frozen=True)
+@config
 class Lagged(Around):
     """A learner on rows and earlier labels."""
 

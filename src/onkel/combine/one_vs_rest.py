@@ -19,7 +19,6 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -27,18 +26,19 @@ import numpy as np
 
 from onkel._inputs import check_signs, place
 from onkel._types import Cube, Matrix, Vector
+from onkel._validate import config
 from onkel.combine.inner import same
 from onkel.errors import InputError
 from onkel.learners import Perceptron
 from onkel.protocol import Learner, is_learner, tasks_of
-from onkel.state import copied
+from onkel.state import copied, memory
 from onkel.turns import Call
 from onkel.updates.gradient import may_diverge
 
 ROWS_AT_ONCE = 1024  # rows that one learner learns before it is the next one's turn
 
 
-@dataclass
+@memory
 class State:
     parts: tuple[Any, ...]  # states of −f_1, f_2, …; just one for two classes
     rest: Any  # state of the learner that sees −1 in every row
@@ -46,7 +46,7 @@ class State:
     outputs: int
 
 
-@dataclass(frozen=True)
+@config
 class OneVsRest(Learner[State]):
     """One two-class learner per class."""
 

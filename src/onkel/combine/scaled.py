@@ -26,7 +26,6 @@ again, the earlier labels are those just before each row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -36,13 +35,13 @@ from numpy.typing import ArrayLike, NDArray
 from onkel._inputs import LARGEST_NUMBER, check_block, place
 from onkel._sparse import Rows
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import flag, whole
+from onkel._validate import config, flag, whole
 from onkel.combine.inner import Around, takes_sparse
 from onkel.errors import InputError
 from onkel.features.scale import standardize_present
 from onkel.learners import PKAWV
 from onkel.protocol import is_learner
-from onkel.state import copied, owned, shallow
+from onkel.state import copied, memory, owned, shallow
 from onkel.turns import Call, turn
 from onkel.updates import first_rows
 from onkel.updates.first_rows import FirstRows
@@ -67,7 +66,7 @@ class GappyRows(NamedTuple):
         return GappyRows(self.X[now], self.there[now], self.y[now], self.weight[now], lagged)
 
 
-@dataclass
+@memory
 class State:
     inner: Any
     mean: Vector  # (dim,)
@@ -82,7 +81,7 @@ class State:
     outputs: int = 1
 
 
-@dataclass(frozen=True)
+@config
 class Scaled(Around):
     """A learner on standardised inputs and targets."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import math
 import re
 from collections import Counter
@@ -13,7 +12,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from onkel.data.table import Dates, Kind
-from onkel.errors import InputError
+from onkel.errors import InputError, did_you_mean
 
 SAMPLE_ROWS = 1000  # the first rows, which decide the kinds of the columns and their encodings
 SAMPLE_CELLS, LEAST_SAMPLE = 1 << 21, 20  # with many columns fewer rows: up to so many cells, but at least so many rows
@@ -69,9 +68,7 @@ def repeated(names: Sequence[str]) -> str:
 
 
 def unknown(source: str, what: str, name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
-    return f"{source} has no {what} {name!r}; {hint}choose one of: {listed(known)}"
+    return f"{source} has no {what} {name!r}; {did_you_mean(name, known)}choose one of: {listed(known)}"
 
 
 def listed(names: Sequence[str]) -> str:

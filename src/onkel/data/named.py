@@ -8,7 +8,6 @@ bytes and sha256 of each set. A set is downloaded (by pooch) when it is first as
 
 from __future__ import annotations
 
-import difflib
 import functools
 import hashlib
 import importlib.util
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from onkel.data import generators
-from onkel.errors import FileError, InputError
+from onkel.errors import FileError, InputError, did_you_mean
 
 FOLDER = "ONKEL_DATA"
 GENERATED_ROWS = 10_000
@@ -65,10 +64,10 @@ def find(name: str) -> Named:
         if found.name == name:
             return found
         known.append(found.name)
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
     where = "" if os.environ.get(FOLDER) else f" (more with {FOLDER}=folder)"
-    raise FileError(f"{name} does not exist, and no data has this name{where}; {hint}check the path, or see: onkel data")
+    raise FileError(
+        f"{name} does not exist, and no data has this name{where}; {did_you_mean(name, known)}check the path, or see: onkel data"
+    )
 
 
 def _folder() -> Iterator[Named]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from onkel._validate import config
 from onkel.data.table import Source, Table, joined, rows_at_once
 from onkel.errors import FileError, InputError
 
 
-@dataclass(frozen=True)
+@config
 class Order:
     """Which rows are read, and in which order."""
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from onkel._validate import config
 from onkel.data import libsvm_file
 from onkel.data.arrow_table import open_arrow, open_frame, open_parquet
 from onkel.data.byte_streams import ByteStream, File, Growing, check_file, file_errors, standard_input
@@ -51,7 +51,7 @@ FILES: dict[str, Callable[[Path, Wanted, Kinds], Source]] = {
 LABELS = {".npz": "y", ".libsvm": libsvm_file.LABEL, ".svm": libsvm_file.LABEL}  # the name of the label in formats that have one
 
 
-@dataclass(frozen=True)
+@config
 class Reading:
     """How rows are read, whatever is done with them afterwards."""
 

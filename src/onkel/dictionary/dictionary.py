@@ -9,7 +9,6 @@ Here k are the kernel values of x with the points in the dictionary, s are their
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -22,14 +21,14 @@ from onkel.errors import InputError
 from onkel.kernels import Kernel
 from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve
 from onkel.random import uniform
-from onkel.state import growing
+from onkel.state import growing, memory
 
 KORS, UNIFORM = range(2)
 Sampling = tuple[int, Vector, Vector, Vector]  # a rule and its statistics for compiled code: code, params, weights, factor
 ROWS_AT_ONCE = 32
 
 
-@dataclass
+@memory
 class State:
     """The rule's statistics of the m points; both arrays are empty for a rule that needs none."""
 

@@ -8,7 +8,7 @@ With a = L⁻ᵀl this is (k(x, x_s) − a·k_s)/pivot, so z_s is never computed
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from onkel.errors import InputError
 from onkel.kernels import Kernel
 from onkel.linalg.cholesky import solve, solve_transposed
 from onkel.linalg.rotations import rotate
-from onkel.state import fitted, growing, grown
+from onkel.state import fitted, growing, grown, memory
 
 ROWS_AT_ONCE = 1024  # rows for which kernel values are computed at a time
 
@@ -28,7 +28,7 @@ PastRows = tuple[Matrix, Matrix, Matrix, Vector]  # kernel values with the spann
 Sums = tuple[Vector, float, Vector]  # Σ w z g, Σ w g² and Σ w y g
 
 
-@dataclass
+@memory
 class History:
     inputs: Matrix = growing(0)  # (capacity, dim)
     labels: Matrix = growing(0)  # (capacity, outputs)

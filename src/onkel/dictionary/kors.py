@@ -23,19 +23,18 @@ so it cannot fail.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from onkel._types import Vector
-from onkel._validate import real
+from onkel._validate import config, real
 from onkel.dictionary.dictionary import KORS, Dictionary, State, probability, remember
 from onkel.linalg.cholesky import packed
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Kors(Dictionary):
     """Points join with a probability proportional to their online leverage score."""
 

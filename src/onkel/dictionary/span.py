@@ -8,7 +8,7 @@ dictionary keeps it only if its rule says so (`Dictionary.remembers`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from onkel.dictionary.dictionary import Dictionary, State
 from onkel.errors import InputError
 from onkel.kernels import Kernel
 from onkel.linalg.cholesky import LARGEST_DEFICIT, coefficients, is_factor, packed, solve, stands_out, with_row
-from onkel.state import growing
+from onkel.state import growing, memory
 
 
-@dataclass
+@memory
 class Span:
     sampling: State
     points: Matrix = growing(0)  # (m, dim)  the dictionary

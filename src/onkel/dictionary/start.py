@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from onkel._inputs import check_block
 from onkel._types import Matrix, Vector
+from onkel._validate import config
 from onkel.errors import InputError
 
 
-@dataclass(frozen=True)
+@config
 class Start:
     """Σ_j coef_j k(points_j, ·)"""
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from onkel._types import Vector
-from onkel._validate import real
+from onkel._validate import config, real
 from onkel.dictionary.dictionary import UNIFORM, Dictionary, State
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Uniform(Dictionary):
     """Each point joins with probability `rate`, unless it is in the span of the others already."""
 

@@ -28,12 +28,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from onkel._types import Matrix, Vector
+from onkel._validate import spell_checked
 from onkel.data.labels import classes_of
 from onkel.data.table import Labels
 from onkel.estimators.online import Online, Row
 from onkel.model.target import in_order
 
 
+@spell_checked
 class Classifier(ClassifierMixin, Online):
     """Online classification.
 

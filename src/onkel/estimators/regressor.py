@@ -23,12 +23,14 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from onkel._types import Matrix, Vector
+from onkel._validate import spell_checked
 from onkel.data.table import Labels
 from onkel.errors import InputError
 from onkel.estimators import waiting as later
 from onkel.estimators.online import Online, Row
 
 
+@spell_checked
 class Regressor(RegressorMixin, Online):
     """Online regression.
 

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onkel._inputs import check_block
 from onkel._types import Matrix
+from onkel._validate import spell_checked
 from onkel.errors import InputError
 from onkel.estimators.params import changed, inside
 from onkel.estimators.tables import in_order
@@ -27,6 +28,7 @@ from onkel.features import Features, Fourier
 from onkel.features.compose import as_features
 
 
+@spell_checked
 class Transformer(TransformerMixin, BaseEstimator):
     """x → z by a feature map, or by a chain of them (a tuple).
 

@@ -15,7 +15,6 @@ how the stream is cut into blocks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,21 +22,21 @@ from numpy.typing import ArrayLike
 
 from onkel._inputs import LARGEST_NUMBER, check_block
 from onkel._types import Matrix, Vector
-from onkel._validate import function_name
+from onkel._validate import config, function_name
 from onkel.errors import InputError
 from onkel.features.compose import Features
-from onkel.state import fixed
+from onkel.state import fixed, memory
 
 SMALLEST_EIGENVALUE = 1e-12  # of gram, relative to the largest; with a smaller one the functions are linearly dependent
 LARGEST_ASYMMETRY = 1e-12  # largest |Q_ij − Q_ji|, relative to the largest entry of gram
 
 
-@dataclass
+@memory
 class State:
     whitening: Matrix = fixed()  # (r, r)  Q^{-½}
 
 
-@dataclass(frozen=True, repr=False)
+@config
 class Basis(Features):
     fn: Callable[[Matrix], ArrayLike]
     gram: Any  # (r, r)  Q, stored as a tuple of rows

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Matrix, Vector
-from onkel._validate import instance
+from onkel._validate import config, instance
 from onkel.errors import InputError
 
 
@@ -61,7 +61,7 @@ class Features(ABC):
         return Sum(other, self)
 
 
-@dataclass(frozen=True)
+@config
 class Identity(Features):
     """z = x: with it a learner is linear."""
 
@@ -77,7 +77,7 @@ class Identity(Features):
         Z[:, at : at + X.shape[1]] = X
 
 
-@dataclass(frozen=True)
+@config
 class Constant(Features):
     """z = 1: the intercept."""
 
@@ -159,7 +159,7 @@ class Sum(Composed):
         return [note for part, s in zip(self.parts, state, strict=True) for note in part.notes(s)]
 
 
-@dataclass(frozen=True)
+@config
 class Chain(Composed):
     """z = f_n(… f_2(f_1(x))): what a tuple of features means."""
 

@@ -20,28 +20,27 @@ Rahimi & Recht (2007), Random features for large-scale kernel machines. The freq
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from onkel import random
 from onkel._jit import hot, hot_strict
 from onkel._types import Matrix, Vector
-from onkel._validate import check_width, real, whole, width_or_root
+from onkel._validate import check_width, config, real, whole, width_or_root
 from onkel.errors import InputError
 from onkel.features.compose import Features
 from onkel.kernels import Gaussian, Laplacian
-from onkel.state import fixed
+from onkel.state import fixed, memory
 
 CAUCHY_CUT = 1e-4
 
 
-@dataclass
+@memory
 class State:
     frequencies: Matrix = fixed()  # (dim, count)
 
 
-@dataclass(frozen=True)
+@config
 class Fourier(Features):
     count: int = 100  # number of frequencies; there are twice as many features
     width: float | None = None  # the kernel's width; None: the width in `kernel`, or √dim if there is none

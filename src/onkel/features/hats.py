@@ -14,19 +14,17 @@ array([[0.25, 0.75, 0.  ],
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from onkel._inputs import LARGEST_NUMBER
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
-from onkel._validate import real, whole
+from onkel._validate import config, real, whole
 from onkel.errors import InputError
 from onkel.features.compose import Features
 
 NARROWEST = 1e-30  # the least high − low
 
 
-@dataclass(frozen=True)
+@config
 class Hats(Features):
     """The default knots suit standardised inputs. For the output of `Ranks`, which is in [−√3, √3], set low and high to that."""
 

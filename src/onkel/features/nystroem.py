@@ -12,7 +12,6 @@ P projects onto the span of the points. A point that is, up to rounding, in the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,23 +20,23 @@ import numpy as np
 from onkel._inputs import check_block
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
-from onkel._validate import instance
+from onkel._validate import config, instance
 from onkel.errors import InputError
 from onkel.features.compose import Features
 from onkel.kernels import Kernel
 from onkel.linalg.cholesky import independent, solve
-from onkel.state import fixed
+from onkel.state import fixed, memory
 
 ROWS_AT_ONCE = 256
 
 
-@dataclass
+@memory
 class State:
     points: Matrix = fixed()  # (r, dim)
     whitening: Vector = fixed()  # (r (r + 1)/2,)  L, packed
 
 
-@dataclass(frozen=True)
+@config
 class Nystroem(Features):
     kernel: Kernel
     points: Any  # (m, dim), stored as a tuple of rows

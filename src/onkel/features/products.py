@@ -14,28 +14,27 @@ array([[2.12, 6.  , 5.66]])
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from onkel._inputs import LARGEST_NUMBER
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import whole
+from onkel._validate import config, whole
 from onkel.features.compose import Features
 from onkel.random import below
-from onkel.state import fixed
+from onkel.state import fixed, memory
 
 ROOT_HALF = math.sqrt(0.5)
 
 
-@dataclass
+@memory
 class State:
     first: Counts = fixed()  # (size,)  i
     second: Counts = fixed()  # (size,)  j ≥ i
 
 
-@dataclass(frozen=True)
+@config
 class Products(Features):
     count: int = 66  # the largest number of products
     seed: int = 0

@@ -18,24 +18,23 @@ Farach-Colton (2004), known as feature hashing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import whole
+from onkel._validate import config, whole
 from onkel.features.compose import Features
 from onkel.random import below, uniform
-from onkel.state import fixed
+from onkel.state import fixed, memory
 
 
-@dataclass
+@memory
 class State:
     places: Counts = fixed()  # (dim, s)  the output c of each input in each group: c if the sign is +, −1 − c if it is −
 
 
-@dataclass(frozen=True)
+@config
 class Project(Features):
     count: int = 50  # outputs
     seed: int = 0

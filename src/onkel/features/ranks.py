@@ -21,23 +21,23 @@ array([-1.7, -1.1,  0.1,  1.2,  1.7])
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from onkel import random
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import whole
+from onkel._validate import config, whole
 from onkel.features import scale
 from onkel.features.compose import Features
+from onkel.state import memory
 
 SAMPLE = 512  # most rows in the sample
 REFRESHES = (32, 128, 512, 2048)  # rows after which the quantiles are computed again
 ROOT_12 = math.sqrt(12.0)
 
 
-@dataclass
+@memory
 class State:
     start: scale.State  # mean and deviation of the rows before the first quantiles
     sample: Matrix  # (512, dim)  the rows of the sample, then zeros; all zeros when the quantiles are fixed
@@ -46,7 +46,7 @@ class State:
     rows: int = 0  # rows learnt; not counted any further when the quantiles are fixed
 
 
-@dataclass(frozen=True)
+@config
 class Ranks(Features):
     knots: int = 33  # quantiles of each input, including the smallest and the largest value
 

@@ -9,25 +9,24 @@ is clipped to ±clip.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import real
+from onkel._validate import config, real
 from onkel.features.compose import Features
+from onkel.state import memory
 
 
-@dataclass
+@memory
 class State:
     mean: Vector  # (dim,)
     spread: Vector  # (dim,)  sum of squared deviations from the mean
     rows: int = 0
 
 
-@dataclass(frozen=True)
+@config
 class Standardize(Features):
     """Inputs with mean 0 and deviation 1, estimated from the stream so far."""
 

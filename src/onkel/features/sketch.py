@@ -31,6 +31,7 @@ from onkel.errors import InputError
 from onkel.kernels import Kernel
 from onkel.linalg.eigen import leading, updated
 from onkel.random import below, uniform
+from onkel.state import memory
 
 CUT = (
     1e-6  # smallest singular value in Φ_pm⁺, relative to the largest: if landmarks nearly coincide, φ·φ has an error of 1e-16/CUT²
@@ -44,7 +45,7 @@ def in_lanes(count: int) -> int:
     return -(-count // LANES) * LANES
 
 
-@dataclass
+@memory
 class Sketch:
     landmarks: Matrix  # (dim, m₈)  the landmarks, one in each column; m₈ is m rounded up to a multiple of LANES
     numbers: Counts  # (m,)  the indices of the landmarks among the sketched points

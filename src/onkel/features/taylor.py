@@ -23,7 +23,6 @@ Departs from the paper: its listing has Σ_j dim^j features, many of them equal;
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,16 +30,16 @@ from numpy.typing import ArrayLike
 from onkel._inputs import check_block
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import check_width, whole, width_or_root
+from onkel._validate import check_width, config, whole, width_or_root
 from onkel.errors import InputError
 from onkel.features.compose import Features
-from onkel.state import fixed
+from onkel.state import fixed, memory
 
 WORTH_SAYING = 0.5  # a smaller captured share of the kernel's mass is reported to the user
 TOO_MANY = 2**62  # the number of features is not computed beyond this: in a chain it could have millions of digits
 
 
-@dataclass
+@memory
 class State:
     last: Counts = fixed()  # (parents,)  for each feature with children, the last coordinate that has a power in it
     power: Counts = fixed()  # (parents,)  the exponent of this coordinate
@@ -48,7 +47,7 @@ class State:
     mass: float = 0.0  # captured mass of the kernel, summed over the rows learnt
 
 
-@dataclass(frozen=True)
+@config
 class Taylor(Features):
     degree: int = 2
     width: float | None = None  # width of the Gaussian kernel; None: √dim

@@ -8,7 +8,7 @@ label 1 for the moment.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from onkel.functions.learnt import Learnt
 from onkel.functions.row_table import RowSlots, RowTable, enter, slot
 from onkel.functions.sorted_blocks import SortedBlocks
 from onkel.kernels import Additive, Delta, Interval, Kernel, Sum
-from onkel.state import nbytes
+from onkel.state import memory, nbytes
 
 
 class DeltaInputs(NamedTuple):
@@ -41,7 +41,7 @@ class DeltaTerms(NamedTuple):
     table: RowSlots
 
 
-@dataclass
+@memory
 class CurvesWithDelta(Function):
     curves: SortedBlocks
     table: RowTable  # Σ a_i of each row seen; for a moment also Σ (round + 1) a_i, in another entry

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from onkel.functions.function import LARGEST_SCALE, SMALLEST_SCALE, Function
 from onkel.functions.learnt import Expansion
 from onkel.functions.support import KernelSource, source
 from onkel.kernels import Kernel
+from onkel.state import memory
 
 
 class LinearTerms(NamedTuple):
@@ -23,7 +23,7 @@ class LinearTerms(NamedTuple):
     scale: Vector
 
 
-@dataclass
+@memory
 class LinearFunction(Function):
     scale: Vector  # (1,)  ρ
     weights: Vector  # (dim,)  w; with a moment (2 dim,), w and then the weights of the moment

@@ -7,7 +7,6 @@ its hash gives.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Vector
 from onkel.errors import InputError
 from onkel.random import words
-from onkel.state import SMALLEST_CAPACITY, growing
+from onkel.state import SMALLEST_CAPACITY, growing, memory
 
 _32 = np.uint64(32)
 LARGEST_WAY = 1000  # slots from the one that a hash gives; a half-full table never needs as many, unless its hashes are forged
@@ -31,7 +30,7 @@ class RowSlots(NamedTuple):
     size: Counts
 
 
-@dataclass
+@memory
 class RowTable:
     size: Counts  # (1,)  rows in it
     keys: Counts = growing(0)  # (room, 2)  the hash; 0 0 in a free slot

@@ -14,7 +14,7 @@ The trees of all inputs share the arrays. A row comes from `Additive.lists`: for
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,12 @@ from onkel.functions.block_sums import fold
 from onkel.functions.block_tree import curve, find_ways, insert, replant
 from onkel.functions.function import Function
 from onkel.kernels import Additive, Kernel
-from onkel.state import capacity, fitted, growing, grown
+from onkel.state import capacity, fitted, growing, grown, memory
 
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100  # of ρ; far apart, because multiplying it into the coefficients costs O(m)
 
 
-@dataclass
+@memory
 class SortedBlocks(Function):
     scale: Vector  # (1,)  ρ
     used: Counts  # (2,)  the numbers of blocks and of nodes in use; after them there are zeros

@@ -13,7 +13,6 @@ fixed order, so that the bits do not depend on how the stream is cut into blocks
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from onkel.functions.function import LARGEST_SCALE, SMALLEST_SCALE, Function
 from onkel.functions.learnt import Expansion
 from onkel.kernels import Kernel
 from onkel.kernels.rows import ADDITIVE, leaf, row
-from onkel.state import growing, grown
+from onkel.state import growing, grown, memory
 
 LARGEST_MISMATCH = 1e-9  # relative, of k(x, x) when it is computed again: another machine may sum in another order
 COMPOSED, GIVEN = -1, -2  # codes for kernels that are not elementary: a program, or a user's function
@@ -55,7 +54,7 @@ class SupportTerms(NamedTuple):
     size: Counts
 
 
-@dataclass
+@memory
 class Support(Function):
     scale: Vector  # (1,)  ρ
     size: Counts  # (1,)  number of points; after them there are zeros

@@ -12,13 +12,14 @@ array([[2.60416667]])
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
 from onkel._types import Matrix, Vector
+from onkel._validate import config
 from onkel.errors import InputError
 from onkel.kernels.kernel import Kernel, Program
 from onkel.kernels.lists import fill_lists
@@ -87,7 +88,7 @@ class Given(Interval):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Additive(Kernel):
     """Σ_c base_c(x_c, z_c)"""
 

@@ -17,14 +17,13 @@ array([[0.1, 0.2]])
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from onkel._types import Matrix, Vector
-from onkel._validate import function_name, real
+from onkel._validate import config, function_name, real
 from onkel.errors import InputError
 from onkel.kernels.additive import Given, Line
 from onkel.kernels.exponentials import exponentials
@@ -34,7 +33,7 @@ Function = Callable[[Vector], Matrix]
 
 
 @final
-@dataclass(frozen=True, repr=False)
+@config
 class Bases(Given):
     """e^(−rate |p − q|) Σ lower(min) upper(max) + Σ both(p) both(q)"""
 

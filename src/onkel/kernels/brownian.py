@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
+from onkel._validate import config
 from onkel.kernels.additive import Interval, Line
 from onkel.kernels.lists import SPLINE
 from onkel.kernels.space import Domain, check_domain
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Brownian(Interval):
     """min(p, q): piecewise linear curves that start at 0."""
 

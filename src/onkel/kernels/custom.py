@@ -12,19 +12,18 @@ array([[0.6, 1. ]])
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from onkel._types import Matrix, Vector
-from onkel._validate import function_name
+from onkel._validate import config, function_name
 from onkel.errors import InputError
 from onkel.kernels.kernel import Kernel, Program
 
 
 @final
-@dataclass(frozen=True, repr=False)
+@config
 class CustomKernel(Kernel):
     """k(x, z) = fn([x], [z])"""
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from onkel._validate import real
+from onkel._validate import config, real
 from onkel.kernels.kernel import Elementary, Program
 from onkel.kernels.rows import DELTA
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Delta(Elementary):
     """weight · [x = z]"""
 

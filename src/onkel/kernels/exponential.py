@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
-from onkel._validate import real
+from onkel._validate import config, real
 from onkel.kernels.additive import Interval, Line
 from onkel.kernels.lists import EXPONENTIAL
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Exponential(Interval):
     """exp(−rate |p − q|) of one input, which is not mapped to [0, 1]"""
 

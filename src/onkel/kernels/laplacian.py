@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from onkel._validate import check_width, width_or_root
+from onkel._validate import check_width, config, width_or_root
 from onkel.kernels.kernel import Elementary, Program
 from onkel.kernels.rows import LAPLACIAN
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Laplacian(Elementary):
     """exp(−‖x − z‖₁ / width)"""
 

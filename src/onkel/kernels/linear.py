@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
+from onkel._validate import config
 from onkel.kernels.kernel import Elementary, Program
 from onkel.kernels.rows import LINEAR
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Linear(Elementary):
     """x·z"""
 

@@ -6,10 +6,10 @@ that gradient steps would hardly learn it. Here the part that varies is ½ at p 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, final
 
-from onkel._validate import flag, whole
+from onkel._validate import config, flag, whole
 from onkel.errors import InputError
 from onkel.kernels.additive import Interval, Line
 from onkel.kernels.lists import LARGEST_ORDER, PERIODIC
@@ -17,7 +17,7 @@ from onkel.kernels.space import Domain, check_domain
 
 
 @final
-@dataclass(frozen=True)
+@config
 class PeriodicSpline(Interval):
     """A constant and a periodic spline of degree 2·order − 1: for hours, weekdays, angles. The domain is one period."""
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from onkel._validate import real, whole
+from onkel._validate import config, real, whole
 from onkel.kernels.kernel import Elementary, Program
 from onkel.kernels.rows import POLYNOMIAL
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Polynomial(Elementary):
     """(x·z + offset)^degree"""
 

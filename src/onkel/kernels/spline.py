@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
-from onkel._validate import whole
+from onkel._validate import config, whole
 from onkel.kernels.additive import Interval, Line
 from onkel.kernels.lists import LARGEST_ORDER, SPLINE
 from onkel.kernels.space import Domain, check_domain
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Spline(Interval):
     """The functions of this kernel are splines with a knot at every point: their pieces have degree 2·order + 1 and are joined with
     2·order continuous derivatives."""

@@ -18,14 +18,13 @@ Zhao, Wang, Wu, Jin & Hoi (2012), Fast bounded online gradient descent algorithm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Vector
-from onkel._validate import flag, instance, real, whole
+from onkel._validate import config, flag, instance, real, whole
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import SupportTerms, add, evaluate, is_full, put, shrink
 from onkel.kernels import Gaussian, Kernel
@@ -38,7 +37,7 @@ BogdSettings = tuple[float, float, float, bool, int]  # η, 1 − ηλ, η·cap,
 
 
 @final
-@dataclass(frozen=True)
+@config
 class BOGD(ExpansionLearner[State]):
     """Bounded online gradient descent."""
 

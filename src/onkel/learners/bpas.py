@@ -15,14 +15,13 @@ Wang & Vucetic (2010), Online passive-aggressive algorithms on a budget, AISTATS
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Vector
-from onkel._validate import instance, real, whole
+from onkel._validate import config, instance, real, whole
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import SupportTerms, add, evaluate, is_full, put
 from onkel.kernels import Gaussian, Kernel
@@ -31,7 +30,7 @@ from onkel.updates.projection import passive_aggressive
 
 
 @final
-@dataclass(frozen=True)
+@config
 class BPAS(ExpansionLearner[State]):
     """PA-I on a budget, by replacement."""
 

@@ -25,20 +25,19 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
-from onkel._validate import instance, real
+from onkel._validate import config, instance, real
 from onkel.errors import InputError
 from onkel.functions.learnt import Expansion
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import LARGEST_DEFICIT, SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
 from onkel.protocol import check_room
-from onkel.state import growing, grown, shallow
+from onkel.state import growing, grown, memory, shallow
 from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
 
@@ -51,7 +50,7 @@ RidgeRows = tuple[
 Tally = tuple[int, int, int]  # rows, clamped, raised
 
 
-@dataclass
+@memory
 class State:
     points: Matrix = growing(0)  # (capacity, dim)
     factor: Vector = growing(0)  # L, packed
@@ -63,7 +62,7 @@ class State:
     outputs: int = 1
 
 
-@dataclass(frozen=True)
+@config
 class Exact(KernelLearner[State]):
     """The base of both: everything except the last step from m and s to the score."""
 
@@ -146,7 +145,7 @@ class Exact(KernelLearner[State]):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class KernelAWV(Exact):
     """The Azoury-Warmuth-Vovk forecaster in the whole space of a kernel: the best regret, at O(t²) a row."""
 
@@ -162,7 +161,7 @@ class KernelAWV(Exact):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class KernelRidge(Exact):
     """Kernel ridge regression, refitted after every row; its scores may be clipped to [−clip, clip]."""
 

@@ -18,7 +18,6 @@ Departs from the paper: features of unit length, z·z = 1. Public toolboxes leav
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -26,18 +25,18 @@ import numpy as np
 from onkel._inputs import refuse_weights
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import real
+from onkel._validate import config, real
 from onkel.errors import InputError
 from onkel.features import Features, Fourier
 from onkel.features.compose import check_features
 from onkel.losses import Hinge, Loss
-from onkel.state import Counted, counter, shallow
+from onkel.state import Counted, counter, memory, shallow
 from onkel.turns import Call
 from onkel.updates.explicit_features import FeatureLearner
 from onkel.updates.gradient import GradientSettings, check_loss, check_scores, descent_round, gradient_settings
 
 
-@dataclass
+@memory
 class State(Counted):
     features: Any  # the state of the features
     weights: Vector  # (r,)  w
@@ -47,7 +46,7 @@ class State(Counted):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class FOGD(FeatureLearner[State]):
     """Gradient descent on explicit features, for any loss."""
 

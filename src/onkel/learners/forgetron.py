@@ -18,27 +18,26 @@ The Gram matrix of the points is kept, because f(x_r) needs it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import instance, whole
+from onkel._validate import config, instance, whole
 from onkel.errors import InputError
 from onkel.functions import support
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support, SupportTerms, add, evaluate, is_full, is_mistake, oldest, put, shrink
 from onkel.kernels import Gaussian, Kernel
-from onkel.state import Counted, counter
+from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
 
 ALLOWANCE = 15.0 / 32.0  # largest Q per mistake
 LARGEST_MISMATCH = 1e-9  # of a stored kernel value against one computed again, relative to √(k(x, x) k(z, z))
 
 
-@dataclass
+@memory
 class State(Counted):
     support: Support
     gram: Matrix  # (B, B)  k(x_i, x_j) of the points
@@ -49,7 +48,7 @@ class State(Counted):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Forgetron(ExpansionLearner[State]):
     """The self-tuned Forgetron."""
 

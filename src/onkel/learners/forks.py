@@ -32,7 +32,7 @@ import numpy as np
 
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import flag, real
+from onkel._validate import config, flag, real
 from onkel.features.sketch import Sketch, embed, in_lanes
 from onkel.functions import support
 from onkel.functions.row_block import RowBlock
@@ -41,7 +41,7 @@ from onkel.linalg.factor import check_factor
 from onkel.linalg.rank_one import rank_one_update, workspace
 from onkel.linalg.triangular import solve_row, solve_upper
 from onkel.losses import slope
-from onkel.state import Counted, counter
+from onkel.state import Counted, counter, memory
 from onkel.updates.newton import (
     SMALLEST_VARIANCE,
     LossCode,
@@ -71,7 +71,7 @@ class ForksSettings(NamedTuple):
     on_current: bool
 
 
-@dataclass
+@memory
 class State(Counted):
     support: Support  # the sketched points; coefficients of stage 1
     sketch: Sketch
@@ -84,7 +84,7 @@ class State(Counted):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class FORKS(SketchedDescent[State]):
     """Second-order learning on incremental sketches, linear in the budget."""
 

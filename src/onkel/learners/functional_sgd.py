@@ -26,14 +26,13 @@ Dieuleveut & Bach (2016), Nonparametric stochastic approximation with large step
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Vector
-from onkel._validate import flag, instance, real
+from onkel._validate import config, flag, instance, real
 from onkel.functions import representations
 from onkel.functions.function import Function
 from onkel.functions.learnt import Learnt
@@ -44,7 +43,7 @@ from onkel.updates.kernel_expansion import ExpansionLearner, State
 
 
 @final
-@dataclass(frozen=True)
+@config
 class FunctionalSGD(ExpansionLearner[State]):
     """Averaged stochastic gradient descent in the whole space of a kernel."""
 

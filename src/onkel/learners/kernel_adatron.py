@@ -21,14 +21,13 @@ Departs from the paper: its step is η, ours is η/k(x, x), so that one η suits
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Vector
-from onkel._validate import instance, real
+from onkel._validate import config, instance, real
 from onkel.errors import InputError
 from onkel.functions import representations, row_table
 from onkel.functions.function import Function
@@ -37,14 +36,14 @@ from onkel.functions.row_block import RowBlock
 from onkel.functions.row_table import RowSlots, RowTable, enter, slot
 from onkel.functions.support import Support
 from onkel.kernels import Additive, Exponential, Kernel
-from onkel.state import Counted, counter
+from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
 from onkel.updates.projection import LEAST_OWN
 
 CAP_TOLERANCE = 1e-9  # relative, by which a coefficient may exceed C
 
 
-@dataclass
+@memory
 class State(Counted):
     support: Function
     known: RowTable  # the coefficient of every row learnt
@@ -54,7 +53,7 @@ class State(Counted):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class KernelAdatron(ExpansionLearner[State]):
     """The Kernel-Adatron, in one pass or in several."""
 

@@ -31,7 +31,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -40,7 +39,7 @@ from numpy.typing import NDArray
 from onkel._inputs import refuse_weights
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import flag, instance, real, whole
+from onkel._validate import config, flag, instance, real, whole
 from onkel.dictionary.dictionary import KORS, probability, remember
 from onkel.errors import InputError
 from onkel.kernels import Gaussian, Kernel
@@ -48,7 +47,7 @@ from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, sol
 from onkel.losses import Loss, Square, slope
 from onkel.protocol import check_room
 from onkel.random import uniform
-from onkel.state import capacity, fitted, growing, grown, shallow
+from onkel.state import capacity, fitted, growing, grown, memory, shallow
 from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
 from onkel.updates.newton import (
@@ -74,7 +73,7 @@ Arrays = tuple[Vector, Counts, Vector, Vector, Vector, Vector]  # ω, active, D,
 Counters = tuple[int, int, int, int, int]  # size, taken, rows, unprojected, raised
 
 
-@dataclass
+@memory
 class State:
     met: Vector  # (2,)  statistics of the labels: the number beyond clip, and the largest absolute value
     points: Matrix = growing(0)  # (capacity, dim)  those with a coefficient
@@ -93,7 +92,7 @@ class State:
     outputs: int = 1
 
 
-@dataclass(frozen=True)
+@config
 class Newton(KernelLearner[State]):
     """The base of both: everything except which points are added to A."""
 
@@ -204,7 +203,7 @@ class Newton(KernelLearner[State]):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class KONS(Newton):
     """The online Newton step in the whole space of a kernel: logarithmic regret, at O(t²) a row."""
 
@@ -220,7 +219,7 @@ class KONS(Newton):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class SketchedKONS(Newton):
     """KONS with only some of the points in its matrix: those of high leverage, and a share `floor` of all."""
 

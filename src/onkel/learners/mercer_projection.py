@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, final
@@ -42,13 +42,13 @@ from numpy.typing import ArrayLike
 
 from onkel._inputs import check_inputs
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import instance, real, whole
+from onkel._validate import config, instance, real, whole
 from onkel.errors import InputError
 from onkel.features.mercer import ProductSystem, System
 from onkel.features.mercer.waves import Waves
 from onkel.linalg.factor import SMALLEST_PIVOT, check_factor, factor_column, fading_notes
 from onkel.linalg.triangular import solve_row
-from onkel.state import Counted, copied, counter, owned
+from onkel.state import Counted, copied, counter, memory, owned
 from onkel.turns import Call
 from onkel.updates.domains import SpaceLearner
 from onkel.updates.nested_ridge import SMALLEST_SCALE, NestedFit, NestedSettings, ahead, grown, learn, still
@@ -60,7 +60,7 @@ FAR_OUT = 20.0  # deviations: if the largest label is farther out, the levels ar
 LARGEST_LOSS = 1e200  # Σ w y² stays far below it
 
 
-@dataclass
+@memory
 class State(Counted):
     matrix: Matrix  # (r, r)  upper triangular: R in its first `taken` columns, scale² RᵀR = A; then columns of A not yet factored
     coef: Matrix  # (outputs, r)  c = R⁻ᵀb / scale², then entries of b
@@ -78,7 +78,7 @@ class State(Counted):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class MercerProjection(SpaceLearner[State]):
     """The online projection estimator."""
 

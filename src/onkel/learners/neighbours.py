@@ -25,7 +25,6 @@ two-dimensional interpolation function for irregularly-spaced data (1968), with 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,10 +32,10 @@ from numpy.typing import NDArray
 
 from onkel._jit import hot, hot_inline, hot_strict
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import whole
+from onkel._validate import config, whole
 from onkel.errors import InputError
 from onkel.protocol import Learner
-from onkel.state import zeros
+from onkel.state import memory, zeros
 from onkel.turns import Call
 
 Points = NDArray[np.float32]  # (groups, dim, GROUP)
@@ -48,7 +47,7 @@ SHARE = 0.1  # of D, added to each d_i: with 0 a very near row would outweigh al
 LEAST = 1e-60  # far below every nonzero d_i: if all are 0, all count equally
 
 
-@dataclass
+@memory
 class State:
     points: Points  # (⌈B/128⌉, dim, 128)  a ring buffer: row t is number t mod B
     labels: Matrix  # (B, outputs)
@@ -58,7 +57,7 @@ class State:
     outputs: int = 1
 
 
-@dataclass(frozen=True)
+@config
 class Neighbours(Learner[State]):
     """The weighted mean of the labels of the nearest rows."""
 

@@ -19,7 +19,6 @@ Luo, Agarwal, Cesa-Bianchi & Langford (2016), Efficient second order online lear
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,17 +26,18 @@ import numpy as np
 from onkel._inputs import refuse_weights
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
+from onkel._validate import config
 from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import check_features
 from onkel.linalg.factor import check_factor
 from onkel.linalg.rank_one import workspace
 from onkel.losses import Loss, Square
-from onkel.state import Counted, counter
+from onkel.state import Counted, counter, memory
 from onkel.updates.explicit_features import FeatureLearner
 from onkel.updates.newton import NewtonSettings, check_met, check_newton, label_notes, newton_round, newton_settings, no_labels
 
 
-@dataclass
+@memory
 class State(Counted):
     features: Any  # the state of the features
     matrix: Matrix  # (r, r)  R, upper triangular
@@ -48,7 +48,7 @@ class State(Counted):
     outputs: int = 1
 
 
-@dataclass(frozen=True)
+@config
 class NewtonFeatures(FeatureLearner[State]):
     """The online Newton step on explicit features, for any loss."""
 

@@ -19,13 +19,12 @@ Lu, Hoi, Wang, Zhao & Liu (2016), Large scale online kernel learning, JMLR.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import whole
+from onkel._validate import config, whole
 from onkel.errors import InputError
 from onkel.functions import support
 from onkel.functions.learnt import Expansion, Learnt
@@ -34,7 +33,7 @@ from onkel.functions.support import Support
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.eigen import leading
 from onkel.losses import Hinge, Loss
-from onkel.state import Counted, counter
+from onkel.state import Counted, counter, memory
 from onkel.updates.gradient import check_descent, descend, follow, gradient_settings, may_run_away
 from onkel.updates.kernel_expansion import ExpansionLearner
 
@@ -42,7 +41,7 @@ SMALLEST_EIGENVALUE = 1e-10  # relative to the largest; a coordinate below it wo
 LARGEST_MISMATCH = 1e-6  # of ZᵀKZ against the identity
 
 
-@dataclass
+@memory
 class State(Counted):
     support: Support
     map: Matrix  # (k, B)  M; zeros in stage 1
@@ -54,7 +53,7 @@ class State(Counted):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class NOGD(ExpansionLearner[State]):
     """Gradient descent on Nyström features of the first points with a loss."""
 

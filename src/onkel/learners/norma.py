@@ -18,11 +18,10 @@ Kivinen, Smola & Williamson (2004), Online learning with kernels, IEEE Transacti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 from onkel._types import Vector
-from onkel._validate import instance, whole
+from onkel._validate import config, instance, whole
 from onkel.functions.row_block import RowBlock
 from onkel.kernels import Gaussian, Kernel
 from onkel.losses import Hinge, Loss
@@ -31,7 +30,7 @@ from onkel.updates.kernel_expansion import ExpansionLearner, State
 
 
 @final
-@dataclass(frozen=True)
+@config
 class NORMA(ExpansionLearner[State]):
     """Online gradient descent in the whole space of a kernel."""
 

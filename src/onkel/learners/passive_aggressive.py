@@ -15,12 +15,11 @@ Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Online passive-aggressiv
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from onkel._jit import hot
 from onkel._types import Vector
-from onkel._validate import instance, real
+from onkel._validate import config, instance, real
 from onkel.functions.representations import add, evaluate, has_room, prepare
 from onkel.functions.row_block import RowBlock
 from onkel.kernels import Gaussian, Kernel
@@ -29,7 +28,7 @@ from onkel.updates.projection import passive_aggressive
 
 
 @final
-@dataclass(frozen=True)
+@config
 class PassiveAggressive(ExpansionLearner[State]):
     """PA-I with kernels, without a budget."""
 

@@ -17,12 +17,11 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from onkel._jit import hot
 from onkel._types import Vector
-from onkel._validate import instance
+from onkel._validate import config, instance
 from onkel.functions.representations import add, evaluate, has_room, prepare
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import is_mistake
@@ -31,7 +30,7 @@ from onkel.updates.kernel_expansion import ExpansionLearner, State
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Perceptron(ExpansionLearner[State]):
     """The kernel perceptron, without a budget."""
 

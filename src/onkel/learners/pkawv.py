@@ -24,19 +24,19 @@ is learnt as w z zᵀ and w y z (in its own score the f(x_t)² term has weight 1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from onkel._types import Matrix, Vector
-from onkel._validate import flag, real
+from onkel._validate import config, flag, real
 from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import check_features
 from onkel.linalg import ridge
 from onkel.linalg.inverse import BLOCK
+from onkel.state import memory
 from onkel.updates.explicit_features import ROWS_AT_ONCE, FeatureLearner
 
 
-@dataclass
+@memory
 class State:
     features: Any  # the state of the features
     ridge: ridge.Ridge  # A and b, stored as A⁻¹ and A⁻¹b, or as the triangle R with RᵀR = A and R⁻ᵀb
@@ -44,7 +44,7 @@ class State:
     outputs: int
 
 
-@dataclass(frozen=True)
+@config
 class PKAWV(FeatureLearner[State]):
     """Second-order online regression (and classification by ±1, or by one 0/1 output per class) on explicit features."""
 

@@ -26,7 +26,7 @@ several outputs; `awv=False` is its Projected-KRR; `budget` limits the dictionar
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import flag, instance, real, whole
+from onkel._validate import config, flag, instance, real, whole
 from onkel.dictionary import Dictionary, Kors, history, span
 from onkel.dictionary.dictionary import Sampling, is_taken
 from onkel.kernels import Gaussian, Kernel
@@ -43,7 +43,7 @@ from onkel.linalg.factor import border, check_factor
 from onkel.linalg.rank_one import learn_solved, workspace
 from onkel.linalg.triangular import solve_row
 from onkel.protocol import check_room
-from onkel.state import Counted, counter, growing, with_copies
+from onkel.state import Counted, counter, growing, memory, with_copies
 from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
 
@@ -55,7 +55,7 @@ SpanRows = tuple[Matrix, Vector, Matrix, Vector]  # kernel values, k(x, x), labe
 Flags = NDArray[np.bool_]
 
 
-@dataclass
+@memory
 class State(Counted):
     span: span.Span
     history: history.History  # empty if none is kept
@@ -68,7 +68,7 @@ class State(Counted):
     outputs: int = 1
 
 
-@dataclass(frozen=True)
+@config
 class PKAWVNystroem(KernelLearner[State]):
     """Second-order online regression in the span of points chosen from the stream, for any kernel."""
 

@@ -26,14 +26,14 @@ is ignored.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import instance, real
+from onkel._validate import config, instance, real
 from onkel.dictionary import Start
 from onkel.errors import InputError
 from onkel.functions import representations
@@ -42,14 +42,14 @@ from onkel.functions.learnt import Learnt
 from onkel.functions.representations import add, evaluate, has_room, prepare, shrink
 from onkel.functions.row_block import RowBlock
 from onkel.kernels import Additive, Exponential, Kernel
-from onkel.state import Counted, counter, nbytes
+from onkel.state import Counted, counter, memory, nbytes
 from onkel.updates.kernel_expansion import ExpansionLearner
 from onkel.updates.projection import LEAST_OWN, passive_aggressive
 
 NORM_TOLERANCE = 1e-9  # relative, by which ‖f‖ may exceed the radius
 
 
-@dataclass
+@memory
 class State(Counted):
     support: Function
     norm2: Vector  # (1,)  ‖f‖²
@@ -124,7 +124,7 @@ class _Projecting(ExpansionLearner[State]):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class MarginProjection(_Projecting):
     """The projection algorithm for classification."""
 
@@ -144,7 +144,7 @@ class MarginProjection(_Projecting):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class TubeProjection(_Projecting):
     """The projection algorithm for regression with the squared ε-insensitive loss."""
 

@@ -23,25 +23,24 @@ span up to rounding (`onkel.linalg.cholesky`) is projected whatever the threshol
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Vector
-from onkel._validate import instance, real, whole
+from onkel._validate import config, instance, real, whole
 from onkel.errors import InputError
 from onkel.functions import support
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support, SupportTerms, add, evaluate, is_full, is_mistake
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import append, is_factor, packed, solve, solve_transposed, stands_out
-from onkel.state import Counted, counter
+from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
 
 
-@dataclass
+@memory
 class State(Counted):
     support: Support
     factor: Vector  # (B(B + 1)/2,)  L Lᵀ = K of the points, packed
@@ -50,7 +49,7 @@ class State(Counted):
     outputs: int = 1
 
 
-@dataclass(frozen=True)
+@config
 class _Projectron(ExpansionLearner[State]):
     kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     budget: int = 100  # B: the most points
@@ -86,7 +85,7 @@ class _Projectron(ExpansionLearner[State]):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Projectron(_Projectron):
     """The perceptron with projections, on mistakes only."""
 
@@ -98,7 +97,7 @@ class Projectron(_Projectron):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class ProjectronPP(_Projectron):
     """Projectron++: rows within the margin are projected too, if that helps."""
 

@@ -26,7 +26,6 @@ widen it and causes no restart; `budget` limits the dictionary.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -34,7 +33,7 @@ import numpy as np
 from onkel._inputs import refuse_weights
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import flag, instance, whole
+from onkel._validate import config, flag, instance, whole
 from onkel.dictionary import Dictionary, Kors
 from onkel.dictionary.dictionary import Sampling, is_taken
 from onkel.dictionary.span import Span, check, empty, widened
@@ -45,7 +44,7 @@ from onkel.linalg.factor import border, check_factor
 from onkel.linalg.rank_one import workspace
 from onkel.linalg.triangular import solve_upper
 from onkel.losses import Loss, Square
-from onkel.state import Counted, counter, growing, with_copies
+from onkel.state import Counted, counter, growing, memory, with_copies
 from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
 from onkel.updates.newton import NewtonSettings, check_met, check_newton, label_notes, newton_round, newton_settings, no_labels
@@ -55,7 +54,7 @@ ROWS_AT_ONCE = 32  # rows for which kernel values are computed at a time
 NewtonForm = tuple[Counts, Vector, Matrix, Matrix, Vector]  # spanning, whitening, R, c, statistics of the labels
 
 
-@dataclass
+@memory
 class State(Counted):
     span: Span
     met: Vector  # (2,)  statistics of the labels: the number beyond clip, and the largest absolute value
@@ -67,7 +66,7 @@ class State(Counted):
     outputs: int = 1
 
 
-@dataclass(frozen=True)
+@config
 class ProsNKONS(KernelLearner[State]):
     """Second-order online learning in the span of points chosen from the stream, for any loss and kernel."""
 

@@ -32,7 +32,6 @@ Departs from the paper: regression and 0/1 outputs by the square loss; no baggin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -40,11 +39,11 @@ from numpy.typing import NDArray
 
 from onkel._jit import hot, hot_inline, hot_strict
 from onkel._types import Counts, Matrix, Vector
-from onkel._validate import real, whole
+from onkel._validate import config, real, whole
 from onkel.errors import InputError
 from onkel.protocol import Learner
 from onkel.random import below, uniform
-from onkel.state import zeros
+from onkel.state import memory, zeros
 from onkel.turns import Call
 
 Short = NDArray[np.int32]
@@ -72,7 +71,7 @@ class Forest(NamedTuple):
     seen: Counts  # (1,)           rows learnt
 
 
-@dataclass
+@memory
 class State:
     column: Short
     cut: Matrix
@@ -105,7 +104,7 @@ def plant(trees: int, leaves: int, splits: int, outputs: int) -> Forest:
     return Forest(column, cut, child, alone, mean, recent, rows, spread, drawn, choice, table, np.zeros(1, np.int64))
 
 
-@dataclass(frozen=True)
+@config
 class RandomTrees(Learner[State]):
     """The mean of trees with random splits."""
 

@@ -16,14 +16,13 @@ Cavallanti, Cesa-Bianchi & Gentile (2007), Tracking the best hyperplane with a s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Vector
-from onkel._validate import instance, whole
+from onkel._validate import config, instance, whole
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import SupportTerms, add, evaluate, is_full, is_mistake, put
 from onkel.kernels import Gaussian, Kernel
@@ -32,7 +31,7 @@ from onkel.updates.kernel_expansion import ExpansionLearner, State
 
 
 @final
-@dataclass(frozen=True)
+@config
 class RBP(ExpansionLearner[State]):
     """The randomized budget perceptron."""
 

@@ -27,14 +27,13 @@ row is skipped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Vector
-from onkel._validate import flag, instance
+from onkel._validate import config, flag, instance
 from onkel.errors import InputError
 from onkel.functions import representations
 from onkel.functions.function import Function
@@ -42,7 +41,7 @@ from onkel.functions.representations import add, evaluate, has_room, prepare, sh
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import is_mistake
 from onkel.kernels import Additive, Exponential, Kernel
-from onkel.state import Counted, counter
+from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
 from onkel.updates.projection import LEAST_OWN
 
@@ -51,7 +50,7 @@ LARGEST_ERROR = 1e-10  # relative, of N
 ROUNDING = 1e-16
 
 
-@dataclass
+@memory
 class State(Counted):
     support: Function
     norm2: Vector  # (1,)  N = ‖f‖²
@@ -63,7 +62,7 @@ class State(Counted):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class ROMMA(ExpansionLearner[State]):
     """The relaxed online maximum margin algorithm."""
 

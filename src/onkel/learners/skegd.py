@@ -26,17 +26,18 @@ from typing import ClassVar, final
 import numpy as np
 
 from onkel._types import Counts, Matrix, Vector
+from onkel._validate import config
 from onkel.errors import InputError
 from onkel.features.sketch import Sketch, in_lanes
 from onkel.functions import support
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support
-from onkel.state import Counted, counter
+from onkel.state import Counted, counter, memory
 from onkel.updates.gradient import check_step, follow, gradient_settings
 from onkel.updates.sketched_descent import SecondStage, SketchedDescent, least_squares
 
 
-@dataclass
+@memory
 class State(Counted):
     support: Support  # the sketched points; coefficients of stage 1
     sketch: Sketch
@@ -47,7 +48,7 @@ class State(Counted):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class SkeGD(SketchedDescent[State]):
     """First-order learning on incremental sketches."""
 

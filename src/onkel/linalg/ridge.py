@@ -11,20 +11,20 @@ There are two forms of the same numbers. Settings and data choose between them, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.linalg import factor, inverse
-from onkel.state import Counted, counter
+from onkel.state import Counted, counter, memory
 
 SMALLEST_HONEST_RIDGE = 1e-6  # with a smaller `lam` the factor form is used from the start
 SCALARS = 5  # the number of single numbers in a Ridge, for `footprint`
 
 
-@dataclass
+@memory
 class Ridge(Counted):
     matrix: Matrix  # (r, r)        upper triangle of A⁻¹, or of R
     coef: Matrix  # (outputs, r)  A⁻¹b, or R⁻ᵀb

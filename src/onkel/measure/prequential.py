@@ -1,7 +1,7 @@
 """Prequential evaluation: every row is scored before it is learnt, and every score counts, including the first.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
->>> trace = onkel.prequential(onkel.PKAWV(), (X, y))
+>>> trace = onkel.prequential(onkel.PKAWV(), X, y)
 >>> round(trace.mean("mistakes"), 3)
 0.003
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from onkel._types import Vector
 from onkel.errors import InputError
@@ -84,17 +84,23 @@ class Trace:
 
 def prequential(
     learner: Any,
-    stream: Block | Iterable[Block],
+    stream: Block | Iterable[Block] | ArrayLike,
+    y: ArrayLike | None = None,
+    *,
     state: Any = None,
     delay: int = 0,
     metrics: Mapping[str, Metric] | None = None,
     progress: Progress | None = None,
 ) -> Trace:
-    """Evaluate a learner on a stream of blocks (X, y) or (X, y, weight), or on one such tuple.
+    """Evaluate a learner on a stream; or on arrays X and y, given as two arguments.
 
-    `state` continues an earlier run. With `delay` = k the label of row t arrives after the score of row t + k. `metrics` maps names
-    to functions of (scores, y); the default is mistakes and square loss for ±1 labels, else square and absolute loss. `progress` is
-    called with (rows learnt, trace so far) after each block.
+    learner    what learns; it is copied nowhere, and its memory is the state
+    stream     blocks (X, y) or (X, y, weight), or one such tuple; or X alone, followed by y
+    y          the labels of X
+    state      a state to continue from, such as `trace.state` of an earlier run; None: begin a new one
+    delay      how many rows later a label arrives: with delay k, after the score of row t + k
+    metrics    functions of (scores, y) by name; None: mistakes and square loss for labels ±1, else square and absolute loss
+    progress   called with (rows learnt, trace so far) after each block
     """
     if delay < 0:
         raise InputError(f"delay must be at least 0, got {delay}")
@@ -103,7 +109,7 @@ def prequential(
     labels: list[NDArray[Any]] = []
     waiting: deque[Block] = deque()
     rows, watch = 0, Stopwatch()
-    for block in _blocks(stream):
+    for block in _blocks(stream if y is None else (stream, y)):
         if not scores:
             _warm_up(learner, block)
         if trace.state is None:
@@ -155,11 +161,13 @@ def _init(learner: Any, block: Block) -> Any:
     return learner.init(X.shape[1], y.shape[1] if y.ndim == 2 else 1)
 
 
-def _blocks(stream: Block | Iterable[Block]) -> Iterator[Block]:
+def _blocks(stream: Any) -> Iterator[Block]:
     """Blocks of at most ROWS_AT_ONCE rows, so that progress is reported; cut at its multiples, so that a rerun has the same."""
     for block in [stream] if isinstance(stream, tuple) else stream:
         if not isinstance(block, tuple) or len(block) not in (2, 3):
-            raise InputError(f"a stream must consist of tuples (X, y) or (X, y, weight), got {block!r:.60}")
+            raise InputError(
+                f"a stream must consist of tuples (X, y) or (X, y, weight), got {block!r:.60}; write prequential(learner, X, y)"
+            )
         parts = [_array(part) for part in (block[:2] if block[-1] is None else block)]
         lengths = {part.shape[:1] for part in parts}
         if len(lengths) > 1 or () in lengths:

@@ -8,8 +8,7 @@ t. For features it grows by (y_t − m_t)²/(1 + z_tᵀA⁻¹z_t), the squared r
 
 >>> X, y = onkel.data.smooth(300, seed=0)
 >>> learner = onkel.KernelAWV(kernel=onkel.Gaussian(width=1.0))
->>> scores = learner.learn(learner.init(dim=X.shape[1]), X, y)
->>> measured = onkel.regret(scores, X, y, learner.kernel, learner.lam)
+>>> measured = onkel.regret(learner, X, y)
 >>> measured.total < onkel.measure.bounds.kernel_awv(learner.kernel, X, y, learner.lam)
 True
 """
@@ -17,6 +16,7 @@ True
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,7 @@ from onkel.features import Features
 from onkel.features.compose import as_features
 from onkel.kernels import Kernel
 from onkel.linalg.rotations import rotate
+from onkel.protocol import is_learner
 
 LARGEST_DUAL = 10_000  # rows: their kernel matrix takes 800 MB
 
@@ -54,14 +55,40 @@ class Regret:
         return float(self.loss[-1] - self.best[-1]) if len(self.loss) else 0.0
 
 
-def regret(scores: ArrayLike, X: ArrayLike, y: ArrayLike, space: Space, lam: float) -> Regret:
-    """The regret of a stream's scores in the square loss, against the best f of a kernel's space or of the span of features."""
+def regret(scores: Any, X: ArrayLike, y: ArrayLike, space: Space | None = None, lam: float | None = None) -> Regret:
+    """The regret of a stream's scores in the square loss, against the best f of a kernel's space or of the span of features.
+
+    scores   the score of each row before it was learnt; or a learner, which then makes them from a new state
+    X        the rows, in the order in which they were learnt
+    y        their labels
+    space    the kernel or the features whose functions are compared; None: those of the learner
+    lam      λ, the weight of ‖f‖² in the comparison; None: the learner's
+    """
     rows, labels, shape = _stream(X, y)
+    if is_learner(scores):
+        space, lam = _compared(scores, space, lam)
+        scores = scores.learn(scores.init(rows.shape[1], labels.shape[1]), rows, labels.reshape(shape))
+    elif space is None or lam is None:
+        raise InputError(
+            "scores alone do not say with what they are compared: give space and lam, as in regret(scores, X, y, Gaussian(), 1.0)"
+        )
     given = np.asarray(scores, dtype=float)
     if given.shape != shape or not np.isfinite(given).all():
         raise InputError(f"scores must be finite and have y's shape {shape}, got shape {given.shape}")
     loss = np.sum((given.reshape(labels.shape) - labels) ** 2, axis=1)
     return Regret(np.cumsum(loss), np.cumsum(_growth(rows, labels, space, positive("lam", lam))))
+
+
+def _compared(learner: Any, space: Space | None, lam: float | None) -> tuple[Space, float]:
+    """The space and the λ with which a learner is compared: its own, unless others are given."""
+    space = getattr(learner, "kernel", getattr(learner, "features", None)) if space is None else space
+    lam = getattr(learner, "lam", None) if lam is None else lam
+    if space is None or not lam:
+        raise InputError(
+            f"{type(learner).__name__} does not say with what it is compared: give space and lam, as in "
+            "regret(learner, X, y, Gaussian(), 1.0); for experts see onkel.explain"
+        )
+    return space, lam
 
 
 def best_in_hindsight(X: ArrayLike, y: ArrayLike, space: Space, lam: float) -> float:

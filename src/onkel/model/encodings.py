@@ -19,13 +19,14 @@ import numpy as np
 from onkel._types import Matrix, Vector
 from onkel._validate import flag, whole
 from onkel.data.table import Dates, Kind, Strings
+from onkel.state import memory
 
 LARGEST_ROOM = 1 << 16
 _DAY = np.timedelta64(1, "D")
 _MONDAY = np.datetime64("1970-01-05", "us")
 
 
-@dataclass
+@memory
 class State:
     """What the rows so far have taught; plain numbers and strings, ready for JSON."""
 

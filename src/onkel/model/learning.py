@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -25,13 +25,13 @@ from onkel.model.answers import Scored, joined
 from onkel.model.encoder import Encoder
 from onkel.model.encodings import State as EncoderState
 from onkel.model.target import Label, Target
-from onkel.state import copied
+from onkel.state import copied, memory
 from onkel.turns import Call
 
 MOST_REPEATS = 1000  # of a row, for a learner that has no weights
 
 
-@dataclass
+@memory
 class State:
     """What the first rows have decided, and what all rows have taught."""
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onkel._inputs import check_weight
 from onkel._types import Matrix, Vector
-from onkel._validate import flag, whole
+from onkel._validate import config, flag, whole
 from onkel.combine import Auto, Intervals, Scaled
 from onkel.combine.assembly import assembled, bare, lags_of, part, scoring
 from onkel.combine.inner import takes_sparse
@@ -49,7 +48,7 @@ MOST_NUMBERED = 50  # different whole numbers that a learner of classes alone ta
 LABEL_KINDS = str, float, int, bool  # that a file can hold
 
 
-@dataclass(frozen=True)
+@config
 class Model:
     """How rows become numbers, what is predicted, and by which learner."""
 

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import difflib
 import functools
+import keyword
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from onkel import combine, dictionary, features, kernels, learners, losses
-from onkel._validate import function_name
-from onkel.errors import InputError
+from onkel._validate import function_name, no_setting
+from onkel.errors import InputError, did_you_mean
 from onkel.model import Model, encoder, target
 
 LONGEST_TEXT = 10_000  # characters; deeper nesting than fits here could crash Python's parser
+
+RESERVED = "__is_reserved"  # added to words that Python reserves, where they stand for a setting
 
 Functions = Mapping[str, Callable[..., Any]]
 
@@ -86,7 +89,7 @@ def parse(text: str, functions: Functions | None = None) -> Any:
     if len(text) > LONGEST_TEXT:
         raise InputError(f"a config of {len(text):,} characters is too long to read; the limit is {LONGEST_TEXT:,}")
     try:
-        config = _value(ast.parse(text.strip(), mode="eval").body, functions or {})
+        config = _value(_parsed(text.strip()), functions or {})
     except InputError:
         raise
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -96,12 +99,23 @@ def parse(text: str, functions: Functions | None = None) -> Any:
     return config
 
 
+def _parsed(text: str) -> ast.expr:
+    """The text as Python sees it. A reserved word as a setting, such as lambda=0.1, becomes a name that no class has."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError:
+        renamed = re.sub(rf"\b({'|'.join(keyword.kwlist)})(\s*=)", rf"\1{RESERVED}\2", text)
+        if renamed == text:
+            raise
+        return ast.parse(renamed, mode="eval").body
+
+
 def _value(node: ast.expr, functions: Functions) -> Any:
     match node:
         case ast.Call(func=ast.Name(id=name), args=values, keywords=keywords) if all(k.arg for k in keywords):
             names = [field.name for field in dataclasses.fields(_class(name))]
             if len(values) > len(names):
-                raise InputError(f"{name} has {len(names)} fields ({', '.join(names) or 'none'}), got {len(values)} values")
+                raise InputError(f"{name} has {len(names)} settings ({', '.join(names) or 'none'}), got {len(values)} values")
             given = [*names[: len(values)], *(str(k.arg) for k in keywords)]
             if twice := [field for field in given if given.count(field) > 1]:
                 raise InputError(f"{name}: {twice[0]} is given twice")
@@ -122,9 +136,8 @@ def _value(node: ast.expr, functions: Functions) -> Any:
 
 def _class(name: Any) -> type:
     if not isinstance(name, str) or name not in classes():
-        near = difflib.get_close_matches(str(name)[:60], classes(), n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(learners.names))}"
-        raise InputError(f"there is no {name!r:.60} in onkel{hint}")
+        hint = did_you_mean(str(name), classes(), most=1) or f"the learners are {', '.join(sorted(learners.names))}"
+        raise InputError(f"there is no {name!r:.60} in onkel; {hint.strip()}")
     return classes()[name]
 
 
@@ -133,7 +146,7 @@ def _build(name: Any, fields: dict[str, Any]) -> Any:
     known = [field.name for field in dataclasses.fields(kind)]
     for field in fields:
         if field not in known:
-            raise InputError(f"{name} has no field {field!r}; it has {', '.join(known) or 'none'}")
+            raise InputError(no_setting(kind.__name__, field.removesuffix(RESERVED), known))
     try:
         return kind(**fields)
     except (TypeError, OverflowError) as error:

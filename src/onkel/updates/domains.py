@@ -26,7 +26,7 @@ from onkel.functions.learnt import Learnt
 from onkel.kernels import Kernel
 from onkel.kernels.space import LARGEST_INPUT
 from onkel.protocol import Learner, S
-from onkel.state import copied, leaves
+from onkel.state import copied, leaves, memory
 from onkel.turns import Call
 from onkel.updates import first_rows
 from onkel.updates.first_rows import FirstRows, learn_again
@@ -74,7 +74,7 @@ class KernelLearner(SpaceLearner[S]):
         return replace(self, kernel=space)  # type: ignore[type-var]
 
 
-@dataclass
+@memory
 class State(Generic[S]):
     inner: S  # the state of the learner with these domains in its kernel
     domains: Matrix  # (inputs, 2)  (low, high) of each input, used if its domain is open

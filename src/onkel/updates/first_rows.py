@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from onkel._types import Matrix, Vector
 from onkel.protocol import Learner, S
+from onkel.state import memory
 from onkel.turns import Call
 
 Present = NDArray[np.bool_]
 
 
-@dataclass
+@memory
 class FirstRows:
     """A buffer of rows, with zeros after the last row seen. When the rows are no longer needed, all of it is zeros."""
 

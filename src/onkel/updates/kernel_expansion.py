@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from onkel.functions.learnt import Learnt
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support
 from onkel.protocol import check_room, tasks_of
-from onkel.state import Counted, copied, counter
+from onkel.state import Counted, copied, counter, memory
 from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
 from onkel.updates.gradient import check_scores
@@ -24,7 +23,7 @@ from onkel.updates.gradient import check_scores
 ROWS_AT_ONCE = 512  # rows that are converted to the format of compiled code at a time
 
 
-@dataclass
+@memory
 class State(Counted):
     support: Function
     learnt: Counts = counter()

@@ -11,7 +11,6 @@ map no longer changes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Generic, Protocol, TypeVar
 
@@ -19,7 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from onkel._types import Matrix, Vector
-from onkel._validate import flag, whole
+from onkel._validate import config, flag, whole
 from onkel.errors import InputError
 from onkel.features.sketch import CUT, Sketch, Sketching
 from onkel.functions import support
@@ -70,7 +69,7 @@ class SecondStage(ABC, Generic[K]):
         """w."""
 
 
-@dataclass(frozen=True)
+@config
 class SketchedDescent(ExpansionLearner[K]):
     """Both stages, except for how the weights are updated in the second, which `_second` defines."""
 

@@ -31,7 +31,6 @@ Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial l
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,7 +38,7 @@ from numpy.typing import ArrayLike
 
 from onkel._sparse import Rows, check_labelled_rows, check_rows, count, part
 from onkel._types import Cube, Matrix, Vector
-from onkel._validate import real, whole
+from onkel._validate import config, real, whole
 from onkel.combine.auto import labels as label_scale
 from onkel.combine.auto import ledger, restarts
 from onkel.combine.auto import state as states
@@ -56,7 +55,7 @@ from onkel.turns import Call, Steps, turn
 ROWS_AT_ONCE = 1024  # rows of one prediction step, to bound its memory
 
 
-@dataclass(frozen=True)
+@config
 class Auto(Learner[State]):
     """No tuning: experts of several kinds, mixed by how well they have done."""
 

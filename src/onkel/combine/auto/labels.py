@@ -12,20 +12,18 @@ were accepted when first seen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
-from onkel.state import copied
+from onkel.state import copied, memory
 
 START = 20  # rows
 LIMIT = 20.0  # in units of the mean distance
 MEMORY = 0.999  # forgetting factor of mean and distance
 
 
-@dataclass
+@memory
 class Labels:
     reference: Vector  # (outputs,)  the first label: what families with an intercept subtract, to keep digits
     mean: Vector  # (outputs,)

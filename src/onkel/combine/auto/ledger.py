@@ -7,20 +7,19 @@ scores since the check before. So contributions add up to the mixture, except fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine import account
 from onkel.combine.account import Account
 from onkel.combine.rules.rule import Awake
+from onkel.state import memory
 from onkel.turns import Steps
 
 SNAPSHOTS = 64  # when they are full, pairs are merged, and from then on half as many are taken
 
 
-@dataclass
+@memory
 class Ledger:
     squares: Vector  # (experts,)  sum of squared errors, all outputs, over the rows in which the expert was active
     heard: Vector  # (experts,)  the number of these rows

@@ -29,13 +29,13 @@ If the copy wins, the views restart, and with them the rule and all families exc
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Counts, Cube, Matrix, Vector
+from onkel.state import memory
 from onkel.turns import Steps
 
 Mask = NDArray[np.bool_]
@@ -50,7 +50,7 @@ MOVED = 4.0  # the inputs have moved if the mean square of a standardised column
 BETTER = 0.95  # a copy must have less than this part of the errors
 
 
-@dataclass
+@memory
 class Recent:
     """The last rows in a ring buffer, row t at place t mod kept, and the deficit of each family."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,12 @@ from onkel.combine.auto.views import SparseViews, Views, lag_columns
 from onkel.combine.rules import Layered
 from onkel.combine.rules.rule import Awake
 from onkel.errors import InputError
+from onkel.state import memory
 
 RULE = Layered()
 
 
-@dataclass
+@memory
 class State:
     views: Any
     families: tuple[Any, ...]

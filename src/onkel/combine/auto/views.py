@@ -26,6 +26,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.combine.lagged import MEMORIES, lag
 from onkel.features import Project, Ranks, Standardize
 from onkel.features.scale import moments, standardized
+from onkel.state import memory
 from onkel.turns import Steps
 
 CUT = 8.0  # deviations
@@ -49,7 +50,7 @@ class View(NamedTuple):
     lagged: Matrix  # L before it is standardised
 
 
-@dataclass
+@memory
 class Lags:
     first: Vector
     last: Matrix
@@ -58,7 +59,7 @@ class Lags:
     rows: int = 0
 
 
-@dataclass
+@memory
 class State:
     standardized: Any
     projected: Any
@@ -110,7 +111,7 @@ class Views:
         return View(X, Z, N if self._is_projected else Z, U, L, S, raw), State(standardized, state.projected, ranked, lags)
 
 
-@dataclass
+@memory
 class SparseState:
     mean: Vector  # (dim,)  of a column's nonzero values
     spread: Vector  # (dim,)  sum of their squared deviations from it

@@ -20,20 +20,19 @@ Costs are those of the plan's table, so that runs are repeatable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from onkel._types import Counts, Matrix
 from onkel.combine.account import Account
 from onkel.combine.auto.families import ForgettingRidge
 from onkel.combine.auto.plan import Plan
+from onkel.state import memory
 
 DISPENSABLE, WORTHY = 0.0002, 0.02  # of the error
 RIDGE = 1e-9  # relative to the mean diagonal of E: experts may be equal
 
 
-@dataclass
+@memory
 class Review:
     awake: Counts  # (families,)  1 if a family is active
     tried: Counts  # (families,)  1 if it has been active since the rule (re)started

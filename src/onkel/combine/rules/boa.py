@@ -23,19 +23,19 @@ array([[0.88, 0.08, 0.04]])
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
+from onkel._validate import config
 from onkel.combine.rules.exponential_weights import log_count
 from onkel.combine.rules.regrets import RegretRule, Regrets, limit_regrets, linear_round
 from onkel.combine.rules.rule import Awake
 from onkel.turns import Steps
 
 
-@dataclass(frozen=True)
+@config
 class BOA(RegretRule):
     """Bernstein online aggregation: no parameter."""
 

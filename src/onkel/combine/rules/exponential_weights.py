@@ -28,23 +28,23 @@ array([[1., 0., 0.]])
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
-from onkel._validate import real
+from onkel._validate import config, real
 from onkel.combine.rules.rule import SAME, Awake, Rule, check_loss, first_span
 from onkel.errors import InputError
 from onkel.losses import SQUARE, Logistic, Loss, Square, value
 from onkel.mixing import check_span, counted, cut_mean, extend, mean_log_odds
+from onkel.state import memory
 from onkel.turns import Steps
 
 LARGEST_RATE = 1e300  # the spread of the losses can be tiny
 
 
-@dataclass
+@memory
 class State:
     gain: Matrix  # (outputs, experts)  G
     gap: Vector  # (outputs,)  D
@@ -52,7 +52,7 @@ class State:
     span: Matrix  # (outputs, 3)  of the labels
 
 
-@dataclass(frozen=True)
+@config
 class ExponentialWeights(Rule):
     """Exponential weights with an adaptive learning rate and constant regret."""
 

@@ -26,32 +26,32 @@ combining predictors that specialize (sleeping experts).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
-from onkel._validate import real
+from onkel._validate import config, real
 from onkel.combine.rules.exponential_weights import lose, mix, own_rate
 from onkel.combine.rules.rule import LEAST_LOSS, Awake, Rule, check_loss, first_span
 from onkel.errors import InputError
 from onkel.losses import Loss, Square, value
 from onkel.mixing import check_span, counted, extend
+from onkel.state import memory
 from onkel.turns import Steps
 
 MEMORY = 0.998  # forgetting factor of the mixture's mean square
 PART = 0.5  # η is this over the mean square
 
 
-@dataclass
+@memory
 class State:
     shares: Matrix  # (outputs, experts)  v
     squares: Matrix  # (outputs, 2)  fading sums of the mixture's losses, and of the rows' weights
     span: Matrix  # (outputs, 3)  of the labels
 
 
-@dataclass(frozen=True)
+@config
 class FixedShare(Rule):
     """Exponential weights that track a best expert which changes."""
 

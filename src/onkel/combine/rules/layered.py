@@ -16,11 +16,10 @@ rule to the best inner rule, plus that rule's own regret to the experts (`onkel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from onkel._types import Matrix, Vector
+from onkel._validate import config
 from onkel.combine.rules.fixed_share import FixedShare
 from onkel.combine.rules.ml_poly import MLPoly
 from onkel.combine.rules.rule import Awake, Rule, State, check_rule
@@ -39,7 +38,7 @@ _RULES: tuple[Rule, ...] = (
 )
 
 
-@dataclass(frozen=True)
+@config
 class Layered(Rule):
     """An outer rule over the mixtures of several."""
 

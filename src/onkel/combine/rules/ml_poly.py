@@ -22,18 +22,17 @@ array([[0.85, 0.1 , 0.06]])
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
+from onkel._validate import config
 from onkel.combine.rules.regrets import RegretRule, Regrets, limit_regrets, linear_round
 from onkel.combine.rules.rule import Awake
 from onkel.turns import Steps
 
 
-@dataclass(frozen=True)
+@config
 class MLPoly(RegretRule):
     """Polynomial potential with a learning rate per expert: no parameter."""
 

@@ -20,7 +20,6 @@ The terms of that bound are summed (`paid`, `beyond`; `onkel.measure.bounds`):
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from onkel.linalg.factor import LARGEST_ENTRY
 from onkel.linalg.rank_one import learn_solved, workspace
 from onkel.linalg.triangular import solve_row, solve_upper
 from onkel.mixing import check_span, counted, ends, extend, unknown_span
+from onkel.state import memory
 from onkel.turns import Steps
 
 SMALLEST_SCALE = 1e-4  # below it the scale is multiplied into R and c
@@ -40,7 +40,7 @@ GROWTH = 2.0  # the ridge follows the labels' variance when that has grown by th
 SCALE, UNIT, ROWS, MEAN, SPREAD, PAID, LEFT = range(7)  # columns of `about`
 
 
-@dataclass
+@memory
 class Fit:
     matrix: Matrix  # (outputs, experts, experts)  R; 0 until there is a unit
     coef: Matrix  # (outputs, experts)  c

@@ -12,19 +12,19 @@ learning, COLT).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from onkel._jit import hot_inline
 from onkel._types import Matrix, Vector
+from onkel._validate import config
 from onkel.combine.rules.rule import SAME, Awake, Rule, check_loss, first_span
 from onkel.errors import InputError
 from onkel.losses import Loss, Square, slope, value
 from onkel.mixing import check_span, counted, cut_mean, extend
+from onkel.state import memory
 
 
-@dataclass
+@memory
 class Regrets:
     """The state of ML-Poly and of BOA."""
 
@@ -36,7 +36,7 @@ class Regrets:
     span: Matrix  # (outputs, 3)  of the labels
 
 
-@dataclass(frozen=True)
+@config
 class RegretRule(Rule):
     """The base of both: a rule without parameters, whose state are regrets."""
 

@@ -18,18 +18,17 @@ array([[ 0.5, -0.5]])
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from onkel._types import Matrix, Vector
+from onkel._validate import config
 from onkel.combine.rules import regression
 from onkel.combine.rules.regression import ROWS, Fit
 from onkel.combine.rules.rule import Awake, Rule
 from onkel.turns import Steps
 
 
-@dataclass(frozen=True)
+@config
 class Ridge(Rule):
     """Ridge regression on the experts' scores."""
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +29,7 @@ from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.losses import Logistic, Loss, Square
 from onkel.mixing import fixed_span, unknown_span
-from onkel.state import nbytes
+from onkel.state import memory, nbytes
 from onkel.turns import Steps
 
 SAME = 1e-11  # relative: scores or losses that differ by less count as equal, so that rounding does not choose among experts
@@ -40,7 +39,7 @@ LOG_ODDS = 14.0  # clips probabilities to about one in a million
 Awake = NDArray[np.bool_]
 
 
-@dataclass
+@memory
 class State:
     parts: tuple[Any, ...]  # of each distinct rule, in the rule's `order`: arrays with a row for each output
     experts: int

@@ -22,11 +22,10 @@ adversarial large scale problems, NeurIPS. Breiman (1996), Stacked regressions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from onkel._types import Matrix, Vector
+from onkel._validate import config
 from onkel.combine.rules import regression
 from onkel.combine.rules.fixed_share import FixedShare
 from onkel.combine.rules.regression import MEAN, ROWS, Fit
@@ -34,7 +33,7 @@ from onkel.combine.rules.rule import Awake, Rule, check_rule
 from onkel.turns import Steps
 
 
-@dataclass(frozen=True)
+@config
 class Stacking(Rule):
     """Ridge regression on the experts' scores, around another rule's mixture."""
 

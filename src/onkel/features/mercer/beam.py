@@ -13,19 +13,19 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
+from onkel._validate import config
 from onkel.features.mercer.system import Line
 from onkel.kernels.space import Domain, check_domain
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Beam(Line):
     """The Sobolev space W₂: the smooth curves of a cubic smoothing spline."""
 

@@ -13,13 +13,14 @@ import functools
 import heapq
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
+from onkel._validate import config
 from onkel.errors import InputError
 from onkel.features.mercer.hermite import Hermite
 from onkel.features.mercer.system import UNLIMITED, Line, System
@@ -84,7 +85,7 @@ def _for_columns(bases: tuple[Line, ...], dim: int) -> tuple[Line, ...]:
 
 
 @final
-@dataclass(frozen=True)
+@config
 class ProductSystem(Columns):
     """All products of the columns' functions."""
 
@@ -119,7 +120,7 @@ class ProductSystem(Columns):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class AdditiveSystem(Columns):
     """A constant, and a sum of curves, one per column."""
 

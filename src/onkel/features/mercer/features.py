@@ -10,20 +10,19 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from onkel._types import Matrix, Vector
-from onkel._validate import instance, whole
+from onkel._validate import config, instance, whole
 from onkel.errors import InputError
 from onkel.features.compose import Features
 from onkel.features.mercer.columns import ProductSystem
 from onkel.features.mercer.system import System
 
 
-@dataclass(frozen=True)
+@config
 class Mercer(Features):
     """√λ_j ψ_j(x), j = 1 … count."""
 

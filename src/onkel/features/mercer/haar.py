@@ -8,14 +8,13 @@ They suit functions that jump: the first 2^l functions give the mean of f over e
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
-from onkel._validate import real
+from onkel._validate import config, real
 from onkel.features.mercer.system import Line
 from onkel.kernels.space import Domain, check_domain
 
@@ -23,7 +22,7 @@ _LAST = math.nextafter(1.0, 0.0)  # used for x = 1, which belongs to the last in
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Haar(Line):
     """Haar wavelets."""
 

@@ -9,21 +9,21 @@ The recursion is applied to the products e^(−δ²x²) h_j, because h_j alone c
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
-from onkel._validate import real
+from onkel._validate import config, real
 from onkel.features.mercer.system import UNLIMITED, Line
 
 SMALLEST_VALUE = 1e-30  # of λ_j relative to λ_1: functions with less hardly contribute to the kernel, but may be as large as 1e15
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Hermite(Line):
     """The Gaussian kernel."""
 

@@ -14,7 +14,6 @@ array([[0.   , 1.   ],
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -22,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from onkel._inputs import LARGEST_NUMBER
 from onkel._types import Matrix, Vector
-from onkel._validate import function_name
+from onkel._validate import config, function_name
 from onkel.errors import InputError
 from onkel.features.mercer.system import System
 
@@ -30,7 +29,7 @@ Function = Callable[[Matrix], ArrayLike]
 
 
 @final
-@dataclass(frozen=True, repr=False)
+@config
 class Listed(System):
     """ψ_1 … ψ_N are these functions, λ_j their sizes."""
 

@@ -9,14 +9,13 @@ sign of a function is chosen so that it is positive at the last node at which it
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
-from onkel._validate import instance, whole
+from onkel._validate import config, instance, whole
 from onkel.errors import InputError
 from onkel.features.mercer.system import Line
 from onkel.kernels import Kernel
@@ -27,7 +26,7 @@ LARGEST_NEGATIVE = 1e-10  # of −λ_j relative to λ_1; if it is larger, that i
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Numerical(Line):
     """The eigenfunctions of a kernel without a known closed form."""
 

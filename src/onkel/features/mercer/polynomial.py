@@ -6,20 +6,19 @@ These λ are a choice: they say how smooth a function of norm 1 is. Order 1 has 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
-from onkel._validate import real
+from onkel._validate import config, real
 from onkel.features.mercer.system import Line
 from onkel.kernels.space import Domain, check_domain
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Legendre(Line):
     """Polynomials of rising degree."""
 

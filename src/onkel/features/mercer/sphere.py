@@ -9,20 +9,19 @@ the angle between two rows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
-from onkel._validate import real
+from onkel._validate import config, real
 from onkel.errors import InputError
 from onkel.features.mercer.system import System
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Sphere(System):
     """Functions of a direction in space."""
 

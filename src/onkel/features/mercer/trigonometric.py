@@ -8,14 +8,14 @@ Periodic(m)     (∫f)² + ∫(f⁽ᵐ⁾)²       1 + (−1)^(m−1) B_{2m}({s 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Counts, Vector
-from onkel._validate import flag, real
+from onkel._validate import config, flag, real
 from onkel.errors import InputError
 from onkel.features.mercer.system import WaveLine
 from onkel.features.mercer.waves import Waves
@@ -23,7 +23,7 @@ from onkel.kernels.space import Domain, check_domain
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Sine(WaveLine):
     """The Sobolev space W₁⁰ of the kernel `Brownian`, min(s, t)."""
 
@@ -40,7 +40,7 @@ class Sine(WaveLine):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Cosine(WaveLine):
     """The Sobolev space W₁."""
 
@@ -58,7 +58,7 @@ class Cosine(WaveLine):
 
 
 @final
-@dataclass(frozen=True)
+@config
 class Periodic(WaveLine):
     """The Sobolev space W_m on the circle. The domain is one period."""
 

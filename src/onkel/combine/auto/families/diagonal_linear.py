@@ -42,6 +42,7 @@ from onkel.combine.auto.families.expert import Expert
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.features.scale import moments
+from onkel.state import memory
 from onkel.turns import Steps
 
 FILTERS = ((1.0, 1.0), (10.0, 1.0), (3.0, 0.99))  # λ, μ
@@ -53,7 +54,7 @@ _FIRST_VARIANCE, _FASTER = np.array([1.0 / lam for lam, _ in FILTERS]), np.array
 _FIRST_SPREAD, _STEPS = np.append(_FIRST_VARIANCE, [FIRST_SQUARES] * len(STEPS)), np.array(STEPS)
 
 
-@dataclass
+@memory
 class LinearState:
     theta: Cube
     spread: Cube

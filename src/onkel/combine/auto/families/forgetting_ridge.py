@@ -14,10 +14,11 @@ from onkel.combine.auto.families.parts import Part
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.linalg import corrected
+from onkel.state import memory
 from onkel.turns import Steps
 
 
-@dataclass
+@memory
 class ForgettingState:
     maps: tuple[Any, ...]
     products: Matrix

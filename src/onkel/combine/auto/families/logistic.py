@@ -25,10 +25,11 @@ from onkel.combine.auto.families.parts import Part
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.linalg.blas import symv, syr
+from onkel.state import memory
 from onkel.turns import Steps
 
 
-@dataclass
+@memory
 class LogisticState:
     maps: tuple[Any, ...]
     inverse: Cube

@@ -18,6 +18,7 @@ from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.linalg import gram
 from onkel.linalg.blas import gemm_nt
+from onkel.state import memory
 from onkel.turns import Steps
 
 RENEWALS = 8  # coefficients are computed again after an eighth of the rows so far,
@@ -25,7 +26,7 @@ SHORTEST, LONGEST = 8, 1024  # but after no fewer and no more rows than these
 FEATURES_A_ROW = 2  # features that an expert may use for each row learnt; one with more gets the coefficients of a shorter one
 
 
-@dataclass
+@memory
 class RidgeState:
     maps: tuple[Any, ...]
     products: Matrix  # (r, r)
