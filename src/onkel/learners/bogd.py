@@ -1,10 +1,11 @@
 """BOGD: gradient descent on the hinge loss with a budget; a full set evicts a random point, and the others compensate for it.
 
-    f ← (1 − ηλ) f;   if y f(x) < 1:  fewer than B points:  f ← f + η y k(x, ·)
-    else  draw one with probabilities p_i, remove it, divide each other a_i by 1 − p_i (so that E f is unchanged), add the new
-    point, and shrink f until no coefficient exceeds η·cap
+    f ← (1 − ηλ) f;   if y f(x) < 1 and there are fewer than B points:  f ← f + η y k(x, ·)
+    if y f(x) < 1 and there are B points: draw one with probabilities p_i, remove it, divide each other a_i by 1 − p_i (so that the
+    expected f is unchanged), add the new point, and shrink f until no coefficient exceeds η·cap
 
-p_i = 1/B, or, `weighted`, (1 − s_i)/(B − 1) with s_i ∝ |a_i| √k(x_i, x_i) (BOGD++). Regret O(√T) in expectation. O(B) a row.
+p_i = 1/B; if `weighted`, p_i = (1 − s_i)/(B − 1) with s_i ∝ |a_i| √k(x_i, x_i) (BOGD++). Regret O(√T) in expectation. A row costs
+O(B).
 
 Zhao, Wang, Wu, Jin & Hoi (2012), Fast bounded online gradient descent algorithms for scalable kernel-based online learning, ICML.
 
@@ -49,7 +50,7 @@ class BOGD(ExpansionLearner[State]):
     budget: int = 100  # B: the most points
     step: float = 0.2  # η
     lam: float = 1e-6  # λ
-    cap: float = 10.0  # γ: no coefficient exceeds step · cap once the set is full
+    cap: float = 10.0  # γ: when there are B points, no coefficient exceeds step · cap
     weighted: bool = False  # True: BOGD++, which prefers to evict small coefficients
     seed: int = 0
 
@@ -105,14 +106,15 @@ def _evict(f: SupportTerms, coin: float) -> int:
 
 @hot
 def _evict_weighted(f: SupportTerms, lengths: Vector, coin: float, parts: Vector) -> int:
-    """The same, with a smaller probability for points with a large part in f. `parts` is scratch memory, one number per point."""
+    """As `_evict`, but points with a large part in f have a smaller probability. `parts` is scratch memory, one number per
+    point."""
     count, total = f.coef.size, 0.0
     for i in range(count):
         parts[i] = abs(f.coef[i]) * lengths[i]
         total += parts[i]
     scale = 1.0 / total if total > 0.0 else 0.0
     rest = count - 1.0 if total > 0.0 else float(count)
-    slot, so_far = 0, 0.0  # so_far = Σ p_i · rest over the points before the slot; eight points are skipped at a time
+    slot, so_far = 0, 0.0  # so_far: Σ p_i · rest over the points before the slot; first eight points are passed at a time
     while slot + 8 < count:
         a, b = (parts[slot] + parts[slot + 1]) + (parts[slot + 2] + parts[slot + 3]), parts[slot + 4] + parts[slot + 5]
         eight = 8.0 - scale * ((a + b) + (parts[slot + 6] + parts[slot + 7]))
@@ -134,7 +136,7 @@ def _evict_weighted(f: SupportTerms, lengths: Vector, coin: float, parts: Vector
 
 @hot
 def _largest(coef: Vector) -> float:
-    """The largest |a_i|; four at a time, so that a comparison need not wait for the one before."""
+    """The largest |a_i|. There are four running maxima, so that a comparison need not wait for the one before."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     whole = coef.size // 4 * 4
     for i in range(0, whole, 4):

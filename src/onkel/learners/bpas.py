@@ -1,9 +1,10 @@
 """BPAS: passive-aggressive with a budget; a full set replaces the point whose replacement changes the function least.
 
-    ℓ = (1 − y f(x))₊,   τ = min(C, ℓ/k(x, x));   fewer than B points:  f ← f + τ y k(x, ·)
-    else  r = argmin_r a_r² (k(x_r, x_r) − k(x_r, x)²/k(x, x)),   and x takes its place with a = a_r k(x_r, x)/k(x, x) + τ y
+    ℓ = (1 − y f(x))₊,   τ = min(C, ℓ/k(x, x));   if there are fewer than B points:  f ← f + τ y k(x, ·)
+    else  r = argmin_r a_r² (k(x_r, x_r) − k(x_r, x)²/k(x, x)),   and x replaces x_r with a = a_r k(x_r, x)/k(x, x) + τ y
 
-O(B) a row. The change is the best that keeps all other coefficients: ½‖f − f_t‖² + C · hinge over those f.
+A row costs O(B). The replacement minimises ½‖f − f_t‖² + C · hinge over all f in which one point is replaced by x and the other
+coefficients stay the same.
 
 Wang & Vucetic (2010), Online passive-aggressive algorithms on a budget, AISTATS. BPA-S.
 

@@ -7,11 +7,12 @@
     append (l, √(λ/w + s)) to L and (y − m)/√(λ/w + s) to v
 
 Regret of KernelAWV against every f, for any sequence with |y| ≤ B:  λ‖f‖² + B² ln det(I + K/λ), without knowing B. KernelRidge
-clipped to [−B, B] has 4B² instead of B². Every row is kept: O(t²) a row, and t²/2 + t(dim + outputs) numbers; arrays double.
+clipped to [−B, B] has 4B² instead of B². Every row is stored. Row t costs O(t²); t rows need t²/2 + t(dim + outputs) numbers, or up
+to twice as many, because arrays grow by doubling.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Eq. (3).
 Zhdanov & Kalnishkan (2013), An identity for kernel ridge regression, Theoretical Computer Science. The clipped ridge.
-Departs from the papers: row weights; several outputs share one L; a ridge below 1e-8 k(x, x) is raised to that, and counted.
+Departs from the papers: rows have weights; several outputs share one L; a ridge below 1e-8 k(x, x) is raised to that, and counted.
 
 >>> X, y = onkel.data.smooth(400, seed=0)
 >>> for learner in onkel.PKAWV(onkel.Identity() + onkel.Constant()), onkel.KernelAWV():
@@ -42,7 +43,7 @@ from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
 
 ROWS_AT_ONCE = 32  # rows for which kernel values are computed at a time
-LARGEST_TARGET = 1e150  # in absolute value; accepted labels and pivots cannot make larger ones
+LARGEST_TARGET = 1e150  # largest entry of v in absolute value; accepted labels and pivots cannot lead to larger ones
 
 RidgeRows = tuple[
     Matrix, Matrix, Vector, Matrix, Vector
@@ -64,7 +65,7 @@ class State:
 
 @config
 class Exact(KernelLearner[State]):
-    """The base of both: everything except the last step from m and s to the score."""
+    """The base of KernelAWV and KernelRidge: everything except the last step, from m and s to the score."""
 
     kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     lam: float = 1.0  # λ: the ridge
@@ -87,7 +88,7 @@ class Exact(KernelLearner[State]):
         check_room(self, 16 * packed(state.rows + int(np.count_nonzero(weight))), remedy)
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        """Append the rows after the last one; they count once all of them are written."""
+        """Append the rows after the last one. They are counted when all of them are written."""
         rows = state.rows + int(np.count_nonzero(weight))
         work = shallow(state)
         work.points, work.targets = grown(state.points, rows), grown(state.targets, rows)
@@ -104,7 +105,7 @@ class Exact(KernelLearner[State]):
 
     def _rounds(self, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         own = self.kernel.diagonal(X)
-        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # the blocks that a user's kernel gets must not depend on the cut
+        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # a user's kernel gets single rows, however the stream is cut
         for start in range(0, len(X), at_once):
             now = slice(start, start + at_once)
             size, fresh = state.rows, X[now][weight[now] > 0.0]
@@ -133,7 +134,7 @@ class Exact(KernelLearner[State]):
         if not is_factor(state.factor, state.rows, own, lambda a, b: self.kernel.values(points[a:b], points)):
             raise InputError("its factor is not that of its points' kernel matrix")
         if np.abs(state.targets).max(initial=0.0) > LARGEST_TARGET:
-            raise InputError("its targets are larger than labels can make them")
+            raise InputError("its targets are too large to come from labels")
 
     def _notes(self, state: State) -> list[str]:
         said = []
@@ -169,7 +170,7 @@ class KernelRidge(Exact):
     memory: ClassVar[str] = "O(t² + t·dim)"
     paper: ClassVar[str] = "Jézéquel et al. 2019"
 
-    clip: float | None = None  # the largest |y|, if it is known
+    clip: float | None = None  # scores are clipped to ±clip, best the largest |y|; None: not clipped
 
     def __post_init__(self) -> None:
         instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
@@ -191,8 +192,8 @@ class KernelRidge(Exact):
 def _learn(
     block: RidgeRows, lam: float, awv: bool, clip: float, L: Vector, targets: Matrix, counts: Tally, scores: Matrix
 ) -> tuple[int, Tally]:
-    """Score each row, then append it if its weight is positive. Returns the first row at which the kernel is not positive
-    semi-definite, or -1; and the new counts."""
+    """Score each row, then append it if its weight is positive. Returns the index of the first row that shows that the kernel is
+    not positive semi-definite, or -1; and the new counts."""
     K, F, own, Y, weight = block
     size, clamped, raised = counts
     old = size

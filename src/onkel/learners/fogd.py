@@ -2,11 +2,12 @@
 
     z = features(x),   g = ℓ'(w·z, y),   w ← w − η g z                                                      η = `step`
 
-Regret, with high probability, (1 + ε)‖f‖₁²/(2η) + ηL²T/2 + εLT‖f‖₁, with ε the error of the features' kernel and L the largest
-slope. O(r·dim) a row and O(r·dim) memory, for r features.
+The regret is, with high probability, at most (1 + ε)‖f‖₁²/(2η) + ηL²T/2 + εLT‖f‖₁, where ε is the error of the features' kernel and
+L the largest slope. For r features a row costs O(r·dim); memory is O(r·dim).
 
 Lu, Hoi, Wang, Zhao & Liu (2016), Large scale online kernel learning, JMLR.
-Departs from the paper: features of unit length, z·z = 1. Public toolboxes leave out the 1/√count: their step is ours times count.
+Departs from the paper: features have unit length, z·z = 1. Public toolboxes leave out the factor 1/√count, so a step η here is like
+a step η/count there.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for step in 0.2, 2.0:
@@ -74,9 +75,9 @@ class FOGD(FeatureLearner[State]):
         self.loss.admit(Y)
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        work = shallow(state)  # a copy: the descent may diverge
+        work = shallow(state)  # rows are learnt on a copy, because the descent may diverge
         work.weights, work.learnt = state.weights.copy(), state.learnt.copy()
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+        with np.errstate(over="ignore", invalid="ignore"):  # scores that overflow are refused below
             super()._take(Call(), work, X, Y, weight, scores)
         check_scores(self, scores[:, 0])
         vars(state).update(vars(work))

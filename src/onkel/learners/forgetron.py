@@ -1,14 +1,15 @@
 """Forgetron: the perceptron with a budget; before the oldest point is evicted, f shrinks until the eviction does little harm.
 
-    if sign(f(x)) ≠ y:  M ← M + 1,  f ← f + y k(x, ·);   if there are now B + 1 points, r the oldest:
+    if sign(f(x)) ≠ y:  M ← M + 1,  f ← f + y k(x, ·);   if there are now B + 1 points, evict the oldest, r:
     δ = |a_r|,   μ = y_r f(x_r),   φ ∈ (0, 1] the largest with  Ψ(φ) = (δφ)² + 2δφ(1 − φμ) ≤ (15/32)M − Q
     f ← φ f − φ a_r k(x_r, ·),   Q ← Q + Ψ(φ)
 
-M ≤ 2‖u‖² + 4 Σ hinge(u) if k(x, x) ≤ 1, B ≥ 83 and ‖u‖ ≤ ¼√((B+1)/ln(B+1)). O(B) a row besides the kernel values, O(B²) memory.
+If k(x, x) ≤ 1 and B ≥ 83, the number of mistakes M is at most 2‖u‖² + 4 Σ hinge(u) for every u with ‖u‖ ≤ ¼√((B+1)/ln(B+1)). A row
+costs O(B) besides its kernel values; memory is O(B²).
 
 Dekel, Shalev-Shwartz & Singer (2008), The Forgetron: a kernel-based perceptron on a budget, SIAM Journal on Computing. Self-tuned.
-Departs from the paper: φ in closed form, −2c/(b + √(b² − 4Ac)) with A = δ² − 2δμ, b = 2δ, c = Q − (15/32)M, for every sign of A.
-The Gram matrix of the points is kept, because f(x_r) needs it.
+Departs from the paper: φ has a closed form, −2c/(b + √(b² − 4Ac)) with A = δ² − 2δμ, b = 2δ, c = Q − (15/32)M, for every sign of A.
+The Gram matrix of the points is stored, because f(x_r) is computed from it.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> learner = onkel.Forgetron(budget=50)
@@ -33,8 +34,8 @@ from onkel.kernels import Gaussian, Kernel
 from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
 
-ALLOWANCE = 15.0 / 32.0  # largest Q per mistake
-LARGEST_MISMATCH = 1e-9  # of a stored kernel value against one computed again, relative to √(k(x, x) k(z, z))
+ALLOWANCE = 15.0 / 32.0  # the largest Q for each mistake
+LARGEST_MISMATCH = 1e-9  # between a stored k(x, z) and the one computed again, relative to √(k(x, x) k(z, z))
 
 
 @memory
@@ -86,7 +87,7 @@ class Forgetron(ExpansionLearner[State]):
             raise InputError("its kernel values are not those of its points")
         mistakes, spent = state.spent
         if not (size <= mistakes <= state.rows and -np.inf < spent <= ALLOWANCE * mistakes):
-            raise InputError("it has spent more than its mistakes allow")
+            raise InputError("its number of mistakes, or its Q, is impossible")
 
 
 @hot
@@ -117,7 +118,7 @@ def _learn(block: RowBlock, f: SupportTerms, gram: Matrix, spent: Vector, scores
 
 @hot
 def _shrinking(f: SupportTerms, values: Vector, spent: Vector, oldest: int, added: float) -> float:
-    """φ; updates Q ← Q + Ψ(φ). `values` are k(x_r, ·) at all points, `added` is the new point's part of f(x_r)."""
+    """Returns φ and updates Q ← Q + Ψ(φ). `values` are k(x_r, ·) at all points, `added` is the new point's part of f(x_r)."""
     delta = f.scale[0] * abs(f.coef[oldest])
     mu = f.scale[0] * np.dot(f.coef, values) + added
     if f.coef[oldest] < 0.0:

@@ -1,16 +1,18 @@
 """FORKS: the online Newton step in the coordinates of an incrementally sketched kernel matrix; for streams that change.
 
     φ(x) = Zᵀ k(landmarks, x),   |w·φ| ≤ C by projection,   G = ℓ'(w·φ, y) φ + λw,   A ← A + η GGᵀ,   w ← w − A⁻¹G
-    an update:  Z from the truncated eigen-update of the sketch,  A = αI,  w = 0  (stages: `onkel.updates.sketched_descent`)
+    update of the map:  Z from the truncated eigen-update of the sketch,  A = αI,  w = 0
+
+These are the rounds of stage 2; `onkel.updates.sketched_descent` describes the stages.
 
 Regret O(log T) for curved losses and O(√T) for the hinge, if the sketch is large enough (`onkel.measure.bounds.forks_sizes`).
-O(m·dim + mk + k²) a row, m landmarks and k coordinates; an update costs O(μ·dim + s m² + k³), μ points and s columns of the sketch.
-Memory O(μ·dim + s² + sm).
+With m landmarks and k coordinates a row costs O(m·dim + mk + k²). With μ stored points and s columns of the sketch an update of the
+map costs O(μ·dim + s m² + k³), and memory is O(μ·dim + s² + sm).
 
-Anonymous (2023), FORKS: fast second-order online kernel learning using incremental sketching.
-Departs from the paper: Φ_pp is updated over all sketched points, its decomposition symmetrically (rank 2 a point) and, every 50
-updates, exactly; stage 2 starts from the least squares fit to stage 1; A includes the round's own gradient when the step is taken,
-and scores are projected in the round of their input, as in the proof. `step_uses_old_matrix` and `project_on_current` follow
+Anonymous (2023), FORKS: fast second-order online kernel learning using incremental sketching. Departs from the paper: Φ_pp includes
+the kernel values between all sketched points; its decomposition is updated symmetrically (rank 2 for each point) and computed again
+every 50 updates; stage 2 starts from the least squares fit to stage 1; A includes the round's own gradient when the step is taken,
+and a score is clipped in its own round, as in the proof. With `step_uses_old_matrix` and `project_on_current` these two are as in
 Algorithm 1 and the authors' code. The period is counted in rounds, so the length of the stream need not be known.
 
 >>> X, y = onkel.data.rings(4000, seed=0)
@@ -73,7 +75,7 @@ class ForksSettings(NamedTuple):
 
 @memory
 class State(Counted):
-    support: Support  # the sketched points; coefficients of stage 1
+    support: Support  # the sketched points, with their coefficients of stage 1
     sketch: Sketch
     matrix: Matrix  # (k, k)  R, upper triangular, RᵀR = A
     coef: Matrix  # (1, k)  R w
@@ -94,9 +96,9 @@ class FORKS(SketchedDescent[State]):
 
     alpha: float = 0.01  # α: A starts at αI
     clip: float = 1.0  # C: scores of stage 2 stay within [−C, C]
-    curvature: float | None = 0.5  # η; None: the loss's own, or √k/(LC√t) if it has none
+    curvature: float | None = 0.5  # η; None: the curvature of the loss, or √k/(LC√t) if that is 0
     lam: float = 0.0  # λ: adds λw to each gradient
-    project_on_current: bool = False  # True: w is projected after its step, for the row just learnt
+    project_on_current: bool = False  # True: w is projected for the row just learnt, after the step
     step_uses_old_matrix: bool = False  # True: the step is taken before the gradient is added to A
 
     def __post_init__(self) -> None:
@@ -108,7 +110,7 @@ class FORKS(SketchedDescent[State]):
 
     @property
     def dimension(self) -> float:
-        """The dimension of the space in which it steps."""
+        """The dimension of the space in which the steps are taken."""
         return float(self._sketching.rank)
 
     def _init(self, dim: int, outputs: int) -> State:
@@ -177,10 +179,10 @@ def _learn(
     due: int,
     scores: Vector,
 ) -> int:
-    """Score, then learn, rows, up to that of round `due`, which is only scored; returns how many.
+    """Score, then learn, each row. Stops after the row of round `due`, which is only scored. Returns the number of rows done.
 
     1. φ of the row by the sketched map, and z = R⁻ᵀφ: the score is z·c.
-    2. Projection: w is moved along A⁻¹φ until |w·φ| ≤ C. With `on_current` this comes after the step.
+    2. Projection: w is moved along A⁻¹φ until |w·φ| ≤ C. If `on_current` is true, this comes after the step.
     3. The Newton step, if the loss has a slope.
     """
     rank, learnt = M.shape[0], block.learnt
@@ -190,7 +192,7 @@ def _learn(
         values(block.kernel, landmarks, width, block.X[i], k)
         embed(k, width, M, phi)
         for j in range(rank):
-            z[j] = phi[j]  # a copy: φ is needed again if the projection comes after the step
+            z[j] = phi[j]  # a copy, because φ is needed again if the projection comes after the step
         full, q = _score(R, c, z)
         scores[i] = full if settings.on_current else within(full, settings.clip)
         if learn and learnt[0] == due:
@@ -224,7 +226,7 @@ def _score(R: Matrix, c: Matrix, z: Vector) -> tuple[float, float]:
 
 @hot_inline
 def _project(c: Matrix, z: Vector, q: float, excess: float, own: float, alpha: float) -> None:
-    """w ← w − (h/q) A⁻¹φ, h the excess, unless q is mere rounding."""
+    """w ← w − (h/q) A⁻¹φ with h = `excess`, unless q is only rounding errors."""
     if excess != 0.0 and alpha * q > SMALLEST_VARIANCE * own:
         for j in range(z.size):
             c[0, j] -= excess / q * z[j]

@@ -3,16 +3,17 @@
     f̃_n = f̃_(n−1) + γ_n (y_n − f̃_(n−1)(x_n)) k(x_n, ·),    f̃_0 = 0,    γ_n = `step` · n^(−`decay`)
     f̄_n = (f̃_0 + … + f̃_n) / (n + 1)
 
-f̃ follows the noise of every row, which the mean averages out. Scores are those of f̄, or with `averaging=False` of f̃. A
+f̃ follows the noise of every row, which the mean f̄ averages out. Scores are those of f̄, or of f̃ if `averaging` is False. A
 coefficient a_i = γ_i (y_i − f̃_(i−1)(x_i)) never changes afterwards, so the mean follows from two sums:
 
-    f̄_n = S0 − S1 / (n + 1),    S0 = Σ a_i k(x_i, ·) = f̃_n,    S1 = Σ i a_i k(x_i, ·), its moment
+    f̄_n = S0 − S1 / (n + 1),    S0 = Σ a_i k(x_i, ·) = f̃_n,    S1 = Σ i a_i k(x_i, ·), the moment of f̃_n
 
-If the kernel's eigenvalues fall like i^(−a), and rows are independent, with noise around a function f of its space, decay = 1 / (a
-+ 1) gives the best rate, E (f̄ − f)² = O(n^(−a/(a + 1))): ⅓ for `Brownian`, ⅕ for `Spline()`. Steps with γ k(x, x) ≤ 1 cannot
-diverge (‖f̃‖² grows by at most γ y² a row); longer ones may, and are then refused.
+Let the kernel's eigenvalues fall like i^(−a), and the rows be independent, with labels f(x) plus noise for an f in the kernel's
+space. Then decay = 1 / (a + 1) gives the best rate, E (f̄ − f)² = O(n^(−a/(a + 1))). This decay is ⅓ for `Brownian` and ⅕ for
+`Spline()`. Steps with γ k(x, x) ≤ 1 cannot diverge (‖f̃‖² grows by at most γ y² in a row). Longer ones may; rows in which they do
+are refused.
 
-O(n) a row after n rows learnt; O(log n) a row and input for an additive kernel, O(dim) for `Linear()`; O(n) memory.
+After n rows, a row costs O(n); for an additive kernel O(log n) for each input, for `Linear()` O(dim). Memory is O(n).
 
 Dieuleveut & Bach (2016), Nonparametric stochastic approximation with large step-sizes, Annals of Statistics.
 
@@ -54,7 +55,7 @@ class FunctionalSGD(ExpansionLearner[State]):
     kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     step: float = 1.0  # γ_1; at most 1/k(x, x) is safe
     decay: float = 0.5  # γ_n = step · n^(−decay)
-    averaging: bool = True  # False: the scores of f̃ itself
+    averaging: bool = True  # False: scores are those of f̃, not of the mean f̄
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     bounded: ClassVar[bool] = False
@@ -69,7 +70,7 @@ class FunctionalSGD(ExpansionLearner[State]):
         return representations.empty(self.kernel, dim, moment=self.averaging)
 
     def _may_run_away(self, state: State, own: Vector) -> bool:
-        """Not if γ k(x, x) ≤ 1 from the first of these rows on: then ‖f̃‖² grows by at most γy² a row."""
+        """False if γ k(x, x) ≤ 1 in all of these rows, because ‖f̃‖² then grows by at most γy² in a row."""
         return not _step(state.rows + 1, self.step, self.decay) * np.max(own, initial=0.0) <= 1.0
 
     def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:

@@ -2,11 +2,11 @@
 
     f = Σ a_i y_i k(x_i, ·),      a ← clip(a + (η/k(x, x)) (1 − y f(x)), 0, C)                      η = `step`, C = `aggressiveness`
 
-for the coefficient a of this row, which is 0 for a row not seen before. A repeated row is recognised by its values and its label,
+Here a is the coefficient of this row; it is 0 for a row not seen before. A repeated row is recognised by its values and its label,
 so several passes over a stream are coordinate ascent: f approaches the support vector machine without a bias, with a hard margin
-for a large C. Each step raises the dual objective Σ a − ½‖f‖² for η < 2.
+if C is large. If η < 2, each step raises the dual objective Σ a − ½‖f‖².
 
-O(log m) a row and input for an additive kernel and m different rows learnt, O(dim) for `Linear()`, O(m) for any other; O(m) memory.
+After m different rows, a row costs O(m); for an additive kernel O(log m) for each input, for `Linear()` O(dim). Memory is O(m).
 
 Friess, Cristianini & Campbell (1998), The Kernel-Adatron, ICML.
 
@@ -40,7 +40,7 @@ from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
 from onkel.updates.projection import LEAST_OWN
 
-CAP_TOLERANCE = 1e-9  # relative, by which a coefficient may exceed C
+CAP_TOLERANCE = 1e-9  # how far a coefficient may exceed C, relative to C
 
 
 @memory
@@ -62,8 +62,8 @@ class KernelAdatron(ExpansionLearner[State]):
     paper: ClassVar[str] = "Friess et al. 1998"
 
     kernel: Kernel = Additive(Exponential())  # X is not scaled here; scale it first
-    step: float = 0.5  # η, below 2
-    aggressiveness: float = 1.0  # C: the largest coefficient; 1e30 = a hard margin
+    step: float = 0.5  # η, less than 2
+    aggressiveness: float = 1.0  # C: the largest coefficient; 1e30 gives a hard margin
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     bounded: ClassVar[bool] = False
@@ -104,7 +104,7 @@ class KernelAdatron(ExpansionLearner[State]):
 def _learn(
     block: RowBlock, f: Any, known: RowSlots, dim: int, step: float, most: float, scores: Vector
 ) -> int:  # fmt: skip
-    """Score, then learn, each row. The raw row is the last `dim` numbers of a row of X."""
+    """Score, then learn, each row; returns the number of rows done. The last `dim` numbers of a row of X are the raw row."""
     kernel, X, own, y, weight, learnt = block
     work = prepare(kernel, f, X)
     for i in range(X.shape[0]):

@@ -3,20 +3,21 @@
     ȳ = φ·u,   h = sign(ȳ)(|ȳ| − C)₊,   ŷ = ȳ − h,   g = ℓ'(ŷ, y)                       A₀ = αI, u₀ = 0
     u ← u − (h/q) A⁻¹φ,   A ← A + z η g² φφᵀ,   u ← u − g A⁻¹φ,      q = φᵀA⁻¹φ          KONS: z = 1
 
-by coefficients, u = Σ ω_i φ_i, with the points in A scaled by D_i = g_i √η_i:
+computed by coefficients, u = Σ ω_i φ_i, where the points in A are scaled by D_i = g_i √η_i:
 
     L Lᵀ = D K D + αI,   l = L⁻¹(D∘k),   q = (k(x, x) − l·l)/α,   a = (e_t − D∘L⁻ᵀl)/α = the coefficients of A⁻¹φ
     ω ← ω − [h/q + g/(1 + z η g² q)] a;      if z: append (s l, √(α + s²(k(x, x) − l·l))), s = g√η, to L
 
-SketchedKONS adds a point to A with probability p̃ = max(min(β τ̃, 1), γ), τ̃ the leverage score of KORS on the scaled points.
+SketchedKONS adds a point to A (z = 1) with probability p̃ = max(min(β τ̃, 1), γ), where τ̃ is the leverage score of KORS for the
+scaled points.
 
-Regret against every f with |f(x_t)| ≤ C, for losses of curvature σ:  α‖f‖² + 2 d_eff(α/(σL²)) ln(2σL²T)/σ; for the sketch the
-second term is divided by max(γ, β τ_min), with high probability. Points at which the loss has no slope are not kept. KONS: O(t²) a
-row and in memory. SketchedKONS: O(m² + t·dim), m points in A.
+Regret of KONS against every f with |f(x_t)| ≤ C, for losses of curvature σ:  α‖f‖² + 2 d_eff(α/(σL²)) ln(2σL²T)/σ. For SketchedKONS
+the second term is divided by max(γ, β τ_min), with high probability. Points at which the slope of the loss is 0 are not stored. Row
+t of KONS costs O(t²), and its memory is O(t²). For SketchedKONS with m points in A both are O(m² + t·dim).
 
 Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Algorithms 1, 3.
-Departs from the paper: its Lemmas 2 and 4 have misprints (the scaled k̄_ii, and −1/√η outside the bracket) and divide by g; the
-coefficients above do not. `weighted=True` is the unbiased z/p̃ of its section 6.
+Departs from the paper: its Lemmas 2 and 4 have misprints (the scaled k̄_ii, and −1/√η outside the bracket) and divide by g, which
+may be 0; the coefficients above do not. `weighted=True` is the unbiased z/p̃ of its section 6.
 
 >>> X, y = onkel.data.rings(1000, seed=0)
 >>> for learner in onkel.KONS(loss=onkel.Logistic()), onkel.SketchedKONS(loss=onkel.Logistic()):
@@ -76,7 +77,7 @@ Counters = tuple[int, int, int, int, int]  # size, taken, rows, unprojected, rai
 @memory
 class State:
     met: Vector  # (2,)  statistics of the labels: the number beyond clip, and the largest absolute value
-    points: Matrix = growing(0)  # (capacity, dim)  those with a coefficient
+    points: Matrix = growing(0)  # (capacity, dim)  the points with a coefficient
     omega: Vector = growing(0)  # (capacity,)  ω
     active: Counts = growing(0)  # (capacity,)  indices of the points in A
     scale: Vector = growing(0)  # (capacity,)  D of the points in A
@@ -86,22 +87,22 @@ class State:
     size: int = 0  # points with a coefficient
     taken: int = 0  # points in A
     rows: int = 0  # learnt so far
-    unprojected: int = 0  # how often rounding left no direction to project along
-    raised: int = 0  # points for which α was too small relative to their scaled k(x, x) and was raised to SMALLEST_RIDGE of it
+    unprojected: int = 0  # how often the projection was left out, because rounding left no direction for it
+    raised: int = 0  # points whose α was raised to SMALLEST_RIDGE times their scaled k(x, x), because it was smaller
     dim: int = 1
     outputs: int = 1
 
 
 @config
 class Newton(KernelLearner[State]):
-    """The base of both: everything except which points are added to A."""
+    """The base of KONS and SketchedKONS: everything except which points are added to A."""
 
     kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     loss: Loss = Square()
     alpha: float = 1.0  # α: A starts at αI
     clip: float = 1.0  # C: scores stay within [−C, C]
-    curvature: float | None = None  # η; None: the loss's own, or ∝ 1/√t if it has none
-    dimension: float = 1.0  # d: a larger one makes η larger, for a loss without curvature
+    curvature: float | None = None  # η; None: the curvature of the loss, or √d/(L C √t) if that is 0
+    dimension: float = 1.0  # d in this η
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     multi_output: ClassVar[bool] = False
@@ -134,10 +135,10 @@ class Newton(KernelLearner[State]):
         self._rounds(state, X, np.zeros(len(X)), np.zeros(len(X)), scores[:, 0])  # weight 0: nothing is learnt
 
     def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector, scores: Vector) -> State:
-        """The state after the rows. Arrays to which rows are only appended may be shared with the given state."""
+        """The state after the rows. It may share those arrays with the given state to which rows are only appended."""
         own, work = self.kernel.diagonal(X), shallow(state)
         work.omega, work.met = state.omega.copy(), state.met.copy()
-        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # the blocks that a user's kernel gets must not depend on the cut
+        at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # a user's kernel gets single rows, however the stream is cut
         for start in range(0, len(X), at_once):
             now = slice(start, start + at_once)
             old, fresh = work.size, X[now][weight[now] > 0.0]
@@ -179,7 +180,7 @@ class Newton(KernelLearner[State]):
             raise InputError("the points in its matrix are not among its points")
         weights = state.weights[:taken] if sketched else np.ones(taken)
         if np.any(weights < 1.0):
-            raise InputError("its sampling weights are not those of probabilities")
+            raise InputError("its sampling weights are below 1, so they do not belong to probabilities")
         points = state.points[active]
         own = self.kernel.diagonal(points)
 
@@ -221,16 +222,16 @@ class KONS(Newton):
 @final
 @config
 class SketchedKONS(Newton):
-    """KONS with only some of the points in its matrix: those of high leverage, and a share `floor` of all."""
+    """KONS with only some of the points in A: those of high leverage, and the share `floor` of all others."""
 
     cost: ClassVar[str] = "O(m² + t·dim)"
     memory: ClassVar[str] = "O(m² + t·dim)"
     paper: ClassVar[str] = "Calandriello et al. 2017"
 
-    floor: float = 0.1  # γ: the least probability with which a point is added; 1 = KONS
+    floor: float = 0.1  # γ: the least probability with which a point is added to A; 1 = KONS
     accuracy: float = 0.5  # ε of KORS
     oversampling: float = 1.0  # β of KORS; the theory requires 3 ln(T/δ)/ε²
-    weighted: bool = False  # True: a point added with probability p counts 1/p: unbiased, but with a large variance
+    weighted: bool = False  # True: a point added with probability p counts 1/p, which is unbiased but has a large variance
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -266,8 +267,8 @@ def _learn(
     kept: Counts,
     scores: Vector,
 ) -> Counters:
-    """Score, then learn, each row; returns the new counts. `kept` receives the numbers, among rows of positive weight, of those
-    that got a coefficient."""
+    """Score, then learn, each row; returns the new counts. Writes to `kept` which rows got a coefficient, as their indices among
+    the rows of positive weight."""
     K, F, own, y, weight = block
     size, taken, rows, unprojected, raised = counts
     omega, (loss, _, _, clip) = arrays[0], settings
@@ -302,7 +303,7 @@ def _step(
 ) -> tuple[bool, bool, bool]:
     """One Newton step, for a point with kernel values k and slope g, whose score exceeds C by h.
 
-    Returns whether it was added to A, whether rounding left no direction to project along, and whether α was raised for it.
+    Returns whether the point was added to A, whether the projection was left out because of rounding, and whether α was raised.
     """
     omega, active, D, L, weights, sampling = arrays
     _, steps, alpha, _ = settings
@@ -331,7 +332,7 @@ def _step(
 
 @hot
 def _coin(Dk: Vector, s: float, own: float, alpha: float, sketch: Sketch, weights: Vector, sampling: Vector, round: int) -> float:
-    """√z: 0 for a point that is not added to A; 1, or 1/√p̃ if weighted, for one that is, which is also appended to KORS."""
+    """√z: 0 if the point is not added to A. If it is added, √z is 1, or 1/√p̃ if weighted, and the point is appended to KORS."""
     floor, accuracy, oversampling, weighted, seed = sketch
     if floor == 1.0:
         return 1.0

@@ -2,22 +2,23 @@
 
     f̂ = argmin Σ (y − θ·ψ(x))² + λ‖θ‖²        over the first N functions ψ_1 … ψ_N of a kernel's eigen-system
 
-    growing    (`rate` c)   N functions from ⌊c N^((2α+d)/d)⌋ rows on, α = `smoothness`: the rate of Zhang & Simon
-    following  (no rate)    every N up to `count` at once, mixed by their losses (`onkel.mixing`): on every sequence of T rows with
-                            |y| ≤ Y at most 2Y²(1 + K ln((T+1) count h)) worse than any sequence of N with K pieces,
-                            h = 1 + 1/2 + … + 1/count
+    growing    (`rate` c)   N functions from row ⌊c N^((2α+d)/d)⌋ on, α = `smoothness`: the rate of Zhang & Simon
+    following  (no rate)    every N up to `count` at once, mixed by their losses (`onkel.mixing`)
 
-One factor RᵀR = A = λI + Σ ψψᵀ serves all N: its leading block is the factor of the first functions alone. With z = R⁻ᵀψ and
-c = R⁻ᵀb, the prediction of N is z_1 c_1 + … + z_N c_N, and its variance σ²(z_1² + … + z_N²). For f in the space and enough noise
-moments the error is O(n^(−α/(2α+d)) √log n) when growing.
+When following, on every sequence of T rows with |y| ≤ Y, the loss is at most 2Y²(1 + K ln((T+1) count h)) larger than that of the
+best choice of N that may differ between K pieces of the sequence; h = 1 + 1/2 + … + 1/count.
 
-No row is kept. Memory is O(r²), r the number of functions of the last level. A row costs O(r²) when following. When growing it
-costs O(N²) for the factor of the functions in use, and for those not yet in use O(r²) for sums of products, or O(r) for moments if
-they are waves (`Sine`, `Cosine`, `Periodic`).
+One factor RᵀR = A = λI + Σ ψψᵀ is enough for all N: its leading block is the factor of the first functions alone. With z = R⁻ᵀψ and
+c = R⁻ᵀb, the prediction of N is z_1 c_1 + … + z_N c_N, and its variance σ²(z_1² + … + z_N²). When growing, the error is
+O(n^(−α/(2α+d)) √log n), if f is in the kernel's space and the noise has enough moments.
 
-Zhang & Simon (2021), An online projection estimator for nonparametric regression in reproducing kernel Hilbert spaces.
-Departs from the paper: a ridge λ; a triangular factor instead of the Sherman-Morrison formula; a level needs "at least" so many
-rows, since "exactly" might never happen; `forgetting` (as in PKAWV; then 1 + μ + μ² + … rows count); row weights; several outputs.
+No row is stored. Memory is O(r²), where r is the number of functions of the last level. A row costs O(r²) when following. When
+growing it costs O(N²) for the factor of the functions in use; for the functions not yet in use it costs O(r²) for sums of products,
+or O(r) for moments if they are waves (`Sine`, `Cosine`, `Periodic`).
+
+Zhang & Simon (2021), An online projection estimator for nonparametric regression in reproducing kernel Hilbert spaces. Departs from
+the paper: there is a ridge λ; a triangular factor instead of the Sherman-Morrison formula; a level begins when there are at least
+(not exactly) so many rows; `forgetting` (as in PKAWV; the number of rows is then 1 + μ + μ² + …); row weights; several outputs.
 
 >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
 >>> y = np.sin(9.0 * X[:, 0] ** 2) + np.random.default_rng(1).normal(size=4000)
@@ -53,26 +54,26 @@ from onkel.turns import Call
 from onkel.updates.domains import SpaceLearner
 from onkel.updates.nested_ridge import SMALLEST_SCALE, NestedFit, NestedSettings, ahead, grown, learn, still
 
-ROWS_AT_ONCE = 1024  # rows for which functions are computed at a time, to bound memory
-ROUNDING = 1e-14  # relative, of c N^p, which may be meant to be a whole number
-SMALL_SHARE = 0.01  # a level with a smaller weight is ignored in bands
-FAR_OUT = 20.0  # deviations: if the largest label is farther out, the levels are distinguished slowly
-LARGEST_LOSS = 1e200  # Σ w y² stays far below it
+ROWS_AT_ONCE = 1024  # rows for which functions are computed at a time, so that they need little memory
+ROUNDING = 1e-14  # relative tolerance before c N^p is rounded down: rounding must not turn an exact integer into the one below
+SMALL_SHARE = 0.01  # levels with a smaller weight are ignored in confidence bands
+FAR_OUT = 20.0  # standard deviations: a note is given if the largest label is farther from 0
+LARGEST_LOSS = 1e200  # of sums in a state; Σ w y² cannot be nearly as large
 
 
 @memory
 class State(Counted):
-    matrix: Matrix  # (r, r)  upper triangular: R in its first `taken` columns, scale² RᵀR = A; then columns of A not yet factored
-    coef: Matrix  # (outputs, r)  c = R⁻ᵀb / scale², then entries of b
+    matrix: Matrix  # (r, r)  R in the first `taken` columns, where scale² RᵀR = A; columns of A, not yet factorised, in the others
+    coef: Matrix  # (outputs, r)  c = R⁻ᵀb / scale² in the first `taken` columns, entries of b in the others
     scale: Vector  # (1,)
-    moments: Matrix  # (2, m)  Σ cos and Σ sin of the rows, for waves: then unfactored columns of A hold only their ridge
+    moments: Matrix  # (2, m)  Σ cos and Σ sin of the rows, for waves; then columns of A not yet factorised have only their ridge
     shares: Matrix  # (outputs, levels)  v_N: the weight of each level
     squares: Matrix  # (outputs, levels)  Σ w (y − θ·ψ)² + λ‖θ‖² at each level's best θ
-    largest: Vector  # (outputs,)  B: the largest |y| so far; or the clip, if there is one
-    taken: int  # functions in R
+    largest: Vector  # (outputs,)  B: the clip if there is one, otherwise the largest |y| so far
+    taken: int  # number of functions in R
     learnt: Counts = counter()
-    moved: int = 0  # rows in the moments
-    grown: int = 1  # levels in use, when growing
+    moved: int = 0  # number of rows in the moments
+    grown: int = 1  # number of levels in use, when growing
     dim: int = 1
     outputs: int = 1
 
@@ -87,9 +88,9 @@ class MercerProjection(SpaceLearner[State]):
     paper: ClassVar[str] = "Zhang & Simon 2021"
 
     system: System = ProductSystem()  # X is not scaled here; scale it first
-    count: int = 100  # the most levels; each level adds one function (for an additive system: one in each column)
+    count: int = 100  # number of levels; each level adds one function (for an additive system: one in each column)
     rate: float | None = None  # c; None: all levels are mixed
-    smoothness: float = 1.0  # α, used with a rate
+    smoothness: float = 1.0  # α; only used if there is a rate
     lam: float = 1.0  # λ: the ridge
     forgetting: float = 1.0  # μ: the weight of past rows is multiplied by this in each round; 1 = never forget
     clip: float | None = None  # scores are clipped to ±clip; None: not clipped
@@ -148,7 +149,7 @@ class MercerProjection(SpaceLearner[State]):
             done += self._learn(state, waves, X[done:], Y[done:], weight[done:], scores[done:])
 
     def _learn(self, state: State, waves: Waves | None, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> int:
-        """Score, then learn, rows, up to the one after which the next level is due; returns how many."""
+        """Score, then learn, each row. Stops after the row from which the next level is used. Returns the number of rows done."""
         settings = _settings(self, state.dim)
         level = self._level(state, settings)
         wanted = math.inf if level == len(settings.needed) else settings.needed[level] - still(state.rows, self.forgetting)
@@ -160,7 +161,7 @@ class MercerProjection(SpaceLearner[State]):
         return len(settings.widths) if self.rate is None else grown(settings.needed, still(state.rows, self.forgetting))
 
     def _move_moments(self, state: State, waves: Waves, before: int, X: Matrix, Y: Matrix, weight: Vector) -> None:
-        """Add the rows learnt after the first `before` to the moments, for waves that are not in use yet."""
+        """Add the rows learnt since there were `before` rows to the moments, for waves that are not in use yet."""
         if state.moved == state.rows:
             return
         learnt = np.flatnonzero(weight)[: state.rows - before]
@@ -169,13 +170,13 @@ class MercerProjection(SpaceLearner[State]):
         moments, coef = rest * state.moments, state.coef.copy()
         coef[:, state.taken :] *= rest
         waves.add(u, weight[learnt] * fading, Y[learnt], moments, coef, state.taken)
-        vars(state).update(moments=moments, coef=coef, moved=state.rows)  # as one step
+        vars(state).update(moments=moments, coef=coef, moved=state.rows)  # one step, which no interrupt can split
 
     def _settle(self, state: State) -> None:
         self._after(state)
 
     def _after(self, state: State) -> None:
-        """Start the levels that are due: factor their functions; on a copy, stored in one step."""
+        """Start the levels that are due, by factorising their functions. This is done on a copy, which is stored in one step."""
         if self.rate is None:
             return
         settings = _settings(self, state.dim)
@@ -207,8 +208,8 @@ class MercerProjection(SpaceLearner[State]):
         return float(max(self.lam * self.forgetting ** (self._functions(dim) - 1), SMALLEST_PIVOT**2))
 
     def raised(self, state: Any, count: int) -> tuple[MercerProjection, Any]:
-        """The learner with more levels, and its state. The new functions start as if they had been 0 in every row so far, so it is
-        best to add them before the last level is reached (`notes` says when it is)."""
+        """The learner with `count` levels, more than now, and its state. The new functions start as if they had been 0 in every row
+        so far, so it is best to add them before the last level is in use (`notes` says when it is)."""
         if count < self.count:
             raise InputError(f"count can only be raised, from {self.count}, got {count}")
         learner, old = self._alone(state)
@@ -233,7 +234,7 @@ class MercerProjection(SpaceLearner[State]):
         return new
 
     def level(self, state: Any) -> int:
-        """N of the next score when growing; else the level with the largest weight (for the first output)."""
+        """When growing, the level of the next score; when following, the level with the largest weight for the first output."""
         learner, own = self._alone(state)
         return learner._level_of(own)
 
@@ -252,8 +253,10 @@ class MercerProjection(SpaceLearner[State]):
 
     def standard_error(self, state: Any, X: ArrayLike) -> Vector:
         """The standard error of the fitted curve at each row, for homoscedastic noise: σ̂ √(ψᵀA⁻¹ψ), σ̂² = (RSS + λ‖θ‖²)/(n − N).
-        Levels with as many functions as rows use σ̂ of the last one with fewer; if there is none, it is infinite. It covers the
-        variance, not the bias."""
+
+        A level with at least as many functions as rows uses the σ̂ of the last level with fewer; if there is none, the standard
+        error is infinite. It covers the variance of the fit, not its bias.
+        """
         learner, own = self._alone(state)
         return learner._standard_error(own, check_inputs(X, state.dim))
 
@@ -279,7 +282,8 @@ class MercerProjection(SpaceLearner[State]):
         return out if state.outputs > 1 else out[:, 0]
 
     def band(self, state: Any, X: ArrayLike, confidence: float = 0.95, everywhere: bool = False) -> tuple[Vector, Vector]:
-        """The lower and upper end of a confidence band of the curve: pointwise, or with `everywhere` simultaneous (Scheffé)."""
+        """The lower and upper end of a confidence band of the curve: pointwise, or simultaneous (Scheffé) if `everywhere` is
+        true."""
         if not (isinstance(confidence, Real) and 0.0 < confidence < 1.0):
             raise InputError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
         import scipy.stats  # here, because importing it takes half as long as all of onkel
@@ -342,7 +346,7 @@ class MercerProjection(SpaceLearner[State]):
         if self.rate is None and self.clip is None and np.any(state.largest > FAR_OUT * spread) and state.rows > FAR_OUT:
             far = float(np.max(state.largest / np.maximum(spread, 1e-300)))
             said.append(
-                f"the largest label is {far:.0f} deviations out: levels are distinguished sooner with a clip above the curve"
+                f"the largest label is {far:.0f} deviations from 0: with a clip above the curve, the best levels get weight sooner"
             )
         return said
 
@@ -355,7 +359,7 @@ def _settings(learner: MercerProjection, dim: int) -> NestedSettings:
     if learner.rate is not None:
         d = learner.system.dimension(dim)
         power = (2.0 * learner.smoothness + d) / d
-        with np.errstate(over="ignore"):  # levels that no stream reaches
+        with np.errstate(over="ignore"):  # infinite for levels that no stream reaches
             needed = np.maximum(np.floor(learner.rate * levels**power * (1.0 + ROUNDING)), widths)
         needed[0] = 0.0
     clip = math.inf if learner.clip is None else learner.clip
@@ -366,7 +370,8 @@ def _settings(learner: MercerProjection, dim: int) -> NestedSettings:
 
 @functools.lru_cache(maxsize=256)
 def _waves(learner: MercerProjection, dim: int) -> Waves | None:
-    """The functions not yet in use, if they are waves, so that moments are enough."""
+    """The functions as waves, if they are waves and levels grow, so that moments are enough for functions not yet in use; else
+    None."""
     return None if learner.rate is None else learner.system.waves(learner._functions(dim))
 
 

@@ -1,18 +1,19 @@
-"""Neighbours: the mean label of the nearest among the last rows.
+"""Neighbours: the weighted mean label of the rows nearest to x among the last B rows.
 
     N = the k nearest to x of the last B rows,   d_i = ‖x_i − x‖²,   D = max_{i in N} d_i
 
     ŷ = Σ_{i in N} v_i y_i / Σ_{i in N} v_i,   v_i = w_i / (d_i + D/10)²                                        k = `neighbours`
 
-w_i is the weight of row i. Of rows at equal distance the more recent ones are used; before the first row ŷ = 0. O(B·dim) a row and
-O(B·dim) memory, for B rows kept.
+w_i is the weight of row i. If rows are at equal distance, the more recent ones are used. Before the first row ŷ = 0. A row costs
+O(B·dim), and memory is O(B·dim).
 
-Points are stored in single precision, which makes the search twice as fast: x is rounded to it, clipped to ±1e15, and d_i is summed
-in it column by column, in this order, so that the chosen rows are reproducible. Points are stored in groups of 128, in each group
-column by column. The most recent group is searched first, and a group is skipped as soon as its 128 sums so far are all too large.
+Points are stored in single precision, which makes the search twice as fast. x is clipped to ±1e15 and rounded to it, and d_i is
+summed in it in the order of the columns, so that the same rows are chosen in every run. Points are stored in groups of 128, and in
+each group column by column. The most recent group is searched first. A group is skipped as soon as its 128 partial sums are all too
+large.
 
 Fix & Hodges (1951), Discriminatory analysis, nonparametric discrimination: consistency properties. Weights by distance: Shepard, A
-two-dimensional interpolation function for irregularly-spaced data (1968), with exponent 4 and a share of D against noise.
+two-dimensional interpolation function for irregularly-spaced data (1968); here with exponent 4, and D/10 is added against noise.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for budget in (10, 50, 1000):
@@ -40,16 +41,16 @@ from onkel.turns import Call
 
 Points = NDArray[np.float32]  # (groups, dim, GROUP)
 
-GROUP = 128  # points side by side
+GROUP = 128  # points in a group
 COLUMNS_AT_ONCE = 8  # columns between two checks whether the rest of a group can be skipped
-LARGEST = 1e15  # of an input: sums of squares stay within single precision
-SHARE = 0.1  # of D, added to each d_i: with 0 a very near row would outweigh all others, with much more all would count equally
-LEAST = 1e-60  # far below every nonzero d_i: if all are 0, all count equally
+LARGEST = 1e15  # inputs are clipped to this, so that sums of squares are in the range of single precision
+SHARE = 0.1  # part of D that is added to each d_i: if it were 0, a very near row would outweigh all others
+LEAST = 1e-60  # added to each d_i, far smaller than any nonzero one: if all d_i are 0, all rows count equally
 
 
 @memory
 class State:
-    points: Points  # (⌈B/128⌉, dim, 128)  a ring buffer: row t is number t mod B
+    points: Points  # (⌈B/128⌉, dim, 128)  a ring buffer: row t is stored at place t mod B
     labels: Matrix  # (B, outputs)
     weights: Vector  # (B,)  0 in unused places
     rows: Counts  # (1,)  learnt so far
@@ -65,7 +66,7 @@ class Neighbours(Learner[State]):
     memory: ClassVar[str] = "O(B·dim)"
     paper: ClassVar[str] = "Fix & Hodges 1951"
 
-    budget: int = 4000  # B: the rows kept, always the last ones
+    budget: int = 4000  # B: how many of the last rows are stored
     neighbours: int = 8  # k
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
@@ -103,7 +104,7 @@ class Neighbours(Learner[State]):
         if state.rows[0] < 0 or not np.array_equal(state.weights > 0.0, used) or state.weights.min() < 0.0:
             raise InputError("its weights do not fit its number of rows")
         if np.abs(state.points).max() > LARGEST:
-            raise InputError(f"it has points beyond {LARGEST:g}")
+            raise InputError(f"it has inputs larger than {LARGEST:g}")
 
 
 def _groups(budget: int) -> int:
@@ -114,10 +115,10 @@ def _groups(budget: int) -> int:
 def learn_block(
     points: Points, labels: Matrix, weights: Vector, rows: Counts, X: Matrix, Y: Matrix, W: Vector, k: int, extra: int, scores: Any
 ) -> None:
-    """Score, then store, each row; those of weight 0 are only scored.
+    """Score, then store, each row; rows of weight 0 are only scored.
 
-    `scores` is (1, n, outputs). With `extra` > 0 it is (2, n, outputs): first the scores without the last `extra` columns, then
-    those with all columns, from one search.
+    `scores` is (1, n, outputs). If `extra` > 0, it is (2, n, outputs) and receives two sets of scores from one search: without the
+    last `extra` columns, and with all columns.
     """
     search = _room(X.shape[1], k, extra)
     for t in range(X.shape[0]):
@@ -136,7 +137,7 @@ def learn_block(
 def predict_block(
     points: Points, labels: Matrix, weights: Vector, rows: Counts, X: Matrix, k: int, extra: int, scores: Any
 ) -> None:
-    """Score each row as if it came next; `extra` and `scores` as above."""
+    """Score each row as if it came next; `extra` and `scores` are as in `learn_block`."""
     search = _room(X.shape[1], k, extra)
     for t in range(X.shape[0]):
         _score(points, labels, weights, rows[0], X[t], search, scores[:, t])
@@ -144,7 +145,8 @@ def predict_block(
 
 @hot
 def _room(dim: int, k: int, extra: int) -> tuple[Points, Points, Points, Counts, int]:
-    """Scratch memory of a search: x, the sums of a group, in each layer the smallest sums and their rows; and `extra`."""
+    """Scratch memory of a search: x, the sums of a group, the k smallest sums and their rows for each set of scores; and
+    `extra`."""
     layers = 2 if extra else 1
     x, sums = np.empty(dim, np.float32), np.empty(GROUP, np.float32)
     return x, sums, np.empty((layers, k), np.float32), np.empty((layers, k), np.int64), extra
@@ -164,7 +166,8 @@ def _score(points: Points, labels: Matrix, weights: Vector, rows: int, row: Vect
 
 @hot_inline
 def _search(points: Points, budget: int, rows: int, x: Points, sums: Points, near: Points, who: Counts, extra: int) -> None:
-    """The nearest rows. Groups are searched from the most recent backwards, around the ring, to the oldest."""
+    """Write the distances and places of the nearest rows to `near` and `who`. Groups are searched from the most recent to the
+    oldest."""
     newest = (rows - 1) % budget
     groups, own = points.shape[0], newest // GROUP
     for step in range(own + 1 if rows <= budget else groups + 1):
@@ -186,7 +189,7 @@ def _search_group(
     for layer in range(near.shape[0]):
         end = x.size - extra if layer == 0 else x.size
         while done < end:
-            if done > 0 and not _any_below(sums, near[-1, last]):  # the limit of the last layer is the largest
+            if done > 0 and not _any_below(sums, near[-1, last]):  # with all columns, distances, and so the limit, are largest
                 return
             until = min(done + COLUMNS_AT_ONCE, end)
             _add_squares(group[done:until], x[done:until], sums)
@@ -216,7 +219,7 @@ def _any_below(sums: Points, limit: float) -> bool:
 
 @hot_inline
 def _insert(near: Points, who: Counts, d: float, place: int) -> None:
-    """Insert into the sorted nearest rows, after those at equal distance."""
+    """Insert a row into the sorted list of nearest rows, after those at equal distance."""
     j = near.size - 1
     while j > 0 and near[j - 1] > d:
         near[j], who[j] = near[j - 1], who[j - 1]

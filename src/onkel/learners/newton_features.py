@@ -2,8 +2,8 @@
 
     A ← A + η g² z zᵀ,   u ← Π(u − g A⁻¹z)        z = features(x),  g = ℓ'(ŷ, y),  Π onto |f(x)| ≤ clip   (`onkel.updates.newton`)
 
-Regret against every f in the features' span with |f(x_t)| ≤ C, for a loss of curvature σ, with η = σ:
-α‖f‖² + Σ ηg² zᵀA⁻¹z/η ≤ α‖f‖² + ln det(I + Σ σ g² z zᵀ/α)/σ. O(r²) a row and in memory, for r features.
+Regret against every f in the features' span with |f(x_t)| ≤ C, for a loss of curvature σ and η = σ:
+α‖f‖² + Σ ηg² zᵀA⁻¹z/η ≤ α‖f‖² + ln det(I + Σ σ g² z zᵀ/α)/σ. For r features a row costs O(r²), and memory is O(r²).
 
 Hazan, Agarwal & Kale (2007), Logarithmic regret algorithms for online convex optimization, Machine Learning.
 Luo, Agarwal, Cesa-Bianchi & Langford (2016), Efficient second order online learning by sketching, NeurIPS: the projection.
@@ -60,8 +60,8 @@ class NewtonFeatures(FeatureLearner[State]):
     loss: Loss = Square()
     alpha: float = 1.0  # α: A starts at αI
     clip: float = 1.0  # C: scores stay within [−C, C]
-    curvature: float | None = None  # η; None: the loss's own, or ∝ 1/√t if it has none
-    dimension: float = 1.0  # d: a larger one makes η larger, for a loss without curvature
+    curvature: float | None = None  # η; None: the curvature of the loss, or √d/(L C √t) if that is 0
+    dimension: float = 1.0  # d in this η
 
     multi_output: ClassVar[bool] = False
     cut_tolerance: ClassVar[float] = 0.0

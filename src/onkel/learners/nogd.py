@@ -4,8 +4,8 @@
     switch      K = VΛVᵀ, the k leading eigenpairs:   M = Λ^{−½}Vᵀ,   w = Λ^{½}Vᵀa         f is projected onto their span
     stage 2     z = M k(x),   w ← w − η g z
 
-Regret ‖f‖²/(2η) + ηL²T/2, and a term that grows with ‖K − K̂‖₂, K̂ the kernel matrix in the k coordinates. O(B·dim + Bk) a row and
-in memory.
+Regret ‖f‖²/(2η) + ηL²T/2, plus a term that grows with ‖K − K̂‖₂, where K̂ is the kernel matrix in the k coordinates. A row costs
+O(B·dim + Bk), and memory is O(B·dim + Bk).
 
 Lu, Hoi, Wang, Zhao & Liu (2016), Large scale online kernel learning, JMLR.
 
@@ -37,8 +37,8 @@ from onkel.state import Counted, counter, memory
 from onkel.updates.gradient import check_descent, descend, follow, gradient_settings, may_run_away
 from onkel.updates.kernel_expansion import ExpansionLearner
 
-SMALLEST_EIGENVALUE = 1e-10  # relative to the largest; a coordinate below it would be mostly rounding
-LARGEST_MISMATCH = 1e-6  # of ZᵀKZ against the identity
+SMALLEST_EIGENVALUE = 1e-10  # relative to the largest; coordinates with a smaller one would be mostly rounding, and are set to 0
+LARGEST_MISMATCH = 1e-6  # largest difference of an entry of M K Mᵀ from the identity
 
 
 @memory
@@ -55,7 +55,7 @@ class State(Counted):
 @final
 @config
 class NOGD(ExpansionLearner[State]):
-    """Gradient descent on Nyström features of the first points with a loss."""
+    """Gradient descent on Nyström features of the first B points whose loss had a slope."""
 
     cost: ClassVar[str] = "O(B·dim + Bk)"
     memory: ClassVar[str] = "O(B·dim + Bk)"
@@ -63,8 +63,8 @@ class NOGD(ExpansionLearner[State]):
 
     kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     loss: Loss = Hinge()
-    budget: int = 100  # B: points
-    rank: int = 20  # k: coordinates, in stage 2
+    budget: int = 100  # B: number of points
+    rank: int = 20  # k: number of coordinates in stage 2
     step: float = 0.2  # η
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
@@ -89,7 +89,7 @@ class NOGD(ExpansionLearner[State]):
         return descend(block, state.support.compiled, descent, self.budget, True, scores)
 
     def _after(self, state: State) -> None:
-        """Start stage 2 as soon as there are enough points."""
+        """Start stage 2 if there are B points."""
         if state.switched or state.support.size[0] < self.budget:
             return
         points = state.support.known
@@ -114,8 +114,8 @@ class NOGD(ExpansionLearner[State]):
         points, gram = state.support.known, np.zeros((self.rank, self.rank))
         if len(points) == self.budget:
             gram = state.map @ self.kernel.values(points, points) @ state.map.T
-        identity = np.diag(np.where(np.diag(gram) > 0.5, 1.0, 0.0))  # with 0 for coordinates below SMALLEST_EIGENVALUE
+        identity = np.diag(np.where(np.diag(gram) > 0.5, 1.0, 0.0))  # 0 for coordinates that SMALLEST_EIGENVALUE excludes
         if not np.max(np.abs(gram - identity)) <= LARGEST_MISMATCH or (len(points) < self.budget and np.any(state.map)):
-            raise InputError("its coordinates are not those of its points")
+            raise InputError("its map M does not belong to its points")
         if not np.isfinite(state.weights).all():
             raise InputError("its weights are not finite")

@@ -1,9 +1,10 @@
-"""NORMA: a gradient step on the loss plus ½λ‖f‖², in the whole space of a kernel.
+"""NORMA: gradient descent on the loss plus ½λ‖f‖², in the whole space of a kernel.
 
     g = ℓ'(f(x), y),   f ← (1 − ηλ) f − η g k(x, ·)                                              η = `step`, λ = `lam`
 
-Regret O(√T) for η ∝ 1/√T. With λ = 0 it is KOGD. A `budget` keeps the latest terms: the evicted ones have shrunk to at most (1 −
-ηλ)^budget Lκ/λ in norm, with L the largest slope and κ² the largest k(x, x). O(m) a row and in memory, m rows with a slope.
+Regret O(√T) for η ∝ 1/√T. If λ = 0, it is KOGD. If there is a `budget`, only the latest terms are kept; the sum of the evicted ones
+has a norm of at most (1 − ηλ)^budget Lκ/λ, where L is the largest slope and κ² the largest k(x, x). A row costs O(m) for the m rows
+kept, those whose slope g was not 0; memory is O(m).
 
 Kivinen, Smola & Williamson (2004), Online learning with kernels, IEEE Transactions on Signal Processing.
 

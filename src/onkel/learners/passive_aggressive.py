@@ -2,8 +2,8 @@
 
     ℓ = (1 − y f(x))₊,   τ = min(C, ℓ/k(x, x)),   f ← f + τ y k(x, ·)                           (PA-I)
 
-Σ ℓ_t² ≤ ‖u‖² κ² for every u that reaches all margins, with C = ∞ and κ² the largest k(x, x). O(m) a row and in memory: it keeps the
-m rows that missed their margin.
+If C = ∞, Σ ℓ_t² ≤ ‖u‖² κ² for every u that reaches all margins, where κ² is the largest k(x, x). The m rows that missed their
+margin are stored; a row costs O(m), and memory is O(m).
 
 Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Online passive-aggressive algorithms, JMLR.
 
@@ -37,7 +37,7 @@ class PassiveAggressive(ExpansionLearner[State]):
     paper: ClassVar[str] = "Crammer et al. 2006"
 
     kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
-    aggressiveness: float = 1.0  # C: the largest coefficient; 1e30 = every margin is reached in one step
+    aggressiveness: float = 1.0  # C: the largest coefficient; with 1e30 every margin is reached in one step
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     bounded: ClassVar[bool] = False

@@ -5,7 +5,7 @@
     z = features(x),   A ← A + z zᵀ,   ŷ = zᵀA⁻¹b,   b ← b + y z                         A₀ = λI, b₀ = 0
 
 Regret against every f in the features' span, for any sequence with |y| ≤ B:  λ‖f‖² + B² ln det(I + Σ z zᵀ/λ).
-O(r²) a row and O(r²) memory, for r features.
+For r features a row costs O(r²), and memory is O(r²).
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Algorithm 1.
 Departs from the paper: `awv=False` is its Projected-KRR (no f(x_t)² term), which it ran on real data; `forgetting` μ < 1
@@ -70,7 +70,7 @@ class PKAWV(FeatureLearner[State]):
         return State(self._map.init(dim), ridge.init(self._map.size(dim), outputs, self.lam, self.forgetting), dim, outputs)
 
     def _first_piece(self, state: State) -> int:
-        return ROWS_AT_ONCE - state.ridge.rows % BLOCK  # pieces end where the ridge's own blocks do
+        return ROWS_AT_ONCE - state.ridge.rows % BLOCK  # so that pieces end at the ends of the blocks of `linalg.inverse`
 
     def _learn(self, state: State, Z: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         ridge.learn(state.ridge, Z, Y, weight, self.awv, self.lam, self.forgetting, scores)

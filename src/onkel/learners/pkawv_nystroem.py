@@ -1,19 +1,20 @@
 """PKAWVNystroem: the Azoury-Warmuth-Vovk forecaster in the span of a dictionary chosen from the stream.
 
-    H_t = span{k(x, ·): x in the dictionary after round t's coin}
+    H_t = span{k(x, ·): x in the dictionary in round t}, after it was decided whether x_t joins
     f̂_t = argmin_{f in H_t}  Σ_{s<t} w_s (y_s − f(x_s))² + λ‖f‖² + f(x_t)²                    ŷ_t = f̂_t(x_t)
 
     z = L⁻¹k(x),  L Lᵀ = K(points, points)        orthonormal coordinates: a new point adds one and does not change the others
     A = λI + Σ w z zᵀ = RᵀR,   b = Σ w y z,   ŷ = zᵀ(A + z zᵀ)⁻¹b
 
-Regret with KORS, μ ≤ λ and |y| ≤ B, with high probability:  λ‖f‖² + B² d_eff(λ) ln(e + enκ²/λ) + 2B²(m + 1)nμ/λ, m points.
+Regret with KORS, μ ≤ λ and |y| ≤ B, with high probability and m points:  λ‖f‖² + B² d_eff(λ) ln(e + enκ²/λ) + 2B²(m + 1)nμ/λ.
 
-`keep_history=True` is this definition: a new coordinate is computed for all past rows, which are kept: O(m² dim) a row on average,
-n(dim + outputs + 1) + O(m²) numbers. With `keep_history=False` it is 0 for past rows: O(m² + m·dim) a row and in memory, no proof.
+With `keep_history=True` this definition holds exactly: all n past rows are stored, and a new coordinate is computed for them. A row
+costs O(m² dim) on average, and memory is n(dim + outputs + 1) + O(m²) numbers. With `keep_history=False` a new coordinate is taken
+as 0 in past rows. A row then costs O(m² + m·dim), as does memory, and there is no proof of a bound.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Algorithm 2.
 Departs from the paper: orthonormal coordinates instead of its update and downdate of K_nmᵀK_nm + λK_mm, which fail for similar
-points; KORS with its own μ and weights 1/√p; a point already in the span (`onkel.dictionary.span`) does not widen it; row weights;
+points; KORS with its own μ and weights 1/√p; a point already in the span (`onkel.dictionary.span`) adds no coordinate; row weights;
 several outputs; `awv=False` is its Projected-KRR; `budget` limits the dictionary.
 
 >>> X, y = onkel.data.rings(4000, seed=0)
@@ -48,7 +49,7 @@ from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
 
 ROWS_AT_ONCE = 32  # rows for which kernel values are computed at a time
-LARGEST_LEVERAGE = 1e12  # zᵀA⁻¹z above which a row is learnt with fewer than about six digits
+LARGEST_LEVERAGE = 1e12  # of w zᵀA⁻¹z; with more, a row is learnt with fewer than about six digits
 
 RidgeForm = tuple[Counts, Vector, Matrix, Matrix]  # spanning, whitening, R, c
 SpanRows = tuple[Matrix, Vector, Matrix, Vector]  # kernel values, k(x, x), labels, weights
@@ -58,12 +59,12 @@ Flags = NDArray[np.bool_]
 @memory
 class State(Counted):
     span: span.Span
-    history: history.History  # empty if none is kept
+    history: history.History  # the past rows; empty if they are not stored
     matrix: Matrix = growing(0, 1)  # (r, r)  R, upper triangular
     coef: Matrix = growing(1)  # (outputs, r)  R⁻ᵀb
     learnt: Counts = counter()
-    rebuilt: int = 0  # how often R was computed from the history, because bordering it would have lost digits
-    strained: Counts = counter()  # rows whose zᵀA⁻¹z was above LARGEST_LEVERAGE
+    rebuilt: int = 0  # how often R was computed from all past rows, because adding a column to it would have lost digits
+    strained: Counts = counter()  # number of rows whose w zᵀA⁻¹z was above LARGEST_LEVERAGE
     dim: int = 1
     outputs: int = 1
 
@@ -80,8 +81,8 @@ class PKAWVNystroem(KernelLearner[State]):
     lam: float = 1.0  # λ: the ridge
     dictionary: Dictionary = Kors()
     awv: bool = True  # False: plain ridge regression (Projected-KRR)
-    keep_history: bool = True  # False: O(m²) memory, and past rows have no part in new coordinates
-    budget: int | None = None  # most points of the dictionary; None: no limit
+    keep_history: bool = True  # False: past rows are not stored, and a new coordinate is taken as 0 in them
+    budget: int | None = None  # the largest number of points in the dictionary; None: no limit
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
@@ -116,8 +117,8 @@ class PKAWVNystroem(KernelLearner[State]):
         vars(state).update(vars(work))
 
     def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
-        """Each row is scored with the next round's coin."""
-        self._rounds(state, X, self.kernel.diagonal(X), np.zeros(scores.shape), np.zeros(len(X)), scores)  # of weight 0
+        """Score each row as if it came next: whether its point joins is decided by the next round's random draw."""
+        self._rounds(state, X, self.kernel.diagonal(X), np.zeros(scores.shape), np.zeros(len(X)), scores)  # weights of 0
 
     def _settle(self, state: State) -> None:
         """Remove rows that were written to the history but not learnt."""
@@ -125,7 +126,7 @@ class PKAWVNystroem(KernelLearner[State]):
             state.history = history.cut(state.history, state.rows)
 
     def _rounds(self, state: State, X: Matrix, own: Vector, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        """Score and learn the rows, in blocks that end where a point joins. The row whose point joins is learnt on a copy, so that
+        """Score and learn the rows, in blocks that end when a point joins. The row whose point joins is learnt on a copy, so that
         joining and learning are one step."""
         done, at_once = 0, 1 if self.kernel.fallible else ROWS_AT_ONCE
         while done < len(X):
@@ -138,14 +139,14 @@ class PKAWVNystroem(KernelLearner[State]):
                 one = slice(done + i, done + i + 1)
                 values = self.kernel.values(X[one], wider.span.points)
                 self._learn(wider, (values, own[one], Y[one], weight[one]), 1, scores[one])
-                if weight[done + i] > 0.0:  # else the point joins only for its row's own score
+                if weight[done + i] > 0.0:  # otherwise the point joins only for the score of its row
                     vars(state).update(vars(wider))
                     size += 1
             done += size
 
     def _learn(self, state: State, block: SpanRows, decided: int, scores: Matrix) -> tuple[int, Counts]:
-        """Score and learn rows, up to the first that is learnt and whose point joins; returns how many, and the rows whose points
-        join. For the first `decided` rows no coin is drawn."""
+        """Score and learn rows. Stops before the first row of positive weight whose point joins. Returns the number of rows done,
+        and which rows' points join. The points of the first `decided` rows do not join."""
         points, joins = len(state.span.points), np.zeros(len(scores), np.bool_)
         if self.budget is not None and points >= self.budget:
             decided = len(scores)  # nothing joins
@@ -156,7 +157,7 @@ class PKAWVNystroem(KernelLearner[State]):
         return size, np.flatnonzero(joins)
 
     def _joined(self, state: State, X: Matrix, K: Matrix, own: Vector) -> list[State]:
-        """For each row with its kernel values K: the state after its point has joined."""
+        """For each row of X, whose kernel values are in K: the state after its point has joined."""
         if not len(X):
             return []
         wider = [span.widened(state.span, self.dictionary, *row, state.rows) for row in zip(X, K, own, strict=True)]
@@ -165,18 +166,18 @@ class PKAWVNystroem(KernelLearner[State]):
         )
         states = []
         for (after, _, pivot), (column, corner, target) in zip(wider, past, strict=True):
-            if pivot == 0.0:  # it was in the span already
+            if pivot == 0.0:  # the point was in the span already
                 states.append(replace(_with_own_arrays(state), span=after))
                 continue
             R, c, sound = border(state.matrix, state.coef, column, self.lam + corner, target, self.lam)
-            if not sound:  # heavy rows or a small λ
+            if not sound:  # rows have large weights, or λ is small
                 R, c = history.relearnt(state.history, self._past(state), self.kernel, after, self.lam)
             learnt, strained, rebuilt = state.learnt.copy(), state.strained.copy(), state.rebuilt + (not sound)
             states.append(replace(state, span=after, matrix=R, coef=c, learnt=learnt, strained=strained, rebuilt=rebuilt))
         return states
 
     def _past(self, state: State) -> int:
-        """The number of rows kept."""
+        """The number of stored past rows."""
         return state.rows if self.keep_history else 0
 
     def _widen(self, state: State, outputs: int) -> None:
@@ -199,7 +200,7 @@ class PKAWVNystroem(KernelLearner[State]):
             said.append(f"the dictionary is full: {self.budget} points; it keeps learning with them (raise budget, or mu)")
         if state.rebuilt:
             said.append(
-                f"heavy rows or a small lam: the matrix was rebuilt from the history {state.rebuilt} times to keep its digits"
+                f"large weights or a small lam: the matrix was rebuilt from all past rows {state.rebuilt} times to keep its digits"
             )
         if strained := int(state.strained[0]):
             said.append(f"lam is too small for k(x, x) of {strained} rows: digits were lost (rescale X, or raise lam)")
@@ -207,7 +208,7 @@ class PKAWVNystroem(KernelLearner[State]):
 
 
 def _with_own_arrays(state: State) -> State:
-    """A copy to learn on. The history is shared: rows are only appended to it."""
+    """A copy to learn on. It shares the history, because rows are only appended to it."""
     return with_copies(state, "matrix", "coef", "learnt", "strained")
 
 
@@ -216,11 +217,12 @@ def _learn(
     sampling: Sampling, seed: int, decided: int, block: SpanRows, form: RidgeForm, counts: tuple[Counts, Counts], awv: bool,
     joins: Flags, scores: Matrix,
 ) -> int:  # fmt: skip
-    """Score and learn rows, up to the first that is learnt and whose point joins; returns how many. Marks all rows whose points
-    join.
+    """Score and learn rows. Stops before the first row of positive weight whose point joins. Returns the number of rows done, and
+    marks in `joins` all rows whose points join.
 
-    A row that joins and is not learnt must be scored by the caller before the next row is learnt. For the first `decided` rows no
-    coin is drawn. Counts the rows learnt, and those that were strained.
+    If the point of a row of weight 0 joins, the row is not scored, and this function also stops before the next row of positive
+    weight, so that the caller can score it first. The points of the first `decided` rows do not join. Counts the rows learnt, and
+    those whose leverage was above LARGEST_LEVERAGE.
     """
     K, own, Y, weight = block
     spanning, whitening, R, c = form

@@ -1,16 +1,16 @@
-"""Projections: f moves to the nearest function that agrees with the row.
+"""Projections: f moves to the nearest function in the set U of functions that fit the row.
 
     MarginProjection   U = {f : y f(x) ≥ 1}            f ← f + a k(x, ·),  a = (y − f(x)) / k(x, x)         if y f(x) < 1
     TubeProjection     U = {f : |f(x) − y| ≤ ε}        f ← f + a k(x, ·),  a = (y ± ε − f(x)) / k(x, x)     if |f(x) − y| > ε
 
-and, with a `radius` γ, f ← f γ/‖f‖ if ‖f‖ > γ.
+Then, if there is a `radius` γ and ‖f‖ > γ: f ← f γ/‖f‖.
 
-Σ loss ≤ κ² ‖u − f₁‖² against every u in all the sets U (the loss: mistakes, or (|f(x) − y| − ε)₊²; κ² the largest k(x, x); Theorems
-2, 3 and 6). With a radius, over any interval of the stream: ≤ κ² (γ + ‖u‖)² against every u with ‖u‖ ≤ γ in the sets of that
-interval (Theorems 4 and 5), so a change of the stream does no lasting harm.
+The loss is the number of mistakes, or (|f(x) − y| − ε)₊²; κ² is the largest k(x, x). For every u in all the sets U, Σ loss ≤ κ² ‖u
+− f₁‖² (Theorems 2, 3 and 6). If there is a radius, then over any interval of the stream Σ loss ≤ κ² (γ + ‖u‖)² for every u with ‖u‖
+≤ γ in the sets U of that interval (Theorems 4 and 5), so a change of the stream does no lasting harm.
 
-O(log m) a row and input, and O(m) memory, for m rows that changed f and an additive kernel; O(dim) for `Linear()`; O(m) for any
-other kernel.
+After m rows that changed f, a row costs O(m); for an additive kernel O(log m) for each input, for `Linear()` O(dim). Memory is
+O(m).
 
 Herbster (2001), Learning additive models online with fast evaluating kernels, COLT.
 
@@ -46,7 +46,7 @@ from onkel.state import Counted, counter, memory, nbytes
 from onkel.updates.kernel_expansion import ExpansionLearner
 from onkel.updates.projection import LEAST_OWN, passive_aggressive
 
-NORM_TOLERANCE = 1e-9  # relative, by which ‖f‖ may exceed the radius
+NORM_TOLERANCE = 1e-9  # how far ‖f‖ may exceed the radius, relative to the radius
 
 
 @memory
@@ -63,10 +63,10 @@ class _Projecting(ExpansionLearner[State]):
     radius: float | None
     start: Start | None
     bounded: ClassVar[bool] = False
-    margin: ClassVar[bool]  # whether U is a margin, or a tube of half-width `epsilon`
+    margin: ClassVar[bool]  # True: U is given by a margin; False: by a tube of half-width `epsilon`
 
     def _check_fields(self) -> None:
-        """Check the fields that both have."""
+        """Check the fields that both learners have."""
         instance(self, "kernel", Kernel, "Additive(Exponential())")
         real(self, "radius", least=1e-30, most=1e30, optional=True)
         if self.start is not None:
@@ -84,7 +84,7 @@ class _Projecting(ExpansionLearner[State]):
         return state
 
     def _initial(self, dim: int) -> State:
-        """The state with the function `start`."""
+        """The state before the first row, with the function `start`."""
         state = State(representations.empty(self.kernel, dim), np.zeros(1), dim=dim)
         if self.start is not None:
             points, coef = self.start.arrays(dim)
@@ -102,7 +102,7 @@ class _Projecting(ExpansionLearner[State]):
 
     @property
     def _started(self) -> int:
-        """The number of points of the start."""
+        """The number of points of `start`."""
         return 0 if self.start is None else len(self.start.coef)
 
     def _learn(self, state: State, block: RowBlock, scores: Vector) -> int:
@@ -197,7 +197,7 @@ def _learn(
 
 @hot_inline
 def _to_tube(score: float, y: float, own: float, epsilon: float) -> float:
-    """The step that brings the score to the nearer edge of the tube; 0 inside it."""
+    """The step a that brings the score to the nearer edge of the tube; 0 if it is inside."""
     missing = y - score
     if abs(missing) <= epsilon:
         return 0.0
@@ -206,7 +206,7 @@ def _to_tube(score: float, y: float, own: float, epsilon: float) -> float:
 
 @hot
 def _begin(kernel: Any, f: Any, norm2: Vector, x: Matrix, own: float, a: float, round: int) -> None:
-    """Add one point of the start, given as a single row."""
+    """Add one point of `start`, given as a single row, and update ‖f‖²."""
     score = evaluate(kernel, f, x[0], prepare(kernel, f, x))
     add(kernel, f, x[0], own, a, round)
     norm2[0] = max(norm2[0] + 2.0 * a * score + a * a * own, 0.0)

@@ -1,16 +1,16 @@
-"""Projectron: a perceptron that adds the projection of a misclassified row onto its points, if that is close to the row itself.
+"""Projectron: a perceptron that does not store a misclassified row if its projection onto the span of the points is close to it.
 
     if sign(f(x)) ≠ y:   d = K⁻¹k(x),   Δ² = k(x, x) − k(x)·d        the squared distance of k(x, ·) from the span of the points
-        Δ ≤ η, or B points:  a ← a + y d         else:  x joins with a = y                        η = `threshold`, B = `budget`
+        if Δ ≤ η, or there are B points:  a ← a + y d         else:  x joins with a = y           η = `threshold`, B = `budget`
     Projectron++, also if 0 < y f(x) < 1:   ℓ = 1 − y f(x),   p = k(x)·d,   τ = min(ℓ/p, 1)
-        τ(2ℓ − τp − 2UΔ) ≥ 0:  a ← a + τ y d                                                     U = ¼√((B + 1)/ln(B + 1))
+        if τ(2ℓ − τp − 2UΔ) ≥ 0:  a ← a + τ y d                                                  U = ¼√((B + 1)/ln(B + 1))
 
-With k(x, x) ≤ 1 and without the budget the Projectron's mistakes are at most (‖u‖² + 2 Σ hinge(u))/(1 − 2η‖u‖) for every u with
-η‖u‖ < ½. O(B) a row, O(B²) a misclassified row, besides O(B·dim) for the kernel values; O(B² + B·dim) memory.
+If k(x, x) ≤ 1 and the budget is not reached, the Projectron makes at most (‖u‖² + 2 Σ hinge(u))/(1 − 2η‖u‖) mistakes for every u
+with η‖u‖ < ½. A row costs O(B), a misclassified row O(B²), besides O(B·dim) for the kernel values. Memory is O(B² + B·dim).
 
-Orabona, Keshet & Caputo (2008), The Projectron: a bounded kernel-based perceptron, ICML; (2009), JMLR.
-Departs from the papers: a budget (as in public toolboxes); the Cholesky factor of K instead of its inverse; a point that is in the
-span up to rounding (`onkel.linalg.cholesky`) is projected whatever the threshold.
+Orabona, Keshet & Caputo (2008), The Projectron: a bounded kernel-based perceptron, ICML; (2009), JMLR. Departs from the papers:
+there is a budget (as in public toolboxes); the Cholesky factor of K instead of its inverse; a point that is in the span up to
+rounding (`onkel.linalg.cholesky`) is always projected.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for kind in onkel.Projectron, onkel.ProjectronPP:
@@ -43,7 +43,7 @@ from onkel.updates.kernel_expansion import ExpansionLearner
 @memory
 class State(Counted):
     support: Support
-    factor: Vector  # (B(B + 1)/2,)  L Lᵀ = K of the points, packed
+    factor: Vector  # (B(B + 1)/2,)  L, packed, where L Lᵀ = K of the points
     learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
@@ -53,7 +53,7 @@ class State(Counted):
 class _Projectron(ExpansionLearner[State]):
     kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
     budget: int = 100  # B: the most points
-    threshold: float = 0.0  # η: a row no farther than this from the span of the points is projected
+    threshold: float = 0.0  # η: rows whose distance from the span of the points is at most this are projected
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     bounded: ClassVar[bool] = True
@@ -87,7 +87,7 @@ class _Projectron(ExpansionLearner[State]):
 @final
 @config
 class Projectron(_Projectron):
-    """The perceptron with projections, on mistakes only."""
+    """The Projectron, which learns mistakes only."""
 
     cost: ClassVar[str] = "O(B), a wrong one O(B²)"
     memory: ClassVar[str] = "O(B² + B·dim)"
@@ -142,7 +142,7 @@ def _learn(
 
 @hot
 def _gainful(loss: float, within: float, lost: float) -> float:
-    """τ if the projection gains more than it loses, else 0."""
+    """τ if τ(2ℓ − τp − 2UΔ) ≥ 0, else 0; `within` is p and `lost` is UΔ."""
     if within == 0.0:
         return 0.0
     tau = min(loss / within, 1.0)

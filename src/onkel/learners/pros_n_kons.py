@@ -1,18 +1,18 @@
 """ProsNKONS: the online Newton step in the span of a growing dictionary, chosen by KORS; O(m²) a row for any loss and any kernel.
 
     z = L⁻¹k(x),  L Lᵀ = K(points, points)          orthonormal coordinates of the span (`onkel.dictionary.span`)
-    the Newton step in them, with A₀ = αI and |f(x)| ≤ clip                           (`onkel.updates.newton`)
-    then the round's coin: if x joins, the span has one more coordinate from the next round on, and
+    the Newton step in these coordinates, with A₀ = αI and |f(x)| ≤ clip              (`onkel.updates.newton`)
+    then a random draw decides whether x joins; if it does, the span has one more coordinate from the next round on, and
         restart=True    u = 0, A = αI            PROS-N-KONS: learning restarts in each span, as its proof requires
         restart=False   u ← (u, 0), A ← [[A, 0], [0, α]]            CON-KONS: the function is kept
 
-Regret against every f with |f(x_t)| ≤ C, with high probability and up to logarithms:  m(α + d_eff(α)) + nμ/α, m points.
-O(m² + m·dim) a row and in memory.
+Regret against every f with |f(x_t)| ≤ C, with high probability and up to logarithms, for m points:  m(α + d_eff(α)) + nμ/α.
+A row costs O(m² + m·dim), and memory is O(m² + m·dim).
 
 Calandriello, Lazaric & Valko (2017), Efficient second-order online kernel learning with adaptive embedding, NeurIPS.
 Departs from the paper: the coordinates of an incremental Cholesky factor instead of an SVD at each change (they differ by a
-rotation); η is half of the loss's curvature, as in public code; a point already in the span (`onkel.dictionary.span`) does not
-widen it and causes no restart; `budget` limits the dictionary.
+rotation); η is half of the loss's curvature, as in public code; a point already in the span (`onkel.dictionary.span`) adds no
+coordinate and causes no restart; `budget` limits the dictionary.
 
 >>> X, y = onkel.data.rings(4000, seed=0)
 >>> for restart in True, False:
@@ -61,7 +61,7 @@ class State(Counted):
     matrix: Matrix = growing(0, 1)  # (r, r)  R, upper triangular
     coef: Matrix = growing(1)  # (1, r)  R u
     learnt: Counts = counter()
-    restarts: int = 0  # how often the span was widened
+    restarts: int = 0  # how often a coordinate was added
     dim: int = 1
     outputs: int = 1
 
@@ -78,11 +78,11 @@ class ProsNKONS(KernelLearner[State]):
     loss: Loss = Square()
     alpha: float = 1.0  # α: A starts at αI
     clip: float = 1.0  # C: scores stay within [−C, C]
-    curvature: float | None = None  # η; None: half of the loss's own, or ∝ 1/√t if it has none
-    dimension: float = 1.0  # d: a larger one makes η larger, for a loss without curvature
+    curvature: float | None = None  # η; None: half of the curvature of the loss, or √d/(L C √t) if that is 0
+    dimension: float = 1.0  # d in this η
     dictionary: Dictionary = Kors()
     restart: bool = True  # False: CON-KONS
-    budget: int | None = 100  # most points of the dictionary; None: no limit
+    budget: int | None = 100  # the largest number of points in the dictionary; None: no limit
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
@@ -114,7 +114,7 @@ class ProsNKONS(KernelLearner[State]):
         self._rounds(state, X, np.zeros(len(X)), np.zeros(len(X)), scores[:, 0])  # weight 0: nothing is learnt
 
     def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector, scores: Vector) -> None:
-        """Score and learn the rows, in blocks that end where a point joins. The row whose point joins is learnt on a copy, so that
+        """Score and learn the rows, in blocks that end when a point joins. The row whose point joins is learnt on a copy, so that
         learning and joining are one step."""
         own, done, at_once = self.kernel.diagonal(X), 0, 1 if self.kernel.fallible else ROWS_AT_ONCE
         while done < len(X):
@@ -131,7 +131,8 @@ class ProsNKONS(KernelLearner[State]):
             done += size
 
     def _learn(self, state: State, asks: bool, K: Matrix, own: Vector, y: Vector, weight: Vector, scores: Vector) -> int:
-        """Score and learn rows, up to the first whose point joins; returns how many. Points can join only if it `asks` for them."""
+        """Score and learn rows. Stops before the first row whose point joins. Returns the number of rows done. If `asks` is false,
+        no point joins."""
         span = state.span
         sampling = self.dictionary.sampling(span.sampling, len(span.points))
         form = (span.spanning, span.whitening, state.matrix, state.coef, state.met)
@@ -180,7 +181,7 @@ def _learn(
     sampling: Sampling, seed: int, asks: bool, K: Matrix, own: Vector, form: NewtonForm,
     y: Vector, weight: Vector, settings: NewtonSettings, learnt: Counts, scores: Vector,
 ) -> int:  # fmt: skip
-    """Score and learn rows, up to the first whose point joins; returns how many."""
+    """Score and learn rows. Stops before the first row whose point joins. Returns the number of rows done."""
     spanning, whitening, R, c, met = form
     l, z, work = np.empty(K.shape[1]), np.empty(spanning.size), workspace(spanning.size)
     for i in range(K.shape[0]):

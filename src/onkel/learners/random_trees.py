@@ -1,22 +1,24 @@
 """RandomTrees: a mean of online regression trees with random candidate splits.
 
-A leaf keeps the mean m and the variance s² of its labels. Each of its `splits` candidates (x_c > cut, for a random column c) has
-summed rows and labels since it was drawn: n and S on the left, n' and S' on the right.
+A leaf stores the mean m and the variance s² of its labels. It has up to `splits` candidates for a split, x_c > cut with a random
+column c. Each candidate has, since it was drawn, counted rows and summed their labels: n and S on the left side, n' and S' on the
+right.
 
     ŷ = mean over trees of m,   m ← m + (y − m)/r,   r ← μr + 1                                              μ = `forgetting`
 
     a leaf is split if   n n'/(n + n') ‖S/n − S'/n'‖² > `gain` · s²   for the best candidate with n, n' ≥ 3
 
-1.  The left side of the inequality is by how much the split reduces the sum of squares.
-2.  Each child starts with the mean and the number of rows that the candidate has summed for it.
-3.  The first rows in a leaf draw its candidates, one each: a column, and a cut between this row and the next one that differs in
-    it.
+1.  The left side of the inequality is the amount by which the split reduces the sum of squares.
+2.  Each child starts with the mean and the number of rows of its side of the candidate.
+3.  Each of the first rows in a leaf draws one candidate: a column, and a cut between this row and the next one with another value
+    in this column.
 
-Trees differ in columns and cuts only: each of them learns every row. A row of weight w counts as w rows. With several outputs
-squares are summed over them, and leaves are shared. A tree with all its `leaves` no longer grows, but updates their means. Columns
-may have any scale.
+Trees differ only in columns and cuts: each of them learns every row. A row of weight w counts as w rows. Several outputs share the
+leaves, and squares are summed over outputs. A tree with `leaves` leaves no longer grows, but updates their means. Columns may have
+any scale.
 
-O(T·J) a row and an output, for T trees and J candidates a leaf; as much memory for each of the `leaves`, allocated at the start.
+For T trees and J candidates in a leaf, a row costs O(T·J) for each output. Memory is O(T·J) for each output and each of the
+`leaves`, allocated at the start.
 
 Saffari, Leistner, Santner, Godec & Bischof (2009), On-line random forests, OLCV workshop at ICCV.
 Departs from the paper: regression and 0/1 outputs by the square loss; no bagging, which was worse on most sets; leaves forget.
@@ -49,9 +51,9 @@ from onkel.turns import Call
 Short = NDArray[np.int32]
 Cube = NDArray[np.float64]
 
-LEAST_ROWS = 3.0  # on each side of a split
-ROUNDING = 1e-20  # a gain below this part of the sum of squared labels in a leaf is mere rounding
-CUT, LEFT, RIGHT, SUMS = 0, 1, 2, 3  # lines of a leaf's table of candidates; from SUMS on, a left and a right one per output
+LEAST_ROWS = 3.0  # the least number of rows on each side of a split
+ROUNDING = 1e-20  # a gain smaller than this part of the sum of squared labels in a leaf is only rounding
+CUT, LEFT, RIGHT, SUMS = 0, 1, 2, 3  # lines of a leaf's table: cut, n, n'; from SUMS on, S and S' of each output in turn
 
 
 class Forest(NamedTuple):
@@ -59,14 +61,14 @@ class Forest(NamedTuple):
 
     column: Short  # (T, 2L)        of an inner node: a row with x[column] > cut goes to the right
     cut: Matrix  # (T, 2L)
-    child: Short  # (T, 2L)        inner node: the left child, followed by the right one; leaf: ~number of the leaf
-    leaves: Counts  # (T,)
+    child: Short  # (T, 2L)        inner node: index of the left child, the right one is next; leaf: ~index of the leaf
+    leaves: Counts  # (T,)          number of leaves
     mean: Cube  # (T, L, outputs)
     recent: Matrix  # (T, L)         r
     rows: Matrix  # (T, L)         number of rows in `spread`
     spread: Matrix  # (T, L)         rows · s²
-    drawn: Counts  # (T, L)         candidates so far
-    choice: Short  # (T, L, J)      column of a candidate; ~column while it has no cut yet
+    drawn: Counts  # (T, L)         number of candidates
+    choice: Short  # (T, L, J)      column of a candidate; ~column as long as it has no cut
     table: Cube  # (T, L, 3 + 2 outputs, J)
     seen: Counts  # (1,)           rows learnt
 
@@ -113,10 +115,10 @@ class RandomTrees(Learner[State]):
     paper: ClassVar[str] = "Saffari et al. 2009"
 
     count: int = 10  # T: trees
-    splits: int = 32  # J: candidates in a leaf
-    leaves: int = 256  # L: most leaves of a tree
-    gain: float = 9.0  # a leaf is split if that reduces the sum of squares by this many times its variance
-    forgetting: float = 0.9  # μ: of a leaf's mean, with each row in it; 1 = never forget
+    splits: int = 32  # J: largest number of candidates in a leaf
+    leaves: int = 256  # L: largest number of leaves of a tree
+    gain: float = 9.0  # a leaf is split if that reduces the sum of squares by more than this many times its variance
+    forgetting: float = 0.9  # μ: in a leaf's mean, the weight of past rows is multiplied by this with each row; 1 = never forget
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
@@ -155,7 +157,7 @@ class RandomTrees(Learner[State]):
         return self.count * (8 + self.leaves * leaf) + 8 * 3
 
     def _check(self, state: State) -> None:
-        """Refuse a state that `init` and `learn` cannot make: compiled code uses these numbers as indices without checks."""
+        """Refuse a state that `init` and `learn` cannot have made: compiled code uses its numbers as indices without checks."""
         number = np.arange(2 * self.leaves)
         inner, used = state.child >= 0, number < 2 * state.leaves[:, None] - 1
         columns = np.where(state.choice < 0, ~state.choice, state.choice)
@@ -178,7 +180,7 @@ class RandomTrees(Learner[State]):
 
 @hot
 def learn_block(forest: Forest, X: Matrix, Y: Matrix, W: Vector, gain: float, forgetting: float, seed: int, scores: Matrix) -> None:
-    """Score, then learn, each row; those of weight 0 are only scored."""
+    """Score, then learn, each row; rows of weight 0 are only scored."""
     node = np.empty(forest.leaves.size, np.int64)
     beyond, gains = np.empty(forest.choice.shape[2]), np.empty(forest.choice.shape[2])
     for t in range(X.shape[0]):
@@ -237,10 +239,10 @@ def _best(
     """Add the row to the candidates of a leaf; returns the candidate to split by, or -1."""
     table, choice = forest.table[a, leaf], forest.choice[a, leaf]
     drawn = forest.drawn[a, leaf]
-    # 1. Candidates without a cut get one, or another column; then all of them sum the row.
+    # 1. Candidates without a cut get one, or another column. Then the row is added to the sums of all candidates.
     _draw_cuts(table, choice, drawn, x, seed, forest.seen[0], a)
     _count(table[:, :drawn], choice[:drawn], x, y, w, beyond[:drawn], gains[:drawn])
-    # 2. The best gain must exceed the leaf's variance times `gain`, and what rounding of the squares can make of it.
+    # 2. The best gain must exceed the leaf's variance times `gain`, and also the rounding error of the sum of squares.
     squares = 0.0
     for o in range(y.size):
         squares += forest.mean[a, leaf, o] ** 2
@@ -258,7 +260,8 @@ def _best(
 
 @hot_inline
 def _draw_cuts(table: Matrix, choice: Short, drawn: int, x: Vector, seed: int, round: int, tree: int) -> None:
-    """Draw a cut for each candidate without one, between its first value and x; if they are equal, draw another column."""
+    """Draw a cut for each candidate without one, between the value that it was drawn with and that of x. If these are equal, draw
+    another column."""
     for j in range(drawn):
         if choice[j] < 0:
             c, lane = ~choice[j], 2 * (tree * choice.size + j)
@@ -275,7 +278,7 @@ def _draw_cuts(table: Matrix, choice: Short, drawn: int, x: Vector, seed: int, r
 
 @hot_inline
 def _count(table: Matrix, choice: Short, x: Vector, y: Vector, w: float, beyond: Vector, gains: Vector) -> None:
-    """Add a row to each candidate's sums, and compute their gains. In short loops over few arrays, which vectorise."""
+    """Add a row to each candidate's sums, and compute the gains. The loops are short and use few arrays, so that they vectorise."""
     for j in range(beyond.size):
         c = choice[j]
         beyond[j] = 1.0 if x[c if c >= 0 else ~c] > table[CUT, j] else 0.0
@@ -324,7 +327,7 @@ def _first_largest(gains: Vector, limit: float) -> int:
 
 @hot_inline
 def _split(forest: Forest, a: int, node: int, leaf: int, j: int, gain: float) -> None:
-    """Split a leaf by candidate j. The left child keeps the leaf's number, the right one gets a new one; both draw new
+    """Split a leaf by candidate j. The left child keeps the leaf's index, the right one gets a new index. Both start without
     candidates."""
     new, table = forest.leaves[a], forest.table[a, leaf]
     forest.column[a, node], forest.cut[a, node] = forest.choice[a, leaf, j], table[CUT, j]

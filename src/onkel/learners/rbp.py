@@ -2,7 +2,8 @@
 
     if sign(f(x)) ≠ y:  if there are B points, evict one of them, each with probability 1/B;  f ← f + y k(x, ·)
 
-Expected mistakes within a constant factor of the hinge loss of any function of norm O(√B), also of shifting ones. O(B) a row.
+The expected number of mistakes is at most a constant factor times the hinge loss of any function of norm O(√B), or of a sequence of
+such functions that changes slowly. A row costs O(B).
 
 Cavallanti, Cesa-Bianchi & Gentile (2007), Tracking the best hyperplane with a simple budget perceptron, Machine Learning.
 

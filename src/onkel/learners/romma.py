@@ -1,21 +1,22 @@
-"""ROMMA: the relaxed maximum margin: the shortest f in the half-space of the old one with a margin of 1 on the new row.
+"""ROMMA: the relaxed maximum margin. The new f is the shortest one that has a margin of 1 on the row and is in a half-space that
+the old f defines.
 
     f ← argmin ‖g‖  over  {g : ⟨g, f⟩ ≥ ‖f‖², y g(x) ≥ 1}
 
     with N = ‖f‖², k = k(x, x), D = k N − f(x)²:        f ← c f + e k(x, ·),   c = (k N − y f(x)) / D,   e = N (y − f(x)) / D
 
-on mistakes, or, if `aggressive`, on every row with y f(x) < 1. The first update is f ← y k(x, ·)/k. If an aggressive learner has y
-f(x) ≥ k N, only the second half-space is active, and f ← y k(x, ·)/k again.
+f is updated on mistakes, or, if `aggressive`, on every row with y f(x) < 1. The first update is f ← y k(x, ·)/k. If y f(x) ≥ k N,
+as is possible for an aggressive learner, the shortest g with y g(x) ≥ 1 is also in the first half-space, and again f ← y k(x, ·)/k.
 
-M ≤ κ² ‖u‖² mistakes against every u with y u(x) ≥ 1 on all rows. O(log m) a row and input for an additive kernel and m rows
-learnt, O(dim) for `Linear()`, O(m) for any other; O(m) memory.
+There are at most κ² ‖u‖² mistakes for every u with y u(x) ≥ 1 on all rows, where κ² is the largest k(x, x). After m updates a row
+costs O(m); for an additive kernel O(log m) for each input, for `Linear()` O(dim). Memory is O(m).
 
 Li & Long (2002), The relaxed online maximum margin algorithm, Machine Learning.
 
-Departs from the paper: N is updated from row to row, with a bound on its relative error: each row multiplies it by c²N/N' and adds
-1e-16 (|c|√N + |e|√k)²/N', N' the new N. A row that would raise it above 1e-10 is skipped, and counted: if no f has a margin on all
-rows, f grows for ever and loses digits. A row parallel to f, D ≤ 1e-12 k N, is skipped too. The bound on mistakes holds while no
-row is skipped.
+Departs from the paper: N is updated from row to row to N', together with a bound on its relative error. Each row multiplies this
+bound by c²N/N' and adds 1e-16 (|c|√N + |e|√k)²/N'. A row that would raise the bound above 1e-10 is skipped, and counted: if no f
+has a margin on all rows, f grows for ever and loses digits. A row parallel to f, D ≤ 1e-12 k N, is skipped too. The bound on
+mistakes holds as long as no row is skipped.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for aggressive in False, True:
@@ -45,9 +46,9 @@ from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
 from onkel.updates.projection import LEAST_OWN
 
-PARALLEL = 1e-12  # D relative to k N, below which x counts as parallel to f
-LARGEST_ERROR = 1e-10  # relative, of N
-ROUNDING = 1e-16
+PARALLEL = 1e-12  # of D relative to k N; with less, k(x, ·) is parallel to f
+LARGEST_ERROR = 1e-10  # the largest relative error of N
+ROUNDING = 1e-16  # the relative error of one operation
 
 
 @memory
@@ -55,7 +56,7 @@ class State(Counted):
     support: Function
     norm2: Vector  # (1,)  N = ‖f‖²
     error: Vector  # (1,)  a bound on the relative rounding error of N
-    skipped: Counts  # (1,)  rows skipped
+    skipped: Counts  # (1,)  number of rows skipped
     learnt: Counts = counter()
     dim: int = 1
     outputs: int = 1
@@ -99,7 +100,7 @@ class ROMMA(ExpansionLearner[State]):
     def _notes(self, state: State) -> list[str]:
         if not (skipped := int(state.skipped[0])):
             return []
-        return [f"{skipped} rows were skipped: with the rows before them they leave no margin (is there an f that fits them all?)"]
+        return [f"{skipped} rows were skipped: probably no f has a margin on all rows (for noisy labels add Delta() to the kernel)"]
 
 
 @hot
@@ -129,7 +130,7 @@ def _learn(block: RowBlock, f: Any, norm2: Vector, error: Vector, skipped: Count
 
 @hot
 def _pair(norm2: float, own: float, score: float, y: float) -> tuple[float, float]:
-    """c and e; e = 0 if the row is to be skipped."""
+    """The coefficients c and e; e = 0 if the row must be skipped."""
     if own * norm2 <= y * score or norm2 == 0.0:
         return 0.0, y / own
     D = own * norm2 - score * score

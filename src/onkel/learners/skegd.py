@@ -1,14 +1,16 @@
 """SkeGD: gradient descent in the coordinates of a sketched kernel matrix, whose sketch is updated as points join.
 
-    φ(x) = Zᵀ k(landmarks, x),   g = ℓ'(w·φ, y),   if g ≠ 0:  w ← (1 − ηλ) w − η g φ  (stages: `onkel.updates.sketched_descent`)
-    an update:  Z from the exact leading eigenpairs of the sketch; w such that the function on the landmarks stays the same
+    φ(x) = Zᵀ k(landmarks, x),   g = ℓ'(w·φ, y),   if g ≠ 0:  w ← (1 − ηλ) w − η g φ
+    update of the map:  Z from the exact leading eigenpairs of the sketch; w such that the function on the landmarks stays the same
 
-Regret O(√T). O(m·dim + mk) a row, m landmarks and k coordinates; an update costs O(μ·dim + s³), μ points, s columns of the sketch.
-Memory O(μ·dim + s² + sm).
+These are the rounds of stage 2; `onkel.updates.sketched_descent` describes the stages.
+
+Regret O(√T). With m landmarks and k coordinates a row costs O(m·dim + mk). With μ stored points and s columns of the sketch an
+update of the map costs O(μ·dim + s³), and memory is O(μ·dim + s² + sm).
 
 Zhang & Liao (2019), Incremental randomized sketching for online kernel learning, ICML; as Anonymous (2023), FORKS, describes it.
-Departs from it: w is transferred to the new coordinates by least squares on the landmarks, since eigenvectors have no sign; all
-kernel values between sketched points are in the sketch (public code omits those between points that joined).
+Departs from the paper: w is transferred to the new coordinates by least squares on the landmarks, since eigenvectors have no sign;
+the sketch includes the kernel values between all sketched points (public code omits those between points that joined).
 
 >>> X, y = onkel.data.rings(4000, seed=0)
 >>> learner = onkel.SkeGD(period=500)
@@ -39,7 +41,7 @@ from onkel.updates.sketched_descent import SecondStage, SketchedDescent, least_s
 
 @memory
 class State(Counted):
-    support: Support  # the sketched points; coefficients of stage 1
+    support: Support  # the sketched points, with their coefficients of stage 1
     sketch: Sketch
     weights: Vector  # (k,)  w
     learnt: Counts = counter()
