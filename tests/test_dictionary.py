@@ -228,7 +228,7 @@ class TestChoose:
             Kors().choose(Gaussian(), [[np.nan]])
         bad: list[dict[str, Any]] = [{"seed": -1}, {"seed": 0.5}, {"budget": 0}, {"budget": -3}]
         for wrong in bad:
-            with pytest.raises(onkel.InputError, match="seed must be a whole number from 0"):
+            with pytest.raises(onkel.InputError, match="seed must be a whole number, at least 0"):
                 Kors().choose(Gaussian(), [[1.0]], **wrong)
         with pytest.raises(onkel.InputError, match="Kors: mu must be at least 1e-12, got 0"):
             Kors(mu=0.0)

@@ -75,7 +75,7 @@ def test_tasks_outputs_and_limits_are_those_that_all_have() -> None:
     assert not Experts((PKAWV(LINE), KernelRidge())).bounded
     assert Experts((PKAWV(LINE),), FixedShare(loss=Logistic())).tasks == {"classification"}
     assert not Experts((PKAWV(LINE), OneVsRest())).multi_output  # classes are coded 0 or 1 here, −1 or 1 there
-    with pytest.raises(InputError, match="no task that all of them support"):
+    with pytest.raises(InputError, match="no task that all learners and the rule support"):
         Experts((Perceptron(), onkel.TubeProjection()))
     with pytest.raises(InputError, match="learners must be one or more"):
         Experts(())

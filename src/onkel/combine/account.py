@@ -3,8 +3,8 @@ fixed combination of experts.
 
     e_k = y − p_k,    E = Σ w e eᵀ,    L(θ) = Σ w(y − θᵀp)² = θᵀEθ  for weights θ that sum to 1
 
-p is clipped to the range of the labels before the row, as the rules do. e_k = 0 where expert k sleeps, so E gives no loss for
-combinations that include it.
+p is clipped to the range of the labels before the row, as the rules do. In rows in which expert k sleeps, e_k = 0, so E does not
+give the loss of combinations that include it.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from onkel.turns import Steps
 class Account(Counted):
     products: Cube  # (outputs, experts, experts)  E, its lower triangle
     mixture: Vector  # (outputs,)  Σ w(y − ŷ)²
-    span: Matrix  # (outputs, 3)  of the labels
-    heard: Vector  # (experts + 1,)  total weight of the rows in which each expert was awake; in the last place, of all rows
+    span: Matrix  # (outputs, 3)  the span of the labels (`onkel.mixing`)
+    heard: Vector  # (experts + 1,)  total weight of the rows in which each expert was awake; the last entry is that of all rows
     learnt: Counts = counter()
 
     @property
     def always(self) -> Awake:
-        """The experts that were awake in every row: their weights have the same sum, to the last bit."""
+        """Which experts were awake in every row. (The sums in `heard` are then equal to the last bit.)"""
         return np.asarray(self.heard[:-1] == self.heard[-1])
 
     @property
     def losses(self) -> Vector:
-        """The sum of squares of each expert over the rows in which it was awake, all outputs."""
+        """The loss Σ w(y − p_k)² of each expert, over the rows in which it was awake, summed over outputs."""
         return np.asarray(np.diagonal(self.products, axis1=1, axis2=2).sum(axis=0))
 
 
@@ -65,8 +65,8 @@ def widen(account: Account, outputs: int, label: float) -> None:
 
 
 def count(account: Account, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps) -> Matrix:
-    """Add the step that sums up the rows learnt. Returns the array that it fills with the sum of the clipped scores of the experts
-    awake, (outputs, experts)."""
+    """Add a step to `steps` that adds the rows learnt to the sums. Returns an array, (outputs, experts), which this step fills with
+    the sum of each expert's clipped scores over the rows in which it is awake."""
     scores = np.zeros(P.shape[1:])
     sums = account.products, account.mixture, account.span, account.heard, account.learnt
     steps.add(_count, *sums, P, mixture, Y, weight, awake, scores)

@@ -2,11 +2,10 @@
 
     Intervals( Lagged( Scaled( Calibrated( OneVsRest( learner ) ) ) ) )
 
-Intervals    regression
-Lagged       if earlier labels are inputs, and the learner has no `lags` of its own as `Auto` has
-Scaled       always: it also fills in missing values, and adds columns during the first rows
-Calibrated   classification by `Auto`: its scores are probabilities. Other learners keep their own decisions, as in their papers
-OneVsRest    one-hot labels (`Classes`), and a learner with one output
+Intervals    for regression Lagged       if earlier labels are inputs, and the learner is not `Auto`, which has `lags` of its own
+Scaled       always; it also fills in missing values, and can add columns during the first rows Calibrated   for classification by
+`Auto`, whose scores are probabilities. Other learners keep their own decisions, as in their papers OneVsRest    if labels are
+one-hot and the learner has only one output
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from onkel.features import Standardize
 from onkel.protocol import suited
 
 DEFAULT = Auto()
-LEAST_CLASSES = 2  # outputs to begin with where labels are classes: one output alone is a number, or ±1
+LEAST_CLASSES = 2  # outputs at the start if labels are one-hot classes, because one output alone is a number, or ±1
 WRAPPERS = Intervals, Lagged, Scaled, Calibrated, OneVsRest  # the outermost first
 
 
@@ -34,10 +33,11 @@ def assembled(
 ) -> Any:  # fmt: skip
     """The learner in its wrappers.
 
-    one_hot   the labels are classes, one column each
-    inputs    standardise them, and `targets`, where they are numbers; not for a learner that does so itself
-    lags      earlier labels that become inputs; None: as the learner itself is set
-    late      columns may still come during the first rows, which are kept
+    one_hot   whether the labels are classes with one column for each
+    inputs    whether inputs are standardised, unless the learner does so itself
+    targets   whether targets of a regression are standardised, unless the learner does so itself
+    lags      how many earlier labels become inputs; None: as many as the learner is set to
+    late      whether columns may be added during the first rows, which are stored for that
     """
     learner = suited(learner, task)
     inputs, targets = inputs and not _scales_inputs(learner), targets and task == "regression" and not _scales_itself(learner)
@@ -61,12 +61,12 @@ def bare(whole: Any) -> Any:
 
 
 def scoring(whole: Any) -> Any:
-    """Whose scores these are, by which `probabilities` makes probabilities of them."""
+    """The learner or wrapper whose kind of score decides how `probabilities` turns scores into probabilities."""
     return part(whole, Calibrated) or bare(whole)
 
 
 def part(whole: Any, kind: type) -> Any:
-    """The wrapper of this kind; None where there is none."""
+    """The wrapper of this kind; None if there is none."""
     for wrapper in WRAPPERS:
         if isinstance(whole, wrapper):
             if wrapper is kind:
@@ -76,13 +76,13 @@ def part(whole: Any, kind: type) -> Any:
 
 
 def lags_of(whole: Any) -> int:
-    """How many earlier labels are inputs."""
+    """The number of earlier labels that are inputs."""
     lagged = part(whole, Lagged) or bare(whole)
     return lagged.lags if isinstance(lagged, Auto | Lagged) else 0
 
 
 def called(learner: Any) -> str:
-    """A learner's name, and the settings that are not the usual ones."""
+    """A learner's name with the settings that differ from the defaults."""
     usual = type(learner)()
     other = [field.name for field in dataclasses.fields(learner) if getattr(learner, field.name) != getattr(usual, field.name)]
     settings = ", ".join(f"{name}={getattr(learner, name)!r}" for name in other)
@@ -94,7 +94,7 @@ def _scales_itself(learner: Any) -> bool:
 
 
 def _scales_inputs(learner: Any) -> bool:
-    """Also where its features begin with the same scales."""
+    """Whether the learner standardises its inputs: by itself, or because its features begin with `Standardize`."""
     features = getattr(learner, "features", ())
     first = features[0] if isinstance(features, tuple) and features else features
     return _scales_itself(learner) or isinstance(first, Standardize)

@@ -1,37 +1,39 @@
 """Calibrated: a classifier whose scores are turned into calibrated probabilities, by the labels so far.
 
-Four maps turn a score into a probability. One is the identity, clipped to [0.001, 0.999]. Each of the others is piecewise linear:
-for each class and knot it keeps the share of rows of that class among the rows with a score near the knot:
+Four maps turn a score into a probability. One is the identity, clipped to [0.001, 0.999]. Each of the others is piecewise linear.
+For each class and knot it stores the share of rows of that class among the rows with a score near the knot:
 
     q(u) = (1 − h) m_i + h m_{i+1},    h = (u − x_i)/(x_{i+1} − x_i),    x_i = sin²(πi/2c),  i = 0 … c
     m_i ← m_i + (y − m_i) a/(n_i + a),    n_i ← min(n_i + a, memory),    a = weight · (1 − h, or h)
 
-where u is the score as an estimate of a probability, y is 1 or 0, m_i starts at x_i, clipped to [0.01, 0.99], and n_i at 10. One
-map has 17 knots and a memory of 1,000 rows at each; two have 9 knots and memories of 100 and 20, for scores whose meaning changes.
-Knots are denser near 0 and 1, where the logarithms of probabilities differ most. The q of all classes are normalised for each map,
-and the maps are mixed by Bayes' rule with fixed shares, v_j starting at 1/4:
+where u is the score as an estimate of a probability, and y is 1 for rows of this class, otherwise 0. m_i starts at x_i, clipped to
+[0.01, 0.99], and n_i at 10. One map has 17 knots and a memory of 1,000 rows at each knot; two have 9 knots and memories of 100 and
+20, for scores whose meaning changes. Knots are denser near 0 and 1, where the logarithms of probabilities differ most. For each map
+the q of all classes are normalised to sum 1. The maps are mixed by Bayes' rule with fixed shares; v_j starts at 1/4:
 
     p(class) = Σ_j v_j q_j(class),    v_j ∝ v_j q_j(the row's class),    then v_j ← (1 − 1/(t+1)) v_j + 1/(4(t+1))
 
-After few rows the maps are inaccurate, and near 1/2 that would change decisions. So the class with the largest score, among those
-seen, stays the most likely one until the labels are evidence against it. If p has more likely classes, it and they get their mean:
+After few rows the maps are inaccurate, and for probabilities near 1/2 that would change decisions. So the class c with the largest
+score, among the classes seen, stays the most likely one until the labels are evidence against it. If some classes are more likely
+than c by p, then c and these classes get the mean g of their probabilities:
 
-    p°(class) = g  for it and all with p > g,  g the mean of their p;    p°(class) = p(class)  for the others
+    p°(class) = g  for c and all classes with p > g;    p°(class) = p(class)  for the others
     E ← E + ln p(the row's class) − ln p°(the row's class),    from 0
 
-1.  p° is the projection of p, in relative entropy, onto the distributions in which no class is more likely than that one.
-2.  E is the log loss of p° minus that of p. Once E > ln 5, p is used instead of p°, and E no longer changes.
+1.  p° is the projection of p, in relative entropy, onto the distributions in which no class is more likely than c.
+2.  E is the log loss of p° minus that of p. When E > ln 5, p is used from then on instead of p°, and E no longer changes.
 3.  If the class with the largest score is always the most likely one, e^E is a supermartingale that starts at 1. By Ville's
-    inequality the probability that its decisions are ever given up is then at most 1/5, however long the stream.
+    inequality the probability that p° is ever given up is then at most 1/5, however long the stream is.
 
-On every stream of T rows the log loss is at most that of any sequence of maps with K pieces, plus K ln(4T) for the mixture and ln(5
-· classes) for the delay by p°. In particular it is at most that of the best single map, such as the identity, plus ln(4T) + ln(5 ·
-classes). Each row counts once here, whatever its weight.
+Compare with any sequence of maps that changes the map a few times, so that it has K pieces. On every stream of T rows the log loss
+is at most that of this sequence plus K ln(4T) for the mixture, plus ln(5 · classes) for the rows in which p° is used. In particular
+it is at most that of the best single map, such as the identity, plus ln(4T) + ln(5 · classes). In these bounds each row counts
+once, whatever its weight is.
 
 A class not seen yet gets the probability 1/(t + classes), by Laplace's rule of succession; the others share the rest. The maps
-learn nothing about it until its first row, so a late class starts exactly as if it had been known. With one output the classes are
-+1 and −1, and the score is 2p − 1, p the probability of +1. With several, the scores are probabilities that sum to 1 for labels 0
-and 1, and 2p − 1 for labels ±1.
+learn nothing about it until its first row, so a late class starts exactly as if it had been known. If there is one output, the
+classes are +1 and −1, and the score is 2p − 1, where p is the probability of +1. If there are several, the scores are probabilities
+that sum to 1 for labels 0 and 1, and 2p − 1 for labels ±1.
 
 Vovk (1990), Aggregating strategies, COLT: for the log loss it is Bayes' rule. Herbster & Warmuth (1998), Tracking the best expert.
 Ville (1939), Étude critique de la notion de collectif.
@@ -68,17 +70,17 @@ from onkel.state import memory
 from onkel.turns import Call
 
 CELLS = 16, 8, 8  # intervals between knots, for each map; each divides FINEST
-MEMORY = 1000.0, 100.0, 20.0  # rows near a knot, for each map
-FINEST = 16
+MEMORY = 1000.0, 100.0, 20.0  # largest n_i, for each map
+FINEST = 16  # intervals of the map with the most knots
 STARTS = 0, 17, 26  # index of each map's first knot
-KNOTS = 35  # of all maps
+KNOTS = 35  # number of knots of all maps together
 MAPS = 1 + len(CELLS)  # the identity comes first
 PRIOR = 10.0  # weight of the initial value of a knot, in rows
 CUT = 1e-3  # the identity is clipped to [CUT, 1 − CUT]
 START = 1e-2  # smallest initial value of a knot
 LEAST = 1e-6  # smallest probability that a map gives
-ENOUGH = math.log(5.0)  # evidence E after which p is used
-AHEAD = 1e-12  # relative lead of the class with the largest score, where p° makes it equal to others
+ENOUGH = math.log(5.0)  # if E is larger, p is used
+AHEAD = 1e-12  # in p° the class with the largest score gets this much more than those of equal probability, relative to it
 
 PLACES = np.sin(0.5 * np.pi * np.arange(FINEST + 1) / FINEST) ** 2  # the finest knots, which include those of the other maps
 
@@ -86,7 +88,7 @@ PLACES = np.sin(0.5 * np.pi * np.arange(FINEST + 1) / FINEST) ** 2  # the finest
 @memory
 class State:
     inner: Any
-    means: Matrix  # (classes, KNOTS)  m, the maps side by side
+    means: Matrix  # (classes, KNOTS)  m of all maps, one map after the other
     counts: Matrix  # (classes, KNOTS)  n
     shares: Vector  # (MAPS,)  v
     seen: Counts  # (classes,)  rows of each class so far; one output has two classes
@@ -125,7 +127,7 @@ class Calibrated(Around):
         call.defer(partial(self._follow, state, int(state.seen.sum()), inner, own, weight, scores))
         self._inside._take(call, state.inner, X, Y, weight, inner, **more)
         call.complete()
-        rest = place(weight, int(np.count_nonzero(weight)))  # from here on all rows have weight 0
+        rest = place(weight, int(np.count_nonzero(weight)))  # the rows from this index on all have weight 0
         self._calibrate(state, inner[rest:], own[rest:], weight[rest:], scores[rest:])
 
     def _follow(self, state: State, before: int, inner: Matrix, own: Counts, weight: Vector, scores: Matrix) -> None:
@@ -136,7 +138,7 @@ class Calibrated(Around):
         self._only_calibrated(self._inside._score, state, X, scores, **more)
 
     def _score_any(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        """The maps are those learnt from scores of consecutive rows."""
+        """Score rows that may come at any time, by the maps that were learnt from scores of consecutive rows."""
         self._only_calibrated(self._inside._score_any, state, X, scores, **more)
 
     def _only_calibrated(self, score: Any, state: State, X: Any, scores: Matrix, **more: Any) -> None:
@@ -166,11 +168,11 @@ class Calibrated(Around):
         if np.any(state.shares < 0.0) or not math.isclose(float(state.shares.sum()), 1.0, rel_tol=1e-6):
             raise InputError("the shares of its maps do not sum to 1")
         if state.evidence.shape != (1,) or not state.evidence[0] <= ENOUGH + math.log(len(state.seen)):
-            raise InputError("its evidence against the scores is larger than rows can make it")
+            raise InputError("its evidence E is too large to come from rows")
         self._inside._check(state.inner)
 
     def _classes(self, labels: Matrix) -> Counts:
-        """The number of each row's class."""
+        """The index of each row's class."""
         if labels.shape[1] == 1:
             check_signs(labels)
             return np.where(labels[:, 0] > 0.0, 0, 1)
@@ -197,7 +199,7 @@ class Calibrated(Around):
 
 
 def _identity() -> Vector:
-    """The initial values of all knots: their places."""
+    """The initial values m of all knots: their places x_i, clipped."""
     return np.asarray(np.concatenate([PLACES[:: FINEST // cells] for cells in CELLS]).clip(START, 1.0 - START))
 
 
@@ -254,7 +256,7 @@ def cell_of(guess: float) -> int:
 
 @hot_inline
 def near(places: Vector, guess: float, cell: int, j: int) -> tuple[int, float]:
-    """The index, among the knots of all maps, of the knot to the left; and h, the relative distance from it."""
+    """The index, among the knots of all maps, of the knot to the left of the guess in map j; and h, the relative distance to it."""
     step = FINEST // CELLS[j]
     left = cell // step
     low, high = places[left * step], places[left * step + step]
@@ -276,10 +278,10 @@ def mix(mapped: Matrix, shares: Vector, seen: Counts, rows: int, probabilities: 
 
 @hot_inline
 def hold(guesses: Vector, seen: Counts, own: int, probabilities: Vector) -> float:
-    """probabilities ← p°, in which no class is more likely than the one with the largest score; returns ln p − ln p° of the row's
-    own.
+    """Turn `probabilities` from p into p°, in which no class is more likely than the one with the largest score.
 
-    Only classes seen so far count; if two of them share the largest score, nothing changes.
+    Returns ln p − ln p° of the row's class. Only classes seen so far count; if two of them share the largest score, nothing
+    changes.
     """
     first, tied = -1, True
     for k in range(seen.size):
@@ -289,7 +291,7 @@ def hold(guesses: Vector, seen: Counts, own: int, probabilities: Vector) -> floa
     if tied:
         return 0.0
     level, mean, above = -1.0, probabilities[first], 0
-    while mean > level:  # the mean over that class and those above the last mean, which become fewer each time
+    while mean > level:  # each time the mean rises, and fewer classes are above it
         level, total, above = mean, probabilities[first], 0
         for k in range(seen.size):
             if seen[k] > 0 and probabilities[k] > level:
@@ -309,7 +311,7 @@ def hold(guesses: Vector, seen: Counts, own: int, probabilities: Vector) -> floa
 
 @hot_inline
 def reward(mapped: Matrix, shares: Vector, own: int, rows: int) -> None:
-    """Bayes' rule, then fixed shares."""
+    """Update the shares of the maps by Bayes' rule, then redistribute a part of them (fixed shares)."""
     total, back = 0.0, 1.0 / (rows + 1.0)
     for j in range(MAPS):
         shares[j] *= mapped[j, own]

@@ -1,22 +1,24 @@
 """Adaptive conformal bands: prediction intervals of several levels from the residuals so far.
 
-With r = |y − score|, two running means s₁ and s₂ of r (memories of 10 and 100 rows), s = √(s₁s₂), and a number θ per level, the
-half-width of a row is
+Let r = |y − score|, let s₁ and s₂ be running means of r with memories of 10 and 100 rows, and s = √(s₁s₂). Each level has a number
+θ. The half-width of a row's band is
 
     q = √(s·s₀) exp θ        known before the row's label, which is covered if r ≤ q
     θ ← θ + η(1[r > q] − (1 − level))
 
-1.  So the share of rows 1 … T that were missed differs from 1 − level by exactly (θ_T − θ_0)/(ηT), on every stream: over 2,000
-    rows, by one percentage point if q/√s has changed by a factor of four.
-2.  Steps are taken in log q, so y → ay + c gives half-widths a·q.
+1.  On every stream, the share of rows 1 … T that were missed differs from 1 − level by exactly (θ_T − θ_0)/(ηT). Over 2,000 rows
+    this is one percentage point if q/√s has changed by a factor of four.
+2.  Steps are taken in log q, so if y is replaced by ay + c, the half-widths are multiplied by a.
 
-Only √s follows a change of scale at once; feedback does the rest. Following s fully would make bands wide while the learner errs
-after a change; not following it would take a level near 1 hundreds of rows to come down. s₀ is s during the first FOLLOWED rows,
-and is then fixed. A residual counts in s₁ and s₂ as at most LARGE times s, unless the one before it was as large: one outlier is no
-change of scale, but two in a row may be. The first residual does not count, since the learner knew nothing before it.
+If the residuals change their scale, only the factor √s follows at once, and the feedback through θ does the rest. If q were
+proportional to s, bands would be too wide while the learner errs after a change. If q did not depend on s, bands of a level near 1
+would need hundreds of rows to become narrower. s₀ is s during the first FOLLOWED rows, and is then fixed. A residual counts in s₁
+and s₂ as at most LARGE times s, unless the one before it was as large: one outlier is not a change of scale, but two in a row may
+be. The first residual is not used, since the learner knew nothing before it.
 
-A band is infinite until level/(1 − level) residuals are known (19 for 0.95): with fewer no conformal band of that level exists. It
-is 0 while every residual but the first was 0. Bands are nested: q is the largest of its own and all lower levels.
+A band is infinite until level/(1 − level) residuals are known (19 for 0.95): with fewer, no conformal band of that level exists. It
+has width 0 as long as every residual but the first was 0. Bands are nested: each band uses the largest q of its own and all lower
+levels.
 
 Gibbs & Candès (2021), Adaptive conformal inference under distribution shift, NeurIPS. Angelopoulos, Candès & Tibshirani (2023),
 Conformal PID control for time series prediction, NeurIPS: θ is their quantile tracker, here of log r with a scale.
@@ -34,13 +36,13 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.state import Counted, counter, memory
 
-MEMORIES = 10, 100  # rows, of the means of residuals
+MEMORIES = 10, 100  # of s₁ and s₂, in rows
 STEP = 0.07  # η
-FIRST_STEP = 2.0  # η is FIRST_STEP/rows while that is larger
+FIRST_STEP = 2.0  # η is FIRST_STEP/rows if that is larger than STEP
 FOLLOWED = 50  # rows during which s₀ follows s
 LARGE = 5.0  # a residual counts as at most this many times s
-FURTHEST = math.log(1000.0)  # largest |log q − log s|: if residuals are often exactly 0, θ would fall for ever
-_ROUNDING = 1e-9  # of 1 − level, so that nine rows are enough for 0.9
+FURTHEST = math.log(1000.0)  # largest |log q − log s|; without it θ would fall for ever if residuals are often exactly 0
+_ROUNDING = 1e-9  # tolerance for the rounding of 1 − level, so that nine rows are enough for the level 0.9
 
 
 @memory
@@ -52,9 +54,9 @@ class Bands(Counted):
     means: Matrix  # (outputs, 2)  s₁, s₂
     unit: Vector  # (outputs,)  √s₀
     before: Vector  # (outputs,)  the last residual
-    covered: Counts  # (outputs, levels)  rows whose label was inside its band
+    covered: Counts  # (outputs, levels)  number of rows whose label was inside its band
     width: Matrix  # (outputs, levels)  sum of the widths of all finite bands
-    learnt: Counts = counter()  # residuals so far
+    learnt: Counts = counter()  # number of residuals so far
 
 
 def init(levels: tuple[float, ...], outputs: int) -> Bands:
@@ -73,7 +75,7 @@ def init(levels: tuple[float, ...], outputs: int) -> Bands:
 
 
 def footprint(levels: int, outputs: int) -> int:
-    """The bytes of `init`."""
+    """The bytes of the bands that `init` makes."""
     return 8 * (levels + outputs * (3 * levels + len(MEMORIES) + 2) + 1)
 
 
@@ -164,7 +166,7 @@ def reach(theta: Vector, scale: float, half: Vector) -> None:
 
 @hot_inline
 def _hide(levels: Vector, rows: int, half: Vector) -> None:
-    """Infinite bands for the levels that need more rows."""
+    """Make the bands infinite whose levels need more rows."""
     for i in range(levels.size - 1, -1, -1):
         if rows >= _needed(levels[i]):
             return
@@ -173,13 +175,13 @@ def _hide(levels: Vector, rows: int, half: Vector) -> None:
 
 @hot_inline
 def _needed(level: float) -> int:
-    """Rows until a band of this level is finite; at least 2, since the first residual is not used."""
+    """The number of rows until a band of this level is finite; at least 2, since the first residual is not used."""
     return max(2, math.ceil((level - _ROUNDING) / (1.0 - level)))
 
 
 @hot_inline
 def _root(means: Vector) -> float:
-    """√s. The roots are taken first, because the product of the means could leave the range of float64."""
+    """√s. The roots of the means are multiplied, because the product of the means could leave the range of float64."""
     return math.sqrt(math.sqrt(means[0]) * math.sqrt(means[1]))
 
 
@@ -194,7 +196,7 @@ def _count(half: Vector, r: float, covered: Counts, width: Vector) -> None:
 
 @hot_inline
 def _correct(levels: Vector, theta: Vector, half: Vector, r: float, rows: int) -> None:
-    """Update θ after a row that was missed or not; also while the band is still infinite."""
+    """Update θ after a row, by whether each band missed its label; also as long as a band is still infinite."""
     step = max(STEP, FIRST_STEP / (rows + 1))
     for i in range(levels.size):
         missed = 1.0 if r > half[i] else 0.0

@@ -2,8 +2,8 @@
 
     p_k = learner k's score of x,   ŷ = rule(p_1, …, p_K);   then every learner, and the rule, learns (x, y)
 
-Paper S0's grid over the ridge is `Experts(tuple(PKAWV(lam=l) for l in (…)))`. A row costs as much as in all learners together, plus
-O(K²) for the rule with K learners.
+The grid over the ridge λ of Jézéquel et al. is `Experts(tuple(PKAWV(lam=l) for l in (…)))`. With K learners, a row costs the sum of
+their costs, plus O(K²) for the rule.
 
 `awake` says which learners are used in which row: a sleeping one has weight 0 and no loss in that row, but it learns the row.
 
@@ -74,16 +74,16 @@ class Experts(Learner[State]):
             able = ", ".join(
                 f"{type(part).__name__} {' and '.join(sorted(tasks_of(part)))}" for part in (*self.learners, self.rule)
             )
-            raise InputError(f"Experts: there is no task that all of them support: {able}")
+            raise InputError(f"Experts: there is no task that all learners and the rule support: {able}")
 
     @property
     def tasks(self) -> frozenset[str]:  # type: ignore[override]
-        """The tasks that all of them support."""
+        """The tasks that all learners and the rule support."""
         return self.rule.tasks.intersection(*map(tasks_of, self.learners))
 
     @property
     def absent(self) -> float:
-        """The label of a row in the column of a class that is not its own."""
+        """The label in the columns of the classes to which a row does not belong."""
         return float(getattr(self.learners[0], "absent", 0.0))
 
     @property
@@ -133,7 +133,7 @@ class Experts(Learner[State]):
     def _take(
         self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, awake: ArrayLike | None = None
     ) -> None:  # fmt: skip
-        who, work = self._check_awake(awake, len(X)), copied(state)  # a copy: a learner may refuse rows that others have learnt
+        who, work = self._check_awake(awake, len(X)), copied(state)  # a learner may refuse rows that others have learnt
         P = np.empty((*Y.shape, len(self.learners)))
         for k, (learner, part) in enumerate(zip(self.learners, work.learners, strict=True)):
             learner._hooks._take(Call(), part, X, Y, weight, own := np.empty(Y.shape))

@@ -1,4 +1,4 @@
-"""The base of wrappers: learners around another learner, to which attributes and hooks are forwarded unless they are overridden."""
+"""The base of wrappers, which are learners around another learner. What a wrapper does not define is forwarded to that learner."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def same(name: str) -> Any:
 
 
 class Around(Learner[Any]):
-    """A wrapper. Its state holds that of the inner learner as `inner`.
+    """A wrapper. Its state contains the state of the inner learner as `inner`.
 
-    The inner learner learns the rows first. Then `_follow` brings the wrapper's own part up to the same rows; after an interrupt or
-    an error, the inner learner's count says which rows those are.
+    The inner learner learns the rows first. Then `_follow` updates the wrapper's own part by the same rows. After an interrupt or
+    an error, the inner learner's count of rows says which rows it has learnt.
     """
 
     learner: Any
@@ -38,7 +38,7 @@ class Around(Learner[Any]):
 
     @property
     def absent(self) -> float:
-        """The label of a row in the column of a class that is not its own."""
+        """The label in the columns of the classes to which a row does not belong."""
         return float(getattr(self.learner, "absent", 0.0))
 
     @property
@@ -55,7 +55,7 @@ class Around(Learner[Any]):
         return self._predicted(self._score_any, state, X, **more)
 
     def keeps_rows(self, state: Any) -> bool:
-        """Whether every row so far is kept, so that columns may still be added."""
+        """Whether every row so far is stored, so that columns may still be added."""
         return False
 
     def remember(self, state: Any) -> Vector:

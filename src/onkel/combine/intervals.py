@@ -2,8 +2,8 @@
 
     score ± q,   q a quantile of recent residuals, kept at its level by feedback: see `combine/conformal.py`
 
-Coverage holds over time, also on streams that change: on average over some hundred rows, not for each input. No interval uses its
-own row's label. The state counts the share of labels inside their intervals, and the widths.
+The coverage is right on average over some hundred rows, also on streams that change, but not for each input x. No interval uses its
+own row's label. The state counts the labels inside their intervals, and sums the widths of intervals.
 
 >>> X, y = onkel.data.friedman(4000, seed=0)
 >>> y[2000:] *= 10.0
@@ -36,7 +36,7 @@ from onkel.protocol import is_learner, tasks_of
 from onkel.state import memory
 from onkel.turns import Call, turn
 
-LEAST_LEVEL, MOST_LEVEL = 0.01, 0.999
+LEAST_LEVEL, MOST_LEVEL = 0.01, 0.999  # the range of allowed levels
 
 
 @memory
@@ -81,9 +81,9 @@ class Intervals(Around):
         self._inside._score_any(state.inner, X, scores, **more)
 
     def predict_interval(self, state: State, X: Any, level: float = 0.9, **more: Any) -> Matrix:
-        """Lower and upper end for each row as if it came next, (n, 2), or with several outputs (n, outputs, 2).
+        """The lower and upper end of the interval of each row as if it came next: (n, 2), or (n, outputs, 2) for several outputs.
 
-        They are infinite until level/(1 − level) rows are learnt, 19 for 0.95.
+        They are infinite until level/(1 − level) rows are learnt; that is 19 rows for the level 0.95.
         """
         if level not in self.levels:
             raise InputError(f"level must be one of {', '.join(map(str, self.levels))}, as set in levels=…; got {level!r:.60}")
@@ -94,11 +94,11 @@ class Intervals(Around):
         return np.stack([scores - half, scores + half], axis=-1)
 
     def coverage(self, state: State) -> dict[float, float]:
-        """The share of labels so far inside their intervals, by level; mean over outputs."""
+        """For each level, the share of labels so far that were inside their intervals; the mean over outputs."""
         return dict(zip(self.levels, conformal.coverage(state.bands).mean(axis=0).tolist(), strict=True))
 
     def mean_width(self, state: State) -> dict[float, float]:
-        """The mean width of all finite intervals, by level; mean over outputs."""
+        """For each level, the mean width of all finite intervals so far; the mean over outputs."""
         return dict(zip(self.levels, conformal.mean_width(state.bands).mean(axis=0).tolist(), strict=True))
 
     def _widen(self, state: State, outputs: int) -> None:
@@ -107,11 +107,11 @@ class Intervals(Around):
         state.outputs = outputs
 
     def keeps_rows(self, state: State) -> bool:
-        """Whether columns may still be added; the learner is `Scaled`."""
+        """Whether columns may still be added. The learner must be a `Scaled`."""
         return bool(self.learner.keeps_rows(state.inner))
 
     def rearrange(self, state: State, dim: int, places: ArrayLike) -> None:
-        """Add columns, as in `Scaled.rearrange`. The residuals so far are kept."""
+        """Add columns, as in `Scaled.rearrange`. The bands do not change."""
         with turn(self, state, True):
             inner = self.learner.rearranged(state.inner, dim, places)
             vars(state).update(inner=inner, dim=inner.dim)
@@ -123,7 +123,7 @@ class Intervals(Around):
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
             raise InputError("its sizes do not agree")
         if state.bands.rows != self._inside._learnt(state.inner):
-            raise InputError("its number of residuals is not its number of rows")
+            raise InputError("its number of residuals is not equal to its number of rows")
         conformal.check(state.bands, self.levels)
         self._inside._check(state.inner)
 

@@ -3,16 +3,17 @@
     x_t, u_{t−1}, u_{t−2}, …, u_{t−lags},  m₁, m₂          u_t = y_t − y_1,   mᵢ ← mᵢ + (u − mᵢ)/min(t, memory)
 
 The two running means have memories of 10 and 100 rows. On streams in time order the last labels often tell more than all inputs; on
-rows in random order they tell nothing, and cost little. The columns come after the row's own, for each of the first `outputs`
-columns of y in turn. They are 0 until there is a label. The first label is subtracted, because for labels far from 0 these zeros
-would be outliers that distort a running deviation for a long time.
+rows in random order they tell nothing, and cost little. The new columns come after the row's own columns, first those for the first
+column of y, then those for the second, up to `outputs`. They are 0 until there is a label. The first label is subtracted, because
+if labels are far from 0, these zeros would be outliers that distort a running deviation for a long time.
 
-`predict` scores each row as the next one, with the labels known now. If labels come late, keep `remember(state)` with each row that
-is predicted, and pass it to `learn(…, lagged=…)`, so that the row is learnt with what was known then.
+`predict` scores each row as the next one, with the labels known now. If labels come late, store `remember(state)` with each row
+that is predicted, and pass it to `learn(…, lagged=…)`, so that the row is learnt with the labels that were known when it was
+predicted.
 
-`Scaled(Lagged(learner))` gives the learner labels in units of the first rows' deviation; `Lagged(Scaled(learner))` standardises
-them with the other inputs. Both work, and the second accepts `lagged`. The number of columns does not depend on the outputs of y,
-so `widen` can add outputs: one that does not exist yet counts with the label that its rows would have had.
+`Scaled(Lagged(learner))` gives the learner earlier labels in units of the first rows' deviation; `Lagged(Scaled(learner))`
+standardises them like the other inputs. Both work, and the second accepts `lagged`. The number of columns is fixed by `outputs`, so
+that `widen` can add outputs of y: an output that does not exist yet counts as if its labels had been `absent`.
 
 >>> rng = np.random.default_rng(0)
 >>> y = np.zeros(1000)
@@ -46,16 +47,16 @@ from onkel.protocol import is_learner
 from onkel.state import memory
 from onkel.turns import Call
 
-MEMORIES = 10, 100  # rows, of the running means
+MEMORIES = 10, 100  # of the running means, in rows
 
 
 @memory
 class State:
     inner: Any
-    first: Vector  # (learner's outputs,)  the first label
-    last: Matrix  # (learner's outputs, lags)  the last labels minus the first one, latest first
-    means: Matrix  # (learner's outputs, 2)  running means of the labels minus the first one
-    rows: int  # labels so far
+    first: Vector  # (Lagged.outputs,)  the first label
+    last: Matrix  # (Lagged.outputs, lags)  the last labels minus the first one, the latest first
+    means: Matrix  # (Lagged.outputs, 2)  running means of the labels minus the first one
+    rows: int  # number of labels so far
     dim: int
     outputs: int
 
@@ -65,8 +66,8 @@ class Lagged(Around):
     """A learner on rows and earlier labels."""
 
     learner: Any = PKAWV()
-    lags: int = 3  # labels
-    outputs: int = 1  # columns of y whose labels become inputs: the first ones
+    lags: int = 3  # how many of the last labels become inputs
+    outputs: int = 1  # how many columns of y, from the first on, have labels that become inputs
 
     def __post_init__(self) -> None:
         if not is_learner(self.learner):
@@ -92,8 +93,9 @@ class Lagged(Around):
     ) -> Vector:  # fmt: skip
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and changes nothing.
 
-        `lagged`, one row for each of X: what `remember` returned when the row was predicted, instead of the labels just before it.
-        `there`: the mask of values of X that are present (False = missing), for a learner that takes it.
+        `lagged` has one row for each row of X: what `remember` returned when the row was predicted. It is used instead of the
+        labels just before the row. `there` is the mask of the values of X that are present (False = missing), if the learner takes
+        one.
         """
         return super().learn(state, X, y, weight, lagged=lagged, there=there)
 
@@ -152,7 +154,7 @@ class Lagged(Around):
         if (state.inner.dim, state.inner.outputs) != (state.dim + self.columns, state.outputs):
             raise InputError("its sizes do not agree")
         if state.rows != self._inside._learnt(state.inner):
-            raise InputError("its number of labels is not its number of rows")
+            raise InputError("its number of labels is not equal to its number of rows")
         if state.rows == 0 and any(np.any(array) for array in (state.first, state.last, state.means)):
             raise InputError("it has labels before the first row")
         self._inside._check(state.inner)
@@ -163,14 +165,14 @@ class Lagged(Around):
         return wide
 
     def _remembered(self, labels: Matrix) -> Matrix:
-        """The labels of the first outputs; for outputs that do not exist yet, the label that `widen` will assume."""
+        """The labels of the first `outputs` columns; for columns that do not exist yet, the label that `widen` will assume."""
         known = np.full((len(labels), self.outputs), self.absent)
         some = min(self.outputs, labels.shape[1])
         known[:, :some] = labels[:, :some]
         return known
 
     def _mask(self, there: ArrayLike | None) -> dict[str, Any]:
-        """The mask for the learner; earlier labels are never missing."""
+        """The mask with columns for the earlier labels, which are never missing."""
         if there is None:
             return {}
         mask = np.asarray(there)
@@ -178,7 +180,7 @@ class Lagged(Around):
 
 
 def check_lagged(lagged: ArrayLike, rows: int, columns: int) -> Matrix:
-    """Earlier labels that a caller passes, one row each."""
+    """The earlier labels that a caller passes, checked: (rows, columns)."""
     given = check_block("lagged", lagged)
     if given.shape != (rows, columns):
         raise InputError(f"lagged must have shape ({rows}, {columns}), what remember returned for each row; got {given.shape}")
@@ -187,7 +189,7 @@ def check_lagged(lagged: ArrayLike, rows: int, columns: int) -> Matrix:
 
 @hot
 def lag(first: Vector, last: Matrix, means: Matrix, rows: int, y: Matrix, weight: Vector, inputs: Matrix) -> int:
-    """Write each row's earlier labels, then learn its own; returns the number of labels learnt in total."""
+    """Write each row's earlier labels into `inputs`, then append its own label; returns the number of labels in total."""
     for t in range(y.shape[0]):
         lag_inputs(last, means, inputs[t])
         if weight[t] > 0.0:
@@ -198,7 +200,7 @@ def lag(first: Vector, last: Matrix, means: Matrix, rows: int, y: Matrix, weight
 
 @hot_inline
 def lag_inputs(last: Matrix, means: Matrix, inputs: Vector) -> None:
-    """The labels of each output, the latest first, and their means."""
+    """Write the last labels of each output, the latest first, and their means."""
     at = 0
     for k in range(last.shape[0]):
         for i in range(last.shape[1]):
@@ -211,7 +213,7 @@ def lag_inputs(last: Matrix, means: Matrix, inputs: Vector) -> None:
 
 @hot_inline
 def push(first: Vector, last: Matrix, means: Matrix, rows: int, y: Vector) -> None:
-    """Append one label per output, after `rows` earlier ones."""
+    """Append one label for each output, after `rows` earlier ones."""
     for k in range(last.shape[0]):
         if rows == 0:
             first[k] = y[k]

@@ -1,10 +1,10 @@
-"""OneVsRest: many classes with a two-class learner, one ±1 learner per class.
+"""OneVsRest: many classes with learners for two classes, one ±1 learner for each class.
 
-    f_k learns +1 for rows of class k and −1 for all others;  the class of a row is argmax_k f_k(x)
+    f_k learns +1 for rows of class k and −1 for all others;  the predicted class of a row is argmax_k f_k(x)
 
-Labels have one column per class, +1 in the row's own and −1 elsewhere. The first class is learnt with its sign reversed ("not the
-first"), so that two classes need only one learner: f_1 = −f_2. One additional learner sees −1 in every row. A class that appears
-later starts as a copy of it, exactly as if the class had been known from the start.
+Labels have one column for each class, +1 in that of the row's class and −1 in the others. The first class is learnt with its sign
+reversed ("not the first"), so that two classes need only one learner: f_1 = −f_2. One additional learner sees −1 in every row. A
+class that appears later starts as a copy of it, exactly as if the class had been known from the start.
 
 Time and memory are those of the learner times the number of classes plus one.
 
@@ -35,26 +35,26 @@ from onkel.state import copied, memory
 from onkel.turns import Call
 from onkel.updates.gradient import may_diverge
 
-ROWS_AT_ONCE = 1024  # rows that one learner learns before it is the next one's turn
+ROWS_AT_ONCE = 1024  # rows that one learner learns before the next learner learns the same rows
 
 
 @memory
 class State:
-    parts: tuple[Any, ...]  # states of −f_1, f_2, …; just one for two classes
-    rest: Any  # state of the learner that sees −1 in every row
+    parts: tuple[Any, ...]  # the states of −f_1, f_2, …; only one for two classes
+    rest: Any  # the state of the learner that sees −1 in every row
     dim: int
     outputs: int
 
 
 @config
 class OneVsRest(Learner[State]):
-    """One two-class learner per class."""
+    """One learner for two classes for each class."""
 
     learner: Any = Perceptron()
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     multi_output: ClassVar[bool] = True
-    absent: ClassVar[float] = -1.0  # the label of a row in the column of a class that is not its own
+    absent: ClassVar[float] = -1.0  # the label in the columns of the classes to which a row does not belong
     bounded = same("bounded")
     cut_tolerance = same("cut_tolerance")
 
@@ -93,7 +93,7 @@ class OneVsRest(Learner[State]):
     def _learn(
         self, call: Call, state: State, before: int, X: Matrix, Y: Matrix, weight: Vector, each: Cube, scores: Matrix
     ) -> None:  # fmt: skip
-        """Let every learner learn those of the rows that it has not learnt yet; `before` is the number of rows before these."""
+        """Let every learner learn the rows that it has not learnt yet; `before` is the number of rows before this block."""
         for part, labels, own in zip((*state.parts, state.rest), Y.T, each, strict=True):
             done = place(weight, self.learner._hooks._learnt(part) - before)
             if done < len(X):
@@ -115,7 +115,7 @@ class OneVsRest(Learner[State]):
 
     def _widen(self, state: State, outputs: int) -> None:
         """Each new class starts exactly as if it had been known from the start, without any row of its own."""
-        if state.outputs <= 2 < outputs:  # until now "not the first" meant the second
+        if state.outputs <= 2 < outputs:  # until now "not the first" has meant the second class
             state.parts = (state.parts[0], copied(state.parts[0] if state.outputs == 2 else state.rest))
         state.parts += tuple(copied(state.rest) for _ in range(_parts(outputs) - len(state.parts)))
         state.outputs = outputs
@@ -139,7 +139,7 @@ def _parts(outputs: int) -> int:
 
 
 def _first_negated(columns: Matrix, outputs: int = 0) -> Matrix:
-    """The columns with the first one negated; for two outputs, whose only column is given, both."""
+    """The columns with the first one negated. For two outputs, of which only one column is given, both columns."""
     negated = columns.copy()
     negated[:, 0] *= -1.0
     return np.column_stack([negated[:, 0], columns[:, 0]]) if outputs == 2 else negated

@@ -1,8 +1,8 @@
-"""From the scores of classes, one column each, to probabilities.
+"""Turns scores, one column for each class, into probabilities.
 
-Scores of a square loss are estimates of probabilities, or (1 + f)/2 for labels ±1, and are projected onto the simplex. Other scores
-go through the logistic function and are normalised. That is exact for the logistic loss and two classes; for margins (perceptron,
-hinge) only the order is meaningful, the values are not calibrated.
+Scores f of learners with the square loss are estimates of probabilities; for labels ±1 the estimate is (1 + f)/2. They are
+projected onto the simplex. Other scores go through the logistic function and are normalised. That is exact for the logistic loss
+and two classes. For margins (perceptron, hinge loss) only the order of the results is meaningful; their values are not calibrated.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def are_probabilities(learner: Any) -> bool:
 
 
 def probabilities(learner: Any, scores: Matrix, signs: bool) -> Matrix:
-    """The probabilities of each row, which sum to 1. `signs`: the labels were ±1, not 0 and 1."""
+    """The probabilities of each row, which sum to 1. `signs` says that the labels were ±1, not 0 and 1."""
     if scores.shape[1] == 1:
         return np.ones(scores.shape)
     alone = estimates(learner, scores, signs)
@@ -32,8 +32,8 @@ def probabilities(learner: Any, scores: Matrix, signs: bool) -> Matrix:
 
 
 def estimates(learner: Any, scores: Matrix, signs: bool) -> Matrix:
-    """Separate estimates of each class's probability. Those of a row may have any sum; those of a square loss may be outside [0,
-    1]."""
+    """An estimate of the probability of each class. The estimates of a row need not sum to 1, and for the square loss they may be
+    outside [0, 1]."""
     if not signs:
         return scores
     if _are_estimates(learner):

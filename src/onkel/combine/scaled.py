@@ -1,20 +1,20 @@
 """Scaled: a learner on standardised inputs and targets.
 
-    inputs    z = (x − mean)/deviation, by the rows up to and including this one, as in `Standardize`
+    inputs    z = (x − mean)/deviation of the rows up to and including this one, as in `Standardize`
     targets   u = (y − centre)/scale;   score = centre + scale · f(z)
 
-No score depends on a later row or on its own label. The learner's function is one of z: when mean and deviation change, earlier
-rows keep their z. The target's scale cannot change like that, since it would change the meaning of f. So the first FIRST_ROWS rows
-are kept. After 1, 2, 4, 8 … of them centre and scale become the mean and deviation of their labels, and the learner is trained
-again on them, exactly as if the scale had been known. Then the rows are dropped and the scale is fixed. (A target that has been
-constant until then gets its scale from the first label that differs: the function learnt until then is 0.) For a learner with a
-`clip` the target's deviation is scaled to clip/2.
+No score depends on a later row or on its own label. The learner learns a function f of z. When mean and deviation change, the z of
+earlier rows stay what they were. The target's scale cannot change like that, since it would change the meaning of f. So the first
+FIRST_ROWS rows are stored. After 1, 2, 4, 8 … of them, centre and scale are set to the mean and deviation of their labels, and the
+learner is trained again on them, exactly as if the scale had been known. After FIRST_ROWS rows the scale is fixed, and the stored
+rows are removed. (If the target has been constant until then, the first label that differs gives the scale; the function learnt
+until then is 0.) If the learner has a `clip`, the target's deviation is scaled to clip/2.
 
-Values may be missing: `there` is the mask of those that are present. A missing value gives z = 0, or the mean of its column so far
-if inputs are not standardised, and does not change the column's mean.
+Values may be missing: `there` is the mask of the values that are present. A missing value gives z = 0, or the mean of its column so
+far if inputs are not standardised, and does not change the column's mean.
 
 If the learner uses earlier labels, `lagged`, `predict_any` and `remember` are passed on to it. When the first rows are learnt
-again, the earlier labels are those just before each row.
+again, each row has the labels just before it as earlier labels.
 
 >>> X, y = onkel.data.friedman(1000, seed=0)
 >>> for learner in onkel.KONS(onkel.Gaussian(3.0)), onkel.combine.Scaled(onkel.KONS(onkel.Gaussian(3.0))):
@@ -47,8 +47,8 @@ from onkel.updates import first_rows
 from onkel.updates.first_rows import FirstRows
 
 FIRST_ROWS = 256
-WITHIN_CLIP = 2.0  # a learner's clip is this many deviations of the target
-FAR = 10.0  # labels further than this many scales from the centre are counted
+WITHIN_CLIP = 2.0  # the scale is chosen so that a learner's clip is this many deviations of the target
+FAR = 10.0  # labels that are more than this many deviations from the centre are counted
 
 There = NDArray[np.bool_]
 
@@ -58,7 +58,7 @@ class GappyRows(NamedTuple):
     there: There
     y: Matrix
     weight: Vector
-    lagged: Matrix | None = None  # earlier labels for the learner, instead of those just before
+    lagged: Matrix | None = None  # earlier labels for the learner; None: those just before each row
 
     def part(self, start: int, stop: int) -> GappyRows:
         now = slice(start, stop)
@@ -71,12 +71,12 @@ class State:
     inner: Any
     mean: Vector  # (dim,)
     spread: Vector  # (dim,)  sum of squared deviations from the mean
-    seen: Counts  # (dim,)  values that were not missing
+    seen: Counts  # (dim,)  number of values that were not missing
     centre: Vector  # (outputs,)
-    scale: Vector  # (outputs,)  0 while the target has been constant
-    first: FirstRows  # all 0 once the scale is fixed
+    scale: Vector  # (outputs,)  0 as long as the target is constant
+    first: FirstRows  # the stored first rows; zeros when the scale is fixed
     rows: int = 0  # learnt so far
-    far: int = 0  # labels beyond FAR scales, since the scale is fixed
+    far: int = 0  # number of labels more than FAR deviations from the centre, since the scale is fixed
     dim: int = 1
     outputs: int = 1
 
@@ -99,7 +99,7 @@ class Scaled(Around):
 
     @property
     def takes_sparse(self) -> bool:
-        """Only if it scales nothing and keeps no rows, and its learner takes sparse rows."""
+        """Whether X may be a scipy.sparse matrix: only if nothing is scaled, no rows are stored, and the learner takes sparse X."""
         return takes_sparse(self.learner) and not (self.inputs or self.targets or self.first_rows)
 
     def learn(  # type: ignore[override]
@@ -118,12 +118,12 @@ class Scaled(Around):
         return self._predicted(self._score_any, state, X, there=there)
 
     def keeps_rows(self, state: State) -> bool:
-        """Whether every row so far is kept: then columns may still be added."""
+        """Whether every row so far is stored, so that columns may still be added."""
         return state.rows < self.first_rows
 
     def rearrange(self, state: State, dim: int, places: ArrayLike) -> None:
-        """Add columns: column j becomes column places[j] of `dim`; new ones were missing until now. Exactly as if from the
-        start."""
+        """Add columns, so that there are `dim`: column j becomes column places[j]. The state is then exactly as if the new columns
+        had been there from the start, with missing values until now."""
         with turn(self, state, True):
             vars(state).update(vars(self.rearranged(state, dim, places)))
 
@@ -157,14 +157,14 @@ class Scaled(Around):
         if self._is_settled(state) or (not self.targets and self._at_once(state, block) == len(X)):
             self._learn_scaled(call, state, block, scores)
             return
-        work = copied(state)  # a copy: the learner is called more than once, and a later call may fail
+        work = copied(state)  # the learner is called more than once, and a later call may fail
         self._rounds(Call(), work, block, scores)
         vars(state).update(vars(work))
 
     def _take_unscaled(
         self, call: Call, state: State, X: Rows, Y: Matrix, weight: Vector, scores: Matrix, more: dict[str, Any]
     ) -> None:  # fmt: skip
-        """Pass sparse rows on. They do not change the means that replace missing values."""
+        """Pass sparse rows to the learner. They do not change the means that replace missing values."""
 
         def follow() -> None:
             state.rows = self._inside._learnt(state.inner)
@@ -219,12 +219,12 @@ class Scaled(Around):
         if state.far:
             labels = "1 label" if state.far == 1 else f"{state.far} labels"
             far = f"{labels} lay more than {FAR:g} deviations from the mean of the first {self.first_rows}"
-            notes.append(f"{far}; if the target has moved for good, start a new state")
+            notes.append(f"{far}; if the target has changed for good, start a new state")
         return notes
 
     @property
     def _stretch(self) -> float:
-        """The target's scale over its deviation."""
+        """The target's scale divided by its deviation."""
         return WITHIN_CLIP / (getattr(self.learner, "clip", None) or WITHIN_CLIP)
 
     def _kept(self, state: State) -> int:
@@ -248,18 +248,18 @@ class Scaled(Around):
         """The number of rows that can be learnt before the target's scale changes."""
         learnt = block.weight > 0.0
         if not self.keeps_rows(state):
-            ends = np.flatnonzero(learnt & self._differs_first(state, block.y).any(axis=1))  # such a row is a block of its own
+            ends = np.flatnonzero(learnt & self._differs_first(state, block.y).any(axis=1))  # such a row is learnt alone
             return max(1, int(ends[0])) if ends.size else len(learnt)
         boundary = min(1 << state.rows.bit_length(), self.first_rows) if self.targets else self.first_rows
         ends = np.flatnonzero(np.cumsum(learnt) == boundary - state.rows)  # that row is the last of the block
         return int(ends[0]) + 1 if ends.size else len(learnt)
 
     def _differs_first(self, state: State, y: Matrix) -> There:
-        """The labels that are the first to differ from all before them in their column."""
+        """Which labels are the first to differ from all earlier labels of their output."""
         return np.asarray((state.scale == 0.0) & (y != state.centre))
 
     def _learn_first_different(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
-        """Learn the row whose label is the first to differ. It sets the scale, which its own score must not use."""
+        """Learn the row whose label is the first to differ. This label sets the scale, which the row's own score must not use."""
         before = np.empty(scores.shape)
         self._score(state, block.X, before, there=block.there)
         differs = self._differs_first(state, block.y[0])
@@ -268,7 +268,7 @@ class Scaled(Around):
         scores[:] = before
 
     def _learn_scaled(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
-        """Learn rows up to the next change of the scale."""
+        """Learn a block of rows in which the scale does not change."""
         Z, *after = self._standardised(state, block.X, block.there, block.weight)
         divisor = _divisor(state)
         u = (block.y - state.centre) / divisor
@@ -284,7 +284,8 @@ class Scaled(Around):
         self, state: State, before: int, rows: int, block: GappyRows, after: list[Any], divisor: Vector, largest: float,
         inner: Matrix, scores: Matrix,
     ) -> None:  # fmt: skip
-        """Bring means, counts and kept rows up to the rows that the learner has learnt: all of the block, or its first ones."""
+        """Update means, counts and stored rows by the rows that the learner has learnt: all rows of the block, or the first
+        ones."""
         if state.rows > before:
             return
         learnt = self._inside._learnt(state.inner)
@@ -300,10 +301,10 @@ class Scaled(Around):
                 work.far += self._far(state, block)
             if self.keeps_rows(state):
                 self._keep(work, state.first.with_more(state.rows, block.X, block.y, block.weight, block.there))
-            vars(state).update(vars(work))  # as one step
+            vars(state).update(vars(work))  # one step, which no interrupt can split
 
     def _keep(self, state: State, kept: FirstRows) -> None:
-        """Store the first rows so far; at powers of two, and at the last one, compute the target's scale from them."""
+        """Store the first rows so far. If their number is a power of two, or FIRST_ROWS, compute the target's scale from them."""
         state.first = kept
         if self.targets and state.rows in (1 << state.rows.bit_length() >> 1, self.first_rows):
             self._rebase(state)
@@ -345,7 +346,7 @@ def _given(there: ArrayLike | None, lagged: ArrayLike | None) -> dict[str, Any]:
 
 
 def _divisor(state: State) -> Vector:
-    """The scale, with 1 in place of 0."""
+    """The scale, with 0 replaced by 1."""
     return np.asarray(state.scale + (state.scale == 0.0))
 
 
