@@ -15,7 +15,7 @@ from onkel.kernels import Kernel
 
 CANDIDATES = 256  # random inputs that the greedy adversary tries in a round
 CLIMBS = 4  # number of the best candidates that are improved by coordinate search
-STEPS = 12  # of each coordinate search
+STEPS = 12  # number of steps of each coordinate search
 FIRST_STEP = 0.25  # length of the first step, relative to the side
 TIE = 1e-9  # smaller differences, relative to B², count as rounding
 

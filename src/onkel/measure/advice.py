@@ -22,7 +22,7 @@ def advice(model: Model, state: State, errors: Errors, stream: Stream) -> list[s
 
 
 def on_order(state: State, errors: Errors, lags: int) -> list[str]:
-    """If the labels are sorted, the last label reveals the next one."""
+    """Advice if the labels are sorted, so that the last label reveals the next one."""
     if not lags or errors.rows < ENOUGH_ROWS or not errors.is_sorted:
         return []
     remedy = "--shuffle 0 if the order of the rows has no meaning, else --lags 0"
@@ -30,7 +30,7 @@ def on_order(state: State, errors: Errors, lags: int) -> list[str]:
 
 
 def on_inputs(stream: Stream) -> list[str]:
-    """Columns of strings that only identify rows."""
+    """Advice on columns of strings that only identify rows."""
     found = []
     for name in stream.names:
         codes = stream.sample.strings[name].codes if name in stream.sample.strings else np.empty(0)
@@ -42,7 +42,7 @@ def on_inputs(stream: Stream) -> list[str]:
 
 
 def on_target(model: Model, state: State, stream: Stream) -> list[str]:
-    """A target of numbers that may stand for classes."""
+    """Advice on a target of numbers that may stand for classes."""
     name = state.target.name
     if model.task is not None or not isinstance(state.target, Value) or not (few := numbered(stream.sample, name, LIKE_CLASSES)):
         return []
@@ -51,7 +51,7 @@ def on_target(model: Model, state: State, stream: Stream) -> list[str]:
 
 
 def _on_error(state: State, errors: Errors, lags: int) -> list[str]:
-    """If a baseline does better than the learner."""
+    """Advice if a baseline does better than the learner."""
     if errors.rows < ENOUGH_ROWS:
         return []
     measure, error = next(iter(errors.means().items()))

@@ -52,23 +52,23 @@ class Result:
     target: str  # the column that was predicted
     task: str  # "regression" or "classification"
     classes: tuple[Any, ...]  # labels, in the order of their probabilities; empty for numbers
-    learner: str  # as Python code
-    name: str  # the same, without settings that have their default values
-    lags: int  # earlier labels that were inputs
-    standardised: dict[str, bool]  # inputs, target
-    rows: int  # scored, then learnt
-    earlier_rows: int  # of other files, learnt before these
+    learner: str  # the learner as Python code
+    name: str  # the learner as Python code, without settings that have their default values
+    lags: int  # the number of earlier labels that were inputs
+    standardised: dict[str, bool]  # whether the inputs, and whether the target
+    rows: int  # rows that were scored, then learnt
+    earlier_rows: int  # rows of other files, learnt before these
     inputs: int  # columns of the source that are inputs
     columns: int  # columns of X after encoding
     errors: dict[str, float]  # means over all rows; learners are compared by the first
     baselines: dict[str, dict[str, float]]  # errors of predictions that use only the labels before each row
     coverage: dict[str, float]  # the share of labels within their interval, by level
-    reliability: Reliability | None  # of the probabilities of classes
+    reliability: Reliability | None  # how reliable the probabilities of classes are
     microseconds_per_row: float
-    bytes: int  # of the learner's state
-    findings: tuple[str, ...]  # of Auto, one sentence each
+    bytes: int  # the size of the learner's state
+    findings: tuple[str, ...]  # what `explain` says about Auto, one sentence each
     notes: tuple[str, ...]  # what the user should know, one sentence each
-    losses: Vector | None = None  # of each row, in the first measure; None if they were not kept
+    losses: Vector | None = None  # the loss of each row in the first of `errors`; None if they were not kept
 
     @property
     def measure(self) -> str:
@@ -114,7 +114,7 @@ class Evaluation:
     model: Model
     state: State
     errors: Errors
-    losses: list[Vector] | None = None  # of each row, in the first measure; None: they are not kept
+    losses: list[Vector] | None = None  # the loss of each row in the first measure, block by block; None: they are not kept
     rows: int = 0  # rows scored by this object; a resumed run has scored others before
     watch: Stopwatch = field(default_factory=Stopwatch)
     warm: bool = False  # whether the compiled code is loaded

@@ -65,10 +65,10 @@ class Explanation:
     """What `explain` returns. Weights may be negative, since stacking also subtracts; shares are by absolute value."""
 
     experts: tuple[Expert, ...]
-    weights: Vector  # (experts,)  for the next score, mean over outputs
+    weights: Vector  # (experts,)  the weights in the next score, mean over outputs
     losses: Vector  # (experts,)  mean square loss over the rows in which each was awake; nan without such rows, or for another loss
     mixture: float  # mean square loss of the mixture
-    without_lags: float  # the same of the mixture without earlier labels
+    without_lags: float  # mean square loss of the mixture that does not use earlier labels
     rows: int
     since: int  # rows that the rule has learnt since it (re)started
     to_expert: Compared | None  # compared with the best expert that was awake in all of these rows

@@ -33,14 +33,14 @@ from onkel.measure.regret import Space, embed, positive
 
 GAP = 1e-8  # accuracy of the minimum, relative to itself plus 1
 MULTIPLIER_STEPS, NEWTON_STEPS, SHORTEST_STEP = 40, 60, 1e-10
-GROWTH, LARGEST_PENALTY = 3.0, 1e7  # of ρ; with a larger ρ rounding spoils the multipliers
-HALVINGS = 60  # of [−C, C], in the bisection for a value
+GROWTH, LARGEST_PENALTY = 3.0, 1e7  # factor and limit for ρ; with a larger ρ rounding spoils the multipliers
+HALVINGS = 60  # steps of the bisection of [−C, C] for a value
 NEARBY = 1e-7  # the step of numerical derivatives, relative to C
 
 
 @dataclass(frozen=True)
 class Best:
-    """A function by its values at the rows."""
+    """A function, described by its values at the rows."""
 
     values: Vector  # f(x_t)
     squared_norm: float  # ‖f‖²
@@ -49,7 +49,7 @@ class Best:
 
 
 def best_within(space: Space, X: ArrayLike, y: ArrayLike, loss: Loss, lam: float, clip: float) -> Best:
-    """The minimiser of the header, in a kernel's space or in the span of features."""
+    """The best function as defined at the top of this file, in a kernel's space or in the span of features."""
     rows = check_block("X", X)
     _, labels, _ = check_labelled(rows, y, rows.shape[1], 1)
     lam, clip, y = positive("lam", lam), positive("clip", clip), labels[:, 0].copy()

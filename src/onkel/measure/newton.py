@@ -63,7 +63,7 @@ class NewtonRegret:
 
     @property
     def printed(self) -> float:
-        """The bound as the paper prints it."""
+        """The bound as printed in the paper, which is twice as large."""
         return self.norm + self.gradients + self.drift
 
 
@@ -84,14 +84,14 @@ def play(learner: Learner, X: ArrayLike, y: ArrayLike) -> Rounds:
         scores[t] = learner.learn(state, rows[t : t + 1], labels[t])[0]
         if isinstance(learner, SketchedKONS):
             taken = int(np.sum(coins[:t] > 0.0))
-            counted_up = learner.weighted and learner.floor < 1.0  # by 1/p
+            counted_up = learner.weighted and learner.floor < 1.0  # then φφᵀ is added with the factor 1/p
             coins[t] = np.sum(state.weights[taken : state.taken] ** 2) if counted_up else state.taken - taken
     slopes = learner.loss.derivative(scores, labels[:, 0])
     return Rounds(scores, slopes, coins * etas(learner, len(rows)) * slopes**2)
 
 
 def etas(learner: Learner, rounds: int) -> Vector:
-    """η of each round."""
+    """The factor η of each round: the learner adds η g² φφᵀ to its matrix."""
     return np.array([weight_of_gradient(step_size(learner), t) for t in range(1, rounds + 1)])
 
 
@@ -112,12 +112,12 @@ def newton_regret(learner: Learner, X: ArrayLike, y: ArrayLike, against: Best | 
 
 
 def gradient_part(learner: Learner, X: Matrix, played: Rounds) -> float:
-    """R_G."""
+    """R_G, the part of the bound that comes from the gradients."""
     return float(played.slopes**2 @ online_quadratic_forms(gram_of(space_of(learner), X), played.added, learner.alpha))
 
 
 def drift_part(learner: Learner, played: Rounds, against: Best) -> float:
-    """R_D."""
+    """R_D, the part of the bound that comes from what the matrix gains beyond the curvature."""
     sigma = learner.loss.curvature(learner.clip, learner.clip)
     return float((played.added - sigma * played.slopes**2) @ (played.scores - against.values) ** 2)
 

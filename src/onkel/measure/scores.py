@@ -39,7 +39,7 @@ def absolute(scores: Vector, y: Vector) -> Vector:
 
 
 def mistakes(scores: Vector, y: Vector) -> Vector:
-    """1 where the predicted label is wrong: the score's sign (0 counts as +1) for labels ±1, else the largest output."""
+    """1 for each row with a wrong label: the score's sign (0 counts as +1) if labels are ±1, else the largest output."""
     if y.ndim == 2 and y.shape[1] > 1:
         return np.asarray(scores.argmax(axis=1) != y.argmax(axis=1), dtype=float)
     return np.asarray(np.where(scores >= 0.0, 1.0, -1.0) != y, dtype=float).reshape(len(y))
@@ -100,11 +100,11 @@ def _no_bins() -> Bins:
 class NumberErrors:
     rows: int = 0
     first: Means = field(default_factory=_nothing)  # the model's errors in the first row
-    first_guess: Means = field(default_factory=_nothing)  # of both baselines, which predict 0 there
-    sums: Means = field(default_factory=_nothing)  # of the model's errors since
+    first_guess: Means = field(default_factory=_nothing)  # the errors of both baselines in the first row, where they predict 0
+    sums: Means = field(default_factory=_nothing)  # the sums of the model's errors in all later rows
     running_mean: Means = field(default_factory=_nothing)
     last_label: Means = field(default_factory=_nothing)
-    labels: float = 0.0  # their sum
+    labels: float = 0.0  # the sum of the labels
     last: float = 0.0
     rises: int = 0  # rows whose label is larger than the previous one
     falls: int = 0
@@ -153,10 +153,10 @@ class NumberErrors:
 class ClassErrors:
     rows: int = 0
     wrong: int = 0
-    log_losses: float = 0.0  # their sum
+    log_losses: float = 0.0  # the sum of the log losses
     most_frequent: int = 0  # mistakes of this baseline
     last_label: int = 0  # mistakes of this baseline
-    counts: list[int] = field(default_factory=list)  # rows of each class
+    counts: list[int] = field(default_factory=list)  # the number of rows of each class
     last: int = -1
     of_first: Bins = field(default_factory=_no_bins)  # the probabilities of the first class
     of_others: Bins = field(default_factory=_no_bins)  # the probabilities of all other classes

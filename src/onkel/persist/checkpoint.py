@@ -41,8 +41,8 @@ from onkel.turns import turn
 FORMAT = 3
 HEADER, SUMS = "onkel.json", "SHA256SUMS"
 EXTRA = "more/"  # prefix of the entries that do not belong to the learner
-LARGEST_COUNT = 2**62  # of rows and the like
-LARGEST_JSON = 1_000_000  # bytes of onkel.json, besides ten times those of the arrays: the config of a basis has its Gram matrix
+LARGEST_COUNT = 2**62  # for numbers of rows and the like
+LARGEST_JSON = 1_000_000  # bytes of onkel.json, plus ten times those of the arrays (the config of a basis contains its Gram matrix)
 LARGEST_ARRAY_HEADER = 5_000  # characters
 FIXED_TOLERANCE = 1e-9  # allowed difference of an array that the config determines, relative to its largest entry
 
@@ -98,7 +98,7 @@ def _described(model: Model, state: ModelState) -> dict[str, Any]:
     """What a model's header contains besides its learner."""
     if odd := [label for label in state.labels if type(label) not in LABEL_KINDS]:
         raise InputError(
-            f"the label {odd[0]!r:.60} is {type(odd[0]).__name__}; a file holds strings, numbers, True and False alone"
+            f"the label {odd[0]!r:.60} is {type(odd[0]).__name__}; a file can hold only strings, numbers, True and False"
         )
     return {
         "config": to_json(model),
@@ -297,7 +297,7 @@ def _state(learner: Any, header: dict[str, Any], entries: dict[str, bytes]) -> A
         else:
             values[name] = _number(name, numbers[name], model)
     if arrays or len(numbers) != sum(not isinstance(value, np.ndarray) for value in values.values()):
-        raise FileError("it holds arrays or numbers that its learner does not have")
+        raise FileError("it contains arrays or numbers that its learner does not have")
     state = filled(fresh, values)
     with np.errstate(all="ignore"):  # values of a hostile file may overflow; the check refuses them
         learner.check(state)
@@ -305,7 +305,7 @@ def _state(learner: Any, header: dict[str, Any], entries: dict[str, bytes]) -> A
 
 
 def _extra(header: dict[str, Any], entries: dict[str, bytes]) -> Extra | None:
-    """The extra of the caller; removes its arrays from the entries."""
+    """What the caller saved with the model, if anything. Its arrays are removed from the entries."""
     if "more" not in header:
         return None
     arrays = {}
@@ -363,5 +363,5 @@ def _fits(shape: tuple[int, ...], model: tuple[int, ...], growing: tuple[int, ..
 
 
 def _as_good(array: np.ndarray[Any, Any], model: np.ndarray[Any, Any]) -> bool:
-    """Whether two arrays are equal up to rounding, which differs between machines."""
+    """Whether two arrays are equal up to rounding (which differs between machines)."""
     return bool(np.abs(array - model).max(initial=0.0) <= FIXED_TOLERANCE * np.abs(model).max(initial=0.0))

@@ -21,7 +21,7 @@ from onkel._validate import function_name, no_setting
 from onkel.errors import InputError, did_you_mean
 from onkel.model import Model, encoder, target
 
-LONGEST_TEXT = 10_000  # characters; deeper nesting than fits here could crash Python's parser
+LONGEST_TEXT = 10_000  # characters; a longer text could be nested so deeply that Python's parser crashes
 
 RESERVED = "__is_reserved"  # added to words that Python reserves, where they stand for a setting
 

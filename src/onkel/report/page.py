@@ -15,7 +15,7 @@ from rich.text import Text
 
 WIDE = 200  # characters of a line, if no terminal limits it
 NARROW = 10  # smallest width of a line, in characters
-VERY_WIDE = 100_000  # more than any table
+VERY_WIDE = 100_000  # characters, wider than any table
 FIGURE = r"(-?[\d.,]+(e[+-]?\d+)?%?( ± \S+)?( [kM]B)?|nan|-?inf)?"
 
 Cells = Mapping[str, Mapping[str, str]]  # name -> heading -> text of the cell
@@ -45,7 +45,7 @@ class Page:
         self.console.print(plain(text), soft_wrap=True)
 
     def show(self, table: Table) -> None:
-        """Print the table; if it is too wide for the page, one cell below the other."""
+        """Print the table; if it is too wide for the page, print its cells one below the other."""
         unlimited = self.console.options.update(max_width=VERY_WIDE)
         if Measurement.get(self.console, unlimited, table).minimum <= self.console.width:
             self.console.print(table)

@@ -28,9 +28,9 @@ from onkel.report.results import short
 
 # the colours of Okabe & Ito: colour-blind readers can distinguish them, and their lightness differs in grey
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-POINTS = 1500  # of a line, at most
+POINTS = 1500  # a line has at most so many points
 FEW_VALUES = 12  # a column with at most this many different values is drawn as categories
-BINS = 40  # of the histogram of rows along an axis
+BINS = 40  # bins of the histogram of rows along an axis
 
 
 def draw_curves(
@@ -120,7 +120,7 @@ def draw_components(
 
 
 def draw_reliability(path: str | os.PathLike[str], reliabilities: Mapping[str, Reliability], title: str = "") -> Path:
-    """Write a picture of observed shares over predicted probabilities, one line per learner; below, the number of rows of each."""
+    """Write a picture of observed shares over predicted probabilities, one line per learner; below, the rows in each bin."""
     figure = _figure(6.0, 6.5)
     axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
     axes.set_title(title, loc="left")
@@ -183,7 +183,7 @@ def _tick(value: float, position: float) -> str:
 
 
 def draw_weights(path: str | os.PathLike[str], explanation: Explanation, title: str = "Shares of the experts, over time") -> Path:
-    """Write a picture of the share of each kind of expert along the stream: the size of its weights, of all weights."""
+    """Write a picture of the share of each kind of expert along the stream: the sum of its absolute weights, relative to all."""
     history = _history(explanation)
     size = np.abs(history.weights)
     shares = _of_kinds(explanation, size / size.sum(axis=1, keepdims=True))
@@ -217,7 +217,7 @@ def draw_contributions(
     for sign, labels in ((1.0, parts), (-1.0, ())):
         stack = [sign * np.maximum(sign * part, 0.0) for part in parts.values()]
         axes.stackplot(history.rows, stack, labels=labels, colors=_colours(parts), alpha=0.6)
-    rim = [withStroke(linewidth=4.0, foreground="white")]  # so that a black line is visible on black
+    rim = [withStroke(linewidth=4.0, foreground="white")]  # so that a black line is visible on a black area
     for name, values, style in (("mixture", history.mixture, "-"), ("label", history.labels, ":")):
         axes.plot(history.rows, values[:, output], color="black", linewidth=1.6, linestyle=style, label=name, path_effects=rim)
     axes.axhline(0.0, color="0.3", linewidth=0.8)

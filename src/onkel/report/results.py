@@ -12,8 +12,8 @@ from onkel.measure import Result, Trace
 from onkel.report.page import lines, plain
 
 LABELS_SHOWN = 6
-SHARES = ("mistakes", "explained")  # metrics in per cent
-LEVEL = "0.9"  # of the intervals in the table
+SHARES = ("mistakes", "explained")  # metrics that are shown in per cent
+LEVEL = "0.9"  # the level of the intervals whose coverage is in the table
 # the square error is shown as its root, in the units of the target
 HEADINGS = {
     "rmse": "rms error", "absolute": "absolute error", "explained": "explained", "mistakes": "mistakes", "log_loss": "log loss",
