@@ -25,7 +25,7 @@ from tests.laws.kept import is_kept, keep, kept
 Array = NDArray[np.float64]
 
 ROWS_UNCOMPILED = 160  # beyond the rows after which law 5 saves, and several blocks of 32
-ROWS_TO_TRY = (ROWS_UNCOMPILED, 200, 240, 280, 320, 360)  # of the small configurations, which may need more to visit every stage
+ROWS_TO_TRY = (ROWS_UNCOMPILED, 200, 240, 280, 320, 360)  # small configurations may need more rows to visit every stage
 
 CLASSES = [kind for name in onkel.__all__ if hasattr(kind := getattr(onkel, name), "learn") and hasattr(kind, "cut_tolerance")]
 
@@ -44,7 +44,7 @@ class Case:
         return default_stream(self.learner)
 
     def stream(self) -> tuple[Array, Array, Array]:
-        """The stream that laws are asked on: with the compiler off, no more rows than they need."""
+        """The stream on which the laws are tested; with the compiler off, no more of its rows than needed."""
         return self.first(_rows_uncompiled(self)) if compiler_off else self.whole_stream()
 
     def first(self, rows: int | None) -> tuple[Array, Array, Array]:
@@ -52,11 +52,11 @@ class Case:
         return X[:rows].copy(), y[:rows].copy(), weight[:rows].copy()
 
     def keep_rows(self, rows: int) -> None:
-        """Let the half with the compiler off learn these alone: they have been seen to visit every stage."""
+        """Store that the first `rows` rows visit every stage, so that the tests with the compiler off learn no more."""
         keep(f"rows-{self.name}", np.array(rows, dtype=float))
 
     def learnable(self) -> tuple[Array, Array]:
-        """A stream that it should learn: ours, unless its oracle has one that suits a small configuration better."""
+        """A stream that the case should learn: that of its oracle for a small configuration, if there is one; else ours."""
         if self.small and hasattr(self.oracle, "learnable"):
             X, y = self.oracle.learnable(self.learner)
         else:
@@ -64,12 +64,12 @@ class Case:
         return X, y
 
     def run(self) -> tuple[Any, Array]:
-        """The state and scores after the whole stream, in one call. Most laws begin here: one run serves them all."""
+        """The state and scores after the whole stream, learnt in one call. The run is cached, since most laws begin with it."""
         state, scores = _run_once(self)
         return copied(state), scores.copy()
 
     def predicted(self) -> Array:
-        """What is predicted after it for some rows."""
+        """The predictions for the first rows, after the whole stream."""
         return _predict_once(self).copy()
 
     def run_again(self) -> tuple[Any, Array]:
@@ -91,14 +91,14 @@ def _predict_once(case: Case) -> Array:
 
 @functools.cache
 def _rows_uncompiled(case: Case) -> int | None:
-    """A small configuration learns all of its stream, unless the compiled half has kept how many rows visit every stage."""
+    """How many rows are used with the compiler off. For a small configuration: those that visit every stage, if this is stored."""
     if not (case.small and hasattr(case.oracle, "reached")):
         return ROWS_UNCOMPILED
     return int(kept(f"rows-{case.name}")) if is_kept(f"rows-{case.name}") else None
 
 
 def default_stream(learner: Any, rows: int = 400, dim: int = 3) -> tuple[Array, Array, Array]:
-    """Standardised inputs and a smooth target (its sign, for a pure classifier); some rows of weight 0."""
+    """Standardised inputs and a smooth target (its sign, for a pure classifier); some rows have weight 0."""
     rng = np.random.default_rng(7)
     X = rng.normal(size=(rows, dim))
     y = np.sin(1.5 * X[:, 0]) + X[:, 1] * X[:, 2] / 2 + 0.1 * rng.normal(size=rows)
@@ -112,7 +112,10 @@ def fresh(learner: Any, X: Array, y: Array) -> Any:
 
 
 def is_finite_or_refused(case: Case, state: Any, verb: Any, *block: Array) -> bool:
-    """A kernel that would overflow on huge inputs may refuse them, which must leave no trace; no default configuration does."""
+    """Whether the verb's result is finite.
+
+    A small configuration whose kernel would overflow may refuse huge inputs instead, if that leaves the state unchanged.
+    """
     before = bits(state)
     try:
         return bool(np.isfinite(verb(state, *block)).all())
@@ -125,27 +128,28 @@ def _cases() -> list[Case]:
     for kind in CLASSES:
         oracle = importlib.import_module(f"tests.oracle.{kind.__module__.rsplit('.', 1)[-1]}")
         cases.append(Case(f"{kind.__name__}-default", kind(), oracle, small=False))
-        own = [config for config in oracle.SMALL if type(config) is kind]  # a file may hold two learners
+        own = [config for config in oracle.SMALL if type(config) is kind]  # a file may contain two learners
         cases += [Case(f"{kind.__name__}-small{k}", config, oracle, small=True) for k, config in enumerate(own)]
     return cases
 
 
 CASES = _cases()
 
-# With the compiler off, NumPy twins stand in for BLAS and every index is checked. Laws that this can break are asked of every
-# configuration in both modes; the others (4 to 7, 12 to 14) of every one while it is on, and of the defaults while it is off.
+# With the compiler off, NumPy code replaces BLAS and every index is checked. Laws that this can break are tested for every
+# configuration in both modes. The others (4 to 7, 12 to 14) are tested for every configuration with the compiler on, and only
+# for the default ones with the compiler off.
 fewer = pytest.mark.parametrize(
     "case", [case for case in CASES if not (compiler_off and case.small)], ids=lambda case: case.name, scope="session"
 )
 
 
 def bits(state: Any) -> list[tuple[str, bytes]]:
-    """All of a state, to compare bit for bit."""
+    """Everything in a state, as bytes that can be compared."""
     return [(name, np.asarray(value).tobytes()) for name, value, _ in leaves(state)]
 
 
 def agree(learner: Any, a: Array, b: Array) -> bool:
-    """Equal as far as the learner promises for another cut of the stream: the same bits, or within its tolerance."""
+    """Whether two arrays agree as the learner promises for another cut of the stream: bit for bit, or within its tolerance."""
     if learner.cut_tolerance == 0.0:
         return bool(np.array_equal(a, b))
     return near(a, b, learner.cut_tolerance)

@@ -89,7 +89,9 @@ def test_13_sparse_rows_are_refused_or_mean_the_same(case: Case) -> None:
     scores = case.learner.learn(other, rows, labels)
     assert np.array_equal(case.learner.learn(state, scipy.sparse.coo_array(rows), labels), scores)
     assert bits(state) == bits(other)
-    twice = scipy.sparse.csr_array((np.full(2, 0.5), np.array([1, 1]), np.array([0, 2])), shape=(1, 3))  # 0.5 + 0.5 in one place
+    twice = scipy.sparse.csr_array(
+        (np.full(2, 0.5), np.array([1, 1]), np.array([0, 2])), shape=(1, 3)
+    )  # two entries 0.5 in one place
     assert np.array_equal(case.learner.predict(state, twice), case.learner.predict(state, np.array([[0.0, 1.0, 0.0]])))
     assert twice.nnz == 2
 

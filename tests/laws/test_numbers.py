@@ -51,7 +51,7 @@ def _awkward(rows: int) -> dict[str, Array]:
 
 @pytest.mark.parametrize(("size", "rows"), [(ROWS, ROWS)] if compiler_off else [(1, ROWS), (2 * ROWS, 2 * ROWS)])
 def test_8_finite_on_awkward_inputs(case: Case, size: int, rows: int) -> None:
-    """Predicted are all rows, or, with the compiler off, some of those from the first to the last."""
+    """All rows are predicted; with the compiler off, only every fifth."""
     for kind, X in _awkward(rows).items():
         y = np.where(np.arange(len(X)) % 3 == 0, 1.0, -1.0)
         state = case.learner.init(3)
@@ -61,9 +61,9 @@ def test_8_finite_on_awkward_inputs(case: Case, size: int, rows: int) -> None:
         assert all(np.isfinite(value).all() for _, value, _ in leaves(state)), kind
 
 
-@pytest.mark.parametrize("power", [-166, 160])  # of two, so that labels keep their bits: from 1e-50 to 1e48
+@pytest.mark.parametrize("power", [-166, 160])  # powers of two, so that labels keep their bits: from 1e-50 to 1e48
 def test_8_labels_of_any_size_are_learnt(case: Case, power: int) -> None:
-    """Scores scale with the labels, and with a tube for them. Where they do not, a note says what is in the labels' unit."""
+    """Scores scale with the labels (and with the tube `epsilon`). If they do not, a note names the setting in the labels' unit."""
     if not case.small and "regression" in tasks_of(case.learner):
         unit, (X, y, weight) = 2.0**power, case.stream()
         tube = {"epsilon": unit * case.learner.epsilon} if hasattr(case.learner, "epsilon") else {}
@@ -102,7 +102,7 @@ def compiled_scores(tmp_path_factory: pytest.TempPathFactory, worker_id: str) ->
         for case in missing:
             keep(f"compiled-{case.name}", np.load(folder / f"{case.name}.npy"))
     finally:
-        done.touch()  # where it failed, every test that asks fails for want of its file
+        done.touch()  # also after a failure: every test that needs the scores then fails, because its file is missing
 
 
 if compiler_off:
@@ -128,7 +128,7 @@ def test_10_agrees_with_its_oracle(case: Case) -> None:
 
 @fewer
 def test_12_learns(case: Case) -> None:
-    """By the end of the stream; with the compiler off, where every row is dear, it ends as soon as enough has been learnt."""
+    """The learner has learnt by the end of the stream. With the compiler off the test stops earlier, once enough is learnt."""
     X, y = case.learnable()
     state, scores = fresh(case.learner, X, y), y[:0]
     for rows in [len(X) // 3, len(X)] if compiler_off else [len(X)]:

@@ -18,7 +18,7 @@ def test_every_stage_was_visited(case: Case) -> None:
 
 @pytest.mark.once
 def test_rows_that_visit_every_stage_are_counted(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The half with the compiler off learns no more than the first rows of a stream that reach what all of it does."""
+    """The first rows that visit every stage are counted, since the tests with the compiler off learn no more than these."""
     if case.small:
         whole = len(case.whole_stream()[0])
         enough = [rows for rows in ROWS_TO_TRY if rows < whole]

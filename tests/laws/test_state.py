@@ -87,7 +87,7 @@ def test_4_widening_is_exact_where_outputs_share_a_matrix(case: Case) -> None:
 
 
 def test_18_the_function_that_was_learnt_gives_the_scores(case: Case) -> None:
-    """On rows that it has not met, where a `Delta` adds nothing; at the end, and when its first stage is not over."""
+    """The function agrees with the scores on new rows (there a `Delta` adds nothing), at the end and within the first stage."""
     X, y, weight = case.stream()
     early = fresh(case.learner, X, y)
     case.learner.learn(early, X[:5], y[:5], weight[:5])

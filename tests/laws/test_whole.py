@@ -25,7 +25,7 @@ WINDOWS = 3  # parts of a stream, each learnt in one call that is interrupted
 
 
 class Interrupt(BaseException):
-    """Like KeyboardInterrupt, but nobody else's."""
+    """Interrupts like a KeyboardInterrupt, but is raised only by these tests."""
 
 
 class Tracer:
@@ -58,7 +58,7 @@ class Tracer:
 
 
 def assert_same(case: Case, state: Any, other: Any, X: Array) -> None:
-    """Equal to the last bit, or, where the cut of a stream moves scores by rounding, as far as anyone can see."""
+    """Assert that two states are equal bit for bit; or, if cuts of the stream change rounding, predict nearly the same."""
     if case.learner.cut_tolerance == 0.0:
         assert bits(state) == bits(other)
     else:
@@ -68,7 +68,10 @@ def assert_same(case: Case, state: Any, other: Any, X: Array) -> None:
 
 
 def check_interrupts(case: Case, count: int, seed: int) -> int:
-    """Interrupt calls at random instants; how many were. Each leaves the state after some of the rows, sound, and it goes on."""
+    """Interrupt calls at random instants. After each, the state must be sound, that after some of the rows, and able to go on.
+
+    Returns how many calls were interrupted.
+    """
     X, y, weight = case.stream()
     learner, rng, interrupted = case.learner, np.random.default_rng(seed), 0
     edges = np.linspace(0, len(X), WINDOWS + 1).astype(int)
@@ -76,7 +79,7 @@ def check_interrupts(case: Case, count: int, seed: int) -> int:
     for start, stop in pairwise(edges):
         now = slice(start, stop)
         block, after = (X[now], y[now], weight[now]), copied(state)
-        learner.learn(copied(state), *block)  # what is worked out once, and kept, is no instant of the calls below
+        learner.learn(copied(state), *block)  # fills the caches, so that this happens in none of the calls below
         whole = Tracer()
         whole.run(partial(learner.learn, after, *block))
         for at in rng.integers(1, whole.count + 1, count):
@@ -107,7 +110,7 @@ def test_15_interrupts_at_many_instants(case: Case) -> None:
 
 @pytest.mark.once
 def test_16_two_threads_take_turns(case: Case) -> None:
-    """Every block is the same, so that whoever comes first, the end is the same; what is predicted meanwhile is finite."""
+    """All blocks are equal, so the final state does not depend on which thread is first; predictions in between are finite."""
     X, y, weight = (part[:40] for part in case.stream())
     learner, rounds = case.learner, 6
     expected, state, predicted = fresh(learner, X, y), fresh(learner, X, y), []
@@ -135,7 +138,7 @@ def test_16_two_threads_take_turns(case: Case) -> None:
 
 @pytest.mark.once
 def test_16_no_call_of_many_threads_is_lost() -> None:
-    """Short calls that begin and end all the time: a turn that has just ended is nobody's to take."""
+    """Many short calls begin and end all the time, and each of them is learnt exactly once."""
     learner = onkel.Neighbours(budget=50)
     X, y = np.ones((4, 3)), np.ones(4)
     state, calls, interval = learner.init(3), 3000, sys.getswitchinterval()
@@ -177,7 +180,7 @@ def test_16_a_turn_that_has_just_ended_is_nobodys_to_take(monkeypatch: pytest.Mo
 
 @pytest.mark.once
 def test_16_a_call_is_running_until_it_returns_whatever_its_thread_does() -> None:
-    """Its stack, seen from another thread, falls apart whenever a generator on top of it yields."""
+    """The call counts as running although its stack, seen from another thread, is cut whenever a generator on it yields."""
     frames, go_on, seen = list[FrameType](), threading.Event(), set[bool]()
 
     def call() -> None:

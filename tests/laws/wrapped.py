@@ -1,6 +1,6 @@
-"""The laws that a learner made of a learner keeps too, for the tests of each wrapper.
+"""The laws that wrappers (learners around a learner) keep too, for the test file of each wrapper.
 
-A test file has `stream(learner)`, which a case asks for, and its own fixture `case = cases(LEARNERS, __name__)`.
+Such a file defines `stream(learner)`, which the cases use, and its own fixture `case = cases(LEARNERS, __name__)`.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ LAWS: list[Callable[[Case], None]] = [
     test_numbers.test_8_works_before_the_first_row,
     test_whole.test_16_two_threads_take_turns,
 ]
-if not compiler_off:  # what is compiled is one step
+if not compiler_off:  # interrupts need compiled code, which runs as one step
     LAWS.append(test_whole.test_15_an_interrupt_leaves_the_state_after_some_of_the_rows)
 
 every_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 
 
 def cases(learners: Sequence[Any], module: str) -> Any:
-    """A fixture: one case a learner, with the streams of the test file that asks."""
+    """A fixture with one case for each learner, on the streams of the test file `module`."""
 
     @pytest.fixture(params=learners, ids=lambda learner: repr(learner)[:60])
     def case(request: pytest.FixtureRequest) -> Case:

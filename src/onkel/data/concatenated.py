@@ -97,7 +97,7 @@ def open_concatenated(
 def _opened(
     opener: Opener, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], label: str | None, absent: dict[str, NoColumn]
 ) -> Source:
-    """Open a file without the wanted columns that it lacks, which are noted in `absent`. It must have the column `label`."""
+    """Open a file. Wanted columns that it lacks are left out and noted in `absent`; but it must have the column `label`."""
     while True:
         try:
             return opener(wanted, kinds)

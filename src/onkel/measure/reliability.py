@@ -80,7 +80,10 @@ def log_loss(probabilities: ArrayLike, labels: ArrayLike, floor: float = FLOOR) 
 
 
 def _checked(probabilities: ArrayLike, labels: ArrayLike) -> tuple[Matrix, Matrix]:
-    """Probabilities (n, classes), clipped to [0, 1], and 1 where the row belongs to the class; one column for two classes."""
+    """The probabilities (n, classes), clipped to [0, 1], and 0/1 labels of the same shape: 1 if the row belongs to the class.
+
+    Both have only one column if the probabilities are those of one class.
+    """
     p, y = np.asarray(probabilities, dtype=float), np.asarray(labels)
     if p.ndim not in (1, 2) or y.shape != p.shape[:1]:
         raise InputError(f"there must be one label for each row of probabilities, got shapes {y.shape} and {p.shape}")
