@@ -1,121 +1,107 @@
-"""One row a call, this code against another checkout's: python bench/one_row.py --against OTHER/src [--learners PKAWV]
+"""One row a call, as River learns: python bench/one_row.py [--check]
 
-Two processes, one for each tree, learn the same rows in turns, one row a call; the median of each learner's turns, and their ratio.
-Learners are given as text, a bare name means the defaults; `Scaled`, which every estimator uses, is around PKAWV.
-
-    git worktree add /tmp/before HEAD~20 && python bench/one_row.py --against /tmp/before/src
+`predict_one` and `learn_one` of ten numbers, as a dict and as an array, with River's linear regression in the same run; and where
+the time of a row goes: reading the dict, the arithmetic of the learner, and the model around it (scales, intervals, turns).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import statistics
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
-from timing import Verdicts
-
-HERE = Path(__file__).parent.parent / "src"
-SPLINES = "TubeProjection(Additive(Spline()))"
-NAMES = [
-    "PKAWV",
-    "Scaled",
-    "Perceptron",
-    "RBP",
-    "FORKS",
-    SPLINES,
-    "NewtonFeatures",
-    "MercerProjection",
-    "Neighbours",
-    "RandomTrees",
-    "Auto",
-]
-MOST = 1.05  # times the other's time
-SECONDS = 0.1  # of a turn, about
-WORKER = """
-import json, sys, time
 import numpy as np
+import river.linear_model
+import river.preprocessing
+from rich.console import Console
+from rich.table import Table
+from timing import Verdicts, in_turns
+
 import onkel
-from onkel.combine import Scaled
-rng = np.random.default_rng(0)
-X = rng.uniform(size=(4000, 3))
-y = np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0.75, 1.0, -1.0)
-blocks = [(X[t : t + 1], y[t : t + 1]) for t in range(len(X))]
-known = {}
-for line in sys.stdin:
-    name, rows = json.loads(line)
-    if name not in known:
-        learner = Scaled(onkel.PKAWV()) if name == "Scaled" else onkel.parse(name)
-        known[name] = [learner, learner.init(3), 0]
-        learner.learn(known[name][1], X[:1000], y[:1000])  # beyond the first stages
-    learner, state, done = known[name]
-    now = [blocks[(done + k) % len(blocks)] for k in range(rows)]
-    known[name][2] += rows
-    began = time.perf_counter()
-    for row, label in now:
-        learner.learn(state, row, label)
-    print((time.perf_counter() - began) / rows, flush=True)
-"""
+
+ROWS, SINGLE, DIM, TURNS = 3000, 300, 10, 9
+LINEAR = onkel.PKAWV(features=onkel.Identity() + onkel.Constant())
+LEARNERS = {"linear ridge": LINEAR, "PKAWV()": onkel.PKAWV(), "Auto()": onkel.Auto()}
+NAMES = "abcdefghij"
+MOST_LINEAR, MOST_OVER, MOST_IN_BLOCKS = (
+    1.5,
+    2.0,
+    1.5,
+)  # times River's row; over the bare row, in River's rows; times Auto's in blocks
 
 
-class Tree:
-    """A process that imports onkel from one folder."""
-
-    def __init__(self, folder: Path) -> None:
-        settings = {**os.environ, "PYTHONPATH": str(folder), "OPENBLAS_NUM_THREADS": "1"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", WORKER], env=settings, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-
-    def seconds(self, name: str, rows: int) -> float:
-        """Of one row, one row a call."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        print(json.dumps([name, rows]), file=self.process.stdin, flush=True)
-        said = self.process.stdout.readline()
-        if not said:
-            sys.exit(f"the process that was to run {name} has ended; its error stands above")
-        return float(said)
+def stream() -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(ROWS, DIM))
+    return X, X @ rng.normal(size=DIM) + 0.1 * rng.normal(size=ROWS)
 
 
-def compared(name: str, trees: list[Tree], turns: int, console: Console) -> list[float]:
-    """The median of each tree's turns."""
-    rows = max(10, int(SECONDS / trees[0].seconds(name, 20)))
-    rows = max(10, int(SECONDS / trees[0].seconds(name, rows)))
-    trees[1].seconds(name, rows)
-    taken: list[list[float]] = [[], []]
-    for turn in track(range(turns), description=name, console=console, transient=True):
-        for k in (0, 1) if turn % 2 else (1, 0):
-            taken[k].append(trees[k].seconds(name, rows))
-    return [statistics.median(times) for times in taken]
+def rows_of(model: Any, rows: list[Any], labels: list[float]) -> Callable[[], None]:
+    """Predict, then learn, each of these rows."""
+
+    def work() -> None:
+        for row, label in zip(rows, labels, strict=True):
+            model.predict_one(row)
+            model.learn_one(row, label)
+
+    return work
+
+
+def bare_rows(learner: Any, X: Any, y: Any) -> Callable[[], None]:
+    """The same by the learner alone, on arrays."""
+    state = learner.init(DIM)
+    learner.learn(state, X, y)
+    blocks = [(X[t : t + 1], y[t : t + 1]) for t in range(SINGLE)]
+
+    def work() -> None:
+        for row, label in blocks:
+            learner.predict(state, row)
+            learner.learn(state, row, label)
+
+    return work
+
+
+def block(learner: Any, X: Any, y: Any) -> Callable[[], None]:
+    state = learner.init(DIM)
+    learner.learn(state, X, y)
+    return lambda: learner.learn(state, X[:SINGLE], y[:SINGLE])
+
+
+def contenders(X: Any, y: Any) -> dict[str, Callable[[], None]]:
+    dicts, labels = [dict(zip(NAMES, row, strict=True)) for row in X.tolist()], y.tolist()
+    models = {"River": river.preprocessing.StandardScaler() | river.linear_model.LinearRegression()}
+    works = {}
+    for name, learner in LEARNERS.items():
+        models[f"{name}, dict"] = onkel.Regressor(learner)
+        models[f"{name}, array"] = onkel.Regressor(learner)
+        works[f"{name}, bare"], works[f"{name}, block"] = bare_rows(learner, X, y), block(learner, X, y)
+    for name, model in models.items():
+        rows = list(X) if name.endswith("array") else dicts
+        rows_of(model, rows, labels)()  # beyond the first rows, which are kept
+        works[name] = rows_of(model, rows[:SINGLE], labels[:SINGLE])
+    return works
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--against", type=Path, required=True, help="the src folder of another checkout")
-    parser.add_argument("--learners", nargs="+", default=NAMES, metavar="NAME")
-    parser.add_argument("--turns", type=int, default=41)
-    parser.add_argument("--check", action="store_true", help=f"exit with 1 when a learner takes more than {MOST} times the time")
-    chosen: Any = parser.parse_args()
-    if not (chosen.against / "onkel" / "__init__.py").is_file():
-        sys.exit(f"{chosen.against} holds no onkel; give the src folder of a checkout")
-    console, verdicts, table = Console(), Verdicts(), Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("learner", "µs a row there", "here", "ratio"):
-        table.add_column(heading, justify="left" if heading == "learner" else "right")
-    trees = [Tree(chosen.against), Tree(HERE)]
-    for name in chosen.learners:
-        there, here = compared(name, trees, chosen.turns, console)
-        table.add_row(name, f"{1e6 * there:.2f}", f"{1e6 * here:.2f}", f"{here / there:.3f}")
-        verdicts.at_most(f"{name}: one row a call, times the other's", here / there, MOST)
-    console.print(table)
-    verdicts.show(chosen.check)
+    parser.add_argument("--check", action="store_true", help="exit with 1 when a stated ratio is missed")
+    check = parser.parse_args().check
+    took = {name: 1e6 * seconds / SINGLE for name, seconds in in_turns(TURNS, **contenders(*stream())).items()}
+    table = Table(box=None, header_style="bold", pad_edge=False, title=f"µs a row of {DIM} numbers, predicted and learnt")
+    for heading in ("", "dict", "times River", "array", "bare learner", "learnt in a block"):
+        table.add_column(heading, justify="right" if heading else "left")
+    river, verdicts = took["River"], Verdicts()
+    table.add_row("River: StandardScaler | LinearRegression", f"{river:.1f}", "1.0", "", "", "")
+    for name in LEARNERS:
+        dicts, arrays, bare, blocks = (took[f"{name}, {kind}"] for kind in ("dict", "array", "bare", "block"))
+        table.add_row(f"onkel: {name}", f"{dicts:.1f}", f"{dicts / river:.1f}", f"{arrays:.1f}", f"{bare:.1f}", f"{blocks:.1f}")
+    Console(highlight=False).print(table)
+    linear, default, auto = (took[f"{name}, dict"] for name in LEARNERS)
+    verdicts.at_most("linear ridge, dict: times River's row", linear / river, MOST_LINEAR)
+    verdicts.at_most("PKAWV(), dict: River's rows over the bare learner's", (default - took["PKAWV(), bare"]) / river, MOST_OVER)
+    allowed = MOST_IN_BLOCKS * took["Auto(), block"] + MOST_OVER * river
+    verdicts.at_most("Auto(), dict: times 1.5 rows in a block and two of River's", auto / allowed, 1.0)
+    verdicts.show(check)
 
 
 if __name__ == "__main__":

@@ -248,15 +248,15 @@ def test_keys_may_come_in_any_order() -> None:
 
 def test_a_missing_value_is_the_mean_and_moves_nothing() -> None:
     model = learnt(onkel.Regressor(SMALL), dicts(), Y)
-    mean = model.state_.inner.inner.mean[NAMES.index("x3")]
+    mean = model.state_.inner.inner.known[0][NAMES.index("x3")]
     x = dicts()[9]
     without = {name: value for name, value in x.items() if name != "x3"}
     assert model.predict_one(without) == pytest.approx(model.predict_one(x | {"x3": mean}), rel=1e-9)
     assert model.predict_one(x | {"x3": None, "new": None}) == model.predict_one(without)
-    seen = model.state_.inner.inner.seen.copy()
+    seen = model.state_.inner.inner.known[2].copy()
     model.learn_one(x | {"x3": None}, 1.0)
-    assert model.state_.inner.inner.mean[NAMES.index("x3")] == mean
-    assert (model.state_.inner.inner.seen - seen).tolist() == [name != "x3" for name in NAMES]
+    assert model.state_.inner.inner.known[0][NAMES.index("x3")] == mean
+    assert (model.state_.inner.inner.known[2] - seen).tolist() == [name != "x3" for name in NAMES]
 
 
 @pytest.mark.parametrize("learner", [TUBE, SMALL], ids=["TubeProjection", "PKAWV"])
@@ -413,7 +413,7 @@ def test_a_row_that_waits_is_a_copy_and_survives_a_bad_label() -> None:
     with pytest.raises(ValueError, match="y is nan, which is no label"):
         model.learn_late(1, np.nan)
     assert model.learn_late(1, 2.0)
-    assert model.state_.inner.inner.mean[0] == dicts()[0]["x0"]
+    assert model.state_.inner.inner.known[0, 0] == dicts()[0]["x0"]
 
 
 # --- calls that fail, and calls that follow others

@@ -169,8 +169,8 @@ def test_values_of_a_row_may_be_missing() -> None:
     scores = learner.learn(state, X, y, there=there)
     assert np.array_equal(learner.learn(other, np.where(there, X, 7.0), y, there=there), scores)
     assert bits(state) == bits(other)
-    assert np.array_equal(state.inner.seen[:2], there.sum(axis=0))
-    assert (state.inner.seen[2:] == len(X)).all()
+    assert np.array_equal(state.inner.known[2, :2], there.sum(axis=0))
+    assert (state.inner.known[2, 2:] == len(X)).all()
     assert np.isfinite(learner.predict(state, X, there=there)).all()
 
 

@@ -340,7 +340,6 @@ def test_an_altered_file_is_refused() -> None:
         lambda about: about.update(labels=["low", "low"]),
         lambda about: about.update(labels=["low", ["high"]]),
         lambda about: about.update(labels=["low", None]),
-        lambda about: about.update(rows=-1),
         lambda about: about["encoder"].update(columns=[]),
         lambda about: about["encoded"].update(dropped=-1),
         lambda about: about.pop("target"),

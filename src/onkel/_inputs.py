@@ -17,6 +17,7 @@ LARGEST_NUMBER = 1e50  # in X, y and weight; products of three such numbers stay
 SMALLEST_WEIGHT = 1e-100  # of weights other than 0; roots and quotients of smaller ones would lose digits
 _ONES = np.ones(1024)  # never written to
 _ONE = _ONES[:1]  # the weights of a call with one row
+_ZERO = np.zeros(1)  # the weights of a row that is only scored; never written to
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -30,6 +31,8 @@ def check_block(name: str, values: ArrayLike) -> Matrix:
 
 def check_inputs(X: ArrayLike, dim: int) -> Matrix:
     """X as a checked block of `dim` columns."""
+    if type(X) is np.ndarray and X.dtype is _FLOAT64 and X.flags.carray and X.ndim == 2 and X.shape[1] == dim and _is_sound(X, X):
+        return X  # the fast path
     rows = check_block("X", X)
     refuse_width(rows.shape[1], dim)
     return rows
@@ -78,6 +81,11 @@ def check_weight(weight: ArrayLike | None, rows: int) -> Vector:
     return weights
 
 
+def no_weight(rows: int) -> Vector:
+    """The weights of rows that are only scored."""
+    return _ZERO if rows == 1 else np.zeros(rows)
+
+
 def refuse_weights(learner: object, weights: Vector) -> None:
     """Refuse weights other than 0 and 1, for a learner whose mathematics has no weights."""
     if weights.base is _ONES:
@@ -92,7 +100,9 @@ def refuse_weights(learner: object, weights: Vector) -> None:
 
 def place(weights: Vector, learnt: int) -> int:
     """The index after the first `learnt` rows of positive weight."""
-    return int(np.flatnonzero(weights)[learnt - 1]) + 1 if learnt else 0
+    if learnt in (0, len(weights)):  # a fast path
+        return learnt
+    return int(np.flatnonzero(weights)[learnt - 1]) + 1
 
 
 def check_signs(labels: Matrix) -> None:

@@ -87,6 +87,12 @@ def learn(bands: Bands, residuals: Matrix, weight: Vector) -> Matrix:
     return half
 
 
+def follow(bands: Bands, Y: Matrix, scores: Matrix, weight: Vector, done: int, upto: int) -> None:
+    """Learn the residuals of the rows from `done` up to `upto`; their half-widths are not kept."""
+    arrays = bands.theta, bands.means, bands.unit, bands.before, bands.covered, bands.width
+    _follow(bands.levels, *arrays, bands.learnt, Y, scores, weight, done, upto)
+
+
 def half_widths(bands: Bands) -> Matrix:
     """The half-widths of the next row, (outputs, levels)."""
     half = np.empty(bands.theta.shape)
@@ -153,6 +159,16 @@ def track(
         if weight[t] > 0.0:
             rows += 1
     learnt[0] = rows
+
+
+@hot
+def _follow(
+    levels: Vector, theta: Matrix, means: Matrix, unit: Vector, before: Vector, covered: Counts, width: Matrix,
+    learnt: Counts, Y: Matrix, scores: Matrix, weight: Vector, done: int, upto: int,
+) -> None:  # fmt: skip
+    residuals = Y[done:upto] - scores[done:upto]
+    half = np.empty((upto - done, Y.shape[1], levels.size))
+    track(levels, theta, means, unit, before, covered, width, learnt, residuals, weight[done:upto], half)
 
 
 @hot_inline

@@ -70,9 +70,9 @@ class Intervals(Around):
         call.complete()
 
     def _follow(self, state: State, before: int, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        done, upto = (place(weight, rows - before) for rows in (state.bands.rows, self._inside._learnt(state.inner)))
-        if done < upto:
-            conformal.learn(state.bands, Y[done:upto] - scores[done:upto], weight[done:upto])
+        rows, learnt = state.bands.rows, self._inside._learnt(state.inner)
+        if rows < learnt:
+            conformal.follow(state.bands, Y, scores, weight, place(weight, rows - before), place(weight, learnt - before))
 
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
         self._inside._score(state.inner, X, scores, **more)

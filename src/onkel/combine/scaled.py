@@ -26,15 +26,16 @@ again, each row has the labels just before it as earlier labels.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onkel._inputs import LARGEST_NUMBER, check_block, place
+from onkel._inputs import LARGEST_NUMBER, check_block, no_weight, place
+from onkel._jit import hot
 from onkel._sparse import Rows
-from onkel._types import Counts, Matrix, Vector
+from onkel._types import Matrix, Vector
 from onkel._validate import config, flag, whole
 from onkel.combine.inner import Around, takes_sparse
 from onkel.errors import InputError
@@ -51,6 +52,7 @@ WITHIN_CLIP = 2.0  # the scale is chosen so that a learner's clip is this many d
 FAR = 10.0  # labels that are more than this many deviations from the centre are counted
 
 There = NDArray[np.bool_]
+_ALL = np.ones((1, 1024), dtype=bool)  # the mask of a row without gaps; never written to
 
 
 class GappyRows(NamedTuple):
@@ -69,9 +71,7 @@ class GappyRows(NamedTuple):
 @memory
 class State:
     inner: Any
-    mean: Vector  # (dim,)
-    spread: Vector  # (dim,)  sum of squared deviations from the mean
-    seen: Counts  # (dim,)  number of values that were not missing
+    known: Matrix  # (3, dim)  mean, sum of squared deviations from it, and count of the values that were not missing
     centre: Vector  # (outputs,)
     scale: Vector  # (outputs,)  0 as long as the target is constant
     first: FirstRows  # the stored first rows; zeros when the scale is fixed
@@ -141,10 +141,8 @@ class Scaled(Around):
 
     def _init(self, dim: int, outputs: int) -> State:
         first = first_rows.empty(self.first_rows, dim, outputs, gaps=True)
-        nothing = np.zeros(dim), np.zeros(dim), np.zeros(dim, dtype=np.int64)
-        return State(
-            self.learner.init(dim, outputs), *nothing, np.zeros(outputs), np.zeros(outputs), first, dim=dim, outputs=outputs
-        )
+        inner, scale = self.learner.init(dim, outputs), np.zeros(outputs)
+        return State(inner, np.zeros((3, dim)), np.zeros(outputs), scale, first, dim=dim, outputs=outputs)
 
     def _take(
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix,
@@ -185,9 +183,12 @@ class Scaled(Around):
         if isinstance(X, Rows):
             score(state.inner, X, scores, **_given(there, lagged))
             return
-        Z = self._standardised(state, X, _present(there, X), np.zeros(len(X)))[0]
-        score(state.inner, Z, scores, **_given(None, lagged))
-        scores[:] = state.centre + _divisor(state) * scores
+        Z, _ = self._standardised(state, X, _present(there, X), no_weight(len(X)))
+        if lagged is None:
+            score(state.inner, Z, scores)
+        else:
+            score(state.inner, Z, scores, lagged=lagged)
+        _unscale(state.centre, state.scale, scores, scores)
 
     def _learnt(self, state: State) -> int:
         return state.rows
@@ -206,7 +207,8 @@ class Scaled(Around):
     def _check(self, state: State) -> None:
         if not state.first.holds_exactly(self._kept(state)):
             raise InputError("its first rows do not fit its number of rows")
-        if np.any(state.spread < 0.0) or np.any(state.seen < 0) or np.any(state.seen > state.rows) or np.any(state.scale < 0.0):
+        spread, seen = state.known[1:]
+        if spread.min() < 0.0 or seen.min() < 0.0 or seen.max() > state.rows or np.any(state.scale < 0.0):
             raise InputError("its means, deviations or scales are impossible")
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
             raise InputError("its sizes do not agree")
@@ -227,11 +229,16 @@ class Scaled(Around):
         """The target's scale divided by its deviation."""
         return WITHIN_CLIP / (getattr(self.learner, "clip", None) or WITHIN_CLIP)
 
+    @cached_property
+    def _far_away(self) -> float:
+        """How many of the target's scales are FAR deviations."""
+        return FAR / self._stretch
+
     def _kept(self, state: State) -> int:
         return state.rows if self.keeps_rows(state) else 0
 
     def _is_settled(self, state: State) -> bool:
-        return not self.keeps_rows(state) and not (self.targets and not state.scale.all())
+        return not self.keeps_rows(state) and not (self.targets and 0.0 in state.scale.tolist())
 
     def _rounds(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
         start = 0
@@ -269,38 +276,38 @@ class Scaled(Around):
 
     def _learn_scaled(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
         """Learn a block of rows in which the scale does not change."""
-        Z, *after = self._standardised(state, block.X, block.there, block.weight)
-        divisor = _divisor(state)
-        u = (block.y - state.centre) / divisor
-        largest = np.abs(u).max(initial=0.0)
+        Z, after, u = np.empty(block.X.shape), np.empty(state.known.shape), np.empty(block.y.shape)
+        largest = _prepare(self.inputs, state.known, state.centre, state.scale, *block[:4], Z, after, u)
         if not largest <= LARGEST_NUMBER:
             raise InputError(f"y exceeds {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
-        inner, rows = np.empty(u.shape), int(np.count_nonzero(block.weight))
-        call.defer(partial(self._follow, state, state.rows, rows, block, after, divisor, largest, inner, scores))
-        self._inside._take(call, state.inner, Z, u, block.weight, inner, **_given(None, block.lagged))
+        inner = np.empty(u.shape)
+        call.defer(partial(self._follow, state, state.rows, block, after, largest, inner, scores))
+        if block.lagged is None:
+            self._inside._take(call, state.inner, Z, u, block.weight, inner)
+        else:
+            self._inside._take(call, state.inner, Z, u, block.weight, inner, lagged=block.lagged)
         call.complete()
 
     def _follow(
-        self, state: State, before: int, rows: int, block: GappyRows, after: list[Any], divisor: Vector, largest: float,
-        inner: Matrix, scores: Matrix,
+        self, state: State, before: int, block: GappyRows, after: Matrix, largest: float, inner: Matrix, scores: Matrix
     ) -> None:  # fmt: skip
         """Update means, counts and stored rows by the rows that the learner has learnt: all rows of the block, or the first
         ones."""
         if state.rows > before:
             return
         learnt = self._inside._learnt(state.inner)
-        if learnt - before < rows:
+        if learnt - before < len(inner) and learnt - before < np.count_nonzero(block.weight):
             block = block.part(0, place(block.weight, learnt - before))
-            after = list(self._standardised(state, block.X, block.there, block.weight)[1:])
-        scores[: len(block.y)] = state.centre + divisor * inner[: len(block.y)]
+            after = self._standardised(state, block.X, block.there, block.weight)[1]
+        _unscale(state.centre, state.scale, inner, scores[: len(block.y)])
         if learnt > before:
+            far = state.far + (self._far(state, block) if largest > self._far_away else 0)
+            if not self.keeps_rows(state):
+                vars(state).update(known=after, rows=learnt, far=far)  # one step, which no interrupt can split
+                return
             work = shallow(state)
-            work.mean, work.spread, work.seen = after
-            work.rows = learnt
-            if largest > FAR / self._stretch:
-                work.far += self._far(state, block)
-            if self.keeps_rows(state):
-                self._keep(work, state.first.with_more(state.rows, block.X, block.y, block.weight, block.there))
+            work.known, work.rows, work.far = after, learnt, far
+            self._keep(work, state.first.with_more(state.rows, block.X, block.y, block.weight, block.there))
             vars(state).update(vars(work))  # one step, which no interrupt can split
 
     def _keep(self, state: State, kept: FirstRows) -> None:
@@ -315,12 +322,14 @@ class Scaled(Around):
         """The number of labels far from those that determined the scale."""
         if not self.targets or self.keeps_rows(state):
             return 0
-        far = np.abs(block.y - state.centre) > FAR / self._stretch * state.scale
+        far = np.abs(block.y - state.centre) > self._far_away * state.scale
         return int(np.count_nonzero(far[block.weight > 0.0]))
 
-    def _standardised(self, state: State, X: Matrix, there: There, weight: Vector) -> tuple[Matrix, Vector, Vector, Counts]:
-        """z of each row; and mean, spread and counts after the last row."""
-        return standardize_present(self.inputs, state.mean, state.spread, state.seen, X, there, weight)
+    def _standardised(self, state: State, X: Matrix, there: There, weight: Vector) -> tuple[Matrix, Matrix]:
+        """z of each row, and what is known of the columns after the last row."""
+        Z, after = np.empty(X.shape), np.empty(state.known.shape)
+        standardize_present(self.inputs, state.known, X, there, weight, Z, after)
+        return Z, after
 
     def _rebase(self, state: State) -> None:
         """Set the target's centre and scale from the rows so far, and train the learner again from the first row."""
@@ -333,26 +342,49 @@ class Scaled(Around):
     def _learn_kept(self, state: State, rows: int) -> None:
         first = state.first.first(rows)
         state.inner = owned(self.learner, self._inside._init(state.dim, state.outputs))
-        nothing = np.zeros(state.dim), np.zeros(state.dim)
-        state.mean, state.spread, state.seen, state.rows = *nothing, np.zeros(state.dim, dtype=np.int64), rows
-        Z, state.mean, state.spread, state.seen = self._standardised(state, first.X, first.present, first.weight)
-        u = (first.y - state.centre) / _divisor(state)
+        state.known, state.rows = np.zeros((3, state.dim)), rows
+        Z, after, u = np.empty(first.X.shape), np.empty(state.known.shape), np.empty(first.y.shape)
+        block = first.X, first.present, first.y, first.weight
+        _prepare(self.inputs, state.known, state.centre, state.scale, *block, Z, after, u)
+        state.known = after
         self._inside._take(Call(), state.inner, Z, u, first.weight, np.empty(u.shape))
+
+
+@hot
+def _prepare(
+    inputs: bool, known: Matrix, centre: Vector, scale: Vector, X: Matrix, there: There, Y: Matrix, weight: Vector,
+    Z: Matrix, after: Matrix, U: Matrix,
+) -> float:  # fmt: skip
+    """Write z and u of each row, and what is known of the columns after the last row; returns the largest |u|.
+
+    A scale of 0 counts as 1.
+    """
+    standardize_present(inputs, known, X, there, weight, Z, after)
+    largest = 0.0
+    for t in range(Y.shape[0]):
+        for o in range(Y.shape[1]):
+            U[t, o] = (Y[t, o] - centre[o]) / (scale[o] if scale[o] != 0.0 else 1.0)
+            largest = max(largest, abs(U[t, o]))
+    return largest
+
+
+@hot
+def _unscale(centre: Vector, scale: Vector, inner: Matrix, scores: Matrix) -> None:
+    """Write the scores of rows whose scaled scores are `inner`, which may be the same array."""
+    for t in range(scores.shape[0]):
+        for o in range(scores.shape[1]):
+            scores[t, o] = centre[o] + (scale[o] if scale[o] != 0.0 else 1.0) * inner[t, o]
 
 
 def _given(there: ArrayLike | None, lagged: ArrayLike | None) -> dict[str, Any]:
     """The keyword arguments for the learner."""
-    return {name: value for name, value in (("there", there), ("lagged", lagged)) if value is not None}
-
-
-def _divisor(state: State) -> Vector:
-    """The scale, with 0 replaced by 1."""
-    return np.asarray(state.scale + (state.scale == 0.0))
+    given = {} if there is None else {"there": there}
+    return given if lagged is None else given | {"lagged": lagged}
 
 
 def _present(there: ArrayLike | None, X: Matrix) -> There:
     if there is None:
-        return np.ones(X.shape, dtype=bool)
+        return _ALL[:, : X.shape[1]] if len(X) == 1 and X.shape[1] <= _ALL.shape[1] else np.ones(X.shape, dtype=bool)
     mask = np.ascontiguousarray(there)
     if mask.shape != X.shape or mask.dtype != bool:
         raise InputError(f"there must be True or False for each value of X, shape {X.shape}, got {mask.dtype} {mask.shape}")

@@ -76,21 +76,25 @@ class Classifier(ClassifierMixin, Online):
 
     def predict_proba_one(self, x: Row, id: Hashable = None) -> dict[Any, float]:
         """The probability of each class for one row; with an `id` the row waits for `learn_late(id, y)`."""
-        row, found = self._given(x), {}
-        if hasattr(self, "state_"):
-            scores = self.model_.scores(self.state_, self._rows(row))[0][:, self._order]
-            found = dict(zip(self._sorted, self.model_.probabilities(self.state_, scores)[0].tolist(), strict=True))
-        self._wait(id, row)
-        return found
+        scores = self._ordered_scores(x, id)
+        if scores is None:
+            return {}
+        return dict(zip(self._sorted, self.model_.probabilities(self.state_, scores)[0].tolist(), strict=True))
 
     def predict_one(self, x: Row, id: Hashable = None) -> Any:
         """The class of one row (None before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
-        row, prediction = self._given(x), None
-        if hasattr(self, "state_"):
-            scores = self.model_.scores(self.state_, self._rows(row))[0][0, self._order]
-            prediction = self._sorted[int(scores.argmax())]
-        self._wait(id, row)
-        return prediction
+        scores = self._ordered_scores(x, id)
+        return None if scores is None else self._sorted[int(scores[0].argmax())]
+
+    def _ordered_scores(self, x: Row, id: Hashable) -> Matrix | None:
+        """The scores of one row in the order of `classes_`; None before the first row was learnt. With an `id` it waits."""
+        scores = self._scores_one(x)
+        if scores is None or id is not None:
+            row = self._given(x)
+            if scores is None and hasattr(self, "state_"):
+                scores = self.model_.scores(self.state_, self._rows(row))[0]
+            self._wait(id, row)
+        return None if scores is None else scores[:, self._order]
 
     def _scores(self, X: Any) -> Matrix:
         scores = super()._scores(X)

@@ -215,7 +215,18 @@ class Online(BaseEstimator):
 
     def learn_one(self, x: Row, y: Any, weight: float = 1.0) -> None:
         """Learn one row, a dict or an array. New keys become new columns; missing ones are taken as their mean."""
+        if weight == 1.0 and self._is_known(x) and self.model_.update_usual(self.state_, (x, y)):
+            return
         self._learn_one(self._given(x), y, weight)
+
+    def _is_known(self, x: Row) -> bool:
+        """Whether rows were learnt that had names, or none, as this one."""
+        known = self.__dict__
+        return "state_" in known and (type(x) is not dict or "feature_names_in_" in known)
+
+    def _scores_one(self, x: Row) -> Vector | None:
+        """The scores of a usual row, the quick way."""
+        return self.model_.scores_usual(self.state_, x) if self._is_known(x) else None
 
     def _learn_one(self, x: later.Row, y: Any, weight: float, lagged: tuple[float, ...] | None = None) -> None:
         y = y.item() if isinstance(y, np.generic) and y.ndim == 0 else y

@@ -89,12 +89,15 @@ class Regressor(RegressorMixin, Online):
 
     def predict_one(self, x: Row, id: Hashable = None) -> Any:
         """The prediction of one row (0 before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
-        row, prediction = self._given(x), 0.0
-        if hasattr(self, "state_"):
-            scores = self.model_.scores(self.state_, self._rows(row))[0]
-            prediction = float(scores[0]) if scores.ndim == 1 else scores[0]
-        self._wait(id, row)
-        return prediction
+        scores = self._scores_one(x)
+        if scores is None or id is not None:
+            row = self._given(x)
+            if scores is None and hasattr(self, "state_"):
+                scores = self.model_.scores(self.state_, self._rows(row))[0]
+            self._wait(id, row)
+        if scores is None:
+            return 0.0
+        return float(scores[0]) if scores.ndim == 1 else scores[0]
 
     def _rows(self, x: later.Row, y: Any = None) -> Any:
         if y is not None and not np.isfinite(target := np.asarray(y, dtype=np.float64)).all():

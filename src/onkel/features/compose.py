@@ -149,11 +149,9 @@ class Sum(Composed):
         return sum(part.footprint(dim) for part in self.parts)
 
     def write(self, state: tuple[Any, ...], X: Matrix, weight: Vector, Z: Matrix, at: int) -> tuple[Any, ...]:
-        after, same = [], True
-        for part, before, start in zip(self.parts, state, self._sizes(X.shape[1]), strict=False):
-            after.append(now := part.write(before, X, weight, Z, at + start))
-            same = same and now is before  # most maps learn nothing
-        return state if same else tuple(after)
+        sizes = self._sizes(X.shape[1])
+        after = [part.write(before, X, weight, Z, at + start) for part, before, start in zip(self.parts, state, sizes)]  # noqa: B905
+        return state if all(map(operator.is_, after, state)) else tuple(after)  # most maps learn nothing
 
     def notes(self, state: tuple[Any, ...]) -> list[str]:
         return [note for part, s in zip(self.parts, state, strict=True) for note in part.notes(s)]

@@ -152,9 +152,26 @@ def _inflation(P: Matrix, diagonal: Vector, V: Matrix, weight: Vector, grown: Ve
 
 @hot
 def predict(P: Matrix, theta: Matrix, V: Matrix, awv: bool, scores: Matrix) -> None:
+    if V.shape[0] < SHORTEST_BLOCK:
+        _predict_rows(P, theta, V, awv, scores)
+        return
     gemm_nt(V, theta, scores)
     if awv:
         H = np.empty_like(V)
         symm(V, P, H)
         for i in range(V.shape[0]):
             scores[i] /= 1.0 + max(np.dot(H[i], V[i]), 0.0)
+
+
+@hot
+def _predict_rows(P: Matrix, theta: Matrix, V: Matrix, awv: bool, scores: Matrix) -> None:
+    """The same bits as `_learn_row` writes."""
+    p = np.empty(V.shape[1])
+    for i in range(V.shape[0]):
+        s = 0.0
+        if awv:
+            symv(P, V[i], p)
+            s = max(np.dot(V[i], p), 0.0)
+        for o in range(theta.shape[0]):
+            m = np.dot(theta[o], V[i])
+            scores[i, o] = m / (1.0 + s) if awv else m

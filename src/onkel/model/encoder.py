@@ -24,6 +24,7 @@ from onkel.data.records import Records
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
 from onkel.model.encodings import LARGEST_ROOM, Column, Cyclic, Hashed, Number, OneHot, State
+from onkel.model.single import UsualRow
 
 __all__ = ["Cyclic", "Encoder", "Hashed", "Number", "OneHot"]
 
@@ -88,6 +89,18 @@ class Encoder:
     def late(self) -> frozenset[str]:
         """The columns that came after other rows."""
         return frozenset(column.name for column in self.columns if isinstance(column, Number) and column.late)
+
+    def usual_row(self, row: Any, state: State, target: str | None) -> Matrix | None:
+        """X of a single row that teaches nothing new, a dict or an array of numbers; None for any other row."""
+        if (usual := self._usual) is None:
+            return None
+        return usual.encoded(row, state, target) if type(row) is dict else usual.of_numbers(row)
+
+    @functools.cached_property
+    def _usual(self) -> UsualRow | None:
+        """None if these columns have no quick way."""
+        found = UsualRow(self.columns, self.starts, self.width, self.ignored)
+        return found if found.exists and not self.spare else None
 
     @functools.cached_property
     def _others(self) -> list[Column]:

@@ -9,6 +9,7 @@ date     Cyclic: sine and cosine of the time of day, of the week, of the year   
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,6 +37,11 @@ class State:
     dropped: int = 0  # rows
     late: list[str] = field(default_factory=list)  # the columns that came later, in the order of the spare ones that they took
     crowded: int = 0  # numbers that found no spare column
+
+    @functools.cached_property
+    def places(self) -> dict[str, dict[str, int]]:
+        """The place of each value of each OneHot. A state whose values may still change is a copy (see `learning.py`)."""
+        return {name: {value: k for k, value in enumerate(values)} for name, values in self.values.items()}
 
     def copy(self) -> State:
         values = {name: list(seen) for name, seen in self.values.items()}

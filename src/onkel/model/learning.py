@@ -41,7 +41,11 @@ class State:
     inner: Any  # its state
     encoded: EncoderState
     labels: list[Label] = field(default_factory=list)  # of classes, in the order in which they came
-    rows: int = 0  # learnt or dropped
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that were learnt or dropped."""
+        return int(self.learner._hooks._learnt(self.inner)) + self.encoded.dropped
 
 
 def learn(call: Call, state: State, table: Table, weight: Vector | None, lagged: ArrayLike | None) -> Scored:
@@ -51,6 +55,18 @@ def learn(call: Call, state: State, table: Table, weight: Vector | None, lagged:
         return parts[0]
     scores, codes, kept = (joined([part[k] for part in parts]) for k in range(3))  # type: ignore[misc]
     return Scored(scores, codes, kept, parts[0].met)
+
+
+def learn_usual(state: State, row: Any, label: Any, separate: bool) -> bool:
+    """Learn a single row that teaches the encoder nothing new; False, with nothing learnt, if it is not such a row."""
+    X = state.encoder.usual_row(row, state.encoded, None if separate else state.target.name)
+    code = None if X is None else state.target.code(label, state.labels)
+    if code is None:
+        return False
+    inner, target = state.inner, state.target
+    y = target.coded(np.array([code]), inner.outputs, state.learner.absent) if target.task == "classification" else [code]
+    state.learner.learn(inner, X, np.array(y))
+    return True
 
 
 def learn_weighted(call: Call, state: State, table: Table, weight: Vector, lagged: ArrayLike | None) -> Scored:
@@ -89,7 +105,7 @@ def _take(call: Call, state: State, table: Table, weight: Vector | None, lagged:
     table, encoder, inner = _with_columns(state, table)
     encoded, labels, met = state.encoded.copy(), list(state.labels), len(state.labels)
     X, codes, kept = stream.encoded(encoder, encoded, state.target, labels, table)
-    after = {"encoder": encoder, "encoded": encoded, "labels": labels, "rows": state.rows + len(table)}
+    after = {"encoder": encoder, "encoded": encoded, "labels": labels}
     inner = widened(state, inner, len(labels))
     scores = np.empty((0, inner.outputs) if state.target.one_hot else codes.shape)
     if len(codes):
@@ -99,7 +115,7 @@ def _take(call: Call, state: State, table: Table, weight: Vector | None, lagged:
         y = state.target.coded(codes, inner.outputs, state.learner.absent)
         weights = None if weight is None else weight[kept]
         if inner is state.inner:
-            call.defer(partial(_follow, state, table, state.learner._hooks._learnt(inner), len(codes), after))
+            call.defer(partial(_follow, state, state.encoded, table, state.learner._hooks._learnt(inner), len(codes), after))
             scores = state.learner.learn(inner, X, y, weights, **more)
             call.complete()
             return Scored(scores, codes, kept, met)
@@ -116,17 +132,19 @@ def _known_then(state: State, lagged: ArrayLike, rows: int) -> dict[str, Any]:
     return {"lagged": np.tile(known, (rows, 1))} if len(known) else {}
 
 
-def _follow(state: State, table: Table, before: int, rows: int, after: dict[str, Any]) -> None:
-    """Bring the encoder up to the rows that the learner has learnt: all of the table's, or the first ones."""
+def _follow(state: State, encoded: EncoderState, table: Table, before: int, rows: int, after: dict[str, Any]) -> None:
+    """Bring the encoder up to the rows that the learner has learnt: all of the table's, or the first ones.
+
+    `encoded` and `before` are the encoder's state and the learner's number of rows before the table.
+    """
     learnt = state.learner._hooks._learnt(state.inner) - before
-    if state.rows + len(table) != after["rows"] or not learnt:  # done before, or nothing to do
+    if not learnt or state.encoded is not encoded:  # nothing to do, or done before
         return
     if learnt < rows:
         after = {**after, "encoded": state.encoded.copy(), "labels": list(state.labels)}
         kept = stream.encoded(state.encoder, state.encoded.copy(), state.target, list(state.labels), table)[2]
         first = table[: int(np.flatnonzero(kept)[learnt - 1]) + 1]
         stream.encoded(state.encoder, after["encoded"], state.target, after["labels"], first)
-        after["rows"] = state.rows + len(first)
     vars(state).update(after)
 
 

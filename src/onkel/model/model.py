@@ -36,7 +36,7 @@ from onkel.model import learning, stream
 from onkel.model.answers import Answers, Scored, joined, spread
 from onkel.model.encoder import Missing, policy
 from onkel.model.learning import State
-from onkel.model.rows import are_dicts, separate_labels, tables_of_dicts
+from onkel.model.rows import are_dicts, is_vector, separate_labels, table_of_vector, tables_of_dicts
 from onkel.model.stream import Stream
 from onkel.model.target import MOST_CLASSES, Classes, Label, Mask, Signs, Target, met_before, numbered, two_given, two_labels
 from onkel.protocol import is_learner, suited, tasks_of
@@ -45,7 +45,14 @@ from onkel.turns import turn
 
 TASKS = ("regression", "classification")
 MOST_NUMBERED = 50  # different whole numbers that a learner of classes alone takes as classes
+ONE_ROW = np.ones(1, dtype=bool)  # the mask of a single row that has scores
 LABEL_KINDS = str, float, int, bool  # that a file can hold
+
+
+def _next_scores(learner: Any, *given: Any, **gaps: Any) -> Vector:
+    """The learner's scores of rows as if each came next."""
+    scores: Vector = learner.predict(*given, **gaps)
+    return scores
 
 
 @config
@@ -145,6 +152,8 @@ class Model:
                 return iter([rows])
             step = rows_at_once(state.encoder.width + 1)  # made dense some at a time
             return (rows[start : start + step] for start in range(0, len(rows), step))
+        if is_vector(rows[0] if type(rows) is tuple and len(rows) == 2 else rows):
+            return iter([table_of_vector(state, self.task, rows)])
         given, y = separate_labels(self.task, rows) or (rows, None)
         one = isinstance(given, Mapping)
         if one or are_dicts(given):
@@ -186,6 +195,8 @@ class Model:
 
     def update(self, state: State, rows: Any, weight: ArrayLike | None = None, lagged: ArrayLike | None = None) -> None:
         """Learn rows without computing answers. `lagged`: for one row, what `remember` returned when it was predicted."""
+        if weight is None and lagged is None and self.update_usual(state, rows):
+            return
         for _ in self._learnt(state, rows, weight, lagged):
             pass
 
@@ -233,7 +244,7 @@ class Model:
 
     def scores(self, state: State, rows: Any) -> tuple[Vector, Mask]:
         """The scores of each row as if it came next, a number or a column for each class; and which rows have scores."""
-        return self._scored(state, rows, lambda learner, *given, **gaps: learner.predict(*given, **gaps), state.target.scores)
+        return self._scored(state, rows, _next_scores, state.target.scores)
 
     def scores_any(self, state: State, rows: Any) -> tuple[Vector, Mask]:
         """The same for rows that may come at any time, without earlier labels as inputs."""
@@ -242,6 +253,8 @@ class Model:
     def _scored(
         self, state: State, rows: Any, score: Callable[..., Vector], of: Callable[..., Vector] = lambda scores, labels: scores
     ) -> tuple[Vector, Mask]:  # fmt: skip
+        if (usual := self._scored_usual(state, rows, score, of)) is not None:
+            return usual, ONE_ROW
         parts = []
         for table in self._tables(state, rows, labelled=False):
             with turn(self, state):
@@ -273,7 +286,7 @@ class Model:
             state.encoder.check(state.encoded)
             possible = [self.assembled(state.target, late) for late in (False, True)]
             outputs = max(state.target.outputs, len(state.labels))
-            fits = isinstance(state.target, Target) and state.learner in possible and type(state.rows) is int and state.rows >= 0
+            fits = isinstance(state.target, Target) and state.learner in possible
             kinds = set(LABEL_KINDS if state.target.kind is Kind.TEXT else (float,)) if state.target.one_hot else set()
             fits = fits and {*map(type, state.labels)} <= kinds and len(set(state.labels)) == len(state.labels)
             fits = fits and all(label == label for label in state.labels) and state.encoder.missing is self.missing
@@ -309,6 +322,43 @@ class Model:
         if not isinstance(state.learner, Intervals):
             return {}
         return {str(level): share for level, share in state.learner.coverage(state.inner).items()}
+
+    # --- one row, the quick way: see `single.py`
+
+    def update_usual(self, state: State, row: Any) -> bool:
+        """Learn a single row, (row, label) or a dict with its label. False, with nothing learnt, if row or label is not usual."""
+        pair = type(row) is tuple and len(row) == 2
+        given = row[0] if pair else row
+        if type(given) is not dict and not is_vector(given):
+            return False
+        call = turn(self, state, True)
+        try:
+            learnt = learning.learn_usual(state, given, row[1] if pair else given.get(state.target.name), pair)
+        except BaseException:
+            call.fail()
+            raise
+        call.end()
+        return learnt
+
+    def scores_usual(self, state: State, row: Any) -> Vector | None:
+        """The scores of a single row as if it came next; None if it is not usual."""
+        return self._scored_usual(state, row, _next_scores, state.target.scores)
+
+    def _scored_usual(
+        self, state: State, row: Any, score: Callable[..., Vector], of: Callable[..., Vector]
+    ) -> Vector | None:  # fmt: skip
+        if type(row) is not dict and not is_vector(row):
+            return None
+        call, scores = turn(self, state), None
+        try:
+            X = state.encoder.usual_row(row, state.encoded, state.target.name)
+            if X is not None:
+                scores = of(score(state.learner, state.inner, X), state.labels)
+        except BaseException:
+            call.fail()
+            raise
+        call.end()
+        return scores
 
     # --- how rows are learnt: see `learning.py`
 

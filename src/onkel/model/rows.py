@@ -6,8 +6,11 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from onkel.data.labels import classes_of, labels_of
-from onkel.data.table import Labels, Strings, Table, rows_at_once
+from onkel.data.records import of_rows
+from onkel.data.table import Labels, Origin, Strings, Table, rows_at_once
 from onkel.errors import InputError
 from onkel.model.learning import State
 
@@ -44,3 +47,22 @@ def tables_of_dicts(
     for start in range(0, len(rows), step):
         for table in records.tables(rows[start : start + step]):
             yield table if y is None else dataclasses.replace(table, labels=y[start : start + len(table)])
+
+
+def is_vector(row: Any) -> bool:
+    """Whether it is one row, as an array of its numbers."""
+    return type(row) is np.ndarray and row.ndim == 1
+
+
+def table_of_vector(state: State, task: str | None, row: Any) -> Table:
+    """A table of one row, which is an array of its numbers, or (array, label)."""
+    x, y = row if isinstance(row, tuple) else (row, None)
+    names, late = state.encoder.names_of_numbers, state.encoded.late
+    if len(names) < len(state.encoder.columns):
+        raise InputError("some columns of this model are strings or dates; give the row as a dict")
+    if len(x) != len(names) + len(late):
+        raise InputError(f"the row has {len(x)} values, the rows before it had {len(names) + len(late)}")
+    labels = None if y is None else classes_of([y]) if task == "classification" else labels_of([y])
+    numbers = np.array(x, dtype=float).reshape(1, -1)
+    took = {name: numbers[:, len(names) + k] for k, name in enumerate(late)}
+    return Table(names, numbers[:, : len(names)], {}, {}, (Origin(1, 0, of_rows),), took, labels)

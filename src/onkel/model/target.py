@@ -9,6 +9,7 @@ A label's *code* is the number that stands for it: the number itself, or the pla
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -57,6 +58,9 @@ class Target(Protocol):
     def classes(self, labels: Sequence[Label]) -> list[Label]:
         """The classes as the user wrote them, in the order of their scores; empty for numbers."""
 
+    def code(self, label: Any, labels: list[Label]) -> float | None:
+        """The code of one label, if it is a number or a class that came before; None for any other."""
+
     def coded(self, codes: Vector, outputs: int, absent: float) -> Matrix:
         """The labels for the learner; `absent` is the label of the classes that a row does not belong to."""
 
@@ -103,6 +107,10 @@ class Value:
                 f"{table.place(row)}, column {self.name!r}: {y[row, *column]} is not finite; correct it or drop the row"
             )
         return y
+
+    def code(self, label: Any, labels: list[Label]) -> float | None:
+        is_number = self.columns is None and isinstance(label, float | int)
+        return float(label) if is_number and math.isfinite(label) else None
 
     def classes(self, labels: Sequence[Label]) -> list[Label]:
         return []
@@ -154,8 +162,12 @@ class Signs:
             )
         return codes
 
-    def _code(self, label: str) -> float:
+    def _code(self, label: Any) -> float:
         return 1.0 if label == self.high else 0.0 if label == self.low else -1.0
+
+    def code(self, label: Any, labels: list[Label]) -> float | None:
+        code = self._code(label)
+        return code if code >= 0.0 else None
 
     def classes(self, labels: Sequence[Label]) -> list[Label]:
         return [cell(self.low), cell(self.high)]
@@ -210,6 +222,9 @@ class Classes:
                 )
                 raise InputError(f"{row}, column {self.name!r}: these are more than {MOST_CLASSES} different labels; {remedy}")
         return np.array([*(known.get(label, np.nan) for label in found), np.nan])[places]
+
+    def code(self, label: Any, labels: list[Label]) -> float | None:
+        return float(labels.index(label)) if label in labels else None
 
     def label(self, given: Any) -> Any:
         """A label as the classes before it are written."""

@@ -106,7 +106,6 @@ def _described(model: Model, state: ModelState) -> dict[str, Any]:
         "encoded": state.encoded.to_json(),
         "target": to_json(state.target),
         "labels": list(state.labels),
-        "rows": state.rows,
     }
 
 
@@ -115,7 +114,7 @@ def _model(about: dict[str, Any], learner: Any, inner: Any, functions: dict[str,
     if not (isinstance(model, Model) and isinstance(encoder, Encoder) and isinstance(target, Target)):
         raise InputError("it does not describe a model")
     encoded = EncoderState.from_json(about["encoded"])
-    state = owned(model, ModelState(encoder, target, learner, inner, encoded, list(about["labels"]), about["rows"]))
+    state = owned(model, ModelState(encoder, target, learner, inner, encoded, list(about["labels"])))
     model.check(state)
     return model, state
 

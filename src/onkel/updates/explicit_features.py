@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from onkel._inputs import place
+from onkel._inputs import no_weight, place
 from onkel._types import Matrix, Vector
 from onkel.features import Features
 from onkel.features.compose import as_features
@@ -89,9 +89,12 @@ class FeatureLearner(Learner[F]):
         state.features = features
 
     def _score(self, state: F, X: Matrix, scores: Matrix) -> None:
+        if len(X) == 1:  # a fast path
+            self._predict(state, self._map.transformed(state.features, X, no_weight(1))[0], scores)
+            return
         for start in range(0, len(X), ROWS_AT_ONCE):
             now = slice(start, start + ROWS_AT_ONCE)
-            Z, _ = self._map.transformed(state.features, X[now], np.zeros(len(X[now])))  # weights 0: nothing is learnt
+            Z, _ = self._map.transformed(state.features, X[now], no_weight(len(X[now])))  # nothing is learnt
             self._predict(state, Z, scores[now])
 
     def _notes(self, state: F) -> list[str]:
