@@ -182,7 +182,7 @@ class TestConditions:
             with pytest.raises(onkel.InputError, match="increasing row numbers of X, from 0 to 39"):
                 bounds.growing_span(self.kernel, self.X, self.y, 1.0, wrong)
         copies = np.repeat(self.X[:2], 20, axis=0)
-        with pytest.raises(onkel.InputError, match="in the span of the others"):
+        with pytest.raises(onkel.InputError, match="in the span of earlier ones"):
             bounds.growing_span(self.kernel, copies, self.y, 1.0, [0, 1])
 
     def test_a_ridge_beyond_n(self) -> None:

@@ -1,4 +1,4 @@
-"""From a table to X: each column where its encoding (`columns.py`) puts it, then the spare ones, for keys that come later.
+"""Turns a table into X: the columns of each encoding (`encodings.py`), then spare columns for keys that appear later.
 
 A spare column is a gap until a key takes it. A missing value is refused, or its row is dropped, or it stays a gap: NaN in the
 column of a number, zeros for a string or a date, and 1 in an indicator. Whoever uses X fills the gaps with the mean so far: a

@@ -235,7 +235,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
         notes = self.closed(state)._notes(state.inner)
         if state.is_waiting:
             notes.append(
-                f"{state.rows} of the {FIRST_ROWS} rows seen from which the domains are set; until then scores are 0 (or give domain=…)"
+                f"{state.rows} of the {FIRST_ROWS} rows seen that set the domains; until then scores are 0 (or give domain=…)"
             )
         if state.outside:
             notes.append(f"{state.outside} values were outside their domain and clipped to it (give a wider domain=(low, high))")

@@ -1,10 +1,10 @@
 """The regular check of `Auto`: which families restart because the stream has changed, which are dropped, which zooms start.
 
-1. `restarts` names the families that lag behind by more than noise, and the row of the change.
-2. Where the inputs have moved, the remembering family is tried on restarted views.
-3. Each suspect is tried: a copy learns the rows since the change, and replaces the family if it errs less.
-4. If the views or the remembering family have restarted, the rule restarts too, with every family that sees the views.
-5. If nothing restarted and a review is due, `zoom` drops families of little worth and starts zooms on the best.
+1. `restarts` says which families are suspected, because their errors are too large by more than noise, and the row of the change.
+2. If the inputs have moved, a copy of the remembering family is tried on restarted views.
+3. Each suspected family is tried: a copy learns the rows since the change, and replaces the family if its errors are smaller.
+4. If the views restart, every family that sees them restarts too. If the views or the remembering family restart, so does the rule.
+5. If neither of these restarted and a review is due, `zoom` drops families of little worth and starts zooms of the best.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from onkel.turns import Steps
 
 
 def check_if_due(plan: Plan, views: Views | SparseViews, state: State) -> None:
-    """Make the check that is due every `plan.check` rows. It works on a copy of what it may change, which is stored in one step."""
+    """Make the check that is due every `plan.check` rows. It works on a copy of the parts of the state that it may change; the copy
+    is stored in one step."""
     recent = state.recent
     if recent.rows == recent.checked or recent.rows % plan.check:
         return
     weights_until_now = weights(plan, state)  # in the rows since the last check
     noted = {name: getattr(recent, name).copy() for name in ("lag", "checks", "began", "again")}
     work = replace(state, recent=replace(recent, **noted), review=copied(state.review), ledger=copied(state.ledger))
-    if isinstance(views, Views):  # sparse rows are not kept, so no family could restart
+    if isinstance(views, Views):  # sparse rows are not stored, so no family could restart
         _check(plan, views, work)
     ledger.note(work.ledger, recent.rows, plan.check, weights_until_now)
     work.recent.checked = recent.rows
@@ -64,9 +65,11 @@ def _check(plan: Plan, views: Views, state: State) -> None:
 
 
 def _try_views(plan: Plan, views: Views, state: State, is_outdated: bool) -> Counts | None:
-    """Restart the views if the inputs have moved and the remembering family gains by it; returns the places of the rows since then.
+    """Restart the views if the inputs have moved and the remembering family gains by it. Returns the places in the buffer of the
+    rows since then; None if the views do not restart.
 
-    If the remembering family is suspected anyway, or has just restarted, its copy must beat the family itself; else all experts.
+    If the remembering family is suspected anyway, or has just restarted (`is_outdated`), its copy must beat the family itself;
+    otherwise it must beat all experts.
     """
     recent = state.recent
     since = restarts.moved_since(recent, standardized_rows(state.views, recent.X[recent.in_order()]))
@@ -81,8 +84,8 @@ def _try_views(plan: Plan, views: Views, state: State, is_outdated: bool) -> Cou
 
 
 def _trained(plan: Plan, views: Views, state: State, seen: Any, k: int, since: Counts) -> tuple[Any, Cube, Counts]:
-    """A fresh state of family k that has learnt the rows at these places, through the views' state `seen`; its scores before each
-    of them; and the numbers of its experts."""
+    """A fresh state of family k that has learnt the rows at the places `since`, through the views' state `seen`; the scores of its
+    experts before each of these rows; and the indices of its experts."""
     recent, reference = state.recent, state.labels.reference
     labels, lagged = recent.Y[since], recent.lagged[since]
     view, _ = views.write(seen, recent.X[since], labels, np.zeros(len(since)), lagged)
@@ -99,8 +102,8 @@ def _replace(state: State, k: int, fresh: Any, since: Counts) -> None:
 
 
 def _restart_rule(plan: Plan, views: Views, state: State, scores: Cube, since: Counts, too: NDArray[np.bool_]) -> None:
-    """Restart the rule, with the last rows and the experts' scores of them. The families that were active at first are active
-    again; those in `too`, and those that had been dropped, restart with the same rows."""
+    """Restart the rule, with the rows at the places `since` and the experts' `scores` of them. The families that were active at
+    first are active again; those in `too`, and those that had been dropped, restart with the same rows."""
     recent = state.recent
     for k in np.flatnonzero(plan.starts & (too | (state.review.awake == 0))).tolist():
         fresh, again, own = _trained(plan, views, state, state.views, k, since)

@@ -4,11 +4,11 @@
             Z, U, L   ridges, logistic, neighbours, trees                Layered: convex rules, stackings, ML-Poly over all
 
 The views (`views`) are standardised inputs, ranks and earlier labels. The families (`families`, `plan`) are ridge regressions that
-remember everything or forget within 500, 100 or 20 rows, where every prefix of the features is an expert; logistic regressions;
-nearest neighbours; and random trees. Outlying labels are clipped (`labels`). After a change of the stream the families that
-remember restart, and so do the views if the inputs have moved (`restarts`). Families of little worth are dropped in favour of
-variants of the best ones (`zoom`); `adaptation` makes these checks. `onkel.explain` reports the expert weights, and the regret with
-its bound (`ledger`).
+remember everything or forget within 500, 100 or 20 rows, and have an expert for every prefix of their features; logistic
+regressions; nearest neighbours; and random trees. Outlying labels are clipped (`labels`). After a change of the stream the families
+that remember everything restart, and so do the views if the inputs have moved (`restarts`). Families of little worth are replaced
+by variants of the best ones (`zoom`). `adaptation` makes these checks. `onkel.explain` reports the weights of the experts, and the
+regret with its bound (`ledger`).
 
 The guarantee: between two restarts of the rule, for any labels in a range of width E, the mixture's sum of squares is at most that
 of the best expert, and that of the best fixed affine combination of experts, plus the terms of `onkel.measure.bounds.layered`.
@@ -52,7 +52,7 @@ from onkel.combine.rules.rule import Awake
 from onkel.protocol import Learner
 from onkel.turns import Call, Steps, turn
 
-ROWS_AT_ONCE = 1024  # rows of one prediction step, to bound its memory
+ROWS_AT_ONCE = 1024  # rows that are predicted at a time, so that this needs little memory
 
 
 @config
@@ -62,7 +62,7 @@ class Auto(Learner[State]):
     paper: ClassVar[str] = "Gaillard & Goude 2015"
 
     lags: int = 0  # how many earlier labels are inputs of the next row; 0 for rows in no particular order
-    cost_limit: float = 45.0  # of a row; the unit is a row of a ridge regression on 100 features, about 1.5 µs
+    cost_limit: float = 45.0  # time for a row; the unit is a row of a ridge regression on 100 features, about 1.5 µs
     memory_limit: float = 1e9  # bytes of a state with one output
     seed: int = 0
 
@@ -86,8 +86,8 @@ class Auto(Learner[State]):
     def learn(self, state: State, X: Any, y: ArrayLike, weight: ArrayLike | None = None, lagged: ArrayLike | None = None) -> Vector:  # type: ignore[override]
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and changes nothing.
 
-        X is an array or a scipy.sparse matrix; the same numbers give the same scores. `lagged`, one row for each of X: what
-        `remember` returned when the row was predicted, used instead of the labels just before it.
+        X is an array or a scipy.sparse matrix; the same numbers give the same scores. `lagged` has one row for each row of X: what
+        `remember` returned when the row was predicted. It is used instead of the labels just before the row.
         """
         return super().learn(state, X, y, weight, lagged=lagged)
 
@@ -96,12 +96,13 @@ class Auto(Learner[State]):
         return super().predict(state, X, lagged=lagged)
 
     def predict_any(self, state: State, X: Any) -> Vector:
-        """The scores of the experts that see no earlier labels, for rows at any time. Without lags the same as `predict`."""
+        """The score of each row by only those experts that see no earlier labels, for rows that may come at any time. If `lags` is
+        0, this is `predict`."""
         return self._predicted(self._score_any, state, X)
 
     def remember(self, state: State) -> Vector:
-        """The earlier labels that a row predicted now uses. Keep them with a row whose label comes late, and pass them to
-        `learn`."""
+        """The earlier labels that a row predicted now uses. If the row's label comes late, store them with the row, and pass them
+        to `learn` as `lagged`."""
         with turn(self, state):
             return self._remember(state)
 
@@ -126,7 +127,7 @@ class Auto(Learner[State]):
         given, learnt = self._given(lagged, len(Y)), state.recent.rows + np.cumsum(weight > 0.0)
         start, plan = 0, self._plan(state.dim)
         while start < len(Y):
-            check = (state.recent.rows // plan.check + 1) * plan.check  # at absolute row numbers, whatever the cut
+            check = (state.recent.rows // plan.check + 1) * plan.check  # counted from the first row, however the stream is cut
             now, steps = slice(start, min(int(np.searchsorted(learnt, check)) + 1, len(Y))), Steps()
             block = part(X, now), Y[now], weight[now], None if given is None else given[now], scores[now]
             self._plan_steps(state, *block, steps)
@@ -237,7 +238,7 @@ class Auto(Learner[State]):
         said, cut = [], state.labels.cut
         if cut:
             labels = "1 label was" if cut == 1 else f"{cut} labels were"
-            said.append(f"{labels} far from all before and counted for less")
+            said.append(f"{labels} far from all earlier ones and clipped")
         if self._plan(state.dim).lines_only:
             limits = f"cost_limit={self.cost_limit:g} and memory_limit={self.memory_limit:g}"
             said.append(f"with {state.dim:,} columns only linear experts fit {limits}; more adds kernels, neighbours and trees")
@@ -248,13 +249,14 @@ class Auto(Learner[State]):
 
 @functools.lru_cache(maxsize=64)
 def _chosen(auto: Auto, dim: int) -> Plan:
-    """The first plan within the memory limit, or the last."""
+    """The first plan within the memory limit; the last plan if there is none."""
     known = plans(dim, lag_columns(auto.lags), auto.cost_limit, auto.seed)
     return next((plan for plan in known if states.footprint(plan, auto._views_of(plan, dim), 1) <= auto.memory_limit), known[-1])
 
 
 def _write_scores(P: Cube, parts: list[Cube], active: Awake, reference: Vector, Y: Matrix, first: int) -> None:
-    """Write the scores of all experts side by side, 0 for inactive ones, and add back the reference that families subtract."""
+    """Write the scores of all experts into P, with the label `reference`, which was subtracted, added back. For inactive experts
+    only this is left. Up to row `first`, the one with the first label of all, scores are set so that no expert has a loss."""
     P[:] = 0.0
     P[:, :, active] = np.concatenate(parts, axis=2)
     P += reference[:, None]

@@ -16,7 +16,7 @@ TWO, MORE = 2, 3
 
 @hot_inline
 def count_value(first: Vector, second: Vector, values: Counts, rows: int, o: int, label: float) -> bool:
-    """Count the value of the label of output `o`, seen after `rows` rows; returns whether it is a new one."""
+    """Count the value of a label of output `o`, which comes after `rows` rows. Returns whether it is a new value."""
     if rows == 0:
         first[o], second[o], values[o] = label, label, 1
         return True
@@ -24,13 +24,13 @@ def count_value(first: Vector, second: Vector, values: Counts, rows: int, o: int
         second[o], values[o] = label, TWO
         return True
     if values[o] == TWO and label != first[o] and label != second[o]:
-        second[o], values[o] = first[o], MORE  # equal values: a score between the two is then the first label
+        second[o], values[o] = first[o], MORE  # equal, so that first + (second − first) p is then the first label
         return True
     return False
 
 
 def append_outputs(state: Any, more: Any) -> None:
-    """Append new outputs, whose labels were 0 until now. `more` is a fresh state of them alone."""
+    """Append new outputs, whose labels were 0 until now. `more` is a fresh state with only the new outputs."""
     if state.rows[0] > 0:
         more.values[:] = 1
     for name in (field.name for field in fields(state) if field.name not in ("maps", "rows")):  # those have no output axis

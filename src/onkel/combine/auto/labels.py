@@ -1,8 +1,8 @@
-"""Labels as `Auto` learns them: an outlier is clipped, and a lasting move of the target is followed.
+"""Labels as `Auto` learns them: outliers are clipped, but if the target moves for good, the limits follow it.
 
 A label whose distance from the running mean exceeds the limit is clipped to the limit:
 
-    limit = max(R, 20 · running mean of |y − mean|)        R: the accepted range so far
+    limit = max(R, 20 · running mean of |y − mean|)        R: the largest accepted distance so far
     R ← 2 · limit                                          after a label beyond the limit
 
 So one label of 1e6 among labels of size 1 counts as 20, and a target that has moved by 1e6 is accepted after some twenty rows.
@@ -18,20 +18,20 @@ from onkel._jit import hot
 from onkel._types import Matrix, Vector
 from onkel.state import copied, memory
 
-START = 20  # rows
-LIMIT = 20.0  # in units of the mean distance
+START = 20  # rows in which nothing is clipped
+LIMIT = 20.0  # in units of the running mean of |y − mean|
 MEMORY = 0.999  # forgetting factor of mean and distance
 
 
 @memory
 class Labels:
-    reference: Vector  # (outputs,)  the first label: what families with an intercept subtract, to keep digits
+    reference: Vector  # (outputs,)  the first label, which is subtracted from the labels that families learn, to keep digits
     mean: Vector  # (outputs,)
     distance: Vector  # (outputs,)  running mean of |y − mean|
     largest: Vector  # (outputs,)  R
     mass: float = 0.0  # 1 − MEMORY^rows: mean and distance are sums to be divided by it
     rows: int = 0
-    cut: int = 0  # labels that were clipped
+    cut: int = 0  # number of labels that were clipped
 
 
 def init(outputs: int) -> Labels:

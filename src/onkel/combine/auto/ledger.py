@@ -1,8 +1,9 @@
 """The records behind `explain`: the experts' losses, since the first row and since the rule (re)started, and their weights and
 contributions over time.
 
-A contribution is weight times score. Weights are computed at the checks, every few hundred rows, and multiplied by the sum of the
-scores since the check before. So contributions add up to the mixture, except for the change of the weights between two checks.
+A contribution is the product of an expert's weight and score. Weights are computed at the checks, every few hundred rows, and
+multiplied by the sum of the scores since the last check. So contributions add up to the mixture, except for the change of the
+weights between two checks.
 """
 
 from __future__ import annotations
@@ -16,22 +17,22 @@ from onkel.combine.rules.rule import Awake
 from onkel.state import memory
 from onkel.turns import Steps
 
-SNAPSHOTS = 64  # when they are full, pairs are merged, and from then on half as many are taken
+SNAPSHOTS = 64  # largest number of snapshots; then pairs of them are merged, and from then on half as many are taken
 
 
 @memory
 class Ledger:
-    squares: Vector  # (experts,)  sum of squared errors, all outputs, over the rows in which the expert was active
+    squares: Vector  # (experts,)  sum of squared errors over outputs and over the rows in which the expert was active
     heard: Vector  # (experts,)  the number of these rows
-    account: Account  # since the rule (re)started
-    scores: Matrix  # (outputs, experts)  sums since the last check
-    sums: Matrix  # (outputs, experts + 2)  since the last snapshot: contributions, the mixture, labels
-    rows: Counts  # (SNAPSHOTS,)  the row count at each snapshot; 0 for unused ones
-    weights: Matrix  # (SNAPSHOTS, experts)  the expert weights then, mean over outputs
-    means: Cube  # (SNAPSHOTS, outputs, experts + 2)  of the rows since the snapshot before: contributions, the mixture, labels
-    lost: Vector  # (2,)  sums of squared errors of the mixture, and of the mixture without earlier labels
-    taken: int = 0  # snapshots
-    every: int = 1  # checks from one snapshot to the next
+    account: Account  # the losses since the rule (re)started
+    scores: Matrix  # (outputs, experts)  sum of the scores since the last check
+    sums: Matrix  # (outputs, experts + 2)  sums since the last snapshot: of contributions, of the mixture, of labels
+    rows: Counts  # (SNAPSHOTS,)  number of rows at each snapshot; 0 for unused places
+    weights: Matrix  # (SNAPSHOTS, experts)  the weights of the experts at each snapshot, the mean over outputs
+    means: Cube  # (SNAPSHOTS, outputs, experts + 2)  as `sums`, but means over the rows since the snapshot before
+    lost: Vector  # (2,)  sums of squared errors of the mixture, and of the mixture of experts that see no earlier labels
+    taken: int = 0  # number of snapshots
+    every: int = 1  # number of checks from one snapshot to the next
 
 
 def init(experts: int, outputs: int) -> Ledger:
@@ -57,7 +58,7 @@ def widen(ledger: Ledger, outputs: int) -> None:
 def count(
     ledger: Ledger, P: Cube, mixture: Matrix, alone: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps
 ) -> None:  # fmt: skip
-    """Add the step that sums the losses of the rows learnt; the experts in `awake` are active in all of them."""
+    """Add to `steps` the steps that sum the losses of the rows learnt. The experts in `awake` are active in all of these rows."""
     learnt, squares, lost = weight > 0.0, np.empty(len(ledger.squares)), np.empty(2)
 
     def measure() -> None:
@@ -71,7 +72,7 @@ def count(
 
 
 def mixed(ledger: Ledger, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps) -> None:
-    """Add the steps that sum the rule's losses, scores and labels over the rows learnt."""
+    """Add to `steps` the steps that sum the rule's losses, scores and labels over the rows learnt."""
     learnt, sums = weight > 0.0, np.empty((Y.shape[1], 2))
 
     def measure() -> None:
@@ -87,14 +88,14 @@ def _add(steps: Steps, sums: Vector | Matrix, more: Vector | Matrix) -> None:
 
 
 def mixed_again(ledger: Ledger, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake) -> None:
-    """Restart the account, because the rule has restarted with these rows."""
+    """Restart the account with these rows, because the rule has restarted with them."""
     ledger.account, steps = account.init(P.shape[2], P.shape[1]), Steps()
     account.count(ledger.account, P, mixture, Y, weight, awake, steps)
     steps.run()
 
 
 def note(ledger: Ledger, rows: int, check: int, weights: Matrix) -> None:
-    """At a check after `rows` rows: add the contributions, and take a snapshot if one is due."""
+    """At a check after `rows` rows, add the contributions since the last check, and take a snapshot if one is due."""
     ledger.sums[:, :-2] += weights * ledger.scores
     ledger.scores[:] = 0.0
     if rows % (check * ledger.every):

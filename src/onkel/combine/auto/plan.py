@@ -1,22 +1,27 @@
 """The plan of `Auto`: its families for rows with `dim` columns, within its limits of time and memory.
 
-The recipe at full size (Z, U, N, L, X are the views):
+This is the recipe at full size. Z, U, N, L and X are the views (`views`), 1 is the intercept. Each "/" ends an expert: the expert
+uses all features from the beginning of the line up to there. Hats are piecewise linear functions (`features/hats.py`), products are
+those of two inputs, frequencies those of random Fourier features.
 
-    slow    μ = 1       1, Z / U / 5 hats per input of U / 120 products of N / 50 Gaussian frequencies of N / 64 Laplacian ones of U
-    month   μ = 0.998   1, N / 5 hats per input of Z / 12 Laplacian and 12 Gaussian frequencies of N
-    week    μ = 0.99    1, N / 3 hats per input of Z / 15 and 15
-    day     μ = 0.95    1, N / 3 hats per input of Z
+    slow    μ = 1       1, Z / U / 5 hats of each input of U / 120 products of N / 50 Gaussian frequencies of N / 64 Laplacian
+                        frequencies of U
+    month   μ = 0.998   1, N / 5 hats of each input of Z / 12 Laplacian and 12 Gaussian frequencies of N
+    week    μ = 0.99    1, N / 3 hats of each input of Z / 15 Laplacian and 15 Gaussian frequencies of N
+    day     μ = 0.95    1, N / 3 hats of each input of Z
     three logistic regressions, for labels with two values: two on 1, Z, with a large and a small ridge; and one on 1, N, U and
-            3 hats per input of Z
-    neighbours among the last 8,000 rows; six random trees that split early, six that split late
-    zooms, inactive at first: 125 Gaussian frequencies of N; 125 Laplacian ones of U, both of widths spread by 2; μ = 0.8; six trees
+            3 hats of each input of Z
+    neighbours among the last 8,000 rows; six random trees that split early, and six that split late zooms, which are inactive at
+    first: a family with 125 Gaussian frequencies of N, and one with 125 Laplacian frequencies of U, both
+            with widths between half and twice the width (spread=2); a family with μ = 0.8; six more trees
 
-Each "/" ends an expert. With lags each family has one more part, earlier labels, and so one more expert. Slow, month, week and day
-(and hour, the zoom with μ = 0.8) are names of the forgetting factor μ, not calendar periods.
+If there are lags, each of these families has one more part, earlier labels, and so one more expert. Slow, month, week and day (and
+hour, the zoom with μ = 0.8) are names of the forgetting factor μ, not calendar periods.
 
-With more than 512 columns the linear parts treat each column separately (DiagonalLinear), and kernels and neighbours see a random
-projection. If even the smallest plan exceeds a limit (by default beyond about 2,000 columns), only DiagonalLinear and earlier
-labels remain, and a row costs what its non-zero values cost. Rows of up to 512 columns get the smallest plan instead.
+If there are more than 512 columns, the linear parts treat each column separately (DiagonalLinear), and kernels and neighbours see a
+random projection. If even the smallest plan exceeds a limit (by default for more than about 2,000 columns), only DiagonalLinear and
+earlier labels remain, and the cost of a row is proportional to its number of nonzero values. Rows of up to 512 columns get the
+smallest plan instead.
 
 The unit of cost is one row of a ridge regression on 100 features in blocks (about 1.5 µs). Costs come from a fixed table, not from
 the clock, so that runs are reproducible. If the full size exceeds a limit, all counts are reduced by the same factor.
@@ -49,15 +54,15 @@ from onkel.kernels import Gaussian, Laplacian
 from onkel.learners.neighbours import Neighbours
 from onkel.learners.random_trees import RandomTrees
 
-SIZES = (1.0, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05)  # factors of the counts, tried from the largest
-WIDEST_HATS, WIDEST_DAILY_HATS = 40, 20  # most columns that have hats
-WIDEST_LINE, WIDEST_ODDS = 512, 128  # most columns of a linear and of a logistic regression; more are projected
-MIXING = 4.0  # cost of views, rule and ledger
-READING = 0.005  # cost of each column, if there are more than WIDEST_LINE
+SIZES = (1.0, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05)  # factors by which all counts are multiplied, tried from the largest
+WIDEST_HATS, WIDEST_DAILY_HATS = 40, 20  # largest number of columns for which there are hats
+WIDEST_LINE, WIDEST_ODDS = 512, 128  # largest number of columns of a linear and of a logistic regression; more are projected
+MIXING = 4.0  # cost of views, rule and ledger for a row, in the unit above
+READING = 0.005  # cost of each column for a row, if there are more than WIDEST_LINE
 CHECK, SPARSE_CHECK = 256, 2048  # rows from one check to the next
 REVIEW = 4096  # rows until the first review
-RANK_EDGE = math.sqrt(3.0)  # ranks fill [−√3, √3]
-SLOW, DAY = 0, 3  # places of two families: the one that remembers everything, and the one that forgets fastest
+RANK_EDGE = math.sqrt(3.0)  # ranks are in [−√3, √3]
+SLOW, DAY = 0, 3  # indices of two families: the one that remembers everything, and the one that forgets fastest
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,11 @@ class Plan:
     families: tuple[Family, ...]
     check: int  # rows between two checks whether the stream has changed
     first_review: int = 0  # rows until families are reviewed for the first time (`zoom`)
-    zooms: dict[int, int] = field(default_factory=dict)  # families that are inactive at first, and the family that each extends
-    cost_ceiling: float = math.inf  # most that all active families may cost
-    lines_only: bool = False  # only linear experts, on the nonzero values; no family ever restarts
+    zooms: dict[int, int] = field(
+        default_factory=dict
+    )  # index of each family that is inactive at first: that of the one it extends
+    cost_ceiling: float = math.inf  # the largest cost of all active families together
+    lines_only: bool = False  # True: only linear experts, on the nonzero values; no family ever restarts
 
     @functools.cached_property
     def experts(self) -> tuple[Expert, ...]:
@@ -75,12 +82,12 @@ class Plan:
 
     @functools.cached_property
     def family_of(self) -> Counts:
-        """The number of each expert's family."""
+        """The index of each expert's family."""
         return np.repeat(np.arange(len(self.families)), [len(family.experts) for family in self.families])
 
     @functools.cached_property
     def starts(self) -> NDArray[np.bool_]:
-        """Whether a family is active at first."""
+        """Whether each family is active at first."""
         return ~np.isin(np.arange(len(self.families)), list(self.zooms))
 
     @functools.cached_property
@@ -94,20 +101,20 @@ class Plan:
 
     @functools.cached_property
     def forgets(self) -> NDArray[np.bool_]:
-        """Whether a family has a forgetting factor."""
+        """Whether each family has a forgetting factor below 1."""
         return np.array([isinstance(family, ForgettingRidge) for family in self.families])
 
     @functools.cached_property
     def sees_views(self) -> NDArray[np.bool_]:
-        """Whether a family sees the inputs standardised or as ranks; trees see them as they are."""
+        """Whether each family sees the inputs standardised or as ranks; trees see the raw inputs."""
         return np.array([not isinstance(family, Trees) for family in self.families])
 
 
 def plans(dim: int, lag_columns: int, cost_limit: float, seed: int) -> list[Plan]:
-    """All plans within the cost limit, the largest first, each with zooms and then without.
+    """All plans within the cost limit, the largest first, each once with zooms and then without.
 
-    The last plan may exceed the limit and is used if no other fits: only linear experts beyond WIDEST_LINE columns, else the
-    smallest size.
+    The last plan may exceed the limit and is used if no other fits. It has only linear experts if there are more than WIDEST_LINE
+    columns; otherwise it has the smallest size.
     """
     found, read = list[Plan](), MIXING + (READING * dim if dim > WIDEST_LINE else 0.0)
     for size in SIZES:
@@ -126,7 +133,7 @@ def _linear(dim: int, lags: int) -> tuple[Family, ...]:
 
 
 def _families(dim: int, lags: int, size: float, seed: int) -> tuple[tuple[Family, ...], dict[Family, int]]:
-    """The families that are active at first; and the zooms, each with the place of the family that it extends."""
+    """The families that are active at first; and the zooms, each with the index of the family that it extends."""
     narrow = min(dim, NARROW)
 
     def count(full: int) -> int:
@@ -191,12 +198,12 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[tuple[Family
 
 
 def _block(parts: list[Part]) -> int:
-    """Rows between two factorisations: the more features, the more a factorisation costs relative to the buffered rows."""
+    """Rows between two factorisations; more rows for more features, since a factorisation then costs more than buffered rows."""
     return 32 if sum(part.size for part in parts) < 150 else 64
 
 
 def cost(family: Family) -> float:
-    """The cost of a row, in rows of a ridge regression on 100 features in blocks; measured once, and rounded."""
+    """The cost of a row in the unit of this file's header. The formulas were fitted to measurements once, and rounded."""
     if isinstance(family, Nearest):
         return 3.2e-5 * family.learner.budget * (family.dim + family.lags)
     if isinstance(family, Trees):

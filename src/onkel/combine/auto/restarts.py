@@ -1,27 +1,27 @@
 """Restarts: after a lasting change of the stream, a family that remembers everything starts again from the rows since the change.
 
 Families that forget adapt by themselves, and serve as the reference. Every 256 rows (fewer in a small plan) each other family is
-compared with them over these rows, best expert against best expert. Its deficit is
+compared with them over these rows: its best expert with the best expert that forgets. The family's deficit is
 
-    (own errors − the other's)/(own errors + the other's)                           negative: it leads; 1/9: a quarter more errors
+    (own errors − the other's)/(own errors + the other's)             negative if it is better; 1/9 if it has a quarter more errors
 
-1.  Suspicion. A family whose usual deficit is small is suspected if its deficit now exceeds the usual one by more than noise: four
-    standard deviations of the mean, over the last 256 rows or over the last 512, where a smaller deficit is significant.
+1.  Suspicion. A family whose usual deficit is small is suspected if its deficit now exceeds the usual one by more than noise, which
+    is four standard deviations of the mean. This is tested over the last 256 rows, and then over the last 512.
 2.  The row of the change is the one since which its errors exceed the other's by most.
 3.  Trial. A copy of the family learns the rows since the change, among the last 512, and replaces it if its error over the second
     half of them is lower by a twentieth. So a family is not replaced just because others lead for a while (a season, a holiday).
 
-A family whose usual deficit is large is never suspected: where a stream changes all the time, those that forget are better anyway.
-If the remembering family restarts, the rule restarts with the same rows; otherwise the losses during the change would keep the
-weights of its experts low.
+A family whose usual deficit is large is never suspected: if a stream changes all the time, the families that forget are better
+anyway. If the remembering family restarts, the rule restarts with the same rows; otherwise the losses during the change would keep
+the weights of its experts low.
 
-A change of the inputs needs a check of its own. Views are scaled by all rows so far. When the inputs move, all families get badly
-scaled inputs, so perhaps none shows a deficit. The check:
+A change of the inputs needs a check of its own, because views are scaled by all rows so far. When the inputs move, all families get
+badly scaled inputs, so perhaps none has a deficit. The check is:
 
 1.  A column has moved if its mean square over the last 256 rows, standardised by all rows so far, exceeds 4 (normally it is 1).
 2.  The row of the change is found from the squares as above. It must be among the last 512 rows, and at least 128 rows ago.
 3.  Trial. A copy of the remembering family learns the rows since the change, on views that have seen only these rows. It must beat
-    the family itself if that is suspected too or has just restarted, else the best of all experts.
+    the family itself if that is suspected too or has just restarted, and otherwise the best of all experts.
 
 If the copy wins, the views restart, and with them the rule and all families except the trees, which see the inputs unscaled.
 """
@@ -40,12 +40,12 @@ from onkel.turns import Steps
 
 Mask = NDArray[np.bool_]
 
-KEPT = 2  # rows kept, as a multiple of the rows between two checks
+KEPT = 2  # rows stored, as a multiple of the rows between two checks
 MEMORY = 8  # the usual deficit is the mean over this many checks
 NEARLY = 0.1  # a family with a larger usual deficit is never suspected
 NOISE = 4.0  # standard deviations of the mean that count as noise
 ROUNDING = 1e-9  # relative to the labels: smaller errors are ignored
-SPARED = 20  # the first 1/20 of the rows since the change is left out: it may still be from before the change
+SPARED = 20  # the first 1/20 of the rows since the change is not used: these rows may still be from before the change
 MOVED = 4.0  # the inputs have moved if the mean square of a standardised column, normally 1, is above this
 BETTER = 0.95  # a copy must have less than this part of the errors
 
@@ -59,10 +59,10 @@ class Recent:
     weight: Vector  # (kept,)  0 if the label was clipped
     lagged: Matrix  # (kept, lag columns)  earlier labels known at the row
     scores: Cube  # (kept, outputs, experts)
-    lag: Vector  # (families,)  the usual deficit since it (re)started; 0 for those that forget
-    checks: Counts  # (families,)  the number of checks in that mean, at most MEMORY
-    began: Counts  # (families,)  the row at which it (re)started
-    again: Counts  # (families,)  how often it restarted
+    lag: Vector  # (families,)  the usual deficit since the family (re)started; 0 for those that forget
+    checks: Counts  # (families,)  the number of checks of which `lag` is the mean, at most MEMORY
+    began: Counts  # (families,)  the row at which the family (re)started
+    again: Counts  # (families,)  how often the family has restarted
     rows: int = 0
     checked: int = 0  # rows at the last check
 
@@ -86,7 +86,8 @@ def footprint(check: int, dim: int, outputs: int, lag_columns: int, experts: int
 def keep(
     recent: Recent, learnt: Mask, X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix, P: Cube, steps: Steps
 ) -> None:  # fmt: skip
-    """Write the rows that were learnt, at most as many as the buffer holds; a family that restarts learns them with `weight`."""
+    """Add to `steps` the steps that store the rows learnt, at most as many as the buffer holds. A family that restarts learns them
+    with `weight`."""
     places = (recent.rows + np.arange(np.count_nonzero(learnt))) % len(recent.weight)
 
     def write() -> None:
@@ -130,11 +131,11 @@ def suspected(recent: Recent, family_of: Counts, forgets: Mask, awake: Mask) -> 
 
 
 class _Comparison(NamedTuple):
-    """A family's best expert over some rows against the best one that forgets."""
+    """The comparison of a family's best expert over some rows with the best expert that forgets, the rival."""
 
     rival: int
     deficit: float
-    noise: float  # of the deficit
+    noise: float  # NOISE standard deviations of the deficit
     both: float  # the sum of their mean errors
 
 
@@ -147,9 +148,8 @@ def _compare(errors: Matrix, own: Counts, rivals: Counts, tiny: float) -> _Compa
 
 
 def moved_since(recent: Recent, Z: Matrix) -> Counts | None:
-    """The places of the rows since the inputs moved; None if they did not, or not within the buffer, or less than half a check ago.
-
-    `Z`: the rows of the buffer in order, standardised by all rows so far.
+    """The places of the rows since the inputs moved. None if they have not moved, or moved before the rows in the buffer, or less
+    than half a check ago. Z are the rows of the buffer in order, standardised by all rows so far.
     """
     check, order, squares = len(recent.weight) // KEPT, recent.in_order(), Z**2
     means = squares[-check:].mean(axis=0)
@@ -159,12 +159,12 @@ def moved_since(recent: Recent, Z: Matrix) -> Counts | None:
 
 
 def _place(excess: Vector) -> int:
-    """The row since which the sum of the excess is largest."""
+    """The index from which on the sum of the excess is largest."""
     return int(np.argmax(np.cumsum(excess[::-1])[::-1]))
 
 
 def _since(order: Counts, place: int) -> Counts:
-    """The rows from `place` on, without the first ones."""
+    """The entries of `order` from `place` on, without the first ones of these (SPARED)."""
     since = order[place:]
     return since[len(since) // SPARED :]
 

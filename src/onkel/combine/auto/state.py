@@ -1,4 +1,4 @@
-"""The state of `Auto`, and which of its experts are active. What it holds follows from the plan and the views."""
+"""The state of `Auto`, and which of its experts are active. The sizes of its parts follow from the plan and the views."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class State:
     recent: restarts.Recent
     review: zoom.Review
     ledger: ledger.Ledger
-    mixed: Any  # of the rule over all experts
-    alone: Any  # of the rule over the experts that see no earlier labels; None without lags
+    mixed: Any  # the state of the rule over all experts
+    alone: Any  # the state of the rule over the experts that see no earlier labels; None if there are no lags
     dim: int
     outputs: int
 
@@ -62,7 +62,7 @@ def footprint(plan: Plan, views: Views | SparseViews, outputs: int) -> int:
 
 
 def _kept(plan: Plan, views: Views | SparseViews) -> int:
-    """How many columns of the last rows are kept; none where no family ever restarts."""
+    """The number of columns of the last rows that are stored: none if no family ever restarts."""
     return 0 if plan.lines_only else views.dim
 
 
@@ -115,6 +115,6 @@ def without_lags(plan: Plan) -> NDArray[np.bool_]:
 def select_without_lags(
     plan: Plan, P: Cube, Y: Matrix, weight: Vector, awake: Awake
 ) -> tuple[Cube, Matrix, Vector, Awake]:  # fmt: skip
-    """What the rule over the experts without earlier labels learns."""
+    """The arguments of the rule over the experts that see no earlier labels."""
     alone = without_lags(plan)
     return np.ascontiguousarray(P[:, :, alone]), Y, weight, np.ascontiguousarray(awake[:, alone])

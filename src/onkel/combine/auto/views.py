@@ -1,15 +1,16 @@
-"""The views of `Auto`: a row as it is, standardised, as ranks, and with earlier labels. Computed once, for all families.
+"""The views of `Auto`: raw inputs, standardised inputs, ranks, and earlier labels. They are computed once for all families.
 
-X    as given, with all its columns
+X    the raw inputs
 Z    (x − mean)/deviation, by the rows up to and including this one, clipped to ±8
 N    Z, or a random projection of it to 64 columns if it has more; for kernels and neighbours
 U    ranks of X (of N, if that is a projection) among the rows so far, by 33 quantiles
 L    earlier labels, as in `Lagged`, standardised; several outputs are mapped to the plane, each along a direction of its own
 S    Z, or (`SparseViews`) the nonzero values of X divided by the root mean square of the nonzero values so far in their column,
-     clipped to ±8; columns that are nonzero in nine of ten rows are standardised instead. A 1 is appended for the intercept. For
-     families with one coefficient per column
+     clipped to ±8; columns that are nonzero in nine of ten rows are standardised instead. A 1 is appended for the intercept. S is
+     for families with one coefficient for each column
 
-`Views` computes all of them, S only if a family needs it. `SparseViews`, for rows with too many columns to make dense, has S and L.
+`Views` computes all views, S only if a family needs it. `SparseViews` is for rows with too many columns for a dense matrix; it
+computes only S and L.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from onkel.features.scale import moments, standardized
 from onkel.state import memory
 from onkel.turns import Steps
 
-CUT = 8.0  # deviations
+CUT = 8.0  # largest standardised value, in deviations
 CANCELLED = 1e-12  # smaller projections count as 0
-DENSE = 0.9  # a column that is nonzero in this share of the rows is centred
-NARROW = 64  # most columns for kernels and neighbours
-PLANE = 2  # dimensions that the labels of a row are mapped to
+DENSE = 0.9  # in S, a column that is nonzero in this share of the rows is standardised
+NARROW = 64  # largest number of columns for kernels and neighbours
+PLANE = 2  # dimension of the space that the labels of a row are mapped to
 GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))  # between the directions of two outputs, so that no two nearly coincide
 NO_ROWS = Rows(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
@@ -78,7 +79,7 @@ class Views:
 
     @property
     def narrow(self) -> int:
-        """Columns of N."""
+        """The number of columns of N."""
         return min(self.dim, NARROW)
 
     @property
@@ -96,15 +97,18 @@ class Views:
     def write(
         self, state: State, rows: Matrix | Rows, Y: Matrix, weight: Vector, lagged: Matrix | None = None, steps: Steps | None = None
     ) -> tuple[View, State]:  # fmt: skip
-        """The views of each row, just before it is learnt, and the state after the rows. `lagged`: the earlier labels known when
-        the rows were predicted, used instead of those just before them. `steps`: collects work that must not be done yet."""
+        """The views of each row, just before it is learnt, and the state after the rows.
+
+        `lagged` are the earlier labels that were known when the rows were predicted; they are used instead of the labels just
+        before the rows. `steps` collects work that must not be done yet.
+        """
         X = to_dense(rows, self.dim)
         Z, N, U = np.empty(X.shape), X, np.empty((len(X), self.narrow))
         standardized = Standardize(CUT).write(state.standardized, X, weight, Z, 0)
         if self._is_projected:
             N = np.empty((len(X), NARROW))
             Project(NARROW, self.seed).write(state.projected, Z, weight, N, 0)
-            N[np.abs(N) < CANCELLED] = 0.0  # else ranks would distinguish sums that cancel by their rounding errors
+            N[np.abs(N) < CANCELLED] = 0.0  # otherwise ranks would differ by the rounding errors of sums that cancel
         ranked = Ranks().write(state.ranked, N, weight, U, 0)
         raw, L, lags = _lags(state.lags, self.lags, Y, weight, lagged)
         S = _with_intercept(Z) if self.by_column else NO_ROWS
@@ -113,16 +117,16 @@ class Views:
 
 @memory
 class SparseState:
-    mean: Vector  # (dim,)  of a column's nonzero values
-    spread: Vector  # (dim,)  sum of their squared deviations from it
-    seen: Counts  # (dim,)  their number
+    mean: Vector  # (dim,)  mean of a column's nonzero values
+    spread: Vector  # (dim,)  sum of the squared deviations of nonzero values from this mean
+    seen: Counts  # (dim,)  number of nonzero values
     lags: Any  # Lags, or None
     rows: int = 0
 
 
 @dataclass(frozen=True)
 class SparseViews:
-    """S and L only, at a cost proportional to the nonzero values, whatever the number of columns."""
+    """The views S and L only. The cost of a row is proportional to its number of nonzero values, not to the number of columns."""
 
     dim: int
     lags: int  # number of earlier labels
@@ -137,8 +141,8 @@ class SparseViews:
         self, state: SparseState, rows: Matrix | Rows, Y: Matrix, weight: Vector, lagged: Matrix | None = None,
         steps: Steps | None = None,
     ) -> tuple[View, SparseState]:  # fmt: skip
-        """The same as `Views.write`, but the column statistics are updated in place, since a copy would cost more than the rows.
-        The step that does so also writes S; without `steps` it runs at once."""
+        """As `Views.write`, but the statistics of columns are updated in place, since a copy would cost more than the rows. The
+        step that does so also writes S. If `steps` is None, it runs at once."""
         sparse = to_sparse(rows)
         size = int(sparse.start[-1] - sparse.start[0]) + len(Y)
         S = Rows(np.empty(len(Y) + 1, np.int64), np.empty(size, np.int64), np.empty(size))
@@ -160,19 +164,19 @@ def standardized_rows(state: State, X: Matrix) -> Matrix:
 
 
 def restarted(views: Views | SparseViews, state: Any, X: Matrix) -> Any:
-    """A state of the views that has seen these rows only, with the earlier labels of `state`."""
+    """A state of the views that has seen only these rows, but with the earlier labels of `state`."""
     nothing: Any = views.init()
     _, again = views.write(nothing, X, np.zeros((len(X), 1)), np.ones(len(X)))
     return replace(again, lags=state.lags)
 
 
 def lag_columns(lags: int) -> int:
-    """Columns of L."""
+    """The number of columns of L."""
     return PLANE * (lags + len(MEMORIES)) if lags else 0
 
 
 def _no_lags(lags: int) -> Lags | None:
-    """The state of L before the first row; None without lags."""
+    """The state of L before the first row; None if there are no lags."""
     if not lags:
         return None
     nothing = np.zeros(PLANE), np.zeros((PLANE, lags)), np.zeros((PLANE, len(MEMORIES)))
@@ -185,7 +189,7 @@ def _lags_footprint(lags: int) -> int:
 
 
 def _lags(before: Lags | None, lags: int, Y: Matrix, weight: Vector, lagged: Matrix | None) -> tuple[Matrix, Matrix, Any]:
-    """L before and after it is standardised, and its state after the rows."""
+    """L before it is standardised, L after it is standardised, and the state of L after the rows."""
     inputs = np.empty((len(Y), lag_columns(lags)))
     if before is None:
         return inputs, inputs, None

@@ -3,19 +3,19 @@
     loss(S) = min θᵀE_S θ over weights θ of sum 1 = 1/(1ᵀE_S⁻¹1)        S: some experts; E: products of errors (`combine.account`)
     worth of a family = loss(all active experts without its own)/loss(all active experts) − 1 − k/n
 
-The last term is what k useless experts gain by chance: they reduce the loss over n rows by about k/n.
+The last term is what a family of k useless experts gains by chance: it reduces the loss over n rows by about the share k/n.
 
-A zoom is a family that is inactive at first and extends another one: more frequencies and widths for the remembering family, a
-still shorter memory for the one that forgets fastest, more trees. After some 4,000 rows of the rule, and each time the number has
-doubled, all active families are reviewed by the errors since the last review:
+A zoom is a family that is inactive at first and extends another family: more frequencies and widths for the remembering family, a
+still shorter memory for the one that forgets fastest, more trees. All active families are reviewed by the errors since the last
+review, at first when the rule has learnt some 4,000 rows, and then each time this number has doubled:
 
-1.  Of the families worth less than 0.02 % of the error the most expensive is dropped; this is repeated. The remembering family
-    stays, and so does at least one that forgets, since it is needed to detect changes.
-2.  Zooms are started, those of the worthiest family first, if that family is worth 2 % of the error or more and all active families
-    together cost no more than at first. Each zoom is tried once; like the others it may be dropped at the next review.
+1.  As long as there are families whose worth is less than 0.02 %, the most expensive of them is dropped. The remembering family is
+    not dropped, nor is the last family that forgets, since it is needed to detect changes.
+2.  Then zooms are started, first those of the family with the largest worth. This must be at least 2 %, and all active families
+    together must not cost more than at first. Each zoom is tried once; like other families it may be dropped at the next review.
 
-A zoom starts with the last rows, which are kept. When the rule restarts, the families that were active at first are active again.
-Costs are those of the plan's table, so that runs are repeatable.
+A zoom first learns the last rows, which are stored for this. When the rule restarts, the families that were active at first are
+active again. Costs are those of the plan's table, so that runs are repeatable.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from onkel.combine.auto.families import ForgettingRidge
 from onkel.combine.auto.plan import Plan
 from onkel.state import memory
 
-DISPENSABLE, WORTHY = 0.0002, 0.02  # of the error
-RIDGE = 1e-9  # relative to the mean diagonal of E: experts may be equal
+DISPENSABLE, WORTHY = 0.0002, 0.02  # families of less worth are dropped; families of at least this worth get their zooms
+RIDGE = 1e-9  # added to the diagonal of E, relative to its mean, because experts may be equal
 
 
 @memory
@@ -37,7 +37,7 @@ class Review:
     awake: Counts  # (families,)  1 if a family is active
     tried: Counts  # (families,)  1 if it has been active since the rule (re)started
     products: Matrix  # (experts, experts)  lower triangle of E, summed over outputs, at the last review
-    due: int  # the next review, in rows of the stream
+    due: int  # number of rows of the stream at which the next review is due
     heard: int = 0  # rows that the rule had learnt at the last review
 
 
@@ -52,7 +52,8 @@ def footprint(plan: Plan) -> int:
 
 
 def woken(review: Review, plan: Plan, account: Account, rows: int) -> list[int]:
-    """Review the families after `rows` rows, by the account of the rule's rows. Returns the numbers of the zooms that start."""
+    """Review the families when the stream has had `rows` rows, by the products of errors in `account` since the last review.
+    Returns the indices of the zooms that are started."""
     products, n = account.products.sum(axis=0), account.rows - review.heard
     lower = products - review.products
     E = lower + np.tril(lower, -1).T
@@ -73,13 +74,13 @@ def woken(review: Review, plan: Plan, account: Account, rows: int) -> list[int]:
 
 
 def _droppable(plan: Plan, awake: list[int]) -> list[int]:
-    """All but the first family, and the only one left that forgets."""
+    """The families that may be dropped: all except the first, and except the only one left that forgets."""
     forgets = [family for family in awake if isinstance(plan.families[family], ForgettingRidge)]
     return [family for family in awake if family > 0 and forgets != [family]]
 
 
 def _worth(E: Matrix, n: int, plan: Plan, awake: list[int], family: int) -> float:
-    """How much larger the loss would be without the family, relatively, beyond what its experts gain by chance."""
+    """The worth of a family, see this file's header; 0 if a loss is 0."""
     with_it, without = _loss(E, plan, awake), _loss(E, plan, [other for other in awake if other != family])
     by_chance = np.count_nonzero(plan.family_of == family) / n
     return without / with_it - 1.0 - by_chance if min(with_it, without) > 0.0 else 0.0

@@ -1,14 +1,14 @@
-"""BOA, Bernstein online aggregation: exponential weights with a second-order correction and a learning rate per expert.
+"""BOA, Bernstein online aggregation: exponential weights with a second-order correction and a learning rate for each expert.
 
-    ŷ = Σ w_k p_k,   w_k ∝ η_k e^(η_k S_k),   η_k = min(1/2b, √(ln K/V_k))
-    r_k = ℓ'(ŷ, y)(ŷ − p_k),   S_k ← S_k + r̃_k − η_k r̃_k²,   V_k ← V_k + r̃_k²,    r̃ = r b/b',   b' = max(b, max_k |r_k|),   b ← b'
+    ŷ = Σ w_k p_k,   w_k ∝ η_k e^(η_k S_k),   η_k = min(1/2b, √(ln K/V_k)) r_k = ℓ'(ŷ, y)(ŷ − p_k),   S_k ← S_k + r̃_k − η_k r̃_k²,
+    V_k ← V_k + r̃_k²,    r̃ = r b/b',   b' = max(b, max_k |r_k|),   b ← b'
 
-Nothing to tune. Its bound is of second order (`onkel.measure.bounds.boa`); for independent rounds it has the optimal rate against
-the best expert, with high probability.
+There is nothing to tune. The regret bound is of second order (`onkel.measure.bounds.boa`). If the rounds are independent, the
+regret to the best expert has the optimal rate, with high probability.
 
 Wintenberger (2017), Optimal learning with Bernstein online aggregation, Machine Learning 106. Departs from the paper: the range of
-the regrets is not known. b follows it, and a round in which b grows is scaled down to the b before it (Cutkosky 2019), which costs
-b in total.
+the regrets is not known. b is the largest |r_k| so far; in a round in which b grows, all r_k are multiplied by b/b', old over new
+(Cutkosky 2019). This adds at most b to the regret in total.
 
 >>> rng = np.random.default_rng(0)
 >>> y = rng.normal(size=(500, 1))
@@ -74,7 +74,8 @@ def _learn(
 
 @hot_inline
 def _weigh(S: Vector, V: Vector, b: float, logs: float, awake: Awake, eta: Vector, w: Vector) -> None:
-    """The learning rates of all experts, and the weights of those awake, which sum to 1. While b is 0 all weights are equal."""
+    """Write the learning rates of all experts, and the weights of those awake, which sum to 1. As long as b is 0, all weights are
+    equal."""
     most, total = -np.inf, 0.0
     for k in range(w.size):
         eta[k] = 0.0

@@ -2,13 +2,15 @@
 
     ŷ = Σ w_k p_k,   w_k ∝ e^(ηG_k),   G_k ← G_k + m − ℓ_k,   m = −(1/η) ln Σ w_k e^(−ηℓ_k)           ℓ_k = (y − p_k)²
 
-For the logistic loss ŷ is the log-odds of the mean probability Σ w_k/(1 + e^(−p_k)), and η = 1 unless it is given: Bayes' rule.
+For the logistic loss ŷ is the log-odds of the mean probability Σ w_k/(1 + e^(−p_k)), and η = 1 by default, which is Bayes' rule.
 
 `rate=None` means η = ln K/Δ, which never rises:
 
-1.  The mixability gap D = Σ (ℓ(ŷ) − m) is the mixture's loss beyond m, the loss that the weights account for.
-2.  Δ is the largest D so far, and at first the spread of the losses in the first round in which experts differ.
-3.  D cannot rise once η is below 1/2E², E the largest residual of an expert. So the regret is at most 2(1 + 2 ln K)E² on every
+1.  The mixability gap D = Σ (ℓ(ŷ) − m) is by how much the loss of the mixture exceeds Σ m, the loss that the weights account for.
+2.  Δ is the largest D so far. It starts as the largest minus the smallest loss of an expert in the first round in which they
+differ.
+3.  Let E be the largest residual of an expert. D cannot rise when η is below 1/2E². So the regret is at most 2(1 + 2 ln K)E² on
+every
     stream, and far less on an easy one. This is AdaHedge, improved by the curvature of the loss.
 
 Vovk (1998), A game of prediction with expert advice. de Rooij, van Erven, Grünwald & Koolen (2014), Follow the leader if you can,
@@ -41,7 +43,7 @@ from onkel.mixing import check_span, counted, cut_mean, extend, mean_log_odds
 from onkel.state import memory
 from onkel.turns import Steps
 
-LARGEST_RATE = 1e300  # the spread of the losses can be tiny
+LARGEST_RATE = 1e300  # limits ln K/Δ, because Δ can be tiny
 
 
 @memory
@@ -49,14 +51,14 @@ class State:
     gain: Matrix  # (outputs, experts)  G
     gap: Vector  # (outputs,)  D
     largest: Vector  # (outputs,)  Δ; 0 until experts differ
-    span: Matrix  # (outputs, 3)  of the labels
+    span: Matrix  # (outputs, 3)  the span of the labels (`onkel.mixing`)
 
 
 @config
 class ExponentialWeights(Rule):
     """Exponential weights with an adaptive learning rate and constant regret."""
 
-    rate: float | None = None  # η; None: see above
+    rate: float | None = None  # η; None: ln K/Δ, or 1 for the logistic loss
     loss: Loss = Square()  # or Logistic(): labels ±1, scores are log-odds
 
     def __post_init__(self) -> None:
@@ -133,7 +135,8 @@ def _learn(
 
 @hot_inline
 def _mixed_loss(gain: Vector, losses: Vector, eta: float, total: float, awake: Awake) -> float:
-    """m = −(1/η) ln (Σ e^(η(G − ℓ)) / Σ e^(ηG)) over the experts awake, safe for tiny weights. `total` comes from `_weigh`."""
+    """m = −(1/η) ln (Σ e^(η(G − ℓ)) / Σ e^(ηG)) over the experts awake, accurate also for tiny weights. `total` comes from
+    `_weigh`."""
     before, after = -np.inf, -np.inf
     for k in range(gain.size):
         if awake[k]:
@@ -154,7 +157,8 @@ def _rate_now(rate: float, logs: float, largest: float) -> float:
 
 @hot_inline
 def _weigh(gain: Vector, eta: float, awake: Awake, w: Vector) -> float:
-    """The weights of the experts awake, normalised; returns their sum before that, when the largest is 1."""
+    """Write the weights of the experts awake, which sum to 1. Returns their sum before they are normalised, with the largest equal
+    to 1."""
     most, total = -np.inf, 0.0
     for k in range(w.size):
         if awake[k]:
@@ -176,7 +180,7 @@ def mix(code: int, w: Vector, P: Vector, awake: Awake, span: Vector, scores: Vec
 
 @hot_inline
 def lose(code: int, weight: float, scores: Vector, y: float, awake: Awake, losses: Vector) -> tuple[float, float]:
-    """losses ← each expert's loss times the row's weight; returns the smallest and the largest of those awake."""
+    """losses ← each expert's loss times the row's weight. Returns the smallest and the largest loss of the experts awake."""
     least, most = np.inf, 0.0
     for k in range(scores.size):
         losses[k] = weight * value(code, 0.0, scores[k], y)

@@ -2,13 +2,13 @@
 
     ŷ = Σ v_k p_k,    v_k ← (1 − α) v_k e^(−ηℓ_k)/Σ v e^(−ηℓ) + α/K           ℓ_k = (y − p_k)²
 
-For the logistic loss ŷ is the log-odds of the mean probability, and η = 1 unless it is given. If some experts sleep, those awake
-redistribute their own total weight.
+For the logistic loss ŷ is the log-odds of the mean probability, and η = 1 by default. If some experts sleep, only the total weight
+of those awake is redistributed, among themselves.
 
-`rate=None` means η = 0.5/s, s the running mean square of the mixture's residuals, including this round's, with memory 0.998: about
-the largest rate at which residuals of that size leave no mixability gap. η rises again when residuals become small. In trials on 30
-real sets this was the best of all rates. The price: the bound grows with the total rise of s (`onkel.measure.bounds.fixed_share`),
-so it is not known before the stream.
+`rate=None` means η = 0.5/s, where s is the running mean square of the mixture's residuals, including this round's, with forgetting
+factor 0.998. That is about the largest rate at which residuals of this size leave no mixability gap. η rises again when residuals
+become small. In trials on 30 real sets this was the best of all rates. The price is that the bound grows with the total rise of s
+(`onkel.measure.bounds.fixed_share`), so it is not known before the stream.
 
 Herbster & Warmuth (1998), Tracking the best expert, Machine Learning 32. Freund, Schapire, Singer & Warmuth (1997), Using and
 combining predictors that specialize (sleeping experts).
@@ -41,22 +41,22 @@ from onkel.state import memory
 from onkel.turns import Steps
 
 MEMORY = 0.998  # forgetting factor of the mixture's mean square
-PART = 0.5  # η is this over the mean square
+PART = 0.5  # η is this number divided by the mean square
 
 
 @memory
 class State:
     shares: Matrix  # (outputs, experts)  v
-    squares: Matrix  # (outputs, 2)  fading sums of the mixture's losses, and of the rows' weights
-    span: Matrix  # (outputs, 3)  of the labels
+    squares: Matrix  # (outputs, 2)  sums of the mixture's losses and of the rows' weights, with forgetting factor MEMORY
+    span: Matrix  # (outputs, 3)  the span of the labels (`onkel.mixing`)
 
 
 @config
 class FixedShare(Rule):
-    """Exponential weights that track a best expert which changes."""
+    """Exponential weights for a stream on which the best expert changes."""
 
-    rate: float | None = None  # η; None: see above
-    share: float = 1e-3  # α: redistributed in each round
+    rate: float | None = None  # η; None: 0.5/s, or 1 for the logistic loss
+    share: float = 1e-3  # α: the share of all weight that is redistributed in each round
     loss: Loss = Square()  # or Logistic(): labels ±1, scores are log-odds
 
     def __post_init__(self) -> None:

@@ -1,9 +1,9 @@
-"""Layered: a rule over rules. Which rule suits a stream is not known beforehand; an outer rule learns it.
+"""Layered: a rule that mixes the mixtures of other rules, because it is not known beforehand which rule suits a stream.
 
-    ŷ = outer(q_1, …, q_m),   q_i the mixture of rule i
+    ŷ = outer(q_1, …, q_m),   where q_i is the mixture of rule i
 
-A rule that is used several times, as a prior or in the list itself, is evaluated once a round. Regrets add up: that of the outer
-rule to the best inner rule, plus that rule's own regret to the experts (`onkel.measure.bounds.layered`).
+A rule that is used several times, as a prior or in the list itself, is evaluated once in each round. The regret is at most that of
+the outer rule to the best inner rule, plus that of this inner rule to the experts (`onkel.measure.bounds.layered`).
 
 >>> rng = np.random.default_rng(0)
 >>> y = rng.normal(size=(500, 1))
@@ -40,7 +40,7 @@ _RULES: tuple[Rule, ...] = (
 
 @config
 class Layered(Rule):
-    """An outer rule over the mixtures of several."""
+    """An outer rule over the mixtures of several inner rules."""
 
     rules: tuple[Rule, ...] = _RULES
     outer: Rule = MLPoly()

@@ -1,14 +1,14 @@
-"""ML-Poly: weights by a polynomial potential of the regrets, with a learning rate per expert; nothing to tune.
+"""ML-Poly: weights by a polynomial potential of the regrets, with a learning rate for each expert; there is nothing to tune.
 
-    ŷ = Σ w_k p_k,   w_k ∝ (R_k)₊ / (b² + V_k),    all equal where no R_k is positive
+    ŷ = Σ w_k p_k,   w_k ∝ (R_k)₊ / (b² + V_k),    all equal if no R_k is positive
     r_k = ℓ'(ŷ, y)(ŷ − p_k),   R_k ← R_k + r̃_k,   V_k ← V_k + r̃_k²,    r̃ = r b/b',   b' = max(b, max_k |r_k|),   b ← b'
 
 R_k is the regret to expert k for the loss linearised at ŷ, which is at least the regret for the loss itself. The bound is of second
 order (`onkel.measure.bounds.ml_poly`): it is small against an expert whose scores are near the mixture's.
 
 Gaillard, Stoltz & van Erven (2014), A second-order bound with excess losses, COLT. Section 3. Departs from the paper: its losses
-lie in [0, 1]; here b follows the largest regret of a round. A round in which b grows is scaled down to the b before it (Cutkosky
-2019), which costs b in total.
+lie in [0, 1]; here b is the largest |r_k| so far. In a round in which b grows, all r_k are multiplied by b/b', old over new
+(Cutkosky 2019). This adds at most b to the regret in total.
 
 >>> rng = np.random.default_rng(0)
 >>> y = rng.normal(size=(500, 1))
@@ -34,7 +34,7 @@ from onkel.turns import Steps
 
 @config
 class MLPoly(RegretRule):
-    """Polynomial potential with a learning rate per expert: no parameter."""
+    """A polynomial potential with a learning rate for each expert; there is no parameter."""
 
     def step(self, own: Regrets, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
         mixture, kept = np.empty(Y.shape), (own.regret, own.squares, own.paid, own.curved, own.largest, own.span)
@@ -73,7 +73,7 @@ def _learn(
 
 @hot_inline
 def _weigh(R: Vector, V: Vector, b: float, awake: Awake, w: Vector) -> None:
-    """The weights of the experts awake, which sum to 1."""
+    """Write the weights of the experts awake, which sum to 1."""
     total, count = 0.0, 0
     for k in range(w.size):
         w[k] = max(R[k] / b, 0.0) / (1.0 + V[k] / b / b) if awake[k] and b > 0.0 else 0.0

@@ -2,12 +2,12 @@
 
     v_k = p_k − q  (0 where k sleeps),   ŷ = q + vᵀ(A + v vᵀ)⁻¹b,   A ← A + w v vᵀ,   b ← b + w(y − q)v        A₀ = λs²I, b₀ = 0
 
-q is another rule's mixture, or 0. The state is the triangle R with RᵀR = A and c = R⁻ᵀb, used for scoring and learning. After each
-row, with forgetting μ < 1,  A ← μA + λs²(1 − μᴷ) e_j e_jᵀ  with j = t mod K, and b ← μb: no direction loses its ridge.
+q is another rule's mixture, or 0. The state is the triangle R with RᵀR = A, and c = R⁻ᵀb. If the forgetting factor μ is below 1,
+after each row  A ← μA + λs²(1 − μᴷ) e_j e_jᵀ  with j = t mod K, and b ← μb; so the ridge of no direction fades away.
 
-s², the unit of the ridge, is the variance of the labels, or 1 (`Ridge`). It is set when the second different label is seen; until
-then nothing is learnt (all scores are clipped to the only label so far). It follows the variance upwards: if that exceeds 2s², A ←
-A + λ(variance − s²)I. So the ridge only grows, as the regret bound requires.
+s², the unit of the ridge, is the variance of the labels; for `Ridge` it is 1. The variance is not known before a second different
+label is seen; until then nothing is learnt (all scores are clipped to the only label so far). If the variance later exceeds 2s²,
+A ← A + λ(variance − s²)I and s² becomes the variance. So the ridge only grows, as the regret bound requires.
 
 The terms of that bound are summed (`paid`, `beyond`; `onkel.measure.bounds`):
 
@@ -35,19 +35,19 @@ from onkel.mixing import check_span, counted, ends, extend, unknown_span
 from onkel.state import memory
 from onkel.turns import Steps
 
-SMALLEST_SCALE = 1e-4  # below it the scale is multiplied into R and c
-GROWTH = 2.0  # the ridge follows the labels' variance when that has grown by this factor
+SMALLEST_SCALE = 1e-4  # a smaller scale is multiplied into R and c
+GROWTH = 2.0  # the ridge grows when the variance of the labels has grown by more than this factor
 SCALE, UNIT, ROWS, MEAN, SPREAD, PAID, LEFT = range(7)  # columns of `about`
 
 
 @memory
 class Fit:
-    matrix: Matrix  # (outputs, experts, experts)  R; 0 until there is a unit
+    matrix: Matrix  # (outputs, experts, experts)  R; 0 as long as s² is not known
     coef: Matrix  # (outputs, experts)  c
     about: Matrix  # (outputs, 7)  scale, with A = scale² RᵀR; s²; rows learnt; their labels' mean and sum of squared deviations;
     #                the regret bound of the rows; squared distances of labels outside the span
     beyond: Matrix  # (outputs, experts)  additional regret to each expert in rows whose label was clipped
-    span: Matrix  # (outputs, 3)  of the labels
+    span: Matrix  # (outputs, 3)  the span of the labels (`onkel.mixing`)
 
 
 def check_settings(rule: object) -> None:
@@ -74,7 +74,8 @@ def step(
     forgetting: float,
     raw: bool,
 ) -> Matrix:
-    """Add the step that scores, then learns, each row. With `raw`, scores and labels are not clipped and the unit is fixed."""
+    """Add to `steps` the step that scores, then learns, each row. If `raw` is true, scores and labels are not clipped, and s² does
+    not change."""
     mixture, kept = np.empty(Y.shape), (fit.matrix, fit.coef, fit.about, fit.beyond, fit.span)
     steps.add(_learn, *kept, P, Y, weight, awake, prior, lam, forgetting, raw, mixture)
     return mixture
@@ -90,7 +91,7 @@ def coefficients(fit: Fit) -> Matrix:
 
 
 def check(fit: Fit, lam: float, forgetting: float) -> None:
-    """Refuse a state that no rows can lead to: A is at least what forgetting leaves of the ridge."""
+    """Refuse a state that no rows can lead to. For rows, A is at least what forgetting leaves of the ridge."""
     experts = fit.coef.shape[1]
     scale, unit = fit.about[:, SCALE], fit.about[:, UNIT]
     if np.any(scale <= 0.0) or np.any(unit < 0.0) or np.any(fit.about[:, [ROWS, SPREAD, PAID, LEFT]] < 0.0):
@@ -113,7 +114,7 @@ def _learn(
     z, row, label, work = np.empty(experts), np.empty(experts), np.empty(1), workspace(experts)
     for o in range(outputs):
         R, c, facts = matrix[o], coef[o : o + 1], about[o]
-        used = _leading(R, c[0])  # only the leading block of R is used: experts after it have always slept
+        used = _leading(R, c[0])  # the size of the leading block that is used: experts after it have always slept
         for t in range(n):
             q, x, size = prior[t, o], 0.0, used
             mixture[t, o] = q
@@ -127,7 +128,7 @@ def _learn(
                 continue
             y = Y[t, o] if raw else counted(span[o], Y[t, o])
             facts[PAID] += _row_bound(weight[t], x, y - q, mixture[t, o] - q)
-            if y != Y[t, o]:  # the label was clipped: what this costs more against each expert
+            if y != Y[t, o]:  # the label was clipped: add what this costs against each expert
                 _centre(P[t, o], awake[t], q, span[o], row)
                 for k in range(experts):
                     beyond[o, k] += 2.0 * weight[t] * (y - Y[t, o]) * (mixture[t, o] - q - row[k])
@@ -151,7 +152,7 @@ def _learn(
 
 @hot_inline
 def _leading(R: Matrix, c: Vector) -> int:
-    """The size of the leading block of R and c outside of which R is diagonal and c is 0. Experts after it cost nothing."""
+    """The size of the leading block of R and c outside of which R is diagonal and c is 0. Experts after it cost no time."""
     for k in range(c.size - 1, -1, -1):
         known = c[k] != 0.0
         for i in range(k):
@@ -180,7 +181,8 @@ def _centre(P: Vector, awake: Awake, q: float, span: Vector, v: Vector) -> None:
 
 @hot_inline
 def _row_bound(w: float, x: float, target: float, away: float) -> float:
-    """By how much a row's loss may exceed what it adds to the least loss over all θ; for a weight above 1, the actual excess."""
+    """By how much a row's loss may exceed the amount by which the row raises the least loss over all θ (step 3 of the header); for
+    a weight above 1, by how much it does exceed it."""
     if w <= 1.0:
         return w * target * target * x / (2.0 - w + x)
     after = target - away * (1.0 + x)
@@ -189,8 +191,8 @@ def _row_bound(w: float, x: float, target: float, away: float) -> float:
 
 @hot_inline
 def _add_outside(facts: Vector, span: Vector, y: float, q: float, w: float) -> None:
-    """Add the loss of a label outside the span, to which the mixture is clipped; and, before there is a unit, the loss of a row
-    from which nothing is learnt: all experts then predict the only label so far, or anything in the first row."""
+    """Add the loss of a label outside the span, to which the mixture is clipped. As long as s² is not known, also add the loss of
+    the row, since nothing is learnt from it."""
     over = max(y - span[1], span[0] - y, 0.0) if span[2] > 0.0 else 0.0
     facts[LEFT] += w * over * over
     if facts[UNIT] == 0.0:
@@ -213,7 +215,7 @@ def _forget(R: Matrix, c: Vector, facts: Vector, lam: float, forgetting: float, 
 
 @hot_inline
 def _follow(R: Matrix, c: Vector, facts: Vector, lam: float, used: int, row: Vector) -> None:
-    """Increase the ridge if the labels' variance has outgrown its unit."""
+    """Increase the ridge if the variance of the labels has grown enough."""
     variance = facts[SPREAD] / facts[ROWS]
     if variance > max(GROWTH * facts[UNIT], LEAST_LOSS):
         for j in range(c.size):

@@ -2,12 +2,12 @@
 
     r_k = ℓ'(ŷ, y)(ŷ − p_k) ≥ ℓ(ŷ, y) − ℓ(p_k, y)     for a convex loss
 
-So a bound on the linearised regret bounds the regret itself. The difference of the two is summed as well (`curved`), which makes
-the bound exact in that part (`onkel.measure.bounds`).
+So a bound on the linearised regret is also a bound on the regret. The difference of the two is summed as well (`curved`), so that
+the bounds can contain its actual value (`onkel.measure.bounds`).
 
-If the largest |r_k| of a round exceeds b, the largest before, all r_k of the round are multiplied by one factor so that it is b;
-then b grows. Over all rounds this leaves out at most b (Cutkosky 2019, Artificial constraints and hints for unbounded online
-learning, COLT).
+Let b be the largest |r_k| of all earlier rounds. If the largest |r_k| of a round exceeds b, all r_k of the round are multiplied by
+one factor, so that the largest becomes b, and then b is raised. Over all rounds this leaves out at most the last b (Cutkosky 2019,
+Artificial constraints and hints for unbounded online learning, COLT).
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class Regrets:
     """The state of ML-Poly and of BOA."""
 
     regret: Matrix  # (outputs, experts)
-    squares: Matrix  # (outputs, experts)  V: the sum of squared regrets of the rounds
-    paid: Matrix  # (outputs, experts)  the same sum, each square times the expert's learning rate in its round
-    curved: Matrix  # (outputs, experts)  the regret for the loss minus that for the linearised loss
-    largest: Vector  # (outputs,)  b: the largest |r_k| of a round
-    span: Matrix  # (outputs, 3)  of the labels
+    squares: Matrix  # (outputs, experts)  V: the sum of r̃² over the rounds
+    paid: Matrix  # (outputs, experts)  the sum of r̃² times the expert's learning rate in its round
+    curved: Matrix  # (outputs, experts)  the regret for the loss minus the regret for the linearised loss
+    largest: Vector  # (outputs,)  b: the largest |r_k| so far
+    span: Matrix  # (outputs, 3)  the span of the labels (`onkel.mixing`)
 
 
 @config
 class RegretRule(Rule):
-    """The base of both: a rule without parameters, whose state are regrets."""
+    """The base of ML-Poly and BOA: a rule without parameters, whose state consists of regrets."""
 
     loss: Loss = Square()  # or Logistic(): labels ±1, scores are log-odds
 
@@ -59,8 +59,9 @@ class RegretRule(Rule):
 def linear_round(
     w: Vector, P: Vector, y: float, weight: float, awake: Awake, code: int, span: Vector, scores: Vector, r: Vector, curved: Vector
 ) -> float:
-    """The weighted mean of the scores, which are clipped to the span. If the row is learnt, r becomes the linearised regret (0 for
-    sleeping experts), its difference to the regret itself is added to `curved`, and the span is extended by the label."""
+    """The weighted mean of the scores, after they are clipped to the span. If the row is learnt, r receives the linearised regret
+    of the round (0 for sleeping experts), the difference between the regret and this is added to `curved`, and the span is extended
+    by the label."""
     mean = cut_mean(w, P, awake, span, scores)
     if weight > 0.0:
         g, lost = weight * slope(code, 0.0, mean, counted(span, y)), value(code, 0.0, mean, y)

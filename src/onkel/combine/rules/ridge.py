@@ -2,8 +2,9 @@
 
     ŷ = pᵀ(A + p pᵀ)⁻¹b,   A ← A + p pᵀ,   b ← b + y p                                              A₀ = λI, b₀ = 0
 
-Weights may have any sum and sign. λ is in units of the labels' square; `Stacking` starts at a sensible mixture and has no such
-unit. Regret against every fixed θ: λ‖θ‖² + B² ln det(I + Σ p pᵀ/λ), |y| ≤ B. Always the square loss.
+The weights θ may have any sum and sign. The loss is always the square loss. λ is in units of the squared labels; `Stacking`, which
+starts at a sensible mixture, has a λ without a unit. The regret against every fixed θ is at most λ‖θ‖² + B² ln det(I + Σ p pᵀ/λ),
+if |y| ≤ B.
 
 Azoury & Warmuth (2001), Relative loss bounds for on-line density estimation. Vovk (2001), Competitive on-line statistics.
 

@@ -1,4 +1,4 @@
-"""The protocol of mixing rules: the scores of several experts in, one score out, then the label.
+"""The protocol of mixing rules. A rule gets the scores of several experts and returns one score; then it gets the label.
 
     state   = rule.init(experts=4)                           small arrays, such as regrets
     mixture = rule.learn(state, P, Y, weight, awake)         the mixture of each row *before* its label
@@ -9,10 +9,10 @@ awake, at least one in each row. A sleeping expert has weight 0 in that round, a
 independent of each other. Rows are processed one by one in order, so any cut of a stream gives the same bits. The caller checks the
 arguments.
 
-A rule may use the mixtures of other rules (`below`): a stacking that of its prior, a layer those of its rules. Each distinct rule
-is evaluated once a round, even if several use it. Scores are clipped to the range of the labels so far, the *span*
-(`onkel.mixing`), or, for the logistic loss, where scores are log-odds, to ±LOG_ODDS. Before the first label the mixture is the mean
-of the experts.
+A rule may use the mixtures of other rules (`below`): `Stacking` uses that of its prior, `Layered` those of its rules. Each distinct
+rule is evaluated once in each round, even if several rules use it. Scores are clipped to the range of the labels so far, the *span*
+(`onkel.mixing`). For the logistic loss, scores are log-odds and are clipped to ±LOG_ODDS. Before the first label the mixture is the
+mean of the experts.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from onkel.mixing import fixed_span, unknown_span
 from onkel.state import memory, nbytes
 from onkel.turns import Steps
 
-SAME = 1e-11  # relative: scores or losses that differ by less count as equal, so that rounding does not choose among experts
-LEAST_LOSS = 1e-250  # smaller squares have too few digits to weight experts by, and count as 0
+SAME = 1e-11  # relative difference below which scores or losses count as equal, so that rounding does not choose among experts
+LEAST_LOSS = 1e-250  # smaller squares have lost their digits, and count as 0
 LOG_ODDS = 14.0  # clips probabilities to about one in a million
 
 Awake = NDArray[np.bool_]
@@ -41,35 +41,36 @@ Awake = NDArray[np.bool_]
 
 @memory
 class State:
-    parts: tuple[Any, ...]  # of each distinct rule, in the rule's `order`: arrays with a row for each output
+    parts: tuple[Any, ...]  # the part of each distinct rule, in the rule's `order`: arrays with a row for each output
     experts: int
     outputs: int
 
 
 class Rule(ABC):
-    """A frozen config. The abstract methods work on its own part of a state; the mixtures of the rules it uses come as `below`."""
+    """A frozen config. The abstract methods work on the rule's own part of a state (`own`), and get the mixtures of the rules that
+    it uses (`below`)."""
 
     @property
     def below(self) -> tuple[Rule, ...]:
-        """The rules whose mixtures it uses."""
+        """The rules whose mixtures this rule uses."""
         return ()
 
     @property
     def tasks(self) -> frozenset[str]:
-        """The tasks that its loss and the losses of the rules below support."""
+        """The tasks that the losses of this rule and of the rules below support."""
         own = getattr(self, "loss", Square()).tasks
         return frozenset(own).intersection(*(rule.tasks for rule in self.below))
 
     @abstractmethod
     def start(self, experts: int, outputs: int) -> Any:
-        """Its own part of a state, before the first row."""
+        """The rule's own part of a state, before the first row."""
 
     @abstractmethod
     def step(
         self, own: Any, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps
     ) -> Matrix:  # fmt: skip
-        """Add the step that scores, then learns, each row (rows of weight 0 are only scored). Returns the array that the step fills
-        with the mixture."""
+        """Add to `steps` the step that scores, then learns, each row (rows of weight 0 are only scored). Returns the array that the
+        step fills with the mixture."""
 
     @abstractmethod
     def count(self, own: Any, below: list[Matrix], awake: Awake) -> Matrix:
@@ -80,18 +81,20 @@ class Rule(ABC):
         """Refuse a part that no rows can lead to."""
 
     def acquaint(self, fresh: Any, own: Any, label: float) -> None:
-        """Bring a fresh part to the same number of rows as `own`, as if label and all scores had been `label` in each of them."""
+        """Make a fresh part what it would be after the rows of `own`, if the label and all scores had been `label` in each of
+        them."""
         if not fresh.span[:, 2].all():
             fresh.span[:] = label, label, own.span[0, 2]
 
     @cached_property
     def order(self) -> tuple[Rule, ...]:
-        """All rules that this one is made of, in topological order: each once, after those that it uses; itself last."""
+        """All rules that this one is made of, each once, after the rules that it uses (topological order); this rule is the
+        last."""
         return (*dict.fromkeys(rule for needed in self.below for rule in needed.order), self)
 
     @cached_property
     def _needs(self) -> tuple[tuple[int, ...], ...]:
-        """For each rule in `order`, the places in `order` of the rules that it uses."""
+        """For each rule in `order`, the indices in `order` of the rules that it uses."""
         return tuple(tuple(self.order.index(needed) for needed in rule.below) for rule in self.order)
 
     def init(self, experts: int, outputs: int = 1) -> State:
@@ -106,8 +109,8 @@ class Rule(ABC):
         return mixture
 
     def plan(self, state: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps) -> Matrix:
-        """Add the steps that learn the rows. Returns the array that they fill with the mixture; P may be filled by earlier
-        steps."""
+        """Add to `steps` the steps that learn the rows. Returns the array that they fill with the mixture. P is read only when they
+        run, so earlier steps may fill it."""
         mixtures: list[Matrix] = []
         for rule, own, needs in zip(self.order, state.parts, self._needs, strict=True):
             mixtures.append(rule.step(own, P, Y, weight, awake, [mixtures[k] for k in needs], steps))
@@ -133,7 +136,7 @@ class Rule(ABC):
         state.outputs = outputs
 
     def widened(self, own: Any, experts: int, more: int, label: float) -> Any:
-        """Its own part with `more` additional outputs."""
+        """The rule's own part with `more` additional outputs."""
         fresh = self.start(experts, more)
         self.acquaint(fresh, own, label)
         names = [field.name for field in dataclasses.fields(own)]
@@ -144,7 +147,7 @@ class Rule(ABC):
         return sum(rule.size(experts, outputs) for rule in self.order) + 8 * 2
 
     def size(self, experts: int, outputs: int) -> int:
-        """The bytes of its own part."""
+        """The bytes of the rule's own part."""
         return outputs * nbytes(self.start(experts, 1))
 
     def check(self, state: State) -> None:

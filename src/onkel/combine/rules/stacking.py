@@ -1,10 +1,12 @@
-"""Stacking: regression on the experts' scores around the mixture of another rule; it competes with every affine combination.
+"""Stacking: regression on the experts' scores around the mixture of another rule; its regret to every affine combination is
+bounded.
 
     v_k = p_k − q,   ŷ = q + vᵀ(A + v vᵀ)⁻¹b,   A ← A + v vᵀ,   b ← b + (y − q)v                    A₀ = λs²I, b₀ = 0
 
-q is the prior rule's mixture of the same round, s² the labels' variance. θ = 0 is the prior rule; every affine combination of the
-experts is some θ, and the regret against the best of them is that of the Azoury-Warmuth-Vovk forecaster with the scores as features
-(`onkel.measure.bounds.stacking`). With `forgetting` past rows lose weight. Always the square loss. O(K²) a row for K experts.
+q is the prior rule's mixture of the same round, s² the variance of the labels. θ = 0 gives the prior rule, and every affine
+combination of the experts is given by some θ. The regret against the best of them is that of the Azoury-Warmuth-Vovk forecaster
+with the scores as features (`onkel.measure.bounds.stacking`). With `forgetting` past rows lose weight. The loss is always the
+square loss. For K experts a row costs O(K²).
 
 Vovk (2001), Competitive on-line statistics. Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for
 adversarial large scale problems, NeurIPS. Breiman (1996), Stacked regressions.
@@ -37,7 +39,7 @@ from onkel.turns import Steps
 class Stacking(Rule):
     """Ridge regression on the experts' scores, around another rule's mixture."""
 
-    prior: Rule = FixedShare()  # the regression corrects its mixture
+    prior: Rule = FixedShare()  # the rule whose mixture the regression corrects
     lam: float = 1.0  # λ: the ridge, in units of the labels' variance
     forgetting: float = 1.0  # μ: the weight of past rows is multiplied by this in each round; 1 = never forget
 

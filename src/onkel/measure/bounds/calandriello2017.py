@@ -51,7 +51,7 @@ def kons(learner: Learner, X: ArrayLike, y: ArrayLike, squared_norm: float) -> f
 
 
 def kons_by_dimension(learner: Learner, X: ArrayLike, y: ArrayLike, squared_norm: float) -> float:
-    """The bound of `kons` from the effective dimension of the inputs; the stream need not be learnt.
+    """The bound of `kons` from the effective dimension of the inputs, so that the learner need not be run.
 
     σ > 0:   α‖f‖² + d_eff(α/(σL²)) (1 + ln(1 + σL²Tκ²/α))/σ               (printed: α‖f‖² + 2 d_eff(α/(σL²)) ln(2σL²T)/σ)
     σ = 0:   α‖f‖² + LC√T [d_eff(αC/L)(1 + ln(1 + LTκ²/(Cα))) + 8]         (printed: α‖f‖² + 4LC√T d_eff(α/L²) ln(2L²T))
@@ -121,7 +121,8 @@ def _own_steps(learner: Learner) -> None:
 
 
 def _dimension_term(learner: Learner, X: Matrix, scale: float) -> float:
-    """d_eff(α/s)(1 + ln(1 + sTκ²/α)), an upper bound on d̄_onl(α) if all w_t ≤ s."""
+    """d_eff(α/s)(1 + ln(1 + sTκ²/α)) with s = `scale`, an upper bound on d̄_onl(α) if the kernel is rescaled by weights of at most
+    s."""
     rescaled = learner.alpha / scale
     kappa2 = float(np.max(gram_of(space_of(learner), X).diagonal()))
     return effective_dimension(space_of(learner), X, rescaled) * (1.0 + math.log1p(len(X) * kappa2 / rescaled))

@@ -7,11 +7,12 @@ from typing import Any
 
 from onkel.errors import InputError
 
-ROUNDING = 1e-9  # relative violation of a condition that is tolerated
+ROUNDING = 1e-9  # a condition may be violated by this much, relative to the limit
 
 
 def check_sampling(sampler: Any, n: int, delta: float) -> None:
-    """Refuse a sampler without guarantees for n rounds with probability 1 − δ. They need ε < 1 and β ≥ 3 ln(n/δ)/ε²."""
+    """Refuse a sampler to which the theorems do not apply for n rounds with probability 1 − δ. They need ε < 1 and
+    β ≥ 3 ln(n/δ)/ε²."""
     if n < 1:
         raise InputError("X has no rows; the bound is for one or more")
     if not 0.0 < delta < 1.0:

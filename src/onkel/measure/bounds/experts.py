@@ -1,11 +1,13 @@
 """Upper bounds on the regret of the mixing rules: R = Σℓ(ŷ, y) − Σℓ(c, y), where c is an expert, a sequence of experts, or a
 combination of experts.
 
-P is (rows, experts) and y is (rows,): one output, rows of weight 1, all experts awake.
+The experts' scores P have shape (rows, experts) and the labels y have shape (rows,): there is one output, rows have weight 1, and
+all experts are awake.
 
-Scores are those that the rule uses, clipped to the span of the labels before the row (`onkel.mixing`); those of the first row are
-not clipped. The regret to experts with unclipped scores is larger by at most `cutting(y)`. A label y that lies further outside the
-span than the span is wide is replaced by a nearer y'. This costs at most 2|y − y'||ŷ − c|, which all bounds contain.
+The bounds are for the scores that the rule uses, which are clipped to the span of the labels before the row (`onkel.mixing`); the
+scores of the first row are not clipped. The regret to experts with unclipped scores is larger by at most `cutting(y)`. A label y
+that is outside the span by more than the span's width is replaced by a nearer y'. This costs at most 2|y − y'||ŷ − c|, which all
+bounds contain.
 
 The bounds depend on the stream: each function runs the rule on it and uses its rates, gaps and squares. If a bound needs less, its
 docstring says so. `so_far` runs nothing: it uses the sums in a rule's state.
@@ -39,21 +41,21 @@ WEIGHTS_TOLERANCE = 1e-9  # allowed difference between the sum of a combination'
 
 
 def exponential_weights(rule: ExponentialWeights, P: ArrayLike, y: ArrayLike) -> float:
-    """D + ln K/η, against the best of K experts. D is the gap, η the last rate.
+    """The bound on the regret against the best of K experts: D + ln K/η, where D is the mixability gap and η the last rate.
 
-    With an adaptive rate this is D + Δ, at most 2(1 + 2 ln K)E² if K ≥ 2 and all residuals |y' − p| are at most E. With a fixed
-    rate, D ≤ 0 if η ≤ 1/2E² (square loss) or η ≤ 1 (logistic loss).
+    If the rate is adaptive, this is D + Δ, which is at most 2(1 + 2 ln K)E² if K ≥ 2 and all residuals |y' − p| are at most E. If
+    the rate is fixed, D ≤ 0 for η ≤ 1/2E² (square loss) or η ≤ 1 (logistic loss).
     """
     return _against_best(rule, P, y)
 
 
 def fixed_share(rule: FixedShare, P: ArrayLike, y: ArrayLike, switches: int = 0) -> float:
-    """Against the best sequence of experts with at most this many switches. With h_t = 1/η_t, and δ_t the gap of round t:
+    """The bound on the regret against the best sequence of experts with at most this many switches:
 
         ln K h_1 + ln(K/α) [Σ (h_{t+1} − h_t)₊ + switches · max h] + ln(1/(1 − α)) Σ h_t + Σ δ_t
 
-    With a fixed rate this is Herbster & Warmuth's bound, which does not depend on the stream: h is constant, and all δ_t ≤ 0 for
-    η ≤ 1/2E² (E as in `exponential_weights`).
+    where h_t = 1/η_t, and δ_t is the mixability gap of round t. If the rate is fixed, this is Herbster & Warmuth's bound, which
+    does not depend on the stream: h is constant, and all δ_t ≤ 0 for η ≤ 1/2E² (E as in `exponential_weights`).
 
     Proof for a rate that varies: since v_k ≥ α/K in every round, Σ η_t(m_t − ℓ_t) ≤ ln(K/α) + n ln(1/(1 − α)) over any n
     consecutive rounds. Σ (m_t − ℓ_t) is the integral over u of such sums over the rounds with h_t > u. These rounds form intervals,
@@ -65,27 +67,27 @@ def fixed_share(rule: FixedShare, P: ArrayLike, y: ArrayLike, switches: int = 0)
 
 
 def ml_poly(rule: MLPoly, P: ArrayLike, y: ArrayLike) -> float:
-    """√(S(b² + V)) + b − Σ(ŷ − p)², against the best expert; V and p are those of this expert.
+    """The bound on the regret against the best expert: √(S(b² + V)) + b − Σ(ŷ − p)², where V and p are those of this expert.
 
-    The last term is for the square loss. For another loss it is the difference between the regret of the linearised loss and the
-    regret. S = Σ_t Σ_k r̃²/(b² + V), with b and V before the round. It is at most Σ_k ln(1 + V_k/b_1²)/ln 2, where b_1 is the first
-    b that is not 0.
+    The last term is for the square loss. For another loss it is the regret minus the regret for the linearised loss. S = Σ_t Σ_k
+    r̃²/(b² + V), with b and V before the round. It is at most Σ_k ln(1 + V_k/b_1²)/ln 2, where b_1 is the first b that is not 0.
     """
     return _against_best(rule, P, y)
 
 
 def boa(rule: BOA, P: ArrayLike, y: ArrayLike) -> float:
-    """(ln K + ln(1 + C/eK))/η + Σ η_t r̃_t² + b − Σ(ŷ − p)², against the best expert. The last term is as in `ml_poly`.
+    """The bound on the regret against the best expert: (ln K + ln(1 + C/eK))/η + Σ η_t r̃_t² + b − Σ(ŷ − p)².
 
-    η, r̃ and p are those of this expert. C = Σ_k Σ_t (η_{k,t}/η_{k,t+1} − 1) is the total relative decrease of all rates.
+    η, r̃ and p are those of this expert, and the last term is as in `ml_poly`. C = Σ_k Σ_t (η_{k,t}/η_{k,t+1} − 1) is the total
+    relative decrease of all rates.
     """
     return _against_best(rule, P, y)
 
 
 def ridge(rule: Ridge, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
-    """λ‖θ‖² + B² ln det(I + PᵀP/λ), B the largest |y|: against Pθ, for fixed weights θ that need not sum to 1.
+    """The bound on the regret against Pθ, for fixed weights θ that need not sum to 1: λ‖θ‖² + B² ln det(I + PᵀP/λ).
 
-    Needs only the experts' scores, θ and B. Conditions: forgetting = 1.
+    B is the largest |y|. The rule is not run. Conditions: forgetting = 1.
     """
     scores, labels = _stream(P, y)
     _never_forgets(rule)
@@ -95,12 +97,12 @@ def ridge(rule: Ridge, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
 
 
 def stacking(rule: Stacking, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
-    """λs²‖θ‖² + Σ (y' − q)²x/(1 + x) + (y_1 − q_1)²: against Σ θ_k p_k, for fixed weights θ that sum to 1.
+    """The bound on the regret against Σ θ_k p_k, for fixed weights θ that sum to 1: λs²‖θ‖² + Σ (y' − q)²x/(1 + x) + (y_1 − q_1)².
 
-    q is the prior's mixture, s² the rule's last estimate of the labels' variance, and x = vᵀA⁻¹v, where A contains the rows before
-    and the ridge of that round. If s² never grew, the second term is at most B² ln det(I + Σ v vᵀ/λs²) with B the largest |y' − q|,
-    as in Proposition 1 of Jézéquel, Gaillard & Rudi (2019). The last term is the loss of the first row, where nothing is known.
-    Conditions: forgetting = 1.
+    y' is the label that the rule uses (see the header), q is the prior's mixture, s² the rule's last estimate of the variance of
+    the labels, and x = vᵀA⁻¹v, where A contains the rows before and the ridge of that round. If s² never grew, the second term is
+    at most B² ln det(I + Σ v vᵀ/λs²) with B the largest |y' − q|, as in Proposition 1 of Jézéquel, Gaillard & Rudi (2019). The last
+    term is the loss of the first row, before which nothing is known. Conditions: forgetting = 1.
     """
     scores, labels = _stream(P, y)
     theta = _affine(weights, scores)
@@ -109,11 +111,11 @@ def stacking(rule: Stacking, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> 
 
 
 def layered(rule: Layered, P: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """The minimum over all inner rules of the outer rule's bound against that rule plus the rule's own bound.
+    """The bound on the regret against the best expert; if `weights` are given, which must sum to 1, against this fixed combination.
 
-    Against the best expert or, with weights, against the fixed combination with these weights, which must sum to 1. If a rule's
-    mixtures can leave the span of the labels, as those of stacking can, `cutting(y)` is added. Infinite if no inner rule has such a
-    bound.
+    It is the minimum, over all inner rules, of the outer rule's bound against the inner rule plus the inner rule's own bound. If
+    the mixtures of an inner rule can leave the span of the labels, as those of stacking can, `cutting(y)` is added. The bound is
+    infinite if no inner rule has one.
     """
     scores, labels = _stream(P, y)
     theta = None if weights is None else _affine(weights, scores)
@@ -149,15 +151,15 @@ class Quadratic:
 class SoFar:
     """Bounds on the regret of one output of a rule, for the square loss and rows of any weight."""
 
-    experts: Vector  # (experts,)  to each expert that was awake in every row; infinite if no bound is known
-    combinations: tuple[Quadratic, ...] = ()  # to fixed combinations of these experts, with weights that sum to 1; every one holds
+    experts: Vector  # (experts,)  regret to each expert that was awake in every row; infinite if no bound is known
+    combinations: tuple[Quadratic, ...] = ()  # regret to fixed combinations of these experts, weights of sum 1; each is a bound
 
 
 def so_far(rule: Rule, state: State, output: int = 0) -> SoFar:
     """The bounds of `ml_poly`, `stacking` and `layered`, computed only from sums in the state.
 
-    Stacking with forgetting, and all other rules, keep no such sums: their bounds are infinite. The mixture of a stacking is
-    clipped to the span by the outer rule; the cost of this is part of its constant.
+    Stacking with forgetting, and all other rules, have no such sums in their states, so their bounds are infinite. The outer rule
+    clips the mixture of a stacking to the span; the cost of this is included in `Quadratic.constant`.
     """
     return _so_far(rule, dict(zip(rule.order, state.parts, strict=True)), state.experts, output)
 
@@ -187,7 +189,7 @@ def _stacking(rule: Stacking, own: Fit, o: int) -> Quadratic:
 
 @dataclass(frozen=True)
 class _Played:
-    """The rounds of a rule: its inputs, its mixtures, and its own part of the state before each round and after the last."""
+    """The rounds of a rule: its inputs, its mixtures, and its own part of the state before each round and after the last one."""
 
     scores: Matrix  # (rows, experts), clipped
     labels: Vector
@@ -213,13 +215,14 @@ def _play(rule: Rule, P: Matrix, y: Vector) -> _Played:
 
 
 def _learnt(rule: Rule, P: Matrix, y: Vector) -> tuple[Vector, State]:
-    """The mixture of each row, and the state after the last."""
+    """The mixture of each row, and the state after the last row."""
     state, everybody = rule.init(P.shape[1]), np.ones(P.shape, dtype=bool)
     return rule.learn(state, np.ascontiguousarray(P[:, None]), y[:, None].copy(), np.ones(len(y)), everybody)[:, 0], state
 
 
 def _best(rule: Rule, P: Matrix, y: Vector) -> int:
-    """The expert that loses least; its scores as cut by the outermost rule, or any rule that it is made of: all cut alike."""
+    """The index of the expert with the least loss. Scores are clipped as by the first rule in `order`; all rules clip them
+    alike."""
     first = rule.order[0]
     return int(np.argmin(_losses(first, _play(first, P, y))))
 
@@ -241,7 +244,7 @@ def _against_best(rule: Rule, P: ArrayLike, y: ArrayLike, switches: int = 0) -> 
 
 
 def _convex(rule: Any, played: _Played, k: int, switches: int = 0) -> float:
-    """The bound of a rule with convex weights: against expert k or, with switches, against any sequence."""
+    """The bound of a rule with convex weights, against expert k; if there are `switches`, against any sequence of experts."""
     return _TERMS[type(rule)](rule, played, k, switches)
 
 
@@ -273,7 +276,7 @@ def _share_term(rule: FixedShare, played: _Played, k: int, switches: int) -> flo
 
 
 def _squares(played: _Played) -> tuple[Vector, Matrix]:
-    """b and V before each round and after the last."""
+    """b and V before each round and after the last one."""
     return np.array([own.largest[0] for own in played.parts]), np.array([own.squares[0] for own in played.parts])
 
 
@@ -302,7 +305,8 @@ def _layered(rule: Layered, P: Matrix, y: Vector, k: int, theta: Vector | None) 
 
 
 def _against(rule: Rule, P: Matrix, y: Vector, k: int, theta: Vector | None) -> float:
-    """The bound of the rule's mixtures, clipped to the span: against the combination θ if there is one, else against expert k."""
+    """The bound of the rule's mixtures, clipped to the span: against the combination θ if it is given, otherwise against expert
+    k."""
     if isinstance(rule, Layered):
         return _layered(rule, P, y, k, theta)
     if isinstance(rule, Stacking) and rule.forgetting == 1.0:

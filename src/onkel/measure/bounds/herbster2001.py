@@ -1,8 +1,9 @@
 """Upper bounds on the loss of the projection algorithms on consecutive rows, if a function u agrees with all of them.
 
 Herbster (2001), Learning additive models online with fast evaluating kernels, COLT. The loss of `MarginProjection` is the number of
-mistakes, or Σ(1 − y f(x))₊², which the proof bounds too; that of `TubeProjection` is Σ(|f(x) − y| − ε)₊². κ² is the largest k(x, x)
-of these rows. u = Σ_j coef_j k(points_j, ·) is given as a `Start`; it agrees with a row if y u(x) ≥ 1, or |u(x) − y| ≤ ε.
+mistakes, or Σ(1 − y f(x))₊², for which the proof holds too; the loss of `TubeProjection` is Σ(|f(x) − y| − ε)₊². κ² is the largest
+k(x, x) of these rows. u = Σ_j coef_j k(points_j, ·) is given as a `Start`. It agrees with a row if y u(x) ≥ 1 (`MarginProjection`),
+or |u(x) − y| ≤ ε (`TubeProjection`).
 
 Departs from the paper: Theorem 6 prints R = max k(x, x) but means R².
 """
@@ -69,7 +70,7 @@ def constrained_projection(learner: Learner, X: ArrayLike, y: ArrayLike, u: Star
 
 
 def _function(learner: Learner, state: Any) -> Learnt:
-    """The function in the state, with its kernel on known domains."""
+    """The function in the state; its kernel's domains must be known."""
     if learner._hooks._is_waiting(state):
         raise InputError(f"the bound is for known domains; give the kernel its domain=(low, high), got {learner.kernel!r:.200}")
     f = learner.function(state)
@@ -78,7 +79,7 @@ def _function(learner: Learner, state: Any) -> Learnt:
 
 
 def _agreeing(learner: Learner, kernel: Kernel, X: Matrix, y: ArrayLike, u: Start) -> float:
-    """‖u‖; refuses a u that does not agree with every row, or lies outside the radius."""
+    """‖u‖. Refuses a u that does not agree with every row, or whose norm is larger than the radius."""
     _, labels, _ = check_labelled(X, y, X.shape[1], 1)
     points, coef = u.arrays(X.shape[1])
     targets, values = labels[:, 0], kernel(X, points) @ coef

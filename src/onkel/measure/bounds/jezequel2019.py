@@ -1,6 +1,6 @@
 """Upper bounds on the regret R = Σ(y − ŷ)² − min_f [Σ(y − f)² + λ‖f‖²] of the ridge family.
 
-`largest` is B, a bound on |y|; None takes the largest label of the stream. n is the number of rows, κ² the largest k(x, x).
+`largest` is B, a bound on |y|; if it is None, B is the largest |y| of the stream. n is the number of rows, κ² the largest k(x, x).
 
 JGR: Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS.
 Departs from the paper: Theorem 9 is printed with λ instead of λ², and without λ‖f‖².
@@ -156,7 +156,10 @@ def growing_span(
         span = Nystroem(kernel, rows[joined])
         Z = embed(span, rows)
         if Z.shape[1] < joined.size:
-            raise InputError("some of the rows that joined lie in the span of the others; leave them out")
+            raise InputError(
+                "`joined` contains rows that lie in the span of earlier ones; leave these out, as in "
+                "state.span.joined[state.span.spanning]"
+            )
         rest = projection_error(kernel, rows, span)
         changes = [(int(t), float(Z[:t, j] @ Z[:t, j])) for j, t in enumerate(joined)]
         total = float(labels**2 @ _leverages(Z, joined, lam)) + _moved(changes, lam, B)
@@ -214,7 +217,7 @@ def _leverages(Z: Matrix, joined: Vector, lam: float) -> Vector:
 
 
 def _largest(X: ArrayLike, y: ArrayLike, largest: float | None) -> float:
-    """B. There must be one label for each row: with several outputs, each has a bound of its own."""
+    """B. There must be one label for each row; if there are several outputs, each has a bound of its own."""
     rows = check_block("X", X)
     _, labels, _ = check_labelled(rows, y, rows.shape[1], 1)
     found = float(np.max(np.abs(labels), initial=0.0))

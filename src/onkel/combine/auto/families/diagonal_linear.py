@@ -1,14 +1,14 @@
-"""Linear regressions with one variance or step size per column: for rows with thousands of columns.
+"""Linear regressions with one variance or step size for each column: for rows with thousands of columns.
 
-Five experts share one pass over the nonzero values. With z the row, whose last entry is 1 for the intercept:
+Five experts are computed in one pass over the nonzero values. With z the row, whose last entry is 1 for the intercept:
 
     e = y − θ·z                           for numbers
-    e = t − p,  p = 1/(1 + e^(−θ·z))      for labels with two values, t = 1 for the second, else 0
+    e = t − p,  p = 1/(1 + e^(−θ·z))      for labels with two values, where t = 1 for the second value, otherwise 0
 
 The score is the first label plus θ·z, or plus p times the difference of the two values.
 
-Three experts are Kalman filters with a diagonal covariance: a variance v per coefficient, 1/λ at first. One of them forgets: before
-a column is learnt, v ← min(v/μ, 1/λ).
+Three experts are Kalman filters with a diagonal covariance: each coefficient has a variance v, 1/λ at first. One of them forgets:
+before a column is learnt, v ← min(v/μ, 1/λ).
 
     θ_j ← θ_j + e v_j z_j/(1 + hs),   v_j ← v_j/(1 + h v_j z_j²)           s = Σ v_j z_j²;  h = 1, or p(1 − p) for two values
 
@@ -17,10 +17,10 @@ deviation so far, or 1 for two values.
 
     θ_j ← θ_j + η e z_j/√G_j,   G_j ← G_j + (e z_j/u)²                     G_j = 0.001 at first
 
-While a label has had one value only, the family just counts rows, so an output added later starts as if it had been there from the
-first row. Learning starts with the second value. With the third value the logistic models become linear ones: each is replaced by
-its tangent at the share q of the second value, so θ·z becomes q + q(1 − q)(θ·z − ln(q/(1 − q))), times the difference of the two
-values. A row costs O(5 · nonzero values).
+As long as a label has had only one value, the family only counts rows, so an output added later starts as if it had been there from
+the first row. Learning starts with the second value. At the third value each logistic model is replaced by a linear one, its
+tangent at the share q of the second value: θ·z becomes q + q(1 − q)(θ·z − ln(q/(1 − q))), times the difference of the two values. A
+row costs O(5 · nonzero values).
 
 Duchi, Hazan & Singer (2011), Adaptive subgradient methods for online learning and stochastic optimization, JMLR 12. The filter is
 Fahrmeir's (`logistic`) with a diagonal matrix; for labels with two values it is close to Graepel et al. (2010), Web-scale Bayesian
@@ -114,8 +114,8 @@ class Tables(NamedTuple):
     first: Vector  # (outputs,)
     second: Vector  # (outputs,)
     values: Counts  # (outputs,)  how many values each label has had: 1, TWO or MORE
-    mean: Vector  # (outputs,)  of the labels
-    squares: Vector  # (outputs,)  sum of their squared deviations from it
+    mean: Vector  # (outputs,)  mean of the labels
+    squares: Vector  # (outputs,)  sum of the squared deviations of the labels from their mean
     rows: Counts  # (1,)
 
 
@@ -128,9 +128,10 @@ def start(columns: int, outputs: int) -> Tables:
 
 @hot
 def learn_block(tables: Tables, rows: Rows, Y: Matrix, weight: Vector, scores: Cube) -> None:
-    """Score each row for each expert, (n, outputs, EXPERTS), then learn it. Rows of weight 0 are only scored.
+    """Score each row by each expert, into `scores` (n, outputs, EXPERTS), then learn it. Rows of weight 0 are only scored.
 
-    The entries of a row's columns are gathered into `theta` and `spread`, one expert a row, so that inner loops are contiguous.
+    The coefficients and variances of a row's columns are first copied to `theta` and `spread`, which have one row for each expert,
+    so that inner loops read contiguous memory.
     """
     longest = 0
     for t in range(Y.shape[0]):
@@ -196,7 +197,7 @@ def _size(tables: Tables, o: int) -> float:
 
 @hot_inline
 def _begin(tables: Tables, o: int) -> None:
-    """At the second value: the intercept becomes the log-odds of the rows so far."""
+    """At the second value of a label, set the intercept to the log-odds of the rows so far."""
     intercept = tables.theta[o, tables.theta.shape[1] - 1]
     for k in range(EXPERTS):
         intercept[k] = -np.log(0.5 * (tables.rows[0] + 1.0))
@@ -204,7 +205,7 @@ def _begin(tables: Tables, o: int) -> None:
 
 @hot_inline
 def _straighten(tables: Tables, o: int, size: float) -> None:
-    """At the third value: each logistic function is replaced by its tangent at the mean label."""
+    """At the third value of a label, replace each logistic function by its tangent at the mean label."""
     p = min(max((tables.mean[o] - tables.first[o]) / size, 1e-3), 1.0 - 1e-3)
     slope, theta = size * p * (1.0 - p), tables.theta[o]
     for j in range(theta.shape[0]):
@@ -216,7 +217,7 @@ def _straighten(tables: Tables, o: int, size: float) -> None:
 
 @hot_inline
 def _step(tables: Tables, o: int, y: float, w: float, z: Vector, said: Vector, theta: Matrix, spread: Matrix) -> None:
-    """Every expert learns the row; `said` are their predictions in units of `_size`."""
+    """Let every expert learn the row; `said` are their predictions in units of `_size`."""
     two = tables.values[o] == TWO
     unit = 1.0 if two else np.sqrt(tables.squares[o] / (tables.rows[0] + 1.0))
     target = (y - tables.first[o]) / _size(tables, o)

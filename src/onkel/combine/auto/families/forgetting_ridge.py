@@ -1,4 +1,4 @@
-"""Ridge regression with forgetting, exact in every row (`onkel.linalg.corrected`). Every prefix of the features is an expert."""
+"""Ridge regression with forgetting, exact in every row (`onkel.linalg.corrected`). Every prefix of its parts is an expert."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Logistic regression for labels with two values, by the extended Kalman filter: a second-order step in every row.
 
     p = 1/(1 + e^(−θ·v)),   h = p(1 − p),   s = vᵀPv
-    θ ← θ + (t − p) Pv/(1 + hs),   P ← P − h Pv (Pv)ᵀ/(1 + hs)          P₀ = I/λ; t = 1 for the second value, else 0
+    θ ← θ + (t − p) Pv/(1 + hs),   P ← P − h Pv (Pv)ᵀ/(1 + hs)          P₀ = I/λ; t = 1 for the second value, otherwise 0
 
-The score is first + (second − first) p. While a label has had one value only, the family just counts rows, so an output added later
-starts as if it had been there from the first row. For a label with three or more values the score is the first label.
+The score is first + (second − first) p. As long as a label has had only one value, the family only counts rows, so an output added
+later starts as if it had been there from the first row. For a label with three or more values the score is the first label.
 
 Fahrmeir (1992), Posterior mode estimation by extended Kalman filtering for multivariate dynamic generalized linear models, JASA 87.
 """

@@ -1,4 +1,4 @@
-"""Nearest neighbours among the last rows, with and without earlier labels among the coordinates."""
+"""Nearest neighbours among the last rows, one expert without and one with earlier labels among the coordinates."""
 
 from __future__ import annotations
 

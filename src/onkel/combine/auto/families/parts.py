@@ -16,7 +16,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.combine.auto.views import View
 from onkel.features import Features
 
-INTERCEPT_RIDGE = 1e-4  # the first feature is the intercept, which should follow the labels' mean freely
+INTERCEPT_RIDGE = 1e-4  # the ridge of the first feature, the intercept; small, so that it can follow the mean of the labels
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Part:
     view: str  # the name of a view, or of two that are put side by side, joined by +
     features: Features
     width: int  # columns of the view
-    name: str  # of the expert that uses these features and all before them
+    name: str  # name of the expert that uses these features and those of all parts before
 
     @cached_property
     def size(self) -> int:
@@ -34,7 +34,7 @@ class Part:
 
 
 def select(view: View, name: str) -> Matrix:
-    """The view of this name; several, joined by +, side by side."""
+    """The view of this name. A name joined by + gives several views side by side."""
     parts = [getattr(view, one) for one in name.split("+")]
     return parts[0] if len(parts) == 1 else np.hstack(parts)
 

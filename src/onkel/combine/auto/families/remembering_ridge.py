@@ -1,6 +1,7 @@
-"""Ridge regression that remembers every row: sums of products, solved again after an eighth more rows.
+"""Ridge regression that remembers every row. Sums of products are updated in each row, and solved when there are an eighth more
+rows.
 
-Between two solutions the coefficients stay as they are. Every prefix of the features is an expert (`parts`).
+Between two solutions the coefficients do not change. Every prefix of the parts is an expert (`parts`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from onkel.turns import Steps
 
 RENEWALS = 8  # coefficients are computed again after an eighth of the rows so far,
 SHORTEST, LONGEST = 8, 1024  # but after no fewer and no more rows than these
-FEATURES_A_ROW = 2  # features that an expert may use for each row learnt; one with more gets the coefficients of a shorter one
+FEATURES_A_ROW = 2  # an expert with more features than this times the rows learnt gets the coefficients of a shorter one
 
 
 @memory
@@ -33,13 +34,13 @@ class RidgeState:
     targets: Matrix  # (outputs, r)
     theta: Cube  # (outputs, experts, r)
     rows: int = 0
-    due: int = SHORTEST  # rows at which θ is computed again
+    due: int = SHORTEST  # number of rows at which θ is computed again
 
 
 @dataclass(frozen=True)
 class RememberingRidge:
     parts: tuple[Part, ...]
-    lams: tuple[float, float]  # the ridge of all experts; and that of a second copy of the longer half of them
+    lams: tuple[float, float]  # two ridges: one for all prefixes of the parts, and one for the longer half of them once more
 
     @property
     def experts(self) -> tuple[Expert, ...]:
@@ -105,7 +106,7 @@ class RememberingRidge:
             gram.solve(R, targets, wanted, theta)
             all_theta[:, at : at + len(wanted), :r] = theta
             at += len(wanted)
-        vars(state).update(theta=all_theta, due=_due(state.rows))  # as one step
+        vars(state).update(theta=all_theta, due=_due(state.rows))  # one step, which no interrupt can split
 
     def widen(self, state: RidgeState, outputs: int) -> None:
         more = outputs - len(state.targets)
@@ -118,5 +119,5 @@ class RememberingRidge:
 
 
 def _due(rows: int) -> int:
-    """The rows at which coefficients that were computed after `rows` rows are computed again."""
+    """The number of rows at which coefficients computed after `rows` rows are computed again."""
     return rows + min(max(SHORTEST, rows // RENEWALS), LONGEST)

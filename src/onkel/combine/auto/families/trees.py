@@ -1,4 +1,4 @@
-"""Online random trees on the inputs as they are."""
+"""Online random trees on the raw inputs."""
 
 from __future__ import annotations
 
