@@ -14,7 +14,7 @@ from onkel.errors import InputError
 
 LARGEST_NUMBER = 1e50  # in X, y and weight; products of three such numbers stay far from overflow
 
-SMALLEST_WEIGHT = 1e-100  # of weights other than 0; roots and quotients of smaller ones would lose digits
+SMALLEST_WEIGHT = 1e-100  # limit for weights other than 0; roots and quotients of smaller ones would lose digits
 _ONES = np.ones(1024)  # never written to
 _ONE = _ONES[:1]  # the weights of a call with one row
 _ZERO = np.zeros(1)  # the weights of a row that is only scored; never written to

@@ -292,7 +292,7 @@ class _Compilation(numba.core.event.Listener):
     functions that could not be compiled."""
 
     def __init__(self) -> None:
-        self.depth = 0  # of nested compilations: compiling a function compiles those that it calls
+        self.depth = 0  # how many compilations are nested: compiling a function compiles those that it calls
         self.began = self.seconds = 0.0
 
     def on_start(self, event: Any) -> None:

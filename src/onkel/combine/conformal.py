@@ -36,7 +36,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.state import Counted, counter, memory
 
-MEMORIES = 10, 100  # of s₁ and s₂, in rows
+MEMORIES = 10, 100  # memories of s₁ and s₂, in rows
 STEP = 0.07  # η
 FIRST_STEP = 2.0  # η is FIRST_STEP/rows if that is larger than STEP
 FOLLOWED = 50  # rows during which s₀ follows s

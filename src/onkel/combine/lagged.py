@@ -47,7 +47,7 @@ from onkel.protocol import is_learner
 from onkel.state import memory
 from onkel.turns import Call
 
-MEMORIES = 10, 100  # of the running means, in rows
+MEMORIES = 10, 100  # memories of the two running means, in rows
 
 
 @memory

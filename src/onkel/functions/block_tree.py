@@ -76,7 +76,7 @@ def find_ways(inputs: Inputs, f: Curves, rows: Matrix) -> None:
 
 @hot_inline
 def _child(f: Curves, turn: float) -> int:
-    """The node or block at a cached step of a path."""
+    """The index of the node or block to which a cached step of a path leads."""
     place = int(turn)
     return int(f.children[place >> FAN_BITS, place & (FAN - 1)])
 

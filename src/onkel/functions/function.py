@@ -58,4 +58,4 @@ class Function(ABC):
         """The kernel in the format of compiled code, for these rows and the present points of f."""
 
 
-SMALLEST_SCALE, LARGEST_SCALE = 1e-8, 1e8  # of ρ; outside this range it is multiplied into the coefficients
+SMALLEST_SCALE, LARGEST_SCALE = 1e-8, 1e8  # the range of ρ; outside of it ρ is multiplied into the coefficients

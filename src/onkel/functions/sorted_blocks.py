@@ -31,7 +31,7 @@ from onkel.functions.function import Function
 from onkel.kernels import Additive, Kernel
 from onkel.state import capacity, fitted, growing, grown, memory
 
-SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100  # of ρ; far apart, because multiplying it into the coefficients costs O(m)
+SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100  # the range of ρ; wide, because multiplying it into the coefficients costs O(m)
 
 
 @memory

@@ -58,7 +58,7 @@ ROWS_AT_ONCE = 1024  # rows for which functions are computed at a time, so that 
 ROUNDING = 1e-14  # relative tolerance before c N^p is rounded down: rounding must not turn an exact integer into the one below
 SMALL_SHARE = 0.01  # levels with a smaller weight are ignored in confidence bands
 FAR_OUT = 20.0  # standard deviations: a note is given if the largest label is farther from 0
-LARGEST_LOSS = 1e200  # of sums in a state; Σ w y² cannot be nearly as large
+LARGEST_LOSS = 1e200  # limit for sums in a state; Σ w y² cannot be nearly as large
 
 
 @memory

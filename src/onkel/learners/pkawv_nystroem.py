@@ -49,7 +49,7 @@ from onkel.turns import Call
 from onkel.updates.domains import KernelLearner
 
 ROWS_AT_ONCE = 32  # rows for which kernel values are computed at a time
-LARGEST_LEVERAGE = 1e12  # of w zᵀA⁻¹z; with more, a row is learnt with fewer than about six digits
+LARGEST_LEVERAGE = 1e12  # limit for w zᵀA⁻¹z; with more, a row is learnt with fewer than about six digits
 
 RidgeForm = tuple[Counts, Vector, Matrix, Matrix]  # spanning, whitening, R, c
 SpanRows = tuple[Matrix, Vector, Matrix, Vector]  # kernel values, k(x, x), labels, weights

@@ -46,7 +46,7 @@ from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
 from onkel.updates.projection import LEAST_OWN
 
-PARALLEL = 1e-12  # of D relative to k N; with less, k(x, ·) is parallel to f
+PARALLEL = 1e-12  # limit for D relative to k N; with less, k(x, ·) is parallel to f
 LARGEST_ERROR = 1e-10  # the largest relative error of N
 ROUNDING = 1e-16  # the relative error of one operation
 

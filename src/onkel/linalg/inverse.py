@@ -28,8 +28,8 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.linalg.blas import add_gemm_tn, gemm_nt, solve_unit_lower, symm, symv, syr, syrk
 
 BLOCK = 32  # rows of a block; blocks end at multiples of it, counted from the first row learnt
-LARGEST_LEVERAGE = 1e5  # of w s; with more, P would keep fewer than about ten digits when g p pᵀ is subtracted
-LARGEST_INFLATION = 1e6  # of P_ii A_ii, with A after the next rows; with more, P would keep fewer than about ten digits
+LARGEST_LEVERAGE = 1e5  # limit for w s; with more, P would keep fewer than about ten digits when g p pᵀ is subtracted
+LARGEST_INFLATION = 1e6  # limit for P_ii A_ii, with A after the next rows; with more, P would keep fewer than about ten digits
 SHORTEST_BLOCK = 6  # rows; below it matrix products cost more than they save
 
 

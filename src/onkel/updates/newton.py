@@ -29,7 +29,7 @@ from onkel.linalg.rank_one import newton_step
 from onkel.linalg.triangular import solve_row
 from onkel.losses import Loss, slope
 
-SMALLEST_VARIANCE = 1e-12  # of α q relative to k(x, x); with less, the projection would be mostly rounding, and is left out
+SMALLEST_VARIANCE = 1e-12  # limit for α q relative to k(x, x); with less, the projection would be mostly rounding, and is left out
 
 FAR_BELOW = 0.01  # if all labels are smaller than this part of C, a note says so
 BEYOND, LARGEST = range(2)  # indices of the statistics of labels: the number beyond C, and the largest absolute value

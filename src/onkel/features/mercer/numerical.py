@@ -21,8 +21,8 @@ from onkel.features.mercer.system import Line
 from onkel.kernels import Kernel
 from onkel.kernels.space import Domain, check_domain
 
-SMALLEST_VALUE = 1e-12  # of λ_j relative to λ_1; with less, a function is only rounding errors
-LARGEST_NEGATIVE = 1e-10  # of −λ_j relative to λ_1; if it is larger, that is not rounding
+SMALLEST_VALUE = 1e-12  # limit for λ_j relative to λ_1; with less, a function is only rounding errors
+LARGEST_NEGATIVE = 1e-10  # limit for −λ_j relative to λ_1; if it is larger, that is not rounding
 
 
 @final
@@ -31,7 +31,7 @@ class Numerical(Line):
     """The eigenfunctions of a kernel without a known closed form."""
 
     kernel: Kernel
-    nodes: int = 200  # of the quadrature
+    nodes: int = 200  # number of nodes of the quadrature
     domain: Domain | None = None
 
     def __post_init__(self) -> None:

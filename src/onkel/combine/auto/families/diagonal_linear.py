@@ -88,7 +88,7 @@ class DiagonalLinear:
 
     def predict(self, state: LinearState, view: View) -> Cube:
         scores, nothing = np.empty((len(view.X), len(state.first), EXPERTS)), np.zeros((len(view.X), len(state.first)))
-        learn_block(_tables(state), view.S, nothing, nothing[:, 0], scores)  # of weight 0
+        learn_block(_tables(state), view.S, nothing, nothing[:, 0], scores)  # weights of 0
         return scores
 
     def widen(self, state: LinearState, outputs: int) -> None:

@@ -67,7 +67,7 @@ class Logistic:
 
     def predict(self, state: LogisticState, view: View) -> Cube:
         scores, nothing = np.empty((len(view.X), len(state.theta))), np.zeros((len(view.X), len(state.theta)))
-        learn_block(_filter(state), parts.transform(self.parts, state.maps, view), nothing, nothing[:, 0], scores)  # of weight 0
+        learn_block(_filter(state), parts.transform(self.parts, state.maps, view), nothing, nothing[:, 0], scores)  # weights 0
         return scores[:, :, None]
 
     def widen(self, state: LogisticState, outputs: int) -> None:

@@ -22,8 +22,8 @@ from onkel.linalg.blas import gemm_nt
 from onkel.state import memory
 from onkel.turns import Steps
 
-RENEWALS = 8  # coefficients are computed again after an eighth of the rows so far,
-SHORTEST, LONGEST = 8, 1024  # but after no fewer and no more rows than these
+RENEWALS = 8  # coefficients are computed again when there are this part (1/8) more rows
+SHORTEST, LONGEST = 8, 1024  # limits for the number of rows between two computations of the coefficients
 FEATURES_A_ROW = 2  # an expert with more features than this times the rows learnt gets the coefficients of a shorter one
 
 
