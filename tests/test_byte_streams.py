@@ -259,7 +259,7 @@ def test_how_often_lines_are_opened(tmp_path: Path, opens: list[Path], name: str
     path.write_text("".join(line.format(k) for k in range(100)))
     opens.clear()
     assert sum(len(y) for _, y in read(path, "y")) == 100
-    assert opens == [path] * count  # a libsvm file is first read for its width, which keeps no sample
+    assert opens == [path] * count  # a libsvm file is read once for its largest index, which keeps no sample
 
 
 def test_each_of_several_files_is_opened_no_more_often(tmp_path: Path, opens: list[Path]) -> None:
@@ -294,7 +294,7 @@ def test_a_pipe_is_read_on_from_where_the_sample_ended() -> None:
     assert Counted.taken <= 2 * byte_streams.CHUNK < len(content)
     next(source.tables(sample=True))
     assert Counted.taken <= 2 * byte_streams.CHUNK
-    with pytest.raises(InputError, match="line 3002, column 'a': 'a' is not a number; the header stands there again"):
+    with pytest.raises(InputError, match="line 3002, column 'a': 'a' is not a number; this line repeats the header"):
         list(source.tables())
 
 

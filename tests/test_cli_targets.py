@@ -274,7 +274,7 @@ def test_columns_of_numbers_and_words_are_text_and_what_helps_nobody_is_told(
     file = tmp_path / "ship.csv"
     file.write_text("name,ticket,boat,survived\n" + "".join(map(passenger, range(200))))
     found = result(monkeypatch, capsys, file, "--target", "survived", "--missing", "mean")
-    assert found["notes"][:2] == [f"{name!r} has numbers and words in it and was taken as text" for name in ("ticket", "boat")]
+    assert found["notes"][:2] == [f"{name!r} contains numbers and words and was taken as text" for name in ("ticket", "boat")]
     assert found["notes"][-1].endswith("--without name")
     less = result(monkeypatch, capsys, file, "--target", "survived", "--without", "name,boat")
     assert (less["inputs"], len(less["notes"])) == (1, 1)

@@ -217,7 +217,7 @@ GAP = r": the value is missing; fill it, leave the column out \(--without \w+\),
         (InputError, GOOD.replace("5", "NAN"), r"line 3, column 'b': 'NAN' is not a number" + LEAVE_OUT),
         (InputError, GOOD.replace("6", "yes"), r"line 3, column 'y': 'yes' is not a number; correct it or drop the line"),
         (InputError, GOOD.replace("6", ""), r"line 3, column 'y': the label is missing; fill it, or leave such rows out"),
-        (InputError, GOOD + "a,b,y\n", r"line 5, column 'a': 'a' is not a number; the header stands there again; drop the line$"),
+        (InputError, GOOD + "a,b,y\n", r"line 5, column 'a': 'a' is not a number; this line repeats the header; drop it$"),
         (InputError, GOOD.replace("4,5,6", "none,5,six"), r"line 3, column 'a': 'none' is not a number"),
         (InputError, GOOD.replace("4,5,6", "4,5"), r"line 3: 2 fields, but the header has 3; complete the line or drop it"),
         (InputError, GOOD.replace("4,5,6", "4,5,6,6"), r"line 3: 4 fields, but the header has 3; quote the fields"),
@@ -310,7 +310,7 @@ def test_bad_paths(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"t\.xlsx: cannot tell the format from '\.xlsx'; say it, as in format='csv'"):
         read(written(tmp_path, GOOD, "t.xlsx"), "y")
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(FileError, match=r"is not a regular file; copy its contents to one, or give"):
+    with pytest.raises(FileError, match=r"is not a regular file; copy its contents to one, or pipe"):
         read(tmp_path / "pipe.csv", "y")
     with pytest.raises(FileError, match=r"cannot be read: .*; check the disk and the permissions"):
         read(tmp_path / ("x" * 300 + ".csv"), "y")

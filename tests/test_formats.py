@@ -142,7 +142,7 @@ def test_arrow_types() -> None:
     X, _ = joined(found)
     assert found.encoder.names(found.state)[6:9] == ["d=x", "d=y", "d#2"]
     np.testing.assert_array_equal(X[:, 6:8], [[1, 0], [0, 1], [0, 0]])
-    with pytest.raises(InputError, match=r"column 'z' holds list<.*>, neither numbers, strings nor dates; leave the column out"):
+    with pytest.raises(InputError, match=r"column 'z' holds list<.*>, not numbers, strings or dates; leave the column out"):
         read(pyarrow.table({"z": [[1], [2]], "y": [1, 2]}), "y")
     assert read(pyarrow.table({"z": [[1], [2]], "x": [1, 2], "y": [1, 2]}), "y", columns=["x"]).names == ("x",)
     with pytest.raises(FileError, match=r"the pyarrow Table has no rows"):
@@ -185,8 +185,8 @@ def test_files_cut_short_or_altered(tmp_path: Path, form: str) -> None:
     ("line", "message"),
     [
         ('{"a": 1, "y": 2', r"line 3: it is not JSON \(Expecting ',' delimiter.*\); correct it or drop the line"),
-        ('{"a": Infinity, "y": 2}', r"line 3: it is not JSON \(Infinity is not a number of JSON\)"),
-        ('{"a": 1, "a": 2, "y": 2}', r"line 3: it is not JSON \(a key stands twice\)"),
+        ('{"a": Infinity, "y": 2}', r"line 3: it is not JSON \(Infinity is not a JSON number\)"),
+        ('{"a": 1, "a": 2, "y": 2}', r"line 3: it is not JSON \(a key appears twice\)"),
         ("[1, 2]", r"line 3: '\[1, 2\]' is not an object; write it like"),
         ('{"a": [1], "y": 2}', r"line 3, key 'a': '\[1\]' is nested; leave the column out \(--without a\), or write it flat"),
         ('{"a": "5", "y": 2}', r"line 3, key 'a': '5' is not a number; correct it .* or declare the column as text"),
@@ -269,7 +269,7 @@ def test_libsvm_as_scikit_learn_reads_it(tmp_path: Path) -> None:
         ("1 qid:3 1:2", r"line 2: 'qid:3' is not index:value"),
         ("1 1:nan", r"line 2: 'nan' is not a number"),
         ("1 1:inf", r"line 2: 'inf' is not finite"),
-        ("1 1:2 1:3", r"line 2: the index 1 stands twice"),
+        ("1 1:2 1:3", r"line 2: the index 1 appears twice"),
         ("1 9999999999:1", r"line 2: the index '9999999999' is beyond"),
         ("1 -1:1", r"line 2: '-1:1' is not index:value"),
         (b"1 1:\xff", r"line 2: '\ufffd' is not a number"),
@@ -283,12 +283,12 @@ def test_bad_libsvm(tmp_path: Path, line: str | bytes, message: str) -> None:
 def test_libsvm_without_rows_or_features_or_through_a_pipe(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="has no rows"):
         read(libsvm(tmp_path, "\n# nothing\n"))
-    with pytest.raises(InputError, match="there are no feature columns, only labels"):
+    with pytest.raises(InputError, match="there are labels but no features"):
         read(libsvm(tmp_path, "1\n-1\n"))
     with pytest.raises(InputError, match="numbers only, but 'x1' was declared as text or dates"):
         read(libsvm(tmp_path, "1 1:1\n"), text=["x1"])
     source = open_libsvm(Pipe(io.BytesIO(b"1 1:1\n" * 300_000 + b"1 2:1\n")), None, {})
-    with pytest.raises(InputError, match=r"line 300001: the index 2 is not one of 1 to 1; save it to a file first"):
+    with pytest.raises(InputError, match=r"line 300001: the index 2 is not one of 1 to 1; save the data to a file first"):
         list(source.tables())
 
 

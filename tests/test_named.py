@@ -141,7 +141,7 @@ def test_a_folder_to_download_from(server: Path, monkeypatch: pytest.MonkeyPatch
 def test_downloads_that_fail(server: Path, tmp_path: Path) -> None:
     content = (server / "circles.npz").read_bytes()
     (server / "circles.npz").write_bytes(content[:-1] + b"x")
-    with pytest.raises(FileError, match="the checksum of what arrived does not match"):
+    with pytest.raises(FileError, match="the checksum of the download does not match"):
         read("circles")
     (server / "circles.npz").unlink()
     with pytest.raises(FileError, match=r"cannot download .*circles\.npz \(.*\); are you offline\?"):

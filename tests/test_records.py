@@ -144,7 +144,7 @@ def test_what_is_not_used_is_noted() -> None:
     assert not records.table([{"a": 1}, {"a": 2, "b": 3, "c": "x", "d": None}]).late
     assert sorted(records.notes()) == [
         "the key 'b', which first appears in row 1 (counted from 0), is not used; keep columns free for such keys: --spare 1",
-        "the key 'c', which first appears in row 1 (counted from 0), is not used: only numbers may come so late",
+        "the key 'c', which first appears in row 1 (counted from 0), is not used: such a late key may hold only numbers",
     ]
 
 

@@ -96,9 +96,7 @@ def test_nan_in_json_lines_is_missing(tmp_path: Path) -> None:
     np.testing.assert_array_equal(X, [[0, 1, 0, 0, 0, 0, 1], [3, 0, 1, 0, 0, 0, 0]])
     with pytest.raises(InputError, match=r"line 1, column 'a': the value is missing; fill it"):
         list(stream(tmp_path, lines, "y", name="t.jsonl"))
-    with pytest.raises(
-        InputError, match=r"line 2: it is not JSON \(-Infinity is not a number of JSON\); correct it or drop the line"
-    ):
+    with pytest.raises(InputError, match=r"line 2: it is not JSON \(-Infinity is not a JSON number\); correct it or drop the line"):
         list(stream(tmp_path, lines.replace("3", "-Infinity"), "y", name="t.jsonl", missing="mean"))
 
 
@@ -130,7 +128,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
 
 
 def test_a_target_of_as_many_labels_as_rows(tmp_path: Path) -> None:
-    note = "the target 'k' was taken as labels, 40 different ones in the first 40 rows, for '0 EUR' is not a number; "
+    note = "the target 'k' was taken as labels, 40 different ones in the first 40 rows, because '0 EUR' is not a number; "
     rows = "".join(f"{k},{k} EUR\n" for k in range(40))
     assert stream(tmp_path, "a,k\n" + rows, "k").notes() == [note + "to predict a number, write it like 1234.5"]
     assert stream(tmp_path, "a,k\n" + rows * 3, "k").notes() == []

@@ -1,6 +1,8 @@
-"""Tables from Arrow: parquet and Arrow files, and tables in memory of pandas, polars, pyarrow or whatever else speaks Arrow.
+"""Tables from Arrow data: parquet and Arrow files, and tables in memory (of pandas, polars, pyarrow, or any other that offers
+`__arrow_c_stream__`).
 
-The schema has the kinds. Whole numbers beyond 2⁵³ are rounded, as everywhere; NaN and null are both missing.
+The schema says the kinds of the columns. Whole numbers beyond 2⁵³ are rounded to float64, as in every format. NaN and null both
+mean that a value is missing.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from onkel.errors import FileError, InputError
 
 @dataclass(frozen=True, kw_only=True)
 class ArrowSource(Source):
-    batches: Callable[[list[str]], Iterator[Any]]  # of the columns named
+    batches: Callable[[list[str]], Iterator[Any]]  # yields the rows, with the named columns only
     in_memory: bool = False
 
     def tables(self, sample: bool = False) -> Generator[Table]:
@@ -88,7 +90,7 @@ def open_parquet(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, K
 
 
 def open_arrow(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> ArrowSource:
-    """An Arrow file (feather is one), or an Arrow stream in a file."""
+    """Open an Arrow file (feather files are Arrow files), or a file that holds an Arrow stream."""
     import pyarrow
 
     def batches(names: list[str] | None) -> Iterator[Any]:
@@ -111,7 +113,7 @@ def open_arrow(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kin
 
 
 def open_frame(frame: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], name: str | None = None) -> ArrowSource:
-    """A table in memory that hands itself over by `__arrow_c_stream__`."""
+    """Open a table in memory that offers `__arrow_c_stream__`."""
     import pyarrow
 
     name = name or f"the {type(frame).__module__.split('.')[0]} {type(frame).__name__}"
@@ -129,7 +131,10 @@ def open_frame(frame: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kin
 
 
 def _of_pandas(name: str, frame: Any, wanted: Sequence[str] | None) -> Any:
-    """Without the index, which would be one more input; what is not wanted need not be of one kind."""
+    """A pandas frame as an Arrow table, without its index, which would become an input.
+
+    Columns that are not wanted are replaced by nulls, since they may mix types that Arrow refuses.
+    """
     import pyarrow
 
     known = [str(column) for column in frame.columns]
@@ -140,7 +145,7 @@ def _of_pandas(name: str, frame: Any, wanted: Sequence[str] | None) -> Any:
             columns.append(pyarrow.Array.from_pandas(frame.iloc[:, j]) if column in names else pyarrow.nulls(len(frame)))
         except (pyarrow.ArrowException, TypeError) as error:
             remedy = f"convert it, as in frame[{column!r}].astype(str), or leave the column out (without=[{column!r}])"
-            raise InputError(f"{name}: column {column!r} is not of one kind ({_reason(error)}); {remedy}") from None
+            raise InputError(f"{name}: column {column!r} mixes types ({_reason(error)}); {remedy}") from None
     return pyarrow.table(columns, names=known)
 
 
@@ -168,20 +173,20 @@ def _opened(name: str) -> Iterator[None]:
     try:
         yield
     except (pyarrow.ArrowException, OSError, EOFError) as error:
-        remedy = "it may be truncated or of another format, write it again"
+        remedy = "it may be truncated or in another format, write it again"
         raise FileError(f"{name} cannot be read: {_reason(error)}; {remedy}") from error
 
 
 @contextmanager
 def _converted(name: str) -> Iterator[None]:
-    """For a table in memory, which is never truncated."""
+    """Turn errors in the conversion of a table in memory into `InputError`s; unlike a file, it cannot be truncated."""
     import pyarrow
 
     try:
         yield
     except pyarrow.ArrowException as error:
         remedy = "convert its columns to numbers, strings or dates, or leave one out (without=[…])"
-        raise InputError(f"{name} cannot be handed over: {_reason(error)}; {remedy}") from error
+        raise InputError(f"{name} cannot be converted to Arrow: {_reason(error)}; {remedy}") from error
 
 
 def _reason(error: Exception) -> str:
@@ -200,7 +205,7 @@ def _kind(name: str, column: str, kind: Any) -> Kind:
     if t.is_date(kind) or t.is_timestamp(kind):
         return Kind.DATE
     raise InputError(
-        f"{name}: column {column!r} holds {kind}, neither numbers, strings nor dates; leave the column out (--without {column})"
+        f"{name}: column {column!r} holds {kind}, not numbers, strings or dates; leave the column out (--without {column})"
     )
 
 

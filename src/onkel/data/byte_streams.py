@@ -1,7 +1,7 @@
-"""Bytes in chunks, from a file, a pipe, or a file that still grows; decompressed (gzip, xz, bzip2, zstandard) where they need it.
+"""Reads bytes in chunks from a file, a pipe, or a file that is still growing, and decompresses gzip, xz, bzip2 and zstandard.
 
-The compression is detected by the first bytes, not by the name, so that it works for a pipe too. An empty chunk says: nothing more
-for now.
+The compression is detected by the first bytes, not by the name, so that this works for a pipe too. An empty chunk means that a
+growing file has no new bytes at the moment.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from onkel.errors import FileError, InputError
 CHUNK = 1 << 20  # bytes
 MAGIC = 6  # bytes by which compressed files are recognised
 BOM = b"\xef\xbb\xbf"
-SECONDS_BETWEEN_LOOKS = 0.1  # at a file that grows
+SECONDS_BETWEEN_LOOKS = 0.1  # the pause before a growing file is read again
 
 
 class ByteStream(Protocol):
@@ -35,17 +35,20 @@ class ByteStream(Protocol):
 
     @property
     def size(self) -> int | None:
-        """Bytes in all, before they are decompressed; None where that is not known."""
+        """The number of bytes before decompression; None if it is not known."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of its bytes are there, and can be read as often as wanted."""
+        """Whether all of its bytes are there and can be read any number of times."""
 
     def chunks(self, sample: bool = False) -> Generator[bytes]:
-        """From the start. What is read as a `sample` is kept until the rest is read, and not fetched twice."""
+        """Yield the bytes from the start.
+
+        Chunks that are read as a `sample` are kept until the whole stream is read, so that they are not fetched twice.
+        """
 
     def notes(self) -> list[str]:
-        """What a person should know of what was opened, one sentence each."""
+        """What the user should know about the bytes that were read, one sentence each."""
 
 
 def check_file(path: Path) -> None:
@@ -54,18 +57,18 @@ def check_file(path: Path) -> None:
     if not path.exists():
         raise FileError(f"{path} does not exist; check the path (relative ones start at {Path.cwd()})")
     if not path.is_file():
-        raise FileError(f"{path} is not a regular file; copy its contents to one, or give them to the standard input, named -")
+        raise FileError(f"{path} is not a regular file; copy its contents to one, or pipe them in and name the input -")
     if path.stat().st_size == 0:
         raise FileError(f"{path} is empty; write the data again")
 
 
 @contextmanager
 def file_errors(name: object) -> Iterator[None]:
-    """Errors of the system and of decompressors, as ours."""
+    """Turn errors of the operating system and of decompressors into `FileError`s that name the file."""
     try:
         yield
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # of the system, not of a decompressor
+        if isinstance(error, OSError) and error.errno is not None:  # an error of the system, not of a decompressor
             raise FileError(f"{name} cannot be read: {error.strerror}; check the disk and the permissions") from error
         reason = str(error).split("\n")[0]
         raise FileError(f"{name} cannot be decompressed: {reason}; it may be truncated or altered, copy it again") from error
@@ -75,12 +78,12 @@ def file_errors(name: object) -> Iterator[None]:
 
 @dataclass
 class File:
-    """A file, read from its start each time; the bytes of a sample are kept, so that looking at it again does not open it again."""
+    """A file, read from its start each time. The bytes of a sample are kept, so that they are not read a second time."""
 
     path: Path
     kept: list[bytes] = field(default_factory=list)
     is_all_kept: bool = False
-    is_ended: bool = True  # its last line; of a compressed file the decompressor knows that it is whole
+    is_ended: bool = True  # whether its last line has a line end; True if compressed: the decompressor notices a truncated file
     is_whole: bool = True
 
     @property
@@ -103,14 +106,14 @@ class File:
             with closing(_decompressing(file)) as plain:
                 _skip(plain, sum(map(len, known)))
                 while chunk := plain.read(CHUNK):
-                    if sample and count == len(self.kept):  # else it was kept meanwhile
+                    if sample and count == len(self.kept):  # otherwise another iterator has already kept this chunk
                         self.kept.append(chunk)
                     count += 1
                     yield chunk
         self.is_all_kept = sample
 
     def forget(self) -> None:
-        """What was kept."""
+        """Discard the chunks that were kept for the sample."""
         self.kept.clear()
         self.is_all_kept = False
 
@@ -132,7 +135,7 @@ def _skip(file: IO[bytes], count: int) -> None:
 
 @dataclass
 class Growing:
-    """A file that is still written to: at its end we wait for more, until nothing has come for `patience` seconds."""
+    """A file that is still being written. At its end we wait for more, until nothing has come for `patience` seconds."""
 
     path: Path
     patience: float = math.inf
@@ -140,7 +143,7 @@ class Growing:
     is_whole: bool = False
 
     def __post_init__(self) -> None:
-        self.so_far = File(self.path)  # what is there now, for a sample
+        self.so_far = File(self.path)  # what the file contains now, from which the sample is read
 
     @property
     def name(self) -> str:
@@ -169,7 +172,7 @@ class Growing:
                 time.sleep(SECONDS_BETWEEN_LOOKS)
 
     def _check(self, file: IO[bytes]) -> None:
-        """Refuse to go on where the path has become another file; for a moment there may be none."""
+        """Raise an error if the path is another file now, or the file is shorter. (In a renaming there may briefly be no file.)"""
         try:
             now = self.path.stat()
         except FileNotFoundError:
@@ -182,12 +185,12 @@ class Growing:
             raise FileError(f"{self.path} became shorter while it was followed; start again on the new file")
 
     def notes(self) -> list[str]:
-        return []  # its last line may still be written
+        return []  # a last line without a line end means nothing: it may still be written
 
 
 @dataclass
 class Pipe:
-    """The standard input, or another open file: it can be read once, but for the sample at its start."""
+    """The standard input, or another open file. It can be read only once, except for the sample at its start, which is kept."""
 
     file: IO[bytes]
     name: str = "the standard input"
@@ -221,7 +224,7 @@ def standard_input() -> Pipe:
 
 
 class _Peekable(io.RawIOBase):
-    """An open file as a raw one, for a BufferedReader, which can peek at its first bytes; `close` leaves it open."""
+    """Makes a raw stream of an open file, so that a BufferedReader can peek at its first bytes. `close` leaves the file open."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
@@ -247,7 +250,10 @@ def _decompressor_of(head: bytes) -> Callable[[io.BufferedReader], Any] | None:
 
 
 class _Streams(io.RawIOBase):
-    """Compressed streams, one after the other. The open() of bz2 and lzma take a damaged stream, and all after it, for padding."""
+    """Reads the compressed streams that follow one another in a file.
+
+    `bz2.open` and `lzma.open` are not used: they take a damaged stream, and everything after it, for padding.
+    """
 
     def __init__(self, file: io.BufferedReader, decompressor: Callable[[], Any]) -> None:
         self.file, self.new, self.current = file, decompressor, decompressor()
@@ -270,7 +276,7 @@ class _Streams(io.RawIOBase):
         return len(out)
 
     def _next(self) -> bytes:
-        """How the next stream begins, after any padding with zeros; nothing at the end of the file."""
+        """The first bytes of the next stream, after any padding with zeros; empty at the end of the file."""
         data: bytes = self.current.unused_data.lstrip(b"\0")
         while not data and (more := self.file.read1(CHUNK)):
             data = more.lstrip(b"\0")
@@ -289,7 +295,7 @@ def _decompressing(file: io.BufferedReader) -> Any:
 
 
 def as_file(chunks: Iterable[bytes]) -> io.BufferedReader:
-    """Chunks as a file to read from."""
+    """A file object that reads from the chunks."""
     return io.BufferedReader(_Chunks(iter(chunks)), CHUNK)
 
 
@@ -311,7 +317,7 @@ class _Chunks(io.RawIOBase):
 
 
 def without_bom(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Without the mark that some programs put in front of UTF-8."""
+    """The chunks without the byte order mark that some programs write at the start of UTF-8."""
     chunks, head = iter(chunks), b""
     while len(head) < len(BOM) and (chunk := next(chunks, None)) is not None:
         head += chunk
@@ -324,12 +330,15 @@ LONGEST_LINE = 1 << 24  # bytes
 
 
 def whole_lines(name: str, chunks: Iterable[bytes]) -> Iterator[tuple[int, list[bytes]]]:
-    """Lines without their ends, some at a time, with the number of the first; none where nothing more is there for now."""
+    """Yield (number of the first line, lines without their line ends), about a chunk at a time.
+
+    The list is empty if a growing file has no new bytes at the moment.
+    """
     number, rest = 1, b""
     for chunk in without_bom(chunks):
         *lines, rest = (rest + chunk).split(b"\n")
         if len(rest) > LONGEST_LINE:
-            raise FileError(f"{name}, line {number + len(lines)} is longer than {LONGEST_LINE} bytes; is it a file of lines?")
+            raise FileError(f"{name}, line {number + len(lines)} is longer than {LONGEST_LINE} bytes; is it a text file?")
         if lines or not chunk:
             yield number, lines
         number += len(lines)

@@ -1,4 +1,4 @@
-"""The columns of a table: which are asked for, and of what kind their cells are."""
+"""The columns of a table: which are wanted, and whether their cells are numbers, dates or text."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ import numpy as np
 from onkel.data.table import Dates, Kind
 from onkel.errors import InputError, did_you_mean
 
-SAMPLE_ROWS = 1000  # that decide the kind of a column, and how the columns are encoded;
-SAMPLE_CELLS, LEAST_SAMPLE = 1 << 21, 20  # but where rows are wide, so many cells, and at least so many rows
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")  # among numbers and dates; among strings, only the first
+SAMPLE_ROWS = 1000  # the first rows, which decide the kinds of the columns and their encodings
+SAMPLE_CELLS, LEAST_SAMPLE = 1 << 21, 20  # with many columns fewer rows: up to so many cells, but at least so many rows
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")  # no number or date; among strings only the first
 NAMES_SHOWN = 20
-SEVERAL_WORDS, RARELY = 3, 0.05  # what makes text of a column with numbers in it: different words, and their share of the cells
+SEVERAL_WORDS, RARELY = 3, 0.05  # a column with numbers is text from so many different words on, in this share of its cells
 
 DECLARE = {
     Kind.TEXT: "declare the column as text (text=[{name!r}], or --text {name})",
     Kind.DATE: "declare the column as dates (dates=[{name!r}], or --dates {name})",
 }
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
-_PLAIN = re.compile(r"(?!0000)\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)  # without an offset
+_PLAIN = re.compile(r"(?!0000)\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)  # a date without an offset from UTC
 
 
 class AllBut(tuple[str, ...]):
@@ -41,7 +41,7 @@ class NoColumn(InputError):
 
 
 def choose(source: str, known: Sequence[str], wanted: Sequence[str] | None, *hints: str) -> tuple[str, ...]:
-    """The columns asked for, or all of them; hints go with an error."""
+    """The names of the wanted columns (None: all of them). The hints are added to an error about a name."""
     if twice := repeated(known):
         raise InputError(f"{source}: two columns are named {twice!r}; rename one{_in_brackets(hints)}")
     there = set(known)
@@ -81,9 +81,10 @@ def shown(text: str) -> str:
 
 
 def kinds_in(cells: Iterable[str], mark: str = ".") -> tuple[Kind, bool]:
-    """Numbers if any cell is one, else dates if any is one, else text: a column of numbers with a slip in it is no text.
+    """The kind of a column: number if any cell is a number, else date if any cell is a date, else text.
 
-    But one with several words, and not rarely, is text with numbers in it, such as tickets: then the second is True.
+    So a typing error does not make a column of numbers text. But if several different words appear, and in more than a few cells,
+    it is text that contains numbers, such as ticket numbers; only then is the second value True.
     """
     found = [(cell, _kind(cell, mark)) for cell in cells if cell.strip() not in MISSING]
     kinds = {kind for _, kind in found}
@@ -101,7 +102,7 @@ def _kind(cell: str, mark: str) -> Kind:
 
 
 def is_date(cell: str) -> bool:
-    """Whether it is written like one."""
+    """Whether the cell is written like a date in ISO 8601."""
     return _DATE.fullmatch(cell.strip()) is not None
 
 
@@ -109,7 +110,7 @@ def number(cell: str, mark: str = ".") -> float:
     """The cell's value, NaN if it is not a number; `mark` is the decimal mark."""
     if mark != ".":
         cell = cell.replace(".", "_").replace(mark, ".")
-    if not cell.isascii() or "_" in cell:  # float() takes 1_000 and the digits of every script; pyarrow and people do not
+    if not cell.isascii() or "_" in cell:  # float() would accept 1_000 and digits of every script; pyarrow does not
         return math.nan
     try:
         return float(cell)
@@ -118,12 +119,12 @@ def number(cell: str, mark: str = ".") -> float:
 
 
 def is_number_or_blank(cell: str) -> bool:
-    """Whether it is written like a number, with a decimal point or comma; or nothing is written."""
+    """Whether the cell is blank, or a number with a decimal point or comma."""
     return not cell.strip() or any(math.isfinite(number(cell, mark)) for mark in ".,")
 
 
 def date(cell: str) -> np.datetime64:
-    """The moment (in UTC where the cell has an offset), NaT if it is not a date as ISO 8601 writes it: 2026-11-16 14:05:00."""
+    """The cell as a moment, NaT if it is not a date in ISO 8601, such as 2026-11-16 14:05:00. An offset is converted to UTC."""
     cell = cell.strip()
     if not is_date(cell):
         return np.datetime64("NaT", "us")
@@ -135,9 +136,9 @@ def date(cell: str) -> np.datetime64:
 
 
 def dates(cells: Sequence[str]) -> Dates:
-    """Cells as dates: quickly where all are plain, else one by one."""
+    """The cells as dates: all at once if none has an offset from UTC, else one by one."""
     if all(map(_PLAIN.fullmatch, cells)):
-        with contextlib.suppress(ValueError):  # the 30th of February
+        with contextlib.suppress(ValueError):  # such as the 30th of February
             return np.array(cells, dtype="datetime64[us]")
     return np.array([date(cell) for cell in cells], dtype="datetime64[us]")
 
@@ -149,6 +150,6 @@ def check_declared(source: str, kinds: Mapping[str, Kind], known: Sequence[str])
 
 
 def numbers_only(source: str, kinds: Mapping[str, Kind]) -> None:
-    """Refuse strings and dates where a format has none."""
+    """Refuse columns that were declared as text or dates, for a format that holds only numbers."""
     if other := [name for name, kind in kinds.items() if kind is not Kind.NUMBER]:
         raise InputError(f"{source} holds numbers only, but {other[0]!r} was declared as text or dates")

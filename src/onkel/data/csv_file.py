@@ -1,8 +1,8 @@
-"""Tables from csv: numbers in compiled code, mixed columns by pyarrow, and the csv module wherever it is not as plain as that.
+"""Tables from csv. Plain numbers are parsed by compiled code, mixed columns by pyarrow, everything else by Python's csv module.
 
-The bytes are cut into pieces of whole records. A piece of plain numbers is parsed by `numbers`, any other by pyarrow. Where that
-refuses a cell, or finds a number that is not finite, the csv module reads the piece again: it names the line of the first bad cell,
-and it accepts what only pyarrow objects to. Where the ends of records are in doubt (see `csv_records`) it reads alone.
+The bytes are cut into pieces of whole records. A piece of plain numbers is parsed by `numbers`, any other by pyarrow. If pyarrow
+refuses a cell, or finds a number that is not finite, the csv module reads the piece again: it finds the line of the first bad cell,
+and accepts cells that only pyarrow refuses. If the ends of records are uncertain (see `csv_records`), only the csv module is used.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from onkel.errors import FileError, InputError
 SEPARATORS = ",;\t|"
 
 _NO_DATE = np.datetime64("NaT", "us")
-_Found = tuple[Matrix, dict[str, Strings]]  # numbers, and the strings of all other columns
+_Found = tuple[Matrix, dict[str, Strings]]  # the numbers, and the strings of all other columns by name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +56,8 @@ class CsvSource(Source):
     header: tuple[str, ...]
     separator: str
     named: Header = True
-    mark: str = "."  # before the decimals of a number
-    remarks: tuple[str, ...] = ()  # on how the columns were taken
+    mark: str = "."  # the decimal mark of numbers
+    remarks: tuple[str, ...] = ()  # what the user should know about how the columns were read
 
     def notes(self) -> list[str]:
         return list(self.remarks)
@@ -79,7 +79,7 @@ class CsvSource(Source):
             yield table
 
     def _quickly(self, data: bytes, line: int, lines: int) -> Table | None:
-        """The table of a piece, or None where the csv module must have a look."""
+        """The table of a piece; None if the csv module has to read it."""
         if data.startswith(BOM) or NUL.encode() in data:  # inside a file a BOM is part of a cell; pyarrow would drop it
             return None
         found = self._compiled(data, lines) if QUOTE not in data else None
@@ -100,7 +100,7 @@ class CsvSource(Source):
         )
 
     def _compiled(self, data: bytes, lines: int) -> _Found | None:
-        """A piece of numbers alone; or of anything, where its lines are few."""
+        """A piece parsed by compiled code. It must contain only numbers, or have fewer lines than columns; otherwise None."""
         wanted = list(self._places[Kind.NUMBER].values())
         if len(wanted) == len(self.kinds):
             numbers = parse(data, self.separator, len(self.header), wanted, lines + 1, self.mark)
@@ -113,7 +113,7 @@ class CsvSource(Source):
         return None if numbers is None else (numbers, words)
 
     def _without_words(self, data: bytes, numeric: set[int]) -> tuple[bytes, dict[str, Strings]] | None:
-        """The piece with zeros in all columns that are not `numeric`, and what stood there."""
+        """The piece with zeros in every column that is not `numeric`, and the strings that were in those columns."""
         separator = self.separator.encode()
         rows = [line.split(separator) for line in data.splitlines() if line]
         if any(len(cells) != len(self.header) for cells in rows):
@@ -151,7 +151,7 @@ class CsvSource(Source):
                 ),
             )
         except pyarrow.ArrowException:
-            return None  # whatever it was, the csv module meets it again and says where
+            return None  # the csv module will find the error again and say where it is
         numbers = np.empty((batch.num_rows, len(self._numeric)))
         for j, name in enumerate(self._numeric):
             numbers[:, j] = batch.column(name).to_numpy()
@@ -164,7 +164,7 @@ class CsvSource(Source):
         return Origin(rows, 0, lambda row: self._place(records_in(self.name, [data], line, self.separator), row))
 
     def _carefully(self, piece: Piece) -> Iterator[Table]:
-        """The rows of a piece up to the first bad cell, of which the error says where it is."""
+        """Yield the rows of a piece up to the first bad cell, then raise an error that says where that cell is."""
         rows: list[Record] = []
         wrong: Exception | None = None
         at_once = rows_at_once(len(self.header))
@@ -176,7 +176,7 @@ class CsvSource(Source):
                 if len(rows) == at_once:
                     yield self._table(rows)
                     rows = []
-        except (InputError, FileError) as error:  # of a record that cannot be read
+        except (InputError, FileError) as error:  # a record cannot be read
             wrong = error
         if rows:
             yield self._table(rows)
@@ -197,7 +197,7 @@ class CsvSource(Source):
 
     @functools.cached_property
     def _places(self) -> dict[Kind, dict[str, int]]:
-        """Where the columns of each kind stand in a record."""
+        """The position of each column in a record, by kind and name."""
         places = {name: j for j, name in enumerate(self.header)}
         return {kind: {name: places[name] for name, own in self.kinds.items() if own is kind} for kind in Kind}
 
@@ -209,7 +209,7 @@ class CsvSource(Source):
         return f"{self.name}, line {next(itertools.islice(records, row, None)).last}"
 
     def _wrong(self, record: Record) -> InputError | FileError | None:
-        """What is wrong with a record, in the file's order of columns."""
+        """The error about the first bad cell of a record; None if there is no bad cell."""
         if len(record.fields) != len(self.header):
             return InputError(_wrong_count(self.name, record, len(self.header), self.separator))
         fields, mark = record.fields, self.mark
@@ -229,7 +229,7 @@ class CsvSource(Source):
         if line_ends(cell):
             way = f"is the quote on line {record.first + line_ends(''.join(record.fields[:j]))} left open?"
         elif record.fields == list(self.header):
-            way = "the header stands there again; drop the line"
+            way = "this line repeats the header; drop it"
         what = "finite" if math.isinf(number(cell, self.mark)) else self.kinds[name].value
         return InputError(f"{place}: {shown(cell)} is not {what}; {way}")
 
@@ -241,7 +241,7 @@ def open_csv(
     separators: str = SEPARATORS,
     named: Header = True,
 ) -> CsvSource:
-    """The header and the first rows decide; `kinds` are those that were declared."""
+    """Open a csv file. Its header and first rows decide the columns and their kinds, except for the declared `kinds`."""
     file = source.name
     with closing(source.chunks(sample=True)) as chunks:
         lines = first_lines(file, chunks)
@@ -262,9 +262,7 @@ def open_csv(
     guessed = {name: kinds_in(column, mark) for name, column in cells.items() if name not in kinds}
     found = {name: kinds[name] if name in kinds else guessed[name][0] for name in names}
     remarks = [*doubts, *([remark] if remark else [])]
-    remarks += [
-        f"{name!r} has numbers and words in it and was taken as text" for name, (_, is_mixed) in guessed.items() if is_mixed
-    ]
+    remarks += [f"{name!r} contains numbers and words and was taken as text" for name, (_, is_mixed) in guessed.items() if is_mixed]
     remarks += [note for name, (kind, _) in guessed.items() if kind is Kind.NUMBER for note in codes_remark(name, cells[name])]
     remarks += source.notes()
     length = sum(len(separator.join(record.fields)) + 1 for record in sample) / len(sample)
@@ -286,12 +284,12 @@ def open_csv(
 def _from_arrow(column: Any) -> Strings:
     if not column.chunks:
         return strings([])
-    (part,) = column.chunks  # a piece is one block
+    (part,) = column.chunks  # one chunk, since pyarrow reads the piece as one block
     return coded(part.indices.to_numpy().astype(np.int64), part.dictionary.to_pylist())
 
 
 def _as_dates(column: Strings) -> Dates | None:
-    """The strings as dates; None where one is neither a date nor missing."""
+    """The strings as dates; None if one is neither a date nor missing."""
     known = [value for value in column.values if value.strip() not in MISSING]
     moments = dates(known)
     if np.isnat(moments).any():

@@ -1,8 +1,8 @@
 """Records of csv, and pieces of whole records, cut out of bytes.
 
-The first record is the header, unless the columns are named from outside, or c0, c1, c2 … for want of names. Quotes in places where
-no program puts them leave the ends of records in doubt: from there on all that follows is one piece. A quote inside a cell that
-does not begin with one is a character like any other; a quoted cell must be closed where it ends.
+The first record is the header, unless the caller names the columns, or says that there is no header: then they are c0, c1, c2 …
+If a quote stands where no program would write one, the ends of records are uncertain, and the rest of the file becomes one piece.
+A quote inside a cell that does not begin with a quote is an ordinary character. A quoted cell must end with its closing quote.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ QUOTE, NUL = ord('"'), "\0"
 NO_NUL = r"save the file as UTF-8, or remove such bytes, as in: tr -d '\000' <FILE >NEW"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 T = TypeVar("T")
-Header = bool | Sequence[str]  # whether there is one; or the names, and there is none
+Header = bool | Sequence[str]  # whether the file has a header; or, if it has none, the names of the columns
 
 
 class Record(NamedTuple):
     fields: list[str]
-    first: int  # the lines it came from, counted as an editor does
-    last: int
+    first: int  # its first line, counted from 1
+    last: int  # its last line
 
 
 class Piece(NamedTuple):
     chunks: Iterable[bytes]
-    line: int  # of its first byte
-    plain: bytes | None = None  # all of it, where it can be read fast
-    lines: int = 0  # in it
+    line: int  # on which it begins
+    plain: bytes | None = None  # all of its bytes, if the ends of its records are certain, so that it can be parsed fast
+    lines: int = 0  # the number of its line ends
 
 
 class Replayed:
@@ -57,17 +57,20 @@ class Replayed:
 
 
 def first_lines(name: str, chunks: Iterable[bytes]) -> Replayed:
-    """The lines of a file from its start, for all who want to look at the first of them."""
+    """The lines of a file from its start, for several functions that look at the first of them."""
     return Replayed(_lines(name, without_bom(chunks)))
 
 
 def find_separator(name: str, lines: Replayed, separators: str) -> str:
-    """The one that gives the first record the most fields, but first one that makes numbers of them all (1,5;2,5 has two)."""
+    """The separator that gives the first record the most fields.
+
+    One that makes all fields numbers is preferred: 1,5;2,5 has two fields, separated by a semicolon.
+    """
 
     def rank(separator: str) -> tuple[bool, int]:
         try:
             fields = next(_records(name, lines, 1, separator, strict=False)).fields
-        except (InputError, StopIteration):  # a cell without end: this separator splits nothing
+        except (InputError, StopIteration):  # a quoted cell is not closed: this separator does not fit
             fields = []
         return len(fields) > 1 and all(map(is_number_or_blank, fields)), len(fields)
 
@@ -80,7 +83,10 @@ def find_header(name: str, lines: Replayed, separator: str, named: Header) -> Re
 
 
 def first_rows(name: str, lines: Replayed, separator: str, header: Record, most: int) -> list[Record]:
-    """At most so many rows after the header; or those before one that cannot be read, which will be met again after them."""
+    """At most `most` rows after the header.
+
+    If a record cannot be read, only the rows before it; its error is raised later, when the rows before it have been read.
+    """
     start, rows = 1 if header.last else 0, list[Record]()
     try:
         rows.extend(itertools.islice(_records(name, lines, 1, separator), start, start + most))
@@ -105,7 +111,7 @@ def read_header(name: str, chunks: Iterable[bytes], separator: str, named: Heade
 
 
 def _header(name: str, first: Record | None, named: Header) -> Record:
-    """The first record; or, where it is a row of data, other names, which stand on no line."""
+    """The header: the first record, or other names if the first record is data. Names that are not in the file have line 0."""
     if first is None:
         raise FileError(f"{name} is empty: it has only blank lines; write the data again")
     if named is True:
@@ -136,7 +142,7 @@ def check_header(name: str, record: Record, separator: str) -> list[str]:
 
 
 def doubt(header: Sequence[str]) -> list[str]:
-    """What to say of a header with numbers in it, or of one that looks like a comment."""
+    """Remarks on a header that contains numbers, or that looks like a comment."""
     if header[0].startswith("#"):
         return ["the first line begins with #; if it is a comment, leave it out: tail -n +2 FILE | onkel run - …"]
     numbers = [name for name in header if name.strip() and is_number_or_blank(name)]
@@ -144,9 +150,9 @@ def doubt(header: Sequence[str]) -> list[str]:
 
 
 def records_in(name: str, chunks: Iterable[bytes], line: int, separator: str) -> Generator[Record]:
-    """The records without blank lines. Bytes that are not UTF-8 become lone surrogates (see `is_utf8`).
+    """Yield the records; blank lines are skipped. Bytes that are not UTF-8 become lone surrogates (see `is_utf8`).
 
-    A quoted cell that is not closed where it ends is an error.
+    A quoted cell that does not end with its closing quote is an error.
     """
     with closing(_lines(name, chunks)) as lines:
         yield from _records(name, lines, line, separator)
@@ -175,7 +181,7 @@ def _lines(name: str, chunks: Iterable[bytes]) -> Generator[str]:
 
 
 def _unreadable(name: str, record: str, line: int, separator: str) -> str:
-    """What is wrong with a record that the csv module refuses, at the line where the bad cell begins."""
+    """The message for a record that the csv module refuses. It names the line where the bad cell begins."""
     cell = re.compile(rf'("([^"]++|"")*+"|(?!")[^{re.escape(separator)}\r\n]*)({re.escape(separator)}|\r\n?|\n)')
     start, longest = 0, csv.field_size_limit()
     while (found := cell.match(record, start)) and len(found[1]) <= longest:
@@ -189,12 +195,12 @@ def _unreadable(name: str, record: str, line: int, separator: str) -> str:
 
 
 def line_ends(text: str) -> int:
-    """How many lines end in it."""
+    """The number of line ends in the text."""
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
 def pieces_in(chunks: Iterator[bytes], line: int, separator: str) -> Iterator[Piece]:
-    """Whole records, a chunk or so at a time."""
+    """Cut the chunks into pieces of whole records, each about as long as a chunk."""
     rest = b""
     for chunk in chunks:
         data = rest + chunk
@@ -214,17 +220,17 @@ def pieces_in(chunks: Iterator[bytes], line: int, separator: str) -> Iterator[Pi
 
 
 def _end_of_records(data: bytes, separator: str) -> int | None:
-    """Where the last whole record ends; None where a quote is next to neither a separator nor the end of a line."""
-    stop = len(data) - data.endswith(b"\r")  # its \n may come with the next chunk
+    """The position after the last whole record; None if a quote is next to neither a separator nor the end of a line."""
+    stop = len(data) - data.endswith(b"\r")  # the \n of a last \r may come with the next chunk
     if QUOTE not in data:
         return _last_line_end(data, 0, stop)
     around = np.frombuffer(b"\n" + data + b"\n", np.uint8)
     quotes = np.flatnonzero(around == QUOTE) - 1
-    opening, closing_ = quotes[0::2], quotes[1::2]  # two quotes within quotes close and open again
+    opening, closing_ = quotes[0::2], quotes[1::2]  # two quotes within a quoted cell count as closing and opening again
     edges = np.frombuffer(b'"\r\n' + separator.encode(), np.uint8)
     if not np.isin(around[opening], edges).all() or not np.isin(around[closing_ + 2], edges).all():
         return None
-    for k in range(len(closing_), -1, -1):  # outside quotes, from the last such stretch on
+    for k in range(len(closing_), -1, -1):  # the stretches outside quotes, the last one first
         start = int(closing_[k - 1]) + 1 if k else 0
         if end := _last_line_end(data, start, int(opening[k]) if k < len(opening) else stop):
             return end

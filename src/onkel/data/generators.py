@@ -4,8 +4,8 @@ The targets of `smooth`, `drifting` and `abrupt` are random waves,
 
     f(x) = Σ_k a_k sin(u_k·x + b_k)        a_k ~ N(0, 1),  u_k uniform on the sphere |u| = ω,  b_k uniform on [0, 2π)
 
-shifted and scaled to mean 0 and variance 1 under x ~ N(0, I), in closed form. Everything about the target is drawn before the
-rows, and the rows one after the other, so a longer stream starts with the shorter one (`abrupt` apart: its changes move).
+shifted and scaled to mean 0 and variance 1 under x ~ N(0, I), in closed form. The target is drawn before the rows, and the rows are
+drawn one after the other, so a longer stream starts with the shorter one (except for `abrupt`, whose changes move).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy as np
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 
-OMEGA = 1.5  # length of u_k: the best linear predictor then leaves at least about half of the variance
-WAVES = 6  # sines in a target: enough to be far from linear, few enough to learn from some hundred rows
+OMEGA = 1.5  # length of u_k; with it, the best linear predictor leaves about half of the variance, or more
+WAVES = 6  # sines in a target: enough to be far from linear, few enough to be learnt from some hundred rows
 
 
 def smooth(rows: int, dim: int = 5, noise: float = 0.1, seed: int = 0) -> tuple[Matrix, Vector]:
@@ -79,7 +79,7 @@ def abrupt(rows: int, dim: int = 5, noise: float = 0.1, changes: int = 3, seed: 
 
 
 def rings(rows: int, noise: float = 0.1, seed: int = 0) -> tuple[Matrix, Vector]:
-    """Classification in the plane: y = ±1 by a fair coin, x = r (cos φ, sin φ) + noise · N(0, I) with r = 1 where y = −1, else 2.
+    """Classification in the plane: y = ±1 by a fair coin, x = r (cos φ, sin φ) + noise · N(0, I) with r = 1 if y = −1, else 2.
     No line separates the two rings; with little noise a circle does.
 
     >>> X, y = rings(1000, noise=0.05)
@@ -89,7 +89,9 @@ def rings(rows: int, noise: float = 0.1, seed: int = 0) -> tuple[Matrix, Vector]
     _check(rows, 2, noise, seed)
     draws = np.random.default_rng(seed).standard_normal((rows, 5))
     y = np.where(draws[:, 0] < 0.0, -1.0, 1.0)
-    direction = draws[:, 1:3] / np.hypot(draws[:, 1], draws[:, 2])[:, None]  # of a normal pair: uniform on the circle
+    direction = (
+        draws[:, 1:3] / np.hypot(draws[:, 1], draws[:, 2])[:, None]
+    )  # the direction of two normal numbers is uniform on the circle
     return np.where(y < 0.0, 1.0, 2.0)[:, None] * direction + noise * draws[:, 3:5], y
 
 
@@ -104,7 +106,7 @@ def friedman(rows: int, dim: int = 10, noise: float = 1.0, seed: int = 0) -> tup
     ((10000, 10), 14.5)
     """
     _check(rows, dim, noise, seed, least_dim=5)
-    for_rows, for_noise = np.random.default_rng(seed).spawn(2)  # two generators, or the noise would start where the rows end
+    for_rows, for_noise = np.random.default_rng(seed).spawn(2)  # with one generator the noise would depend on the number of rows
     X = for_rows.random((rows, dim))
     y = 10.0 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20.0 * (X[:, 2] - 0.5) ** 2 + 10.0 * X[:, 3] + 5.0 * X[:, 4]
     return X, y + noise * for_noise.standard_normal(rows)
@@ -139,7 +141,7 @@ def _draw_waves(rng: np.random.Generator, dim: int) -> _Waves:
 
 
 def _normal_rows(rng: np.random.Generator, rows: int, dim: int) -> tuple[Matrix, Vector]:
-    draws = rng.standard_normal((rows, dim + 1))  # a row and its noise side by side, so that more rows change none
+    draws = rng.standard_normal((rows, dim + 1))  # each row is drawn with its noise: more rows do not change the first
     return draws[:, :dim].copy(), draws[:, dim].copy()
 
 

@@ -1,7 +1,8 @@
-"""Tables from JSON lines: one object a line, its keys the columns.
+"""Tables from JSON lines: each line is an object, and its keys are the columns.
 
-The keys of the first rows are the columns; a key that is absent, null or NaN is missing. One that first appears later is not used,
-which is noted, unless there is room for such keys. What a value may be is said in `records`. Nothing may be nested.
+The keys of the first rows are the columns. If a key is absent, null or NaN, its value is missing. A key that first appears later
+is not used, and a note says so, unless the model keeps columns free for such keys. `records` says which values are allowed; nested
+ones are not.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class _Line(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class JsonlSource(Source):
-    """Known are the keys of the first rows."""
+    """A file of JSON lines. Its `known` columns are the keys of its first rows."""
 
     stream: ByteStream
     records: Records
@@ -47,7 +48,7 @@ class JsonlSource(Source):
                     yield self.records.table([])
 
     def _tables(self, lines: Iterator[_Line]) -> Iterator[Table]:
-        """The rows up to the first bad one, of which the error says where it is."""
+        """Yield the rows up to the first bad one, then raise an error that says where that row is."""
         wrong: Exception | None = None
         while wrong is None:
             good: list[_Line] = []
@@ -66,7 +67,7 @@ class JsonlSource(Source):
 
 
 def open_jsonl(source: ByteStream, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> JsonlSource:
-    """The first rows decide; `kinds` are those that were declared."""
+    """Open a file of JSON lines. Its first rows decide the columns and their kinds, except for the declared `kinds`."""
     found: list[dict[str, Any]] = []
     with file_errors(source.name), closing(source.chunks(sample=True)) as chunks:
         whole = (_parsed_lines(source.name, first, lines) for first, lines in whole_lines(source.name, chunks))
@@ -77,7 +78,7 @@ def open_jsonl(source: ByteStream, wanted: Sequence[str] | None, kinds: Mapping[
                 cells += len(line.row)
                 if cells >= SAMPLE_CELLS and len(found) >= LEAST_SAMPLE:
                     break
-        except InputError:  # it will be met again, after the rows before it
+        except InputError:  # the error is raised later, when the rows before it have been read
             if not found:
                 raise
     if not found:
@@ -108,11 +109,11 @@ def _parsed(place: str, line: bytes) -> dict[str, Any]:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return values
 
 
 def _constant(name: str) -> None:
-    """What Python writes though JSON has no word for it: NaN is missing."""
+    """Accept NaN, which Python writes although it is not JSON, as missing; refuse Infinity."""
     if name != "NaN":
-        raise ValueError(f"{name} is not a number of JSON")
+        raise ValueError(f"{name} is not a JSON number")

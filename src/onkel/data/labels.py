@@ -17,7 +17,7 @@ LABEL = "y"
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledSource(Source):
-    """Rows of a source, each with its label."""
+    """The rows of a source, together with labels that were given separately."""
 
     source: Source
     labels: Labels
@@ -55,13 +55,13 @@ def labelled(source: Source, y: Any) -> LabelledSource:
 
 
 def name_of(y: Any) -> str:
-    """What these labels are called: as a Series is, else y."""
+    """The name of these labels: that of a Series, else `y`."""
     name = getattr(y, "name", None)
     return name if isinstance(name, str) and name.strip() else LABEL
 
 
 def labels_of(y: Any) -> Labels:
-    """Numbers, of several targets in columns; or strings."""
+    """The labels as numbers (with one column for each of several targets) or as strings."""
     values = np.asarray(y)
     if values.ndim not in (1, 2) or (values.ndim == 2 and values.dtype.kind not in "biuf"):
         raise InputError(f"y must hold one label for each row, or a column of numbers for each target, got shape {values.shape}")
@@ -78,7 +78,7 @@ def labels_of(y: Any) -> Labels:
 
 
 def classes_of(y: Any) -> Strings:
-    """Labels of any kind that can be told apart, each a class."""
+    """The labels as classes. They may be any hashable objects; None and NaN are missing."""
     known: dict[Any, int] = {}
     codes = []
     for row, given in enumerate(y.to_pylist() if hasattr(y, "to_pylist") else y.tolist() if hasattr(y, "tolist") else y):

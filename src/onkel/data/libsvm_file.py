@@ -1,7 +1,7 @@
-"""Tables from libsvm files: a line is a label and index:value pairs, `-1 3:1 7:0.5  # comment`; what is not named is 0.
+"""Tables from libsvm files: a line is a label and index:value pairs, `-1 3:1 7:0.5  # comment`; all other values are 0.
 
-Indices count from 1, or from 0 where one of them is 0. A file is read once for its width; in a pipe or a file that
-grows the first rows decide, and a larger index later is an error. The columns are x1, x2, … and the label is y.
+Indices count from 1, or from 0 if one of them is 0. A file is read once to find its largest index; for a pipe or a growing file the
+first rows decide, and a larger index later is an error. The columns are x1, x2, … and the label is y.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class LibsvmSource(Source):
             for index, value in row.values.items():
                 if not 0 <= index - self.first < self.width:
                     known = f"{self.first} to {self.first + self.width - 1}"
-                    remedy = "save it to a file first, which is first read for its width"
+                    remedy = "save the data to a file first: a file is read once to find its largest index"
                     raise InputError(f"{self.name}, line {row.line}: the index {index} is not one of {known}; {remedy}")
                 dense[k, index - self.first] = value
             dense[k, self.width] = row.label
@@ -68,7 +68,7 @@ class LibsvmSource(Source):
 
 def open_libsvm(source: ByteStream, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> LibsvmSource:
     numbers_only(source.name, kinds)
-    asked = [int(name[1:]) for name in wanted or () if re.fullmatch(r"x\d{1,7}", name)]  # they are 0 where no row names them
+    asked = [int(name[1:]) for name in wanted or () if re.fullmatch(r"x\d{1,7}", name)]  # wanted columns that no row names are 0
     lowest, highest, rows = min([1, *asked]), max([0, *asked]), 0
     with file_errors(source.name), closing(source.chunks(sample=not source.is_whole)) as chunks:
         for first, lines in whole_lines(source.name, chunks):
@@ -81,7 +81,7 @@ def open_libsvm(source: ByteStream, wanted: Sequence[str] | None, kinds: Mapping
         raise FileError(f"{source.name} has no rows; write the data again")
     width = highest - lowest + 1
     if width < 1:
-        raise InputError(f"{source.name}: there are no feature columns, only labels; write them as index:value")
+        raise InputError(f"{source.name}: there are labels but no features; write features as index:value")
     known = [*(f"x{lowest + k}" for k in range(width)), LABEL]
     found = dict.fromkeys(choose(source.name, known, wanted), Kind.NUMBER)
     return LibsvmSource(name=source.name, kinds=found, known=known, stream=source, first=lowest, width=width)
@@ -101,7 +101,7 @@ def _row(place: str, words: list[bytes], line: int) -> _Row:
         if len(index) > 9 or int(index) > LARGEST_INDEX:
             raise InputError(f"{place}: the index {shown(_text(index))} is beyond {LARGEST_INDEX}; correct it or drop the line")
         if int(index) in values:
-            raise InputError(f"{place}: the index {int(index)} stands twice; correct it or drop the line")
+            raise InputError(f"{place}: the index {int(index)} appears twice; correct it or drop the line")
         values[int(index)] = _number(place, value)
     return _Row(_number(place, words[0]), values, line)
 

@@ -1,4 +1,4 @@
-"""Tables from arrays in memory, dense or of scipy.sparse; the numbers of sparse rows stay sparse."""
+"""Tables from arrays in memory, NumPy or scipy.sparse. Sparse rows stay sparse."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MatrixSource(Source):
 
 
 def open_matrix(X: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], name: str = "X") -> MatrixSource:
-    """The columns are called x0, x1, x2 …"""
+    """Open an array; its columns are called x0, x1, x2 …"""
     numbers_only(name, kinds)
     if X.ndim != 2 or (X.dtype.kind not in "biuf"):
         raise InputError(f"{name} must be a matrix of numbers, got shape {X.shape} of {X.dtype}")

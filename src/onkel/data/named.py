@@ -1,9 +1,9 @@
-"""Data by name: files of the folder that ONKEL_DATA names, the sets that come with scikit-learn and River, and generated streams.
+"""Data by name: files in the folder that ONKEL_DATA names, the sets that come with scikit-learn and River, and generated streams.
 
     read("elec2"), read("diabetes"), read("TrumpApproval"), read("friedman")
 
-ONKEL_DATA may also be the address of such a folder (https://…), with a manifest.json that has the name, file, bytes and sha256 of
-each set: a set is then downloaded (by pooch) when it is first asked for, and the copy kept in ~/.cache/onkel-data.
+ONKEL_DATA may also be the address of such a folder on the web (https://…). It must contain a manifest.json with the name, file,
+bytes and sha256 of each set. A set is downloaded (by pooch) when it is first asked for, and kept in ~/.cache/onkel-data.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from onkel.errors import FileError, InputError, did_you_mean
 
 FOLDER = "ONKEL_DATA"
 GENERATED_ROWS = 10_000
-SECONDS_TO_ANSWER = 20.0  # of a server
+SECONDS_TO_ANSWER = 20.0  # so long we wait for a server
 SUFFIXES = (".npz", ".csv", ".csv.gz", ".tsv", ".jsonl", ".svm", ".libsvm", ".parquet")
 
-SCIKIT_LEARN = {  # bundled with it: task, rows, remark
+SCIKIT_LEARN = {  # the sets that it contains: task, rows, remark
     "breast_cancer": ("classification", 569, ""),
     "diabetes": ("regression", 442, ""),
     "digits": ("classification", 1797, "10 classes"),
@@ -42,14 +42,14 @@ GENERATED = {**dict.fromkeys(("smooth", "drifting", "abrupt", "friedman"), "regr
 class Named:
     name: str
     origin: str
-    task: str  # "" where it is not known
+    task: str  # "" if it is not known
     rows: int | None
-    open: Callable[[], tuple[Any, Any]]  # what `read` takes: a file, a table or an array, and the target
+    open: Callable[[], tuple[Any, Any]]  # the first arguments of `read`: rows (a file, a table or an array) and target
     remark: str = ""
 
 
 def catalogue() -> Iterator[Named]:
-    """Everything there is, in the order in which names are looked up."""
+    """All data sets that have a name, in the order in which names are looked up."""
     yield from _folder()
     for name, (task, rows, remark) in SCIKIT_LEARN.items():
         yield Named(name, "scikit-learn", task, rows, functools.partial(_from_scikit_learn, name), remark)
@@ -109,7 +109,7 @@ def _manifest(path: Path) -> list[dict[str, Any]]:
         entries = json.loads(path.read_text())["datasets"]
         for entry in entries:
             if not isinstance(entry["name"], str) or Path(entry["file"]).name != entry["file"]:
-                raise ValueError("a name or a file of it is none")
+                raise ValueError("an entry needs a name and a plain file name")
             entry["sha256"], entry["bytes"] = str(entry["sha256"]), int(entry["bytes"])
     except (ValueError, KeyError, TypeError) as error:
         raise FileError(f"{path} is not a manifest of data sets ({error}); write it again") from None
@@ -117,7 +117,7 @@ def _manifest(path: Path) -> list[dict[str, Any]]:
 
 
 class NoAnswer(FileError):
-    """Of a server."""
+    """A server did not answer."""
 
 
 def _cached() -> Path:
@@ -125,7 +125,10 @@ def _cached() -> Path:
 
 
 def _newest_manifest(link: str) -> Path:
-    """It may change, so it is downloaded each time; where the server does not answer, that of the last time will do."""
+    """The manifest at this address.
+
+    It may change, so it is downloaded each time; if the server does not answer, the copy of the last time is used.
+    """
     folder = _cached()
     kept = folder / f"{hashlib.sha256(link.encode()).hexdigest()[:16]}-manifest.json"
     folder.mkdir(parents=True, exist_ok=True)
@@ -139,19 +142,21 @@ def _newest_manifest(link: str) -> Path:
 
 
 def _downloaded(link: str, checksum: str | None, name: str, folder: Path) -> Path:
-    """The file of this name, fetched first where there is none with this checksum."""
+    """The file of this name in the folder. It is downloaded if it is not there with this checksum."""
     try:
         import pooch
     except ImportError:
         raise FileError(f"to download {link} the package pooch is needed: pip install 'onkel[download]'") from None
-    pooch.get_logger().setLevel("WARNING")  # else each download takes three lines
+    pooch.get_logger().setLevel("WARNING")  # otherwise it prints three lines for each download
     try:
         fetch = pooch.HTTPDownloader(timeout=SECONDS_TO_ANSWER)
         return Path(pooch.retrieve(link, checksum, name, folder, downloader=fetch))
-    except OSError as error:  # every error of requests is one
+    except OSError as error:  # all errors of requests are OSErrors
         raise NoAnswer(f"cannot download {link} ({error}); are you offline? Sets that are here already: onkel data") from None
     except ValueError:
-        raise FileError(f"{link}: the checksum of what arrived does not match; try again, or tell whoever keeps it") from None
+        raise FileError(
+            f"{link}: the checksum of the download does not match; try again, or tell whoever publishes the data"
+        ) from None
 
 
 def _from_scikit_learn(name: str) -> tuple[Any, Any]:
@@ -161,7 +166,7 @@ def _from_scikit_learn(name: str) -> tuple[Any, Any]:
     found = getattr(sklearn.datasets, f"load_{name}")()
     columns = dict(zip(map(str, found.feature_names), found.data.T, strict=True))
     names = getattr(found, "target_names", ())
-    labels = [str(names[code]) for code in found.target] if len(names) > 2 else found.target  # 0, 1, 2 would be numbers
+    labels = [str(names[code]) for code in found.target] if len(names) > 2 else found.target  # the codes 0, 1, 2 would be numbers
     return pyarrow.table({**columns, "target": labels}), "target"
 
 
@@ -188,9 +193,10 @@ def _from_river(made: Any) -> tuple[Any, Any]:
         if not getattr(made, "is_downloaded", True):
             made.download()
         rows = [{**x, "target": y} for x, y in made]
-    except OSError as error:  # URLError is one
+    except OSError as error:  # a URLError is an OSError
         raise FileError(f"River cannot download {type(made).__name__} ({error}); are you offline?") from None
     try:
         return pyarrow.Table.from_pylist(rows), "target"
     except pyarrow.ArrowException as error:
-        raise InputError(f"River's {type(made).__name__} is no table of one kind a column ({error})") from None
+        remedy = "choose another data set, or convert its rows and pass them as dicts"
+        raise InputError(f"River's {type(made).__name__} has a column that mixes types ({error}); {remedy}") from None

@@ -1,12 +1,12 @@
-"""Tables from npz files, dense or sparse, some rows at a time.
+"""Tables from npz files, dense or sparse, which are read some rows at a time.
 
 An npz file has `X` and `y`, or `data, indices, indptr, shape` (SciPy's csr matrix, made dense block by block) and `y`, and perhaps
 `feature_names`. Only arrays of numbers and of strings are read: nothing is ever unpickled.
 
-NumPy maps arrays into memory that are files of their own, but none inside an archive, of which it would load all. So arrays are
-first extracted to a temporary file (TMPDIR names the folder), which verifies their checksums; NumPy's `open_memmap` reads its
-header and maps it, and since the file has no name any more its space is free again with the source. What is left to us: which
-arrays make a table, and errors that say so.
+NumPy can memory-map an array that is a file of its own, but an array inside an archive it would load completely. So each array is
+first extracted to a temporary file (in the folder that TMPDIR names), which also verifies its checksum. NumPy's `open_memmap` then
+maps the file, which is deleted at once, so that its space is freed together with the source. The rest of this module chooses the
+arrays that make a table, and raises errors that say what is wrong with them.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from onkel.errors import FileError, InputError
 _CSR = ("data", "indices", "indptr", "shape")
 _DAMAGE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OverflowError, UnicodeError,
-    RuntimeError,  # a password, an unknown compression
+    RuntimeError,  # such as for a password or an unknown compression
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _Csr:
-    """A csr matrix, of which some rows at a time are made dense."""
+    """A csr matrix; the rows of a slice are returned as a dense matrix."""
 
     path: Path
     data: NDArray[Any]
@@ -58,7 +58,7 @@ class _Csr:
         if (np.diff(ends) < 0).any() or not 0 <= ends[0] <= ends[-1] <= len(self.data):
             raise FileError(f"{self.path}: indptr does not rise from 0 to the number of entries; save the matrix again")
         column = self.indices[ends[0] : ends[-1]].astype(np.int64)
-        if ((column < 0) | (column >= self.shape[1])).any():  # SciPy would write there
+        if ((column < 0) | (column >= self.shape[1])).any():  # SciPy would write to memory there
             raise FileError(f"{self.path}: indices point outside the {self.shape[1]} columns; save the matrix again")
         values = _float(self.data[ends[0] : ends[-1]])
         part = scipy.sparse.csr_matrix((values, column, ends - ends[0]), shape=(stop - start, self.shape[1]))
@@ -68,10 +68,10 @@ class _Csr:
 @dataclass(frozen=True, kw_only=True)
 class NpzSource(Source):
     path: Path
-    written: tuple[int, int]  # when and how long, as the file was when it was opened
+    written: tuple[int, int]  # the file's time of change and size when it was opened
     X: NDArray[Any] | _Csr
     y: NDArray[Any] | None
-    columns: Mapping[str, int]  # of X
+    columns: Mapping[str, int]  # the column of X that has each name
     label: str
 
     def tables(self, sample: bool = False) -> Generator[Table]:
@@ -137,7 +137,7 @@ def open_npz(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]
 
 
 def _float(values: NDArray[Any]) -> NDArray[np.float64]:
-    with np.errstate(over="ignore"):  # of a wider type: becomes infinite, and is then refused
+    with np.errstate(over="ignore"):  # a value too large for float64 becomes infinite, and is refused later
         return np.asarray(values, dtype=np.float64)
 
 
@@ -149,7 +149,7 @@ def _written(path: Path) -> tuple[int, int]:
 @contextmanager
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
-        # a ZipFile given a path would leave it open as long as one of its members is
+        # ZipFile gets an open file: given a path, it would keep the file open as long as one of its members is open
         with file_errors(path), path.open("rb") as file, zipfile.ZipFile(file) as archive:
             yield archive
     except _DAMAGE as error:
@@ -157,7 +157,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _array(path: Path, archive: zipfile.ZipFile, name: str, kinds: str = "fiub", what: str = "numbers") -> NDArray[Any]:
-    """An array whose dtype is of one of the `kinds`, mapped from a file that has no name."""
+    """An array of the archive, memory-mapped from a temporary file that is already deleted. Its dtype must be one of `kinds`."""
     with tempfile.TemporaryDirectory(prefix="onkel-") as folder:
         copy = Path(folder, "array.npy")
         with archive.open(f"{name}.npy") as member, copy.open("wb") as file:
@@ -167,7 +167,7 @@ def _array(path: Path, archive: zipfile.ZipFile, name: str, kinds: str = "fiub",
                 found = np.lib.format.open_memmap(copy, mode="r")
             if found.offset + found.nbytes != copy.stat().st_size:
                 raise ValueError(f"its shape {found.shape} does not fit its size")
-        except (ValueError, TypeError, ArithmeticError, SyntaxError) as error:  # objects, or a header that lies or makes no sense
+        except (ValueError, TypeError, ArithmeticError, SyntaxError) as error:  # an array of objects, or a wrong header
             raise FileError(f"{path}: array {name} cannot be read ({error}); save it as an array of {what}") from error
     if found.dtype.kind not in kinds or found.dtype.itemsize == 0:
         raise InputError(f"{path}: array {name} holds {found.dtype}, not {what}; convert it before saving")

@@ -1,10 +1,11 @@
-"""Decimal numbers between separators, as float64, at the speed of the bytes: for pieces of csv that hold nothing else.
+"""Parses decimal numbers between separators as float64, in compiled code, for pieces of csv that contain only numbers.
 
-A cell [±]digits[.digits][e[±]digits] is w · 10^q with a whole number w < 2⁶⁴. Where w < 2⁵³ and |q| ≤ 22 both are exact in float64,
-and one operation rounds correctly. Else w · 5^q is computed to 128 bits, from a table of the first bits of 5^q, and rounded to the
-53 that float64 has, ties to even; that those bits always suffice is proved by Mushtak & Lemire (2023), Fast number parsing without
-fallback, Software: Practice and Experience, for the method of Lemire (2021), Number parsing at a gigabyte per second, ibid.
-Anything else (blanks, words, 20 digits, numbers below 2.2e-308) is left to others. The point may be another mark.
+A cell [±]digits[.digits][e[±]digits] is w · 10^q with a whole number w < 2⁶⁴. If w < 2⁵³ and |q| ≤ 22, then w and 10^|q| are exact
+in float64, and one multiplication or division rounds correctly. Otherwise w · 5^q is computed to 128 bits, from a table of the
+first bits of 5^q, and rounded to the 53 bits of float64, ties to even. This is the method of Lemire (2021), Number parsing at a
+gigabyte per second, Software: Practice and Experience; Mushtak & Lemire (2023), Fast number parsing without fallback, ibid., prove
+that those bits always suffice. All other cells (blanks, words, 20 digits, numbers below 2.2e-308) are left to pyarrow or the csv
+module. The decimal mark need not be a point.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from numpy.typing import NDArray
 from onkel._jit import compiler_off, hot_strict
 from onkel._types import Counts, Matrix, Vector
 
-LEAST, MOST = -342, 308  # of q; beyond them every w < 2⁶⁴ is 0 or infinite
-DIGITS = 19  # that surely fit into 64 bits
+LEAST, MOST = -342, 308  # the range of q; outside it w · 10^q is 0 or infinite for every w < 2⁶⁴
+DIGITS = 19  # so many decimal digits always fit into 64 bits
 _NAN = np.frombuffer(np.float64(np.nan).tobytes(), np.uint64)[0]
 
 Bits = NDArray[np.uint64]
 
 
 def parse(data: bytes, separator: str, columns: int, wanted: list[int], lines: int, mark: str = ".") -> Matrix | None:
-    """The wanted columns of a piece of at most so many lines; an empty cell is NaN. None where it holds anything but numbers."""
+    """The wanted columns of a piece of at most `lines` lines. An empty cell is NaN. None if there are other cells than numbers."""
     if compiler_off:
-        return None  # compiled code only: uint64 in NumPy's scalars warns when it wraps around
+        return None  # without the compiler, NumPy's uint64 scalars warn when they wrap around
     place = np.full(columns, -1, dtype=np.int64)
     place[wanted] = np.arange(len(wanted))
     out = np.empty((lines, len(wanted)), dtype=np.uint64)
@@ -40,7 +41,7 @@ def parse(data: bytes, separator: str, columns: int, wanted: list[int], lines: i
 
 @functools.cache
 def _tables() -> tuple[Bits, Vector]:
-    """5^q as the first 128 bits, in two halves; and 10^0 … 10^22, which are exact."""
+    """The first 128 bits of each 5^q, in two halves; and 10^0 … 10^22, which are exact in float64."""
     halves = np.empty((MOST - LEAST + 1, 2), dtype=np.uint64)
     for q in range(LEAST, MOST + 1):
         if q >= 0:
@@ -59,10 +60,10 @@ def _parse(
     data: NDArray[np.uint8], separator: int, mark: int, place: Counts, fives: Bits, tens: Vector, nan: np.uint64,
     exact: Vector, as_bits: Bits, out: Bits,
 ) -> int:  # fmt: skip
-    """Rows written, or -1 at the first cell that is not a plain number and at the first line with another number of cells.
+    """Parse the piece into `out`. Returns the number of rows; -1 if a cell is no plain number, or a row is too short or too long.
 
-    One pass over the bytes: every step moves `at` forward. Giving up costs only time, since pyarrow or the csv module then read the
-    whole piece; so whatever is rare returns -1.
+    One pass over the bytes: every step moves `at` forward. Giving up costs only time, since pyarrow or the csv module then reads
+    the whole piece; so rare cases simply return -1.
     """
     at, row, end = 0, 0, data.size
     while at < end:
@@ -77,7 +78,7 @@ def _parse(
                 negative = data[at] == 45
                 at += 1
             first = at
-            # 3. The digits as one whole number w, the point passed over. Nearly all the time goes here, so nothing is checked:
+            # 3. The digits as one whole number w, without the point. Nearly all the time goes here, so nothing is checked:
             #    beyond 19 digits w may wrap around, even to 0 (2⁶⁴ does), and step 4 then throws it away.
             w, point = np.uint64(0), -1
             while at < end:
@@ -90,7 +91,7 @@ def _parse(
                     break
                 at += 1
             # 4. How many digits were written (none: an empty cell, or no number), and the power of ten that the point stands for.
-            #    Leading zeros take no bits: 0.000123 has three digits, and only without these zeros may there be too many.
+            #    Leading zeros are not counted among the 19 digits that fit: 0.000123 has three digits.
             written = at - first - (1 if point >= 0 else 0)
             q = -(at - point - 1) if point >= 0 else 0
             if written > DIGITS:
@@ -99,8 +100,8 @@ def _parse(
                     start += 1
                 if at - start - (1 if point > start else 0) > DIGITS:
                     return -1
-            # 5. An exponent. It stops growing at a bound far beyond float64, so that a million digits cannot wrap it around; where
-            #    the number is not 0, step 8 then gives up.
+            # 5. An exponent. It stops growing at a bound far beyond float64, so that a million digits cannot wrap it around; unless
+            #    the number is 0, step 8 then gives up.
             if written > 0 and at < end and (data[at] == 101 or data[at] == 69):
                 at += 1
                 down = False
@@ -115,8 +116,8 @@ def _parse(
                 if at == begin:
                     return -1
                 q += -power if down else power
-            # 6. The cell must end here: at a separator; the last of a row at a line end, or where the piece ends. This is what
-            #    refuses blanks, quotes and words, and rows that are too long or too short.
+            # 6. The cell must end here: at a separator, or, if it is the last of its row, at a line end or at the end of the piece.
+            #    This refuses blanks, quotes and words, and rows that are too long or too short.
             last = column == place.size - 1
             if at < end and not ((data[at] == 10 or data[at] == 13) if last else data[at] == separator):
                 return -1
@@ -127,9 +128,9 @@ def _parse(
                 if point >= 0 or at > first or (first > 0 and (data[first - 1] == 45 or data[first - 1] == 43)):
                     return -1
                 bits = nan
-            # 8. The value. Zero has no leading bit to align, so it is a case of its own. Where w and 10^|q| are both exact in
-            #    float64, one rounded operation gives the nearest number: this is so for nearly all data. Else 128 bits are needed;
-            #    a 0 from there means out of range. Values are kept as bits, to which a sign is then one more.
+            # 8. The value. Zero has no leading bit to align, so it is a case of its own. If w and 10^|q| are both exact in float64,
+            #    as for nearly all data, one rounded operation gives the nearest number. Otherwise 128 bits are needed, and a 0 from
+            #    `_rounded` means that the number is out of range. Values are kept as bits, so that the sign is one bit more.
             elif w == np.uint64(0):
                 bits = np.uint64(0)
             elif w < np.uint64(1 << 53) and -22 <= q <= 22:
@@ -139,8 +140,8 @@ def _parse(
                 bits = _rounded(w, q, fives)
                 if bits == np.uint64(0):
                     return -1
-            # 9. Columns that are not wanted are parsed too, since their ends must be found, but not written. The sign is set as a
-            #    bit, so that -0 keeps it.
+            # 9. Columns that are not wanted are parsed too, since their ends must be found, but they are not written. The sign is
+            #    set as a bit, so that -0 keeps it.
             if place[column] >= 0:
                 out[row, place[column]] = bits | (np.uint64(1 << 63) if negative and written > 0 else np.uint64(0))
             if not last:
@@ -151,7 +152,7 @@ def _parse(
 
 @hot_strict
 def _rounded(w: np.uint64, q: int, fives: Bits) -> np.uint64:
-    """The bits of w · 10^q as the nearest float64, w > 0; 0 where it is too small or too large for a normal one."""
+    """The bits of the float64 nearest to w · 10^q, for w > 0; 0 if that is too small or too large for a normal float64."""
     if q < LEAST or q > MOST:
         return np.uint64(0)
     zeros = 0
@@ -160,20 +161,20 @@ def _rounded(w: np.uint64, q: int, fives: Bits) -> np.uint64:
             w <<= np.uint64(step)
             zeros += step
     high, low = _product(w, fives[q - LEAST, 0])
-    if high & np.uint64(0x1FF) == np.uint64(0x1FF):  # the lower half of 5^q may decide
+    if high & np.uint64(0x1FF) == np.uint64(0x1FF):  # the rounding may depend on the lower half of 5^q
         more, _ = _product(w, fives[q - LEAST, 1])
         low += more
         if low < more:
             high += np.uint64(1)
     top = high >> np.uint64(63)
     shift = top + np.uint64(9)
-    mantissa = high >> shift  # 54 bits: one more than float64 has
+    mantissa = high >> shift  # 54 bits: one more than float64 has, for the rounding
     exponent = ((217706 * q) >> 16) + 63 + np.int64(top) - zeros + 1023
     if exponent <= 0:
         return np.uint64(0)
     halfway = low <= np.uint64(1) and -4 <= q <= 23 and mantissa & np.uint64(3) == np.uint64(1)
     if halfway and mantissa << shift == high:
-        mantissa &= ~np.uint64(1)  # a tie: to even, which is down
+        mantissa &= ~np.uint64(1)  # a tie is rounded to even, here down
     mantissa = (mantissa + (mantissa & np.uint64(1))) >> np.uint64(1)
     if mantissa >= np.uint64(1 << 53):
         mantissa = np.uint64(1 << 52)
@@ -185,7 +186,7 @@ def _rounded(w: np.uint64, q: int, fives: Bits) -> np.uint64:
 
 @hot_strict
 def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """a · b in 128 bits, the upper and the lower 64."""
+    """The upper and the lower 64 bits of a · b."""
     half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
     low, cross, other, high = (a & mask) * (b & mask), (a >> half) * (b & mask), (a & mask) * (b >> half), (a >> half) * (b >> half)
     middle = (low >> half) + (cross & mask) + (other & mask)

@@ -1,4 +1,4 @@
-"""A source's rows in another order, or the first of them alone."""
+"""A source's rows in a random order, or only the first of them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from onkel.errors import FileError, InputError
 
 @config
 class Order:
-    """Which rows come, and when."""
+    """Which rows are read, and in which order."""
 
-    seed: int | None = None  # of a random order of all rows; None: their own
-    rows: int | None = None  # how many of them, the first in that order
+    seed: int | None = None  # the seed of a random order of all rows; None: the order of the source
+    rows: int | None = None  # how many rows are read, the first in that order; None: all
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -28,7 +28,7 @@ class Order:
 
 
 def ordered(source: Source, order: Order) -> Source:
-    """Shuffling holds all rows in memory."""
+    """The source's rows in this order. A random order holds all rows in memory."""
     if order.seed is None:
         return source if order.rows is None else _head(source, order.rows)
     return _shuffled(source, order.seed, order.rows)
@@ -36,7 +36,7 @@ def ordered(source: Source, order: Order) -> Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Head(Source):
-    """The first rows."""
+    """Only the first rows of a source."""
 
     source: Source
     most: int
@@ -67,10 +67,10 @@ def _head(source: Source, most: int) -> Head:
 
 @dataclass(frozen=True, kw_only=True)
 class Shuffled(Source):
-    """All rows in a random order, or the first rows of that."""
+    """All rows of a source in a random order, or the first rows in that order."""
 
     source: Source
-    table: Table  # all of its rows
+    table: Table  # all rows of the source
     seed: int
     most: int | None = None
 

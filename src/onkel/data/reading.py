@@ -1,10 +1,10 @@
-"""How rows are read, and opening them as a source of tables: files, pipes, data by name, tables and arrays in memory, dicts.
+"""`Reading` says how rows are read; `open_tables` opens files, pipes, data by name, tables, arrays or dicts as a source of tables.
 
     source = open_tables("prices.csv", Reading(without=["id"]), target="price")
     for table in source.tables(): ...          # numbers, strings and dates by name, at most some thousand rows
 
-The suffix of a name decides the format, whose own file says what it may hold. Compressed files (gz, xz, bz2, zst) are decompressed
-on the way.
+The suffix of a file's name decides its format; the module of the format says what such a file may contain. Compressed files (gz,
+xz, bz2, zst) are decompressed while they are read.
 """
 
 from __future__ import annotations
@@ -38,37 +38,37 @@ from onkel.errors import FileError, InputError
 STANDARD_INPUT = "-"
 COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 
-Wanted = Sequence[str] | None  # columns; None: all of them
-Kinds = Mapping[str, Kind]  # that were declared
+Wanted = Sequence[str] | None  # the columns to read; None: all of them
+Kinds = Mapping[str, Kind]  # the kinds that the user has declared, by column
 
-LINES: dict[str, Callable[[ByteStream, Wanted, Kinds], Source]] = {  # can come through a pipe, compressed, or still be growing
+LINES: dict[str, Callable[[ByteStream, Wanted, Kinds], Source]] = {  # formats that can be piped, compressed, or still growing
     ".jsonl": open_jsonl, ".ndjson": open_jsonl, ".libsvm": open_libsvm, ".svm": open_libsvm,
 }  # fmt: skip
-CSV = {".csv": SEPARATORS, ".data": SEPARATORS, ".tsv": "\t"}  # the same, with a header or without
+CSV = {".csv": SEPARATORS, ".data": SEPARATORS, ".tsv": "\t"}  # the separators of csv files, which can be piped … too
 FILES: dict[str, Callable[[Path, Wanted, Kinds], Source]] = {
     ".parquet": open_parquet, ".pq": open_parquet, ".arrow": open_arrow, ".feather": open_arrow, ".ipc": open_arrow,
 }  # fmt: skip
-LABELS = {".npz": "y", ".libsvm": libsvm_file.LABEL, ".svm": libsvm_file.LABEL}  # what formats themselves call the label
+LABELS = {".npz": "y", ".libsvm": libsvm_file.LABEL, ".svm": libsvm_file.LABEL}  # the name of the label in formats that have one
 
 
 @config
 class Reading:
-    """How rows are read, whatever becomes of them then."""
+    """How rows are read, whatever is done with them afterwards."""
 
-    format: str | None = None  # what the suffix of the name would say, such as "csv"
-    header: Header = True  # of a csv file: False if it has none (columns are then c0, c1, c2 …), or a list of names if it has none
-    columns: Sequence[str] | None = None  # those that are read, in the order wanted, besides the target; None: all
+    format: str | None = None  # the format, such as "csv"; None: by the suffix of the name
+    header: Header = True  # whether a csv file has one; if not, False names the columns c0, c1, c2 …, and a list gives their names
+    columns: Sequence[str] | None = None  # the columns that are read besides the target, in this order; None: all
     without: Sequence[str] = ()  # columns that are not read
     text: Sequence[str] = ()  # columns of strings though they look like numbers, such as postcodes
-    dates: Sequence[str] = ()  # columns of dates (ISO 8601); those that look like dates are found
+    dates: Sequence[str] = ()  # columns of dates (ISO 8601), besides those that are recognised by their first rows
     numbers: Sequence[str] = ()  # columns of numbers, whatever the first rows look like
-    follow: float | None = None  # go on as the file grows, until it has been still for so many seconds (math.inf: for ever)
-    order: Order | None = None  # Order(seed, rows): all rows in a random order, which holds them in memory; and so many of them
+    follow: float | None = None  # read on as the file grows, until nothing new has come for so many seconds (math.inf: for ever)
+    order: Order | None = None  # a random order (which holds all rows in memory), or only the first rows: see `Order`
 
     def __post_init__(self) -> None:
         for name in ("columns", "without", "text", "dates", "numbers"):
             given = getattr(self, name)
-            if isinstance(given, list | tuple):  # a table of pandas may have numbers for names
+            if isinstance(given, list | tuple):  # the columns of a pandas frame may be named by numbers
                 given = tuple(str(one) if isinstance(one, Integral) else one for one in given)
                 object.__setattr__(self, name, given)
             _check_names(name, given)
@@ -82,7 +82,7 @@ class Reading:
                 raise InputError(f"column {min(both)!r} cannot be both {one} and {other}; declare it once")
 
     def kinds(self) -> dict[str, Kind]:
-        """Of the columns that were declared."""
+        """The kinds of the columns that the user has declared, by name."""
         groups = {Kind.TEXT: self.text, Kind.DATE: self.dates, Kind.NUMBER: self.numbers}
         return {name: kind for kind, names in groups.items() for name in names}
 
@@ -109,31 +109,31 @@ def open_tables(rows: Any, reading: Reading = AS_DETECTED, target: Any = None) -
 
     rows     a file, or "-" for the standard input; a name (see `onkel data`); a table in memory (of pandas, polars, pyarrow), an
              array or a scipy.sparse matrix; a dict or a list of dicts; or a list of files, which are read one after the other
-    target   one more column that must be there, whatever `reading.columns` says; of what is in memory also y itself: numbers or
-             labels
+    target   one more column that must be there, whatever `reading.columns` says; for rows in memory it may also be the labels
+             themselves
     """
     found = locate(rows, reading, target)
     return open_located(found, reading, None if target is None else found[0].target)
 
 
 class Located(NamedTuple):
-    """Rows as they were given, and what is known of them before they are opened."""
+    """Rows as they were given, and what is known about them before they are opened."""
 
     rows: Any
-    name: str | None  # of data found by name
-    y: Any  # labels that go with what is in memory
-    target: str | None  # the column that y comes from, as far as it is known
-    suffix: str  # of a file, which decides its format
+    name: str | None  # the name by which the data were found, if they were
+    y: Any  # labels that were given separately, for rows in memory
+    target: str | None  # the target column, if it is already known
+    suffix: str  # decides the format of a file
 
     @property
     def has_labels(self) -> bool:
-        """Whether they were given separately, and are no column."""
+        """Whether the labels were given separately, and are not a column."""
         return self.y is not None or (isinstance(self.rows, Table) and self.rows.labels is not None)
 
 
 def locate(rows: Any, reading: Reading, target: Any = None) -> list[Located]:
     several = isinstance(rows, list | tuple) and len(rows) > 0 and all(isinstance(one, str | os.PathLike) for one in rows)
-    target = str(target) if isinstance(target, Integral) else target  # a name, as tables of pandas may have them
+    target = str(target) if isinstance(target, Integral) else target  # a column of a pandas frame may be named by a number
     return [_located(one, reading.format, target) for one in (rows if several else [rows])]
 
 
@@ -166,7 +166,7 @@ def _is_records(rows: Any) -> bool:
 
 
 def open_located(found: Sequence[Located], reading: Reading, target: str | None) -> Source:
-    """Of several files only the last can be followed."""
+    """Open the rows that `locate` found. `reading.follow` applies only to the last of several files."""
 
     def opener(one: Located) -> Callable[[Wanted, Kinds], Source]:
         stream = _stream(one.rows, reading.follow if one is found[-1] else None)
@@ -181,7 +181,7 @@ def open_located(found: Sequence[Located], reading: Reading, target: str | None)
 
 
 def _stream(rows: Any, follow: float | None) -> ByteStream | None:
-    """Where the bytes of a file or of a pipe come from: one for all times that it is opened, since it keeps its sample."""
+    """The bytes of a file or pipe; None for rows in memory. One object serves every opening, since it keeps the sample."""
     if not isinstance(rows, str | os.PathLike):
         return None
     if rows == STANDARD_INPUT:
@@ -223,13 +223,13 @@ def _open_lines(stream: ByteStream, suffix: str, wanted: Wanted, kinds: Kinds, h
 
 
 def is_name(rows: Any, format: str | None = None) -> bool:
-    """Whether it names data, rather than a file: no such file, no folder in it, no suffix."""
+    """Whether `rows` is the name of a data set, not a file: it has neither folder nor suffix, and there is no such file."""
     bare = isinstance(rows, str) and format is None and rows not in ("", STANDARD_INPUT) and Path(rows).name == rows
     return bare and not Path(rows).suffix and not Path(rows).exists()
 
 
 def _suffix(path: Any, format: str | None) -> str:
-    """That of the format, without that of a compression."""
+    """The suffix that says the format (.csv for prices.csv.gz)."""
     if format is not None or path == STANDARD_INPUT:
         return f".{(format or 'csv').removeprefix('.')}"
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]

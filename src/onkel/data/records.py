@@ -1,11 +1,11 @@
-"""Tables from dicts, one a row, its keys the columns: rows that a program has, a request to a server, a line of JSON.
+"""Tables from dicts, such as rows in a program or lines of JSON. Each dict is a row, its keys are the columns.
 
-    records = Records(detect(rows))          # or kinds that are known, as in {"size": Kind.NUMBER, "town": Kind.TEXT}
+    records = Records(detect(rows))          # or kinds that are known, such as {"size": Kind.NUMBER, "town": Kind.TEXT}
     table = records.table(rows)              # a key that is absent, None or NaN is missing
 
-Numbers and booleans, of Python or of NumPy, are numbers. A key has dates where any of its values is a datetime, a date or a string
-like 2026-11-16; other strings are strings. The kinds are fixed: a string under a key of numbers is an error that names row and key.
-Numbers under keys that are not known are the `late` columns of a table.
+Numbers and booleans, of Python or NumPy, are numbers. A key holds dates if one of its values is a datetime, a date or a string such
+as 2026-11-16; other strings are text. The kinds are fixed: a string under a key of numbers is an error that names row and key.
+Numbers under unknown keys become the `late` columns of a table.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from onkel.errors import FileError, InputError
 
 Row = Mapping[str, Any]
 
-_PLAIN = {float, int, bool, type(None), *(np.dtype(code).type for code in "?bBhHiIlLqQefd")}  # what NumPy makes numbers of at once
-MOST_NOTED = 100  # keys that are not used
+_PLAIN = {float, int, bool, type(None), *(np.dtype(code).type for code in "?bBhHiIlLqQefd")}  # types that NumPy makes floats of
+MOST_NOTED = 100  # so many unused keys are noted
 _NO_DATE = np.datetime64("NaT", "us")
 
 
@@ -51,22 +51,23 @@ def of_rows(row: int) -> str:
 
 
 class Records:
-    """Rows of columns whose kinds are known; `ignored` keys are known too, but not read.
+    """Makes tables of dicts whose columns have known kinds. `ignored` keys are known too, but not read.
 
-    Of other keys the numbers are `late` columns, if there is `room` for such; whatever else is not used is noted.
+    Numbers under other keys become `late` columns if there is `room` for them. Other values under other keys are not used; notes
+    say so.
     """
 
     def __init__(self, kinds: Mapping[str, Kind], ignored: Collection[str] = (), room: bool = True) -> None:
         self.kinds, self.room = dict(kinds), room
         self.known = frozenset((*kinds, *ignored))
-        self.unused: dict[str, tuple[str, bool]] = {}  # where such a key first appeared, and whether its value was a number
+        self.unused: dict[str, tuple[str, bool]] = {}  # by key: where it first appeared, and whether its value was a number
         self._numbers = tuple(key for key, kind in kinds.items() if kind is Kind.NUMBER)
         self._strings = tuple(key for key, kind in kinds.items() if kind is Kind.TEXT)
         self._dates = tuple(key for key, kind in kinds.items() if kind is Kind.DATE)
         self._at_once = operator.itemgetter(*self._numbers) if len(self._numbers) > 1 else None
 
     def table(self, rows: Sequence[Row], place: Place = of_rows) -> Table:
-        """Of these rows; `place` says where each came from."""
+        """The table of these rows. `place(k)` says where row k came from."""
         try:
             return Table(
                 self._numbers,
@@ -81,7 +82,7 @@ class Records:
             raise
 
     def tables(self, rows: Sequence[Row], place: Place = of_rows) -> Iterator[Table]:
-        """The same up to the first bad row, of which the error says where it is."""
+        """Yield the table of the rows before the first bad one, then raise an error that says where the bad row is."""
         good, wrong = len(rows), None
         table: Table | None = None
         while table is None:
@@ -95,30 +96,30 @@ class Records:
             raise wrong
 
     def check(self, rows: Sequence[Row], place: Place = of_rows) -> None:
-        """Refuse the first row with a bad cell."""
+        """Raise an error about the first row with a bad cell, if there is one."""
         for k, row in enumerate(rows):
             for key, kind in self.kinds.items():
                 _check(k, place, key, kind, row.get(key))
             self._new(k, row, place)
 
     def notes(self) -> list[str]:
-        """What of the rows so far was not used, one sentence each."""
+        """Which keys of the rows so far were not used, and why, one sentence each."""
         numbers = sum(was_number for _, was_number in self.unused.values())
-        remedy = {True: f"; keep columns free for such keys: --spare {numbers}", False: ": only numbers may come so late"}
+        remedy = {True: f"; keep columns free for such keys: --spare {numbers}", False: ": such a late key may hold only numbers"}
         return [
             f"the key {key!r}, which first appears in {where}, is not used{remedy[was_number]}"
             for key, (where, was_number) in self.unused.items()
         ]
 
     def _matrix(self, rows: Sequence[Row]) -> Matrix:
-        """Infinite ones too: whoever uses them refuses these, as of any source."""
+        """The numbers of the rows as a matrix. Infinite values are allowed here: the encoder refuses them, as for every source."""
         cells = [self._numbers_of(row) for row in rows]
         if not set(map(type, itertools.chain.from_iterable(cells))) <= _PLAIN:
             cells = [tuple(map(_number, row)) for row in cells]
         return np.array(cells, dtype=float) if cells else np.empty((0, len(self._numbers)))
 
     def _numbers_of(self, row: Row) -> tuple[Any, ...]:
-        """The values under the keys of numbers, None where one is absent."""
+        """The values under the keys of numbers, None for a key that is absent."""
         try:
             return self._at_once(row) if self._at_once is not None else tuple([row[key] for key in self._numbers])
         except KeyError:
@@ -133,7 +134,7 @@ class Records:
         return late
 
     def _new(self, k: int, row: Row, place: Place) -> dict[str, Any]:
-        """Numbers under keys that are not known."""
+        """The numbers of row k under unknown keys, if there is room for them; other values under unknown keys are noted."""
         found = {}
         for key in row.keys() - self.known:
             if not isinstance(key, str):
@@ -148,7 +149,7 @@ class Records:
 
 
 def detect(rows: Iterable[Row]) -> dict[str, Kind]:
-    """The kind of each key: a number if any value is one, else a date if any is one, else text; in the order in which they come."""
+    """The kind of each key, in the order of appearance: number if any value is one, else date if any is one, else text."""
     found: dict[str, list[Any]] = {}
     for row in rows:
         for key, value in row.items():
@@ -196,9 +197,9 @@ def _from(start: int) -> Place:
 def open_records(
     rows: Sequence[Row], wanted: Sequence[str] | None, kinds: Mapping[str, Kind], name: str = "the list of dicts"
 ) -> RecordsSource:
-    """The first rows decide which keys there are and of what kind, but for `kinds`, which were declared.
+    """Open a list of dicts. The first rows decide the columns and their kinds, except for the declared `kinds`.
 
-    Columns are in the order of their names: keys may come in any order.
+    Columns are sorted by name, since keys may come in any order.
     """
     if not rows:
         raise FileError(f"{name} is empty; give at least one dict")
@@ -212,7 +213,7 @@ def open_records(
 
 
 def chosen_kinds(name: str, found: Mapping[str, Kind], wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> dict[str, Kind]:
-    """Of the keys that are wanted: as declared, or else as they were detected."""
+    """The kind of each wanted key: as declared, otherwise as detected."""
     names = choose(name, list(found), wanted)
     check_declared(name, kinds, list(found))
     return {key: kinds.get(key) or found[key] for key in names}
@@ -228,7 +229,7 @@ def _number(value: Any) -> float:
 
 def _string(value: Any) -> str | None:
     if isinstance(value, str):
-        value.encode()  # JSON can write halves of a character, \ud800, that no string of Unicode holds
+        value.encode()  # raises an error for a lone surrogate such as \ud800, which JSON can write but UTF-8 cannot
         return value
     if is_missing(value):
         return None

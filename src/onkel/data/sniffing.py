@@ -1,4 +1,4 @@
-"""What is detected in cells besides their kind, and what to say of it: decimal commas, marks of thousands, other forms of dates."""
+"""Detects decimal commas, marks between thousands and unusual dates in cells, and what the user should be told about them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onkel.data.table import Kind, Table
 from onkel.errors import InputError
 
 DATE_FORMS = "2026-11-16, 2026-11-16 14:05 or 2026-11-16T14:05:00.5, with or without Z or +01:00"
-MANY_LABELS = 32  # in the first rows, and a half of these: hardly classes
+MANY_LABELS = 32  # more different labels than these, and than half of the first rows, are hardly classes
 
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}((,\d{3})+(\.\d*)?|(\.\d{3})+,\d*|(\.\d{3}){2,}|([ '\u00a0\u202f]\d{3})+([.,]\d*)?)")
 _COMMA_OF_EITHER_USE = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
@@ -25,15 +25,15 @@ _OTHER_DATE = re.compile(
 
 
 def in_thousands(cell: str) -> bool:
-    """Whether it is a number with marks between its thousands: 1,000.5 or 1.000,5 or 1 000."""
+    """Whether the cell is a number with marks between its thousands: 1,000.5 or 1.000,5 or 1 000."""
     return _THOUSANDS.fullmatch(cell.strip()) is not None
 
 
 def decimal_mark(name: str, separator: str, columns: Mapping[str, Sequence[str]]) -> tuple[str, str]:
-    """How the numbers of a csv file are written, with a point or with a comma, and a remark on it.
+    """The decimal mark of a csv file, a point or a comma, and a remark if it is a comma.
 
-    With a comma, if that makes numbers of all the cells of a column, and a comma does not separate the cells. Between tabs or
-    bars 1,234 alone does not decide: it may be a thousand.
+    It is a comma if commas do not separate the cells, and some column consists of numbers once commas are read as decimal marks.
+    In a file with tabs or bars, cells such as 1,234 are not enough for this: the comma may mark thousands.
     """
     if separator == ",":
         return ".", ""
@@ -53,7 +53,7 @@ def decimal_mark(name: str, separator: str, columns: Mapping[str, Sequence[str]]
 
 
 def _written_with(mark: str, columns: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Columns of numbers that have this mark, and their cells with it."""
+    """The columns that are numbers with this decimal mark, and the cells in which it appears."""
     found = {}
     for column, cells in columns.items():
         there = [cell for cell in cells if cell.strip() not in MISSING]
@@ -76,7 +76,7 @@ def remedy(name: str, kind: Kind, cell: str) -> str:
 
 
 def codes_remark(name: str, cells: Sequence[str]) -> list[str]:
-    """Of whole numbers that begin with 0, as codes do."""
+    """A remark on a column of whole numbers with leading zeros, which may be codes."""
     there = [cell.strip() for cell in cells if cell.strip() not in MISSING]
     led = [cell for cell in there if len(cell) > 1 and cell.startswith("0")]
     if not led or not all(cell.isdecimal() for cell in there):
@@ -85,7 +85,7 @@ def codes_remark(name: str, cells: Sequence[str]) -> list[str]:
 
 
 def remarks(sample: Table, but: Collection[str] = ()) -> list[str]:
-    """What the strings of the first rows look like, except in the columns that were declared."""
+    """Remarks on columns of strings that look like numbers or dates, except for the columns in `but`."""
     found = []
     for name in sample.strings:
         cells = [] if name in but else cells_of(sample, name)
@@ -99,19 +99,19 @@ def remarks(sample: Table, but: Collection[str] = ()) -> list[str]:
 
 
 def labels_remark(sample: Table, target: str) -> list[str]:
-    """Of a target that hardly has classes."""
+    """A remark on a target with so many different labels that they are hardly classes."""
     cells = cells_of(sample, target) if target in sample.strings else []
     different = len(set(cells))
     if different <= max(MANY_LABELS, len(cells) // 2):
         return []
     return [
-        f"the target {target!r} was taken as labels, {different:,} different ones in the first {len(cells):,} rows, for "
+        f"the target {target!r} was taken as labels, {different:,} different ones in the first {len(cells):,} rows, because "
         f"{shown(cells[0])} is not a number; to predict a number, write it like 1234.5"
     ]
 
 
 def cells_of(sample: Table, name: str) -> list[str]:
-    """The strings of a column that are there."""
+    """The strings of a column, without the missing ones."""
     column = sample.strings[name]
     return [column.values[code] for code in column.codes if code >= 0]
 

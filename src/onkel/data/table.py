@@ -1,7 +1,7 @@
-"""A table as it was found, some rows of it: numbers, strings and dates under their names, nothing encoded yet.
+"""A table is some rows as they were read: numbers, strings and dates in named columns, not yet encoded. A source yields tables.
 
-Missing is NaN among numbers, code -1 among strings, NaT among dates. A source is where tables come from, one file a format; all
-tables of a source have the same columns. A table without rows says: nothing more for now (the end of a file that still grows).
+A missing value is NaN among numbers, code -1 among strings, and NaT among dates. There is one module for each format of source. All
+tables of a source have the same columns. A table without rows means that a growing file has nothing new at the moment.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from onkel._types import Matrix, Vector
 
 ROWS_AT_ONCE = 4096
-BYTES_AT_ONCE = 1 << 24  # of rows of numbers
+BYTES_AT_ONCE = 1 << 24  # for the numbers of a table
 
 Dates = NDArray[np.datetime64]  # in microseconds
-Place = Callable[[int], str]  # where a row of a table came from, such as "prices.csv, line 17"
+Place = Callable[[int], str]  # says where a row of a table came from, such as "prices.csv, line 17"
 
 
 class Kind(enum.Enum):
@@ -32,8 +32,8 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Strings:
-    codes: NDArray[np.int64]  # which of the values each row has
-    values: tuple[Any, ...]  # distinct; strings, but labels that were given with the rows may be any objects
+    codes: NDArray[np.int64]  # for each row the index of its value, -1 if it is missing
+    values: tuple[Any, ...]  # the different values: strings, or for labels that were given separately any objects
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -42,11 +42,11 @@ class Strings:
         return Strings(self.codes[rows], self.values)
 
 
-Labels = Vector | Matrix | Strings  # of several targets at once a column each
+Labels = Vector | Matrix | Strings  # one column for each target if there are several
 
 
 class Origin(NamedTuple):
-    """Some rows of a table: `place` says where each came from, and counts from `first`."""
+    """Where some successive rows of a table came from: `place(first + k)` says it for the k-th of these `rows`."""
 
     rows: int
     first: int
@@ -55,19 +55,19 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    names: tuple[str, ...]  # of the numbers
-    numbers: Any  # (rows, names)  a Matrix, or a scipy.sparse one where the rows came as such
+    names: tuple[str, ...]  # the columns of `numbers`
+    numbers: Any  # (rows, names)  a Matrix, or scipy.sparse if the rows were given so
     strings: Mapping[str, Strings]
     dates: Mapping[str, Dates]
     origins: tuple[Origin, ...]
-    late: Mapping[str, Vector] = field(default_factory=dict)  # numbers of columns that were not known at first
-    labels: Labels | None = None  # of the rows, where they were given separately
+    late: Mapping[str, Vector] = field(default_factory=dict)  # numbers of columns that the source did not know at first
+    labels: Labels | None = None  # the labels of the rows, if they were given separately
 
     def __len__(self) -> int:
         return int(self.numbers.shape[0])
 
     def cells(self, name: str) -> Labels | Dates:
-        """The target: labels that were given with the rows, or the column of this name."""
+        """The values of the target: the labels that were given separately, or else the column of this name."""
         if self.labels is not None:
             return self.labels
         if name in self.strings:
@@ -114,7 +114,7 @@ class Table:
         )
 
     def where(self, mask: NDArray[np.bool_]) -> Table:
-        """The rows under the mask."""
+        """The rows for which the mask is True."""
         return self.take(np.flatnonzero(mask))
 
 
@@ -123,25 +123,25 @@ class Source(ABC):
     """Where tables come from."""
 
     name: str  # what messages call it
-    kinds: Mapping[str, Kind]  # every column of its tables, in the order of the file
+    kinds: Mapping[str, Kind]  # the kind of every column of its tables, in the order of the file
     known: Collection[str]  # every column that it has, read or not
-    rows: int | None = None  # None where that is not known before reading
-    about: int | None = None  # rows, by the size of the file
+    rows: int | None = None  # the number of rows; None if it is not known before reading
+    about: int | None = None  # an estimate of the number of rows, from the size of the file
 
     @abstractmethod
     def tables(self, sample: bool = False) -> Generator[Table]:
-        """From the start. What is read as a `sample` can be read again, even from a pipe."""
+        """Yield its tables, from the start. What is read as a `sample` can be read again, even from a pipe."""
 
     def notes(self) -> list[str]:
-        """What a person should know of what was read, one sentence each."""
+        """What the user should know about the rows that were read, one sentence each."""
         return []
 
     def lacking(self) -> list[str]:
-        """Which part of it has not which columns, one sentence each."""
+        """Which files lack which columns that other files have, one sentence for each."""
         return []
 
     def with_room(self, known: Collection[str]) -> Source:
-        """The same, its tables with the numbers of columns that are not `known`, if it can still get any, as `late` ones."""
+        """This source, with numbers of columns that are not `known` as `late` columns; unchanged if it cannot get new columns."""
         return self
 
     @property
@@ -152,7 +152,7 @@ class Source(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class TableSource(Source):
-    """One table."""
+    """A source of a single table."""
 
     table: Table
 
@@ -167,12 +167,12 @@ def table_source(table: Table, name: str = "X") -> TableSource:
 
 
 def rows_at_once(columns: int) -> int:
-    """How many rows of numbers a table may have."""
+    """The largest number of rows of a table with so many columns of numbers."""
     return max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // (8 * max(1, columns))))
 
 
 def strings(values: Iterable[str | None]) -> Strings:
-    """A column of strings, without the blanks around them; None and blanks alone are missing."""
+    """A column of strings, without the blanks around them. None and blank strings are missing."""
     known: dict[str, int] = {}
     stripped = ("" if value is None else value.strip() for value in values)
     codes = [known.setdefault(value, len(known)) if value else -1 for value in stripped]
@@ -180,13 +180,13 @@ def strings(values: Iterable[str | None]) -> Strings:
 
 
 def coded(codes: NDArray[np.int64], values: Iterable[str | None]) -> Strings:
-    """A column of strings that was given as codes for values, -1 where one is missing."""
+    """A column of strings, given as indices of `values`, -1 for a missing one."""
     found = strings(values)
     return Strings(np.append(found.codes, -1)[codes], found.values)
 
 
 def joined(tables: Sequence[Table]) -> Table:
-    """Tables of one source, one after the other."""
+    """The rows of several tables of one source, one after the other, as one table."""
     if len(tables) == 1:
         return tables[0]
     first = tables[0]
@@ -202,7 +202,7 @@ def joined(tables: Sequence[Table]) -> Table:
 
 
 def stacked(blocks: Sequence[Any]) -> Any:
-    """Rows below rows, sparse if they are."""
+    """The blocks stacked vertically; sparse if they are."""
     if isinstance(blocks[0], np.ndarray):
         return np.concatenate(blocks)
     import scipy.sparse
@@ -232,7 +232,7 @@ def _joined_strings(columns: Sequence[Strings]) -> Strings:
 
 
 def recut(tables: Iterable[Table], block: int) -> Iterator[Table]:
-    """The same rows in tables of `block` rows; a shorter one where nothing more is there for now, and at the end."""
+    """The same rows in tables of `block` rows; a shorter one only at the end, and when a growing file has nothing new."""
     kept: list[Table] = []
     rows = 0
     for table in tables:
