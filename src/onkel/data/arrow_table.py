@@ -179,7 +179,7 @@ def _opened(name: str) -> Iterator[None]:
 
 @contextmanager
 def _converted(name: str) -> Iterator[None]:
-    """Turn errors in the conversion of a table in memory into `InputError`s; unlike a file, it cannot be truncated."""
+    """Turn pyarrow's errors about a table in memory into `InputError`s; for files see `_opened`."""
     import pyarrow
 
     try:

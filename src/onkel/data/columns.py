@@ -15,7 +15,7 @@ from onkel.data.table import Dates, Kind
 from onkel.errors import InputError, did_you_mean
 
 SAMPLE_ROWS = 1000  # the first rows, which decide the kinds of the columns and their encodings
-SAMPLE_CELLS, LEAST_SAMPLE = 1 << 21, 20  # with many columns fewer rows: up to so many cells, but at least so many rows
+SAMPLE_CELLS, LEAST_SAMPLE = 1 << 21, 20  # with many columns the sample is shorter: so many cells, but at least 20 rows
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")  # no number or date; among strings only the first
 NAMES_SHOWN = 20
 SEVERAL_WORDS, RARELY = 3, 0.05  # a column with numbers is text from so many different words on, in this share of its cells

@@ -1,4 +1,4 @@
-"""Records of csv, and pieces of whole records, cut out of bytes.
+"""Cuts bytes into the records of a csv file, or into pieces of whole records.
 
 The first record is the header, unless the caller names the columns, or says that there is no header: then they are c0, c1, c2 …
 If a quote stands where no program would write one, the ends of records are uncertain, and the rest of the file becomes one piece.

@@ -177,7 +177,7 @@ def _of_experts(learner: Experts, state: Any) -> Explanation:
 
 
 def _of_squares(rule: Rule) -> bool:
-    """Whether the rule, and all rules inside it, use the square loss: only these are for regression."""
+    """Whether the rule, and all rules inside it, use the square loss, as those for regression do."""
     return "regression" in rule.tasks
 
 

@@ -94,7 +94,7 @@ def prequential(
 ) -> Trace:
     """Evaluate a learner on a stream; or on arrays X and y, given as two arguments.
 
-    learner    what learns; it is copied nowhere, and its memory is the state
+    learner    the learner; all that it learns is in `trace.state`
     stream     blocks (X, y) or (X, y, weight), or one such tuple; or X alone, followed by y
     y          the labels of X
     state      a state to continue from, such as `trace.state` of an earlier run; None: begin a new one

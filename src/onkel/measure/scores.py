@@ -182,8 +182,10 @@ class ClassErrors:
         return np.asarray(wrong, dtype=float)
 
     def _add_to_bins(self, probabilities: Matrix, own: Matrix, y: Counts) -> None:
-        """Add the probabilities to their bins: for the first two classes in every row, for each other class from its first row on,
-        since the number of classes is not known before."""
+        """Add the probabilities to their bins.
+
+        Those of the first two classes are added in every row, those of any other class from the row on in which it first appears.
+        """
         place = np.arange(probabilities.shape[1])
         there = (place < 2) | (self._before(y, len(place)) > 0) | (own > 0.0)
         for bins, those in ((self.of_first, there & (place == 0)), (self.of_others, there & (place > 0))):
