@@ -18,7 +18,8 @@ SAMPLE_ROWS = 1000  # the first rows, which decide the kinds of the columns and 
 SAMPLE_CELLS, LEAST_SAMPLE = 1 << 21, 20  # with many columns the sample is shorter: so many cells, but at least 20 rows
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")  # no number or date; among strings only the first
 NAMES_SHOWN = 20
-SEVERAL_WORDS, RARELY = 3, 0.05  # a column with numbers is text from so many different words on, in this share of its cells
+# a column that contains numbers is text if it has at least so many different words, in at least this share of its cells
+SEVERAL_WORDS, RARELY = 3, 0.05
 
 DECLARE = {
     Kind.TEXT: "declare the column as text (text=[{name!r}], or --text {name})",

@@ -166,7 +166,7 @@ def _from_scikit_learn(name: str) -> tuple[Any, Any]:
     found = getattr(sklearn.datasets, f"load_{name}")()
     columns = dict(zip(map(str, found.feature_names), found.data.T, strict=True))
     names = getattr(found, "target_names", ())
-    labels = [str(names[code]) for code in found.target] if len(names) > 2 else found.target  # the codes 0, 1, 2 would be numbers
+    labels = [str(names[code]) for code in found.target] if len(names) > 2 else found.target  # 0, 1, 2 would be taken as numbers
     return pyarrow.table({**columns, "target": labels}), "target"
 
 

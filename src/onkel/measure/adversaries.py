@@ -111,7 +111,7 @@ class _Past:
 
 
 def _climb(gain: Any, x: Vector, side: float) -> Vector:
-    """Maximise the gain by coordinate search. The step is halved when no neighbour is better; one call evaluates all 2·dim."""
+    """Maximise the gain by coordinate search. If none of the 2·dim neighbours (evaluated in one call) is better, halve the step."""
     dim, step = x.size, FIRST_STEP * side
     best = float(gain(x[None, :])[0])
     for _ in range(STEPS):

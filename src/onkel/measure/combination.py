@@ -13,7 +13,7 @@ from onkel._types import Matrix, Vector
 
 
 def best_combination(products: Matrix, ridge: float = 0.0, tilt: Vector | None = None) -> tuple[Vector, float]:
-    """θ, and the minimum. Only the lower triangle of the products is read.
+    """The weights θ, and the minimum that they reach. Only the lower triangle of the products is read.
 
     If several θ reach the minimum up to rounding, the shortest is taken.
     """

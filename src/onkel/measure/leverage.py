@@ -3,8 +3,8 @@
     τ_i = w_i φ_iᵀA⁻¹φ_i,   A = αI + Σ_s w_s φ_sφ_sᵀ over all rows:     Σ τ_i = d_eff(α), the effective dimension
     τ_t = w_t φ_tᵀA_t⁻¹φ_t,   A_t the same sum over the rows up to t:    Σ τ_t = d_onl(α), the online effective dimension
 
-The weights w are 1 by default. With w_t = η g_t², A belongs to the rescaled kernel of the Newton family; with 1/p_t for the points
-of a sample and 0 for all others, to the sample. The kernel matrix of the rows must fit into memory.
+The weights w are 1 by default. With w_t = η g_t², A belongs to the rescaled kernel of the Newton family; with w_t = 1/p_t for
+the points of a sample and w_t = 0 for all others, A belongs to the sample. The kernel matrix of the rows must fit into memory.
 
 Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Definition 1.
 

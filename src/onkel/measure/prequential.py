@@ -136,7 +136,7 @@ def prequential(
 
 
 def _late(learner: Any, state: Any, block: Block, waiting: deque[Block], delay: int) -> Vector:
-    """Score each row, and learn the row whose label arrives then."""
+    """Score each row; after it, learn the earlier row whose label has now arrived."""
     scores = []
     for t in range(len(block[0])):
         row = tuple(np.array(part[t : t + 1]) for part in block)  # a copy, since it is learnt later

@@ -39,7 +39,10 @@ def absolute(scores: Vector, y: Vector) -> Vector:
 
 
 def mistakes(scores: Vector, y: Vector) -> Vector:
-    """1 for each row with a wrong label: the score's sign (0 counts as +1) if labels are ±1, else the largest output."""
+    """1 for each row whose predicted label is wrong, else 0.
+
+    The predicted label is the sign of the score (+1 for a score of 0) if labels are ±1, else the class with the largest output.
+    """
     if y.ndim == 2 and y.shape[1] > 1:
         return np.asarray(scores.argmax(axis=1) != y.argmax(axis=1), dtype=float)
     return np.asarray(np.where(scores >= 0.0, 1.0, -1.0) != y, dtype=float).reshape(len(y))

@@ -58,7 +58,7 @@ class Extra:
 def pack(model: Any, state: Any, extra: Extra | None = None) -> bytes:
     """A model, or a bare learner, and its state as bytes: what `save` writes to a file. Equal states give equal bytes.
 
-    `extra` is stored with them, for `read`.
+    `extra` is stored with them; `read` returns it.
 
     >>> learner = onkel.PKAWV(features=onkel.Taylor(degree=2))
     >>> data = onkel.pack(learner, learner.init(dim=3))
@@ -134,7 +134,7 @@ def unpack(
 def save(path: str | os.PathLike[str], model: Any, state: Any, extra: Extra | None = None) -> None:
     """Write a model, or a bare learner, and its state to one file. An old file stays complete until the new one is.
 
-    `extra` is stored with them, for `read`.
+    `extra` is stored with them; `read` returns it.
 
     >>> import tempfile, pathlib
     >>> learner = onkel.PKAWV(features=onkel.Taylor(degree=2))

@@ -243,7 +243,7 @@ def _colours(names: Collection[str]) -> tuple[str, ...]:
 
 
 def _along(figure: Any, history: History, title: str) -> Any:
-    """Axes whose x is the row of the stream."""
+    """Axes with the rows of the stream along x."""
     axes = figure.add_subplot()
     if len(history.rows) > 1:
         axes.set_xlim(history.rows[0], history.rows[-1])
