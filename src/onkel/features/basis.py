@@ -27,7 +27,7 @@ from onkel.errors import InputError
 from onkel.features.compose import Features
 from onkel.state import fixed, memory
 
-SMALLEST_EIGENVALUE = 1e-12  # limit for gram, relative to the largest; with a smaller one the functions are linearly dependent
+SMALLEST_EIGENVALUE = 1e-12  # of gram, relative to its largest one; if it is smaller, the functions are linearly dependent
 LARGEST_ASYMMETRY = 1e-12  # largest |Q_ij − Q_ji|, relative to the largest entry of gram
 
 

@@ -16,13 +16,9 @@ import numpy as np
 from onkel._jit import compiled_or, hot
 from onkel._types import Counts, Matrix, Vector
 
-SMALLEST_RESIDUAL = (
-    1e-12  # limit for pivot² relative to d(1 + a·a), see `stands_out`: below it the new row is in the span of the old ones
-)
+SMALLEST_RESIDUAL = 1e-12  # limit for pivot²/(d(1 + a·a)), see `stands_out`; with less, the new row is in the span of the old ones
 SMALLEST_RIDGE = 1e-8  # limit for a ridge relative to the diagonal: with less, rounding errors would grow over thousands of rows
-LARGEST_DEFICIT = (
-    1e-2  # limit for −(d − l·l)/d: if it is larger, that is not rounding, and the matrix is not positive semi-definite
-)
+LARGEST_DEFICIT = 1e-2  # limit for −(d − l·l)/d; more is not rounding, so the matrix is not positive semi-definite
 LARGEST_MISMATCH = 1e-6  # error of an entry of L Lᵀ, relative to the root of the product of the diagonal entries of row and column
 ROWS_AT_ONCE = 256
 

@@ -23,7 +23,7 @@ ROUNDS = 9  # rows rotated in one pass over R, in three groups of three, which f
 SMALLEST_SCALE = 1e-4  # below it the scale is multiplied into R and c
 SMALLEST_PIVOT = 1e-100  # limit for a diagonal entry of R: the square of a ridge that fades for hundreds of rounds could become 0
 SMALLEST_REMAINDER = 1e-7  # limit for pivot² relative to the diagonal entry of A; with less, R keeps fewer than about nine digits
-LARGEST_ENTRY = 1e150  # limit for R and c; accepted rows and labels cannot lead to larger ones
+LARGEST_ENTRY = 1e150  # in R and c; accepted rows and labels cannot lead to larger ones
 
 
 @hot

@@ -91,7 +91,7 @@ class State(Generic[S]):
 
 @dataclass(frozen=True)
 class OnDomains(Learner[State[S]], Generic[S]):
-    """The hooks of a learner whose space has domains: it finds the domains, and delegates to the learner on them."""
+    """The hooks of a learner whose kernel has domains. They set the domains, and delegate to the learner with these domains."""
 
     learner: SpaceLearner[S]
 

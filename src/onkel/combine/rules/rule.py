@@ -81,8 +81,8 @@ class Rule(ABC):
         """Refuse a part that no rows can lead to."""
 
     def acquaint(self, fresh: Any, own: Any, label: float) -> None:
-        """Make a fresh part what it would be after the rows of `own`, if the label and all scores had been `label` in each of
-        them."""
+        """Change `fresh`, a part before the first row, to the part after as many rows as `own` has had, if the label and all scores
+        had been `label` in each of them."""
         if not fresh.span[:, 2].all():
             fresh.span[:] = label, label, own.span[0, 2]
 

@@ -19,9 +19,7 @@ from onkel._types import Matrix, Vector
 from onkel._validate import config, real
 from onkel.features.mercer.system import UNLIMITED, Line
 
-SMALLEST_VALUE = (
-    1e-30  # limit for λ_j relative to λ_1: functions with less hardly contribute to the kernel, but may be as large as 1e15
-)
+SMALLEST_VALUE = 1e-30  # limit for λ_j/λ_1; functions with less hardly contribute to the kernel, but may be as large as 1e15
 
 
 @final

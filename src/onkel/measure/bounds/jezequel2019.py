@@ -196,7 +196,7 @@ def _dimension_term(kernel: Kernel, X: Matrix, lam: float) -> float:
 
 def _span_term(n: int, mu: float, lam: float) -> float:
     if lam < mu:
-        raise InputError(f"the theorem requires lam ≥ mu, got {lam:g} and {mu:g}")
+        raise InputError(f"the theorem requires lam ≥ mu, got lam={lam:g} and mu={mu:g}")
     return n * mu / lam
 
 
