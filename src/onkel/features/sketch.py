@@ -33,9 +33,7 @@ from onkel.linalg.eigen import leading, updated
 from onkel.random import below, uniform
 from onkel.state import memory
 
-CUT = (
-    1e-6  # smallest singular value in Φ_pm⁺, relative to the largest: if landmarks nearly coincide, φ·φ has an error of 1e-16/CUT²
-)
+CUT = 1e-6  # limit for singular values in Φ_pm⁺, relative to the largest; φ·φ has an error of up to 1e-16/CUT²
 UPDATES_TO_REBUILD = 50  # after this many updates Φ_pp is decomposed again: truncated updates lose directions that grow slowly
 LARGEST_MISMATCH = 1e-6  # between a sketch and the one computed again from its points, relative to the size of its terms
 LANES = 8  # compiled code handles this many landmarks at once; Zᵀ is padded with zeros to a multiple of it

@@ -88,7 +88,7 @@ def ranges(inputs: Matrix) -> Matrix:
 
 
 def _margin(value: Vector) -> Vector:
-    """One half, or more if that would be lost to rounding."""
+    """By how much the domain of a constant input extends to each side: one half, or more if rounding would lose one half."""
     return np.maximum(0.5, 1e-9 * np.abs(value))
 
 

@@ -112,7 +112,7 @@ class PKAWVNystroem(KernelLearner[State]):
         own = self.kernel.diagonal(X)
         if self.keep_history:
             state.history = history.with_room(state.history, state.rows + int(np.count_nonzero(weight)))
-        work = _with_own_arrays(state) if self.kernel.fallible else state  # a user's kernel may raise in the middle
+        work = _with_own_arrays(state) if self.kernel.fallible else state  # a user's kernel may raise between two rows
         self._rounds(work, X, own, Y, weight, scores)
         vars(state).update(vars(work))
 

@@ -106,7 +106,7 @@ class ProsNKONS(KernelLearner[State]):
         self.loss.admit(Y)
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        work = _with_own_arrays(state) if self.kernel.fallible else state  # a user's kernel may raise in the middle
+        work = _with_own_arrays(state) if self.kernel.fallible else state  # a user's kernel may raise between two rows
         self._rounds(work, X, Y[:, 0], weight, scores[:, 0])
         vars(state).update(vars(work))
 
