@@ -177,8 +177,9 @@ def test_texts_dates_gaps_and_labels_are_learnt_and_predicted(
     found = result(monkeypatch, capsys, mixed, "--target", "sold", "--missing", "mean", "--save", model)
     assert found["task"] == "classification"
     assert found["mistakes"] < 0.2
-    assert found["notes"][0] == "429 missing values of 'size' were filled in"
-    assert "the last label alone does better" in found["notes"][1]
+    assert found["notes"][0].startswith("when: a date: the trend in days since 2026-01-11, and its place in the day")
+    assert found["notes"][1] == "429 missing values of 'size' were filled in"
+    assert "the last label alone does better" in found["notes"][2]
     moved = tmp_path / "moved.csv"  # other columns, another order, no target
     rows = [line.split(",") for line in MIXED.splitlines()]
     moved.write_text("\n".join(",".join([row[2], "0" if k else "more", row[0], row[1]]) for k, row in enumerate(rows)))

@@ -17,13 +17,15 @@ from hypothesis import strategies as st
 from onkel._types import Matrix
 from onkel.data.table import Origin, Table, recut, strings
 from onkel.errors import InputError
-from onkel.model import Cyclic, Encoder, Hashed, Missing, Number, OneHot, Stream, read
+from onkel.model import Cycle, Date, Encoder, Hashed, LeftOut, Missing, Number, OneHot, Stream, Text, read
 from onkel.model.encoder import Means
 from onkel.model.encodings import State
+from onkel.model.plan import period_of
+from onkel.model.target_means import SLOTS, TargetMeans
 
 pytestmark = pytest.mark.once
 
-ENCODER = Encoder((OneHot("colour", room=3), Number("size"), Hashed("town", width=5), Cyclic("when"), Number("age")))
+ENCODER = Encoder((OneHot("colour", room=3), Number("size"), Hashed("town", buckets=5, labels=2), Date("when"), Cycle("age", 24.0)))
 
 cells = st.none() | st.sampled_from(["red", "green", "blue", "gold", "grey"])
 numbers = st.just(math.nan) | st.floats(-1e6, 1e6)
@@ -42,18 +44,35 @@ def table(data: list[tuple[Any, ...]]) -> Table:
     )
 
 
+def labels(rows: int) -> Matrix:
+    """A number and a class."""
+    return np.column_stack([np.sin(np.arange(rows)), np.arange(rows) % 3 == 0])
+
+
+def learnt(encoder: Encoder, state: State, part: Table, Y: Matrix) -> tuple[Matrix, Any]:
+    """A part of a table as a model learns it."""
+    X, kept = encoder.learn(state, part)
+    encoder.learn_labels(state, part.where(kept), Y[kept], X)
+    return X, kept
+
+
 def encoded(encoder: Encoder, whole: Table, block: int) -> tuple[Matrix, Any, State]:
-    state, means = encoder.init(), Means(encoder.width)
-    parts = [encoder.learn(state, part) for part in recut([whole], block)]
+    state, means, Y = encoder.init(), Means(encoder.width), iter(recut_labels(len(whole), block))
+    parts = [learnt(encoder, state, part, next(Y)) for part in recut([whole], block)]
     return np.concatenate([means.fill(X) for X, _ in parts]), np.concatenate([kept for _, kept in parts]), state
+
+
+def recut_labels(rows: int, block: int) -> list[Matrix]:
+    return [labels(rows)[start : start + block] for start in range(0, rows, block)]
 
 
 def plainly(encoder: Encoder, data: list[tuple[Any, ...]]) -> list[list[float]]:
     """The same, row by row in plain Python."""
     values: dict[str, list[str]] = {"colour": []}
-    past: dict[str, list[float]] = {"size": [], "age": []}
+    past: dict[str, list[float]] = {"size": [], "age": [], "when": []}
+    known: list[tuple[str | None, Any]] = []  # towns and labels so far
     out = []
-    for row in data:
+    for row, label in zip(data, labels(len(data)), strict=True):
         at = dict(zip(("colour", "size", "town", "when", "age"), row, strict=True))
         gone = {name for name, value in at.items() if value is None or value != value}
         if gone and encoder.missing is Missing.DROP:
@@ -61,11 +80,14 @@ def plainly(encoder: Encoder, data: list[tuple[Any, ...]]) -> list[list[float]]:
         x: list[float] = []
         for column in encoder.columns:
             value = at[column.name]
-            if isinstance(column, Number):
+            if isinstance(column, Number | Cycle):
                 mean = math.fsum(past[column.name]) / max(1, len(past[column.name]))
                 x.append(mean if column.name in gone else value)
                 if column.name not in gone:
                     past[column.name].append(value)
+                if isinstance(column, Cycle):
+                    angle = 2.0 * math.pi * (value / column.period % 1.0)
+                    x += [0.0, 0.0] if column.name in gone else [math.sin(angle), math.cos(angle)]
             elif isinstance(column, OneHot):
                 place = [0.0] * column.room
                 if value is not None:
@@ -75,9 +97,15 @@ def plainly(encoder: Encoder, data: list[tuple[Any, ...]]) -> list[list[float]]:
                 x += place
             elif isinstance(column, Hashed):
                 x += hashed(column, value)
+                of_town = [y for town, y in known if town == value and town is not None]
+                share = len(of_town) / (len(of_town) + 10.0)
+                x += [share * (np.mean(of_town, 0)[j] - np.mean([y for _, y in known], 0)[j]) if of_town else 0.0 for j in (0, 1)]
+                known.append((value, label))
             elif value is None:
-                x += [0.0] * 6
+                x += [sum(past["when"]) / max(1, len(past["when"]))] + [0.0] * 6
             else:
+                past["when"].append((value - datetime(1970, 1, 1)) / timedelta(days=1))
+                x.append(past["when"][-1])
                 day = (value - datetime(value.year, value.month, value.day)) / timedelta(days=1)
                 start, end = datetime(value.year, 1, 1), datetime(value.year + 1, 1, 1)
                 for phase in (day, (value.weekday() + day) / 7.0, (value - start) / (end - start)):
@@ -90,9 +118,7 @@ def plainly(encoder: Encoder, data: list[tuple[Any, ...]]) -> list[list[float]]:
 
 def hashed(column: Hashed, value: str | None) -> list[float]:
     """What it makes of one value alone."""
-    if value is None:
-        return [0.0] * column.width
-    X = np.zeros((1, column.width))
+    X = np.zeros((1, column.buckets))
     column.write(strings([value]), ENCODER.init(), X, False)
     return [float(x) for x in X[0]]
 
@@ -101,8 +127,8 @@ def hashed(column: Hashed, value: str | None) -> list[float]:
 @given(data=rows, block=st.integers(1, 30), missing=st.sampled_from(["mean", "drop"]), indicate=st.booleans())
 def test_rows_are_encoded_as_plain_python_does(data: list[tuple[Any, ...]], block: int, missing: str, indicate: bool) -> None:
     columns = (
-        OneHot("colour", 3, indicate), Number("size", indicate), Hashed("town", 5, indicate), Cyclic("when", indicator=indicate),
-        Number("age"),
+        OneHot("colour", 3, indicate), Number("size", indicate), Hashed("town", 5, 2, indicate), Date("when", indicator=indicate),
+        Cycle("age", 24.0),
     )  # fmt: skip
     encoder = Encoder(columns, Missing(missing))
     X, kept, state = encoded(encoder, table(data), block)
@@ -134,9 +160,9 @@ def test_predict_sees_what_learn_would_and_changes_nothing(data: list[tuple[Any,
         one_by_one = [encoder.predict(state, part[k : k + 1])[0] for k in range(len(part))]
         assert state == before
         assert encoder.predict(state, part)[0].tobytes() == np.concatenate(one_by_one).tobytes()
-        first = encoder.learn(state, part[:1])[0]
+        first = learnt(encoder, state, part[:1], labels(1))[0]
         assert first.tobytes() == one_by_one[0].tobytes()
-        encoder.learn(state, part[1:])
+        learnt(encoder, state, part[1:], labels(len(part) - 1))
 
 
 @settings(max_examples=60, deadline=None, database=None)
@@ -144,11 +170,12 @@ def test_predict_sees_what_learn_would_and_changes_nothing(data: list[tuple[Any,
 def test_a_state_goes_on_from_json(data: list[tuple[Any, ...]], cut: int) -> None:
     encoder = Encoder(ENCODER.columns, Missing.MEAN)
     whole, state, other = table(data), encoder.init(), encoder.init()
-    X = encoder.learn(state, whole)[0]
-    first = encoder.learn(other, whole[:cut])[0]
+    Y = labels(len(whole))
+    X = learnt(encoder, state, whole, Y)[0]
+    first = learnt(encoder, other, whole[:cut], Y[:cut])[0]
     other = State.from_json(json.loads(json.dumps(other.to_json())))
     encoder.check(other)
-    assert X.tobytes() == np.concatenate([first, encoder.learn(other, whole[cut:])[0]]).tobytes()
+    assert X.tobytes() == np.concatenate([first, learnt(encoder, other, whole[cut:], Y[cut:])[0]]).tobytes()
     assert state == other
 
 
@@ -162,6 +189,9 @@ def test_a_state_goes_on_from_json(data: list[tuple[Any, ...]], cut: int) -> Non
         {"values": {"colour": [3]}},
         {"shared": {"colour": -1}},
         {"dropped": 0.5},
+        {"means": {}},
+        {"means": {"town": TargetMeans.init(1).to_json()}},
+        {"means": {"town": TargetMeans(np.full(SLOTS + 1, -1.0), np.zeros((SLOTS + 1, 2))).to_json()}},
     ],
 )
 def test_a_forged_state_is_refused(change: dict[str, Any]) -> None:
@@ -172,7 +202,7 @@ def test_a_forged_state_is_refused(change: dict[str, Any]) -> None:
 
 
 def test_a_hash_spreads_values_and_their_signs() -> None:
-    column = Hashed("town", width=8)
+    column = Hashed("town", buckets=8)
     X = np.array([hashed(column, f"town {k}") for k in range(4000)])
     assert (np.abs(X).sum(axis=1) == 1.0).all()
     places, signs = np.abs(X).argmax(axis=1), X.sum(axis=1)
@@ -188,10 +218,10 @@ def test_a_hash_spreads_values_and_their_signs() -> None:
     ("make", "message"),
     [
         (lambda: Encoder(()), "no feature columns"),
-        (lambda: Encoder((3,)), "must be Number, OneHot, Hashed or Cyclic, got 3"),  # type: ignore[arg-type]
+        (lambda: Encoder((3,)), "must be Number, Cycle, OneHot, Hashed, Text, LeftOut or Date, got 3"),  # type: ignore[arg-type]
         (lambda: Encoder((Number("a"),), "median"), "missing must be 'refuse' or 'mean' or 'drop', got 'median'"),  # type: ignore[arg-type]
         (lambda: OneHot("a", room=0), "OneHot: room must be at least 1, got 0"),
-        (lambda: Hashed("a", width=1.5), "Hashed: width must be a whole number"),  # type: ignore[arg-type]
+        (lambda: Hashed("a", buckets=1.5), "Hashed: buckets must be a whole number"),  # type: ignore[arg-type]
         (lambda: Number("a", indicator=1), "Number: indicator must be True or False"),  # type: ignore[arg-type]
     ],
 )
@@ -211,15 +241,19 @@ def stream(folder: Path, content: str, *arguments: Any, **options: Any) -> Strea
 def test_the_first_rows_plan_the_encoder(tmp_path: Path) -> None:
     found = stream(tmp_path, MIXED, "price", missing="mean")
     assert found.encoder == Encoder(
-        (Number("size", True), OneHot("town", 4, True), Cyclic("when", day=False, indicator=True), OneHot("sold", 4)), Missing.MEAN
+        (Number("size", True), OneHot("town", 4, True), Date("when", "2026-03-01", day=False, indicator=True), OneHot("sold", 4)),
+        Missing.MEAN,
     )
     ((X, y),) = found
     np.testing.assert_array_equal(X[:, :2], [[50, 0], [50, 1], [70, 0], [80, 0]])
     np.testing.assert_array_equal(X[:, 2:7], [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 0, 1], [1, 0, 0, 0, 0]])
-    np.testing.assert_array_equal(X[:, 7:12].any(axis=1), [True, True, True, True])
-    np.testing.assert_array_equal(X[3, 7:12], [0, 0, 0, 0, 1])
+    np.testing.assert_array_equal(X[:, 7], [0, 1, 2, 1])  # the trend, with the mean in the gap
+    np.testing.assert_array_equal(X[:, 8:13].any(axis=1), [True, True, True, True])
+    np.testing.assert_array_equal(X[3, 8:13], [0, 0, 0, 0, 1])
     np.testing.assert_array_equal(y, [1, 2, 3, 4])
-    assert Counter(note.split(" of ")[0] for note in found.notes()) == {"1 missing value": 3}
+    trend, *gaps = found.notes()
+    assert trend == "when: a date: the trend in days since 2026-03-01, and its place in the week and the year"
+    assert Counter(note.split(" of ")[0] for note in gaps) == {"1 missing value": 3}
 
 
 def test_rows_with_gaps_can_be_dropped(tmp_path: Path) -> None:
@@ -227,7 +261,7 @@ def test_rows_with_gaps_can_be_dropped(tmp_path: Path) -> None:
     ((X, y),) = found
     np.testing.assert_array_equal(X[:, 0], [50])
     np.testing.assert_array_equal(y, [1])
-    assert found.notes() == ["4 rows were dropped, for a value was missing"]
+    assert found.notes()[1:] == ["4 rows were dropped because a value was missing"]
 
 
 @pytest.mark.parametrize(("column", "line"), [("size", 3), ("town", 4), ("when", 5)])
@@ -312,15 +346,15 @@ def test_a_day_that_does_not_exist(tmp_path: Path) -> None:
 
 def test_many_values_are_hashed_and_late_ones_share(tmp_path: Path) -> None:
     many = "id,y\n" + "".join(f"user {k},{k}\n" for k in range(40))
-    assert stream(tmp_path, many, "y").encoder.columns == (Hashed("id", 64),)
+    assert stream(tmp_path, many, "y").encoder.columns == (Hashed("id", labels=1),)
     late = "id,y\n" + "a,1\n" * 1000 + "".join(f"late {k},{k}\n" for k in range(9))
     found = stream(tmp_path, late, "y")
     X = np.concatenate([X for X, _ in found])
     assert X.shape == (1009, 4)
     np.testing.assert_array_equal(X[1000:].argmax(axis=1), [1, 2, 3, 3, 3, 3, 3, 3, 3])
     assert found.notes() == ["6 values of 'id' came too late for a column of their own and share one; hash them all: --hash id"]
-    assert stream(tmp_path, late, "y", hashed=["id"]).encoder.columns == (Hashed("id", 64),)
-    assert stream(tmp_path, "zip,y\n1,1\n2,2\n", "y", hashed=["zip"]).encoder.columns == (Hashed("zip", 64),)
+    assert stream(tmp_path, late, "y", hashed=["id"]).encoder.columns == (Hashed("id", labels=1),)
+    assert stream(tmp_path, "zip,y\n1,1\n2,2\n", "y", hashed=["zip"]).encoder.columns == (Hashed("zip", labels=1),)
     with pytest.raises(InputError, match=r"has no column 'zip'"):
         stream(tmp_path, late, "y", hashed=["zip"])
 
@@ -328,3 +362,70 @@ def test_many_values_are_hashed_and_late_ones_share(tmp_path: Path) -> None:
 def test_numbers_beyond_any_sum_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,y\n" + "1.7e308,1\n" * 3 + "-1.7e308,1\n" * 3)
     assert np.concatenate([X for X, _ in read(tmp_path / "a.csv", "y")]).ravel().tolist() == [1.7e308] * 3 + [-1.7e308] * 3
+
+
+def test_a_text_is_known_by_its_words() -> None:
+    column = Text("note", 256)
+    X = np.zeros((5, 256))
+    column.write(
+        strings(["the cat sat down", "The CAT sat", "cats were sitting", "stock prices fell", None]), ENCODER.init(), X, False
+    )
+    np.testing.assert_allclose((X[:4] ** 2).sum(axis=1), 1.0)
+    assert not X[4].any()
+    likeness = X @ X[0]
+    assert likeness[1] > 0.7 > likeness[2] > likeness[3]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "period"),
+    [
+        ("hr", range(24), 24.0),
+        ("pickup_hour", range(24), 24.0),
+        ("dayOfWeek", range(1, 8), 7.0),
+        ("Month", [1, 2], 12.0),
+        ("wind_dir", [0, 359], 360.0),
+        ("hours_worked", range(24), None),
+        ("hour", range(48), None),
+        ("is_weekday", [0, 1], None),
+        ("month", [-1, 5], None),
+    ],
+)
+def test_cycles_are_known_by_name_and_range(name: str, values: Any, period: float | None) -> None:
+    assert period_of(name, np.array(values, dtype=float)) == period
+
+
+def test_cycles_can_be_declared(tmp_path: Path) -> None:
+    text = "hour,turn,price\n" + "".join(f"{k % 24},{k % 10},{k}\n" for k in range(30))
+    assert stream(tmp_path, text, "price").encoder.columns == (Cycle("hour", 24.0), Number("turn"))
+    assert stream(tmp_path, text, "price", cycles={"turn": 10}).encoder.columns == (Number("hour"), Cycle("turn", 10.0))
+    X, _ = next(iter(stream(tmp_path, text, "price", cycles={"turn": 10})))
+    np.testing.assert_allclose(X[5], [5, 5, 0, -1], atol=1e-12)
+    with pytest.raises(InputError, match=r"has no column 'turns'; did you mean 'turn'"):
+        stream(tmp_path, text, "price", cycles={"turns": 10})
+    with pytest.raises(InputError, match=r"'hour' is text; only a column of numbers has a period"):
+        stream(tmp_path, text, "price", cycles={"hour": 24}, text=["hour"])
+
+
+def test_what_becomes_of_strings(tmp_path: Path) -> None:
+    rows = [f"word{k} of {k % 7} several,user{k % 50},key{k},{k}" for k in range(200)]
+    found = stream(tmp_path, "note,user,key,y\n" + "\n".join(rows) + "\n", "y")
+    assert found.encoder.columns == (Text("note"), Hashed("user", labels=1), LeftOut("key"))
+    assert [note.split(":")[0] for note in found.notes()] == ["note", "user", "key"]
+
+
+@pytest.mark.parametrize(("step", "cycles"), [("h", "day week year"), ("D", "week year"), ("W", "year"), ("M", "year"), ("Y", "")])
+def test_a_date_has_the_cycles_that_its_steps_can_show(tmp_path: Path, step: Any, cycles: str) -> None:
+    dates = np.datetime64("2001-01-01T00", step) + np.arange(40)
+    rows = "".join(f"{date.astype('datetime64[s]')},{k}\n" for k, date in enumerate(dates))
+    (column,) = stream(tmp_path, "when,y\n" + rows, "y").encoder.columns
+    assert column == Date("when", str(dates[0].astype("datetime64[D]")), *(part in cycles for part in ("day", "week", "year")))
+
+
+def test_the_mean_of_a_value_is_that_of_the_rows_before(tmp_path: Path) -> None:
+    """Random labels: a mean that knew a row's own label would agree with it."""
+    rng = np.random.default_rng(0)
+    Y, codes = rng.choice([-1.0, 1.0], (2000, 1)), rng.integers(300, size=2000)
+    means = TargetMeans.init(1)
+    found = means.learn(codes, Y)
+    assert abs(np.corrcoef(found[:, 0], Y[:, 0])[0, 1]) < 4.0 / np.sqrt(2000)
+    assert np.corrcoef(means.predict(codes)[:, 0], Y[:, 0])[0, 1] > 0.2  # as the leak would look

@@ -22,7 +22,7 @@ from onkel.data.byte_streams import Pipe
 from onkel.data.libsvm_file import open_libsvm
 from onkel.data.table import strings
 from onkel.errors import FileError, InputError
-from onkel.model import Cyclic, Encoder, Hashed, Number, OneHot, Stream, read
+from onkel.model import Date, Encoder, Hashed, Number, OneHot, Stream, read
 
 pytestmark = pytest.mark.once
 
@@ -135,7 +135,7 @@ def test_arrow_types() -> None:
     }  # fmt: skip
     found = read(pyarrow.table(columns), "y", missing="mean")
     numbers = {name: Number(name, True) for name in "abcgh"}
-    others = {"d": OneHot("d", 4, True), "e": OneHot("e", 4), "f": Cyclic("f", indicator=True)}
+    others = {"d": OneHot("d", 4, True), "e": OneHot("e", 4), "f": Date("f", "2026-01-01", indicator=True)}
     assert found.encoder.columns == tuple({**numbers, **others}[name] for name in "abcdefgh")
     np.testing.assert_array_equal(found.sample.numbers[:, :3], [[1, 1, 1.25], [2.0**53, 0, np.nan], [np.nan, np.nan, -2]])
     assert found.sample.dates["f"][0] == np.datetime64("2026-01-01T12:00")
@@ -151,7 +151,7 @@ def test_arrow_types() -> None:
         joined(read(pyarrow.table({"x": [1.0, float("inf")], "y": [1, 2]}), "y"))
     table = pyarrow.table({"x": ["2026-01-01", "2026-01-02 10:00"], "z": [1, 2], "y": [1, 2]})
     declared = read(table, "y", dates=["x"], text=["z"])
-    assert declared.encoder.columns == (Cyclic("x"), OneHot("z", 4))
+    assert declared.encoder.columns == (Date("x", "2026-01-01"), OneHot("z", 4))
     with pytest.raises(InputError, match=r"row 1 \(counted from 0\), column 'x': 'soon' is not a date"):
         joined(read(pyarrow.table({"x": ["2026-01-01", "soon"], "y": [1, 2]}), "y", dates=["x"]))
 

@@ -120,4 +120,4 @@ def test_room_is_asked_for_on_the_command_line(tmp_path: Path) -> None:
     path = written(tmp_path, [])
     inputs = Inputs((str(path),), columns=ColumnOptions(hash="b", spare=3), target=TargetOptions(target="y"))
     stream = inputs.model(onkel.PKAWV()).open(inputs.path, inputs.reading)
-    assert stream.encoder == Encoder((Number("a"), Hashed("b", 64)), spare=3, ignored=("y",))
+    assert stream.encoder == Encoder((Number("a"), Hashed("b", labels=1)), spare=3, ignored=("y",))

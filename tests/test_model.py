@@ -52,6 +52,8 @@ MODELS = {
     "classes": Model(target="kind", learner=onkel.PKAWV(), without=("price", "sold")),
     "one against the rest": Model(target="kind", learner=onkel.NOGD(budget=20), without=("price", "sold")),
     "lags": Model(target="price", learner=onkel.PKAWV(forgetting=0.99), lags=2, without=("sold", "kind")),
+    "means of numbers": Model(target="price", learner=onkel.PKAWV(), hashed=("town",), without=("sold", "kind")),
+    "means of classes": Model(target="kind", learner=onkel.PKAWV(), hashed=("town",), without=("price", "sold")),
     "gaps are dropped": Model(target="price", learner=onkel.PKAWV(), missing=onkel.model.Missing.DROP, without=("sold", "kind")),
 }
 every = pytest.mark.parametrize("model", MODELS.values(), ids=list(MODELS))

@@ -19,7 +19,7 @@ from onkel.data import Reading, open_tables
 from onkel.data.records import BadCell, Records, detect
 from onkel.data.table import Kind, Table
 from onkel.errors import FileError, InputError
-from onkel.model import Cyclic, Number, OneHot, read
+from onkel.model import Date, Number, OneHot, read
 
 pytestmark = pytest.mark.once
 
@@ -159,7 +159,7 @@ def test_a_list_of_dicts_is_read_as_json_lines_are(tmp_path: Path) -> None:
     ours, theirs = read(ROWS, "price", block=300), read(path, "price", block=300)
     assert replace(ours.encoder, ignored=(), grows=False) == theirs.encoder  # dicts may get new keys
     assert ours.encoder.ignored == ("price",)
-    assert ours.encoder.columns == (Number("size"), OneHot("town", 4), Cyclic("when", day=False))
+    assert ours.encoder.columns == (Number("size"), OneHot("town", 4), Date("when", "2026-01-01", day=False))
     for (X, y), (same, labels) in zip(ours, theirs, strict=True):
         assert X.tobytes() == same.tobytes()
         assert y.tobytes() == labels.tobytes()

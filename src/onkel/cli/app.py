@@ -193,19 +193,22 @@ def learners(*, json: Flag = False) -> None:
 
 @command
 def data(
-    file: File | None = None, /, *, columns: ColumnOptions = COLUMNS, format: FormatOptions = FORMAT, json: Flag = False
-) -> None:
+    file: File | None = None, /, *, target: str | None = None, columns: ColumnOptions = COLUMNS, format: FormatOptions = FORMAT,
+    json: Flag = False,
+) -> None:  # fmt: skip
     """List the named data sets, or show the columns of one file and how they would be encoded.
 
     Examples:
 
         onkel data
-        onkel data prices.csv
+        onkel data prices.csv --target price
 
     Parameters
     ----------
     file
         A file or a name, as for run.
+    target
+        The column to predict, which is not encoded.
     json
         Print the table as JSON.
     """
@@ -214,4 +217,4 @@ def data(
     if file is None:
         list_data(json)
     else:
-        describe_data(Inputs((file,), format, columns), json)
+        describe_data(Inputs((file,), format, columns, TargetOptions(target=target)), json)

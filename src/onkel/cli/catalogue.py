@@ -80,21 +80,24 @@ def list_data(as_json: bool) -> None:
 
 def describe_data(inputs: Inputs, as_json: bool) -> None:
     """Show the columns of a file, as far as its first rows tell."""
+    from onkel.data.columns import choose
     from onkel.data.reading import open_tables
     from onkel.data.sniffing import remarks
     from onkel.model import Missing
-    from onkel.model.plan import planned, sampled
+    from onkel.model.plan import Wishes, assumptions, planned, sampled
 
-    hashed, named = split(inputs.columns.hash), inputs.columns.named()
+    target, hashed, named = inputs.target.target, split(inputs.columns.hash), inputs.columns.named()
     reading = dataclasses.replace(inputs.reading, **{**named, "text": (*named["text"], *hashed)})
     source = open_tables(inputs.path, reading)
     sample = sampled(source)
-    encoder = planned(sample, list(source.kinds), Missing.MEAN, hashed)
+    choose(source.name, list(source.kinds), [] if target is None else [target])
+    encoder = planned(sample, list(source.kinds), Missing.MEAN, Wishes(hashed, inputs.columns.periods), labels=1 if target else 0)
     rows = {
         column.name: {"kind": source.kinds[column.name].value, "columns of X": column.width, **_seen(sample, column.name)}
         for column in encoder.columns
     }
-    noted = [*source.notes(), *remarks(sample, reading.text), *_sampling_error(source)]
+    assumed = assumptions([column for column in encoder.columns if column.name != target], sample, target or "the target")
+    noted = [*source.notes(), *assumed, *remarks(sample, reading.text), *_sampling_error(source)]
     if as_json:
         about = {"file": source.name, "rows": source.rows, "sampled": len(sample)}
         print(json.dumps({**about, "columns": rows, "notes": noted}))

@@ -21,7 +21,7 @@ from onkel.combine.assembly import called
 from onkel.data.order import Shuffled
 from onkel.errors import InputError
 from onkel.measure import Evaluation, Result
-from onkel.measure.advice import on_inputs, on_order, on_target
+from onkel.measure.advice import on_order, on_target
 from onkel.model import Model, Stream
 from onkel.protocol import suited, tasks_of
 from onkel.report.page import Page
@@ -170,7 +170,7 @@ def _show(contenders: list[Contender], stream: Stream, stopped: list[str], as_js
     result = dataclasses.replace(contenders[0].results[0], lags=lags)
     on_rows = [*on_target(first.model, first.state, stream), *on_order(first.state, first.errors, lags)]
     of_rows = [*stream.source.notes(), *stream.remarks, *first.state.encoder.notes(first.state.encoded)]
-    remarks = [*stopped, *of_rows, *on_inputs(stream), *on_rows]
+    remarks = [*stopped, *of_rows, *on_rows]
     if as_json:
         known = {name.replace(" ", "_"): means for name, means in result.baselines.items()}
         about = {"file": result.source, "target": result.target, "task": result.task, "rows": result.rows}

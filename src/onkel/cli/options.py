@@ -58,7 +58,11 @@ class ColumnOptions:
     dates
         Columns of dates (2026-11-16 14:05:00), separated by commas. Columns that look like dates are detected without this option.
     hash
-        Columns of strings to hash into 64 columns, separated by commas: useful if most of the values appear only later.
+        Columns of strings to hash, separated by commas: useful if most of the values appear only later. The mean of the target so
+        far for each value becomes an input, too.
+    cycles
+        Columns of numbers that begin again after a period, as in hour=24,angle=360. Default: those whose names and values say so,
+        such as hour, weekday and month. --cycles none: no column.
     spare
         Number of columns to reserve for keys of JSON lines that first appear after 1,000 rows; their values must be numbers.
     """
@@ -68,7 +72,19 @@ class ColumnOptions:
     text: str | None = None
     dates: str | None = None
     hash: str | None = None
+    cycles: str | None = None
     spare: int = 0
+
+    @property
+    def periods(self) -> dict[str, float] | None:
+        """The period of each column that the user names; None: by name and values."""
+        if self.cycles is None:
+            return None
+        pairs = [name.rpartition("=") for name in split(self.cycles) if name != "none"]
+        try:
+            return {name: float(period) for name, _, period in pairs}
+        except ValueError:
+            raise InputError(f"--cycles takes columns and their periods, as in --cycles hour=24; got {self.cycles!r}") from None
 
     def named(self) -> dict[str, Any]:
         """The columns of each kind, as a `Model` and a `Reading` take them."""
@@ -195,6 +211,7 @@ class Inputs:
     def model(self, learner: Any) -> Any:
         """The model that these options describe, around a learner."""
         from onkel.model import Missing, Model
+        from onkel.model.plan import periods_given
 
         target = self.target
         return Model(
@@ -207,6 +224,7 @@ class Inputs:
             scale_target=not target.raw,
             missing=Missing(target.missing or Missing.REFUSE),
             hashed=split(self.columns.hash),
+            cycles=periods_given(self.columns.periods),
             spare=self.columns.spare,
             **self.columns.named(),
         )

@@ -13,7 +13,7 @@ from onkel.data.table import Kind
 from onkel.errors import FileError, InputError
 from onkel.measure import Evaluation
 from onkel.measure.scores import errors_for
-from onkel.model import Hashed, Model, Signs, State, Stream
+from onkel.model import Cycle, Hashed, Model, Signs, State, Stream
 from onkel.persist import read
 
 
@@ -62,12 +62,19 @@ def _differences(model: Model, state: State, inputs: Inputs, learner: str | None
     """Options given by the user that contradict the model, each with what the model has instead."""
     columns, target, encoder, own = inputs.columns, inputs.target, state.encoder, model.unwrapped(state.learner)
     lags, name, task = model.lags_of(state), state.target.name, state.target.task
+    cycles = {column.name: column.period for column in encoder.columns if isinstance(column, Cycle)}
     for option, said, has, differs in (
         ("--lags", inputs.rows.lags, lags, f"was made with --lags {lags}"),
         ("--target", target.target, name, f"predicts {name!r}, not {target.target!r}"),
         ("--task", target.asked_task, task, f"was made for {task}, not for {target.task}"),
         ("--missing", target.missing, str(encoder.missing), f"was made with --missing {encoder.missing}"),
         ("--spare", columns.spare or None, encoder.spare, f"was made with --spare {encoder.spare}"),
+        (
+            "--cycles",
+            columns.periods,
+            cycles,
+            f"was made with --cycles {','.join(f'{k}={p:g}' for k, p in cycles.items()) or 'none'}",
+        ),
         ("--raw", target.raw or None, not (model.standardize or model.scale_target), "was made without --raw"),
     ):
         if said not in (None, has):

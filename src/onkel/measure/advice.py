@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from onkel.measure.scores import Errors
 from onkel.model import Model, State, Stream
-from onkel.model.plan import MOST_VALUES
 from onkel.model.target import Value, cell, numbered
 
 ENOUGH_ROWS = 100  # rows needed to compare the learner with the baselines
 LIKE_CLASSES = 10  # with at most this many different integers, the target may consist of classes
-IDENTIFIES = 0.95  # a column with this share of different values identifies rows, as names and ticket numbers do
 
 
 def advice(model: Model, state: State, errors: Errors, stream: Stream) -> list[str]:
     """One sentence per suggestion, with the option to use."""
     lags = model.lags_of(state)
     on_rows = on_order(state, errors, lags) or _on_error(state, errors, lags)
-    return [*on_inputs(stream), *on_target(model, state, stream), *on_rows]
+    return [*on_target(model, state, stream), *on_rows]
 
 
 def on_order(state: State, errors: Errors, lags: int) -> list[str]:
@@ -27,18 +23,6 @@ def on_order(state: State, errors: Errors, lags: int) -> list[str]:
         return []
     remedy = "--shuffle 0 if the order of the rows has no meaning, else --lags 0"
     return [f"the rows are sorted by {state.target.name}: with earlier labels as inputs the error means nothing; use {remedy}"]
-
-
-def on_inputs(stream: Stream) -> list[str]:
-    """Advice on columns of strings that only identify rows."""
-    found = []
-    for name in stream.names:
-        codes = stream.sample.strings[name].codes if name in stream.sample.strings else np.empty(0)
-        there = codes[codes >= 0]
-        if len(there) > MOST_VALUES and len(np.unique(there)) >= IDENTIFIES * len(there):
-            found.append(name)
-    names = ",".join(found)
-    return [f"{names}: nearly every row has a different value, so little can be learnt from it: --without {names}"] if found else []
 
 
 def on_target(model: Model, state: State, stream: Stream) -> list[str]:
@@ -62,5 +46,6 @@ def _on_error(state: State, errors: Errors, lags: int) -> list[str]:
         follow = "the learner adds nothing to it so far" if lags else "try it as an input: --lags 3"
         return [f"the last label alone does better: {follow}; if the order of the rows has no meaning: --shuffle 0"]
     both = f"the {' and the '.join(better)} {'does' if len(better) == 1 else 'do'} better than the learner"
-    remedy = f"the inputs may say little about {state.target.name}; a learner with a larger ridge may lose less: PKAWV(lam=100)"
-    return [f"{both}: {remedy}"]
+    if "last label" in better and not lags:
+        return [f"{both}: try earlier labels as inputs: --lags 3; if the order of the rows has no meaning: --shuffle 0"]
+    return [f"{both}: the inputs may say little about {state.target.name}"]

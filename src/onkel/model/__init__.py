@@ -4,7 +4,7 @@ Decisions: docs/decisions/model.md
 """
 
 from onkel.model.answers import Answers
-from onkel.model.encoder import Cyclic, Encoder, Hashed, Missing, Number, OneHot
+from onkel.model.encoder import Cycle, Date, Encoder, Hashed, LeftOut, Missing, Number, OneHot, Text
 from onkel.model.learning import State
 from onkel.model.model import Model
 from onkel.model.stream import Stream, read
@@ -13,9 +13,11 @@ from onkel.model.target import Classes, Signs, Target, Value
 __all__ = [
     "Answers",
     "Classes",
-    "Cyclic",
+    "Cycle",
+    "Date",
     "Encoder",
     "Hashed",
+    "LeftOut",
     "Missing",
     "Model",
     "Number",
@@ -24,6 +26,7 @@ __all__ = [
     "State",
     "Stream",
     "Target",
+    "Text",
     "Value",
     "read",
 ]

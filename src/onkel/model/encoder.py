@@ -1,9 +1,11 @@
 """Turns a table into X: the columns of each encoding (`encodings.py`), then spare columns for keys that appear later.
 
 A spare column is a gap until a key takes it. A missing value is refused, or its row is dropped, or it stays a gap: NaN in the
-column of a number, zeros for a string or a date, and 1 in an indicator. Whoever uses X fills the gaps with the mean so far: a
-learner in `Scaled`, or `Means`. The verbs are those of a learner: `learn` records values and counts, `predict` encodes a row as if
-it came next. A row is encoded by what came before it, so that the cut of the stream into blocks changes nothing.
+column of a number and in the trend of a date, zeros elsewhere, and 1 in an indicator. Whoever uses X fills the gaps with the mean
+so far: a learner in `Scaled`, or `Means`.
+
+The verbs are those of a learner: `learn` records values and counts, `learn_labels` the labels of the same rows, `predict` encodes a
+row as if it came next. A row is encoded by what came before it, so the cut of the stream into blocks changes nothing.
 """
 
 from __future__ import annotations
@@ -23,10 +25,11 @@ from onkel._validate import flag, whole
 from onkel.data.records import Records
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
-from onkel.model.encodings import LARGEST_ROOM, Column, Cyclic, Hashed, Number, OneHot, State
+from onkel.model.encodings import LARGEST_ROOM, Column, Cycle, Date, Hashed, LeftOut, Number, OneHot, State, Text
 from onkel.model.single import UsualRow
+from onkel.model.target_means import TargetMeans
 
-__all__ = ["Cyclic", "Encoder", "Hashed", "Number", "OneHot"]
+__all__ = ["Cycle", "Date", "Encoder", "Hashed", "LeftOut", "Number", "OneHot", "Text"]
 
 Mask = NDArray[np.bool_]
 
@@ -66,7 +69,7 @@ class Encoder:
             raise InputError("there are no feature columns; give at least one")
         object.__setattr__(self, "ignored", tuple(map(str, self.ignored)))
         if wrong := [column for column in self.columns if not isinstance(column, Column)]:
-            raise InputError(f"columns must be Number, OneHot, Hashed or Cyclic, got {wrong[0]!r}")
+            raise InputError(f"columns must be Number, Cycle, OneHot, Hashed, Text, LeftOut or Date, got {wrong[0]!r}")
 
     @functools.cached_property
     def width(self) -> int:
@@ -104,14 +107,14 @@ class Encoder:
 
     @functools.cached_property
     def _others(self) -> list[Column]:
-        return [column for column in self.columns if column.kind is not Kind.NUMBER]
+        return [column for column in self.columns if column.kind is not Kind.NUMBER and column.width]
 
     @property
     def names_of_numbers(self) -> tuple[str, ...]:
         return self._numbers[0]
 
     def records(self, target: Mapping[str, Kind], ignored: Sequence[str]) -> Records:
-        """What makes tables of dicts with these columns and target; `ignored` keys are no inputs."""
+        """The object that turns dicts into tables with these columns and target. `ignored` keys are not used as inputs."""
         key = *target.items(), *ignored
         if key not in self._records:
             kinds = {column.name: column.kind for column in self.columns} | dict(target)
@@ -124,7 +127,7 @@ class Encoder:
 
     @functools.cached_property
     def _records(self) -> dict[tuple[Any, ...], Records]:
-        """Made before: a single row would spend its time on making them."""
+        """A cache of `records`, by target and ignored keys; making them again would take longer than a single row."""
         return {}
 
     def extended(self, names: Sequence[str]) -> Encoder:
@@ -151,10 +154,11 @@ class Encoder:
 
     def init(self) -> State:
         one_hot = [column.name for column in self.columns if isinstance(column, OneHot)]
-        return State({name: [] for name in one_hot}, dict.fromkeys(one_hot, 0))
+        means = {column.name: TargetMeans.init(column.labels) for column, _ in self._with_means}
+        return State({name: [] for name in one_hot}, dict.fromkeys(one_hot, 0), means=means)
 
     def names(self, state: State) -> list[str]:
-        """Of the columns of X."""
+        """The names of the columns of X."""
         return [
             name
             for column in self.columns
@@ -168,8 +172,40 @@ class Encoder:
         return X, kept
 
     def predict(self, state: State, table: Table) -> tuple[Matrix, Mask]:
-        """The same, each row as if it came next; changes nothing."""
-        return self._encode(state, table, False)
+        """The same, each row as if it came next, with the means of the target so far; changes nothing."""
+        X, kept = self._encode(state, table, False)
+        if self._with_means:
+            rows = table if kept.all() else table.where(kept)
+            for column, places in self._with_means:
+                X[:, places] = state.means[column.name].predict(column.slots(rows.strings[column.name]))
+        return X, kept
+
+    def learn_labels(self, state: State, table: Table, Y: Matrix, X: Matrix) -> None:
+        """Write the means of the target before each row into X, what `learn` made of the same rows, and learn the labels Y."""
+        for column, places in self._with_means:
+            slots = column.slots(table.strings[column.name])
+            X[:, places] = state.means[column.name].learn(slots, np.ascontiguousarray(Y[:, : column.labels]))
+
+    @functools.cached_property
+    def labels(self) -> int:
+        """The columns of labels that `learn_labels` needs; with 0 it need not be called."""
+        return max((column.labels for column, _ in self._with_means), default=0)
+
+    def with_labels(self, labels: int) -> Encoder:
+        """The same columns, for targets with so many columns of labels."""
+        if not self.labels:
+            return self
+        fitted = [dataclasses.replace(column, labels=labels) if isinstance(column, Hashed) else column for column in self.columns]
+        return dataclasses.replace(self, columns=tuple(fitted))
+
+    @functools.cached_property
+    def _with_means(self) -> list[tuple[Hashed, slice]]:
+        """The columns with means of the target, and the places of these in X."""
+        return [
+            (column, slice(start + column.buckets, start + column.width))
+            for column, start in zip(self.columns, self.starts, strict=True)
+            if isinstance(column, Hashed) and column.labels
+        ]
 
     def check(self, state: State) -> None:
         """Refuse a state that `init` and `learn` cannot have made."""
@@ -182,6 +218,9 @@ class Encoder:
             fits = fits and len(set(values)) == len(values)
         fits = fits and len(state.late) <= self.spare and all(type(name) is str for name in state.late)
         fits = fits and len(set(state.late)) == len(state.late)
+        labels = {column.name: column.labels for column, _ in self._with_means}
+        fits = fits and state.means.keys() == labels.keys()
+        fits = fits and all(means.is_possible(labels[name]) for name, means in state.means.items())
         if not fits:
             raise InputError("the encoder's state is not one of this encoder")
 
@@ -190,7 +229,7 @@ class Encoder:
         late = "came too late for a column of their own and share one; hash them all:"
         shared = [f"{rows:,} values of {name!r} {late} --hash {name}" for name, rows in state.shared.items() if rows]
         filled = [counted(rows, "missing value", f" of {name!r}") + " filled in" for name, rows in state.filled.items()]
-        dropped = [counted(state.dropped, "row") + " dropped, for a value was missing"] if state.dropped else []
+        dropped = [counted(state.dropped, "row") + " dropped because a value was missing"] if state.dropped else []
         took = [f"{name!r} came late and took a spare column" for name in state.late]
         more = 2 * self.spare or 8
         keep = f"keep more: spare={more} (--spare {more})"
@@ -226,11 +265,11 @@ class Encoder:
         X[:, places] = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
         X[:, self.width - self.spare :] = np.nan
         for column, start in zip(self.columns, self.starts, strict=True):
-            if not isinstance(column, Number):
+            if isinstance(column, Cycle):
+                column.write(X[:, start : start + column.width])
+            elif not isinstance(column, Number | LeftOut):
                 found: Any = table.strings[column.name] if column.kind is Kind.TEXT else table.dates[column.name]
-                part = np.zeros((len(X), column.width))
-                column.write(found if kept.all() else found[kept], state, part, learning)
-                X[:, start : start + column.width] = part
+                column.write(found if kept.all() else found[kept], state, X[:, start : start + column.width], learning)
             if column.indicator and column.name in gaps:
                 X[:, start + column.width] = gaps[column.name]
         if self.spare or table.late:
@@ -290,7 +329,7 @@ class Means:
         self.sums, self.counts = np.zeros(width), np.zeros(width)
 
     def fill(self, X: Matrix) -> Matrix:
-        """Each gap becomes the mean of what stood above it, one row after the other."""
+        """Fill each gap with the mean of the values that came before it in its column, in this table and in earlier ones."""
         holes = np.isnan(X)
         with np.errstate(over="ignore", invalid="ignore"):  # numbers so large that no learner takes them
             sums = np.cumsum(np.vstack([self.sums, np.where(holes, 0.0, X)]), axis=0)

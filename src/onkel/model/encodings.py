@@ -1,16 +1,17 @@
-"""How a column of a table is encoded. Every column has its place in X for good, since the width of a learner is fixed at `init`:
+"""How a column of a table is encoded. The columns of X that it gets are fixed at `init`, because a learner's width is.
 
-number   itself                                                                                         1 column
-text     OneHot: 1 in the place of its value, which it gets when it first appears; late ones share the last    room
-         Hashed: ±1 in a place chosen by a hash of its value; nothing is kept                                  width
-date     Cyclic: sine and cosine of the time of day, of the week, of the year                              2 each
-"""
+number   Number: the number itself                                                                      1 column
+         Cycle: the number, and sine and cosine of its place in a period, such as an hour in the day    3
+string   OneHot: 1 in the column of the value, which it gets when it first appears; late ones share     room
+         Hashed: ±1 in a column chosen by a hash of the value; and the mean of the target for each      buckets + labels
+         Text: the words of the value, each ±1 in a column chosen by its hash                           width
+         LeftOut: nothing                                                                               0
+date     Date: days since the first rows; sine and cosine of the time of day, of the week, of the year  1, and 2 each"""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -18,8 +19,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from onkel._types import Matrix, Vector
-from onkel._validate import flag, whole
+from onkel._validate import flag, real, whole
+from onkel.data.columns import date
 from onkel.data.table import Dates, Kind, Strings
+from onkel.errors import InputError
+from onkel.model.target_means import SLOTS, Slots, TargetMeans
+from onkel.model.words import hashed, terms
 from onkel.state import memory
 
 LARGEST_ROOM = 1 << 16
@@ -29,7 +34,7 @@ _MONDAY = np.datetime64("1970-01-05", "us")
 
 @memory
 class State:
-    """What the rows so far have taught; plain numbers and strings, ready for JSON."""
+    """What the rows so far have taught."""
 
     values: dict[str, list[str]]  # of each OneHot, in the order of their columns
     shared: dict[str, int]  # rows whose value had to share the last column
@@ -37,6 +42,7 @@ class State:
     dropped: int = 0  # rows
     late: list[str] = field(default_factory=list)  # the columns that came later, in the order of the spare ones that they took
     crowded: int = 0  # numbers that found no spare column
+    means: dict[str, TargetMeans] = field(default_factory=dict)  # of each Hashed with labels
 
     @functools.cached_property
     def places(self) -> dict[str, dict[str, int]]:
@@ -46,14 +52,16 @@ class State:
     def copy(self) -> State:
         values = {name: list(seen) for name, seen in self.values.items()}
         shared, filled = dict(self.shared), dict(self.filled)
-        return State(values, shared, filled, self.dropped, list(self.late), self.crowded)
+        means = {name: found.copy() for name, found in self.means.items()}
+        return State(values, shared, filled, self.dropped, list(self.late), self.crowded, means)
 
     def to_json(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        plain = {part.name: getattr(self, part.name) for part in dataclasses.fields(self)}
+        return {**plain, "means": {name: found.to_json() for name, found in self.means.items()}}
 
     @staticmethod
     def from_json(tree: Mapping[str, Any]) -> State:
-        return State(**tree)
+        return State(**{**tree, "means": {name: TargetMeans.from_json(found) for name, found in tree["means"].items()}})
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,35 @@ class Number:
     def names(self, state: State) -> list[str]:
         return [self.name]
 
+    def assumed(self, target: str) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class Cycle:
+    name: str
+    period: float = 24.0
+    indicator: bool = False
+
+    kind: ClassVar[Kind] = Kind.NUMBER
+    late: ClassVar[bool] = False
+    width: ClassVar[int] = 3
+
+    def __post_init__(self) -> None:
+        real(self, "period", least=1e-9)
+        flag(self, "indicator")
+
+    def names(self, state: State) -> list[str]:
+        return [self.name, *(f"{self.name}: {wave} of {self.period:g}" for wave in ("sine", "cosine"))]
+
+    def assumed(self, target: str) -> str:
+        return f"a number, and its place in a cycle of {self.period:g}; --cycles none makes it a number alone"
+
+    def write(self, X: Matrix) -> None:
+        """Add the waves to the numbers in the first column; they are 0 where the number is missing."""
+        there = np.flatnonzero(~np.isnan(X[:, 0]))
+        X[there, 1], X[there, 2] = _waves(X[there, 0] / self.period % 1.0)
+
 
 @dataclass(frozen=True)
 class OneHot:
@@ -95,6 +132,9 @@ class OneHot:
     def names(self, state: State) -> list[str]:
         seen = state.values[self.name]
         return [f"{self.name}={seen[k]}" if k < len(seen) else f"{self.name}#{k}" for k in range(self.room)]
+
+    def assumed(self, target: str) -> str:
+        return ""
 
     def write(self, column: Strings, state: State, X: Matrix, learning: bool) -> None:
         seen = state.values[self.name]
@@ -119,7 +159,49 @@ class OneHot:
 @dataclass(frozen=True)
 class Hashed:
     name: str
-    width: int = 64
+    buckets: int = 8  # columns that values are hashed into
+    labels: int = 0  # columns of labels whose mean for each value is an input
+    indicator: bool = False
+
+    kind: ClassVar[Kind] = Kind.TEXT
+
+    def __post_init__(self) -> None:
+        whole(self, "buckets", least=1, most=LARGEST_ROOM)
+        whole(self, "labels", least=0, most=LARGEST_ROOM)
+        flag(self, "indicator")
+
+    @property
+    def width(self) -> int:
+        return self.buckets + self.labels
+
+    def names(self, state: State) -> list[str]:
+        means = [f"{self.name}: mean of the target"] if self.labels == 1 else [f"{self.name}: mean {k}" for k in range(self.labels)]
+        return [*(f"{self.name}#{k}" for k in range(self.buckets)), *means]
+
+    def assumed(self, target: str) -> str:
+        means = f", and the mean of {target} for each value so far" if self.labels else ""
+        return f"many different strings, hashed into {self.buckets} columns{means}"
+
+    def write(self, column: Strings, state: State, X: Matrix, learning: bool) -> None:
+        there = np.flatnonzero(column.codes >= 0)
+        found = [self._hash(value) for value in column.values]
+        place = np.array([value % self.buckets for value in found], dtype=np.int64)
+        sign = np.array([1.0 if value >> 63 else -1.0 for value in found])
+        codes = column.codes[there]
+        X[there, place[codes]] = sign[codes]
+
+    def slots(self, column: Strings) -> Slots:
+        """Where `TargetMeans` keeps the value of each row."""
+        return np.array([*(self._hash(value) // self.buckets % SLOTS for value in column.values), -1], dtype=np.int64)[column.codes]
+
+    def _hash(self, value: str) -> int:
+        return hashed(f"{self.name}\0{value}")
+
+
+@dataclass(frozen=True)
+class Text:
+    name: str
+    width: int = 256
     indicator: bool = False
 
     kind: ClassVar[Kind] = Kind.TEXT
@@ -131,18 +213,40 @@ class Hashed:
     def names(self, state: State) -> list[str]:
         return [f"{self.name}#{k}" for k in range(self.width)]
 
+    def assumed(self, target: str) -> str:
+        return f"text, the words hashed into {self.width} columns"
+
     def write(self, column: Strings, state: State, X: Matrix, learning: bool) -> None:
-        there = np.flatnonzero(column.codes >= 0)
-        found = [_hash(self.name, value) for value in column.values]
-        place = np.array([value % self.width for value in found], dtype=np.int64)
-        sign = np.array([1.0 if value >> 63 else -1.0 for value in found])
-        codes = column.codes[there]
-        X[there, place[codes]] = sign[codes]
+        """Rows of length 1, so that long texts count no more than short ones."""
+        described = np.array([*(self._described(value) for value in column.values), np.zeros(self.width)])
+        X[:] = described[column.codes]
+
+    def _described(self, text: str) -> Vector:
+        found = [(hashed(term), count) for term, count in terms(text)]
+        places = np.array([term % self.width for term, _ in found], dtype=np.int64)
+        sums = np.bincount(places, [count if term >> 63 else -count for term, count in found], self.width)
+        return np.asarray(sums / max(1.0, float(np.sqrt(sums @ sums))))
 
 
 @dataclass(frozen=True)
-class Cyclic:
+class LeftOut:
     name: str
+
+    kind: ClassVar[Kind] = Kind.TEXT
+    width: ClassVar[int] = 0
+    indicator: ClassVar[bool] = False
+
+    def names(self, state: State) -> list[str]:
+        return []
+
+    def assumed(self, target: str) -> str:
+        return "nearly every row has a different value, so it was left out; --hash uses it nevertheless"
+
+
+@dataclass(frozen=True)
+class Date:
+    name: str
+    since: str = "1970-01-01"  # the trend counts days from here
     day: bool = True
     week: bool = True
     year: bool = True
@@ -153,30 +257,42 @@ class Cyclic:
     def __post_init__(self) -> None:
         for part in ("day", "week", "year", "indicator"):
             flag(self, part)
+        if not isinstance(self.since, str) or np.isnat(date(self.since)):
+            raise InputError(f"Date: since must be a date such as '2026-11-16', got {self.since!r:.60}")
 
     @property
     def width(self) -> int:
-        return 2 * len(self._parts())
+        return 1 + 2 * len(self.parts)
 
-    def _parts(self) -> list[str]:
+    @property
+    def parts(self) -> list[str]:
+        """The cycles."""
         return [part for part in ("day", "week", "year") if getattr(self, part)]
 
     def names(self, state: State) -> list[str]:
-        return [f"{self.name}: {wave} of the {part}" for part in self._parts() for wave in ("sine", "cosine")]
+        waves = [f"{self.name}: {wave} of the {part}" for part in self.parts for wave in ("sine", "cosine")]
+        return [f"{self.name}: days since {self.since}", *waves]
+
+    def assumed(self, target: str) -> str:
+        cycles = f", and its place in the {' and the '.join(self.parts)}" if self.parts else ""
+        return f"a date: the trend in days since {self.since}{cycles}"
 
     def write(self, column: Dates, state: State, X: Matrix, learning: bool) -> None:
+        """The trend of a missing date is a gap."""
         there = np.flatnonzero(~np.isnat(column))
         moments = column[there]
-        for k, part in enumerate(self._parts()):
-            angle = 2.0 * np.pi * _PHASES[part](moments)
-            X[there, 2 * k], X[there, 2 * k + 1] = np.sin(angle), np.cos(angle)
+        X[:, 0] = np.nan
+        X[there, 0] = (moments - date(self.since)) / _DAY
+        for k, part in enumerate(self.parts):
+            X[there, 1 + 2 * k], X[there, 2 + 2 * k] = _waves(_PHASES[part](moments))
 
 
-Column = Number | OneHot | Hashed | Cyclic
+Column = Number | Cycle | OneHot | Hashed | Text | LeftOut | Date
 
 
-def _hash(name: str, value: str) -> int:
-    return int.from_bytes(hashlib.blake2b(f"{name}\0{value}".encode(), digest_size=8).digest(), "big")
+def _waves(turns: Vector) -> tuple[Vector, Vector]:
+    angle = 2.0 * np.pi * turns
+    return np.sin(angle), np.cos(angle)
 
 
 def _of_day(moments: Dates) -> Vector:

@@ -36,6 +36,7 @@ from onkel.model import learning, stream
 from onkel.model.answers import Answers, Scored, joined, spread
 from onkel.model.encoder import Missing, policy
 from onkel.model.learning import State
+from onkel.model.plan import periods_given
 from onkel.model.rows import are_dicts, is_vector, separate_labels, table_of_vector, tables_of_dicts
 from onkel.model.stream import Stream
 from onkel.model.target import MOST_CLASSES, Classes, Label, Mask, Signs, Target, met_before, numbered, two_given, two_labels
@@ -71,7 +72,8 @@ class Model:
     without: tuple[str, ...] = ()  # columns that are no inputs
     text: tuple[str, ...] = ()  # columns of strings though they look like numbers
     dates: tuple[str, ...] = ()  # columns of dates; those that look like dates are found
-    hashed: tuple[str, ...] = ()  # strings that go into 64 columns by a hash: for values of which most come later
+    hashed: tuple[str, ...] = ()  # strings of which no value gets a column of its own: for values of which most come later
+    cycles: tuple[tuple[str, float], ...] | None = None  # numbers that begin again, and their periods; None: by name and range
     spare: int = 0  # columns kept free for keys that first come after the first rows
 
     def __post_init__(self) -> None:
@@ -93,6 +95,7 @@ class Model:
                 object.__setattr__(self, name, given if given is None else tuple(given))
             else:
                 raise InputError(f"{name} must be a list of names, got {given!r:.60}")
+        object.__setattr__(self, "cycles", periods_given(self.cycles))
         if self.target is not None and not isinstance(self.target, str):
             raise InputError(f"target must be the name of a column, got {self.target!r:.60}")
         if self.labels is not None:
@@ -110,12 +113,13 @@ class Model:
             missing=self.missing,
             labels=self.labels,
             hashed=self.hashed,
+            cycles=None if self.cycles is None else dict(self.cycles),
             spare=self.spare,
             reading=dataclasses.replace(reading, columns=self.columns, without=self.without, text=self.text, dates=self.dates),
         )
         if given is not None and self.target is not None:
             opened = dataclasses.replace(opened, target=dataclasses.replace(opened.target, name=self.target))  # type: ignore[type-var]
-        return dataclasses.replace(opened, target=self._recognised(opened))
+        return opened.for_target(self._recognised(opened))
 
     def open_again(self, state: State, rows: Any, reading: Reading = AS_DETECTED, labelled: bool = True) -> Stream:
         """A stream of other rows, or the same again, encoded as the state says. With `labelled=False` they need no label."""

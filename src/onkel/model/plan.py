@@ -1,24 +1,57 @@
-"""How the columns of a source are encoded, unless somebody says it: the first rows decide.
+"""The encodings of a source's columns, chosen by the first rows unless the user has chosen them.
 
-A text column gets twice as many columns of X as it has values there, at least 4; with more than 32 values, or where somebody says
-so, it is hashed. A column in which a value is missing there gets an indicator. Dates get the time of day only if there is any.
+string   few values: `OneHot`, with twice as many columns of X as there are values, at least 4
+         several words, and mostly different: `Text`
+         otherwise different in nearly every row: `LeftOut`
+         anything else, or if the user says so: `Hashed`, with the means of the target
+number   a `Cycle` if its name and its range say so, such as hour from 0 to 23; or if the user says so
+date     a trend and cycles; those that the steps between the dates are too long for are left out
+
+A column in which a value is missing gets an indicator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from onkel._types import Vector
 from onkel.data.columns import sample_rows
-from onkel.data.table import Source, Table, joined
+from onkel.data.table import Dates, Source, Strings, Table, joined
 from onkel.errors import FileError, InputError
 from onkel.model.encoder import Encoder, Missing
-from onkel.model.encodings import Column, Cyclic, Hashed, Number, OneHot
+from onkel.model.encodings import Column, Cycle, Date, Hashed, LeftOut, Number, OneHot, Text
+from onkel.model.words import words
 
 LEAST_ROOM, MOST_VALUES = 4, 32
-HASHED_WIDTH = 64
+SEVERAL_WORDS, MOSTLY = 3, 0.5  # the least median of words in a text, and the least share of different values
+IDENTIFIES = 0.95  # the least share of different values that only identify the rows
+WEEKLY, YEARLY = np.timedelta64(6, "D"), np.timedelta64(300, "D")  # dates with such steps have no cycle within the week, the year
+
+PERIODS: dict[float, str] = {
+    24.0: "hour|hr|hours|hourofday|hod",
+    60.0: "minute|minuteofhour",
+    1440.0: "minuteofday",
+    7.0: "weekday|wday|dow|dayofweek|dayoftheweek",
+    12.0: "month|mnth|monthofyear",
+    4.0: "quarter|qtr",
+    365.25: "dayofyear|doy|yday",
+    360.0: "winddirection|winddir|bearing|heading|azimuth",
+}
+IDENTIFIERS = {"id", "key", "index", "no", "nr", "number"}
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user says of single columns."""
+
+    hashed: Collection[str] = ()  # strings, of which no value gets a column of its own
+    cycles: Mapping[str, float] | None = None  # numbers that begin again, and their periods; None: by name and range
 
 
 def sampled(source: Source) -> Table:
@@ -32,7 +65,7 @@ def sampled(source: Source) -> Table:
                 rows += len(table)
                 if rows >= enough:
                     break
-        except (InputError, FileError):  # it will be met again, behind the rows before it
+        except (InputError, FileError):  # raised again later, when the rows before it have been read
             if not rows:
                 raise
     if not rows:
@@ -41,28 +74,94 @@ def sampled(source: Source) -> Table:
 
 
 def planned(
-    sample: Table, names: Sequence[str], missing: Missing, hashed: Collection[str] = (), spare: int = 0,
+    sample: Table, names: Sequence[str], missing: Missing, wishes: Wishes = Wishes(), labels: int = 1, spare: int = 0,
     ignored: Sequence[str] = (), grows: bool = False,
 ) -> Encoder:  # fmt: skip
-    """Columns that are to be `hashed` are strings."""
-    numbers = sample.numbers if isinstance(sample.numbers, np.ndarray) else sample.numbers.toarray()
-    gaps = dict(zip(sample.names, np.asarray(np.isnan(numbers).any(axis=0)).tolist(), strict=True))
-    indicate = missing is Missing.MEAN
-    columns = tuple(_planned(sample, name, gaps, indicate, name in hashed) for name in names)
-    return Encoder(columns, missing, spare, tuple(ignored), grows)
+    """The encoder for the columns `names`; `labels`: the columns of labels whose means are inputs."""
+    columns = [_planned(sample, name, wishes, labels, missing is Missing.MEAN) for name in names]
+    if not any(column.width for column in columns):  # better than nothing
+        columns = [Hashed(name, labels=labels) for name in names]
+    return Encoder(tuple(columns), missing, spare, tuple(ignored), grows)
 
 
-def _planned(sample: Table, name: str, gaps_of: Mapping[str, bool], indicate: bool, hashed: bool) -> Column:
+def assumptions(columns: Sequence[Column], sample: Table, target: str) -> list[str]:
+    """How unusual columns are encoded, one sentence for all that are encoded alike."""
+    found: dict[str, list[str]] = {}
+    for column in columns:
+        said = column.assumed(target) or (_on_row_numbers(column.name, sample) if isinstance(column, Number) else "")
+        if said:
+            found.setdefault(said, []).append(column.name)
+    return [f"{', '.join(names)}: {said}" for said, names in found.items()]
+
+
+def _on_row_numbers(name: str, sample: Table) -> str:
+    """What to say of whole numbers that are all different and called an id or an index."""
+    if not IDENTIFIERS & set(_called(name)) or not isinstance(sample.numbers, np.ndarray):
+        return ""
+    numbers = sample.numbers[:, sample.names.index(name)]
+    if len(numbers) <= MOST_VALUES or not (np.mod(numbers, 1.0) == 0.0).all() or len(np.unique(numbers)) < len(numbers):
+        return ""
+    return f"every row has a different number, which was taken as a trend; if it has no meaning: --without {name}"
+
+
+def _planned(sample: Table, name: str, wishes: Wishes, labels: int, indicate: bool) -> Column:
     if name in sample.strings:
-        codes = sample.strings[name].codes
-        values = len(np.unique(codes[codes >= 0]))
-        indicator = indicate and bool((codes < 0).any())
-        if hashed or values > MOST_VALUES:
-            return Hashed(name, HASHED_WIDTH, indicator)
-        return OneHot(name, max(LEAST_ROOM, 2 * values), indicator)
+        strings = sample.strings[name]
+        return _of_strings(name, strings, name in wishes.hashed, labels, indicate and bool((strings.codes < 0).any()))
     if name in sample.dates:
         moments = sample.dates[name]
-        gaps = np.isnat(moments)
-        clock = bool((moments[~gaps] != moments[~gaps].astype("datetime64[D]")).any())
-        return Cyclic(name, day=clock, indicator=indicate and bool(gaps.any()))
-    return Number(name, indicate and gaps_of[name])
+        return _of_dates(name, moments[~np.isnat(moments)], indicate and bool(np.isnat(moments).any()))
+    if not isinstance(sample.numbers, np.ndarray):
+        return Number(name)
+    numbers = sample.numbers[:, sample.names.index(name)]
+    indicator = indicate and bool(np.isnan(numbers).any())
+    periods = {name: period_of(name, numbers)} if wishes.cycles is None else wishes.cycles
+    period = periods.get(name)
+    return Cycle(name, period, indicator) if period else Number(name, indicator)
+
+
+def _of_strings(name: str, strings: Strings, hashed: bool, labels: int, indicator: bool) -> Column:
+    codes = strings.codes[strings.codes >= 0]
+    values = [str(strings.values[code]) for code in np.unique(codes)]
+    if not hashed and len(values) <= MOST_VALUES:
+        return OneHot(name, max(LEAST_ROOM, 2 * len(values)), indicator)
+    if not hashed and len(values) >= MOSTLY * len(codes) and np.median([len(words(value)) for value in values]) >= SEVERAL_WORDS:
+        return Text(name, indicator=indicator)
+    if not hashed and len(values) >= IDENTIFIES * len(codes):
+        return LeftOut(name)
+    return Hashed(name, labels=labels, indicator=indicator)
+
+
+def _of_dates(name: str, moments: Dates, indicator: bool) -> Date:
+    steps = np.diff(np.unique(moments))
+    step = np.median(steps) if steps.size else np.timedelta64(0, "us")
+    clock = bool((moments != moments.astype("datetime64[D]")).any())
+    since = str(moments.min().astype("datetime64[D]")) if moments.size else "1970-01-01"
+    return Date(name, since, clock, bool(step < WEEKLY), bool(step < YEARLY), indicator)
+
+
+def periods_given(cycles: Any) -> tuple[tuple[str, float], ...] | None:
+    """Columns and their periods as a user gives them, {"hour": 24} or pairs; None stays None."""
+    if cycles is None:
+        return None
+    try:
+        pairs = [(name, period) for name, period in (cycles.items() if isinstance(cycles, Mapping) else cycles)]
+        return tuple((column.name, column.period) for column in (Cycle(*pair) for pair in pairs if isinstance(pair[0], str)))
+    except (TypeError, ValueError):
+        raise InputError(f"cycles must be columns and their periods, such as {{'hour': 24}}, got {cycles!r:.60}") from None
+
+
+def period_of(name: str, numbers: Vector) -> float | None:
+    """The period of numbers whose name and range are those of hours, months and the like; None for others."""
+    there = numbers[~np.isnan(numbers)]
+    if not there.size or there.min() < 0.0 or set(there.tolist()) == {0.0, 1.0}:
+        return None
+    called = set(_called(name))
+    fitting = (period for period, known in PERIODS.items() if called & set(known.split("|")) and there.max() <= np.ceil(period))
+    return next(fitting, None)
+
+
+def _called(name: str) -> Iterable[str]:
+    """A column's name in lower case without signs, as a whole and its end: pickup_hour is also hour."""
+    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name)
+    return ("".join(parts[start:]).lower() for start in range(len(parts)))

@@ -7,7 +7,7 @@ for X, y in stream: ...                        # float64, at most `block` rows; 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
@@ -23,8 +23,8 @@ from onkel.data.table import Kind, Source, Strings, Table, recut, rows_at_once
 from onkel.errors import InputError
 from onkel.model.encoder import Encoder, Means, Missing, policy
 from onkel.model.encodings import State
-from onkel.model.plan import planned, sampled
-from onkel.model.target import Classes, Label, Signs, Target, Unlabelled, Value, two_labels
+from onkel.model.plan import Wishes, assumptions, planned, sampled
+from onkel.model.target import Classes, Label, Signs, Target, Unlabelled, Value, columns_with_means, two_labels
 
 LARGEST_BLOCK = 1 << 30  # bytes of one block
 BLOCK: int | None = None  # rows of one, where nobody says so; None: as many as suit their width. A run that goes on cuts alike
@@ -58,6 +58,11 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"<Stream of {self.name}: {', '.join(self.names)} -> {self.target.name}>"
+
+    def for_target(self, target: Target) -> Stream:
+        """The same rows and columns, with another kind of target."""
+        encoder = self.encoder.with_labels(columns_with_means(target, self.sample))
+        return dataclasses.replace(self, target=target, encoder=encoder)
 
     @property
     def name(self) -> str:
@@ -124,7 +129,11 @@ def encoded(encoder: Encoder, state: State, target: Target, labels: list[Label],
         table = table.where(labelled)
         state.dropped += int(np.count_nonzero(~labelled))
     X, whole = encoder.learn(state, table)
-    codes = target.codes(table if whole.all() else table.where(whole), labels)
+    rows = table if whole.all() else table.where(whole)
+    codes = target.codes(rows, labels)
+    if encoder.labels:
+        coded = target.coded(codes, encoder.labels, 0.0)
+        encoder.learn_labels(state, rows, coded[:, None] if coded.ndim == 1 else coded, X)
     kept = labelled.copy()
     kept[labelled] = whole
     return X, codes, kept
@@ -138,6 +147,7 @@ def read(
     missing: Missing | str = Missing.REFUSE,
     labels: tuple[Label, Label] | None = None,
     hashed: Sequence[str] = (),
+    cycles: Mapping[str, float] | None = None,
     spare: int = 0,
     reading: Reading = AS_DETECTED,
     **fields: Any,
@@ -149,7 +159,9 @@ def read(
     missing  what becomes of a missing value: "refuse" it, fill in the "mean" so far, or "drop" the row
     labels   two classes, low and high, which y gives as -1 and 1; detected where the target has two strings. With more strings
              y is 0, 1, 2 …, the place of the row's own in `stream.labels`, which grows as new ones come
-    hashed   columns of strings of which no value gets a column of its own, however few there are in the first rows
+    hashed   columns of strings of which no value gets a column of its own, however few there are in the first rows; each value
+             also gets the mean of y so far
+    cycles   columns of numbers that begin again, and their periods: {"hour": 24}; None: those whose names and ranges say so
     spare    columns of X kept free for keys of dicts and JSON lines that first appear after 1,000 rows; numbers, 0 where absent
     reading  how the rows are read. Its fields may be given one by one: `format`, `header`, `columns`, `without`, `text`, `dates`,
              `numbers`, `follow`, `order`
@@ -182,9 +194,23 @@ def read(
     sample = sampled(source)
     grows = reading.columns is None and source.grows
     ignored = sorted({*source.known, *reading.without}.difference(names)) if spare or grows else ()
-    encoder = planned(sample, names, policy(missing), hashed, spare, ignored, grows)
-    seen = [*remarks(sample, reading.text), *(labels_remark(sample, label) if label not in reading.text else [])]
-    return Stream(_roomy(source, encoder), _target(label, labels, sample), encoder, _rows_in(block, encoder), sample, tuple(seen))
+    found_target = _target(label, labels, sample)
+    _check_cycles(source, cycles or {})
+    wishes, means = Wishes(hashed, cycles), columns_with_means(found_target, sample)
+    encoder = planned(sample, names, policy(missing), wishes, means, spare, ignored, grows)
+    seen = [
+        *assumptions(encoder.columns, sample, label),
+        *remarks(sample, reading.text),
+        *(labels_remark(sample, label) if label not in reading.text else []),
+    ]
+    return Stream(_roomy(source, encoder), found_target, encoder, _rows_in(block, encoder), sample, tuple(seen))
+
+
+def _check_cycles(source: Source, cycles: Mapping[str, float]) -> None:
+    """Refuse a cycle of a column that is not there, or has no numbers."""
+    choose(source.name, list(source.kinds), list(cycles))
+    if wrong := [name for name in cycles if source.kinds[name] is not Kind.NUMBER]:
+        raise InputError(f"{source.name}: {wrong[0]!r} is {source.kinds[wrong[0]].value}; only a column of numbers has a period")
 
 
 def read_again(

@@ -29,6 +29,7 @@ Label = str | float
 Mask = NDArray[np.bool_]
 
 MOST_CLASSES = 500
+MOST_MEANS = 8  # columns of labels whose means for each value of a column are inputs
 
 
 @runtime_checkable
@@ -279,6 +280,14 @@ def two_labels(sample: Table, name: str) -> tuple[Label, Label] | None:
     if not isinstance(sample.cells(name), Strings):
         return (seen[0], 1.0) if seen in ([0.0, 1.0], [-1.0, 1.0]) else None
     return (seen[0], seen[1]) if len(seen) == 2 else None
+
+
+def columns_with_means(target: Target, sample: Table) -> int:
+    """How many columns of labels are worth a mean for each value of a column: one for two classes, one each for more."""
+    if not isinstance(target, Classes):
+        return min(target.outputs, MOST_MEANS)
+    classes = len(labels_in(sample, target.name))
+    return 1 if classes <= 2 else min(classes, MOST_MEANS)
 
 
 def two_given(labels: Any) -> tuple[Label, Label]:

@@ -1,0 +1,88 @@
+"""The running mean of the target for each value of a column, as an input.
+
+    x = n/(n + PRIOR_ROWS) · (m − mean)      n, m: rows and mean label of the value so far;  mean: that of all rows so far
+
+It is 0 for a value that was never seen. A row's own label is learnt after its input has been written, so nothing leaks. Memory is
+fixed: values share SLOTS slots by their hash.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._inputs import LARGEST_NUMBER
+from onkel._jit import hot
+from onkel._types import Matrix, Vector
+
+SLOTS = 4096
+PRIOR_ROWS = 10.0  # so many rows with the overall mean are added to those of each value
+
+Slots = NDArray[np.int64]  # the slot of each row, -1 where the value is missing
+
+
+@dataclass(eq=False)
+class TargetMeans:
+    """The rows and the mean labels of each slot; the last entry is that of all rows."""
+
+    rows: Vector  # (SLOTS + 1,)
+    means: Matrix  # (SLOTS + 1, labels)
+
+    @staticmethod
+    def init(labels: int) -> TargetMeans:
+        return TargetMeans(np.zeros(SLOTS + 1), np.zeros((SLOTS + 1, labels)))
+
+    def copy(self) -> TargetMeans:
+        return TargetMeans(self.rows.copy(), self.means.copy())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TargetMeans) and all(map(np.array_equal, (self.rows, self.means), (other.rows, other.means)))
+
+    def predict(self, slots: Slots) -> Matrix:
+        """The inputs of rows, each as if it came next; changes nothing."""
+        X = np.zeros((len(slots), self.means.shape[1]))
+        _write(self.rows, self.means, slots, X, X, False)
+        return X
+
+    def learn(self, slots: Slots, Y: Matrix) -> Matrix:
+        """The inputs of rows; the labels of each are learnt before the next."""
+        X = np.zeros(Y.shape)
+        _write(self.rows, self.means, slots, np.clip(Y, -LARGEST_NUMBER, LARGEST_NUMBER), X, True)
+        return X
+
+    def is_possible(self, labels: int) -> bool:
+        """Whether it can be a state of so many labels."""
+        fits = self.rows.shape == (SLOTS + 1,) and self.means.shape == (SLOTS + 1, labels)
+        return bool(fits and np.isfinite(self.means).all() and np.isfinite(self.rows).all() and (self.rows >= 0.0).all())
+
+    def to_json(self) -> dict[str, str]:
+        return {name: base64.b64encode(array.astype("<f8").tobytes()).decode() for name, array in vars(self).items()}
+
+    @staticmethod
+    def from_json(tree: Mapping[str, Any]) -> TargetMeans:
+        rows, means = (
+            np.frombuffer(base64.b64decode(tree[name], validate=True), "<f8").astype(float) for name in ("rows", "means")
+        )
+        return TargetMeans(rows, means.reshape(SLOTS + 1, -1))
+
+
+@hot
+def _write(rows: Vector, means: Matrix, slots: Slots, Y: Matrix, X: Matrix, learning: bool) -> None:
+    last = rows.size - 1
+    for t in range(slots.size):
+        slot = slots[t]
+        if slot >= 0:
+            share = rows[slot] / (rows[slot] + PRIOR_ROWS)
+            for j in range(X.shape[1]):
+                X[t, j] = share * (means[slot, j] - means[last, j])
+        if learning:
+            for place in (slot, last):
+                if place >= 0:
+                    rows[place] += 1.0
+                    for j in range(X.shape[1]):
+                        means[place, j] += (Y[t, j] - means[place, j]) / rows[place]
