@@ -45,7 +45,7 @@ from onkel.combine.auto import state as states
 from onkel.combine.auto.adaptation import check_if_due
 from onkel.combine.auto.families import Expert
 from onkel.combine.auto.plan import WIDEST_LINE, Plan, plans
-from onkel.combine.auto.state import RULE, State, active_experts, active_families, without_lags
+from onkel.combine.auto.state import RULE, State, active_experts, active_families
 from onkel.combine.auto.views import NARROW, SparseViews, Views, lag_columns
 from onkel.combine.lagged import check_lagged, lag_inputs
 from onkel.combine.rules.rule import Awake
@@ -154,7 +154,7 @@ class Auto(Learner[State]):
         mixture = mixture_alone = RULE.plan(state.mixed, P, Y, weight, active, steps)
         ledger.mixed(state.ledger, P, mixture, Y, weight, active, steps)
         if state.alone is not None:
-            alone, P_alone = without_lags(plan), np.empty((*Y.shape, state.alone.experts))
+            alone, P_alone = plan.without_lags, np.empty((*Y.shape, state.alone.experts))
             steps.add(np.compress, alone, P, 2, P_alone)
             mixture_alone = RULE.plan(state.alone, P_alone, Y, weight, np.ascontiguousarray(active[:, alone]), steps)
         steps.add(_write_mixtures, mixture, mixture_alone, first, scores)
@@ -175,7 +175,7 @@ class Auto(Learner[State]):
             self._score(state, X, scores)
             return
         plan = self._plan(state.dim)
-        alone = without_lags(plan)
+        alone = plan.without_lags
         for start in range(0, len(scores), ROWS_AT_ONCE):
             now = slice(start, min(start + ROWS_AT_ONCE, len(scores)))
             P = np.ascontiguousarray(self._expert_scores(state, part(X, now), None)[:, :, alone])
@@ -207,7 +207,13 @@ class Auto(Learner[State]):
         return lag_columns(self.lags)
 
     def _views(self, dim: int) -> Views | SparseViews:
-        return self._views_of(self._plan(dim), dim)
+        if dim not in self._known_views:
+            self._known_views[dim] = self._views_of(self._plan(dim), dim)
+        return self._known_views[dim]
+
+    @functools.cached_property
+    def _known_views(self) -> dict[int, Views | SparseViews]:
+        return {}
 
     def _views_of(self, plan: Plan, dim: int) -> Views | SparseViews:
         return SparseViews(dim, self.lags) if plan.lines_only else Views(dim, self.seed, self.lags, plan.goes_by_column)

@@ -45,6 +45,7 @@ from onkel.combine.auto.families import (
     Logistic,
     Nearest,
     Part,
+    Parts,
     RememberingRidge,
     Trees,
 )
@@ -84,6 +85,11 @@ class Plan:
     def family_of(self) -> Counts:
         """The index of each expert's family."""
         return np.repeat(np.arange(len(self.families)), [len(family.experts) for family in self.families])
+
+    @functools.cached_property
+    def without_lags(self) -> NDArray[np.bool_]:
+        """Which experts see no earlier labels."""
+        return np.array([not expert.lagged for expert in self.experts])
 
     @functools.cached_property
     def starts(self) -> NDArray[np.bool_]:
@@ -129,7 +135,7 @@ def plans(dim: int, lag_columns: int, cost_limit: float, seed: int) -> list[Plan
 
 def _linear(dim: int, lags: int) -> tuple[Family, ...]:
     earlier = Part("L", Constant() + Identity(), lags, "linear, with earlier labels")
-    return (DiagonalLinear(dim), ForgettingRidge((earlier,), 0.99, 0.1, 32)) if lags else (DiagonalLinear(dim),)
+    return (DiagonalLinear(dim), ForgettingRidge(Parts((earlier,)), 0.99, 0.1, 32)) if lags else (DiagonalLinear(dim),)
 
 
 def _families(dim: int, lags: int, size: float, seed: int) -> tuple[tuple[Family, ...], dict[Family, int]]:
@@ -160,9 +166,9 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[tuple[Family
     week = [short, *([weekly] if hats else []), local(15)]
     day = [short, *([weekly] if daily else [])]
     wide = line if dim <= WIDEST_ODDS else short
-    careful, sharp = (Logistic((replace(wide, name="logistic"),), lam) for lam in (10.0, 0.1))
+    careful, sharp = (Logistic(Parts((replace(wide, name="logistic"),)), lam) for lam in (10.0, 0.1))
     bent = replace(weekly, name="logistic, additive") if daily else replace(ranks, name="logistic, of ranks")
-    curved = Logistic((short, ranks, bent) if daily else (short, bent), 3.0)
+    curved = Logistic(Parts((short, ranks, bent) if daily else (short, bent)), 3.0)
     eager, cautious = RandomTrees(6, 32, 512, gain=7.0, seed=next(seeds)), RandomTrees(6, 40, 256, gain=16.0, seed=next(seeds))
     trees = [Trees(eager, dim, "X"), Trees(cautious, dim, "X")]
     if lags:
@@ -173,10 +179,10 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[tuple[Family
             parts.append(Part("L", Identity(), lags, f"{parts[-1].name}, with earlier labels"))
         trees.append(Trees(replace(cautious, seed=next(seeds)), dim + lags, "X+L"))
     families: tuple[Family, ...] = (
-        RememberingRidge(tuple(slow), (0.1, 10.0)),
-        ForgettingRidge(tuple(month), 0.998, 0.1, _block(month)),
-        ForgettingRidge(tuple(week), 0.99, 0.1, _block(week)),
-        ForgettingRidge(tuple(day), 0.95, 0.1, 16),
+        RememberingRidge(Parts(slow), (0.1, 10.0)),
+        ForgettingRidge(Parts(month), 0.998, 0.1, _block(month)),
+        ForgettingRidge(Parts(week), 0.99, 0.1, _block(week)),
+        ForgettingRidge(Parts(day), 0.95, 0.1, 16),
         careful,
         sharp,
         curved,
@@ -189,9 +195,9 @@ def _families(dim: int, lags: int, size: float, seed: int) -> tuple[tuple[Family
     more_rough = Part("U", Fourier(count(125), None, next(seeds), rougher, spread=2.0), narrow, "kernel")
     hour = [short, *([Part("L", Identity(), lags, "linear, with earlier labels")] if lags else [])]
     zooms: dict[Family, int] = {
-        RememberingRidge((short, more_smooth), (0.1, 10.0)): SLOW,
-        RememberingRidge((short, ranks, more_rough), (0.1, 10.0)): SLOW,
-        ForgettingRidge(tuple(hour), 0.8, 0.3, 16): DAY,
+        RememberingRidge(Parts((short, more_smooth)), (0.1, 10.0)): SLOW,
+        RememberingRidge(Parts((short, ranks, more_rough)), (0.1, 10.0)): SLOW,
+        ForgettingRidge(Parts(hour), 0.8, 0.3, 16): DAY,
         replace(trees[-1], learner=replace(cautious, seed=next(seeds))): families.index(trees[-1]),
     }
     return families, zooms
@@ -210,7 +216,7 @@ def cost(family: Family) -> float:
         return 0.009 * family.learner.count * family.learner.splits
     if isinstance(family, DiagonalLinear):
         return 0.008 * family.dim
-    r = sum(part.size for part in family.parts)
+    r = family.parts.size
     if isinstance(family, RememberingRidge):
         return 1.0 + 1.8e-5 * r**2 + 4e-8 * r**3
     if isinstance(family, ForgettingRidge):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onkel._types import Cube, Matrix, Vector
 from onkel.combine import account
@@ -37,7 +36,7 @@ class State:
 
 
 def init(plan: Plan, views: Views | SparseViews, outputs: int) -> State:
-    alone = RULE.init(int(without_lags(plan).sum()), outputs) if views.lags else None
+    alone = RULE.init(int(plan.without_lags.sum()), outputs) if views.lags else None
     families = tuple(family.init(outputs) for family in plan.families)
     recent = restarts.init(plan.check, _kept(plan, views), outputs, lag_columns(views.lags), len(plan.experts), len(families))
     labels, mixed = label_scale.init(outputs), RULE.init(len(plan.experts), outputs)
@@ -47,7 +46,7 @@ def init(plan: Plan, views: Views | SparseViews, outputs: int) -> State:
 
 def footprint(plan: Plan, views: Views | SparseViews, outputs: int) -> int:
     """The bytes that `init` will hold."""
-    experts = [len(plan.experts)] + ([int(without_lags(plan).sum())] if views.lags else [])
+    experts = [len(plan.experts)] + ([int(plan.without_lags.sum())] if views.lags else [])
     sizes = outputs, lag_columns(views.lags), len(plan.experts), len(plan.families)
     return (
         views.footprint()
@@ -99,7 +98,8 @@ def active_families(plan: Plan, state: State) -> list[tuple[Any, Any]]:
 
 def active_experts(plan: Plan, state: State, rows: int) -> Awake:
     """Which experts are active, (rows, experts)."""
-    return np.tile(state.review.awake[plan.family_of] > 0, (rows, 1))
+    active = (state.review.awake[plan.family_of] > 0).reshape(1, -1)
+    return active if rows == 1 else np.repeat(active, rows, axis=0)
 
 
 def weights(plan: Plan, state: State) -> Matrix:
@@ -107,14 +107,9 @@ def weights(plan: Plan, state: State) -> Matrix:
     return RULE.weights(state.mixed, active_experts(plan, state, 1)[0])
 
 
-def without_lags(plan: Plan) -> NDArray[np.bool_]:
-    """Which experts see no earlier labels."""
-    return np.array([not expert.lagged for expert in plan.experts])
-
-
 def select_without_lags(
     plan: Plan, P: Cube, Y: Matrix, weight: Vector, awake: Awake
 ) -> tuple[Cube, Matrix, Vector, Awake]:  # fmt: skip
     """The arguments of the rule over the experts that see no earlier labels."""
-    alone = without_lags(plan)
+    alone = plan.without_lags
     return np.ascontiguousarray(P[:, :, alone]), Y, weight, np.ascontiguousarray(awake[:, alone])

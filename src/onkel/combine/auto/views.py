@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ from onkel.state import memory
 from onkel.turns import Steps
 
 CUT = 8.0  # largest standardised value, in deviations
+STANDARDIZE, RANKS = Standardize(CUT), Ranks()
 CANCELLED = 1e-12  # smaller projections count as 0
 DENSE = 0.9  # in S, a column that is nonzero in this share of the rows is standardised
 NARROW = 64  # largest number of columns for kernels and neighbours
@@ -82,17 +84,21 @@ class Views:
         """The number of columns of N."""
         return min(self.dim, NARROW)
 
+    @cached_property
+    def _project(self) -> Project:
+        return Project(NARROW, self.seed)
+
     @property
     def _is_projected(self) -> bool:
         return self.dim > NARROW
 
     def init(self) -> State:
-        projected = Project(NARROW, self.seed).init(self.dim) if self._is_projected else None
-        return State(Standardize(CUT).init(self.dim), projected, Ranks().init(self.narrow), _no_lags(self.lags))
+        projected = self._project.init(self.dim) if self._is_projected else None
+        return State(STANDARDIZE.init(self.dim), projected, RANKS.init(self.narrow), _no_lags(self.lags))
 
     def footprint(self) -> int:
-        projected = Project(NARROW, self.seed).footprint(self.dim) if self._is_projected else 0
-        return Standardize(CUT).footprint(self.dim) + projected + Ranks().footprint(self.narrow) + _lags_footprint(self.lags)
+        projected = self._project.footprint(self.dim) if self._is_projected else 0
+        return STANDARDIZE.footprint(self.dim) + projected + RANKS.footprint(self.narrow) + _lags_footprint(self.lags)
 
     def write(
         self, state: State, rows: Matrix | Rows, Y: Matrix, weight: Vector, lagged: Matrix | None = None, steps: Steps | None = None
@@ -104,12 +110,12 @@ class Views:
         """
         X = to_dense(rows, self.dim)
         Z, N, U = np.empty(X.shape), X, np.empty((len(X), self.narrow))
-        standardized = Standardize(CUT).write(state.standardized, X, weight, Z, 0)
+        standardized = STANDARDIZE.write(state.standardized, X, weight, Z, 0)
         if self._is_projected:
             N = np.empty((len(X), NARROW))
-            Project(NARROW, self.seed).write(state.projected, Z, weight, N, 0)
+            self._project.write(state.projected, Z, weight, N, 0)
             N[np.abs(N) < CANCELLED] = 0.0  # otherwise ranks would differ by the rounding errors of sums that cancel
-        ranked = Ranks().write(state.ranked, N, weight, U, 0)
+        ranked = RANKS.write(state.ranked, N, weight, U, 0)
         raw, L, lags = _lags(state.lags, self.lags, Y, weight, lagged)
         S = _with_intercept(Z) if self.by_column else NO_ROWS
         return View(X, Z, N if self._is_projected else Z, U, L, S, raw), State(standardized, state.projected, ranked, lags)
@@ -159,7 +165,7 @@ class SparseViews:
 def standardized_rows(state: State, X: Matrix) -> Matrix:
     """Z of these rows, as if each came next."""
     Z = np.empty(X.shape)
-    Standardize(CUT).write(state.standardized, X, np.zeros(len(X)), Z, 0)
+    STANDARDIZE.write(state.standardized, X, np.zeros(len(X)), Z, 0)
     return Z
 
 
@@ -180,12 +186,12 @@ def _no_lags(lags: int) -> Lags | None:
     if not lags:
         return None
     nothing = np.zeros(PLANE), np.zeros((PLANE, lags)), np.zeros((PLANE, len(MEMORIES)))
-    return Lags(*nothing, Standardize(CUT).init(lag_columns(lags)))
+    return Lags(*nothing, STANDARDIZE.init(lag_columns(lags)))
 
 
 def _lags_footprint(lags: int) -> int:
     columns = lag_columns(lags)
-    return 8 * (PLANE + columns + 1) + Standardize(CUT).footprint(columns) if lags else 0
+    return 8 * (PLANE + columns + 1) + STANDARDIZE.footprint(columns) if lags else 0
 
 
 def _lags(before: Lags | None, lags: int, Y: Matrix, weight: Vector, lagged: Matrix | None) -> tuple[Matrix, Matrix, Any]:
@@ -196,7 +202,7 @@ def _lags(before: Lags | None, lags: int, Y: Matrix, weight: Vector, lagged: Mat
     after = Lags(before.first.copy(), before.last.copy(), before.means.copy(), None)
     after.rows = lag(after.first, after.last, after.means, before.rows, _points(Y), weight, inputs)
     inputs, L = inputs if lagged is None else lagged, np.empty_like(inputs)
-    after.standardized = Standardize(CUT).write(before.standardized, inputs, weight, L, 0)
+    after.standardized = STANDARDIZE.write(before.standardized, inputs, weight, L, 0)
     return inputs, L, after
 
 

@@ -14,7 +14,7 @@ from onkel.combine.auto.families.expert import Expert
 from onkel.combine.auto.families.forgetting_ridge import ForgettingRidge
 from onkel.combine.auto.families.logistic import Logistic
 from onkel.combine.auto.families.nearest import Nearest
-from onkel.combine.auto.families.parts import Part
+from onkel.combine.auto.families.parts import Part, Parts
 from onkel.combine.auto.families.remembering_ridge import RememberingRidge
 from onkel.combine.auto.families.trees import Trees
 
@@ -28,6 +28,7 @@ __all__ = [
     "Logistic",
     "Nearest",
     "Part",
+    "Parts",
     "RememberingRidge",
     "Trees",
 ]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from onkel._types import Counts, Cube, Matrix, Vector
-from onkel.combine.auto.families import parts
 from onkel.combine.auto.families.expert import Expert
-from onkel.combine.auto.families.parts import Part
+from onkel.combine.auto.families.parts import Parts, ridge_diagonal
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.linalg import corrected
@@ -35,7 +35,7 @@ class ForgettingState:
 
 @dataclass(frozen=True)
 class ForgettingRidge:
-    parts: tuple[Part, ...]
+    parts: Parts
     forgetting: float
     lam: float
     block: int  # rows between two factorisations
@@ -44,18 +44,19 @@ class ForgettingRidge:
     def experts(self) -> tuple[Expert, ...]:
         return tuple(Expert(part.name, self.forgetting, self.lam, "L" in part.view) for part in self.parts)
 
+    @cached_property
     def _settings(self) -> corrected.CorrectedSettings:
-        ends = parts.ends(self.parts)
+        ends = self.parts.ends
         return corrected.CorrectedSettings(
             np.append(ends, np.full(corrected.EXPERTS - len(ends), ends[-1])),
-            parts.ridge_diagonal(int(ends[-1]), self.lam),
+            ridge_diagonal(int(ends[-1]), self.lam),
             self.forgetting,
         )
 
     def init(self, outputs: int) -> ForgettingState:
-        r, block = int(parts.ends(self.parts)[-1]), self.block
-        maps = parts.init_maps(self.parts)
-        matrix = np.diag(np.sqrt(parts.ridge_diagonal(r, self.lam)))
+        r, block = self.parts.size, self.block
+        maps = self.parts.init_maps()
+        matrix = np.diag(np.sqrt(ridge_diagonal(r, self.lam)))
         wait, lanes = np.zeros((block, r)), corrected.EXPERTS
         return ForgettingState(
             maps, np.zeros((r, r)), np.zeros((outputs, r)), matrix, np.zeros((outputs, r)), wait, wait.copy(),
@@ -63,19 +64,19 @@ class ForgettingRidge:
         )  # fmt: skip
 
     def footprint(self, outputs: int) -> int:
-        r, block, lanes = int(parts.ends(self.parts)[-1]), self.block, corrected.EXPERTS
-        maps = parts.footprint(self.parts)
+        r, block, lanes = self.parts.size, self.block, corrected.EXPERTS
+        maps = self.parts.footprint()
         sums = 2 * r * r + 2 * outputs * r + 2 * block * r + block * outputs
         return maps + 8 * (sums + lanes * block * (block + outputs) + 1)
 
     def learn(self, state: ForgettingState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         scores = np.empty((*Y.shape, corrected.EXPERTS))
-        steps.add(corrected.learn, _sums(state), self._settings(), parts.transform(self.parts, state.maps, view), Y, weight, scores)
+        steps.add(corrected.learn, _sums(state), self._settings, self.parts.transform(state.maps, view), Y, weight, scores)
         return scores[:, :, : len(self.parts)]
 
     def predict(self, state: ForgettingState, view: View) -> Cube:
         scores = np.empty((len(view.X), len(state.targets), corrected.EXPERTS))
-        corrected.predict(_sums(state), self._settings(), parts.transform(self.parts, state.maps, view), scores)
+        corrected.predict(_sums(state), self._settings, self.parts.transform(state.maps, view), scores)
         return scores[:, :, : len(self.parts)]
 
     def widen(self, state: ForgettingState, outputs: int) -> None:
@@ -92,4 +93,8 @@ class ForgettingRidge:
 
 
 def _sums(state: ForgettingState) -> corrected.Sums:
-    return corrected.Sums(*(getattr(state, field.name) for field in fields(state)[1:]))
+    """The state without its feature maps, for compiled code."""
+    return corrected.Sums(
+        state.products, state.targets, state.matrix, state.coef, state.rows, state.solved, state.labels, state.triangles,
+        state.residuals, state.waiting,
+    )  # fmt: skip

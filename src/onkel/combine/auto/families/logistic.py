@@ -12,6 +12,7 @@ Fahrmeir (1992), Posterior mode estimation by extended Kalman filtering for mult
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +20,8 @@ import numpy as np
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine.auto.binary_labels import TWO, append_outputs, check_values, count_value
-from onkel.combine.auto.families import parts
 from onkel.combine.auto.families.expert import Expert
-from onkel.combine.auto.families.parts import Part
+from onkel.combine.auto.families.parts import Parts
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.linalg.blas import symv, syr
@@ -42,32 +42,32 @@ class LogisticState:
 
 @dataclass(frozen=True)
 class Logistic:
-    parts: tuple[Part, ...]
+    parts: Parts
     lam: float
 
-    @property
+    @cached_property
     def experts(self) -> tuple[Expert, ...]:
         return (Expert(self.parts[-1].name, 1.0, self.lam),)
 
     def init(self, outputs: int) -> LogisticState:
-        r = int(parts.ends(self.parts)[-1])
-        maps = parts.init_maps(self.parts)
+        r = self.parts.size
+        maps = self.parts.init_maps()
         inverse = np.tile(np.eye(r) / self.lam, (outputs, 1, 1))
         nothing = np.zeros((outputs, r)), np.zeros(outputs), np.zeros(outputs)
         return LogisticState(maps, inverse, *nothing, np.zeros(outputs, np.int64), np.zeros(1, np.int64))
 
     def footprint(self, outputs: int) -> int:
-        r = int(parts.ends(self.parts)[-1])
-        return parts.footprint(self.parts) + 8 * (outputs * (r * r + r + 3) + 1)
+        r = self.parts.size
+        return self.parts.footprint() + 8 * (outputs * (r * r + r + 3) + 1)
 
     def learn(self, state: LogisticState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         scores = np.empty(Y.shape)
-        steps.add(learn_block, _filter(state), parts.transform(self.parts, state.maps, view), Y, weight, scores)
+        steps.add(learn_block, _filter(state), self.parts.transform(state.maps, view), Y, weight, scores)
         return scores[:, :, None]
 
     def predict(self, state: LogisticState, view: View) -> Cube:
         scores, nothing = np.empty((len(view.X), len(state.theta))), np.zeros((len(view.X), len(state.theta)))
-        learn_block(_filter(state), parts.transform(self.parts, state.maps, view), nothing, nothing[:, 0], scores)  # weights 0
+        learn_block(_filter(state), self.parts.transform(state.maps, view), nothing, nothing[:, 0], scores)  # weights 0
         return scores[:, :, None]
 
     def widen(self, state: LogisticState, outputs: int) -> None:

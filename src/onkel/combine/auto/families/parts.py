@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from onkel._inputs import no_weight
 from onkel._types import Counts, Matrix, Vector
 from onkel.combine.auto.views import View
 from onkel.features import Features
@@ -35,32 +36,44 @@ class Part:
 
 def select(view: View, name: str) -> Matrix:
     """The view of this name. A name joined by + gives several views side by side."""
-    parts = [getattr(view, one) for one in name.split("+")]
-    return parts[0] if len(parts) == 1 else np.hstack(parts)
+    if "+" not in name:
+        found: Matrix = getattr(view, name)
+        return found
+    return np.hstack([getattr(view, one) for one in name.split("+")])
 
 
-def ends(parts: tuple[Part, ...]) -> Counts:
-    """The number of features of each expert."""
-    return np.cumsum([part.size for part in parts])
+class Parts(tuple[Part, ...]):
+    """The parts of a family, in their order. What follows from them is computed once: a single row would spend its time on it."""
 
+    @cached_property
+    def ends(self) -> Counts:
+        """The number of features of each expert."""
+        return np.cumsum([part.size for part in self])
 
-def init_maps(parts: tuple[Part, ...]) -> tuple[Any, ...]:
-    return tuple(part.features.init(part.width) for part in parts)
+    @cached_property
+    def size(self) -> int:
+        """The number of features of all parts."""
+        return int(self.ends[-1])
 
+    def init_maps(self) -> tuple[Any, ...]:
+        return tuple(part.features.init(part.width) for part in self)
 
-def footprint(parts: tuple[Part, ...]) -> int:
-    """The bytes of `init_maps`."""
-    return sum(part.features.footprint(part.width) for part in parts)
+    def footprint(self) -> int:
+        """The bytes of `init_maps`."""
+        return sum(part.features.footprint(part.width) for part in self)
 
+    def transform(self, maps: tuple[Any, ...], view: View) -> Matrix:
+        """The features of all parts, side by side."""
+        V, nothing = np.empty((len(view.X), self.size)), no_weight(len(view.X))
+        for (features, name, start), state in zip(self._places, maps, strict=True):
+            features.write(state, select(view, name), nothing, V, start)
+        return V
 
-def transform(parts: tuple[Part, ...], maps: tuple[Any, ...], view: View) -> Matrix:
-    """The features of all parts, side by side."""
-    V = np.empty((len(view.X), sum(part.size for part in parts)))
-    nothing, at = np.zeros(len(V)), 0
-    for part, state in zip(parts, maps, strict=True):
-        part.features.write(state, select(view, part.view), nothing, V, at)
-        at += part.size
-    return V
+    @cached_property
+    def _places(self) -> tuple[tuple[Features, str, int], ...]:
+        """The features of each part, the name of its view, and its first column."""
+        starts = [0, *self.ends.tolist()]
+        return tuple((part.features, part.view, start) for part, start in zip(self, starts[:-1], strict=True))
 
 
 def ridge_diagonal(r: int, lam: float) -> Vector:

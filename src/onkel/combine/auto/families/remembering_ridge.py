@@ -7,14 +7,14 @@ Between two solutions the coefficients do not change. Every prefix of the parts 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from onkel._types import Cube, Matrix, Vector
-from onkel.combine.auto.families import parts
 from onkel.combine.auto.families.expert import Expert
-from onkel.combine.auto.families.parts import Part
+from onkel.combine.auto.families.parts import Parts, ridge_diagonal
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.linalg import gram
@@ -39,10 +39,10 @@ class RidgeState:
 
 @dataclass(frozen=True)
 class RememberingRidge:
-    parts: tuple[Part, ...]
+    parts: Parts
     lams: tuple[float, float]  # two ridges: one for all prefixes of the parts, and one for the longer half of them once more
 
-    @property
+    @cached_property
     def experts(self) -> tuple[Expert, ...]:
         return tuple(
             Expert(part.name, 1.0, lam, "L" in part.view)
@@ -56,17 +56,17 @@ class RememberingRidge:
         return 0, len(self.parts) // 2
 
     def init(self, outputs: int) -> RidgeState:
-        r = int(parts.ends(self.parts)[-1])
-        maps = parts.init_maps(self.parts)
+        r = self.parts.size
+        maps = self.parts.init_maps()
         return RidgeState(maps, np.zeros((r, r)), np.zeros((outputs, r)), np.zeros((outputs, len(self.experts), r)))
 
     def footprint(self, outputs: int) -> int:
-        r = int(parts.ends(self.parts)[-1])
-        maps = parts.footprint(self.parts)
+        r = self.parts.size
+        maps = self.parts.footprint()
         return maps + 8 * (r * r + outputs * r * (1 + len(self.experts)) + 2)
 
     def learn(self, state: RidgeState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
-        V, done, due = parts.transform(self.parts, state.maps, view), 0, state.due
+        V, done, due = self.parts.transform(state.maps, view), 0, state.due
         scores = np.empty((*Y.shape, len(self.experts)))
         learnt = state.rows + np.cumsum(weight > 0.0)
         while done < len(V):
@@ -84,7 +84,7 @@ class RememberingRidge:
 
     def predict(self, state: RidgeState, view: View) -> Cube:
         scores = np.empty((len(view.X), len(state.targets), len(self.experts)))
-        self._score(state, parts.transform(self.parts, state.maps, view), scores)
+        self._score(state, self.parts.transform(state.maps, view), scores)
         return scores
 
     def _score(self, state: RidgeState, V: Matrix, scores: Cube) -> None:
@@ -95,14 +95,14 @@ class RememberingRidge:
 
     def _renew(self, state: RidgeState) -> None:
         """Compute θ from the sums of products. Experts with too many features for the rows so far get those of a shorter one."""
-        ends = parts.ends(self.parts)
+        ends = self.parts.ends
         active = max(1, int(np.searchsorted(ends, FEATURES_A_ROW * state.rows, side="right")))
         r = int(ends[active - 1])
         targets, R, at, all_theta = state.targets[:, :r].copy(), np.zeros((r, r)), 0, state.theta.copy()
         for lam, first in zip(self.lams, self._firsts, strict=True):
             wanted = np.minimum(ends[first:], r)
             theta = np.empty((len(targets), len(wanted), r))
-            gram.factorise(state.products, parts.ridge_diagonal(r, lam), R)
+            gram.factorise(state.products, ridge_diagonal(r, lam), R)
             gram.solve(R, targets, wanted, theta)
             all_theta[:, at : at + len(wanted), :r] = theta
             at += len(wanted)
