@@ -608,7 +608,7 @@ OWN_REFUSED = [
     (lambda: Listed(()), "tuple of functions"),
     (lambda: Listed((one, 3)), "tuple of functions"),
     (lambda: Listed((one, height), sizes=(1.0,)), "2 numbers"),
-    (lambda: Listed((one, height), sizes=(1.0, 2.0)), "fall"),
+    (lambda: Listed((one, height), sizes=(1.0, 2.0)), "must not increase"),
     (lambda: Mercer(Listed((one,)), 2).init(1), "has 1 functions"),
     (lambda: Listed((len,)).functions(np.zeros((2, 1)), 1), "one number for one row"),
 ]
