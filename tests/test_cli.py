@@ -183,12 +183,12 @@ def test_texts_dates_gaps_and_labels_are_learnt_and_predicted(
     moved = tmp_path / "moved.csv"  # other columns, another order, no target
     rows = [line.split(",") for line in MIXED.splitlines()]
     moved.write_text("\n".join(",".join([row[2], "0" if k else "more", row[0], row[1]]) for k, row in enumerate(rows)))
-    assert onkel_call(monkeypatch, "predict", model, moved) == 0
+    assert onkel_call(monkeypatch, "predict", model, moved, "--probabilities") == 0
     said = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     assert len(said) == 3000
     assert np.mean([row["sold"] != line[3] for row, line in zip(said, rows[1:], strict=True)]) < 0.1
     assert all((float(row["P(yes)"]) > 0.5) == (row["sold"] == "yes") for row in said)
-    assert onkel_call(monkeypatch, "predict", model, mixed, "--json", "--out", tmp_path / "p.jsonl") == 0
+    assert onkel_call(monkeypatch, "predict", model, mixed, "--probabilities", "--out", tmp_path / "p.jsonl") == 0
     lines = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
     assert [line["P(no)"] for line in lines] == [float(row["P(no)"]) for row in said]
     assert onkel_call(monkeypatch, "predict", model, write_csv(tmp_path / "other.csv", np.ones((3, 2)), np.ones(3))) == 1

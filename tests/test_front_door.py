@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 
 import onkel
 from onkel import InputError
+from tests.test_cli import onkel_call
 
 pytestmark = pytest.mark.once
 
@@ -62,3 +66,35 @@ def test_a_state_and_its_parts_print_in_one_line() -> None:
 
 def test_dir_shows_what_is_public() -> None:
     assert {name for name in dir(onkel) if not name.startswith("__")} == set(onkel.__all__)
+
+
+def written(folder: Path) -> Path:
+    """A csv of 60 rows, with a column `id` that is no number."""
+    rows = [f"{k:03},{k % 7},{'yes' if k % 7 > 3 else 'no'},{2 * (k % 7)}" for k in range(60)]
+    (folder / "flats.csv").write_text("\n".join(["id,size,sold,price", *rows]))
+    return folder / "flats.csv"
+
+
+def test_predict_keeps_columns_and_adds_intervals_and_probabilities(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flats, model = written(tmp_path), tmp_path / "m.onkel"
+    for target, other in (("price", "sold"), ("sold", "price")):
+        options = ("--target", target, "--without", f"id,{other}", "--learner", "PKAWV", "--save", model)
+        assert onkel_call(monkeypatch, "run", flats, *options) == 0
+        capsys.readouterr()
+        if target == "price":
+            assert onkel_call(monkeypatch, "predict", model, flats, "--keep", "id,size", "--interval", 0.9) == 0
+            rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+            assert [(row["id"], row["size"]) for row in rows] == [(f"{k:03}", str(k % 7)) for k in range(60)]
+            assert all(float(row["low(0.9)"]) < float(row["price"]) < float(row["high(0.9)"]) for row in rows)
+            assert onkel_call(monkeypatch, "predict", model, flats, "--probabilities") == 1
+            assert "predicts a number, 'price', which has no probabilities; ask for --interval 0.9" in capsys.readouterr().err
+    assert onkel_call(monkeypatch, "predict", model, flats, "--keep", "all", "--probabilities", "--out", tmp_path / "p.jsonl") == 0
+    lines = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
+    assert list(lines[0]) == ["id", "size", "sold", "price", "predicted sold", "P(no)", "P(yes)"]
+    assert all((line["P(yes)"] > 0.5) == (line["predicted sold"] == "yes") for line in lines)
+    assert onkel_call(monkeypatch, "predict", model, flats, "--keep", "idd") == 1
+    assert "has no column 'idd'; did you mean 'id'?" in capsys.readouterr().err
+    assert onkel_call(monkeypatch, "predict", flats, model) == 1
+    assert f"{model} is one, so name it first" in capsys.readouterr().err

@@ -142,6 +142,9 @@ def predict(
     file: File,
     /,
     *more: str,
+    keep: str | None = None,
+    probabilities: Flag = False,
+    interval: float | None = None,
     missing: Missing | None = None,
     out: Path | None = None,
     format: FormatOptions = FORMAT,
@@ -149,11 +152,11 @@ def predict(
 ) -> None:
     """Write what a saved model predicts for each row of a file; nothing is learnt.
 
-    For labels the output also has one column per label: its probability, or its score if the learner has no probabilities.
-
     Examples:
 
         onkel predict model.onkel new.csv > predictions.csv
+        onkel predict model.onkel new.csv --keep id,date --interval 0.9
+        onkel predict model.onkel new.csv --keep all --probabilities --out predictions.jsonl
         onkel predict model.onkel new.parquet --json
 
     Parameters
@@ -164,17 +167,25 @@ def predict(
         As for run. It needs the columns that the model was made from, in any order. Other columns are ignored.
     more
         Further files, read after the first.
+    keep
+        Columns of the input to write in front of the prediction, separated by commas; all for every column.
+    probabilities
+        Add one column for each label: its probability, or its score if the learner has no probabilities.
+    interval
+        Add the lower and the upper end of an interval around each predicted number, of this level: 0.5, 0.8, 0.9 or 0.95. Of the
+        rows learnt, about this share were inside their intervals. (For a model with lags the intervals are too narrow, because a
+        prediction for any time does without the last labels.)
     missing
         How to treat a missing value: refuse it with an error (refuse), fill in the mean of the rows learnt (mean), or leave its row
         without a prediction (drop). Default: as when the model was made.
     out
-        Write to this file instead of the standard output.
+        Write to this file instead of the standard output; as JSON lines if its name ends in .jsonl.
     json
         Write JSON lines instead of csv.
     """
-    from onkel.cli.predict import predict_file
+    from onkel.cli.predict import Wanted, predict_file
 
-    predict_file(model, Inputs((file, *more), format), missing, out, json)
+    predict_file(model, Inputs((file, *more), format), missing, Wanted(keep, probabilities, interval), out, json)
 
 
 @command

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from onkel.measure import Evaluation
 from onkel.measure.scores import errors_for
 from onkel.model import Cycle, Hashed, Model, Signs, State, Stream
 from onkel.persist import read
+from onkel.persist.checkpoint import is_ours
 
 
 class Resumed(NamedTuple):
@@ -49,8 +50,17 @@ def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> Re
     return Resumed(Evaluation(model, state, errors), stream, path, earlier, learnt)
 
 
-def loaded(path: Path) -> tuple[Model, State, dict[str, Any]]:
-    """A model, its state, and what `onkel run` has saved with it (empty if the file was saved from Python)."""
+def loaded(path: Path, files: Sequence[str] = ()) -> tuple[Model, State, dict[str, Any]]:
+    """A model, its state, and what `onkel run` has saved with it (empty if the file was saved from Python).
+
+    `files` are those that it is to be used on, for the case that the user has named them in the wrong order.
+    """
+    if path.is_file() and not is_ours(path):
+        swapped = next((file for file in files if Path(file).is_file() and is_ours(Path(file))), None)
+        remedy = "make one: onkel run FILE --target NAME --save model.onkel"
+        if swapped is not None:
+            remedy = f"{swapped} is one, so name it first: onkel predict {swapped} {path}"
+        raise FileError(f"{path} is not a model that onkel has saved; {remedy}")
     model, state, extra = read(path)
     if not isinstance(model, Model):
         raise FileError(f"{path} holds a bare learner without an encoder for its inputs; use onkel.load in Python")

@@ -85,10 +85,14 @@ class Intervals(Around):
 
         They are infinite until level/(1 − level) rows are learnt; that is 19 rows for the level 0.95.
         """
+        with turn(self, state):
+            return self.around(state, self.predict(state, X, **more), level)
+
+    def around(self, state: State, scores: Vector, level: float = 0.9) -> Matrix:
+        """The same around scores that are already known."""
         if level not in self.levels:
             raise InputError(f"level must be one of {', '.join(map(str, self.levels))}, as set in levels=…; got {level!r:.60}")
         with turn(self, state):
-            scores = self.predict(state, X, **more)
             half = conformal.half_widths(state.bands)[:, self.levels.index(level)]
         half = half if state.outputs > 1 else half[0]
         return np.stack([scores - half, scores + half], axis=-1)

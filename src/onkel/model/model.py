@@ -121,13 +121,20 @@ class Model:
             opened = dataclasses.replace(opened, target=dataclasses.replace(opened.target, name=self.target))  # type: ignore[type-var]
         return opened.for_target(self._recognised(opened))
 
-    def open_again(self, state: State, rows: Any, reading: Reading = AS_DETECTED, labelled: bool = True) -> Stream:
-        """A stream of other rows, or the same again, encoded as the state says. With `labelled=False` they need no label."""
+    def open_again(
+        self, state: State, rows: Any, reading: Reading = AS_DETECTED, labelled: bool = True, keep: Sequence[str] = ()
+    ) -> Stream:
+        """A stream of other rows, or the same again, encoded as the state says. With `labelled=False` they need no label.
+
+        `keep` names further columns, which its tables hold as strings.
+        """
         target = state.target if labelled else None
         rows, y = separate_labels(self.task, rows) or (rows, None)
         try:
-            return stream.read_again(rows, state.encoder, target, y=y if labelled else None, reading=reading)
+            return stream.read_again(rows, state.encoder, target, y=y if labelled else None, keep=keep, reading=reading)
         except NoColumn as error:
+            if error.column in keep:
+                raise
             needed = [column.name for column in state.encoder.columns] + ([] if target is None else [target.name])
             both = f"the model needs {listed(needed)}, the file has {listed(error.known)}"
             remedy = f"add the column, or rename the one that is meant{error.hints}"
@@ -245,6 +252,15 @@ class Model:
         self._check_task(state, "regression")
         ends, kept = self._scored(state, rows, lambda learner, *given, **gaps: learner.predict_interval(*given, level, **gaps))
         return spread(ends.reshape(len(ends), *state.target.shape, 2), kept)  # type: ignore[attr-defined]  # a Value
+
+    def interval_around(self, state: State, answers: Vector, level: float = 0.9) -> Matrix:
+        """The ends of an interval around each number that `predict_any` has answered, (n, 2).
+
+        They are as wide as those of `predict_interval`, so too narrow for a model that uses earlier labels, which `predict_any` lacks.
+        """
+        self._check_task(state, "regression")
+        ends: Matrix = state.learner.around(state.inner, answers, level)
+        return ends
 
     def scores(self, state: State, rows: Any) -> tuple[Vector, Mask]:
         """The scores of each row as if it came next, a number or a column for each class; and which rows have scores."""

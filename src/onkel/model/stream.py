@@ -215,19 +215,21 @@ def _check_cycles(source: Source, cycles: Mapping[str, float]) -> None:
 
 def read_again(
     path: Any, encoder: Encoder, target: Target | None, *, y: Any = None, block: int | None = None,
-    reading: Reading = AS_DETECTED, **fields: Any,
+    keep: Sequence[str] = (), reading: Reading = AS_DETECTED, **fields: Any,
 ) -> Stream:  # fmt: skip
     """The same columns of the same or of another file, encoded as they were before; without a target there is no y to read.
 
-    Of what is in memory, y may be given by itself.
+    Of what is in memory, y may be given by itself. `keep` names further columns, which are read as strings.
     """
     kinds = {column.name: column.kind for column in encoder.columns}
     label = None if target is None else target.name
     if target is not None and y is None:
         kinds[target.name] = target.kind
+    others = [name for name in dict.fromkeys(keep) if name not in kinds]
+    kinds |= dict.fromkeys(others, Kind.TEXT)
     reading = dataclasses.replace(
         dataclasses.replace(reading, **fields),
-        columns=[column.name for column in encoder.columns],
+        columns=[*(column.name for column in encoder.columns), *others],
         without=(),
         text=[name for name, kind in kinds.items() if kind is Kind.TEXT],
         dates=[name for name, kind in kinds.items() if kind is Kind.DATE],
