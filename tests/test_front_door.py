@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import inspect
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel import InputError
+from onkel import InputError, _names
 from tests.test_cli import onkel_call
 
 pytestmark = pytest.mark.once
@@ -98,3 +100,34 @@ def test_predict_keeps_columns_and_adds_intervals_and_probabilities(
     assert "has no column 'idd'; did you mean 'id'?" in capsys.readouterr().err
     assert onkel_call(monkeypatch, "predict", flats, model) == 1
     assert f"{model} is one, so name it first" in capsys.readouterr().err
+
+
+def explained(thing: Any) -> dict[str, str]:
+    """The names that a docstring explains, each at the beginning of a line, and the first line of what it says."""
+    doc = inspect.getdoc(thing) or ""
+    return dict(re.findall(r"^(\w+)  +(\S.*(?:\n +\S.*)*)", doc, re.M))
+
+
+PUBLIC = [thing for name in onkel.__all__ if callable(thing := getattr(onkel, name)) and thing not in (InputError, onkel.FileError)]
+
+
+@pytest.mark.parametrize("thing", PUBLIC, ids=lambda thing: thing.__name__)
+def test_help_explains_every_setting_with_its_default(thing: Any) -> None:
+    said = explained(thing)
+    assert inspect.signature(thing).parameters.keys() <= said.keys()
+    for name, sentence in said.items():
+        default = re.search(r"Default: (.*)\.$", " ".join(sentence.split()))
+        if default is not None:
+            assert repr(eval(default[1], vars(_names))) == repr(inspect.signature(thing).parameters[name].default)
+
+
+def test_learners_are_listed_in_groups_that_say_when_to_take_which(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert onkel_call(monkeypatch, "learners", "--json") == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [name for name, about in listed.items() if not about["take it"] or about["group"] == "others"] == []
+    assert onkel_call(monkeypatch, "learners") == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("\nStart here:")
+    assert all(shown.count(f"\n{name} ") == 1 for name in listed)

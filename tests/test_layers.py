@@ -18,7 +18,7 @@ pytestmark = pytest.mark.once
 PACKAGE = Path(onkel.__file__).parent
 
 LAYERS = [
-    {"errors", "_types"},
+    {"errors", "_types", "groups"},
     {"_validate", "_jit", "state", "_writing"},
     {"_inputs", "_lanes", "turns"},
     {"_sparse"},

@@ -154,9 +154,12 @@ class Logistic(Loss):
 
 @config
 class _Tube(Loss):
-    """The base of the two ε-insensitive losses."""
+    """The base of the two ε-insensitive losses.
 
-    epsilon: float = 0.1  # ε: half the width of the tube inside which the loss is 0
+    epsilon  ε ≥ 0, half the width of the tube inside which the loss is 0, in units of the label. Default: 0.1.
+    """
+
+    epsilon: float = 0.1
     tasks = frozenset({"regression"})
 
     def __post_init__(self) -> None:
@@ -166,7 +169,10 @@ class _Tube(Loss):
 @final
 @config
 class EpsilonInsensitive(_Tube):
-    """(|f − y| − ε)₊"""
+    """(|f − y| − ε)₊
+
+    epsilon  ε ≥ 0, half the width of the tube inside which the loss is 0, in units of the label. Default: 0.1.
+    """
 
     code = EPSILON_INSENSITIVE
 
@@ -180,7 +186,10 @@ class EpsilonInsensitive(_Tube):
 @final
 @config
 class SquaredEpsilonInsensitive(_Tube):
-    """(|f − y| − ε)₊²"""
+    """(|f − y| − ε)₊²
+
+    epsilon  ε ≥ 0, half the width of the tube inside which the loss is 0, in units of the label. Default: 0.1.
+    """
 
     code = SQUARED_EPSILON_INSENSITIVE
 

@@ -138,7 +138,10 @@ def _is_config(part: Any) -> bool:
 
 
 def nbytes(state: Any) -> int:
-    """The bytes a state holds: its arrays, and 8 for each number."""
+    """The bytes a state holds: its arrays, and 8 for each number.
+
+    state   The state of a learner or of a model.
+    """
     return sum(_size(value) for _, value, _ in leaves(state))
 
 

@@ -190,12 +190,17 @@ def predict(
 
 @command
 def learners(*, json: Flag = False) -> None:
-    """List all learners: their tasks and losses, the cost of a row, whether their memory is fixed, and the paper.
+    """List all learners in groups, and say when to take which. Start with Auto; compare it with others on your own rows.
+
+    Examples:
+
+        onkel learners
+        onkel learners --json
 
     Parameters
     ----------
     json
-        Print the table as JSON.
+        Print the list as JSON, also with losses and papers.
     """
     from onkel.cli.catalogue import list_learners
 

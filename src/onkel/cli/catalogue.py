@@ -12,6 +12,7 @@ import onkel
 from onkel.cli.options import Inputs, split
 from onkel.data.named import catalogue
 from onkel.data.table import Source, Table
+from onkel.groups import Group
 from onkel.report.page import Page, lines
 
 VALUES_SHOWN = 4
@@ -29,18 +30,38 @@ def list_learners(as_json: bool) -> None:
         print(json.dumps(rows))
         return
     page = Page()
-    page.show(lines({name: {key: str(value) for key, value in row.items()} for name, row in rows.items()}))
+    for group, names in _grouped():
+        page.say("")
+        page.say(f"{group.value[0].upper()}{group.value[1:]}:")
+        page.show(lines({name: _in_short(rows[name]) for name in names}))
+    page.say("")
     page.say(
         "m, B: points kept; r: features; k: coordinates; μ, s: points and columns of a sketch; T, J: trees and their candidates; "
         "dim: inputs; t, n: rows so far; a kernel value costs O(dim)"
     )
-    page.say("write one as Python code: PKAWV(lam=0.1)")
+    page.say(
+        "Write one as Python code: PKAWV(lam=0.1). In Python, help(onkel.PKAWV) explains its settings. Losses and papers: --json"
+    )
+
+
+def _grouped() -> list[tuple[Group, list[str]]]:
+    """The groups that have learners, each with their names."""
+    kinds = {name: getattr(onkel, name) for name in learner_names()}
+    groups = [(group, [name for name, kind in kinds.items() if kind.group is group]) for group in Group]
+    return [(group, names) for group, names in groups if names]
+
+
+def _in_short(row: dict[str, str]) -> dict[str, str]:
+    """A learner's line in the table."""
+    return {key: row[key] for key in ("take it", "tasks", "a row costs", "memory")}
 
 
 def about(kind: Any) -> dict[str, str]:
-    """A learner's line in the table, from its class and its fields."""
+    """What people want to know of a learner, from its class and its fields."""
     usual = kind()  # an instance, because the tasks of a wrapper depend on the learner inside it
     return {
+        "group": kind.group.value,
+        "take it": kind.when,
         "tasks": "both" if len(usual.tasks) == 2 else next(iter(usual.tasks)),
         "losses": ", ".join(losses(kind)) or "its own",
         "a row costs": kind.cost,

@@ -99,7 +99,10 @@ class State:
 
 @config
 class Calibrated(Around):
-    """A classifier, and maps that turn its scores into probabilities."""
+    """A classifier, and maps that turn its scores into probabilities.
+
+    learner  The learner inside, for classes.
+    """
 
     learner: Any = PKAWV()
 

@@ -37,6 +37,7 @@ from onkel.combine.rules import Layered, Rule
 from onkel.combine.rules.rule import Awake, check_rule
 from onkel.errors import InputError
 from onkel.features import Constant, Fourier, Identity
+from onkel.groups import Group
 from onkel.learners import PKAWV
 from onkel.protocol import Learner, is_learner, tasks_of
 from onkel.state import copied, memory
@@ -56,8 +57,15 @@ class State:
 
 @config
 class Experts(Learner[State]):
-    """Several learners, mixed."""
+    """Several learners, mixed.
 
+    learners  The learners that are mixed; by default PKAWV with ridges from small to large.
+    rule      How their scores are mixed, such as BOA(), MLPoly(), FixedShare() for streams that change, or Layered(). Default:
+              Layered().
+    """
+
+    group: ClassVar[Group] = Group.START
+    when: ClassVar[str] = "to mix learners of your own choice with a guarantee against the best of them"
     paper: ClassVar[str] = "Jézéquel et al. 2019"
 
     learners: tuple[Any, ...] = _GRID

@@ -49,10 +49,14 @@ class State:
 
 @config
 class Intervals(Around):
-    """A regression learner with intervals around its scores."""
+    """A regression learner with intervals around its scores.
+
+    learner  The learner inside, for numbers.
+    levels   Nominal coverages, increasing. Default: (0.5, 0.8, 0.9, 0.95).
+    """
 
     learner: Any = PKAWV()
-    levels: tuple[float, ...] = (0.5, 0.8, 0.9, 0.95)  # nominal coverages, increasing
+    levels: tuple[float, ...] = (0.5, 0.8, 0.9, 0.95)
 
     def __post_init__(self) -> None:
         if not is_learner(self.learner) or "regression" not in tasks_of(self.learner):

@@ -63,11 +63,16 @@ class State:
 
 @config
 class Lagged(Around):
-    """A learner on rows and earlier labels."""
+    """A learner on rows and earlier labels.
+
+    learner  The learner inside.
+    lags     How many of the last labels become inputs. Default: 3.
+    outputs  Columns of y whose labels become inputs: the first ones. Default: 1.
+    """
 
     learner: Any = PKAWV()
-    lags: int = 3  # how many of the last labels become inputs
-    outputs: int = 1  # how many columns of y, from the first on, have labels that become inputs
+    lags: int = 3
+    outputs: int = 1
 
     def __post_init__(self) -> None:
         if not is_learner(self.learner):

@@ -48,7 +48,10 @@ class State:
 
 @config
 class OneVsRest(Learner[State]):
-    """One learner for two classes for each class."""
+    """One learner for two classes for each class.
+
+    learner  The learner inside, for two classes; there is one state for each class.
+    """
 
     learner: Any = Perceptron()
 

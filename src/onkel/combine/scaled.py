@@ -83,12 +83,18 @@ class State:
 
 @config
 class Scaled(Around):
-    """A learner on standardised inputs and targets."""
+    """A learner on standardised inputs and targets.
+
+    learner     The learner inside.
+    inputs      Standardise x. Default: True.
+    targets     Standardise y; False for class labels. Default: True.
+    first_rows  Rows that determine the target's scale, and during which columns may be added.
+    """
 
     learner: Any = PKAWV()
-    inputs: bool = True  # standardise x
-    targets: bool = True  # standardise y; False for class labels
-    first_rows: int = FIRST_ROWS  # rows that determine the target's scale, and during which columns may be added
+    inputs: bool = True
+    targets: bool = True
+    first_rows: int = FIRST_ROWS
 
     def __post_init__(self) -> None:
         if not is_learner(self.learner):

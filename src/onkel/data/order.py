@@ -15,10 +15,14 @@ from onkel.errors import FileError, InputError
 
 @config
 class Order:
-    """Which rows are read, and in which order."""
+    """Which rows are read, and in which order.
 
-    seed: int | None = None  # the seed of a random order of all rows; None: the order of the source
-    rows: int | None = None  # how many rows are read, the first in that order; None: all
+    seed  Of the random draws: the same seed and stream give the same bits. Default: None.
+    rows  How many rows are read, the first in that order; None: all. Default: None.
+    """
+
+    seed: int | None = None
+    rows: int | None = None
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:

@@ -53,17 +53,29 @@ LABELS = {".npz": "y", ".libsvm": libsvm_file.LABEL, ".svm": libsvm_file.LABEL} 
 
 @config
 class Reading:
-    """How rows are read, whatever is done with them afterwards."""
+    """How rows are read, whatever is done with them afterwards.
 
-    format: str | None = None  # the format, such as "csv"; None: by the suffix of the name
-    header: Header = True  # whether a csv file has one; if not, False names the columns c0, c1, c2 …, and a list gives their names
-    columns: Sequence[str] | None = None  # the columns that are read besides the target, in this order; None: all
-    without: Sequence[str] = ()  # columns that are not read
-    text: Sequence[str] = ()  # columns of strings though they look like numbers, such as postcodes
-    dates: Sequence[str] = ()  # columns of dates (ISO 8601), besides those that are recognised by their first rows
-    numbers: Sequence[str] = ()  # columns of numbers, whatever the first rows look like
-    follow: float | None = None  # read on as the file grows, until nothing new has come for so many seconds (math.inf: for ever)
-    order: Order | None = None  # a random order (which holds all rows in memory), or only the first rows: see `Order`
+    format   The format, such as "csv"; None: by the suffix of the name. Default: None.
+    header   Whether a csv file has one; if not, False names the columns c0, c1, c2 …, and a list gives their names. Default:
+             True.
+    columns  The columns that are read besides the target, in this order; None: all. Default: None.
+    without  Columns that are not read. Default: ().
+    text     Columns of strings though they look like numbers, such as postcodes. Default: ().
+    dates    Columns of dates (ISO 8601), besides those that are recognised by their first rows. Default: ().
+    numbers  Columns of numbers, whatever the first rows look like. Default: ().
+    follow   Read on as the file grows, until nothing new has come for so many seconds (math.inf: for ever). Default: None.
+    order    A random order (which holds all rows in memory), or only the first rows: see `Order`. Default: None.
+    """
+
+    format: str | None = None
+    header: Header = True
+    columns: Sequence[str] | None = None
+    without: Sequence[str] = ()
+    text: Sequence[str] = ()
+    dates: Sequence[str] = ()
+    numbers: Sequence[str] = ()
+    follow: float | None = None
+    order: Order | None = None
 
     def __post_init__(self) -> None:
         for name in ("columns", "without", "text", "dates", "numbers"):

@@ -36,11 +36,16 @@ from onkel.linalg.cholesky import packed
 @final
 @config
 class Kors(Dictionary):
-    """Points join with a probability proportional to their online leverage score."""
+    """Points join with a probability proportional to their online leverage score.
 
-    mu: float = 1.0  # μ: the ridge of the leverage scores, not the learner's λ; a smaller one keeps more points
-    accuracy: float = 0.5  # ε
-    oversampling: float = 1.0  # β; the theory requires at least 3 ln(T/δ)/ε²
+    mu            μ > 0, the ridge of the leverage scores (not the learner's λ). A smaller one keeps more points. Default: 1.0.
+    accuracy      ε in (0, 1), of the leverage scores. A smaller one samples more points. Default: 0.5.
+    oversampling  β > 0, of KORS. A larger one samples more points; the theory requires 3 ln(T/δ)/ε². Default: 1.0.
+    """
+
+    mu: float = 1.0
+    accuracy: float = 0.5
+    oversampling: float = 1.0
 
     code = KORS
     remembers = True

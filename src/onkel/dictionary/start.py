@@ -14,10 +14,14 @@ from onkel.errors import InputError
 
 @config
 class Start:
-    """Σ_j coef_j k(points_j, ·)"""
+    """Σ_j coef_j k(points_j, ·)
 
-    points: Any  # (m, dim), stored as a tuple of rows
-    coef: Any  # (m,), stored as a tuple
+    points  The points, (m, dim).
+    coef    Their coefficients, (m,).
+    """
+
+    points: Any
+    coef: Any
 
     def __post_init__(self) -> None:
         rows, coef = check_block("Start: points", self.points), check_block("Start: coef", np.reshape(self.coef, (-1, 1)))

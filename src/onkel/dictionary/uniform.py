@@ -14,7 +14,10 @@ from onkel.dictionary.dictionary import UNIFORM, Dictionary, State
 @final
 @config
 class Uniform(Dictionary):
-    """Each point joins with probability `rate`, unless it is in the span of the others already."""
+    """Each point joins with probability `rate`, unless it is in the span of the others already.
+
+    rate  The probability with which a point is taken. Default: 0.1.
+    """
 
     rate: float = 0.1
 

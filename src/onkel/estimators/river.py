@@ -10,6 +10,8 @@ from onkel.errors import InputError
 def to_river(estimator: Any) -> Any:
     """A River model that learns in this estimator: what one has learnt, so has the other.
 
+    estimator   A Regressor or Classifier, with all of its settings.
+
     >>> from river import datasets, evaluate, metrics, preprocessing
     >>> model = preprocessing.StandardScaler() | onkel.to_river(onkel.Regressor())
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE()).get() < 0.5

@@ -38,8 +38,14 @@ class State:
 
 @config
 class Basis(Features):
+    """Features of your own: a Python function on blocks of rows.
+
+    fn    Your function: a block of rows (n, dim) in, its features (n, r) out. It is saved by its name.
+    gram  The (r, r) matrix of scalar products of the features, so that their norm is known.
+    """
+
     fn: Callable[[Matrix], ArrayLike]
-    gram: Any  # (r, r)  Q, stored as a tuple of rows
+    gram: Any
     fallible = True
 
     def __post_init__(self) -> None:

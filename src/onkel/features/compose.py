@@ -159,7 +159,10 @@ class Sum(Composed):
 
 @config
 class Chain(Composed):
-    """z = f_n(… f_2(f_1(x))): what a tuple of features means."""
+    """z = f_n(… f_2(f_1(x))): what a tuple of features means.
+
+    stages  The maps, the first one first.
+    """
 
     stages: tuple[Features, ...]
 

@@ -42,11 +42,22 @@ class State:
 
 @config
 class Fourier(Features):
-    count: int = 100  # number of frequencies; there are twice as many features
-    width: float | None = None  # the kernel's width; None: the width in `kernel`, or √dim if there is none
+    """Random Fourier features: waves whose scalar products approximate a Gaussian or Laplacian kernel.
+
+    count   The number of frequencies; there are twice as many features. More are closer to the kernel, and cost more. Default:
+            100.
+    width   The width of the kernel; None: that of `kernel`, or √dim, which suits standardised inputs. Default: None.
+    seed    Of the random draws: the same seed and stream give the same bits. Default: 0.
+    kernel  Gaussian() or Laplacian(), whose frequencies are drawn; None: Gaussian(). Default: None.
+    spread  At least 1: widths are drawn from width/spread to width · spread. 2 or 3 helps if the right width is unknown.
+            Default: 1.0.
+    """
+
+    count: int = 100
+    width: float | None = None
     seed: int = 0
-    kernel: Gaussian | Laplacian | None = None  # None: Gaussian
-    spread: float = 1.0  # the widths are drawn from width/spread to width · spread
+    kernel: Gaussian | Laplacian | None = None
+    spread: float = 1.0
 
     def __post_init__(self) -> None:
         whole(self, "count", least=1)

@@ -26,11 +26,16 @@ NARROWEST = 1e-30  # the least high − low
 
 @config
 class Hats(Features):
-    """The default knots suit standardised inputs. For the output of `Ranks`, which is in [−√3, √3], set low and high to that."""
+    """Piecewise linear functions of each input. The default knots suit standardised inputs.
 
-    count: int = 5  # hats, and knots, of each input
-    low: float = -2.0  # the first knot
-    high: float = 2.0  # the last knot
+    count  The number of knots for each input. More follow sharper bends. Default: 5.
+    low    The first knot; −√3 for ranks. Default: -2.0.
+    high   The last knot; √3 for ranks. Default: 2.0.
+    """
+
+    count: int = 5
+    low: float = -2.0
+    high: float = 2.0
 
     def __post_init__(self) -> None:
         whole(self, "count", least=2)

@@ -38,8 +38,14 @@ class State:
 
 @config
 class Nystroem(Features):
+    """The features of a kernel in the span of given points.
+
+    kernel  The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first.
+    points  The points, (m, dim), in whose span the functions lie. For points chosen from the stream take PKAWVNystroem.
+    """
+
     kernel: Kernel
-    points: Any  # (m, dim), stored as a tuple of rows
+    points: Any
 
     def __post_init__(self) -> None:
         instance(self, "kernel", Kernel, "Gaussian(width=1.0)")

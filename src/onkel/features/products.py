@@ -36,7 +36,13 @@ class State:
 
 @config
 class Products(Features):
-    count: int = 66  # the largest number of products
+    """Products of pairs of columns.
+
+    count  The most products of two columns; if there are more pairs, a random choice of them. Default: 66.
+    seed   Of the random draws: the same seed and stream give the same bits. Default: 0.
+    """
+
+    count: int = 66
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -36,9 +36,16 @@ class State:
 
 @config
 class Project(Features):
-    count: int = 50  # outputs
+    """A sparse random projection to fewer columns.
+
+    count    The number of outputs. Default: 50.
+    seed     Of the random draws: the same seed and stream give the same bits. Default: 0.
+    entries  To how many outputs each input is added, at most count. Default: 4.
+    """
+
+    count: int = 50
     seed: int = 0
-    entries: int = 4  # s: outputs that each input is added to; if it is more than count, count is used
+    entries: int = 4
 
     def __post_init__(self) -> None:
         whole(self, "count", least=1)

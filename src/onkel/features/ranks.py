@@ -48,7 +48,12 @@ class State:
 
 @config
 class Ranks(Features):
-    knots: int = 33  # quantiles of each input, including the smallest and the largest value
+    """Each input replaced by its rank among the rows so far: for inputs of any scale and shape.
+
+    knots  The number of quantiles kept for each input, the smallest and the largest value included. Default: 33.
+    """
+
+    knots: int = 33
 
     def __post_init__(self) -> None:
         whole(self, "knots", least=2, most=SAMPLE)

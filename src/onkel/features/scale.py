@@ -28,9 +28,12 @@ class State:
 
 @config
 class Standardize(Features):
-    """Inputs with mean 0 and deviation 1, estimated from the stream so far."""
+    """Inputs with mean 0 and deviation 1, estimated from the stream so far.
 
-    clip: float | None = None  # the largest |z|; None: no limit
+    clip  The largest |z|, against outliers; None: no limit. Default: None.
+    """
+
+    clip: float | None = None
 
     def __post_init__(self) -> None:
         real(self, "clip", least=1e-30, optional=True)

@@ -49,8 +49,14 @@ class State:
 
 @config
 class Taylor(Features):
+    """The Taylor features of the Gaussian kernel: all products of inputs up to a degree.
+
+    degree  The highest degree. The number of features grows like dim^degree. Default: 2.
+    width   The width of the Gaussian kernel; None: √dim, which suits standardised inputs. Default: None.
+    """
+
     degree: int = 2
-    width: float | None = None  # width of the Gaussian kernel; None: √dim
+    width: float | None = None
 
     def __post_init__(self) -> None:
         whole(self, "degree", least=0, most=1000)

@@ -90,10 +90,15 @@ class Given(Interval):
 @final
 @config
 class Additive(Kernel):
-    """Σ_c base_c(x_c, z_c)"""
+    """Σ_c base_c(x_c, z_c)
 
-    base: Any  # an Interval for all inputs, or a tuple with one for each: columns first, then products
-    products: tuple[tuple[int, int], ...] = ()  # (i, j): the input x_i x_j, columns counted from 0
+    base      A kernel of one input, such as Spline(), for all inputs; or a tuple with one for each: columns first, then
+              products.
+    products  Pairs (i, j) whose product x_i x_j is one more input; columns are counted from 0. Default: ().
+    """
+
+    base: Any
+    products: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         bases = self.base if isinstance(self.base, tuple) else (self.base,)

@@ -35,7 +35,13 @@ Function = Callable[[Vector], Matrix]
 @final
 @config
 class Bases(Given):
-    """e^(−rate |p − q|) Σ lower(min) upper(max) + Σ both(p) both(q)"""
+    """e^(−rate |p − q|) Σ lower(min) upper(max) + Σ both(p) both(q)
+
+    lower  Your functions of the smaller of the two numbers; None: none.
+    upper  Your functions of the larger one; None: none.
+    both   Your functions of each of the two; None: none. Default: None.
+    rate   In e^(−rate |p − q|), the factor of the first sum; 0: no factor. Default: 0.0.
+    """
 
     lower: Function | None
     upper: Function | None

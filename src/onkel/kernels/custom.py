@@ -25,7 +25,10 @@ from onkel.kernels.kernel import Kernel, Program
 @final
 @config
 class CustomKernel(Kernel):
-    """k(x, z) = fn([x], [z])"""
+    """k(x, z) = fn([x], [z])
+
+    fn  Your function: two blocks of rows in, their kernel matrix out. It is called with one row each, and saved by its name.
+    """
 
     fn: Callable[[Matrix, Matrix], Matrix]
     fallible = True

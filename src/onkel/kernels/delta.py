@@ -14,7 +14,10 @@ from onkel.kernels.rows import DELTA
 @final
 @config
 class Delta(Elementary):
-    """weight · [x = z]"""
+    """weight · [x = z]
+
+    weight  The value for equal rows, at least 0; for others it is 0. Default: 1.0.
+    """
 
     weight: float = 1.0
 

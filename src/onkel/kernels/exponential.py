@@ -12,7 +12,10 @@ from onkel.kernels.lists import EXPONENTIAL
 @final
 @config
 class Exponential(Interval):
-    """exp(−rate |p − q|) of one input, which is not mapped to [0, 1]"""
+    """exp(−rate |p − q|) of one input, which is not mapped to [0, 1]
+
+    rate  How fast the kernel falls, per unit of the input. A larger one means rougher curves. Default: 1.0.
+    """
 
     rate: float = 1.0
 

@@ -14,9 +14,13 @@ from onkel.kernels.rows import GAUSSIAN
 @final
 @config
 class Gaussian(Elementary):
-    """exp(−‖x − z‖² / (2 width²))"""
+    """exp(−‖x − z‖² / (2 width²))
 
-    width: float | None = None  # None: √dim, about the distance between two standardised rows
+    width  σ > 0, the distance at which the kernel has fallen to e^(−1/2); None: √dim, which suits standardised inputs.
+           Default: None.
+    """
+
+    width: float | None = None
 
     def __post_init__(self) -> None:
         check_width(self)

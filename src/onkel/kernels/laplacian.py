@@ -14,9 +14,13 @@ from onkel.kernels.rows import LAPLACIAN
 @final
 @config
 class Laplacian(Elementary):
-    """exp(−‖x − z‖₁ / width)"""
+    """exp(−‖x − z‖₁ / width)
 
-    width: float | None = None  # None: √dim, about the Euclidean distance between two standardised rows
+    width  The distance (sum of absolute differences) at which the kernel has fallen to 1/e; None: √dim, which suits
+           standardised inputs. Default: None.
+    """
+
+    width: float | None = None
 
     def __post_init__(self) -> None:
         check_width(self)

@@ -19,11 +19,16 @@ from onkel.kernels.space import Domain, check_domain
 @final
 @config
 class PeriodicSpline(Interval):
-    """A constant and a periodic spline of degree 2·order − 1: for hours, weekdays, angles. The domain is one period."""
+    """A constant and a periodic spline of degree 2·order − 1: for hours, weekdays, angles. The domain is one period.
 
-    domain: Domain | None = field()  # (low, high), one period; it must be given, because it cannot be found from the data
-    order: int = 2  # m
-    constant: bool = True  # False: the kernel without the 1, so that all curves have mean 0
+    domain    (low, high): one period, such as (0, 24). It cannot be found from the data.
+    order     m ≥ 1. A larger one means smoother curves. Default: 2.
+    constant  Whether the constant 1 is added; False: the curves of mean 0. Default: True.
+    """
+
+    domain: Domain | None = field()
+    order: int = 2
+    constant: bool = True
     wraps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -14,10 +14,14 @@ from onkel.kernels.rows import POLYNOMIAL
 @final
 @config
 class Polynomial(Elementary):
-    """(x·z + offset)^degree"""
+    """(x·z + offset)^degree
+
+    degree  The degree, at least 1. Default: 2.
+    offset  Added to x·z, at least 0. With 0 there are only terms of exactly this degree. Default: 1.0.
+    """
 
     degree: int = 2
-    offset: float = 1.0  # at least 0, or the kernel would not be positive semi-definite
+    offset: float = 1.0
 
     def __post_init__(self) -> None:
         whole(self, "degree", 1, 64)

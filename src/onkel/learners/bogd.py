@@ -28,6 +28,7 @@ from onkel._types import Vector
 from onkel._validate import config, flag, instance, real, whole
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import SupportTerms, add, evaluate, is_full, put, shrink
+from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.losses import HINGE, slope
 from onkel.random import uniform
@@ -40,18 +41,32 @@ BogdSettings = tuple[float, float, float, bool, int]  # η, 1 − ηλ, η·cap,
 @final
 @config
 class BOGD(ExpansionLearner[State]):
-    """Bounded online gradient descent."""
+    """Bounded online gradient descent.
 
+    kernel    The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+              Gaussian().
+    budget    B, the largest number of points kept. A row costs in proportion to it, and more points mean fewer errors.
+              Default: 100.
+    step      η > 0, the size of a gradient step. A larger one learns faster and follows noise more. Default: 0.2.
+    lam       λ ≥ 0: in each step the function shrinks by the factor 1 − step · λ. Default: 1e-06.
+    cap       γ > 0: when the budget is full, no coefficient exceeds step · cap. Default: 10.0.
+    weighted  True: BOGD++, which prefers to remove points with small coefficients; False: all points are equally likely.
+              Default: False.
+    seed      Of the random draws: the same seed and stream give the same bits. Default: 0.
+    """
+
+    group: ClassVar[Group] = Group.BASELINES
+    when: ClassVar[str] = "as a baseline with a budget for regularised gradient descent"
     cost: ClassVar[str] = "O(B)"
     memory: ClassVar[str] = "O(B·dim)"
     paper: ClassVar[str] = "Zhao et al. 2012"
 
-    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
-    budget: int = 100  # B: the most points
-    step: float = 0.2  # η
-    lam: float = 1e-6  # λ
-    cap: float = 10.0  # γ: when there are B points, no coefficient exceeds step · cap
-    weighted: bool = False  # True: BOGD++, which prefers to evict small coefficients
+    kernel: Kernel = Gaussian()
+    budget: int = 100
+    step: float = 0.2
+    lam: float = 1e-6
+    cap: float = 10.0
+    weighted: bool = False
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})

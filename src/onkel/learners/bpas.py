@@ -25,6 +25,7 @@ from onkel._types import Vector
 from onkel._validate import config, instance, real, whole
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import SupportTerms, add, evaluate, is_full, put
+from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.updates.kernel_expansion import ExpansionLearner, State
 from onkel.updates.projection import passive_aggressive
@@ -33,15 +34,24 @@ from onkel.updates.projection import passive_aggressive
 @final
 @config
 class BPAS(ExpansionLearner[State]):
-    """PA-I on a budget, by replacement."""
+    """PA-I on a budget, by replacement.
 
+    kernel          The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first.
+                    Default: Gaussian().
+    budget          B, the largest number of points kept. A row costs in proportion to it, and more points mean fewer errors.
+                    Default: 100.
+    aggressiveness  C > 0, the largest step. A smaller one is better with noisy labels; 1e30 means no limit. Default: 1.0.
+    """
+
+    group: ClassVar[Group] = Group.BASELINES
+    when: ClassVar[str] = "as a baseline with a budget: replaces the point that costs least"
     cost: ClassVar[str] = "O(B)"
     memory: ClassVar[str] = "O(B·dim)"
     paper: ClassVar[str] = "Wang & Vucetic 2010"
 
-    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
-    budget: int = 100  # B: the most points
-    aggressiveness: float = 1.0  # C: the largest step
+    kernel: Kernel = Gaussian()
+    budget: int = 100
+    aggressiveness: float = 1.0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     bounded: ClassVar[bool] = True

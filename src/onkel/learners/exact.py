@@ -35,6 +35,7 @@ from onkel._types import Matrix, Vector
 from onkel._validate import config, instance, real
 from onkel.errors import InputError
 from onkel.functions.learnt import Expansion
+from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import LARGEST_DEFICIT, SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
 from onkel.protocol import check_room
@@ -65,10 +66,16 @@ class State:
 
 @config
 class Exact(KernelLearner[State]):
-    """The base of KernelAWV and KernelRidge: everything except the last step, from m and s to the score."""
+    """The base of KernelAWV and KernelRidge: everything except the last step, from m and s to the score.
 
-    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
-    lam: float = 1.0  # λ: the ridge
+    kernel  The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+            Gaussian().
+    lam     λ > 0, the ridge: the weight of ‖f‖². A larger one gives a smoother, more cautious function; raise it for noisy
+            labels. Default: 1.0.
+    """
+
+    kernel: Kernel = Gaussian()
+    lam: float = 1.0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     multi_output: ClassVar[bool] = True
@@ -148,8 +155,16 @@ class Exact(KernelLearner[State]):
 @final
 @config
 class KernelAWV(Exact):
-    """The Azoury-Warmuth-Vovk forecaster in the whole space of a kernel: the best regret, at O(t²) a row."""
+    """The Azoury-Warmuth-Vovk forecaster in the whole space of a kernel: the best regret, at O(t²) a row.
 
+    kernel  The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+            Gaussian().
+    lam     λ > 0, the ridge: the weight of ‖f‖². A larger one gives a smoother, more cautious function; raise it for noisy
+            labels. Default: 1.0.
+    """
+
+    group: ClassVar[Group] = Group.EXACT
+    when: ClassVar[str] = "as the reference with the best regret bound, for up to some thousand rows"
     cost: ClassVar[str] = "O(t²)"
     memory: ClassVar[str] = "O(t² + t·dim)"
     paper: ClassVar[str] = "Jézéquel et al. 2019"
@@ -164,13 +179,22 @@ class KernelAWV(Exact):
 @final
 @config
 class KernelRidge(Exact):
-    """Kernel ridge regression, refitted after every row; its scores may be clipped to [−clip, clip]."""
+    """Kernel ridge regression, refitted after every row; its scores may be clipped to [−clip, clip].
 
+    kernel  The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+            Gaussian().
+    lam     λ > 0, the ridge: the weight of ‖f‖². A larger one gives a smoother, more cautious function; raise it for noisy
+            labels. Default: 1.0.
+    clip    Scores are clipped to [−clip, clip], for labels known to lie there; None: not clipped. Default: None.
+    """
+
+    group: ClassVar[Group] = Group.EXACT
+    when: ClassVar[str] = "for kernel ridge regression itself, for up to some thousand rows"
     cost: ClassVar[str] = "O(t²)"
     memory: ClassVar[str] = "O(t² + t·dim)"
     paper: ClassVar[str] = "Jézéquel et al. 2019"
 
-    clip: float | None = None  # scores are clipped to ±clip, best the largest |y|; None: not clipped
+    clip: float | None = None
 
     def __post_init__(self) -> None:
         instance(self, "kernel", Kernel, "Gaussian(width=1.0)")

@@ -30,6 +30,7 @@ from onkel._validate import config, real
 from onkel.errors import InputError
 from onkel.features import Features, Fourier
 from onkel.features.compose import check_features
+from onkel.groups import Group
 from onkel.losses import Hinge, Loss
 from onkel.state import Counted, counter, memory, shallow
 from onkel.turns import Call
@@ -49,15 +50,24 @@ class State(Counted):
 @final
 @config
 class FOGD(FeatureLearner[State]):
-    """Gradient descent on explicit features, for any loss."""
+    """Gradient descent on explicit features, for any loss.
 
+    features  The map z(x), a tuple for a chain of maps. X is not scaled here: scale it first, as with (Standardize(),
+              Taylor()). Default: Fourier(count=100).
+    loss      The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for numbers.
+              Default: Hinge().
+    step      η > 0, the size of a gradient step. A larger one learns faster and follows noise more. Default: 0.2.
+    """
+
+    group: ClassVar[Group] = Group.FEATURES
+    when: ClassVar[str] = "for the least time a row on many inputs, if some more errors are acceptable"
     cost: ClassVar[str] = "O(r·dim)"
     memory: ClassVar[str] = "O(r·dim)"
     paper: ClassVar[str] = "Lu et al. 2016"
 
-    features: Features | tuple[Features, ...] = Fourier(count=100)  # X is not scaled here; scale it first
+    features: Features | tuple[Features, ...] = Fourier(count=100)
     loss: Loss = Hinge()
-    step: float = 0.2  # η
+    step: float = 0.2
 
     multi_output: ClassVar[bool] = False
     cut_tolerance: ClassVar[float] = 0.0

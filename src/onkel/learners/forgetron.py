@@ -30,6 +30,7 @@ from onkel.errors import InputError
 from onkel.functions import support
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support, SupportTerms, add, evaluate, is_full, is_mistake, oldest, put, shrink
+from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
@@ -51,14 +52,22 @@ class State(Counted):
 @final
 @config
 class Forgetron(ExpansionLearner[State]):
-    """The self-tuned Forgetron."""
+    """The self-tuned Forgetron.
 
+    kernel  The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+            Gaussian().
+    budget  B, the largest number of points kept. A row costs in proportion to it, and more points mean fewer errors. Default:
+            100.
+    """
+
+    group: ClassVar[Group] = Group.BASELINES
+    when: ClassVar[str] = "as a baseline with a budget and a mistake bound: forgets the oldest point"
     cost: ClassVar[str] = "O(B)"
     memory: ClassVar[str] = "O(B² + B·dim)"
     paper: ClassVar[str] = "Dekel et al. 2008"
 
-    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
-    budget: int = 100  # B: the most points
+    kernel: Kernel = Gaussian()
+    budget: int = 100
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     bounded: ClassVar[bool] = True

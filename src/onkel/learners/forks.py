@@ -39,6 +39,7 @@ from onkel.features.sketch import Sketch, embed, in_lanes
 from onkel.functions import support
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support, values
+from onkel.groups import Group
 from onkel.linalg.factor import check_factor
 from onkel.linalg.rank_one import rank_one_update, workspace
 from onkel.linalg.triangular import solve_row, solve_upper
@@ -88,18 +89,49 @@ class State(Counted):
 @final
 @config
 class FORKS(SketchedDescent[State]):
-    """Second-order learning on incremental sketches, linear in the budget."""
+    """Second-order learning on incremental sketches, linear in the budget.
 
+    kernel                The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first.
+                          Default: Gaussian().
+    loss                  The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for
+                          numbers. Default: Hinge().
+    budget                B: gives the defaults of the sizes below. A row costs in proportion to it. Default: 100.
+    buffer                B̃, the number of points learnt in the first stage; None: 2B. Default: None.
+    sketch                s_p, the number of columns of the sketch; None: B. Default: None.
+    landmarks             s_m, the number of points whose kernel values with a row are computed; None: a fifth of the sketch.
+                          Default: None.
+    rank                  k, the number of coordinates of the second stage; None: a tenth of B. Default: None.
+    period                ρ ≥ 1, the rounds from one update of the map to the next. Lower it if the stream changes fast.
+                          Default: 1000.
+    blocks                d ≥ 1, the number of nonzero entries of the sketch for each point. Default: 1.
+    step                  η > 0, the size of a gradient step in the first stage (of SkeGD in the second, too). Default: 0.2.
+    max_updates           The largest number of updates of the map; after them it stays as it is. Default: 100.
+    growing_landmarks     True: points that join may become landmarks too, so the cost of a row grows. Default: False.
+    seed                  Of the random draws: the same seed and stream give the same bits. Default: 0.
+    alpha                 α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 0.01.
+    clip                  C > 0: scores of the second stage stay within [−C, C]. Set it to the largest label that you expect.
+                          Default: 1.0.
+    curvature             η > 0, the weight of g gᵀ in the Newton matrix; None: the curvature of the loss, or √k/(LC√t) if it
+                          has none. Default: 0.5.
+    lam                   λ ≥ 0: adds λw to each gradient. Default: 0.0.
+    project_on_current    True: w is projected after its step, for the row just learnt; False: before the next score. Default:
+                          False.
+    step_uses_old_matrix  True: the step is taken before the gradient is added to the Newton matrix; False: after. Default:
+                          False.
+    """
+
+    group: ClassVar[Group] = Group.POINTS
+    when: ClassVar[str] = "for classes with a small budget, also under changes by an adversary"
     cost: ClassVar[str] = "O(m·dim + mk + k²)"
     memory: ClassVar[str] = "O(μ·dim + s² + sm)"
     paper: ClassVar[str] = "Anonymous 2023"
 
-    alpha: float = 0.01  # α: A starts at αI
-    clip: float = 1.0  # C: scores of stage 2 stay within [−C, C]
-    curvature: float | None = 0.5  # η; None: the curvature of the loss, or √k/(LC√t) if that is 0
-    lam: float = 0.0  # λ: adds λw to each gradient
-    project_on_current: bool = False  # True: w is projected for the row just learnt, after the step
-    step_uses_old_matrix: bool = False  # True: the step is taken before the gradient is added to A
+    alpha: float = 0.01
+    clip: float = 1.0
+    curvature: float | None = 0.5
+    lam: float = 0.0
+    project_on_current: bool = False
+    step_uses_old_matrix: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

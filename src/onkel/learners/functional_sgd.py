@@ -39,6 +39,7 @@ from onkel.functions.function import Function
 from onkel.functions.learnt import Learnt
 from onkel.functions.representations import add, evaluate, has_room, prepare, with_moment
 from onkel.functions.row_block import RowBlock
+from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.updates.kernel_expansion import ExpansionLearner, State
 
@@ -46,16 +47,27 @@ from onkel.updates.kernel_expansion import ExpansionLearner, State
 @final
 @config
 class FunctionalSGD(ExpansionLearner[State]):
-    """Averaged stochastic gradient descent in the whole space of a kernel."""
+    """Averaged stochastic gradient descent in the whole space of a kernel.
 
+    kernel     The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+               Gaussian().
+    step       γ_1 > 0, the first step; at most 1/k(x, x) is safe. Default: 1.0.
+    decay      γ_n = step · n^(−decay), decay in [0, 1]: ⅓ for Brownian(), ⅕ for Spline(); 0 for steps of one size. Default:
+               0.5.
+    averaging  Whether scores are those of the mean of all iterates, which averages noise out; False: those of the last
+               iterate. Default: True.
+    """
+
+    group: ClassVar[Group] = Group.CURVES
+    when: ClassVar[str] = "for a smooth regression from independent rows, with the proven best rate"
     cost: ClassVar[str] = "O(n)"
     memory: ClassVar[str] = "O(n)"
     paper: ClassVar[str] = "Dieuleveut & Bach 2016"
 
-    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
-    step: float = 1.0  # γ_1; at most 1/k(x, x) is safe
-    decay: float = 0.5  # γ_n = step · n^(−decay)
-    averaging: bool = True  # False: scores are those of f̃, not of the mean f̄
+    kernel: Kernel = Gaussian()
+    step: float = 1.0
+    decay: float = 0.5
+    averaging: bool = True
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     bounded: ClassVar[bool] = False

@@ -35,6 +35,7 @@ from onkel.functions.representations import amend, count, evaluate, has_room, pr
 from onkel.functions.row_block import RowBlock
 from onkel.functions.row_table import RowSlots, RowTable, enter, slot
 from onkel.functions.support import Support
+from onkel.groups import Group
 from onkel.kernels import Additive, Exponential, Kernel
 from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
@@ -55,15 +56,24 @@ class State(Counted):
 @final
 @config
 class KernelAdatron(ExpansionLearner[State]):
-    """The Kernel-Adatron, in one pass or in several."""
+    """The Kernel-Adatron, in one pass or in several.
 
+    kernel          The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first.
+                    Default: Additive(Exponential()).
+    step            η in (0, 2), the size of a step towards the margin. Default: 0.5.
+    aggressiveness  C > 0, the largest coefficient. 1e30 is a hard margin; a smaller one is better with noisy labels. Default:
+                    1.0.
+    """
+
+    group: ClassVar[Group] = Group.CURVES
+    when: ClassVar[str] = "for the support vector machine, in several passes over the same rows (`onkel.cycle`)"
     cost: ClassVar[str] = "O(log m)"
     memory: ClassVar[str] = "O(m)"
     paper: ClassVar[str] = "Friess et al. 1998"
 
-    kernel: Kernel = Additive(Exponential())  # X is not scaled here; scale it first
-    step: float = 0.5  # η, less than 2
-    aggressiveness: float = 1.0  # C: the largest coefficient; 1e30 gives a hard margin
+    kernel: Kernel = Additive(Exponential())
+    step: float = 0.5
+    aggressiveness: float = 1.0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     bounded: ClassVar[bool] = False

@@ -43,6 +43,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config, flag, instance, real, whole
 from onkel.dictionary.dictionary import KORS, probability, remember
 from onkel.errors import InputError
+from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
 from onkel.losses import Loss, Square, slope
@@ -95,14 +96,26 @@ class State:
 
 @config
 class Newton(KernelLearner[State]):
-    """The base of KONS and SketchedKONS: everything except which points are added to A."""
+    """The base of KONS and SketchedKONS: everything except which points are added to A.
 
-    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
+    kernel     The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+               Gaussian().
+    loss       The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for numbers.
+               Default: Square().
+    alpha      α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 1.0.
+    clip       C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted in
+               a note. Default: 1.0.
+    curvature  The weight of g gᵀ in the Newton matrix; None: the curvature of the loss, or ∝ 1/√t if it has none. Default:
+               None.
+    dimension  d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
+    """
+
+    kernel: Kernel = Gaussian()
     loss: Loss = Square()
-    alpha: float = 1.0  # α: A starts at αI
-    clip: float = 1.0  # C: scores stay within [−C, C]
-    curvature: float | None = None  # η; None: the curvature of the loss, or √d/(L C √t) if that is 0
-    dimension: float = 1.0  # d in this η
+    alpha: float = 1.0
+    clip: float = 1.0
+    curvature: float | None = None
+    dimension: float = 1.0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     multi_output: ClassVar[bool] = False
@@ -206,8 +219,22 @@ class Newton(KernelLearner[State]):
 @final
 @config
 class KONS(Newton):
-    """The online Newton step in the whole space of a kernel: logarithmic regret, at O(t²) a row."""
+    """The online Newton step in the whole space of a kernel: logarithmic regret, at O(t²) a row.
 
+    kernel     The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+               Gaussian().
+    loss       The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for numbers.
+               Default: Square().
+    alpha      α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 1.0.
+    clip       C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted in
+               a note. Default: 1.0.
+    curvature  The weight of g gᵀ in the Newton matrix; None: the curvature of the loss, or ∝ 1/√t if it has none. Default:
+               None.
+    dimension  d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
+    """
+
+    group: ClassVar[Group] = Group.EXACT
+    when: ClassVar[str] = "as the reference for losses other than the square, for up to some thousand rows"
     cost: ClassVar[str] = "O(t²)"
     memory: ClassVar[str] = "O(t²)"
     paper: ClassVar[str] = "Calandriello et al. 2017"
@@ -222,16 +249,36 @@ class KONS(Newton):
 @final
 @config
 class SketchedKONS(Newton):
-    """KONS with only some of the points in A: those of high leverage, and the share `floor` of all others."""
+    """KONS with only some of the points in A: those of high leverage, and the share `floor` of all others.
 
+    kernel        The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+                  Gaussian().
+    loss          The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for
+                  numbers. Default: Square().
+    alpha         α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 1.0.
+    clip          C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted
+                  in a note. Default: 1.0.
+    curvature     The weight of g gᵀ in the Newton matrix; None: the curvature of the loss, or ∝ 1/√t if it has none. Default:
+                  None.
+    dimension     d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
+    floor         γ in (0, 1], the least probability with which a point is added; 1 is KONS itself. Default: 0.1.
+    accuracy      ε in (0, 1), of the leverage scores. A smaller one samples more points. Default: 0.5.
+    oversampling  β > 0, of KORS. A larger one samples more points; the theory requires 3 ln(T/δ)/ε². Default: 1.0.
+    weighted      True: a point added with probability p counts 1/p, which is unbiased, but has a large variance. Default:
+                  False.
+    seed          Of the random draws: the same seed and stream give the same bits. Default: 0.
+    """
+
+    group: ClassVar[Group] = Group.EXACT
+    when: ClassVar[str] = "as KONS, for longer streams"
     cost: ClassVar[str] = "O(m² + t·dim)"
     memory: ClassVar[str] = "O(m² + t·dim)"
     paper: ClassVar[str] = "Calandriello et al. 2017"
 
-    floor: float = 0.1  # γ: the least probability with which a point is added to A; 1 = KONS
-    accuracy: float = 0.5  # ε of KORS
-    oversampling: float = 1.0  # β of KORS; the theory requires 3 ln(T/δ)/ε²
-    weighted: bool = False  # True: a point added with probability p counts 1/p, which is unbiased but has a large variance
+    floor: float = 0.1
+    accuracy: float = 0.5
+    oversampling: float = 1.0
+    weighted: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:

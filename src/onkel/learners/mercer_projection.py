@@ -47,6 +47,7 @@ from onkel._validate import config, instance, real, whole
 from onkel.errors import InputError
 from onkel.features.mercer import ProductSystem, System
 from onkel.features.mercer.waves import Waves
+from onkel.groups import Group
 from onkel.linalg.factor import SMALLEST_PIVOT, check_factor, factor_column, fading_notes
 from onkel.linalg.triangular import solve_row
 from onkel.state import Counted, copied, counter, memory, owned
@@ -81,19 +82,35 @@ class State(Counted):
 @final
 @config
 class MercerProjection(SpaceLearner[State]):
-    """The online projection estimator."""
+    """The online projection estimator.
 
+    system      The functions ψ_1, ψ_2, … of a kernel, such as Cosine() or AdditiveSystem(Cosine()). X is not scaled here:
+                scale it first. Default: ProductSystem().
+    count       The most levels; each adds one function (for an additive system one for each column). More cost more and fit
+                finer detail. Default: 100.
+    rate        c > 0: c N^p functions are used after N rows; None: all levels are mixed by how well they do, which needs no
+                tuning. Default: None.
+    smoothness  α > 0, how smooth the target is taken to be; used only with a rate. Default: 1.0.
+    lam         λ > 0, the ridge: the weight of ‖f‖². A larger one gives a smoother, more cautious function; raise it for noisy
+                labels. Default: 1.0.
+    forgetting  μ in [0.001, 1]: in each round the weight of past rows is multiplied by it. 1 never forgets; try 0.999 for a
+                stream that changes. Default: 1.0.
+    clip        Scores are clipped to [−clip, clip]; None: not clipped. Default: None.
+    """
+
+    group: ClassVar[Group] = Group.CURVES
+    when: ClassVar[str] = "for curves with standard errors in fixed memory; with AdditiveSystem(…) one curve for each input"
     cost: ClassVar[str] = "O(r²)"
     memory: ClassVar[str] = "O(r²)"
     paper: ClassVar[str] = "Zhang & Simon 2021"
 
-    system: System = ProductSystem()  # X is not scaled here; scale it first
-    count: int = 100  # number of levels; each level adds one function (for an additive system: one in each column)
-    rate: float | None = None  # c; None: all levels are mixed
-    smoothness: float = 1.0  # α; only used if there is a rate
-    lam: float = 1.0  # λ: the ridge
-    forgetting: float = 1.0  # μ: the weight of past rows is multiplied by this in each round; 1 = never forget
-    clip: float | None = None  # scores are clipped to ±clip; None: not clipped
+    system: System = ProductSystem()
+    count: int = 100
+    rate: float | None = None
+    smoothness: float = 1.0
+    lam: float = 1.0
+    forgetting: float = 1.0
+    clip: float | None = None
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     multi_output: ClassVar[bool] = True

@@ -35,6 +35,7 @@ from onkel._jit import hot, hot_inline, hot_strict
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config, whole
 from onkel.errors import InputError
+from onkel.groups import Group
 from onkel.protocol import Learner
 from onkel.state import memory, zeros
 from onkel.turns import Call
@@ -60,14 +61,20 @@ class State:
 
 @config
 class Neighbours(Learner[State]):
-    """The weighted mean of the labels of the nearest rows."""
+    """The weighted mean of the labels of the nearest rows.
 
+    budget      B, the number of rows kept, always the latest ones. Lower it for a stream that changes. Default: 4000.
+    neighbours  k ≥ 1, the number of rows over which the mean is taken. Raise it for noisy labels. Default: 8.
+    """
+
+    group: ClassVar[Group] = Group.CHANGING
+    when: ClassVar[str] = "for local patterns and streams that change: only the last rows count"
     cost: ClassVar[str] = "O(B·dim)"
     memory: ClassVar[str] = "O(B·dim)"
     paper: ClassVar[str] = "Fix & Hodges 1951"
 
-    budget: int = 4000  # B: how many of the last rows are stored
-    neighbours: int = 8  # k
+    budget: int = 4000
+    neighbours: int = 8
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     multi_output: ClassVar[bool] = True

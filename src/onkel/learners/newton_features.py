@@ -29,6 +29,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config
 from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import check_features
+from onkel.groups import Group
 from onkel.linalg.factor import check_factor
 from onkel.linalg.rank_one import workspace
 from onkel.losses import Loss, Square
@@ -50,18 +51,32 @@ class State(Counted):
 
 @config
 class NewtonFeatures(FeatureLearner[State]):
-    """The online Newton step on explicit features, for any loss."""
+    """The online Newton step on explicit features, for any loss.
 
+    features   The map z(x), a tuple for a chain of maps. X is not scaled here: scale it first, as with (Standardize(),
+               Taylor()). Default: Fourier(count=100) + Identity() + Constant().
+    loss       The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for numbers.
+               Default: Square().
+    alpha      α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 1.0.
+    clip       C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted in
+               a note. Default: 1.0.
+    curvature  The weight of g gᵀ in the Newton matrix; None: the curvature of the loss, or ∝ 1/√t if it has none. Default:
+               None.
+    dimension  d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
+    """
+
+    group: ClassVar[Group] = Group.FEATURES
+    when: ClassVar[str] = "for probabilities (loss=Logistic()) or another loss than the square, as exact as PKAWV"
     cost: ClassVar[str] = "O(r²)"
     memory: ClassVar[str] = "O(r²)"
     paper: ClassVar[str] = "Hazan et al. 2007"
 
-    features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()  # X is not scaled here; scale it first
+    features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()
     loss: Loss = Square()
-    alpha: float = 1.0  # α: A starts at αI
-    clip: float = 1.0  # C: scores stay within [−C, C]
-    curvature: float | None = None  # η; None: the curvature of the loss, or √d/(L C √t) if that is 0
-    dimension: float = 1.0  # d in this η
+    alpha: float = 1.0
+    clip: float = 1.0
+    curvature: float | None = None
+    dimension: float = 1.0
 
     multi_output: ClassVar[bool] = False
     cut_tolerance: ClassVar[float] = 0.0

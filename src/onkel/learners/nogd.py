@@ -30,6 +30,7 @@ from onkel.functions import support
 from onkel.functions.learnt import Expansion, Learnt
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support
+from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.eigen import leading
 from onkel.losses import Hinge, Loss
@@ -55,17 +56,28 @@ class State(Counted):
 @final
 @config
 class NOGD(ExpansionLearner[State]):
-    """Gradient descent on Nyström features of the first B points whose loss had a slope."""
+    """Gradient descent on Nyström features of the first B points whose loss had a slope.
 
+    kernel  The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+            Gaussian().
+    loss    The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for numbers.
+            Default: Hinge().
+    budget  B, the number of points of the Nyström features: the first ones with a loss. Default: 100.
+    rank    k ≤ B, the number of coordinates. A row costs O(Bk). Default: 20.
+    step    η > 0, the size of a gradient step. A larger one learns faster and follows noise more. Default: 0.2.
+    """
+
+    group: ClassVar[Group] = Group.POINTS
+    when: ClassVar[str] = "for a fixed, small budget and any loss, at O(Bk) a row"
     cost: ClassVar[str] = "O(B·dim + Bk)"
     memory: ClassVar[str] = "O(B·dim + Bk)"
     paper: ClassVar[str] = "Lu et al. 2016"
 
-    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
+    kernel: Kernel = Gaussian()
     loss: Loss = Hinge()
-    budget: int = 100  # B: number of points
-    rank: int = 20  # k: number of coordinates in stage 2
-    step: float = 0.2  # η
+    budget: int = 100
+    rank: int = 20
+    step: float = 0.2
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     bounded: ClassVar[bool] = True

@@ -24,6 +24,7 @@ from typing import ClassVar, final
 from onkel._types import Vector
 from onkel._validate import config, instance, whole
 from onkel.functions.row_block import RowBlock
+from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.losses import Hinge, Loss
 from onkel.updates.gradient import UNLIMITED, check_loss, check_step, descend, gradient_settings, may_run_away
@@ -33,17 +34,28 @@ from onkel.updates.kernel_expansion import ExpansionLearner, State
 @final
 @config
 class NORMA(ExpansionLearner[State]):
-    """Online gradient descent in the whole space of a kernel."""
+    """Online gradient descent in the whole space of a kernel.
 
+    kernel  The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+            Gaussian().
+    loss    The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for numbers.
+            Default: Hinge().
+    step    η > 0, the size of a gradient step. A larger one learns faster and follows noise more. Default: 0.2.
+    lam     λ ≥ 0: in each step the function shrinks by 1 − step · λ; 0 is KOGD. Default: 0.01.
+    budget  How many of the latest terms are kept; None: all, so memory grows. Default: None.
+    """
+
+    group: ClassVar[Group] = Group.CURVES
+    when: ClassVar[str] = "for any loss and kernel; with Additive(Spline()) millions of points at O(log m) a row"
     cost: ClassVar[str] = "O(m)"
     memory: ClassVar[str] = "O(m)"
     paper: ClassVar[str] = "Kivinen et al. 2004"
 
-    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
+    kernel: Kernel = Gaussian()
     loss: Loss = Hinge()
-    step: float = 0.2  # η
-    lam: float = 0.01  # λ; 0 = KOGD
-    budget: int | None = None  # how many of the latest terms are kept; None: all
+    step: float = 0.2
+    lam: float = 0.01
+    budget: int | None = None
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     bounded: ClassVar[bool] = False

@@ -22,6 +22,7 @@ from onkel._types import Vector
 from onkel._validate import config, instance, real
 from onkel.functions.representations import add, evaluate, has_room, prepare
 from onkel.functions.row_block import RowBlock
+from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.updates.kernel_expansion import ExpansionLearner, State
 from onkel.updates.projection import passive_aggressive
@@ -30,14 +31,21 @@ from onkel.updates.projection import passive_aggressive
 @final
 @config
 class PassiveAggressive(ExpansionLearner[State]):
-    """PA-I with kernels, without a budget."""
+    """PA-I with kernels, without a budget.
 
+    kernel          The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first.
+                    Default: Gaussian().
+    aggressiveness  C > 0, the largest step. A smaller one is better with noisy labels; 1e30 means no limit. Default: 1.0.
+    """
+
+    group: ClassVar[Group] = Group.BASELINES
+    when: ClassVar[str] = "as a baseline of classes with a margin; memory grows"
     cost: ClassVar[str] = "O(m)"
     memory: ClassVar[str] = "O(m)"
     paper: ClassVar[str] = "Crammer et al. 2006"
 
-    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
-    aggressiveness: float = 1.0  # C: the largest coefficient; with 1e30 every margin is reached in one step
+    kernel: Kernel = Gaussian()
+    aggressiveness: float = 1.0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     bounded: ClassVar[bool] = False

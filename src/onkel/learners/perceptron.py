@@ -25,6 +25,7 @@ from onkel._validate import config, instance
 from onkel.functions.representations import add, evaluate, has_room, prepare
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import is_mistake
+from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.updates.kernel_expansion import ExpansionLearner, State
 
@@ -32,13 +33,19 @@ from onkel.updates.kernel_expansion import ExpansionLearner, State
 @final
 @config
 class Perceptron(ExpansionLearner[State]):
-    """The kernel perceptron, without a budget."""
+    """The kernel perceptron, without a budget.
 
+    kernel  The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+            Gaussian().
+    """
+
+    group: ClassVar[Group] = Group.BASELINES
+    when: ClassVar[str] = "as the simplest baseline of classes; memory grows with its mistakes"
     cost: ClassVar[str] = "O(m)"
     memory: ClassVar[str] = "O(m)"
     paper: ClassVar[str] = "Rosenblatt 1958"
 
-    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
+    kernel: Kernel = Gaussian()
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     bounded: ClassVar[bool] = False

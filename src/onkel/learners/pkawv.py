@@ -30,6 +30,7 @@ from onkel._types import Matrix, Vector
 from onkel._validate import config, flag, real
 from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import check_features
+from onkel.groups import Group
 from onkel.linalg import ridge
 from onkel.linalg.inverse import BLOCK
 from onkel.state import memory
@@ -46,16 +47,30 @@ class State:
 
 @config
 class PKAWV(FeatureLearner[State]):
-    """Second-order online regression (and classification by ±1, or by one 0/1 output per class) on explicit features."""
+    """Second-order online regression (and classification by ±1, or by one 0/1 output per class) on explicit features.
 
+    features    The map z(x), a tuple for a chain of maps. X is not scaled here: scale it first, as with (Standardize(),
+                Taylor()). Default: Fourier(count=100) + Identity() + Constant().
+    lam         λ > 0, the ridge: the weight of ‖f‖². A larger one gives a smoother, more cautious function; raise it for noisy
+                labels. Default: 1.0.
+    awv         Whether the forecaster is Azoury, Vovk and Warmuth's, which shrinks each score by its own leverage; False:
+                plain ridge regression. Default: True.
+    forgetting  μ in [0.001, 1]: in each round the weight of past rows is multiplied by it. 1 never forgets; try 0.999 for a
+                stream that changes. Default: 1.0.
+    """
+
+    group: ClassVar[Group] = Group.FEATURES
+    when: ClassVar[str] = (
+        "for speed with smooth functions of up to some tens of inputs; with features=Identity() + Constant() it is linear"
+    )
     cost: ClassVar[str] = "O(r²)"
     memory: ClassVar[str] = "O(r²)"
     paper: ClassVar[str] = "Jézéquel et al. 2019"
 
-    features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()  # X is not scaled here; scale it first
-    lam: float = 1.0  # λ: the ridge
-    awv: bool = True  # False: plain ridge regression (Projected-KRR)
-    forgetting: float = 1.0  # μ: the weight of past rows is multiplied by this in each round; 1 = never forget
+    features: Features | tuple[Features, ...] = Fourier(count=100) + Identity() + Constant()
+    lam: float = 1.0
+    awv: bool = True
+    forgetting: float = 1.0
 
     multi_output: ClassVar[bool] = True
     cut_tolerance: ClassVar[float] = 1e-9

@@ -38,6 +38,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config, flag, instance, real, whole
 from onkel.dictionary import Dictionary, Kors, history, span
 from onkel.dictionary.dictionary import Sampling, is_taken
+from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import solve
 from onkel.linalg.factor import border, check_factor
@@ -71,18 +72,33 @@ class State(Counted):
 
 @config
 class PKAWVNystroem(KernelLearner[State]):
-    """Second-order online regression in the span of points chosen from the stream, for any kernel."""
+    """Second-order online regression in the span of points chosen from the stream, for any kernel.
 
+    kernel        The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+                  Gaussian().
+    lam           λ > 0, the ridge: the weight of ‖f‖². A larger one gives a smoother, more cautious function; raise it for
+                  noisy labels. Default: 1.0.
+    dictionary    How points are chosen: Kors() by leverage scores, Uniform(rate) by a coin. Default: Kors().
+    awv           Whether the forecaster is Azoury, Vovk and Warmuth's, which shrinks each score by its own leverage; False:
+                  plain ridge regression. Default: True.
+    keep_history  Whether all past rows are kept, so that they count in new coordinates too; False: memory O(m²), and larger
+                  errors. Default: True.
+    budget        The largest number of points; None: no limit. Default: None.
+    seed          Of the random draws: the same seed and stream give the same bits. Default: 0.
+    """
+
+    group: ClassVar[Group] = Group.POINTS
+    when: ClassVar[str] = "for numbers and many inputs, or a kernel without features: the strongest of these"
     cost: ClassVar[str] = "O(m² dim)"
     memory: ClassVar[str] = "O(n·dim + m²)"
     paper: ClassVar[str] = "Jézéquel et al. 2019"
 
-    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
-    lam: float = 1.0  # λ: the ridge
+    kernel: Kernel = Gaussian()
+    lam: float = 1.0
     dictionary: Dictionary = Kors()
-    awv: bool = True  # False: plain ridge regression (Projected-KRR)
-    keep_history: bool = True  # False: past rows are not stored, and a new coordinate is taken as 0 in them
-    budget: int | None = None  # the largest number of points in the dictionary; None: no limit
+    awv: bool = True
+    keep_history: bool = True
+    budget: int | None = None
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})

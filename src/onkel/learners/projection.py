@@ -41,6 +41,7 @@ from onkel.functions.function import Function
 from onkel.functions.learnt import Learnt
 from onkel.functions.representations import add, evaluate, has_room, prepare, shrink
 from onkel.functions.row_block import RowBlock
+from onkel.groups import Group
 from onkel.kernels import Additive, Exponential, Kernel
 from onkel.state import Counted, counter, memory, nbytes
 from onkel.updates.kernel_expansion import ExpansionLearner
@@ -126,15 +127,23 @@ class _Projecting(ExpansionLearner[State]):
 @final
 @config
 class MarginProjection(_Projecting):
-    """The projection algorithm for classification."""
+    """The projection algorithm for classification.
 
+    kernel  The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+            Additive(Exponential()).
+    radius  γ > 0, the largest ‖f‖, for streams that change; None: no limit. Default: None.
+    start   f before the first row, as Start(points, coef); None: f = 0. Default: None.
+    """
+
+    group: ClassVar[Group] = Group.CURVES
+    when: ClassVar[str] = "for classes, as one curve for each input; with a radius for streams that change"
     cost: ClassVar[str] = "O(log m)"
     memory: ClassVar[str] = "O(m)"
     paper: ClassVar[str] = "Herbster 2001"
 
-    kernel: Kernel = Additive(Exponential())  # X is not scaled here; scale it first
-    radius: float | None = None  # γ: the largest ‖f‖; None: no limit
-    start: Start | None = None  # f before the first row; None: 0
+    kernel: Kernel = Additive(Exponential())
+    radius: float | None = None
+    start: Start | None = None
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     margin = True
@@ -146,16 +155,25 @@ class MarginProjection(_Projecting):
 @final
 @config
 class TubeProjection(_Projecting):
-    """The projection algorithm for regression with the squared ε-insensitive loss."""
+    """The projection algorithm for regression with the squared ε-insensitive loss.
 
+    kernel   The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+             Additive(Exponential()).
+    epsilon  ε ≥ 0, in units of the label: errors up to it count as 0, and change nothing. Default: 0.1.
+    radius   γ > 0, the largest ‖f‖, for streams that change; None: no limit. Default: None.
+    start    f before the first row, as Start(points, coef); None: f = 0. Default: None.
+    """
+
+    group: ClassVar[Group] = Group.CURVES
+    when: ClassVar[str] = "for numbers with a known tolerance (epsilon), as one curve for each input"
     cost: ClassVar[str] = "O(log m)"
     memory: ClassVar[str] = "O(m)"
     paper: ClassVar[str] = "Herbster 2001"
 
-    kernel: Kernel = Additive(Exponential())  # X is not scaled here; scale it first
-    epsilon: float = 0.1  # ε: errors up to this count as 0
-    radius: float | None = None  # γ: the largest ‖f‖; None: no limit
-    start: Start | None = None  # f before the first row; None: 0
+    kernel: Kernel = Additive(Exponential())
+    epsilon: float = 0.1
+    radius: float | None = None
+    start: Start | None = None
 
     tasks: ClassVar[frozenset[str]] = frozenset({"regression"})
     margin = False

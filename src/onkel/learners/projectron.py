@@ -34,6 +34,7 @@ from onkel.errors import InputError
 from onkel.functions import support
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support, SupportTerms, add, evaluate, is_full, is_mistake
+from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import append, is_factor, packed, solve, solve_transposed, stands_out
 from onkel.state import Counted, counter, memory
@@ -87,8 +88,17 @@ class _Projectron(ExpansionLearner[State]):
 @final
 @config
 class Projectron(_Projectron):
-    """The Projectron, which learns mistakes only."""
+    """The Projectron, which learns mistakes only.
 
+    kernel     The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+               Gaussian().
+    budget     B, the largest number of points kept. A row costs in proportion to it, and more points mean fewer errors.
+               Default: 100.
+    threshold  η ≥ 0: a row no farther than this from the span of the points is projected instead of kept. Default: 0.0.
+    """
+
+    group: ClassVar[Group] = Group.BASELINES
+    when: ClassVar[str] = "as a baseline with a budget: projects the points that it cannot keep"
     cost: ClassVar[str] = "O(B), a wrong one O(B²)"
     memory: ClassVar[str] = "O(B² + B·dim)"
     paper: ClassVar[str] = "Orabona et al. 2008"
@@ -99,8 +109,17 @@ class Projectron(_Projectron):
 @final
 @config
 class ProjectronPP(_Projectron):
-    """Projectron++: rows within the margin are projected too, if that helps."""
+    """Projectron++: rows within the margin are projected too, if that helps.
 
+    kernel     The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+               Gaussian().
+    budget     B, the largest number of points kept. A row costs in proportion to it, and more points mean fewer errors.
+               Default: 100.
+    threshold  η ≥ 0: a row no farther than this from the span of the points is projected instead of kept. Default: 0.0.
+    """
+
+    group: ClassVar[Group] = Group.BASELINES
+    when: ClassVar[str] = "as Projectron, which learns rows inside the margin too"
     cost: ClassVar[str] = "O(B), a wrong one O(B²)"
     memory: ClassVar[str] = "O(B² + B·dim)"
     paper: ClassVar[str] = "Orabona et al. 2008"

@@ -38,6 +38,7 @@ from onkel.dictionary import Dictionary, Kors
 from onkel.dictionary.dictionary import Sampling, is_taken
 from onkel.dictionary.span import Span, check, empty, widened
 from onkel.functions.learnt import Expansion
+from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import solve, solve_transposed
 from onkel.linalg.factor import border, check_factor
@@ -68,21 +69,40 @@ class State(Counted):
 
 @config
 class ProsNKONS(KernelLearner[State]):
-    """Second-order online learning in the span of points chosen from the stream, for any loss and kernel."""
+    """Second-order online learning in the span of points chosen from the stream, for any loss and kernel.
 
+    kernel      The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+                Gaussian().
+    loss        The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for numbers.
+                Default: Square().
+    alpha       α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 1.0.
+    clip        C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted in
+                a note. Default: 1.0.
+    curvature   The weight of g gᵀ in the Newton matrix; None: half of the loss's curvature, or ∝ 1/√t if it has none. Default:
+                None.
+    dimension   d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
+    dictionary  How points are chosen: Kors() by leverage scores, Uniform(rate) by a coin. Default: Kors().
+    restart     Whether the learner begins again when a point is added, as the theory asks; False: CON-KONS, which does better
+                in practice. Default: True.
+    budget      The largest number of points; None: no limit. Default: 100.
+    seed        Of the random draws: the same seed and stream give the same bits. Default: 0.
+    """
+
+    group: ClassVar[Group] = Group.POINTS
+    when: ClassVar[str] = "for other losses on points chosen from the stream; take restart=False"
     cost: ClassVar[str] = "O(m²)"
     memory: ClassVar[str] = "O(m² + m·dim)"
     paper: ClassVar[str] = "Calandriello et al. 2017"
 
-    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
+    kernel: Kernel = Gaussian()
     loss: Loss = Square()
-    alpha: float = 1.0  # α: A starts at αI
-    clip: float = 1.0  # C: scores stay within [−C, C]
-    curvature: float | None = None  # η; None: half of the curvature of the loss, or √d/(L C √t) if that is 0
-    dimension: float = 1.0  # d in this η
+    alpha: float = 1.0
+    clip: float = 1.0
+    curvature: float | None = None
+    dimension: float = 1.0
     dictionary: Dictionary = Kors()
-    restart: bool = True  # False: CON-KONS
-    budget: int | None = 100  # the largest number of points in the dictionary; None: no limit
+    restart: bool = True
+    budget: int | None = 100
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})

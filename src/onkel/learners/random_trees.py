@@ -43,6 +43,7 @@ from onkel._jit import hot, hot_inline, hot_strict
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config, real, whole
 from onkel.errors import InputError
+from onkel.groups import Group
 from onkel.protocol import Learner
 from onkel.random import below, uniform
 from onkel.state import memory, zeros
@@ -108,17 +109,29 @@ def plant(trees: int, leaves: int, splits: int, outputs: int) -> Forest:
 
 @config
 class RandomTrees(Learner[State]):
-    """The mean of trees with random splits."""
+    """The mean of trees with random splits.
 
+    count       T, the number of trees. A row costs in proportion to it. Default: 10.
+    splits      J, the number of candidate splits in a leaf. Default: 32.
+    leaves      L, the most leaves of a tree; it bounds the memory. Default: 256.
+    gain        A leaf is split if that reduces its sum of squares by this many times its variance. A larger one gives smaller
+                trees. Default: 9.0.
+    forgetting  μ in (0, 1]: the weight of a leaf's past rows is multiplied by it with each row there; 1 never forgets.
+                Default: 0.9.
+    seed        Of the random draws: the same seed and stream give the same bits. Default: 0.
+    """
+
+    group: ClassVar[Group] = Group.CHANGING
+    when: ClassVar[str] = "for inputs of any scale, jumps and interactions; leaves forget the past"
     cost: ClassVar[str] = "O(T·J)"
     memory: ClassVar[str] = "O(T·J·leaves)"
     paper: ClassVar[str] = "Saffari et al. 2009"
 
-    count: int = 10  # T: trees
-    splits: int = 32  # J: largest number of candidates in a leaf
-    leaves: int = 256  # L: largest number of leaves of a tree
-    gain: float = 9.0  # a leaf is split if that reduces the sum of squares by more than this many times its variance
-    forgetting: float = 0.9  # μ: in a leaf's mean, the weight of past rows is multiplied by this with each row; 1 = never forget
+    count: int = 10
+    splits: int = 32
+    leaves: int = 256
+    gain: float = 9.0
+    forgetting: float = 0.9
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})

@@ -26,6 +26,7 @@ from onkel._types import Vector
 from onkel._validate import config, instance, whole
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import SupportTerms, add, evaluate, is_full, is_mistake, put
+from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.random import uniform
 from onkel.updates.kernel_expansion import ExpansionLearner, State
@@ -34,14 +35,23 @@ from onkel.updates.kernel_expansion import ExpansionLearner, State
 @final
 @config
 class RBP(ExpansionLearner[State]):
-    """The randomized budget perceptron."""
+    """The randomized budget perceptron.
 
+    kernel  The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+            Gaussian().
+    budget  B, the largest number of points kept. A row costs in proportion to it, and more points mean fewer errors. Default:
+            100.
+    seed    Of the random draws: the same seed and stream give the same bits. Default: 0.
+    """
+
+    group: ClassVar[Group] = Group.BASELINES
+    when: ClassVar[str] = "as the simplest baseline with a budget: forgets a random point"
     cost: ClassVar[str] = "O(B)"
     memory: ClassVar[str] = "O(B·dim)"
     paper: ClassVar[str] = "Cavallanti et al. 2007"
 
-    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
-    budget: int = 100  # B: the most points
+    kernel: Kernel = Gaussian()
+    budget: int = 100
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})

@@ -41,6 +41,7 @@ from onkel.functions.function import Function
 from onkel.functions.representations import add, evaluate, has_room, prepare, shrink
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import is_mistake
+from onkel.groups import Group
 from onkel.kernels import Additive, Exponential, Kernel
 from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
@@ -65,14 +66,21 @@ class State(Counted):
 @final
 @config
 class ROMMA(ExpansionLearner[State]):
-    """The relaxed online maximum margin algorithm."""
+    """The relaxed online maximum margin algorithm.
 
+    kernel      The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
+                Additive(Exponential()).
+    aggressive  True: rows inside the margin are learnt too, not only mistakes. Default: False.
+    """
+
+    group: ClassVar[Group] = Group.CURVES
+    when: ClassVar[str] = "for classes with a large margin, without any setting to tune"
     cost: ClassVar[str] = "O(log m)"
     memory: ClassVar[str] = "O(m)"
     paper: ClassVar[str] = "Li & Long 2002"
 
-    kernel: Kernel = Additive(Exponential())  # X is not scaled here; scale it first
-    aggressive: bool = False  # True: rows within the margin are learnt too
+    kernel: Kernel = Additive(Exponential())
+    aggressive: bool = False
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     bounded: ClassVar[bool] = False

@@ -34,6 +34,7 @@ from onkel.features.sketch import Sketch, in_lanes
 from onkel.functions import support
 from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support
+from onkel.groups import Group
 from onkel.state import Counted, counter, memory
 from onkel.updates.gradient import check_step, follow, gradient_settings
 from onkel.updates.sketched_descent import SecondStage, SketchedDescent, least_squares
@@ -52,13 +53,35 @@ class State(Counted):
 @final
 @config
 class SkeGD(SketchedDescent[State]):
-    """First-order learning on incremental sketches."""
+    """First-order learning on incremental sketches.
 
+    kernel             The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first.
+                       Default: Gaussian().
+    loss               The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for
+                       numbers. Default: Hinge().
+    budget             B: gives the defaults of the sizes below. A row costs in proportion to it. Default: 100.
+    buffer             B̃, the number of points learnt in the first stage; None: 2B. Default: None.
+    sketch             s_p, the number of columns of the sketch; None: B. Default: None.
+    landmarks          s_m, the number of points whose kernel values with a row are computed; None: a fifth of the sketch.
+                       Default: None.
+    rank               k, the number of coordinates of the second stage; None: a tenth of B. Default: None.
+    period             ρ ≥ 1, the rounds from one update of the map to the next. Lower it if the stream changes fast. Default:
+                       1000.
+    blocks             d ≥ 1, the number of nonzero entries of the sketch for each point. Default: 1.
+    step               η > 0, the size of a gradient step in the first stage (of SkeGD in the second, too). Default: 0.2.
+    max_updates        The largest number of updates of the map; after them it stays as it is. Default: 100.
+    growing_landmarks  True: points that join may become landmarks too, so the cost of a row grows. Default: False.
+    seed               Of the random draws: the same seed and stream give the same bits. Default: 0.
+    lam                λ ≥ 0: adds λw to each gradient. Default: 0.01.
+    """
+
+    group: ClassVar[Group] = Group.POINTS
+    when: ClassVar[str] = "as FORKS with first-order steps: cheaper, with more errors"
     cost: ClassVar[str] = "O(m·dim + mk)"
     memory: ClassVar[str] = "O(μ·dim + s² + sm)"
     paper: ClassVar[str] = "Zhang & Liao 2019"
 
-    lam: float = 0.01  # λ
+    lam: float = 0.01
 
     def __post_init__(self) -> None:
         super().__post_init__()

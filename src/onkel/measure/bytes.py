@@ -17,6 +17,10 @@ def budget_for(make: Callable[[int], Any], nbytes: int, dim: int) -> int:
     `make` defines what the budget means, so that different learners can be given the same memory. A learner that is not `bounded`
     grows later; the header of its file says how.
 
+    make     Makes the learner of a given budget.
+    nbytes   The most bytes of its state.
+    dim      The number of inputs.
+
     >>> onkel.budget_for(lambda budget: onkel.RBP(budget=budget), nbytes=100_000, dim=8)
     1135
     >>> onkel.budget_for(lambda count: onkel.FOGD(features=onkel.Fourier(count=count)), nbytes=100_000, dim=8)

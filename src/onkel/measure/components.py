@@ -36,6 +36,11 @@ class Components:
 def components(learner: Any, state: Any, names: Sequence[str] | None = None, points: int = 200) -> Components:
     """The current curves of a learner with an additive kernel; `names` are the names of the columns.
 
+    learner   A learner with an additive kernel or system.
+    state     Its state.
+    names     The names of the columns; None: x0, x1, …
+    points    The number of points at which each curve is evaluated. Default: 200.
+
     >>> X = np.random.default_rng(0).uniform(0.0, 1.0, size=(2000, 2))
     >>> learner = onkel.TubeProjection(onkel.Additive(onkel.Spline(domain=(0.0, 1.0))), epsilon=0.05)
     >>> state = learner.init(dim=2)

@@ -127,7 +127,11 @@ def _proven(bound: float) -> str:
 
 
 def explain(learner: Any, state: Any) -> Explanation:
-    """Explain the state of Auto or Experts, also inside a wrapper."""
+    """Explain the state of Auto or Experts, also inside a wrapper.
+
+    learner   Auto or Experts, or a wrapper around one.
+    state     Its state.
+    """
     with turn(learner, state):
         return _explained(learner, state)
 

@@ -30,16 +30,26 @@ Progress = Callable[[int, "Trace"], None]
 
 @dataclass(repr=False)
 class Trace:
-    """The outcome: for each row its score and its value of each metric; for each block the time and memory."""
+    """The outcome: for each row its score and its value of each metric; for each block the time and memory.
+
+    learner     The learner that was evaluated.
+    state       Its state after the last row.
+    scores      The score of each row before it was learnt.
+    y           The label of each row.
+    losses      For each metric its value for each row.
+    rows_at     The number of rows learnt at the end of each block.
+    seconds_at  The time spent in the learner until then, without compilation.
+    bytes_at    The size of the state then.
+    """
 
     learner: Any
     state: Any = None
     scores: Vector = field(default_factory=lambda: np.empty(0))
     y: Vector = field(default_factory=lambda: np.empty(0))
-    losses: dict[str, Vector] = field(default_factory=dict)  # metric -> one value per row
-    rows_at: list[int] = field(default_factory=list)  # rows learnt at the end of each block
-    seconds_at: list[float] = field(default_factory=list)  # time spent in the learner until then, without compilation
-    bytes_at: list[int] = field(default_factory=list)  # size of the state then
+    losses: dict[str, Vector] = field(default_factory=dict)
+    rows_at: list[int] = field(default_factory=list)
+    seconds_at: list[float] = field(default_factory=list)
+    bytes_at: list[int] = field(default_factory=list)
 
     def __repr__(self) -> str:
         means = "".join(f", {metric} {self.mean(metric):.4g}" for metric in self.losses if self.rows)

@@ -39,7 +39,11 @@ Space = Kernel | Features | tuple[Features, ...]
 
 @dataclass(frozen=True)
 class Regret:
-    """After each row: the loss of the scores so far, and that of the best function in hindsight, including its norm λ‖f‖²."""
+    """After each row: the loss of the scores so far, and that of the best function in hindsight, including its norm λ‖f‖².
+
+    loss  The sum of the losses of the scores, after each row.
+    best  The least Σ loss + λ‖f‖² of any one function, after each row.
+    """
 
     loss: Vector
     best: Vector
@@ -110,6 +114,10 @@ def spectrum(space: Space, X: ArrayLike) -> Vector:
 
 def effective_dimension(kernel: Space, X: ArrayLike, lam: float) -> float:
     """d_eff(λ) = Tr K(K + λI)⁻¹: the number of directions of X that matter with a ridge λ.
+
+    kernel   The kernel, or features.
+    X        The rows.
+    lam      λ > 0, the ridge.
 
     >>> X = np.random.default_rng(0).uniform(-1.0, 1.0, (500, 2))
     >>> [round(onkel.effective_dimension(onkel.Gaussian(width=1.0), X, lam), 1) for lam in (10.0, 1.0, 0.1)]

@@ -58,23 +58,43 @@ def _next_scores(learner: Any, *given: Any, **gaps: Any) -> Vector:
 
 @config
 class Model:
-    """How rows become numbers, what is predicted, and by which learner."""
+    """How rows become numbers, what is predicted, and by which learner.
 
-    target: str | None = None  # the column to predict; npz and libsvm files know theirs
+    target        The column to predict; npz and libsvm files know theirs. Default: None.
+    learner       What learns; Auto() needs no tuning. Default: Auto().
+    task          "regression" or "classification"; None: as the first rows and the learner suggest. Default: None.
+    labels        Two classes, low and high, and no others: learners of two classes then cost half; None: any number of
+                  classes. Default: None.
+    lags          How many of the last labels are inputs of the next row; None: as the learner itself is set. Default: None.
+    standardize   Whether inputs are standardised by the rows so far. Default: True.
+    scale_target  Whether a number to predict is standardised by its first 256 values. Default: True.
+    missing       What is done with a missing value: "refuse" it, fill in the "mean" of its column so far, or "drop" its row.
+                  By default "mean".
+    columns       The inputs; None: all columns but the target. Default: None.
+    without       Columns that are not inputs. Default: ().
+    text          Columns of strings although they look like numbers, such as postcodes. Default: ().
+    dates         Columns of dates; those that look like dates are found without this. Default: ().
+    hashed        Columns of strings of which no value gets a column of its own: for values most of which come later. Default: ().
+    cycles        Columns of numbers that begin again, and their periods, as in (("hour", 24.0),); None: by name and range.
+                  Default: None.
+    spare         The number of columns reserved for keys that first appear after the first rows. Default: 0.
+    """
+
+    target: str | None = None
     learner: Any = Auto()
-    task: str | None = None  # "regression" or "classification"; None: as the first rows and the learner suggest
-    labels: tuple[Label, Label] | None = None  # two classes, low and high, and no others: learners of two classes then cost half
-    lags: int | None = None  # how many of the last labels are inputs of the next row; None: as the learner itself is set
-    standardize: bool = True  # inputs, by the rows so far
-    scale_target: bool = True  # a number to predict, by its first 256
-    missing: Missing = Missing.MEAN  # what becomes of a missing value: refuse it, the mean of its column so far, drop its row
-    columns: tuple[str, ...] | None = None  # the inputs; None: all but the target
-    without: tuple[str, ...] = ()  # columns that are no inputs
-    text: tuple[str, ...] = ()  # columns of strings though they look like numbers
-    dates: tuple[str, ...] = ()  # columns of dates; those that look like dates are found
-    hashed: tuple[str, ...] = ()  # strings of which no value gets a column of its own: for values of which most come later
-    cycles: tuple[tuple[str, float], ...] | None = None  # numbers that begin again, and their periods; None: by name and range
-    spare: int = 0  # columns kept free for keys that first come after the first rows
+    task: str | None = None
+    labels: tuple[Label, Label] | None = None
+    lags: int | None = None
+    standardize: bool = True
+    scale_target: bool = True
+    missing: Missing = Missing.MEAN
+    columns: tuple[str, ...] | None = None
+    without: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    hashed: tuple[str, ...] = ()
+    cycles: tuple[tuple[str, float], ...] | None = None
+    spare: int = 0
 
     def __post_init__(self) -> None:
         if not is_learner(self.learner):
@@ -256,7 +276,7 @@ class Model:
     def interval_around(self, state: State, answers: Vector, level: float = 0.9) -> Matrix:
         """The ends of an interval around each number that `predict_any` has answered, (n, 2).
 
-        They are as wide as those of `predict_interval`, so too narrow for a model that uses earlier labels, which `predict_any` lacks.
+        They are as wide as those of `predict_interval`: too narrow for a model that uses earlier labels, which `predict_any` lacks.
         """
         self._check_task(state, "regression")
         ends: Matrix = state.learner.around(state.inner, answers, level)

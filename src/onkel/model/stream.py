@@ -152,19 +152,21 @@ def read(
     reading: Reading = AS_DETECTED,
     **fields: Any,
 ) -> Stream:
-    """Open rows as a stream of blocks of `block` rows (the last may be shorter); None: 4,096, or fewer where rows are wide.
+    """Open rows as a stream of blocks (X, y), read once for each iteration.
 
     path     whatever `open_tables` takes: a file, "-", a name, a table, an array, dicts, a list of files
-    target   the column that y comes from (npz and libsvm files know theirs); of what is in memory also y itself: numbers or labels
-    missing  what becomes of a missing value: "refuse" it, fill in the "mean" so far, or "drop" the row
-    labels   two classes, low and high, which y gives as -1 and 1; detected where the target has two strings. With more strings
-             y is 0, 1, 2 …, the place of the row's own in `stream.labels`, which grows as new ones come
+    target   the column that y comes from (npz and libsvm files know theirs); for rows in memory also y itself: numbers or labels
+    block    the rows of a block, of which the last may have fewer; None: 4,096, or fewer if rows are wide
+    missing  what is done with a missing value: "refuse" it, fill in the "mean" so far, or "drop" the row. Default: 'refuse'.
+    labels   two classes, low and high, which y gives as -1 and 1; detected if the target has two strings. With more strings
+             y is 0, 1, 2 …, the index of the row's own in `stream.labels`, which grows as new ones come
     hashed   columns of strings of which no value gets a column of its own, however few there are in the first rows; each value
              also gets the mean of y so far
     cycles   columns of numbers that begin again, and their periods: {"hour": 24}; None: those whose names and ranges say so
-    spare    columns of X kept free for keys of dicts and JSON lines that first appear after 1,000 rows; numbers, 0 where absent
-    reading  how the rows are read. Its fields may be given one by one: `format`, `header`, `columns`, `without`, `text`, `dates`,
-             `numbers`, `follow`, `order`
+    spare    columns of X reserved for keys of dicts and JSON lines that first appear after 1,000 rows; numbers, 0 if absent
+    reading  how the rows are read: a `Reading`
+    fields   the fields of the reading one by one: `format`, `header`, `columns`, `without`, `text`, `dates`, `numbers`, `follow`,
+             `order`
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:

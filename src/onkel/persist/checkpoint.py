@@ -58,7 +58,9 @@ class Extra:
 def pack(model: Any, state: Any, extra: Extra | None = None) -> bytes:
     """A model, or a bare learner, and its state as bytes: what `save` writes to a file. Equal states give equal bytes.
 
-    `extra` is stored with them; `read` returns it.
+    model   The model, or the bare learner.
+    state   Its state.
+    extra   An `Extra` of your own that is stored with them, for `persist.read`; None: nothing.
 
     >>> learner = onkel.PKAWV(features=onkel.Taylor(degree=2))
     >>> data = onkel.pack(learner, learner.init(dim=3))
@@ -124,7 +126,12 @@ def unpack(
     kernels: dict[str, Callable[..., Any]] | None = None,
     bases: dict[str, Callable[..., Any]] | None = None,
 ) -> tuple[Any, Any]:
-    """(model, state) or (learner, state), as given to `pack`. The user's own kernels and bases must be passed again, by name."""
+    """(model, state) or (learner, state), as given to `pack`. The user's own kernels and bases must be passed again, by name.
+
+    data      The bytes that `pack` made.
+    kernels   Your own kernel functions, by the names that were saved; None if there are none.
+    bases     Your own functions of features (`Basis`, `Listed`), by the names that were saved; None if there are none.
+    """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InputError(f"unpack takes the bytes that pack made, got {type(data).__name__}; load reads a file")
     with _refusals("cannot unpack this"):
@@ -134,7 +141,10 @@ def unpack(
 def save(path: str | os.PathLike[str], model: Any, state: Any, extra: Extra | None = None) -> None:
     """Write a model, or a bare learner, and its state to one file. An old file stays complete until the new one is.
 
-    `extra` is stored with them; `read` returns it.
+    path    The file, best with the ending .onkel.
+    model   The model, or the bare learner.
+    state   Its state.
+    extra   An `Extra` of your own that is stored with them, for `persist.read`; None: nothing.
 
     >>> import tempfile, pathlib
     >>> learner = onkel.PKAWV(features=onkel.Taylor(degree=2))
@@ -156,7 +166,12 @@ def load(
     kernels: dict[str, Callable[..., Any]] | None = None,
     bases: dict[str, Callable[..., Any]] | None = None,
 ) -> tuple[Any, Any]:
-    """(model, state) or (learner, state) from a file that `save` wrote. The user's own kernels and bases must be passed by name."""
+    """(model, state) or (learner, state) from a file that `save` wrote. The user's own kernels and bases must be passed by name.
+
+    path      The file.
+    kernels   Your own kernel functions, by the names that were saved; None if there are none.
+    bases     Your own functions of features (`Basis`, `Listed`), by the names that were saved; None if there are none.
+    """
     return read(path, kernels, bases)[:2]
 
 

@@ -83,6 +83,9 @@ def from_json(tree: Any, functions: Functions | None = None) -> Any:
 def parse(text: str, functions: Functions | None = None) -> Any:
     """A config from its own `repr`; a bare name means all defaults. The text is parsed, never evaluated.
 
+    text        The config as Python code.
+    functions   Your own functions that the text names; None if there are none.
+
     >>> parse("PKAWV(Taylor(degree=3), lam=0.5)")
     PKAWV(features=Taylor(degree=3, width=None), lam=0.5, awv=True, forgetting=1.0)
     """

@@ -71,20 +71,39 @@ class SecondStage(ABC, Generic[K]):
 
 @config
 class SketchedDescent(ExpansionLearner[K]):
-    """Both stages, except for how the weights are updated in the second, which `_second` defines."""
+    """Both stages, except for how the weights are updated in the second, which `_second` defines.
 
-    kernel: Kernel = Gaussian()  # X is not scaled here; scale it first
+    kernel             The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first.
+                       Default: Gaussian().
+    loss               The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for
+                       numbers. Default: Hinge().
+    budget             B: gives the defaults of the sizes below. A row costs in proportion to it. Default: 100.
+    buffer             B̃, the number of points learnt in the first stage; None: 2B. Default: None.
+    sketch             s_p, the number of columns of the sketch; None: B. Default: None.
+    landmarks          s_m, the number of points whose kernel values with a row are computed; None: a fifth of the sketch.
+                       Default: None.
+    rank               k, the number of coordinates of the second stage; None: a tenth of B. Default: None.
+    period             ρ ≥ 1, the rounds from one update of the map to the next. Lower it if the stream changes fast. Default:
+                       1000.
+    blocks             d ≥ 1, the number of nonzero entries of the sketch for each point. Default: 1.
+    step               η > 0, the size of a gradient step in the first stage (of SkeGD in the second, too). Default: 0.2.
+    max_updates        The largest number of updates of the map; after them it stays as it is. Default: 100.
+    growing_landmarks  True: points that join may become landmarks too, so the cost of a row grows. Default: False.
+    seed               Of the random draws: the same seed and stream give the same bits. Default: 0.
+    """
+
+    kernel: Kernel = Gaussian()
     loss: Loss = Hinge()
-    budget: int = 100  # B: gives the defaults of the sizes below
-    buffer: int | None = None  # B̃: number of points in stage 1; None: 2B
-    sketch: int | None = None  # s_p: number of columns of the sketch; None: B
-    landmarks: int | None = None  # s_m: number of points whose kernel values with a row are computed; None: a fifth of the sketch
-    rank: int | None = None  # k: number of coordinates; None: a tenth of B
-    period: int = 1000  # ρ: rounds from one update of the map to the next
-    blocks: int = 1  # d: number of nonzero entries of the sketch for each point
-    step: float = 0.2  # η in stage 1 (and in stage 2 of SkeGD)
-    max_updates: int = 100  # largest number of updates of the map
-    growing_landmarks: bool = False  # True: points that join may become landmarks too, so the cost of a row grows
+    budget: int = 100
+    buffer: int | None = None
+    sketch: int | None = None
+    landmarks: int | None = None
+    rank: int | None = None
+    period: int = 1000
+    blocks: int = 1
+    step: float = 0.2
+    max_updates: int = 100
+    growing_landmarks: bool = False
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})

@@ -49,6 +49,7 @@ from onkel.combine.auto.state import RULE, State, active_experts, active_familie
 from onkel.combine.auto.views import NARROW, SparseViews, Views, lag_columns
 from onkel.combine.lagged import check_lagged, lag_inputs
 from onkel.combine.rules.rule import Awake
+from onkel.groups import Group
 from onkel.protocol import Learner
 from onkel.turns import Call, Steps, turn
 
@@ -57,13 +58,22 @@ ROWS_AT_ONCE = 1024  # rows that are predicted at a time, so that this needs lit
 
 @config
 class Auto(Learner[State]):
-    """No tuning: experts of several kinds, mixed by how well they have done."""
+    """No tuning: experts of several kinds, mixed by how well they have done.
 
+    lags          How many earlier labels are inputs of the next row; 0 for rows in no particular order. Default: 0.
+    cost_limit    The most time a row may take, in units of a row of ridge regression on 100 features (about 1.5 µs). Lower it
+                  for speed. Default: 45.0.
+    memory_limit  The most bytes of a state with one output. Experts that do not fit are left out. Default: 1000000000.0.
+    seed          Of the random draws: the same seed and stream give the same bits. Default: 0.
+    """
+
+    group: ClassVar[Group] = Group.START
+    when: ClassVar[str] = "first, and whenever you do not want to tune; it tells with `onkel.explain` what worked"
     paper: ClassVar[str] = "Gaillard & Goude 2015"
 
-    lags: int = 0  # how many earlier labels are inputs of the next row; 0 for rows in no particular order
-    cost_limit: float = 45.0  # time for a row; the unit is a row of a ridge regression on 100 features, about 1.5 µs
-    memory_limit: float = 1e9  # bytes of a state with one output
+    lags: int = 0
+    cost_limit: float = 45.0
+    memory_limit: float = 1e9
     seed: int = 0
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})

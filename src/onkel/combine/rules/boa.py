@@ -37,7 +37,10 @@ from onkel.turns import Steps
 
 @config
 class BOA(RegretRule):
-    """Bernstein online aggregation: no parameter."""
+    """Bernstein online aggregation: no parameter.
+
+    loss  Square(), or Logistic() for labels ±1 and scores that are log-odds. Default: Square().
+    """
 
     def step(self, own: Regrets, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
         mixture, logs = np.empty(Y.shape), log_count(P.shape[2])

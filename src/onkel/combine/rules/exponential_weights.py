@@ -56,10 +56,14 @@ class State:
 
 @config
 class ExponentialWeights(Rule):
-    """Exponential weights with an adaptive learning rate and constant regret."""
+    """Exponential weights with an adaptive learning rate and constant regret.
 
-    rate: float | None = None  # η; None: ln K/Δ, or 1 for the logistic loss
-    loss: Loss = Square()  # or Logistic(): labels ±1, scores are log-odds
+    rate  η > 0, the learning rate; None: adapted to the span of the labels. Default: None.
+    loss  Square(), or Logistic() for labels ±1 and scores that are log-odds. Default: Square().
+    """
+
+    rate: float | None = None
+    loss: Loss = Square()
 
     def __post_init__(self) -> None:
         real(self, "rate", least=1e-100, most=1e100, optional=True)

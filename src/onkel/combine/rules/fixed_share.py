@@ -53,11 +53,16 @@ class State:
 
 @config
 class FixedShare(Rule):
-    """Exponential weights for a stream on which the best expert changes."""
+    """Exponential weights for a stream on which the best expert changes.
 
-    rate: float | None = None  # η; None: 0.5/s, or 1 for the logistic loss
-    share: float = 1e-3  # α: the share of all weight that is redistributed in each round
-    loss: Loss = Square()  # or Logistic(): labels ±1, scores are log-odds
+    rate   η > 0, the learning rate; None: adapted to the span of the labels. Default: None.
+    share  α in (0, 1], the weight redistributed in each round. Raise it if the best expert changes often. Default: 0.001.
+    loss   Square(), or Logistic() for labels ±1 and scores that are log-odds. Default: Square().
+    """
+
+    rate: float | None = None
+    share: float = 1e-3
+    loss: Loss = Square()
 
     def __post_init__(self) -> None:
         real(self, "rate", least=1e-100, most=1e100, optional=True)

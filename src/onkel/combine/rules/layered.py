@@ -40,7 +40,11 @@ _RULES: tuple[Rule, ...] = (
 
 @config
 class Layered(Rule):
-    """An outer rule over the mixtures of several inner rules."""
+    """An outer rule over the mixtures of several inner rules.
+
+    rules  The rules whose mixtures are mixed again.
+    outer  The rule that mixes these mixtures. Default: MLPoly().
+    """
 
     rules: tuple[Rule, ...] = _RULES
     outer: Rule = MLPoly()

@@ -34,7 +34,10 @@ from onkel.turns import Steps
 
 @config
 class MLPoly(RegretRule):
-    """A polynomial potential with a learning rate for each expert; there is no parameter."""
+    """A polynomial potential with a learning rate for each expert; there is no parameter.
+
+    loss  Square(), or Logistic() for labels ±1 and scores that are log-odds. Default: Square().
+    """
 
     def step(self, own: Regrets, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
         mixture, kept = np.empty(Y.shape), (own.regret, own.squares, own.paid, own.curved, own.largest, own.span)

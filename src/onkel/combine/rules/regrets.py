@@ -38,9 +38,12 @@ class Regrets:
 
 @config
 class RegretRule(Rule):
-    """The base of ML-Poly and BOA: a rule without parameters, whose state consists of regrets."""
+    """The base of ML-Poly and BOA: a rule without parameters, whose state consists of regrets.
 
-    loss: Loss = Square()  # or Logistic(): labels ±1, scores are log-odds
+    loss  Square(), or Logistic() for labels ±1 and scores that are log-odds. Default: Square().
+    """
+
+    loss: Loss = Square()
 
     def __post_init__(self) -> None:
         check_loss(self)

@@ -31,10 +31,16 @@ from onkel.turns import Steps
 
 @config
 class Ridge(Rule):
-    """Ridge regression on the experts' scores."""
+    """Ridge regression on the experts' scores.
 
-    lam: float = 1.0  # λ: the ridge
-    forgetting: float = 1.0  # μ: the weight of past rows is multiplied by this in each round; 1 = never forget
+    lam         λ > 0, the ridge: the weight of ‖f‖². A larger one gives a smoother, more cautious function; raise it for noisy
+                labels. Default: 1.0.
+    forgetting  μ in [0.001, 1]: in each round the weight of past rows is multiplied by it. 1 never forgets; try 0.999 for a
+                stream that changes. Default: 1.0.
+    """
+
+    lam: float = 1.0
+    forgetting: float = 1.0
 
     def __post_init__(self) -> None:
         regression.check_settings(self)

@@ -37,11 +37,18 @@ from onkel.turns import Steps
 
 @config
 class Stacking(Rule):
-    """Ridge regression on the experts' scores, around another rule's mixture."""
+    """Ridge regression on the experts' scores, around another rule's mixture.
 
-    prior: Rule = FixedShare()  # the rule whose mixture the regression corrects
-    lam: float = 1.0  # λ: the ridge, in units of the labels' variance
-    forgetting: float = 1.0  # μ: the weight of past rows is multiplied by this in each round; 1 = never forget
+    prior       The rule whose mixture the regression corrects. Default: FixedShare().
+    lam         λ > 0, the ridge, in units of the labels' variance. A larger one stays closer to the prior's mixture. Default:
+                1.0.
+    forgetting  μ in [0.001, 1]: in each round the weight of past rows is multiplied by it. 1 never forgets; try 0.999 for a
+                stream that changes. Default: 1.0.
+    """
+
+    prior: Rule = FixedShare()
+    lam: float = 1.0
+    forgetting: float = 1.0
 
     def __post_init__(self) -> None:
         check_rule(self, "prior", self.prior)

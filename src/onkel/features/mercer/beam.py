@@ -27,7 +27,11 @@ from onkel.kernels.space import Domain, check_domain
 @final
 @config
 class Beam(Line):
-    """The Sobolev space W₂: the smooth curves of a cubic smoothing spline."""
+    """The Sobolev space W₂: the smooth curves of a cubic smoothing spline.
+
+    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
+            clamped. Default: None.
+    """
 
     domain: Domain | None = None
     has_constant: ClassVar[bool] = True

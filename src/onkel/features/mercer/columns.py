@@ -87,9 +87,12 @@ def _for_columns(bases: tuple[Line, ...], dim: int) -> tuple[Line, ...]:
 @final
 @config
 class ProductSystem(Columns):
-    """All products of the columns' functions."""
+    """All products of the columns' functions.
 
-    base: Any = Hermite()  # one system for all columns, or a tuple with one for each
+    base  A system for every column, or a tuple with one for each. Default: Hermite().
+    """
+
+    base: Any = Hermite()
 
     def __post_init__(self) -> None:
         self._check()
@@ -122,9 +125,12 @@ class ProductSystem(Columns):
 @final
 @config
 class AdditiveSystem(Columns):
-    """A constant, and a sum of curves, one per column."""
+    """A constant, and a sum of curves, one per column.
 
-    base: Any  # one system for all columns, or a tuple with one for each
+    base  A system for every column, such as Cosine(), or a tuple with one for each.
+    """
+
+    base: Any
     has_constant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -24,7 +24,11 @@ from onkel.features.mercer.system import System
 
 @config
 class Mercer(Features):
-    """√λ_j ψ_j(x), j = 1 … count."""
+    """√λ_j ψ_j(x), j = 1 … count.
+
+    system  The functions ψ_j of a kernel, and their eigenvalues λ_j. Default: ProductSystem().
+    count   How many of them are features. Default: 100.
+    """
 
     system: System = ProductSystem()
     count: int = 100

@@ -25,10 +25,15 @@ SMALLEST_VALUE = 1e-30  # limit for λ_j/λ_1; functions with less hardly contri
 @final
 @config
 class Hermite(Line):
-    """The Gaussian kernel."""
+    """The Gaussian kernel.
 
-    width: float | None = None  # σ of the kernel; None: √dim
-    spread: float = 1.0  # standard deviation of the inputs
+    width   σ > 0, the distance at which the kernel has fallen to e^(−1/2); None: √dim, which suits standardised inputs.
+            Default: None.
+    spread  The standard deviation of the inputs. Default: 1.0.
+    """
+
+    width: float | None = None
+    spread: float = 1.0
 
     def __post_init__(self) -> None:
         real(self, "width", least=1e-30, most=1e30, optional=True)

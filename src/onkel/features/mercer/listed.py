@@ -31,10 +31,14 @@ Function = Callable[[Matrix], ArrayLike]
 @final
 @config
 class Listed(System):
-    """ψ_1 … ψ_N are these functions, λ_j their sizes."""
+    """ψ_1 … ψ_N are these functions, λ_j their sizes.
 
-    each: Any  # a tuple of functions
-    sizes: Any = None  # λ_j, a tuple of decreasing numbers; None: 1/j²
+    each   Your functions, a tuple; each takes a column and returns its values. They are saved by their names.
+    sizes  The eigenvalues λ_j, a tuple of decreasing numbers; None: 1/j². Default: None.
+    """
+
+    each: Any
+    sizes: Any = None
     fallible = True
 
     def __post_init__(self) -> None:

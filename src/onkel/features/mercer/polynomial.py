@@ -20,7 +20,12 @@ from onkel.kernels.space import Domain, check_domain
 @final
 @config
 class Legendre(Line):
-    """Polynomials of rising degree."""
+    """Polynomials of rising degree.
+
+    order   How fast the eigenvalues fall. A larger one means smoother functions. Default: 2.0.
+    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
+            clamped. Default: None.
+    """
 
     order: float = 2.0
     domain: Domain | None = None

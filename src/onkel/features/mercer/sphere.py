@@ -23,7 +23,10 @@ from onkel.features.mercer.system import System
 @final
 @config
 class Sphere(System):
-    """Functions of a direction in space."""
+    """Functions of a direction in space.
+
+    order  How fast the eigenvalues fall. A larger one means smoother functions. Default: 2.0.
+    """
 
     order: float = 2.0
     has_constant: ClassVar[bool] = True

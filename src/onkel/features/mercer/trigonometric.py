@@ -25,7 +25,11 @@ from onkel.kernels.space import Domain, check_domain
 @final
 @config
 class Sine(WaveLine):
-    """The Sobolev space W₁⁰ of the kernel `Brownian`, min(s, t)."""
+    """The Sobolev space W₁⁰ of the kernel `Brownian`, min(s, t).
+
+    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
+            clamped. Default: None.
+    """
 
     domain: Domain | None = None
 
@@ -42,7 +46,11 @@ class Sine(WaveLine):
 @final
 @config
 class Cosine(WaveLine):
-    """The Sobolev space W₁."""
+    """The Sobolev space W₁.
+
+    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
+            clamped. Default: None.
+    """
 
     domain: Domain | None = None
     has_constant: ClassVar[bool] = True
@@ -60,11 +68,16 @@ class Cosine(WaveLine):
 @final
 @config
 class Periodic(WaveLine):
-    """The Sobolev space W_m on the circle. The domain is one period."""
+    """The Sobolev space W_m on the circle. The domain is one period.
 
-    domain: Domain | None = field()  # (low, high), one period; it must be given, because it cannot be found from the data
-    order: float = 2.0  # m > ½, not necessarily a whole number
-    constant: bool = True  # False: without the constant, so that all functions have mean 0
+    domain    (low, high): one period. It cannot be found from the data.
+    order     m > ½, whole or not. A larger one means smoother functions. Default: 2.0.
+    constant  Whether the constant function is among them; False: only functions of mean 0. Default: True.
+    """
+
+    domain: Domain | None = field()
+    order: float = 2.0
+    constant: bool = True
     wraps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
