@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,11 @@ MIXED = [
     {"size": size, "area": area, "town": str(town), "price": price}
     for size, area, town, price in zip(SIZES.tolist(), AREAS.tolist(), TOWNS, PRICES.tolist(), strict=True)
 ]
+LETTERS = str.maketrans("0123456789", "abcdefghij")
+DATED = [
+    row | {"when": datetime(2026, 1, 1) + timedelta(hours=7 * k), "hour": 7 * k % 24, "id": f"no. {k}"}
+    for k, row in enumerate(MIXED)
+]
 NUMBERS = np.column_stack([SIZES, AREAS])
 
 
@@ -30,6 +36,7 @@ def models() -> list[tuple[Model, list[Any]]]:
     bare = [{name: value for name, value in row.items() if name != "price"} for row in MIXED]
     return [
         (Model(target="price", learner=onkel.PKAWV()), MIXED),
+        (Model(target="price", learner=onkel.PKAWV()), DATED),
         (Model(learner=onkel.PKAWV(), task="regression"), list(zip(bare, PRICES.tolist(), strict=True))),
         (Model(learner=onkel.PKAWV(), task="regression"), list(zip(NUMBERS, PRICES.tolist(), strict=True))),
         (Model(learner=onkel.PKAWV(), task="classification"), list(zip(bare, map(str, LABELS), strict=True))),
@@ -104,16 +111,20 @@ UNUSUAL: dict[str, dict[str, Any]] = {
     "a new key": {"garden": 1.0},
     "a number of another type": {"size": np.float32(40.0)},
     "no label": {"price": None},
+    "no date": {"when": None},
+    "a date with a zone": {"when": datetime(2026, 3, 1, tzinfo=UTC)},
+    "a date as a string": {"when": "2026-03-01 12:00"},
+    "no id": {"id": " "},
 }
 
 
 @pytest.mark.parametrize("changed", UNUSUAL.values(), ids=list(UNUSUAL))
 def test_an_unusual_row_is_learnt_as_in_a_table(changed: dict[str, Any]) -> None:
     model = Model(target="price", learner=onkel.PKAWV())
-    quick = begun(model, MIXED, 60)
-    slow, row = copied(quick), MIXED[60] | changed
-    lacking = {name: value for name, value in MIXED[61].items() if name != "area"}
-    for one in row, lacking, dict(reversed(MIXED[62].items())):
+    quick = begun(model, DATED, 60)
+    slow, row = copied(quick), DATED[60] | changed
+    lacking = {name: value for name, value in DATED[61].items() if name != "area"}
+    for one in row, lacking, dict(reversed(DATED[62].items())):
         assert model.predict(quick, one).tolist() == model.predict(slow, [one]).tolist()
         model.update(quick, one)
         model.update(slow, [one])
@@ -135,10 +146,10 @@ def test_a_bad_row_is_refused_as_in_a_table_and_changes_nothing(changed: dict[st
 
 
 def test_an_array_of_another_width_is_refused() -> None:
-    model, rows = models()[2]
+    model, rows = models()[3]
     state = begun(model, rows, 40)
     with pytest.raises(InputError, match="the row has 3 values, the rows before it had 2"):
         model.predict(state, np.ones(3))
-    model, rows = models()[1]
+    model, rows = models()[2]
     with pytest.raises(InputError, match="give the row as a dict"):
         model.predict(begun(model, rows, 40), np.ones(2))
