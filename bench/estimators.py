@@ -1,5 +1,8 @@
-"""What classes and the scikit-learn face cost: python bench/estimators.py [--check]
+"""What the estimators are worth, and what they cost: python bench/estimators.py [--check] [--only fit|cost]
 
+fit     five folds of the sets that come with scikit-learn, by the default estimators and by scikit-learn's own models behind
+        StandardScaler; and of 5,000 rows of cadata, where ONKEL_DATA names a folder with it
+cost    what classes and the scikit-learn face cost
 Ten classes against one in the ridge family, where all share a matrix (of MercerProjection also where it follows the data and
 weighs its levels anew for each output; unjudged, one-vs-rest, where nothing is shared); the estimator against the bare learner
 on the same standardised rows, in a block and row by row.
@@ -11,13 +14,25 @@ import argparse
 from typing import Any
 
 import numpy as np
+import sklearn.datasets
 from rich.console import Console
 from rich.table import Table
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from streams import stored
 from timing import Verdicts, in_turns
 
 import onkel
 
 ROWS, DIM, CLASSES = 8192, 10, 10
+CLASS_SETS = "iris", "wine", "breast_cancer", "digits"
+RIDGE_GRID = {"kernelridge__alpha": [0.01, 0.1, 1.0], "kernelridge__gamma": [0.003, 0.01, 0.03, 0.1, 0.3]}
+POINTS, SHARE = 0.02, 1.03  # how much less accurate, and how much larger the error may be
 
 
 def stream() -> tuple[Any, Any]:
@@ -76,18 +91,62 @@ def face_cost(console: Console, verdicts: Verdicts, single: int = 1000) -> None:
     verdicts.at_most("time of partial_fit over that of learn, blocks", block / bare, 1.5)
 
 
+def accuracies(verdicts: Verdicts, table: Table) -> None:
+    """The rows as they come: those of iris and wine are sorted by class."""
+    peers = {
+        "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
+        "support vectors": make_pipeline(StandardScaler(), SVC()),
+    }
+    for name in CLASS_SETS:
+        X, y = getattr(sklearn.datasets, f"load_{name}")(return_X_y=True)
+        own, *theirs = (cross_val_score(model, X, y, cv=5).mean() for model in (onkel.Classifier(), *peers.values()))
+        table.add_row(name, f"{own:.4f}", *(f"{score:.4f}" for score in theirs), "")
+        verdicts.at_least(f"accuracy of Classifier() over the better peer, {name}", own - max(theirs), -POINTS)
+        if name in ("iris", "wine"):
+            verdicts.at_least(f"accuracy on the rows learnt, {name}", onkel.Classifier().fit(X, y).score(X, y), 0.95)
+
+
+def errors(verdicts: Verdicts, table: Table) -> None:
+    ridge = make_pipeline(StandardScaler(), KernelRidge(kernel="rbf"))
+    tuned = TransformedTargetRegressor(GridSearchCV(ridge, RIDGE_GRID, cv=3), transformer=StandardScaler())
+    sets = {"diabetes": sklearn.datasets.load_diabetes(return_X_y=True)}
+    if (cadata := stored("cadata")) is not None:
+        some = np.random.default_rng(0).permutation(len(cadata[0]))[:5000]
+        sets["cadata"] = cadata[0][some], cadata[1][some]
+    for name, (X, y) in sets.items():
+        own, theirs = (
+            -cross_val_score(model, X, y, cv=5, scoring="neg_root_mean_squared_error").mean()
+            for model in (onkel.Regressor(), tuned)
+        )
+        table.add_row(name, f"{own:,.4g}", "", "", f"{theirs:,.4g}")
+        verdicts.at_most(f"error of Regressor() over that of the tuned kernel ridge, {name}", own / theirs, SHARE)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="exit with 1 when a stated ratio is missed")
-    check = parser.parse_args().check
+    parser.add_argument("--only", choices=("fit", "cost"))
+    asked = parser.parse_args()
     console, verdicts = Console(highlight=False, soft_wrap=True), Verdicts()
+    if asked.only != "cost":
+        table = headed("five folds", "onkel", "logistic regression", "support vectors", "tuned kernel ridge")
+        accuracies(verdicts, table)
+        errors(verdicts, table)
+        console.print(table, "")
+    if asked.only != "fit":
+        table = headed("µs a row", "one class", "ten", "ratio")
+        classes_cost(verdicts, table)
+        console.print(table)
+        face_cost(console, verdicts)
+    verdicts.show(asked.check)
+
+
+def headed(first: str, *others: str) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("µs a row", "one class", "ten", "ratio"):
-        table.add_column(heading, justify="right" if heading != "µs a row" else "left")
-    classes_cost(verdicts, table)
-    console.print(table)
-    face_cost(console, verdicts)
-    verdicts.show(check)
+    table.add_column(first)
+    for heading in others:
+        table.add_column(heading, justify="right")
+    return table
 
 
 if __name__ == "__main__":

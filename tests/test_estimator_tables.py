@@ -168,17 +168,13 @@ def test_parts_of_a_table_go_on_and_pickles_and_files_too(estimator: Any, labels
 
 
 @both
-@pytest.mark.parametrize("transform", ["default", "pandas"])
-def test_pipelines_searches_and_column_transformers(estimator: Any, labels: Any, transform: Any) -> None:
-    scale = ColumnTransformer([("numbers", StandardScaler(), ["size", "height"])], remainder="passthrough").set_output(
-        transform=transform
-    )
+def test_column_transformers_and_searches(estimator: Any, labels: Any) -> None:
+    scale = ColumnTransformer([("numbers", StandardScaler(), ["size", "height"])], remainder="passthrough")
+    model = make_pipeline(scale.set_output(transform="pandas"), clone(estimator))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        frame = FRAME if transform == "pandas" else FRAME[["size", "height", "lift"]].fillna(80.0)
-        assert cross_val_score(make_pipeline(scale, clone(estimator)), frame, labels, cv=3).min() > 0.1
-        grid = {"learner__lam": [0.1, 1.0]}
-        search = GridSearchCV(clone(estimator), grid, cv=2).fit(FRAME, labels)
+        assert cross_val_score(model, FRAME, labels, cv=3).min() > 0.6
+        search = GridSearchCV(clone(estimator), {"learner__lam": [0.1, 1.0]}, cv=2).fit(FRAME, labels)
     assert search.best_estimator_.feature_names_in_.tolist() == FRAME.columns.tolist()
 
 

@@ -63,7 +63,7 @@ def test_a_regressor_is_the_scaled_learner(learner: Any) -> None:
     bare = Intervals(Scaled(learner))
     state = bare.init(X.shape[1])
     bare.learn(state, X[:500], Y[:500])
-    model = onkel.Regressor(learner).fit(X[:500], Y[:500])
+    model = onkel.Regressor(learner).partial_fit(X[:500], Y[:500])
     assert np.array_equal(model.predict(X[500:]), bare.predict(state, X[500:]))
     assert bits(model.state_.inner) == bits(state)
 
@@ -71,7 +71,7 @@ def test_a_regressor_is_the_scaled_learner(learner: Any) -> None:
 def test_without_scales_a_regressor_is_the_bare_learner() -> None:
     state = TUBE.init(X.shape[1])
     TUBE.learn(state, X[:500], Y[:500])
-    model = onkel.Regressor(TUBE, standardize=False, scale_target=False).fit(X[:500], Y[:500])
+    model = onkel.Regressor(TUBE, standardize=False, scale_target=False).partial_fit(X[:500], Y[:500])
     assert np.array_equal(model.predict(X[500:]), TUBE.predict(state, X[500:]))
 
 
@@ -80,7 +80,7 @@ def test_two_classes_are_one_learner_on_signs() -> None:
     learner = onkel.Perceptron()
     state = learner.init(X.shape[1])
     learner.learn(state, standardized(X[:500]), np.where(labels, 1.0, -1.0))
-    model = onkel.Classifier(learner).fit(X[:500], labels)
+    model = onkel.Classifier(learner).partial_fit(X[:500], labels)
     last = np.array([standardized(np.vstack([X[:500], row]))[-1] for row in X[500:520]])
     assert np.array_equal(model.decision_function(X[500:520]), learner.predict(state, last))
     assert model.classes_.tolist() == [False, True]
@@ -91,13 +91,13 @@ def test_the_ridge_family_learns_zeros_and_ones_on_one_matrix() -> None:
     state = SMALL.init(X.shape[1], 3)
     Z = standardized(X)
     SMALL.learn(state, Z[:699], codes[:699])
-    model = onkel.Classifier(SMALL).fit(X[:699], KINDS[:699])
+    model = onkel.Classifier(SMALL).partial_fit(X[:699], KINDS[:699])
     assert np.allclose(model.decision_function(X[699:]), SMALL.predict(state, Z[699:]), rtol=0.0, atol=1e-9)
     assert model.predict(X[:5]).dtype == KINDS.dtype
 
 
 def test_single_rows_and_blocks_are_one_stream() -> None:
-    blocks = onkel.Classifier(onkel.MarginProjection()).fit(X[:300], KINDS[:300])
+    blocks = onkel.Classifier(onkel.MarginProjection()).partial_fit(X[:300], KINDS[:300])
     rows = onkel.Classifier(onkel.MarginProjection()).partial_fit(X[:1], KINDS[:1], classes=["a", "b", "c"])
     learnt(rows, X[1:300], KINDS[1:300])
     assert np.array_equal(blocks.predict_proba(X[300:]), rows.predict_proba(X[300:]))
@@ -344,15 +344,15 @@ def test_a_learner_with_weights_gets_them() -> None:
     bare = Scaled(SMALL)
     state = bare.init(10)
     bare.learn(state, X[:500], Y[:500], weight)
-    model = onkel.Regressor(SMALL).fit(X[:500], Y[:500], weight)
+    model = onkel.Regressor(SMALL).partial_fit(X[:500], Y[:500], sample_weight=weight)
     assert np.allclose(model.predict(X), bare.predict(state, X), rtol=1e-9)
 
 
 def test_a_learner_without_weights_learns_a_row_of_weight_three_three_times() -> None:
     weight = np.arange(300) % 4
     repeated = np.repeat(np.arange(300), weight)
-    one = onkel.Classifier(onkel.Perceptron()).fit(X[:300], KINDS[:300], weight)
-    other = onkel.Classifier(onkel.Perceptron()).fit(X[repeated], KINDS[repeated])
+    one = onkel.Classifier(onkel.Perceptron()).partial_fit(X[:300], KINDS[:300], sample_weight=weight)
+    other = onkel.Classifier(onkel.Perceptron()).partial_fit(X[repeated], KINDS[repeated])
     assert bits(one.state_.inner) == bits(other.state_.inner)
     arrived = list(dict.fromkeys(KINDS[repeated].tolist()))
     single = onkel.Classifier(onkel.Perceptron()).partial_fit(X[repeated[:1]], KINDS[repeated[:1]], classes=arrived)

@@ -30,7 +30,7 @@ from onkel.errors import InputError
 from onkel.functions.learnt import Learnt
 from onkel.losses import Hinge, Square
 from onkel.state import copied, owned
-from onkel.turns import turn
+from onkel.turns import Call, turn
 
 
 class Sizes(Protocol):
@@ -57,6 +57,9 @@ class Learner(ABC, Generic[S]):
     _learnt    the number of rows that a state has learnt
     _is_waiting  whether the rows so far are only buffered, so that scores mean nothing yet
     _merge     merge equal points if there are more than `most` and their rounds do not matter
+    _survey    take the scales of inputs and labels from rows that will be learnt next, before any is learnt
+    _take_again  learn rows that were learnt before; what is measured of new rows, such as their errors, is left as it is
+    _rows_to_repeat  how many rows are to be learnt again at the end of a fit, because the function has started anew lately
     _widen, _footprint, _check, _notes, _function      the methods of the same names
 
     They are called as `learner._hooks._take(…)`, because a learner may delegate to another one (`onkel.updates.domains`).
@@ -200,6 +203,15 @@ class Learner(ABC, Generic[S]):
 
     def _merge(self, state: S, most: int) -> None:
         return
+
+    def _survey(self, state: S, X: Any, Y: Matrix, there: Any = None) -> None:
+        return
+
+    def _take_again(self, state: S, X: Any, Y: Matrix, weight: Vector, **more: Any) -> None:
+        self._take(Call(), state, X, Y, weight, np.empty(Y.shape), **more)
+
+    def _rows_to_repeat(self, state: S) -> int:
+        return 0
 
 
 def is_learner(thing: Any) -> bool:

@@ -100,7 +100,8 @@ def _passes(stream: Stream, seeds: int) -> list[Pass]:
     """One pass for all seeds; if rows are shuffled, one pass per seed, each in a different order."""
     if not isinstance(stream.source, Shuffled):
         return [Pass(range(seeds), stream)]
-    sources = [dataclasses.replace(stream.source, seed=stream.source.seed + k) for k in range(seeds)]
+    orders = [dataclasses.replace(stream.source.order, seed=stream.source.seed + k) for k in range(seeds)]
+    sources = [dataclasses.replace(stream.source, order=order) for order in orders]
     return [Pass(range(k, k + 1), dataclasses.replace(stream, source=source)) for k, source in enumerate(sources)]
 
 

@@ -127,14 +127,17 @@ class Calibrated(Around):
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, **more: Any
     ) -> None:  # fmt: skip
         own, inner = self._classes(Y), np.empty(scores.shape)
-        call.defer(partial(self._follow, state, int(state.seen.sum()), inner, own, weight, scores))
+        before = int(state.seen.sum()), self._inside._learnt(state.inner)
+        call.defer(partial(self._follow, state, *before, inner, own, weight, scores))
         self._inside._take(call, state.inner, X, Y, weight, inner, **more)
         call.complete()
         rest = place(weight, int(np.count_nonzero(weight)))  # the rows from this index on all have weight 0
         self._calibrate(state, inner[rest:], own[rest:], weight[rest:], scores[rest:])
 
-    def _follow(self, state: State, before: int, inner: Matrix, own: Counts, weight: Vector, scores: Matrix) -> None:
-        done, upto = (place(weight, int(rows) - before) for rows in (state.seen.sum(), self._inside._learnt(state.inner)))
+    def _follow(
+        self, state: State, known: int, before: int, inner: Matrix, own: Counts, weight: Vector, scores: Matrix
+    ) -> None:  # fmt: skip
+        done, upto = place(weight, int(state.seen.sum()) - known), place(weight, self._inside._learnt(state.inner) - before)
         self._calibrate(state, inner[done:upto], own[done:upto], weight[done:upto], scores[done:upto])
 
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
@@ -162,8 +165,8 @@ class Calibrated(Around):
         return int(self.learner.footprint(dim, outputs) + 8 * (max(2, outputs) * (2 * KNOTS + 1) + MAPS + 3))
 
     def _check(self, state: State) -> None:
-        if state.seen.sum() != self._inside._learnt(state.inner):
-            raise InputError("its counts of classes do not sum to its number of rows")
+        if state.seen.sum() > self._inside._learnt(state.inner):
+            raise InputError("its counts of classes sum to more than its number of rows")
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs) or len(state.seen) != max(2, state.outputs):
             raise InputError("its sizes do not agree")
         if np.any(state.means < 0.0) or np.any(state.means > 1.0) or np.any(state.counts < PRIOR) or np.any(state.seen < 0):

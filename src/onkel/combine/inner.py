@@ -7,9 +7,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from onkel._inputs import is_sparse
+from onkel._inputs import check_weight, is_sparse
 from onkel._types import Matrix, Vector
+from onkel.errors import InputError
 from onkel.protocol import Learner
+from onkel.state import copied
 from onkel.turns import turn
 
 
@@ -54,6 +56,32 @@ class Around(Learner[Any]):
         """The score of rows that may come at any time, by the inner learner's `predict_any`."""
         return self._predicted(self._score_any, state, X, **more)
 
+    def survey(self, state: Any, X: Any, y: ArrayLike, **more: Any) -> None:
+        """Take the scales of inputs and labels from rows that will be learnt next, before any row is learnt.
+
+        Call it for all of these rows, in parts of any size. While they are learnt the scales do not change.
+        """
+        with turn(self, state, True):
+            if self._learnt(state):
+                raise InputError("rows can be surveyed only before the first one is learnt")
+            work = copied(state)
+            rows, labels, _ = self._labelled(work, X, y)
+            self._survey(work, rows, labels, **more)
+            vars(state).update(vars(work))  # as one step
+
+    def learn_again(self, state: Any, X: Any, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> None:
+        """Learn rows that were learnt before. Intervals and probabilities are left as they are, since the errors of rows that are
+        known say little about those of new ones."""
+        with turn(self, state, True):
+            if not self._learnt(state):
+                raise InputError("no row was learnt before; learn the rows first")
+            work = copied(state)
+            rows, labels, _ = self._labelled(work, X, y)
+            weights = check_weight(weight, len(labels))
+            self._admit(work, labels, weights)
+            self._take_again(work, rows, labels, weights, **more)
+            vars(state).update(vars(work))  # as one step
+
     def keeps_rows(self, state: Any) -> bool:
         """Whether every row so far is stored, so that columns may still be added."""
         return False
@@ -78,6 +106,15 @@ class Around(Learner[Any]):
     def _remember(self, state: Any) -> Vector:
         known: Vector = self._inside._remember(state.inner)
         return known
+
+    def _survey(self, state: Any, X: Any, Y: Matrix, there: Any = None) -> None:
+        self._inside._survey(state.inner, X, Y, there)
+
+    def _take_again(self, state: Any, X: Any, Y: Matrix, weight: Vector, **more: Any) -> None:
+        self._inside._take_again(state.inner, X, Y, weight, **more)
+
+    def _rows_to_repeat(self, state: Any) -> int:
+        return int(self._inside._rows_to_repeat(state.inner))
 
     def _settle(self, state: Any) -> None:
         self._inside._settle(state.inner)

@@ -69,14 +69,14 @@ class Intervals(Around):
     def _take(
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, **more: Any
     ) -> None:  # fmt: skip
-        call.defer(partial(self._follow, state, state.bands.rows, Y, weight, scores))
+        call.defer(partial(self._follow, state, state.bands.rows, self._inside._learnt(state.inner), Y, weight, scores))
         self._inside._take(call, state.inner, X, Y, weight, scores, **more)
         call.complete()
 
-    def _follow(self, state: State, before: int, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        rows, learnt = state.bands.rows, self._inside._learnt(state.inner)
-        if rows < learnt:
-            conformal.follow(state.bands, Y, scores, weight, place(weight, rows - before), place(weight, learnt - before))
+    def _follow(self, state: State, known: int, before: int, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+        done, learnt = state.bands.rows - known, self._inside._learnt(state.inner) - before
+        if done < learnt:
+            conformal.follow(state.bands, Y, scores, weight, place(weight, done), place(weight, learnt))
 
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
         self._inside._score(state.inner, X, scores, **more)
@@ -130,8 +130,8 @@ class Intervals(Around):
     def _check(self, state: State) -> None:
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
             raise InputError("its sizes do not agree")
-        if state.bands.rows != self._inside._learnt(state.inner):
-            raise InputError("its number of residuals is not equal to its number of rows")
+        if state.bands.rows > self._inside._learnt(state.inner):
+            raise InputError("it has more residuals than rows")
         conformal.check(state.bands, self.levels)
         self._inside._check(state.inner)
 

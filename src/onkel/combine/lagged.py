@@ -119,6 +119,12 @@ class Lagged(Around):
         self._inside._take(call, state.inner, wide, Y, weight, scores, **self._mask(there))
         call.complete()
 
+    def _survey(self, state: State, X: Any, Y: Matrix, there: Any = None) -> None:
+        return None  # earlier labels, which are inputs too, are known only in the order of the rows
+
+    def _take_again(self, state: State, X: Any, Y: Matrix, weight: Vector, **more: Any) -> None:
+        self._take(Call(), state, X, Y, weight, np.empty(Y.shape), **more)
+
     def _lagged(self, state: State, labels: Matrix, weight: Vector, known: Matrix) -> dict[str, Any]:
         """Write each row's earlier labels; returns the fields of the state after all rows."""
         first, last, means = state.first.copy(), state.last.copy(), state.means.copy()

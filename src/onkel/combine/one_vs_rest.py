@@ -116,6 +116,15 @@ class OneVsRest(Learner[State]):
     def _learnt(self, state: State) -> int:
         return int(self.learner._hooks._learnt(state.rest))
 
+    def _take_again(self, state: State, X: Matrix, Y: Matrix, weight: Vector, **more: Any) -> None:
+        for part, labels in zip(state.parts, _first_negated(Y).T, strict=False):
+            self.learner._hooks._take_again(part, X, labels[:, None].copy(), weight)
+        self.learner._hooks._take_again(state.rest, X, np.full((len(X), 1), self.absent), weight)
+
+    def _rows_to_repeat(self, state: State) -> int:
+        rows = [self.learner._hooks._rows_to_repeat(part) for part in (*state.parts, state.rest)]
+        return min(filter(None, rows), default=0)
+
     def _widen(self, state: State, outputs: int) -> None:
         """Each new class starts exactly as if it had been known from the start, without any row of its own."""
         if state.outputs <= 2 < outputs:  # until now "not the first" has meant the second class

@@ -33,13 +33,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onkel._inputs import LARGEST_NUMBER, check_block, no_weight, place
-from onkel._jit import hot
 from onkel._sparse import Rows
 from onkel._types import Matrix, Vector
 from onkel._validate import config, flag, whole
+from onkel.combine import scales
 from onkel.combine.inner import Around, takes_sparse
 from onkel.errors import InputError
-from onkel.features.scale import standardize_present
 from onkel.learners import PKAWV
 from onkel.protocol import is_learner
 from onkel.state import copied, memory, owned, shallow
@@ -77,6 +76,7 @@ class State:
     first: FirstRows  # the stored first rows; zeros when the scale is fixed
     rows: int = 0  # learnt so far
     far: int = 0  # number of labels more than FAR deviations from the centre, since the scale is fixed
+    surveyed: int = 0  # rows that determined all scales before any row was learnt; the scales do not change while these are learnt
     dim: int = 1
     outputs: int = 1
 
@@ -125,7 +125,7 @@ class Scaled(Around):
 
     def keeps_rows(self, state: State) -> bool:
         """Whether every row so far is stored, so that columns may still be added."""
-        return state.rows < self.first_rows
+        return state.rows < self.first_rows and not state.surveyed
 
     def rearrange(self, state: State, dim: int, places: ArrayLike) -> None:
         """Add columns, so that there are `dim`: column j becomes column places[j]. The state is then exactly as if the new columns
@@ -177,6 +177,31 @@ class Scaled(Around):
         self._inside._take(call, state.inner, X, Y, weight, scores, **more)
         call.complete()
 
+    def _survey(self, state: State, X: Any, Y: Matrix, there: ArrayLike | None = None) -> None:
+        Z, ones = X, np.ones(len(Y))
+        if not isinstance(X, Rows):
+            Z, state.known = scales.standardise(self.inputs, state.known, X, _present(there, X), ones)
+        if self.targets:
+            squares = state.surveyed * (state.scale / self._stretch) ** 2
+            known = np.stack([state.centre, squares, np.full(state.outputs, float(state.surveyed))])
+            state.centre, squares, count = scales.standardise(True, known, Y, _present(None, Y), ones)[1]
+            state.scale = self._stretch * np.sqrt(squares / count)
+        state.surveyed += len(Y)
+        self._inside._survey(state.inner, Z, Y)
+
+    def _take_again(self, state: State, X: Any, Y: Matrix, weight: Vector, there: ArrayLike | None = None, **more: Any) -> None:
+        Z, u = X, Y
+        if not isinstance(X, Rows):
+            Z, after, u = np.empty(X.shape), np.empty(state.known.shape), np.empty(Y.shape)
+            known = state.known, state.centre, state.scale
+            scales.prepare(self.inputs, *known, X, _present(there, X), Y, no_weight(len(X)), Z, after, u)
+        self._inside._take_again(state.inner, Z, u, weight, **more)
+        if self.keeps_rows(
+            state
+        ):  # it has now learnt more than the stored rows, so they cannot be learnt again: the scale is fixed
+            state.first, state.surveyed = state.first.dropped(), state.rows
+        state.rows = self._inside._learnt(state.inner)
+
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
         self._score_scaled(self._inside._score, state, X, scores, **more)
 
@@ -189,12 +214,12 @@ class Scaled(Around):
         if isinstance(X, Rows):
             score(state.inner, X, scores, **_given(there, lagged))
             return
-        Z, _ = self._standardised(state, X, _present(there, X), no_weight(len(X)))
+        Z, _ = scales.standardise(self.inputs, state.known, X, _present(there, X), no_weight(len(X)))
         if lagged is None:
             score(state.inner, Z, scores)
         else:
             score(state.inner, Z, scores, lagged=lagged)
-        _unscale(state.centre, state.scale, scores, scores)
+        scales.unscale(state.centre, state.scale, scores, scores)
 
     def _learnt(self, state: State) -> int:
         return state.rows
@@ -208,13 +233,13 @@ class Scaled(Around):
 
     def _footprint(self, dim: int, outputs: int) -> int:
         kept = first_rows.footprint(self.first_rows, dim, outputs, gaps=True)
-        return int(self.learner.footprint(dim, outputs) + kept + 8 * (3 * dim + 2 * outputs + 4))
+        return int(self.learner.footprint(dim, outputs) + kept + 8 * (3 * dim + 2 * outputs + 5))
 
     def _check(self, state: State) -> None:
         if not state.first.holds_exactly(self._kept(state)):
             raise InputError("its first rows do not fit its number of rows")
-        spread, seen = state.known[1:]
-        if spread.min() < 0.0 or seen.min() < 0.0 or seen.max() > state.rows or np.any(state.scale < 0.0):
+        (spread, seen), most = state.known[1:], max(state.rows, state.surveyed)
+        if spread.min() < 0.0 or seen.min() < 0.0 or seen.max() > most or np.any(state.scale < 0.0):
             raise InputError("its means, deviations or scales are impossible")
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
             raise InputError("its sizes do not agree")
@@ -226,7 +251,7 @@ class Scaled(Around):
         notes = super()._notes(state)
         if state.far:
             labels = "1 label" if state.far == 1 else f"{state.far} labels"
-            far = f"{labels} lay more than {FAR:g} deviations from the mean of the first {self.first_rows}"
+            far = f"{labels} lay more than {FAR:g} deviations from the mean of the first {state.surveyed or self.first_rows}"
             notes.append(f"{far}; if the target has changed for good, start a new state")
         return notes
 
@@ -283,7 +308,8 @@ class Scaled(Around):
     def _learn_scaled(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
         """Learn a block of rows in which the scale does not change."""
         Z, after, u = np.empty(block.X.shape), np.empty(state.known.shape), np.empty(block.y.shape)
-        largest = _prepare(self.inputs, state.known, state.centre, state.scale, *block[:4], Z, after, u)
+        rows = *block[:3], self._moving(state, block.weight)
+        largest = scales.prepare(self.inputs, state.known, state.centre, state.scale, *rows, Z, after, u)
         if not largest <= LARGEST_NUMBER:
             raise InputError(f"y exceeds {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
         inner = np.empty(u.shape)
@@ -304,8 +330,8 @@ class Scaled(Around):
         learnt = self._inside._learnt(state.inner)
         if learnt - before < len(inner) and learnt - before < np.count_nonzero(block.weight):
             block = block.part(0, place(block.weight, learnt - before))
-            after = self._standardised(state, block.X, block.there, block.weight)[1]
-        _unscale(state.centre, state.scale, inner, scores[: len(block.y)])
+            after = scales.standardise(self.inputs, state.known, block.X, block.there, self._moving(state, block.weight))[1]
+        scales.unscale(state.centre, state.scale, inner, scores[: len(block.y)])
         if learnt > before:
             far = state.far + (self._far(state, block) if largest > self._far_away else 0)
             if not self.keeps_rows(state):
@@ -331,11 +357,11 @@ class Scaled(Around):
         far = np.abs(block.y - state.centre) > self._far_away * state.scale
         return int(np.count_nonzero(far[block.weight > 0.0]))
 
-    def _standardised(self, state: State, X: Matrix, there: There, weight: Vector) -> tuple[Matrix, Matrix]:
-        """z of each row, and what is known of the columns after the last row."""
-        Z, after = np.empty(X.shape), np.empty(state.known.shape)
-        standardize_present(self.inputs, state.known, X, there, weight, Z, after)
-        return Z, after
+    def _moving(self, state: State, weight: Vector) -> Vector:
+        """The weights with which rows move the scales: 0 for rows that were surveyed."""
+        if state.rows >= state.surveyed:
+            return weight
+        return np.where(state.rows + np.cumsum(weight > 0.0) > state.surveyed, weight, 0.0)
 
     def _rebase(self, state: State) -> None:
         """Set the target's centre and scale from the rows so far, and train the learner again from the first row."""
@@ -351,35 +377,9 @@ class Scaled(Around):
         state.known, state.rows = np.zeros((3, state.dim)), rows
         Z, after, u = np.empty(first.X.shape), np.empty(state.known.shape), np.empty(first.y.shape)
         block = first.X, first.present, first.y, first.weight
-        _prepare(self.inputs, state.known, state.centre, state.scale, *block, Z, after, u)
+        scales.prepare(self.inputs, state.known, state.centre, state.scale, *block, Z, after, u)
         state.known = after
         self._inside._take(Call(), state.inner, Z, u, first.weight, np.empty(u.shape))
-
-
-@hot
-def _prepare(
-    inputs: bool, known: Matrix, centre: Vector, scale: Vector, X: Matrix, there: There, Y: Matrix, weight: Vector,
-    Z: Matrix, after: Matrix, U: Matrix,
-) -> float:  # fmt: skip
-    """Write z and u of each row, and what is known of the columns after the last row; returns the largest |u|.
-
-    A scale of 0 counts as 1.
-    """
-    standardize_present(inputs, known, X, there, weight, Z, after)
-    largest = 0.0
-    for t in range(Y.shape[0]):
-        for o in range(Y.shape[1]):
-            U[t, o] = (Y[t, o] - centre[o]) / (scale[o] if scale[o] != 0.0 else 1.0)
-            largest = max(largest, abs(U[t, o]))
-    return largest
-
-
-@hot
-def _unscale(centre: Vector, scale: Vector, inner: Matrix, scores: Matrix) -> None:
-    """Write the scores of rows whose scaled scores are `inner`, which may be the same array."""
-    for t in range(scores.shape[0]):
-        for o in range(scores.shape[1]):
-            scores[t, o] = centre[o] + (scale[o] if scale[o] != 0.0 else 1.0) * inner[t, o]
 
 
 def _given(there: ArrayLike | None, lagged: ArrayLike | None) -> dict[str, Any]:

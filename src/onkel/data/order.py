@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onkel._validate import config
 from onkel.data.table import Source, Table, joined, rows_at_once
@@ -30,12 +31,17 @@ class Order:
         if self.seed is not None and self.seed < 0:
             raise InputError(f"the seed of an order must be at least 0, got {self.seed} (--shuffle)")
 
+    def permutation(self, rows: int) -> NDArray[np.int64]:
+        """The numbers of the rows, of which there are so many, in this order."""
+        order = np.arange(rows) if self.seed is None else np.random.default_rng(self.seed).permutation(rows)
+        return order[: self.rows]
+
 
 def ordered(source: Source, order: Order) -> Source:
     """The source's rows in this order. A random order holds all rows in memory."""
     if order.seed is None:
         return source if order.rows is None else _head(source, order.rows)
-    return _shuffled(source, order.seed, order.rows)
+    return _shuffled(source, order)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +81,10 @@ class Shuffled(Source):
 
     source: Source
     table: Table  # all rows of the source
-    seed: int
-    most: int | None = None
+    order: Order
 
     def tables(self, sample: bool = False) -> Generator[Table]:
-        order = np.random.default_rng(self.seed).permutation(len(self.table))[: self.most]
+        order = self.order.permutation(len(self.table))
         step = rows_at_once(self.table.numbers.shape[1])
         for start in range(0, len(order), step):
             yield self.table.take(order[start : start + step])
@@ -90,16 +95,24 @@ class Shuffled(Source):
     def lacking(self) -> list[str]:
         return self.source.lacking()
 
+    @property
+    def seed(self) -> int:
+        """The seed of the order."""
+        assert self.order.seed is not None
+        return self.order.seed
+
+    @property
+    def grows(self) -> bool:
+        return self.source.grows
+
     def with_room(self, known: Collection[str]) -> Shuffled:
         roomy = self.source.with_room(known)
-        return self if roomy is self.source else _shuffled(roomy, self.seed, self.most)
+        return self if roomy is self.source else _shuffled(roomy, self.order)
 
 
-def _shuffled(source: Source, seed: int, most: int | None) -> Shuffled:
+def _shuffled(source: Source, order: Order) -> Shuffled:
     if not (tables := [table for table in source.tables() if len(table)]):
         raise FileError(f"{source.name} has no rows; write the data again")
     table = joined(tables)
-    rows = len(table) if most is None else min(len(table), most)
-    return Shuffled(
-        name=source.name, kinds=source.kinds, known=source.known, rows=rows, source=source, table=table, seed=seed, most=most
-    )
+    rows = len(table) if order.rows is None else min(len(table), order.rows)
+    return Shuffled(name=source.name, kinds=source.kinds, known=source.known, rows=rows, source=source, table=table, order=order)

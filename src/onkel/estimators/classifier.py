@@ -43,15 +43,31 @@ class Classifier(ClassifierMixin, Online):
     standardize   whether inputs are standardised as they come
     spare         columns kept free for keys that appear only after 256 rows; others that come so late are passed over
     waiting       the most rows that wait for their labels (`predict_one(x, id=…)`, then `learn_late(id, y)`)
+    shuffle       whether `fit` learns rows in a random order; a learner with lags always gets them in their own
+    seed          of that order
+    epochs        how often `fit` learns each row: simple learners such as `Perceptron` gain by more than once, `Auto` does not
     """
 
     task = "classification"
 
-    def __init__(self, learner: Any = None, *, standardize: bool = True, spare: int = 0, waiting: int = 10_000) -> None:
+    def __init__(
+        self,
+        learner: Any = None,
+        *,
+        standardize: bool = True,
+        spare: int = 0,
+        waiting: int = 10_000,
+        shuffle: bool = True,
+        seed: int = 0,
+        epochs: int = 1,
+    ) -> None:
         self.learner = learner
         self.standardize = standardize
         self.spare = spare
         self.waiting = waiting
+        self.shuffle = shuffle
+        self.seed = seed
+        self.epochs = epochs
 
     def partial_fit(self, X: Any, y: Any, classes: Sequence[Any] | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn these rows, in order, besides all rows before them. `classes` may name some that have not come; it need not."""

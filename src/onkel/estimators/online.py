@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from onkel._inputs import check_weight
 from onkel._types import Vector
-from onkel._validate import whole
+from onkel._validate import flag, whole
 from onkel.combine.assembly import DEFAULT
 from onkel.data.labels import is_missing
 from onkel.data.table import Labels, Origin, Table
@@ -44,6 +44,9 @@ class Online(BaseEstimator):
     standardize: bool
     spare: int
     waiting: int
+    shuffle: bool
+    seed: int
+    epochs: int
     model_: Model
     state_: State
 
@@ -80,6 +83,9 @@ class Online(BaseEstimator):
         )
         suited(self._learner, self.task)  # which refuses a learner of the other task
         whole(self, "waiting", least=0)
+        whole(self, "seed", least=0)
+        whole(self, "epochs", least=1)
+        flag(self, "shuffle")
         return model
 
     # --- what it has learnt
@@ -129,27 +135,35 @@ class Online(BaseEstimator):
     # --- many rows
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Forget everything, then learn these rows once, in order."""
+        """Forget everything, then learn these rows: by the scales of all of them, in a random order unless told otherwise."""
         with self._whole():
             self._forget()
-            return self._learn(X, y, sample_weight)
+            model = self._model()
+            rows, weight = self._given_rows(X, y, sample_weight, first=True)
+            self.model_, self.state_ = model, model.fit(rows, weight, self.seed if self.shuffle else None, self.epochs)
+            self._describe()
+        return self
 
     def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: Sequence[Any] | None = None) -> Self:
         with self._whole():
             model, first = self._model(), not hasattr(self, "state_")
-            X = self._checked(X, first)
-            y = self._checked_labels(X, y)
-            rows = self._as_rows(X, y)
-            weight = None if sample_weight is None else check_weight(sample_weight, len(y))
+            rows, weight = self._given_rows(X, y, sample_weight, first)
             if first:
-                if weight is not None and not weight.any():
-                    raise InputError("all weights are zero: there is nothing to learn")
                 self.model_, self.state_ = model, model.init(rows)
             if classes is not None:
                 self.model_.add_classes(self.state_, [one.item() if isinstance(one, np.generic) else one for one in classes])
             self.model_.update(self.state_, rows, weight)
             self._describe()
         return self
+
+    def _given_rows(self, X: Any, y: Any, sample_weight: ArrayLike | None, first: bool) -> tuple[Any, Vector | None]:
+        """Rows with their labels as a model takes them, and their weights."""
+        X = self._checked(X, first)
+        y = self._checked_labels(X, y)
+        weight = None if sample_weight is None else check_weight(sample_weight, len(y))
+        if first and weight is not None and not weight.any():
+            raise InputError("all weights are zero: there is nothing to learn")
+        return self._as_rows(X, y), weight
 
     @contextmanager
     def _whole(self) -> Iterator[None]:

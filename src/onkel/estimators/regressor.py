@@ -39,6 +39,9 @@ class Regressor(RegressorMixin, Online):
     scale_target  whether targets are: by their first 256 (`onkel.combine.Scaled` says how)
     spare         columns kept free for keys that appear only after 256 rows; others that come so late are passed over
     waiting       the most rows that wait for their labels (`predict_one(x, id=…)`, then `learn_late(id, y)`)
+    shuffle       whether `fit` learns rows in a random order; a learner with lags always gets them in their own
+    seed          of that order
+    epochs        how often `fit` learns each row: simple learners such as `Perceptron` gain by more than once, `Auto` does not
     """
 
     task = "regression"
@@ -51,12 +54,18 @@ class Regressor(RegressorMixin, Online):
         scale_target: bool = True,
         spare: int = 0,
         waiting: int = 10_000,
+        shuffle: bool = True,
+        seed: int = 0,
+        epochs: int = 1,
     ) -> None:
         self.learner = learner
         self.standardize = standardize
         self.scale_target = scale_target
         self.spare = spare
         self.waiting = waiting
+        self.shuffle = shuffle
+        self.seed = seed
+        self.epochs = epochs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

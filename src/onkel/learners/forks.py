@@ -156,6 +156,10 @@ class FORKS(SketchedDescent[State]):
     def _second(self) -> SecondStage[State]:
         return _NewtonStage(self)
 
+    def _rows_to_repeat(self, state: State) -> int:
+        """Those that can be learnt before the next update of the map, with which the weights start anew."""
+        return self._due(state) - state.rows if self._is_built(state) and state.sketch.updates < self.max_updates else 0
+
     def _footprint(self, dim: int, outputs: int) -> int:
         k = self._sketching.rank
         return super()._footprint(dim, outputs) + 8 * (k * (k + 1) + 2)

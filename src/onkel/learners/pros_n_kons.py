@@ -26,7 +26,7 @@ coordinate and causes no restart; `budget` limits the dictionary.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -130,17 +130,24 @@ class ProsNKONS(KernelLearner[State]):
         self._rounds(work, X, Y[:, 0], weight, scores[:, 0])
         vars(state).update(vars(work))
 
+    def _take_again(self, state: State, X: Matrix, Y: Matrix, weight: Vector, **more: Any) -> None:
+        """No point joins, so the function does not start anew."""
+        self._rounds(state, X, Y[:, 0], weight, np.empty(len(X)), joins=False)
+
+    def _rows_to_repeat(self, state: State) -> int:
+        return state.rows if self.restart else 0
+
     def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
         self._rounds(state, X, np.zeros(len(X)), np.zeros(len(X)), scores[:, 0])  # weight 0: nothing is learnt
 
-    def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector, scores: Vector) -> None:
+    def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector, scores: Vector, joins: bool = True) -> None:
         """Score and learn the rows, in blocks that end when a point joins. The row whose point joins is learnt on a copy, so that
         learning and joining are one step."""
         own, done, at_once = self.kernel.diagonal(X), 0, 1 if self.kernel.fallible else ROWS_AT_ONCE
         while done < len(X):
             now = slice(done, done + at_once)
             K = self.kernel.values(X[now], state.span.points)
-            asks = self.budget is None or len(state.span.points) < self.budget
+            asks = joins and (self.budget is None or len(state.span.points) < self.budget)
             size = self._learn(state, asks, K, own[now], y[now], weight[now], scores[now])
             if size < len(K):
                 row, one, work = slice(size, size + 1), slice(done + size, done + size + 1), _with_own_arrays(state)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel._types import Vector
+from onkel._types import Counts, Vector
 from onkel.combine.assembly import bare
 from onkel.combine.inner import takes_sparse
 from onkel.data.table import Table
@@ -71,15 +71,21 @@ def learn_usual(state: State, row: Any, label: Any, separate: bool) -> bool:
 
 def learn_weighted(call: Call, state: State, table: Table, weight: Vector, lagged: ArrayLike | None) -> Scored:
     """Without the rows of weight 0; for a learner without weights, those of weight 3 three times."""
-    times = np.where(weight > 0.0, 1, 0)
-    if not bare(state.learner).multi_output and np.all(weight == np.floor(weight)) and np.all(weight <= MOST_REPEATS):
-        times, weight = weight.astype(int), np.minimum(weight, 1.0)
-    which = np.repeat(np.arange(len(table)), times)
-    scored = learn(call, state, table.take(which), weight[which], lagged)
+    which, weights = repeated(state, weight)
+    scored = learn(call, state, table.take(which), weights, lagged)
     is_first = np.diff(which, prepend=-1) > 0  # of each row, where it is repeated
     kept, own = np.zeros(len(table), dtype=bool), is_first[scored.kept]
     kept[which[is_first & scored.kept]] = True
     return Scored(scored.scores[own], scored.codes[own], kept, scored.met)
+
+
+def repeated(state: State, weight: Vector) -> tuple[Counts, Vector]:
+    """The rows to learn, and the weight of each: without those of weight 0; for a learner without weights, repeated instead."""
+    times = np.where(weight > 0.0, 1, 0)
+    if not bare(state.learner).multi_output and np.all(weight == np.floor(weight)) and np.all(weight <= MOST_REPEATS):
+        times, weight = weight.astype(int), np.minimum(weight, 1.0)
+    which = np.repeat(np.arange(len(weight)), times)
+    return which, weight[which]
 
 
 def with_mask(state: State, X: Any) -> tuple[Any, dict[str, Any]]:

@@ -35,6 +35,7 @@ from onkel.errors import InputError
 from onkel.model import learning, stream
 from onkel.model.answers import Answers, Scored, joined, spread
 from onkel.model.encoder import Missing, policy
+from onkel.model.fitting import fitted
 from onkel.model.learning import State
 from onkel.model.plan import periods_given
 from onkel.model.rows import are_dicts, is_vector, separate_labels, table_of_vector, tables_of_dicts
@@ -230,6 +231,14 @@ class Model:
             return
         for _ in self._learnt(state, rows, weight, lagged):
             pass
+
+    def fit(self, rows: Any, weight: ArrayLike | None = None, seed: int | None = 0, epochs: int = 1) -> State:
+        """A state that has learnt these rows, which must fit into memory: by the scales of all of them, in a random order.
+
+        `seed`: of the order; None: their own, which rows with earlier labels as inputs always keep. `epochs`: how often each row is
+        learnt; only the first time counts for intervals and probabilities.
+        """
+        return fitted(self, rows, weight, seed, epochs)
 
     def answer(self, state: State, table: Table) -> Answers:
         """Learn the rows of a table. Returns the answer for each row before it was learnt, and its label."""

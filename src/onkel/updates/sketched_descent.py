@@ -164,11 +164,15 @@ class SketchedDescent(ExpansionLearner[K]):
         if not self._is_built(state):
             return descend(block, state.support.compiled, gradient_settings(self.loss, self.step), self._buffer, True, scores)
         before = state.rows
-        due = -(-before // self.period) * self.period if state.sketch.updates < self.max_updates else NEVER
+        due = self._due(state) if state.sketch.updates < self.max_updates else NEVER
         used = self._second.learn(state, block, due, scores)
         if before + np.count_nonzero(block.weight[:used]) > due != NEVER:
             self._join(state, block, used - 1, due)
         return used
+
+    def _due(self, state: K) -> int:
+        """The round of the next update of the map."""
+        return -(-state.rows // self.period) * self.period
 
     def _after(self, state: K) -> None:
         """Start stage 2 if there are enough points: build the map, and fit w to the values of stage 1's function at its points."""

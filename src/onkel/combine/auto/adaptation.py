@@ -79,7 +79,7 @@ def _try_views(plan: Plan, views: Views, state: State, is_outdated: bool) -> Cou
     _, again, own = _trained(plan, views, state, moved, SLOW, since)
     if not restarts.better(recent, since, own if is_outdated else np.flatnonzero(active_experts(plan, state, 1)[0]), again):
         return None
-    state.views = moved
+    state.views, state.surveyed = moved, 0
     return since
 
 

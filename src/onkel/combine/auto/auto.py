@@ -137,14 +137,20 @@ class Auto(Learner[State]):
         given, learnt = self._given(lagged, len(Y)), state.recent.rows + np.cumsum(weight > 0.0)
         start, plan = 0, self._plan(state.dim)
         while start < len(Y):
-            check = (state.recent.rows // plan.check + 1) * plan.check  # counted from the first row, however the stream is cut
-            now, steps = slice(start, min(int(np.searchsorted(learnt, check)) + 1, len(Y))), Steps()
+            stop = (state.recent.rows // plan.check + 1) * plan.check  # counted from the first row, however the stream is cut
+            stop = min(stop, state.surveyed) if state.recent.rows < state.surveyed else stop
+            now, steps = slice(start, min(int(np.searchsorted(learnt, stop)) + 1, len(Y))), Steps()
             block = part(X, now), Y[now], weight[now], None if given is None else given[now], scores[now]
             self._plan_steps(state, *block, steps)
             call.defer(steps.run)
             call.complete()
             self._settle(state)
             start = now.stop
+
+    def _survey(self, state: State, X: Any, Y: Matrix, there: Any = None) -> None:
+        if not self.lags:  # the views of earlier labels are made in the order of the rows
+            state.views = self._views(state.dim).write(state.views, X, Y, np.ones(len(Y)))[1]
+            state.surveyed += len(Y)
 
     def _settle(self, state: State) -> None:
         check_if_due(self._plan(state.dim), self._views(state.dim), state)
@@ -155,7 +161,8 @@ class Auto(Learner[State]):
         """Add the steps that learn the rows; the state changes only when they run."""
         plan = self._plan(state.dim)
         Y, known = label_scale.accepted(state.labels, labels, weight)
-        view, views = self._views(state.dim).write(state.views, rows, Y, weight, lagged, steps)
+        seen_before = state.recent.rows < state.surveyed
+        view, views = self._views(state.dim).write(state.views, rows, Y, np.zeros(len(Y)) if seen_before else weight, lagged, steps)
         centred, active = Y - known.reference, active_experts(plan, state, len(Y))
         parts = [family.learn(own, view, centred, weight, steps) for family, own in active_families(plan, state)]
         first = int(np.argmax(weight > 0.0)) if state.labels.rows == 0 and weight.any() else -1

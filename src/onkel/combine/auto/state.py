@@ -33,6 +33,7 @@ class State:
     alone: Any  # the state of the rule over the experts that see no earlier labels; None if there are no lags
     dim: int
     outputs: int
+    surveyed: int = 0  # rows that the views had seen before any row was learnt; they do not change while these are learnt
 
 
 def init(plan: Plan, views: Views | SparseViews, outputs: int) -> State:
@@ -56,7 +57,7 @@ def footprint(plan: Plan, views: Views | SparseViews, outputs: int) -> int:
         + zoom.footprint(plan)
         + ledger.footprint(len(plan.experts), outputs)
         + sum(RULE.footprint(count, outputs) for count in experts)
-        + 8 * 2
+        + 8 * 3
     )
 
 
