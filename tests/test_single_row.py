@@ -25,7 +25,7 @@ MIXED = [
 ]
 LETTERS = str.maketrans("0123456789", "abcdefghij")
 DATED = [
-    row | {"when": datetime(2026, 1, 1) + timedelta(hours=7 * k), "hour": 7 * k % 24, "id": f"no. {k}"}
+    row | {"when": datetime(2026, 1, 1) + timedelta(hours=7 * k), "hour": 7 * k % 24, "id": f"{k:03}".translate(LETTERS)}
     for k, row in enumerate(MIXED)
 ]
 NUMBERS = np.column_stack([SIZES, AREAS])
