@@ -24,6 +24,8 @@ MIXED = [
     for size, area, town, price in zip(SIZES.tolist(), AREAS.tolist(), TOWNS, PRICES.tolist(), strict=True)
 ]
 LETTERS = str.maketrans("0123456789", "abcdefghij")
+GAPPY = [row | {name: None for name in ("size", "area") if k % 5 == len(name)} for k, row in enumerate(MIXED)]
+LACKING = [{name: value for name, value in row.items() if k % 3 or name != "area"} for k, row in enumerate(MIXED)]
 DATED = [
     row | {"when": datetime(2026, 1, 1) + timedelta(hours=7 * k), "hour": 7 * k % 24, "id": f"{k:03}".translate(LETTERS)}
     for k, row in enumerate(MIXED)
@@ -37,6 +39,8 @@ def models() -> list[tuple[Model, list[Any]]]:
     return [
         (Model(target="price", learner=onkel.PKAWV()), MIXED),
         (Model(target="price", learner=onkel.PKAWV()), DATED),
+        (Model(target="price", learner=onkel.PKAWV()), GAPPY),
+        (Model(target="price", learner=onkel.PKAWV()), LACKING),
         (Model(learner=onkel.PKAWV(), task="regression"), list(zip(bare, PRICES.tolist(), strict=True))),
         (Model(learner=onkel.PKAWV(), task="regression"), list(zip(NUMBERS, PRICES.tolist(), strict=True))),
         (Model(learner=onkel.PKAWV(), task="classification"), list(zip(bare, map(str, LABELS), strict=True))),
@@ -146,10 +150,10 @@ def test_a_bad_row_is_refused_as_in_a_table_and_changes_nothing(changed: dict[st
 
 
 def test_an_array_of_another_width_is_refused() -> None:
-    model, rows = models()[3]
+    model, rows = models()[5]
     state = begun(model, rows, 40)
     with pytest.raises(InputError, match="the row has 3 values, the rows before it had 2"):
         model.predict(state, np.ones(3))
-    model, rows = models()[2]
+    model, rows = models()[4]
     with pytest.raises(InputError, match="give the row as a dict"):
         model.predict(begun(model, rows, 40), np.ones(2))

@@ -26,7 +26,7 @@ from onkel.data.records import Records
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
 from onkel.model.encodings import LARGEST_ROOM, Column, Cycle, Date, Hashed, LeftOut, Number, OneHot, State, Text
-from onkel.model.single import UsualRow
+from onkel.model.single import Usual, UsualRow
 from onkel.model.target_means import TargetMeans
 
 __all__ = ["Cycle", "Date", "Encoder", "Hashed", "LeftOut", "Number", "OneHot", "Text"]
@@ -93,16 +93,23 @@ class Encoder:
         """The columns that came after other rows."""
         return frozenset(column.name for column in self.columns if isinstance(column, Number) and column.late)
 
-    def usual_row(self, row: Any, state: State, target: str | None) -> Matrix | None:
-        """X of a single row that teaches nothing new, a dict or an array of numbers; None for any other row."""
+    def usual_row(self, row: Any, state: State, target: str | None) -> Usual | None:
+        """A single row that teaches nothing new, a dict or an array of numbers; None for any other row."""
         if (usual := self._usual) is None:
             return None
         return usual.encoded(row, state, target) if type(row) is dict else usual.of_numbers(row)
 
+    def with_filled(self, state: State, X: Matrix) -> State:
+        """The state after a usual row in which values are missing."""
+        after = state.copy()
+        for name in self._usual.filled(X) if self._usual else ():
+            after.filled[name] = after.filled.get(name, 0) + 1
+        return after
+
     @functools.cached_property
     def _usual(self) -> UsualRow | None:
         """None if these columns have no quick way."""
-        found = UsualRow(self.columns, self.starts, self.width, self.ignored)
+        found = UsualRow(self.columns, self.starts, self.width, self.ignored, self.missing is Missing.MEAN)
         return found if found.exists and not self.spare else None
 
     @functools.cached_property

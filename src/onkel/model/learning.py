@@ -57,15 +57,23 @@ def learn(call: Call, state: State, table: Table, weight: Vector | None, lagged:
     return Scored(scores, codes, kept, parts[0].met)
 
 
-def learn_usual(state: State, row: Any, label: Any, separate: bool) -> bool:
-    """Learn a single row that teaches the encoder nothing new; False, with nothing learnt, if it is not such a row."""
-    X = state.encoder.usual_row(row, state.encoded, None if separate else state.target.name)
-    code = None if X is None else state.target.code(label, state.labels)
-    if code is None:
+def learn_usual(call: Call, state: State, row: Any, label: Any, separate: bool) -> bool:
+    """Learn a single usual row (`single.py`); False, with nothing learnt, if it is not such a row."""
+    usual, code = state.encoder.usual_row(row, state.encoded, None if separate else state.target.name), None
+    if usual is not None:
+        code = state.target.code(label, state.labels)
+    if usual is None or code is None:
         return False
     inner, target = state.inner, state.target
     y = target.coded(np.array([code]), inner.outputs, state.learner.absent) if target.task == "classification" else [code]
-    state.learner.learn(inner, X, np.array(y))
+    if not usual.has_gaps:
+        state.learner.learn(inner, usual.X, np.array(y))
+        return True
+    X, gaps = with_mask(state, usual.X)
+    after = {"encoded": state.encoder.with_filled(state.encoded, usual.X)}
+    call.defer(partial(_follow, state, state.encoded, None, state.learner._hooks._learnt(inner), 1, after))
+    state.learner.learn(inner, X, np.array(y), **gaps)
+    call.complete()
     return True
 
 
@@ -138,7 +146,7 @@ def _known_then(state: State, lagged: ArrayLike, rows: int) -> dict[str, Any]:
     return {"lagged": np.tile(known, (rows, 1))} if len(known) else {}
 
 
-def _follow(state: State, encoded: EncoderState, table: Table, before: int, rows: int, after: dict[str, Any]) -> None:
+def _follow(state: State, encoded: EncoderState, table: Table | None, before: int, rows: int, after: dict[str, Any]) -> None:
     """Bring the encoder up to the rows that the learner has learnt: all of the table's, or the first ones.
 
     `encoded` and `before` are the encoder's state and the learner's number of rows before the table.
@@ -146,7 +154,7 @@ def _follow(state: State, encoded: EncoderState, table: Table, before: int, rows
     learnt = state.learner._hooks._learnt(state.inner) - before
     if not learnt or state.encoded is not encoded:  # nothing to do, or done before
         return
-    if learnt < rows:
+    if table is not None and learnt < rows:
         after = {**after, "encoded": state.encoded.copy(), "labels": list(state.labels)}
         kept = stream.encoded(state.encoder, state.encoded.copy(), state.target, list(state.labels), table)[2]
         first = table[: int(np.flatnonzero(kept)[learnt - 1]) + 1]

@@ -382,7 +382,7 @@ class Model:
             return False
         call = turn(self, state, True)
         try:
-            learnt = learning.learn_usual(state, given, row[1] if pair else given.get(state.target.name), pair)
+            learnt = learning.learn_usual(call, state, given, row[1] if pair else given.get(state.target.name), pair)
         except BaseException:
             call.fail()
             raise
@@ -400,9 +400,10 @@ class Model:
             return None
         call, scores = turn(self, state), None
         try:
-            X = state.encoder.usual_row(row, state.encoded, state.target.name)
-            if X is not None:
-                scores = of(score(state.learner, state.inner, X), state.labels)
+            usual = state.encoder.usual_row(row, state.encoded, state.target.name)
+            if usual is not None:
+                X, gaps = learning.with_mask(state, usual.X) if usual.has_gaps else (usual.X, {})
+                scores = of(score(state.learner, state.inner, X, **gaps), state.labels)
         except BaseException:
             call.fail()
             raise
