@@ -279,7 +279,7 @@ def test_the_classifier_gives_its_probabilities(inner: Any) -> None:
     for each in (model, bare):
         for start in range(0, 800, 50):
             each.partial_fit(X[start : start + 50], names[start : start + 50])
-    p, plain = model.predict_proba(X[800:]), bare.predict_proba(X[800:])
+    p, plain = model.predict_proba(X[800:]), bare.model_.probabilities(bare.state_, bare._scores(X[800:]))
     own = np.searchsorted(model.classes_, names[800:])
     assert np.allclose(p.sum(axis=1), 1.0)
     assert log_loss(p, own) < log_loss(plain, own)

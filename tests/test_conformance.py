@@ -6,7 +6,9 @@ import importlib.util
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
+import sklearn.base
 from sklearn.utils.estimator_checks import check_estimator
 
 import onkel
@@ -117,5 +119,45 @@ def test_a_river_pipeline_learns_in_the_estimator_itself() -> None:
     error = evaluate.progressive_val_score(rows, model, metrics.RMSE())
     assert error.get() < 4.0
     assert own.state_.rows == 500
+    with pytest.raises(AttributeError, match=r"takes onkel.to_river\(Regressor\(\)\)"):
+        (preprocessing.StandardScaler() | onkel.Regressor()).learn_one(*rows[0])
     with pytest.raises(onkel.InputError, match="to_river takes"):
+        onkel.to_river(onkel.Taylor())
+
+
+@needs_river
+def test_rivers_model_of_a_bare_learner() -> None:
+    assert onkel.to_river(onkel.RBP()).learning.learner == onkel.RBP()
+    assert isinstance(onkel.to_river(onkel.TubeProjection()).learning, onkel.Regressor)
+    with pytest.raises(
+        onkel.InputError, match=r"both numbers and classes; say which: to_river\(onkel.Regressor\(onkel.PKAWV\(\)\)\)"
+    ):
         onkel.to_river(onkel.PKAWV())
+
+
+@needs_river
+def test_many_rows_for_river_are_the_rows_one_by_one() -> None:
+    import pandas as pd
+
+    X, y = onkel.data.friedman(120, seed=0)
+    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"], index=range(7, 127))
+    kinds = pd.Series(np.where(y > 14.0, "high", "low"), index=frame.index)
+    numbers = pd.Series(y, index=frame.index)
+    for estimator, labels in (
+        (onkel.Regressor(onkel.TubeProjection()), numbers),
+        (onkel.Classifier(onkel.FOGD(loss=onkel.Logistic())), kinds),
+    ):
+        many, one = onkel.to_river(sklearn.base.clone(estimator)), onkel.to_river(sklearn.base.clone(estimator))
+        assert many.predict_many(frame).index.equals(frame.index)
+        many.learn_many(frame[:60].drop(columns="c"), labels[:60])
+        many.learn_many(frame[60:], labels[60:])
+        for k, (x, label) in enumerate(zip(frame.to_dict("records"), labels.tolist(), strict=True)):
+            one.learn_one(x if k >= 60 else {"a": x["a"], "b": x["b"]}, label)
+        predicted = many.predict_many(frame)
+        assert predicted.index.equals(frame.index)
+        assert predicted.tolist() == [one.predict_one(x) for x in frame.to_dict("records")]
+    found = many.predict_proba_many(frame)
+    assert found.columns.tolist() == ["high", "low"]
+    assert found.iloc[3].to_dict() == pytest.approx(one.predict_proba_one(frame.iloc[3].to_dict()))
+    with pytest.raises(NotImplementedError, match="Perceptron are no probabilities"):
+        onkel.to_river(onkel.Perceptron()).predict_proba_one({"a": 1.0})

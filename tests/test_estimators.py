@@ -100,7 +100,7 @@ def test_single_rows_and_blocks_are_one_stream() -> None:
     blocks = onkel.Classifier(onkel.MarginProjection()).partial_fit(X[:300], KINDS[:300])
     rows = onkel.Classifier(onkel.MarginProjection()).partial_fit(X[:1], KINDS[:1], classes=["a", "b", "c"])
     learnt(rows, X[1:300], KINDS[1:300])
-    assert np.array_equal(blocks.predict_proba(X[300:]), rows.predict_proba(X[300:]))
+    assert np.array_equal(blocks.decision_function(X[300:]), rows.decision_function(X[300:]))
 
 
 def test_a_score_knows_neither_its_label_nor_later_rows() -> None:
@@ -164,7 +164,7 @@ def test_a_class_that_comes_late_might_as_well_have_been_known(learner: Any) -> 
     known.partial_fit(X[order][1:], KINDS[order][1:])
     met = learnt(onkel.Classifier(learner), X[order], KINDS[order])
     assert met.classes_.tolist() == known.classes_.tolist() == ["a", "b", "c"]
-    assert np.allclose(met.predict_proba(X), known.predict_proba(X), rtol=0.0, atol=1e-9 if learner.multi_output else 0.0)
+    assert np.allclose(met.decision_function(X), known.decision_function(X), rtol=0.0, atol=1e-9 if learner.multi_output else 0.0)
     assert np.mean(met.predict(X[350:]) == KINDS[350:]) > 0.55
 
 
@@ -214,7 +214,7 @@ def test_before_the_first_row() -> None:
 def test_one_class_alone() -> None:
     model = onkel.Classifier(onkel.Perceptron()).fit(X[:20], np.full(20, "a"))
     assert (model.predict(X) == "a").all()
-    assert (model.predict_proba(X) == 1.0).all()
+    assert (onkel.Classifier(SMALL).fit(X[:20], np.full(20, "a")).predict_proba(X) == 1.0).all()
 
 
 def test_scores_of_a_square_loss_go_to_the_nearest_probabilities() -> None:
@@ -529,6 +529,14 @@ def test_settings_are_checked_when_they_are_used() -> None:
             model.fit(X, Y)
 
 
+def test_only_scores_that_are_probabilities_are_called_so() -> None:
+    for learner in (None, SMALL, onkel.FOGD(loss=onkel.Logistic())):
+        assert hasattr(onkel.Classifier(learner), "predict_proba")
+    for learner in (onkel.Perceptron(), onkel.FOGD(), onkel.MarginProjection()):
+        assert not hasattr(onkel.Classifier(learner), "predict_proba")
+        assert not hasattr(onkel.Classifier(learner), "predict_proba_one")
+
+
 def test_a_loss_that_nobody_chose_suits_the_task() -> None:
     own = onkel.FOGD(step=0.01)
     model = onkel.Regressor(own).fit(X, Y)
@@ -590,7 +598,7 @@ def test_save_load_go_on(learner: Any, stop: int, tmp_path: Path) -> None:
     assert again.classes_.tolist() == model.classes_.tolist() == ["a", "b", "c", "new"]
     assert again.feature_names_in_.tolist() == model.feature_names_in_.tolist()
     assert again.waiting_ == model.waiting_
-    assert again.predict_proba_one(dicts()[0]) == model.predict_proba_one(dicts()[0])
+    assert again.predict_one(dicts()[0]) == model.predict_one(dicts()[0])
 
 
 def test_a_file_of_an_estimator_is_one_of_a_model_too(tmp_path: Path) -> None:

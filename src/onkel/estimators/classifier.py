@@ -25,14 +25,25 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from onkel._types import Matrix, Vector
 from onkel._validate import spell_checked
+from onkel.combine.probabilities import are_probabilities
 from onkel.data.labels import classes_of
 from onkel.data.table import Labels
 from onkel.estimators.online import Online, Row
 from onkel.model.target import in_order
+from onkel.protocol import is_learner, suited, tasks_of
+
+
+def _has_probabilities(estimator: Classifier) -> bool:
+    """Whether scores of its learner say how likely a class is. Margins, as of a perceptron, only say which class it is."""
+    learner = estimator._learner
+    return (
+        not is_learner(learner) or "classification" not in tasks_of(learner) or are_probabilities(suited(learner, "classification"))
+    )
 
 
 @spell_checked
@@ -85,11 +96,13 @@ class Classifier(ClassifierMixin, Online):
         scores = self._scores(X)
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Matrix:
         """The probability of each class in the order of `classes_`, for rows that may come at any time."""
         scores = self._scores(X)
         return self.model_.probabilities(self.state_, scores)
 
+    @available_if(_has_probabilities)
     def predict_proba_one(self, x: Row, id: Hashable = None) -> dict[Any, float]:
         """The probability of each class for one row; with an `id` the row waits for `learn_late(id, y)`."""
         scores = self._ordered_scores(x, id)

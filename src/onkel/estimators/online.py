@@ -93,6 +93,11 @@ class Online(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_")
 
+    @property
+    def _supervised(self) -> bool:
+        """River's pipelines ask each step for this, and would only say that it is missing."""
+        raise AttributeError(f"a pipeline of River takes onkel.to_river({type(self).__name__}()), not the estimator itself")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.string = tags.input_tags.allow_nan = True

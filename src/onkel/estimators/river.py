@@ -10,6 +10,9 @@ from onkel.errors import InputError
 def to_river(estimator: Any) -> Any:
     """A River model that learns in this estimator: what one has learnt, so has the other.
 
+    It also takes a bare learner, if that learns only numbers or only classes. `learn_many`, `predict_many` and `predict_proba_many`
+    take data frames of pandas.
+
     estimator   A Regressor or Classifier, with all of its settings.
 
     >>> from river import datasets, evaluate, metrics, preprocessing

@@ -1,19 +1,23 @@
-"""River's base classes around our estimators. Importing this imports River."""
+"""River's base classes around our estimators. Importing this imports River, which needs pandas."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+import pandas as pd
 import river.base
 import sklearn.base
 
 from onkel.errors import InputError
 from onkel.estimators.classifier import Classifier
 from onkel.estimators.regressor import Regressor
+from onkel.protocol import is_learner, tasks_of
+
+ESTIMATORS = {"regression": Regressor, "classification": Classifier}
 
 
-class RiverRegressor(river.base.Regressor):
+class RiverRegressor(river.base.MiniBatchRegressor):
     """A `Regressor` as River knows one: `estimator` has the settings, `learning` is the one that learns."""
 
     def __init__(self, estimator: Regressor) -> None:
@@ -26,12 +30,20 @@ class RiverRegressor(river.base.Regressor):
     def predict_one(self, x: dict[Any, Any]) -> Any:
         return self.learning.predict_one(x)
 
+    def learn_many(self, X: pd.DataFrame, y: pd.Series, w: pd.Series | None = None) -> None:
+        self.learning.partial_fit(_rows(X), y, sample_weight=w)
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """The prediction of each row, which may come at any time; 0 before the first row was learnt."""
+        known = hasattr(self.learning, "state_") and len(X)
+        return pd.Series(self.learning.predict(_rows(X)) if known else 0.0, index=X.index, dtype="float64")
+
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"estimator": Regressor()}
 
 
-class RiverClassifier(river.base.Classifier):
+class RiverClassifier(river.base.MiniBatchClassifier):
     """A `Classifier` as River knows one: `estimator` has the settings, `learning` is the one that learns."""
 
     def __init__(self, estimator: Classifier) -> None:
@@ -42,10 +54,31 @@ class RiverClassifier(river.base.Classifier):
         self.learning.learn_one(x, y, w)
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        return self.learning.predict_proba_one(x)
+        self._check_probabilities()
+        found: dict[Any, float] = self.learning.predict_proba_one(x)
+        return found
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         return self.learning.predict_one(x)
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series, w: pd.Series | None = None) -> None:
+        self.learning.partial_fit(_rows(X), y, sample_weight=w)
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """The class of each row, which may come at any time; None before the first row was learnt."""
+        known = hasattr(self.learning, "state_") and len(X)
+        return pd.Series(self.learning.predict(_rows(X)) if known else None, index=X.index)
+
+    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
+        """The probability of each class, a column each; no column before the first row was learnt."""
+        self._check_probabilities()
+        if not hasattr(self.learning, "state_") or not len(X):
+            return pd.DataFrame(index=X.index)
+        return pd.DataFrame(self.learning.predict_proba(_rows(X)), index=X.index, columns=self.learning.classes_)
+
+    def _check_probabilities(self) -> None:
+        if not hasattr(self.learning, "predict_proba"):
+            raise NotImplementedError(f"the scores of {type(self.learning.learner).__name__} are no probabilities; see predict_one")
 
     @property
     def _multiclass(self) -> bool:
@@ -56,11 +89,26 @@ class RiverClassifier(river.base.Classifier):
         yield {"estimator": Classifier()}
 
 
-def model_of(estimator: Any) -> RiverRegressor | RiverClassifier:
-    """The River model whose `learning` is this very estimator."""
+def _rows(X: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows as dicts, as `learn_one` takes them: their keys may come and go."""
+    return list(X.rename(columns=str).to_dict("records"))
+
+
+def model_of(given: Any) -> RiverRegressor | RiverClassifier:
+    """The River model whose `learning` is this very estimator, or one around this learner."""
+    estimator = _around(given) if is_learner(given) else given
     for kind, ours in ((RiverRegressor, Regressor), (RiverClassifier, Classifier)):
         if isinstance(estimator, ours):
             model = kind(sklearn.base.clone(estimator))
             model.learning = estimator
             return model
-    raise InputError(f"to_river takes an onkel.Regressor or an onkel.Classifier, got {estimator!r:.200}")
+    raise InputError(f"to_river takes an onkel.Regressor, an onkel.Classifier or a learner such as onkel.RBP(), got {given!r:.200}")
+
+
+def _around(learner: Any) -> Any:
+    tasks = tasks_of(learner)
+    if len(tasks) > 1:
+        name = type(learner).__name__
+        ways = f"to_river(onkel.Regressor(onkel.{name}())) or to_river(onkel.Classifier(onkel.{name}()))"
+        raise InputError(f"{name} learns both numbers and classes; say which: {ways}")
+    return ESTIMATORS[min(tasks)](learner)
