@@ -114,7 +114,7 @@ def check_signs(labels: Matrix) -> None:
 
 def is_sparse(values: Any) -> bool:
     """Whether `values` is a matrix or array of scipy.sparse."""
-    return hasattr(values, "tocsr")
+    return type(values) is not np.ndarray and hasattr(values, "tocsr")  # hasattr alone is slow where it is False
 
 
 def _floats(name: str, values: ArrayLike) -> Matrix:
