@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections import Counter
@@ -21,7 +22,7 @@ from onkel.model import Cycle, Date, Encoder, Hashed, LeftOut, Missing, Number, 
 from onkel.model.encoder import Means
 from onkel.model.encodings import State
 from onkel.model.plan import period_of
-from onkel.model.target_means import SLOTS, TargetMeans
+from onkel.model.target_means import SLOTS, TargetMeans, Terms
 
 pytestmark = pytest.mark.once
 
@@ -365,7 +366,7 @@ def test_numbers_beyond_any_sum_are_read(tmp_path: Path) -> None:
 
 
 def test_a_text_is_known_by_its_words() -> None:
-    column = Text("note", 256)
+    column = Text("note", 256)  # no collisions
     X = np.zeros((5, 256))
     column.write(
         strings(["the cat sat down", "The CAT sat", "cats were sitting", "stock prices fell", None]), ENCODER.init(), X, False
@@ -409,7 +410,7 @@ def test_cycles_can_be_declared(tmp_path: Path) -> None:
 def test_what_becomes_of_strings(tmp_path: Path) -> None:
     rows = [f"word{k} of {k % 7} several,user{k % 50},key{k},{k}" for k in range(200)]
     found = stream(tmp_path, "note,user,key,y\n" + "\n".join(rows) + "\n", "y")
-    assert found.encoder.columns == (Text("note"), Hashed("user", labels=1), LeftOut("key"))
+    assert found.encoder.columns == (Text("note", labels=1), Hashed("user", labels=1), LeftOut("key"))
     assert [note.split(":")[0] for note in found.notes()] == ["note", "user", "key"]
 
 
@@ -425,7 +426,28 @@ def test_the_mean_of_a_value_is_that_of_the_rows_before(tmp_path: Path) -> None:
     """Random labels: a mean that knew a row's own label would agree with it."""
     rng = np.random.default_rng(0)
     Y, codes = rng.choice([-1.0, 1.0], (2000, 1)), rng.integers(300, size=2000)
-    means = TargetMeans.init(1)
-    found = means.learn(codes, Y)
+    means, terms = TargetMeans.init(1), Terms(np.arange(2001), codes)
+    found = means.learn(terms, Y)
     assert abs(np.corrcoef(found[:, 0], Y[:, 0])[0, 1]) < 4.0 / np.sqrt(2000)
-    assert np.corrcoef(means.predict(codes)[:, 0], Y[:, 0])[0, 1] > 0.2  # as the leak would look
+    assert np.corrcoef(means.predict(terms)[:, 0], Y[:, 0])[0, 1] > 0.2  # as the leak would look
+
+
+def test_the_words_of_a_text_have_means_too() -> None:
+    column = Text("note", 8, labels=1)
+    encoder, texts = Encoder((column,)), ["good good food", "bad food", "good", None] * 50
+    whole = Table((), np.empty((200, 0)), {"note": strings(texts)}, {}, (Origin(200, 0, str),))
+    Y = np.array([[1.0], [-1.0], [1.0], [0.0]] * 50)
+    found = []
+    for cuts in ((0, 200), (0, 1, 3, 77, 200)):
+        state = encoder.init()
+        pairs = [(whole[a:b], Y[a:b]) for a, b in itertools.pairwise(cuts)]
+        found.append(np.concatenate([learnt(Encoder((column,), Missing.MEAN), state, part, y)[0] for part, y in pairs]))
+        good, bad, none = encoder_means(state, column, ["good good", "bad", "unknown"])
+        assert good > 0.5 > -0.5 > bad
+        assert none == 0.0
+    assert found[0].tobytes() == found[1].tobytes()
+    assert found[0][0, 8] == 0.0  # its own label is not yet known
+
+
+def encoder_means(state: State, column: Text, texts: list[str]) -> list[float]:
+    return [float(x) for x in state.means["note"].predict(column.terms(strings(texts)))[:, 0]]

@@ -184,14 +184,14 @@ class Encoder:
         if self._with_means:
             rows = table if kept.all() else table.where(kept)
             for column, places in self._with_means:
-                X[:, places] = state.means[column.name].predict(column.slots(rows.strings[column.name]))
+                X[:, places] = state.means[column.name].predict(column.terms(rows.strings[column.name]))
         return X, kept
 
     def learn_labels(self, state: State, table: Table, Y: Matrix, X: Matrix) -> None:
         """Write the means of the target before each row into X, what `learn` made of the same rows, and learn the labels Y."""
         for column, places in self._with_means:
-            slots = column.slots(table.strings[column.name])
-            X[:, places] = state.means[column.name].learn(slots, np.ascontiguousarray(Y[:, : column.labels]))
+            terms = column.terms(table.strings[column.name])
+            X[:, places] = state.means[column.name].learn(terms, np.ascontiguousarray(Y[:, : column.labels]))
 
     @functools.cached_property
     def labels(self) -> int:
@@ -202,16 +202,18 @@ class Encoder:
         """The same columns, for targets with so many columns of labels."""
         if not self.labels:
             return self
-        fitted = [dataclasses.replace(column, labels=labels) if isinstance(column, Hashed) else column for column in self.columns]
+        fitted = [
+            dataclasses.replace(column, labels=labels) if isinstance(column, Hashed | Text) else column for column in self.columns
+        ]
         return dataclasses.replace(self, columns=tuple(fitted))
 
     @functools.cached_property
-    def _with_means(self) -> list[tuple[Hashed, slice]]:
+    def _with_means(self) -> list[tuple[Hashed | Text, slice]]:
         """The columns with means of the target, and the places of these in X."""
         return [
             (column, slice(start + column.buckets, start + column.width))
             for column, start in zip(self.columns, self.starts, strict=True)
-            if isinstance(column, Hashed) and column.labels
+            if isinstance(column, Hashed | Text) and column.labels
         ]
 
     def check(self, state: State) -> None:

@@ -4,7 +4,7 @@ number   Number: the number itself                                              
          Cycle: the number, and sine and cosine of its place in a period, such as an hour in the day    3
 string   OneHot: 1 in the column of the value, which it gets when it first appears; late ones share     room
          Hashed: ±1 in a column chosen by a hash of the value; and the mean of the target for each      buckets + labels
-         Text: the words of the value, each ±1 in a column chosen by its hash                           width
+         Text: the words of the value, each ±1 in a column chosen by its hash; and their means          buckets + labels
          LeftOut: nothing                                                                               0
 date     Date: days since the first rows; sine and cosine of the time of day, of the week, of the year  1, and 2 each"""
 
@@ -23,11 +23,12 @@ from onkel._validate import flag, real, whole
 from onkel.data.columns import date
 from onkel.data.table import Dates, Kind, Strings
 from onkel.errors import InputError
-from onkel.model.target_means import SLOTS, Slots, TargetMeans
-from onkel.model.words import hashed, terms
+from onkel.model.target_means import SLOTS, TargetMeans, Terms
+from onkel.model.words import hashed, terms, words
 from onkel.state import memory
 
 LARGEST_ROOM = 1 << 16
+BUCKETS = 16  # columns that the words of a text are hashed into
 _DAY = np.timedelta64(1, "D")
 _MONDAY = np.datetime64("1970-01-05", "us")
 
@@ -42,7 +43,7 @@ class State:
     dropped: int = 0  # rows
     late: list[str] = field(default_factory=list)  # the columns that came later, in the order of the spare ones that they took
     crowded: int = 0  # numbers that found no spare column
-    means: dict[str, TargetMeans] = field(default_factory=dict)  # of each Hashed with labels
+    means: dict[str, TargetMeans] = field(default_factory=dict)  # of each Hashed or Text with labels
 
     @functools.cached_property
     def places(self) -> dict[str, dict[str, int]]:
@@ -175,8 +176,7 @@ class Hashed:
         return self.buckets + self.labels
 
     def names(self, state: State) -> list[str]:
-        means = [f"{self.name}: mean of the target"] if self.labels == 1 else [f"{self.name}: mean {k}" for k in range(self.labels)]
-        return [*(f"{self.name}#{k}" for k in range(self.buckets)), *means]
+        return _hashed_names(self)
 
     def assumed(self, target: str) -> str:
         means = f", and the mean of {target} for each value so far" if self.labels else ""
@@ -190,9 +190,11 @@ class Hashed:
         codes = column.codes[there]
         X[there, place[codes]] = sign[codes]
 
-    def slots(self, column: Strings) -> Slots:
-        """Where `TargetMeans` keeps the value of each row."""
-        return np.array([*(self._hash(value) // self.buckets % SLOTS for value in column.values), -1], dtype=np.int64)[column.codes]
+    def terms(self, column: Strings) -> Terms:
+        """The value of each row, for `TargetMeans`."""
+        there = column.codes >= 0
+        slots = np.array([self._hash(value) // self.buckets % SLOTS for value in column.values], dtype=np.int64)
+        return Terms(np.concatenate([[0], np.cumsum(there)]), slots[column.codes[there]])
 
     def _hash(self, value: str) -> int:
         return hashed(f"{self.name}\0{value}")
@@ -201,30 +203,44 @@ class Hashed:
 @dataclass(frozen=True)
 class Text:
     name: str
-    width: int = 256
+    buckets: int = BUCKETS  # columns that words are hashed into
+    labels: int = 0  # columns of labels whose mean for the words is an input
     indicator: bool = False
 
     kind: ClassVar[Kind] = Kind.TEXT
 
     def __post_init__(self) -> None:
-        whole(self, "width", least=1, most=LARGEST_ROOM)
+        whole(self, "buckets", least=1, most=LARGEST_ROOM)
+        whole(self, "labels", least=0, most=LARGEST_ROOM)
         flag(self, "indicator")
 
+    @property
+    def width(self) -> int:
+        return self.buckets + self.labels
+
     def names(self, state: State) -> list[str]:
-        return [f"{self.name}#{k}" for k in range(self.width)]
+        return _hashed_names(self)
 
     def assumed(self, target: str) -> str:
-        return f"text, the words hashed into {self.width} columns"
+        means = f", and the mean of {target} for its words so far" if self.labels else ""
+        return f"text, the words hashed into {self.buckets} columns{means}"
 
     def write(self, column: Strings, state: State, X: Matrix, learning: bool) -> None:
         """Rows of length 1, so that long texts count no more than short ones."""
-        described = np.array([*(self._described(value) for value in column.values), np.zeros(self.width)])
-        X[:] = described[column.codes]
+        described = np.array([*(self._described(value) for value in column.values), np.zeros(self.buckets)])
+        X[:, : self.buckets] = described[column.codes]
+
+    def terms(self, column: Strings) -> Terms:
+        """The words of each row, for `TargetMeans`."""
+        of_values = [np.array([hashed(word) % SLOTS for word in words(value)], dtype=np.int64) for value in column.values]
+        rows = [of_values[code] if code >= 0 else np.empty(0, dtype=np.int64) for code in column.codes]
+        start = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+        return Terms(start, np.concatenate([np.empty(0, dtype=np.int64), *rows]))
 
     def _described(self, text: str) -> Vector:
         found = [(hashed(term), count) for term, count in terms(text)]
-        places = np.array([term % self.width for term, _ in found], dtype=np.int64)
-        sums = np.bincount(places, [count if term >> 63 else -count for term, count in found], self.width)
+        places = np.array([term % self.buckets for term, _ in found], dtype=np.int64)
+        sums = np.bincount(places, [count if term >> 63 else -count for term, count in found], self.buckets)
         return np.asarray(sums / max(1.0, float(np.sqrt(sums @ sums))))
 
 
@@ -288,6 +304,11 @@ class Date:
 
 
 Column = Number | Cycle | OneHot | Hashed | Text | LeftOut | Date
+
+
+def _hashed_names(column: Hashed | Text) -> list[str]:
+    means = [f"{column.name}: mean of the target{f' {k}' * (column.labels > 1)}" for k in range(column.labels)]
+    return [*(f"{column.name}#{k}" for k in range(column.buckets)), *means]
 
 
 def _waves(turns: Vector) -> tuple[Vector, Vector]:

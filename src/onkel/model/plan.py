@@ -126,7 +126,7 @@ def _of_strings(name: str, strings: Strings, hashed: bool, labels: int, indicato
     if not hashed and len(values) <= MOST_VALUES:
         return OneHot(name, max(LEAST_ROOM, 2 * len(values)), indicator)
     if not hashed and len(values) >= MOSTLY * len(codes) and np.median([len(words(value)) for value in values]) >= SEVERAL_WORDS:
-        return Text(name, indicator=indicator)
+        return Text(name, labels=labels, indicator=indicator)
     if not hashed and len(values) >= IDENTIFIES * len(codes):
         return LeftOut(name)
     return Hashed(name, labels=labels, indicator=indicator)

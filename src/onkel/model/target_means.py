@@ -1,9 +1,10 @@
-"""The running mean of the target for each value of a column, as an input.
+"""The running mean of the target for each value of a column, or for each word of a text, as an input.
 
-    x = n/(n + PRIOR_ROWS) · (m − mean)      n, m: rows and mean label of the value so far;  mean: that of all rows so far
+    x = Σ n/(n + PRIOR_ROWS) · (m − mean) / √terms      over the terms of a row: its value, or the words of its text
+        n, m: rows and mean label of the term so far;  mean: that of all rows so far
 
-It is 0 for a value that was never seen. A row's own label is learnt after its input has been written, so nothing leaks. Memory is
-fixed: values share SLOTS slots by their hash.
+It is 0 for terms that were never seen. A row's own label is learnt after its input has been written, so nothing leaks. Memory is
+fixed: terms share SLOTS slots by their hash.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,14 @@ from onkel._types import Matrix, Vector
 SLOTS = 4096
 PRIOR_ROWS = 10.0  # so many rows with the overall mean are added to those of each value
 
-Slots = NDArray[np.int64]  # the slot of each row, -1 where the value is missing
+Slots = NDArray[np.int64]
+
+
+class Terms(NamedTuple):
+    """The terms of rows."""
+
+    start: Slots  # (rows + 1,)  where those of each row begin
+    slot: Slots  # the slot of each term
 
 
 @dataclass(eq=False)
@@ -43,16 +51,16 @@ class TargetMeans:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TargetMeans) and all(map(np.array_equal, (self.rows, self.means), (other.rows, other.means)))
 
-    def predict(self, slots: Slots) -> Matrix:
+    def predict(self, terms: Terms) -> Matrix:
         """The inputs of rows, each as if it came next; changes nothing."""
-        X = np.zeros((len(slots), self.means.shape[1]))
-        _write(self.rows, self.means, slots, X, X, False)
+        X = np.zeros((len(terms.start) - 1, self.means.shape[1]))
+        _write(self.rows, self.means, terms.start, terms.slot, X, X, False)
         return X
 
-    def learn(self, slots: Slots, Y: Matrix) -> Matrix:
+    def learn(self, terms: Terms, Y: Matrix) -> Matrix:
         """The inputs of rows; the labels of each are learnt before the next."""
         X = np.zeros(Y.shape)
-        _write(self.rows, self.means, slots, np.clip(Y, -LARGEST_NUMBER, LARGEST_NUMBER), X, True)
+        _write(self.rows, self.means, terms.start, terms.slot, np.clip(Y, -LARGEST_NUMBER, LARGEST_NUMBER), X, True)
         return X
 
     def is_possible(self, labels: int) -> bool:
@@ -72,17 +80,17 @@ class TargetMeans:
 
 
 @hot
-def _write(rows: Vector, means: Matrix, slots: Slots, Y: Matrix, X: Matrix, learning: bool) -> None:
-    last = rows.size - 1
-    for t in range(slots.size):
-        slot = slots[t]
-        if slot >= 0:
-            share = rows[slot] / (rows[slot] + PRIOR_ROWS)
-            for j in range(X.shape[1]):
-                X[t, j] = share * (means[slot, j] - means[last, j])
+def _write(rows: Vector, means: Matrix, start: Slots, slots: Slots, Y: Matrix, X: Matrix, learning: bool) -> None:
+    last, labels = rows.size - 1, X.shape[1]
+    for t in range(X.shape[0]):
+        for i in range(start[t], start[t + 1]):
+            slot = slots[i]
+            share = rows[slot] / ((rows[slot] + PRIOR_ROWS) * np.sqrt(start[t + 1] - start[t]))
+            for j in range(labels):
+                X[t, j] += share * (means[slot, j] - means[last, j])
         if learning:
-            for place in (slot, last):
-                if place >= 0:
-                    rows[place] += 1.0
-                    for j in range(X.shape[1]):
-                        means[place, j] += (Y[t, j] - means[place, j]) / rows[place]
+            for i in range(start[t], start[t + 1] + 1):
+                slot = slots[i] if i < start[t + 1] else last
+                rows[slot] += 1.0
+                for j in range(labels):
+                    means[slot, j] += (Y[t, j] - means[slot, j]) / rows[slot]
