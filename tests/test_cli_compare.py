@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import onkel
+from onkel.cli.forecast import Cost, work_of
 from onkel.measure import Evaluation
 from onkel.model import stream
 from tests.test_cli import onkel_call, write_csv
@@ -78,3 +79,33 @@ def test_learners_and_files_are_told_apart(
     }.items():
         assert onkel_call(monkeypatch, "compare", prices, *words, "--target", "price") == 1
         assert message in capsys.readouterr().err
+
+
+def test_learners_can_be_skipped_and_learn_in_processes_of_their_own(
+    prices: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = prices.with_name("head.csv")
+    head.write_text("".join(prices.read_text().splitlines(keepends=True)[:41]))
+    arguments = ("compare", head, "PKAWV", "FOGD", "KernelAWV(lam=2)", "--target", "price", "--json")
+    found = []
+    for more in ((), ("--workers", 2)):
+        assert onkel_call(monkeypatch, *arguments, "--skip", "FOGD", *more) == 0
+        captured = capsys.readouterr()
+        assert "KernelAWV(lam=2): row t takes O(t²), about" in captured.err
+        assert "to leave it out: --skip KernelAWV" in captured.err
+        found.append(json.loads(captured.out))
+        for learner in found[-1]["learners"]:
+            assert learner.pop("microseconds_per_row") > 0.0
+    assert found[0] == found[1]
+    assert [learner["learner"] for learner in found[0]["learners"]] == ["PKAWV", "KernelAWV(lam=2)"]
+    for skip, message in {"PKAVW": "did you mean 'PKAWV'?", "PKAWV,FOGD,KernelAWV": "--skip leaves no learner"}.items():
+        assert onkel_call(monkeypatch, *arguments, "--skip", skip) == 1
+        assert message in capsys.readouterr().err
+
+
+def test_the_time_left_does_not_grow_where_rows_cost_more_and_more() -> None:
+    cost = Cost(fixed=1e-4, growth=1e-8)
+    work = work_of([cost, Cost(2e-4, 0.0)], 1000)
+    seconds = [sum(cost.fixed + cost.growth * t**2 + 2e-4 for t in range(rows)) for rows in (500, 1000)]
+    assert [work(500), work(1000)] == pytest.approx(seconds, rel=5e-3)
+    assert work(1500) == pytest.approx(work(1000) + work(500))  # the second order of the rows begins again

@@ -124,8 +124,8 @@ def test_data_are_utf8_whatever_the_terminal(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     Path("towns.csv").write_text("x,town\n" + "1,Köln\n2,Århus\n" * 20, encoding="utf-8")
     assert onkel_call(monkeypatch, "run", "towns.csv", "--target", "town", "--save", "m.onkel") == 0
-    assert onkel_call(monkeypatch, "predict", "m.onkel", "towns.csv", "--out", "a.csv") == 0
-    done = sh("onkel predict m.onkel towns.csv > b.csv", tmp_path, {"PYTHONIOENCODING": "ascii"})
+    assert onkel_call(monkeypatch, "predict", "m.onkel", "towns.csv", "--out", "a.csv", "--probabilities") == 0
+    done = sh("onkel predict m.onkel towns.csv --probabilities > b.csv", tmp_path, {"PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stderr) == (0, "")
     assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
     assert Path("a.csv").read_text(encoding="utf-8").splitlines()[1].startswith("Köln,")

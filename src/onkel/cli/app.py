@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cyclopts import App
 
-from onkel.cli.options import ColumnOptions, File, Flag, FormatOptions, Inputs, Missing, RowOptions, TargetOptions
+from onkel.cli.options import ColumnOptions, File, Flag, FormatOptions, Inputs, Missing, RowOptions, TargetOptions, split
 
 app = App(
     name="onkel",
@@ -107,14 +107,19 @@ def compare(
     format: FormatOptions = FORMAT,
     rows: RowOptions = ROWS,
     seeds: int = 1,
+    skip: str | None = None,
+    workers: int = 1,
     json: Flag = False,
 ) -> None:
     """Compare several learners on the same stream: error, time and memory.
+
+    For a learner whose row t takes O(t²), the time is estimated from the first rows and said before it starts.
 
     Examples:
 
         onkel compare prices.csv --target price
         onkel compare prices.csv Auto FOGD "PKAWV(forgetting=0.999)" --target price --shuffle 0
+        onkel compare prices.csv --skip Auto --workers 2 --target price
         onkel compare rings FORKS NOGD Projectron --seeds 20
 
     Parameters
@@ -127,13 +132,19 @@ def compare(
     seeds
         How many times a learner with a seed runs, each time with a different one; the table then shows mean ± standard deviation.
         With --shuffle each seed also gives a different order of the rows, for every learner.
+    skip
+        Learners to leave out, by their names, separated by commas.
+    workers
+        Number of processes, each with one learner at a time. The figures are those of one process, except for the times, which
+        rise if there are fewer cores than processes.
     json
         Print the result as JSON.
     """
-    from onkel.cli.compare import compare_file, split_files_and_learners
+    from onkel.cli.compare import Race, compare_file, split_files_and_learners, without
 
     files, strings = split_files_and_learners(learners)
-    compare_file(Inputs((file, *files), format, columns, target, rows), strings, seeds, json)
+    inputs = Inputs((file, *files), format, columns, target, rows)
+    compare_file(Race(inputs, without(strings, split(skip)), seeds), workers, json)
 
 
 @command

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import multiprocessing
 import re
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,11 +17,14 @@ import numpy as np
 
 from onkel import features
 from onkel.cli.catalogue import learner_names
+from onkel.cli.forecast import ROWS_IF_UNKNOWN, Cost, duration, is_quadratic, measured, work_of
 from onkel.cli.options import Inputs, read_learner
 from onkel.cli.watch import CtrlC, ProgressLine
 from onkel.combine.assembly import called
+from onkel.data.columns import listed
 from onkel.data.order import Shuffled
-from onkel.errors import InputError
+from onkel.data.reading import STANDARD_INPUT
+from onkel.errors import InputError, did_you_mean
 from onkel.measure import Evaluation, Result
 from onkel.measure.advice import on_order, on_target
 from onkel.model import Model, Stream
@@ -64,24 +69,104 @@ def _names_learner(text: str) -> bool:
     return found is not None and found[1] in learner_names()
 
 
-def compare_file(inputs: Inputs, strings: Sequence[str], seeds: int, as_json: bool) -> None:
-    if seeds < 1:
-        raise InputError(f"--seeds must be at least 1, got {seeds}")
-    if twice := [text for text in strings if list(strings).count(text) > 1]:
-        raise InputError(f"{twice[0]} is named twice; name each learner once")
-    contenders = [Contender(text, inputs.model(read_learner(text))) for text in strings or DEFAULTS]
-    stream = _opened(inputs, contenders)
-    passes = _passes(stream, seeds)
-    total = None if stream.rows is None else stream.rows * len(passes)
-    with ProgressLine(total or stream.about()) as progress:
-        stopped = _learn(contenders, passes, progress)
-    if not contenders[0].runs[0].errors.rows:
-        raise InputError(f"{stream.name}: no row was left to learn from; see --missing")
-    for one in contenders:
-        one.results = [run.result(passes[0].stream) for run in one.runs]
+@dataclass(frozen=True)
+class Race:
+    """What is compared: these learners, on these files."""
+
+    inputs: Inputs
+    strings: Sequence[str]
+    seeds: int = 1
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise InputError(f"--seeds must be at least 1, got {self.seeds}")
+        if twice := [text for text in self.strings if list(self.strings).count(text) > 1]:
+            raise InputError(f"{twice[0]} is named twice; name each learner once")
+
+    def opened(self) -> tuple[list[Contender], Stream]:
+        """The learners before their first row, and their stream."""
+        contenders = [Contender(text, self.inputs.model(read_learner(text))) for text in self.strings]
+        return contenders, _opened(self.inputs, contenders)
+
+
+def without(strings: Sequence[str], skipped: Sequence[str]) -> list[str]:
+    """The learners (by default DEFAULTS) that are not to be skipped, each written in full or by its name."""
+    strings = list(strings or DEFAULTS)
+    known = list(dict.fromkeys([*strings, *map(_bare_name, strings)]))
+    for name in skipped:
+        if name not in known:
+            raise InputError(f"--skip: {name!r} is not compared; {did_you_mean(name, known)}choose one of: {listed(strings)}")
+    left = [text for text in strings if text not in skipped and _bare_name(text) not in skipped]
+    if not left:
+        raise InputError("--skip leaves no learner to compare; skip fewer")
+    return left
+
+
+def _bare_name(text: str) -> str:
+    return text.partition("(")[0].strip()
+
+
+def compare_file(race: Race, workers: int, as_json: bool) -> None:
+    if workers < 1:
+        raise InputError(f"--workers must be at least 1, got {workers}")
+    contenders, stream = race.opened()
+    costs = _costs(contenders, stream)
+    passes, stopped = _passes(stream, race.seeds), []
+    if workers > 1 and len(contenders) > 1:
+        contenders = _in_processes(race, workers)
+    else:
+        total = None if stream.rows is None else stream.rows * len(passes)
+        work = work_of(costs, stream.rows) if costs else float
+        with ProgressLine(total or stream.about(), work=work) as progress:
+            stopped = _learn(contenders, passes, progress)
+        _finish(contenders, passes)
     _show(contenders, passes[0].stream, stopped, as_json)
     if stopped:
         sys.exit(130)
+
+
+def _finish(contenders: list[Contender], passes: Sequence[Pass]) -> None:
+    if not contenders[0].runs[0].errors.rows:
+        raise InputError(f"{passes[0].stream.name}: no row was left to learn from; see --missing")
+    for one in contenders:
+        one.results = [run.result(passes[0].stream) for run in one.runs]
+
+
+def _costs(contenders: list[Contender], stream: Stream) -> list[Cost]:
+    """The cost of each learner, and a warning of those that take O(t²); without such a learner nothing is measured."""
+    if not any(is_quadratic(one.model.learner) for one in contenders):
+        return []
+    costs = [measured(one.model, stream) for one in contenders]
+    rows = stream.rows or stream.about() or ROWS_IF_UNKNOWN
+    for one, cost in zip(contenders, costs, strict=True):
+        if is_quadratic(one.model.learner):
+            time = f"about {duration(cost.seconds(rows))} for {rows:,} rows"
+            Page(errors=True).say(f"{one.name}: row t takes O(t²), {time}; to leave it out: --skip {_bare_name(one.name)}")
+    return costs if any(cost.fixed for cost in costs) else []
+
+
+def _in_processes(race: Race, workers: int) -> list[Contender]:
+    """Each learner in a process of its own, which reads the files itself: the figures are the same."""
+    if STANDARD_INPUT in race.inputs.paths:
+        raise InputError("the standard input can be read only once: leave --workers out, or save it to a file first")
+    page, numbers = Page(errors=True), range(len(race.strings))
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        futures = [pool.submit(_alone, race, number) for number in numbers]
+        for future in as_completed(futures):
+            page.say(f"{future.result().name} is done")
+        return [future.result() for future in futures]
+
+
+def _alone(race: Race, number: int) -> Contender:
+    """One of the learners, after all rows. Only the first brings its state, from which remarks on the rows are made."""
+    contenders, stream = race.opened()
+    one, passes = contenders[number], _passes(stream, race.seeds)
+    with ProgressLine(None, shown=False) as progress:
+        if _learn([one], passes, progress):
+            raise KeyboardInterrupt
+    _finish([one], passes)
+    one.runs = one.runs[: number == 0]
+    return one
 
 
 def _opened(inputs: Inputs, contenders: list[Contender]) -> Stream:
@@ -110,18 +195,19 @@ def _learn(contenders: list[Contender], passes: Sequence[Pass], progress: Progre
     done = 0
     with CtrlC() as stop:
         for number, (seeds, stream) in enumerate(passes):
-            running = [run for one in contenders for run in _begun(one, stream, seeds)]
+            running = [(one.name, run) for one in contenders for run in _begun(one, stream, seeds)]
             for rows in stream.tables():
                 if stop.pressed:
                     return _stopped(contenders, number, len(passes))
                 if done == 0 and len(rows):
-                    for run in running:
+                    for _, run in running:
                         run.warm_up(rows)
                     progress.begin(0)
-                for run in running:
+                for name, run in running:
+                    progress.name(name)
                     run.learn(rows)
                 done += len(rows)
-                progress.show(done, errors_shown(running[0].errors.means()))
+                progress.show(done, errors_shown(running[0][1].errors.means()))
     return []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -16,15 +17,17 @@ SECONDS_BETWEEN_LINES = 5.0
 
 
 class ProgressLine:
-    """Rows done, rate and error."""
+    """Rows done, rate and error. `work` is the work of so many rows, if not each row takes the same time."""
 
-    def __init__(self, rows: int | None, done: int = 0) -> None:
+    def __init__(self, rows: int | None, done: int = 0, work: Callable[[int], float] = float, shown: bool = True) -> None:
+        self.work, self.shown = work, shown
         self.page = Page(errors=True)
         text = TextColumn("{task.description}", markup=False)
         shape = [SpinnerColumn(), text, BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
-        self.bar = Progress(*shape, console=self.page.console, transient=True, disable=not self._is_interactive)
-        self.task = self.bar.add_task("reading", total=rows, completed=done)
-        self.rows = rows
+        self.bar = Progress(*shape, console=self.page.console, transient=True, disable=not (shown and self._is_interactive))
+        self.task = self.bar.add_task("reading", total=work(rows) if rows else None)
+        self.bar.update(self.task, completed=work(done))
+        self.rows, self.line = rows, "reading"
         self.begin(done)
 
     @property
@@ -45,12 +48,26 @@ class ProgressLine:
     def show(self, rows: int, errors: dict[str, str]) -> None:
         now, rate = time.monotonic(), (rows - self.first) / max(clock() - self.began, 1e-9)
         error = "".join(f", {name} {value}" for name, value in list(errors.items())[:1])
-        line = f"{rows:,} rows, {rate:,.0f} a second{error}"
-        self.bar.update(self.task, completed=rows, description=line)
-        if not self._is_interactive and now - self.said >= SECONDS_BETWEEN_LINES:
+        self.line = f"{rows:,} rows, {rate:,.0f} a second{error}"
+        self.bar.update(self.task, completed=self.work(rows), description=self.line)
+        if self.shown and not self._is_interactive and now - self.said >= SECONDS_BETWEEN_LINES:
             self.said = now
-            left = f", about {max(0.0, (self.rows - rows) / rate):,.0f} s left" if self.rows and rate else ""
-            self.page.say(line + left)
+            self.page.say(self.line + self._left(rows))
+
+    def _left(self, rows: int) -> str:
+        """The time left, if the work left takes as long as the work done."""
+        done = self.work(rows) - self.work(self.first)
+        if not self.rows or done <= 0.0:
+            return ""
+        left = (self.work(self.rows) - self.work(rows)) / done * (clock() - self.began)
+        return f", about {max(0.0, left):,.0f} s left"
+
+    def name(self, learner: str) -> None:
+        """Show which learner learns now."""
+        self.bar.update(self.task, description=f"{self.line}, {learner} learns")
+        if self.shown and not self._is_interactive and time.monotonic() - self.said >= SECONDS_BETWEEN_LINES:
+            self.said = time.monotonic()
+            self.page.say(f"{self.line}, {learner} learns")
 
 
 class CtrlC:
