@@ -78,7 +78,7 @@ def test_classes_are_learnt_as_they_come_and_a_stopped_run_goes_on(
     assert found["mistakes"] == pytest.approx(wrong / ROWS)
     assert found["last_label"]["mistakes"] == pytest.approx((1 + sum(a != b for a, b in itertools.pairwise(names))) / ROWS)
 
-    assert onkel_call(monkeypatch, "predict", tmp_path / "whole.onkel", file) == 0
+    assert onkel_call(monkeypatch, "predict", tmp_path / "whole.onkel", file, "--probabilities") == 0
     said = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     assert [row["kind"] for row in said] == [one_by_one.predict_one(x) for x in X]
     what = "P" if learner == "PKAWV" else "score"
