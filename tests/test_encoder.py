@@ -253,7 +253,7 @@ def test_the_first_rows_plan_the_encoder(tmp_path: Path) -> None:
     np.testing.assert_array_equal(X[3, 8:13], [0, 0, 0, 0, 1])
     np.testing.assert_array_equal(y, [1, 2, 3, 4])
     trend, *gaps = found.notes()
-    assert trend == "when: a date: the trend in days since 2026-03-01, and its place in the week and the year"
+    assert trend == "when: a date: the trend in days since 2026-03-01, and its place in the week and year"
     assert Counter(note.split(" of ")[0] for note in gaps) == {"1 missing value": 3}
 
 

@@ -106,7 +106,7 @@ class Cycle:
         return [self.name, *(f"{self.name}: {wave} of {self.period:g}" for wave in ("sine", "cosine"))]
 
     def assumed(self, target: str) -> str:
-        return f"a number, and its place in a cycle of {self.period:g}; --cycles none makes it a number alone"
+        return "a number, and its place in a cycle of this length; --cycles none makes it a number alone"
 
     def write(self, X: Matrix) -> None:
         """Add the waves to the numbers in the first column; they are 0 where the number is missing."""
@@ -290,8 +290,9 @@ class Date:
         return [f"{self.name}: days since {self.since}", *waves]
 
     def assumed(self, target: str) -> str:
-        cycles = f", and its place in the {' and the '.join(self.parts)}" if self.parts else ""
-        return f"a date: the trend in days since {self.since}{cycles}"
+        *others, last = self.parts or [""]
+        both = f"{', '.join(others)} and {last}" if others else last
+        return f"a date: the trend in days since {self.since}" + (f", and its place in the {both}" if last else "")
 
     def write(self, column: Dates, state: State, X: Matrix, learning: bool) -> None:
         """The trend of a missing date is a gap."""

@@ -90,7 +90,8 @@ def assumptions(columns: Sequence[Column], sample: Table, target: str) -> list[s
     for column in columns:
         said = column.assumed(target) or (_on_row_numbers(column.name, sample) if isinstance(column, Number) else "")
         if said:
-            found.setdefault(said, []).append(column.name)
+            period = f" ({column.period:g})" if isinstance(column, Cycle) else ""
+            found.setdefault(said, []).append(column.name + period)
     return [f"{', '.join(names)}: {said}" for said, names in found.items()]
 
 
