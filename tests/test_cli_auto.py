@@ -14,7 +14,7 @@ import onkel
 from onkel.cli.resuming import loaded
 from onkel.combine import Auto, Lagged, Scaled
 from onkel.combine.assembly import part
-from onkel.measure.scores import ClassErrors, NumberErrors
+from onkel.measure.errors import ClassErrors, NumberErrors
 from onkel.model import Answers
 from tests.test_cli import call, onkel_call, result, write_csv
 

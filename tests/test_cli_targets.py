@@ -18,7 +18,7 @@ import pytest
 import onkel
 from onkel.cli.resuming import loaded
 from onkel.measure import reliability
-from onkel.measure.scores import ClassErrors
+from onkel.measure.errors import ClassErrors, baselines
 from onkel.model import Answers, Classes, Model, stream
 from onkel.model.target import met_before
 from tests.test_cli import call, onkel_call, result, write_csv
@@ -116,9 +116,11 @@ def test_guesses_of_classes_are_counted_as_a_plain_loop_counts_them(parts: list[
         total = sum(chances[t, k] for k in known)
         told += [(chances[t, k] / total if k in known else 0.0, k == y[t]) for k in {0, 1, int(y[t]), *known}]
         counts[int(y[t])] += 1
-    assert (tally.wrong, tally.most_frequent, tally.last_label) == (wrong, frequent, 1 + int(np.count_nonzero(np.diff(y))))
+    assert tally.means()["mistakes"] == wrong / rows
+    guesses = {name: means["mistakes"] for name, means in baselines(tally).items()}
+    assert guesses == {"most frequent label": frequent / rows, "last label": (1 + int(np.count_nonzero(np.diff(y)))) / rows}
     assert tally.means()["log_loss"] == pytest.approx(log_loss / rows)
-    assert tally.counts == [counts[k] for k in range(len(tally.counts))]
+    assert tally.counts.tolist() == [counts[k] for k in range(5)]
     p, own = np.array(told).T
     assert tally.reliability().brier == pytest.approx(float(np.sum((p - own) ** 2)) / rows)
     assert tally.reliability().calibration_error == pytest.approx(reliability(p, own).calibration_error)

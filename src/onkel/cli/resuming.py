@@ -12,7 +12,7 @@ from onkel.data.columns import listed
 from onkel.data.table import Kind
 from onkel.errors import FileError, InputError
 from onkel.measure import Evaluation
-from onkel.measure.scores import errors_for
+from onkel.measure.errors import errors_for, restored
 from onkel.model import Cycle, Hashed, Model, Signs, State, Stream
 from onkel.persist import read
 from onkel.persist.checkpoint import is_ours
@@ -40,7 +40,7 @@ def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> Re
     earlier, learnt = state.rows, ""
     try:
         if about:
-            errors = type(errors)(**about["errors"])
+            errors = restored(state.target.task, about["errors"], about["arrays"])
             before, rows = int(about["earlier"]), str(about["learnt"])
             if not 0 <= before <= state.rows:
                 raise ValueError(f"{before} earlier rows")
@@ -65,7 +65,7 @@ def loaded(path: Path, files: Sequence[str] = ()) -> tuple[Model, State, dict[st
     if not isinstance(model, Model):
         raise FileError(f"{path} holds a bare learner without an encoder for its inputs; use onkel.load in Python")
     about = {} if extra is None else extra.about.get("run", {})
-    return model, state, about if isinstance(about, dict) else {}
+    return model, state, {**about, "arrays": extra.arrays} if extra is not None and isinstance(about, dict) and about else {}
 
 
 def _differences(model: Model, state: State, inputs: Inputs, learner: str | None) -> Iterator[tuple[str, str]]:

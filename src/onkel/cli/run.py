@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import shlex
@@ -20,12 +19,13 @@ from onkel.cli.writing import check_model, check_place
 from onkel.data.table import Table
 from onkel.errors import InputError
 from onkel.measure import Evaluation, Result
+from onkel.measure.errors import saved
 from onkel.model import Stream
 from onkel.persist import Extra, save
 from onkel.persist.fingerprint import Fingerprint
 from onkel.report.page import Page
 from onkel.report.plots import draw_result
-from onkel.report.results import errors_shown, heading, memory, table
+from onkel.report.results import changes, errors_shown, heading, memory, table
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -112,14 +112,14 @@ class Run:
         if self.path is None or self.seen is None:
             return
         learnt = self.seen.value if self.seen.rows >= self.rows_to_skip else self.learnt  # else not all rows to skip were read yet
-        about = {"errors": dataclasses.asdict(self.evaluation.errors), "learnt": learnt, "earlier": self.earlier}
-        save(self.path, self.evaluation.model, self.evaluation.state, Extra({"run": about}, {}))
+        numbers, arrays = saved(self.evaluation.errors)
+        about = {"errors": numbers, "learnt": learnt, "earlier": self.earlier}
+        save(self.path, self.evaluation.model, self.evaluation.state, Extra({"run": about}, arrays))
 
 
 def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     outputs.check(inputs)
     run = _begun(inputs, learner, outputs)
-    run.evaluation.losses = [] if outputs.plot is not None else None
     with ProgressLine(run.stream.rows or run.stream.about(), run.rows) as progress, CtrlC() as stop:
         _learn(run, outputs.every, progress, stop)
     run.save()
@@ -128,7 +128,7 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     if not run.evaluation.errors.rows:
         raise InputError(f"{run.stream.name}: no row was left to learn from; see --missing")
     result = run.evaluation.result(run.stream, run.earlier)
-    if outputs.plot is not None and result.losses is not None and len(result.losses):
+    if outputs.plot is not None:
         draw_result(outputs.plot, result)
     if outputs.as_json:
         print(json.dumps({**result.to_json(), "saved": outputs.save and str(outputs.save)}))
@@ -176,6 +176,8 @@ def _print(result: Result, outputs: Outputs) -> None:
     page = Page()
     page.say(heading(result))
     page.show(table({result.name: [result]}))
+    for said in changes(result):
+        page.say(said)
     if result.findings:
         page.say("; ".join(result.findings))
     page.note(result.notes)

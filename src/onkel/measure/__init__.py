@@ -5,7 +5,7 @@ How well a learner predicts, what it costs, and what theory guarantees.
 Decisions: docs/decisions/measure.md
 """
 
-from onkel.measure import adversaries, bounds
+from onkel.measure import adversaries, bounds, drift
 from onkel.measure.bytes import budget_for
 from onkel.measure.components import Components, Curve, components
 from onkel.measure.cycle import Cycled, cycle
@@ -39,6 +39,7 @@ __all__ = [
     "budget_for",
     "components",
     "cycle",
+    "drift",
     "effective_dimension",
     "explain",
     "last_label",

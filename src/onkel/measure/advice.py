@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onkel.measure.scores import Errors
+from onkel.measure.errors import Errors, baselines
 from onkel.model import Model, State, Stream
 from onkel.model.target import Value, cell, numbered
 
@@ -39,7 +39,7 @@ def _on_error(state: State, errors: Errors, lags: int) -> list[str]:
     if errors.rows < ENOUGH_ROWS:
         return []
     measure, error = next(iter(errors.means().items()))
-    better = [name for name, means in errors.baselines().items() if means[measure] < error]
+    better = [name for name, means in baselines(errors).items() if means[measure] < error]
     if not better:
         return []
     if better == ["last label"]:

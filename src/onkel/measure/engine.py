@@ -9,6 +9,7 @@ Result         the outcome, one plain object from which tables, pictures and JSO
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -16,16 +17,17 @@ from typing import Any, TypeVar
 import numpy as np
 
 from onkel._jit import clock, compiler_off
-from onkel._types import Vector
-from onkel.combine import Auto
+from onkel.combine import Auto, Intervals, conformal
 from onkel.combine.assembly import called
 from onkel.data.table import Table
 from onkel.measure.advice import advice
+from onkel.measure.curve import Curve, curve_of
+from onkel.measure.drift import Change
+from onkel.measure.errors import ClassErrors, Errors, HalfWidths, baselines, errors_for
 from onkel.measure.explain import explain
 from onkel.measure.reliability import Reliability
-from onkel.measure.scores import ClassErrors, Errors, errors_for
-from onkel.model import Model, State, Stream
-from onkel.state import nbytes
+from onkel.model import Answers, Model, State, Stream
+from onkel.state import copied, nbytes
 
 ROWS_TO_WARM_UP = 64
 
@@ -60,15 +62,17 @@ class Result:
     earlier_rows: int  # rows of other files, learnt before these
     inputs: int  # columns of the source that are inputs
     columns: int  # columns of X after encoding
-    errors: dict[str, float]  # means over all rows; learners are compared by the first
-    baselines: dict[str, dict[str, float]]  # errors of predictions that use only the labels before each row
+    errors: dict[str, float]  # every metric of all rows, NaN where it is not defined; learners are compared by the first
+    baselines: dict[str, dict[str, float]]  # metrics of predictions that use only the labels before each row
+    curve: Curve  # the metrics in windows along the stream
+    confusion: list[list[int]] | None  # rows by class and predicted class; None for numbers, and for very many classes
+    changes: tuple[Change, ...]  # rises of the mean absolute error, or of the share of mistakes
     coverage: dict[str, float]  # the share of labels within their interval, by level
     reliability: Reliability | None  # how reliable the probabilities of classes are
-    microseconds_per_row: float
+    microseconds_per_row: float | None  # None if no row was learnt, as when a finished run is resumed
     bytes: int  # the size of the learner's state
     findings: tuple[str, ...]  # what `explain` says about Auto, one sentence each
     notes: tuple[str, ...]  # what the user should know, one sentence each
-    losses: Vector | None = None  # the loss of each row in the first of `errors`; None if they were not kept
 
     @property
     def measure(self) -> str:
@@ -76,7 +80,14 @@ class Result:
         return next(iter(self.errors))
 
     def to_json(self) -> dict[str, Any]:
-        """The result as plain numbers, strings, lists and dicts."""
+        """The result as plain numbers, strings, lists and dicts; a metric that is not defined is None.
+
+        errors            under their own names: `rmse`, `mae`, `r2`, …, or `mistakes`, `accuracy`, `f1`, `auc`, …
+        `window`          the same for the last window, which has `rows` rows
+        `curve`           the error that a picture shows, and that of the baselines, for windows that end at `rows`
+        `changes`         of the stream: the `row`, and the mean absolute error, or share of mistakes, `before` and `after`
+        `running_mean`, `most_frequent_label`, `last_label`    the errors of the baselines
+        """
         is_class = self.reliability is not None
         return {
             "file": self.source,
@@ -90,21 +101,33 @@ class Result:
             "earlier_rows": self.earlier_rows,
             "inputs": self.inputs,
             "columns": self.columns,
-            **self.errors,
+            **as_json(self.errors),
             **self._reliability_json(),
             **({} if is_class else {"coverage": self.coverage}),
             **{name.replace(" ", "_"): means for name, means in self.baselines.items()},
+            "window": as_json(self.curve.last()),
+            "curve": as_json(self.curve.shown()),
+            "changes": [change._asdict() for change in self.changes],
             "microseconds_per_row": self.microseconds_per_row,
             "bytes": self.bytes,
             **({"decided": list(self.findings)} if self.findings else {}),
             "notes": list(self.notes),
         }
 
-    def _reliability_json(self) -> dict[str, float]:
-        """How reliable the probabilities are."""
+    def _reliability_json(self) -> dict[str, Any]:
+        """How reliable the probabilities are, and which classes are confused."""
         if self.reliability is None:
             return {}
-        return {"brier": self.reliability.brier, "calibration_error": self.reliability.calibration_error}
+        return {"calibration_error": self.reliability.calibration_error, "confusion": self.confusion}
+
+
+def as_json(found: Any) -> Any:
+    """The same with None for NaN, which JSON does not have."""
+    if isinstance(found, dict):
+        return {name: as_json(value) for name, value in found.items()}
+    if isinstance(found, list):
+        return [as_json(value) for value in found]
+    return None if isinstance(found, float) and math.isnan(found) else found
 
 
 @dataclass
@@ -114,15 +137,14 @@ class Evaluation:
     model: Model
     state: State
     errors: Errors
-    losses: list[Vector] | None = None  # the loss of each row in the first measure, block by block; None: they are not kept
     rows: int = 0  # rows scored by this object; a resumed run has scored others before
     watch: Stopwatch = field(default_factory=Stopwatch)
     warm: bool = False  # whether the compiled code is loaded
 
     @staticmethod
-    def begin(model: Model, stream: Stream, keep_losses: bool = False) -> Evaluation:
+    def begin(model: Model, stream: Stream) -> Evaluation:
         state = model.begin(stream)
-        return Evaluation(model, state, errors_for(state.target.task), [] if keep_losses else None)
+        return Evaluation(model, state, errors_for(state.target.task))
 
     def warm_up(self, table: Table) -> None:
         """Load the compiled code, if any, before the clock runs, using a temporary state."""
@@ -140,10 +162,14 @@ class Evaluation:
         if not len(table):
             return
         self.warm_up(table)
-        losses = self.errors.add(self.watch.run(self.model.answer, self.state, table))
-        self.rows += len(losses)
-        if self.losses is not None:
-            self.losses.append(losses)
+        has_intervals = isinstance(self.state.learner, Intervals)
+        bands = copied(self.state.inner.bands) if has_intervals else None
+        answers = self.watch.run(self.model.answer, self.state, table)
+        if isinstance(self.errors, ClassErrors):
+            self.errors.add(answers)
+        else:
+            self.errors.add(answers, None if bands is None else _intervals(bands, answers))
+        self.rows += len(answers.actual)
 
     def result(self, stream: Stream, earlier_rows: int = 0) -> Result:
         model, state, errors = self.model, self.state, self.errors
@@ -163,12 +189,20 @@ class Evaluation:
             inputs=len(stream.names),
             columns=state.encoder.width,
             errors=errors.means(),
-            baselines=errors.baselines(),
+            baselines=baselines(errors),
+            curve=curve_of(errors),
+            confusion=errors.confusion if isinstance(errors, ClassErrors) else None,
+            changes=tuple(errors.drift.changes()),
             coverage=model.coverage(state),
             reliability=errors.reliability() if isinstance(errors, ClassErrors) else None,
-            microseconds_per_row=1e6 * self.watch.seconds / max(1, self.rows),
+            microseconds_per_row=1e6 * self.watch.seconds / self.rows if self.rows else None,
             bytes=nbytes(state.inner),
             findings=tuple(findings),
             notes=(*stream.source.notes(), *stream.remarks, *model.notes(state), *advice(model, state, errors, stream)),
-            losses=None if self.losses is None else np.concatenate([np.empty(0), *self.losses]),
         )
+
+
+def _intervals(bands: conformal.Bands, answers: Answers) -> HalfWidths:
+    """The intervals of rows before each was learnt, from the bands before the first of them."""
+    residuals = (answers.actual - answers.predicted)[:, None]
+    return HalfWidths(bands.levels, conformal.learn(bands, residuals, np.ones(len(residuals)))[:, 0])

@@ -52,24 +52,27 @@ def reliability(probabilities: ArrayLike, labels: ArrayLike, bins: int = BINS, f
     if bins < 1:
         raise InputError(f"bins must be at least 1, got {bins}")
     p, own = _checked(probabilities, labels)
-    return from_bins(in_bins(p, own, bins), len(p), log_loss(probabilities, labels, floor))
+    sums, brier = np.zeros((bins, 3)), float(((p - own) ** 2).sum()) / max(1, len(p))
+    add_to_bins(sums, p, own)
+    return from_bins(sums, brier, log_loss(probabilities, labels, floor))
 
 
-def in_bins(p: NDArray[np.float64], own: NDArray[np.float64], bins: int = BINS) -> Matrix:
-    """Sums for each bin, which can be added up along a stream, (bins, 4): the count, and the sums of p, own and (p − own)².
+def add_to_bins(sums: Matrix, p: NDArray[np.float64], own: NDArray[np.float64]) -> None:
+    """Add rows to the sums of each bin, (bins, 3): the count, and the sums of p and own.
+
+    They are added one after the other, so that cuts between them change nothing.
 
     p are probabilities of classes; own is 1 if the row belongs to the class, else 0.
     """
-    place = np.minimum((p.ravel() * bins).astype(int), bins - 1)
-    values = np.ones(p.size), p.ravel(), own.ravel(), (p - own).ravel() ** 2
-    return np.column_stack([np.bincount(place, value, bins) for value in values])
+    place = np.minimum((p.ravel() * len(sums)).astype(int), len(sums) - 1)
+    np.add.at(sums, place, np.column_stack([np.ones(p.size), p.ravel(), own.ravel()]))
 
 
-def from_bins(sums: Matrix, rows: int, log_loss: float) -> Reliability:
-    """The reliability from the sums of `in_bins` over `rows` rows."""
+def from_bins(sums: Matrix, brier: float, log_loss: float) -> Reliability:
+    """The reliability from the sums of `add_to_bins`, and the two scores."""
     there = sums[sums[:, 0] > 0.0]
     predicted, observed = (there[:, 1:3] / there[:, :1]).T
-    return Reliability(predicted, observed, there[:, 0].astype(np.int64), float(sums[:, 3].sum()) / max(1, rows), log_loss)
+    return Reliability(predicted, observed, there[:, 0].astype(np.int64), brier, log_loss)
 
 
 def log_loss(probabilities: ArrayLike, labels: ArrayLike, floor: float = FLOOR) -> float:

@@ -24,10 +24,12 @@ from onkel.measure import Components, Explanation, Reliability, Result
 from onkel.measure.components import Curve
 from onkel.measure.explain import History
 from onkel.measure.scores import windowed
-from onkel.report.results import short
+from onkel.report.results import SHARES, counted, number, short
 
 # the colours of Okabe & Ito: colour-blind readers can distinguish them, and their lightness differs in grey
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+GREYS = ("0.45", "0.75")  # the colours of the baselines
+LARGEST_BASELINE = 4.0  # an error more than this many times the learner's is cut off
 POINTS = 1500  # a line has at most so many points
 FEW_VALUES = 12  # a column with at most this many different values is drawn as categories
 BINS = 40  # bins of the histogram of rows along an axis
@@ -47,43 +49,79 @@ def draw_curves(
     `marks` are pairs (row, text), drawn as dotted lines. If `reliabilities` is given, a panel on the right shows how reliable the
     probabilities of each learner are.
     """
-    figure = _figure(13.5 if reliabilities else 9.0, 5.0)
-    grid = figure.add_gridspec(2, 2, width_ratios=(9, 4.5), height_ratios=(4, 1)) if reliabilities else figure.add_gridspec(1, 1)
-    axes = figure.add_subplot(grid[:, 0])
-    if reliabilities:
-        upper = figure.add_subplot(grid[0, 1])
-        upper.set_title("how reliable the probabilities are", loc="left")
-        _draw_reliability(upper, figure.add_subplot(grid[1, 1], sharex=upper), reliabilities)
-        upper.tick_params(labelbottom=False)
-    top = 0.0
+    figure, axes = _stream_figure(title, reliabilities or {})
     for colour, (name, rows) in zip(COLOURS * len(losses), losses.items(), strict=False):
-        values = windowed(rows, window)
         shown = np.unique(np.linspace(0, len(rows) - 1, POINTS).astype(int))
-        axes.plot(shown + 1, values[shown], color=colour, linewidth=1.6, label=f"{name}: {rows.mean():.3g} over all rows")
-        top = max(top, float(np.quantile(values, 0.99)))
-    for row, text in marks:
-        axes.axvline(row, color="0.5", linewidth=1.0, linestyle=":")
-        axes.text(row, 0.99, f" {text}", transform=axes.get_xaxis_transform(), va="top", color="0.3")
-    axes.set_ylim(0.0, 1.12 * top)
-    axes.set_xlim(0, max(map(len, losses.values()), default=1))
-    axes.set_xlabel("rows of the stream")
-    axes.set_ylabel(f"{metric}, mean of the last {window:,} rows")
-    axes.set_title(title, loc="left")
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.grid(color="0.92")
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(frameon=False, loc="outside lower center", ncols=min(3, len(losses) + len(reliabilities or ())))
-    return _saved(figure, path)
+        label = f"{name}: {rows.mean():.3g} over all rows"
+        axes.plot(shown + 1, windowed(rows, window)[shown], color=colour, linewidth=1.6, label=label)
+    top = max((_top(windowed(rows, window)) for rows in losses.values()), default=0.0)
+    _frame(axes, f"{metric}, mean of the last {window:,} rows", top, max(map(len, losses.values()), default=1))
+    _mark(axes, marks)
+    return _with_legend(figure, path, len(losses) + len(reliabilities or ()))
 
 
 def draw_result(path: str | os.PathLike[str], result: Result) -> Path:
-    """Write a picture of the error along the stream; for labels, also of how reliable the probabilities are."""
-    if result.losses is None:
-        raise InputError("this result has no losses row by row; keep them: Evaluation.begin(…, keep_losses=True)")
+    """Write a picture of the error along the stream, with those of the baselines, and where the stream changed; for labels, also of
+    how reliable the probabilities are."""
+    curve, metric = result.curve, result.curve.metric
     of_two = f" of {result.classes[1]}" if len(result.classes) == 2 else ""
     believed = {} if result.reliability is None else {f"probabilities{of_two}": result.reliability}
-    title, window = f"{short(result.source)}: {result.target}", max(1, len(result.losses) // 50)
-    return draw_curves(path, {result.name: result.losses}, result.measure, window, title, reliabilities=believed)
+    figure, axes = _stream_figure(f"{short(result.source)}: {result.target}", believed)
+    own = curve.values[metric.name]
+    lines = {
+        result.name: (result.errors, own),
+        **{f"the {name}": (result.baselines[name], curve.baselines[name]) for name in curve.baselines},
+    }
+    for order, (name, (errors, values)) in enumerate(lines.items()):
+        look = {"color": (COLOURS[0], *GREYS)[order], "linewidth": (1.8, 1.0, 1.0)[order], "zorder": 3 - 0.1 * order}
+        axes.plot(curve.ends, values, label=f"{name}: {number(metric.name, errors[metric.name])}", **look)
+    top = min(max(map(_top, curve.baselines.values())), LARGEST_BASELINE * _top(own))
+    _frame(axes, f"{metric.title} in windows of {counted(int(curve.rows.max()), 'row')}", max(top, _top(own)), int(curve.ends[-1]))
+    if metric.name in SHARES:
+        axes.yaxis.set_major_formatter("{x:.0%}")
+    _mark(axes, [(change.row, "" if k else "changed") for k, change in enumerate(result.changes)])
+    return _with_legend(figure, path, 1 + len(GREYS) + len(believed))
+
+
+def _stream_figure(title: str, reliabilities: Mapping[str, Reliability]) -> tuple[Any, Any]:
+    """A figure with axes along the stream and, if there are any, panels of reliabilities below."""
+    figure = _figure(9.0, 8.5 if reliabilities else 5.0)
+    grid = figure.add_gridspec(2, 2, height_ratios=(5, 4)) if reliabilities else figure.add_gridspec(1, 1)
+    axes = figure.add_subplot(grid[0, :])
+    axes.set_title(title, loc="left")
+    if reliabilities:
+        left, right = figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[1, 1])
+        left.set_title("how reliable the probabilities are", loc="left")
+        left.set_xlabel("predicted probability")
+        _draw_reliability(left, right, reliabilities)
+    return figure, axes
+
+
+def _top(values: Vector) -> float:
+    """The largest value, without the largest hundredth of them."""
+    return float(np.quantile(values, 0.99))
+
+
+def _frame(axes: Any, label: str, top: float, rows: int) -> None:
+    axes.set_ylim(0.0, 1.12 * top or 1.0)
+    axes.set_xlim(0, rows)
+    axes.set_xlabel("rows of the stream")
+    axes.set_ylabel(label)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.grid(color="0.92")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _mark(axes: Any, marks: Sequence[tuple[int, str]]) -> None:
+    """Dotted lines at these rows."""
+    for row, text in marks:
+        axes.axvline(row, color="0.5", linewidth=1.0, linestyle=":")
+        axes.text(row, 0.99, f" {text}", transform=axes.get_xaxis_transform(), va="top", color="0.3")
+
+
+def _with_legend(figure: Any, path: str | os.PathLike[str], entries: int) -> Path:
+    figure.legend(frameon=False, loc="outside lower center", ncols=min(3, entries))
+    return _saved(figure, path)
 
 
 def draw_components(

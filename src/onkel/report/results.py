@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,28 +10,26 @@ import numpy as np
 from rich.table import Table
 
 from onkel.measure import Result, Trace
+from onkel.measure.metrics import AUC, F1, MAE, RMSE, Explained, LogLoss, Metric, Mistakes
 from onkel.report.page import lines, plain
 
 LABELS_SHOWN = 6
-SHARES = ("mistakes", "explained")  # metrics that are shown in per cent
+SHARES = ("mistakes", "explained", "accuracy", "balanced_accuracy", "mape")  # metrics that are shown in per cent
 LEVEL = "0.9"  # the level of the intervals whose coverage is in the table
-# the square error is shown as its root, in the units of the target
-HEADINGS = {
-    "rmse": "rms error", "absolute": "absolute error", "explained": "explained", "mistakes": "mistakes", "log_loss": "log loss",
-}  # fmt: skip
+CHANGES_SHOWN = 4  # more are only counted
+SHOWN: tuple[Metric, ...] = RMSE(), MAE(), Explained(), Mistakes(), LogLoss(), F1(), AUC()  # the columns of a table, unless others are asked for
 
 
 def heading(result: Result) -> str:
     """One line: the source, its rows and inputs, the task and the target."""
     wide = "" if result.columns == result.inputs else f" in {result.columns} columns"
-    inputs = f"{result.inputs} input" + "s" * (result.inputs != 1)
-    made = f"{result.rows:,} rows, {inputs}{wide}, {result.task} of {result.target}"
+    made = f"{counted(result.rows, 'row')}, {counted(result.inputs, 'input')}{wide}, {result.task} of {result.target}"
     if result.classes:
-        some = ", ".join(map(str, result.classes[:LABELS_SHOWN]))
-        made += f", {len(result.classes)} classes: {some}{', …' if len(result.classes) > LABELS_SHOWN else ''}"
+        some, kinds = ", ".join(map(str, result.classes[:LABELS_SHOWN])), "class" if len(result.classes) == 1 else "classes"
+        made += f", {len(result.classes)} {kinds}: {some}{', …' if len(result.classes) > LABELS_SHOWN else ''}"
     if result.lags:
         made += f"; the last {result.lags} labels are inputs too" if result.lags > 1 else "; the last label is an input too"
-    earlier = f", after {result.earlier_rows:,} rows of earlier files" if result.earlier_rows else ""
+    earlier = f", after {counted(result.earlier_rows, 'row')} of earlier files" if result.earlier_rows else ""
     return f"{short(result.source)}{earlier}: {made}"
 
 
@@ -39,33 +38,70 @@ def short(name: str) -> str:
     return Path(name).name or name
 
 
-def table(results: Mapping[str, Sequence[Result]], bold: str | None = None, compared: bool = False) -> Table:
+def counted(number: int, thing: str) -> str:
+    """1 row, 2,000 rows."""
+    return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
+def table(
+    results: Mapping[str, Sequence[Result]], bold: str | None = None, compared: bool = False, metrics: Sequence[Metric] = SHOWN
+) -> Table:
     """One line per learner, with the mean and standard deviation over its results; then the baselines, in grey."""
-    rows = {name: _cells(those, compared) for name, those in results.items()}
+    rows = {name: _cells(those, compared, metrics) for name, those in results.items()}
     first = next(iter(results.values()))[0]
-    return lines(rows, {f"the {name}": errors_shown(means) for name, means in first.baselines.items()}, bold=bold)
+    guesses = first.baselines if first.rows > 1 else {}  # of the first row nobody knows anything
+    return lines(rows, {f"the {name}": errors_shown(means, metrics) for name, means in guesses.items()}, bold=bold)
 
 
-def errors_shown(means: Mapping[str, float]) -> dict[str, str]:
-    """Errors as text, by the headings of their columns."""
-    return {title: number(name, means[name]) for name, title in HEADINGS.items() if name in means}
+def errors_shown(means: Mapping[str, float], metrics: Sequence[Metric] = SHOWN) -> dict[str, str]:
+    """Errors as text, by the headings of their columns; without those that are not defined."""
+    known = [metric for metric in metrics if not math.isnan(means.get(metric.name, math.nan))]
+    return {metric.title: number(metric.name, means[metric.name]) for metric in known}
 
 
-def _cells(results: Sequence[Result], compared: bool) -> dict[str, str]:
+def _cells(results: Sequence[Result], compared: bool, metrics: Sequence[Metric]) -> dict[str, str]:
     errors = {
-        title: _spread(name, [result.errors[name] for result in results])
-        for name, title in HEADINGS.items() if name in results[0].errors
+        metric.title: _spread(metric.name, [result.errors[metric.name] for result in results])
+        for metric in metrics if not all(math.isnan(result.errors.get(metric.name, math.nan)) for result in results)
     }  # fmt: skip
     shares = [result.coverage[LEVEL] for result in results if result.coverage]
     within = {f"in {float(LEVEL):.0%} interval": f"{np.mean(shares):.1%}"} if shares else {}
     settings = {"lags": str(results[0].lags), "runs": str(len(results))} if compared else {}
-    cost = {"µs a row": f"{microseconds_per_row(results):.1f}", "memory": memory(max(one.bytes for one in results))}
+    each = microseconds_per_row(results)
+    cost = {"µs a row": "" if each is None else f"{each:.1f}", "memory": memory(max(one.bytes for one in results))}
     return {**errors, **within, **settings, **cost}
 
 
-def microseconds_per_row(results: Sequence[Result]) -> float:
-    """The mean over all rows of all results."""
-    return sum(result.microseconds_per_row * result.rows for result in results) / sum(result.rows for result in results)
+def microseconds_per_row(results: Sequence[Result]) -> float | None:
+    """The mean over all rows of all results; None if none was learnt."""
+    timed = [(result.microseconds_per_row, result.rows) for result in results if result.microseconds_per_row is not None]
+    return sum(each * rows for each, rows in timed) / sum(rows for _, rows in timed) if timed else None
+
+
+def changes(result: Result) -> list[str]:
+    """One sentence that says where the stream changed; none if it did not."""
+    if not result.changes:
+        return []
+    metric: Metric = MAE() if result.task == "regression" else Mistakes()
+    said = [
+        f"{one.row:,} ({metric.title + ' ' if k == 0 else ''}{number(metric.name, one.before)} → {number(metric.name, one.after)})"
+        for k, one in enumerate(result.changes[:CHANGES_SHOWN])
+    ]
+    if (more := len(result.changes) - len(said)) > 0:
+        said.append(f"{more} more")
+    return [f"changed at row{'s' * (len(said) > 1)} {' and '.join(filter(None, (', '.join(said[:-1]), said[-1])))}"]
+
+
+def confusion(result: Result) -> Table | None:
+    """A table of rows by class and predicted class."""
+    if result.confusion is None:
+        return None
+    labels = [str(label) for label in result.classes[: len(result.confusion)]]
+    rows = {
+        label: {f"as {other}": f"{count:,}" for other, count in zip(labels, counts, strict=True)}
+        for label, counts in zip(labels, result.confusion, strict=True)
+    }
+    return lines(rows, heading="rows of")
 
 
 def _spread(name: str, values: Sequence[float]) -> str:

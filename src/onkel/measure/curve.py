@@ -1,0 +1,41 @@
+"""The metrics in windows along a stream, from the sums of its pieces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from onkel._types import Counts, Vector
+from onkel.measure import metrics
+from onkel.measure.errors import Errors
+from onkel.measure.pieces import WINDOW
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Windows overlap. All have equally many rows, except that the last one ends with the stream."""
+
+    ends: Counts  # the last row of each window, counted from 1
+    rows: Vector  # of each window
+    values: dict[str, Vector]  # of each metric in each window, NaN where it is not defined
+    metric: metrics.Metric  # the one that pictures show
+    baselines: dict[str, Vector]  # the same metric of each baseline
+
+    def last(self) -> dict[str, Any]:
+        """The last window: the number of its rows, and its metrics."""
+        return {"rows": int(self.rows[-1]), **{name: float(values[-1]) for name, values in self.values.items()}}
+
+    def shown(self) -> dict[str, Any]:
+        """What pictures show, in windows that do not overlap."""
+        apart = slice((len(self.ends) - 1) % WINDOW, None, WINDOW)
+        lines = {self.metric.name: self.values[self.metric.name], **self.baselines}
+        return {"rows": self.ends[apart].tolist(), **{name.replace(" ", "_"): line[apart].tolist() for name, line in lines.items()}}
+
+
+def curve_of(errors: Errors) -> Curve:
+    """The curve of at least one row."""
+    sums = errors.windows()
+    shown = metrics.headline(metrics.task_of(sums))
+    baselines = {name: metrics.values([shown], guesses)[shown.name] for name, guesses in sums.baselines().items()}
+    known = {name: values for name, values in metrics.measured(sums).items() if name != metrics.AUC.name}
+    return Curve(errors.pieces.ends(), sums.rows, known, shown, baselines)

@@ -1,0 +1,256 @@
+"""Metrics: each is computed from the sums of a whole stream, or of each window along it.
+
+>>> y, scores = np.array([3.0, -0.5, 2.0, 7.0]), np.array([2.5, 0.0, 2.0, 8.0])
+>>> found = onkel.measure.measured((onkel.measure.MAE(), onkel.measure.R2()), scores, y)
+>>> {name: round(value, 3) for name, value in found.items()}
+{'mae': 0.5, 'r2': 0.949}
+
+A metric that is not defined for the rows is NaN: R² of a single row, the area under the curve when all rows are of one class.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from onkel.errors import InputError
+from onkel.measure.sums import ClassSums, NumberSums, Values
+
+__all__ = [
+    "AUC", "F1", "MAE", "MAPE", "R2", "RMSE", "Accuracy", "BalancedAccuracy", "Brier", "Explained", "LogLoss", "Mistakes",
+    "Pinball", "Square",
+]  # fmt: skip
+
+
+class Metric(Protocol):
+    @property
+    def name(self) -> str:
+        """Its key in JSON."""
+
+    @property
+    def title(self) -> str:
+        """The heading of its column."""
+
+    def of(self, sums: Any) -> Values:
+        """Its value for each window; NaN where it is not defined."""
+
+
+@dataclass(frozen=True)
+class Square:
+    """The mean of (prediction − label)²."""
+
+    name = "square"
+    title = "square error"
+
+    def of(self, sums: NumberSums) -> Values:
+        return sums.square / sums.rows
+
+
+@dataclass(frozen=True)
+class RMSE:
+    """The root of the mean square error, in the units of the target."""
+
+    name = "rmse"
+    title = "rms error"
+
+    def of(self, sums: NumberSums) -> Values:
+        return np.sqrt(sums.square / sums.rows)
+
+
+@dataclass(frozen=True)
+class MAE:
+    """The mean of |prediction − label|."""
+
+    name = "mae"
+    title = "absolute error"
+
+    def of(self, sums: NumberSums) -> Values:
+        return sums.absolute / sums.rows
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The share of the running mean's square error that is gone: like R², but with the mean of the rows before each row.
+
+    It leaves out the first row of the stream, where there is no mean yet: with a target far from 0 that row would dominate.
+    """
+
+    name = "explained"
+    title = "explained"
+
+    def of(self, sums: NumberSums) -> Values:
+        found = np.where(sums.mean_square > 0.0, 1.0 - sums.later_square / sums.mean_square, 0.0)
+        return np.where(sums.rows > 1.0, found, np.nan)
+
+
+@dataclass(frozen=True)
+class R2:
+    """1 − Σ(prediction − label)² / Σ(label − mean)², with the mean of all labels; 1 or 0 if all labels are equal."""
+
+    name = "r2"
+    title = "R²"
+
+    def of(self, sums: NumberSums) -> Values:
+        constant = np.where(sums.square > 0.0, 0.0, 1.0)
+        found = np.where(sums.spread > 0.0, 1.0 - sums.square / sums.spread, constant)
+        return np.where(sums.rows > 1.0, found, np.nan)
+
+
+@dataclass(frozen=True)
+class MAPE:
+    """The mean of |prediction − label| / |label| over the rows whose label is not 0."""
+
+    name = "mape"
+    title = "relative error"
+
+    def of(self, sums: NumberSums) -> Values:
+        return sums.relative / (sums.rows - sums.zeros)
+
+
+@dataclass(frozen=True)
+class Pinball:
+    """The mean pinball loss of both ends of the intervals of all levels; the ends of level 0.9 are the quantiles 0.05 and 0.95.
+
+    Rows before the intervals of all levels are finite do not count.
+    """
+
+    name = "pinball"
+    title = "pinball loss"
+
+    def of(self, sums: NumberSums) -> Values:
+        return sums.pinball / sums.banded
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """The share of rows whose label was not predicted."""
+
+    name = "mistakes"
+    title = "mistakes"
+
+    def of(self, sums: ClassSums) -> Values:
+        return sums.wrong / sums.rows
+
+
+@dataclass(frozen=True)
+class LogLoss:
+    """The mean of −ln p, with p the probability of the row's class, at least 1e-6."""
+
+    name = "log_loss"
+    title = "log loss"
+
+    def of(self, sums: ClassSums) -> Values:
+        return sums.log_loss / sums.rows
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The share of rows whose label was predicted."""
+
+    name = "accuracy"
+    title = "accuracy"
+
+    def of(self, sums: ClassSums) -> Values:
+        return (sums.rows - sums.wrong) / sums.rows
+
+
+@dataclass(frozen=True)
+class BalancedAccuracy:
+    """The accuracy on the rows of each class, as a mean over the classes."""
+
+    name = "balanced_accuracy"
+    title = "balanced accuracy"
+
+    def of(self, sums: ClassSums) -> Values:
+        return _mean(sums.correct, sums.true, sums.true > 0.0)
+
+
+@dataclass(frozen=True)
+class F1:
+    """2 · correct / (true + predicted): of the second of two classes, else the mean over the classes."""
+
+    name = "f1"
+    title = "F1"
+
+    def of(self, sums: ClassSums) -> Values:
+        correct, both = 2.0 * sums.correct, sums.true + sums.predicted
+        if sums.classes == 2:
+            return correct[..., 1] / both[..., 1]
+        return _mean(correct, both, both > 0.0)
+
+
+@dataclass(frozen=True)
+class AUC:
+    """The area under the ROC curve: of the second of two classes, else the mean over the classes, each against all others.
+
+    Only of the whole stream, and of at most `ranks.MOST_RANKED` classes. Its error is at most `auc_within` in `Result.errors`.
+    """
+
+    name = "auc"
+    title = "AUC"
+
+    def of(self, sums: ClassSums) -> Values:
+        if sums.ranks is None:
+            return np.full_like(sums.rows, np.nan)
+        return np.asarray(sums.ranks.area(sums.classes)[0])
+
+
+@dataclass(frozen=True)
+class Brier:
+    """The mean of Σ (probability − label)² over the classes; with two classes, of only one of them."""
+
+    name = "brier"
+    title = "Brier score"
+
+    def of(self, sums: ClassSums) -> Values:
+        return (sums.other_brier if sums.classes == 2 else sums.first_brier + sums.other_brier) / sums.rows
+
+
+def _mean(parts: Values, wholes: Values, there: Any) -> Values:
+    """The mean share over the classes that there are."""
+    return np.asarray(np.where(there, parts / wholes, 0.0).sum(axis=-1) / there.sum(axis=-1))
+
+
+# learners are compared by the first
+OF_NUMBERS: tuple[Metric, ...] = Square(), RMSE(), MAE(), Explained(), R2(), MAPE(), Pinball()
+OF_CLASSES: tuple[Metric, ...] = Mistakes(), LogLoss(), Accuracy(), BalancedAccuracy(), F1(), AUC(), Brier()
+
+
+def metrics_for(task: str) -> tuple[Metric, ...]:
+    return OF_NUMBERS if task == "regression" else OF_CLASSES
+
+
+def named(names: str) -> tuple[Metric, ...]:
+    """The metrics with these names, which are separated by commas: "f1,auc"."""
+    known = {metric.name: metric for metric in (*OF_NUMBERS, *OF_CLASSES)}
+    given = [name.strip() for name in names.split(",")]
+    for name in given:
+        if name not in known:
+            close = difflib.get_close_matches(name, known)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            raise InputError(f"there is no metric {name!r}; {hint}there are {', '.join(known)}")
+    return tuple(known[name] for name in given)
+
+
+def values(metrics: Iterable[Metric], sums: NumberSums | ClassSums) -> dict[str, Values]:
+    """The value of each metric in each window, by its name."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return {metric.name: np.asarray(metric.of(sums)) for metric in metrics}
+
+
+def task_of(sums: NumberSums | ClassSums) -> str:
+    return "regression" if isinstance(sums, NumberSums) else "classification"
+
+
+def measured(sums: NumberSums | ClassSums) -> dict[str, Values]:
+    """The value of every metric."""
+    return values(metrics_for(task_of(sums)), sums)
+
+
+def headline(task: str) -> Metric:
+    """The metric that tables and pictures show first."""
+    return RMSE() if task == "regression" else Mistakes()

@@ -1,0 +1,94 @@
+"""The sums from which every metric is computed: over a whole stream, or over each of several windows.
+
+Each field is a number, or an array with one value for each window. Fields of classes have one more axis for the classes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel._types import Matrix
+from onkel.measure.ranks import Ranks
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NumberSums:
+    rows: Values
+    labels: Values  # minus the first label of the stream
+    spread: Values  # squares of the labels, about their mean
+    first_square: Values  # of the model, in the first row of the stream
+    first_guess: Values  # square error of both baselines there, which predict 0
+    later_square: Values  # of the model, since
+    mean_square: Values  # of the running mean, since
+    last_square: Values  # of the last label, since
+    absolute: Values
+    mean_absolute: Values
+    last_absolute: Values
+    relative: Values  # |error| / |label|, of rows whose label is not 0
+    zeros: Values  # rows whose label is 0
+    pinball: Values
+    banded: Values  # rows that had an interval of every level
+
+    @property
+    def square(self) -> Values:
+        return self.first_square + self.later_square
+
+    def guessed(self, square: Values, absolute: Values) -> NumberSums:
+        """The sums of a baseline with these errors."""
+        own: dict[str, Any] = {"first_square": self.first_guess, "later_square": square, "absolute": absolute}
+        return dataclasses.replace(self, **own, relative=np.array(np.nan), pinball=np.array(np.nan))
+
+    def baselines(self) -> dict[str, NumberSums]:
+        return {
+            "running mean": self.guessed(self.mean_square, self.mean_absolute),
+            "last label": self.guessed(self.last_square, self.last_absolute),
+        }
+
+
+@dataclass(frozen=True)
+class ClassSums:
+    rows: Values
+    wrong: Values
+    log_loss: Values
+    first_brier: Values  # (probability − label)² of the first class
+    other_brier: Values  # of the others
+    frequent_wrong: Values  # mistakes of the most frequent label
+    last_wrong: Values  # mistakes of the last label
+    true: Values  # (…, classes)  rows of each class
+    predicted: Values  # (…, classes)  rows predicted as each class
+    correct: Values  # (…, classes)
+    ranks: Ranks | None = None  # only of the whole stream
+
+    @property
+    def classes(self) -> int:
+        return int(self.true.shape[-1])
+
+    def guessed(self, wrong: Values) -> ClassSums:
+        """The sums of a baseline with these mistakes."""
+        unknown: dict[str, Any] = dict.fromkeys(("log_loss", "first_brier", "other_brier"), np.nan)
+        counts = np.full_like(self.true, np.nan)
+        return dataclasses.replace(self, wrong=wrong, predicted=counts, correct=counts, ranks=None, **unknown)
+
+    def baselines(self) -> dict[str, ClassSums]:
+        return {"most frequent label": self.guessed(self.frequent_wrong), "last label": self.guessed(self.last_wrong)}
+
+
+NUMBER_COLUMNS = tuple(field.name for field in dataclasses.fields(NumberSums))
+CLASS_COLUMNS = tuple(field.name for field in dataclasses.fields(ClassSums))[:7]
+ROWS, LABELS, SPREAD = map(NUMBER_COLUMNS.index, ("rows", "labels", "spread"))
+
+
+def merged(groups: Matrix) -> Matrix:
+    """From the columns of `NumberSums` for each piece of each group, (groups, pieces, columns), those of each group."""
+    sums = groups.sum(axis=1)
+    mean = sums[:, LABELS] / np.maximum(sums[:, ROWS], 1.0)
+    apart = groups[:, :, LABELS] / np.maximum(groups[:, :, ROWS], 1.0) - mean[:, None]
+    sums[:, SPREAD] += (groups[:, :, ROWS] * apart**2).sum(axis=1)  # of the means of the pieces about the mean of all
+    return np.asarray(sums)
