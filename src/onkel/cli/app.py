@@ -48,6 +48,7 @@ def run(
     follow: Flag = False,
     idle: float | None = None,
     plot: Path | None = None,
+    metrics: str | None = None,
     json: Flag = False,
 ) -> None:
     """Learn a file row by row; every row is scored before it is learnt.
@@ -87,14 +88,18 @@ def run(
     idle
         With --follow: end after this many seconds without new data.
     plot
-        Write a picture of the error along the stream; for labels, also of how reliable the probabilities are.
+        Write a picture of the error along the stream, with the baselines and with lines where the stream changed; for labels, also
+        of how reliable the probabilities are.
+    metrics
+        Metrics to show, separated by commas, such as r2,mape or f1,auc; for labels, this also shows which classes are confused.
+        With --json all of them are printed anyway.
     json
         Print the result as JSON (progress goes to the error stream).
     """
     from onkel.cli.run import Outputs, follow_timeout, run_file
 
     inputs = Inputs((file, *more), format, columns, target, rows, follow_timeout(follow, idle))
-    run_file(inputs, learner, Outputs(save, every, resume, append, plot, json))
+    run_file(inputs, learner, Outputs(save, every, resume, append, plot, json, metrics))
 
 
 @command

@@ -27,6 +27,7 @@ from onkel.data.reading import STANDARD_INPUT
 from onkel.errors import InputError, did_you_mean
 from onkel.measure import Evaluation, Result
 from onkel.measure.advice import on_order, on_target
+from onkel.measure.engine import as_json
 from onkel.model import Model, Stream
 from onkel.protocol import suited, tasks_of
 from onkel.report.page import Page
@@ -277,10 +278,11 @@ def _summary(one: Contender) -> dict[str, Any]:
     coverage = {level: [result.coverage[level] for result in results] for level in results[0].coverage}
     return {
         "learner": one.name,
-        **errors,
+        **as_json(errors),
         **({"coverage": coverage} if coverage else {}),
         "lags": results[0].lags,
         "runs": len(results),
+        "changes": [[change.row for change in result.changes] for result in results],
         "microseconds_per_row": microseconds_per_row(results),
         "bytes": max(result.bytes for result in results),
     }

@@ -7,7 +7,7 @@ import math
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,12 +20,13 @@ from onkel.data.table import Table
 from onkel.errors import InputError
 from onkel.measure import Evaluation, Result
 from onkel.measure.errors import saved
+from onkel.measure.metrics import Metric, named
 from onkel.model import Stream
 from onkel.persist import Extra, save
 from onkel.persist.fingerprint import Fingerprint
 from onkel.report.page import Page
 from onkel.report.plots import draw_result
-from onkel.report.results import changes, errors_shown, heading, memory, table
+from onkel.report.results import SHOWN, changes, confusion, errors_shown, heading, memory, table
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -40,6 +41,7 @@ class Outputs:
     append: bool = False
     plot: Path | None = None
     as_json: bool = False
+    metrics: str | None = None  # names of metrics, the columns of the table
 
     def __post_init__(self) -> None:
         if self.plot is not None and self.plot.suffix not in PICTURES:
@@ -120,6 +122,7 @@ class Run:
 def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     outputs.check(inputs)
     run = _begun(inputs, learner, outputs)
+    metrics = SHOWN if outputs.metrics is None else named(outputs.metrics, run.evaluation.state.target.task)
     with ProgressLine(run.stream.rows or run.stream.about(), run.rows) as progress, CtrlC() as stop:
         _learn(run, outputs.every, progress, stop)
     run.save()
@@ -133,7 +136,7 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     if outputs.as_json:
         print(json.dumps({**result.to_json(), "saved": outputs.save and str(outputs.save)}))
     else:
-        _print(result, outputs)
+        _print(result, outputs, metrics)
     if stop.pressed:
         sys.exit(130)
 
@@ -172,10 +175,12 @@ def _say_how_to_continue(run: Run) -> None:
     page.say_whole(f"  onkel {shlex.join(again)}")
 
 
-def _print(result: Result, outputs: Outputs) -> None:
+def _print(result: Result, outputs: Outputs, metrics: Sequence[Metric]) -> None:
     page = Page()
     page.say(heading(result))
-    page.show(table({result.name: [result]}))
+    page.show(table({result.name: [result]}, metrics=metrics))
+    if outputs.metrics is not None and (confused := confusion(result)) is not None:
+        page.show(confused)
     for said in changes(result):
         page.say(said)
     if result.findings:

@@ -13,6 +13,21 @@ from onkel.measure.engine import Evaluation, Result
 from onkel.measure.explain import Explanation, explain
 from onkel.measure.hindsight import Best, best_within
 from onkel.measure.leverage import leverage_scores, online_dimension, online_leverage_scores, spectral_bounds
+from onkel.measure.metrics import (
+    AUC,
+    F1,
+    MAE,
+    MAPE,
+    R2,
+    RMSE,
+    Accuracy,
+    BalancedAccuracy,
+    Brier,
+    Explained,
+    LogLoss,
+    Mistakes,
+    Pinball,
+)
 from onkel.measure.newton import NewtonRegret, newton_regret
 from onkel.measure.prequential import Trace, prequential
 from onkel.measure.regret import Regret, best_in_hindsight, effective_dimension, log_det, projection_error, regret, spectrum
@@ -20,13 +35,26 @@ from onkel.measure.reliability import Reliability, log_loss, reliability
 from onkel.measure.scores import absolute, last_label, mistakes, running_mean, square
 
 __all__ = [
+    "AUC",
+    "F1",
+    "MAE",
+    "MAPE",
+    "R2",
+    "RMSE",
+    "Accuracy",
+    "BalancedAccuracy",
     "Best",
+    "Brier",
     "Components",
     "Curve",
     "Cycled",
     "Evaluation",
+    "Explained",
     "Explanation",
+    "LogLoss",
+    "Mistakes",
     "NewtonRegret",
+    "Pinball",
     "Regret",
     "Reliability",
     "Result",

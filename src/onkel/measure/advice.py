@@ -36,6 +36,8 @@ def on_target(model: Model, state: State, stream: Stream) -> list[str]:
 
 def _on_error(state: State, errors: Errors, lags: int) -> list[str]:
     """Advice if a baseline does better than the learner."""
+    if errors.rows == 1:
+        return ["the only row was predicted before anything was known; an error needs more rows"]
     if errors.rows < ENOUGH_ROWS:
         return []
     measure, error = next(iter(errors.means().items()))

@@ -37,5 +37,5 @@ def curve_of(errors: Errors) -> Curve:
     sums = errors.windows()
     shown = metrics.headline(metrics.task_of(sums))
     baselines = {name: metrics.values([shown], guesses)[shown.name] for name, guesses in sums.baselines().items()}
-    known = {name: values for name, values in metrics.measured(sums).items() if name != metrics.AUC.name}
+    known = {name: values for name, values in metrics.every(sums).items() if name != metrics.AUC.name}
     return Curve(errors.pieces.ends(), sums.rows, known, shown, baselines)

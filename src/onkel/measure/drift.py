@@ -45,8 +45,8 @@ CAP = 5.0  # an error counts as at most this many times the median of its batch
 LEAST = 1e-9  # smaller mean errors, as shares of the largest one so far, count as equal
 DEVIATION_OF_MISTAKES, DEVIATION_OF_ERRORS = 1.0, 3.0  # b: of a row from the mean of its batch, in units of the batch's value
 
-BATCHES, MEAN, BETWEEN, STEPS, WITHIN, LOSS = range(6)  # columns of a bucket, see `Drift`
-COLUMNS = 6
+BATCHES, MEAN, BETWEEN, JUMP, STEPS, WITHIN, LOSS = range(7)  # columns of a bucket, see `Drift`
+COLUMNS = 7
 MOST_ALIKE = 0.8  # r is at most this
 USED, CHANGES = range(2)
 
@@ -73,8 +73,8 @@ class Drift:
     largest: float = 0.0  # mean error of a batch so far
     start: Counts = whole_numbers(1)  # batches before the window
     count: Counts = whole_numbers(2)  # of buckets, and of changes
-    # oldest first: batches, mean of their values, sum of squares about it, sum of squares of the differences from the batch before,
-    # mean variance of a row within its batch, mean loss
+    # oldest first: batches, mean of their values, sum of squares about it, squared difference of the first batch from the one
+    # before it, sum of those of the others, mean variance of a row within its batch, mean loss
     buckets: Matrix = field(default_factory=partial(np.zeros, (MOST_BUCKETS, COLUMNS)))
     found: Matrix = field(default_factory=partial(np.zeros, (MOST_CHANGES, 3)))  # batches before it, loss before, loss after
     waiting: Vector = field(default_factory=partial(np.zeros, BATCH))  # losses of the incomplete batch
@@ -84,6 +84,7 @@ class Drift:
         held = self.rows % BATCH
         losses = np.concatenate([self.waiting[:held], losses])
         whole = len(losses) - len(losses) % BATCH
+        self.waiting[:] = 0.0
         self.waiting[: len(losses) - whole] = losses[whole:]
         self.rows += len(losses) - held
         if whole:
@@ -141,7 +142,8 @@ def watch(buckets: Matrix, count: Counts, start: Counts, found: Matrix, values: 
         buckets[used, BATCHES] = 1.0
         buckets[used, MEAN] = values[t, 0]
         buckets[used, BETWEEN] = 0.0
-        buckets[used, STEPS] = (values[t, 0] - buckets[used - 1, MEAN]) ** 2 if used > 0 else 0.0  # that bucket is one batch
+        buckets[used, JUMP] = (values[t, 0] - buckets[used - 1, MEAN]) ** 2 if used > 0 else 0.0  # that bucket is one batch
+        buckets[used, STEPS] = 0.0
         buckets[used, WITHIN] = values[t, 1]
         buckets[used, LOSS] = values[t, 2]
         count[USED] = _compressed(buckets, used + 1)
@@ -158,7 +160,7 @@ def _merge(one: Vector, other: Vector) -> None:
     share, apart = other[BATCHES] / batches, other[MEAN] - one[MEAN]
     one[BETWEEN] += other[BETWEEN] + apart * apart * share * one[BATCHES]
     one[MEAN] += share * apart
-    one[STEPS] += other[STEPS]
+    one[STEPS] += other[JUMP] + other[STEPS]
     one[WITHIN] += share * (other[WITHIN] - one[WITHIN])
     one[LOSS] += share * (other[LOSS] - one[LOSS])
     one[BATCHES] = batches
@@ -181,8 +183,8 @@ def _compressed(buckets: Matrix, used: int) -> int:
 @hot
 def _cut(buckets: Matrix, used: int, deviation: float) -> int:
     """The boundary where the means differ most, in units of what chance allows; 0 if it allows all of them."""
-    whole = np.zeros(COLUMNS)
-    for k in range(used):
+    whole = buckets[0].copy()
+    for k in range(1, used):
         _merge(whole, buckets[k])
     batches = whole[BATCHES]
     if batches < 3.0:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.measure.drift import Drift, of_errors, of_mistakes, whole_numbers
-from onkel.measure.metrics import measured
+from onkel.measure.metrics import every
 from onkel.measure.pieces import MOST, Pieces, added, halves, with_room
 from onkel.measure.ranks import BINS as BINS_OF_RANKS
 from onkel.measure.ranks import MOST_RANKED, Ranks
@@ -202,6 +202,8 @@ class ClassErrors:
 
     def _widen(self, classes: int) -> None:
         if more := classes - self.of_classes.shape[2]:
+            if self.of_classes.shape[2] == 1:
+                self.of_others[0, 0] += self.rows  # its probability was 0 in all of them
             self.of_classes = np.pad(self.of_classes, ((0, 0), (0, 0), (0, more)))
             self.ranks.widen(classes, self.rows)
             room = min(classes, MOST_CONFUSED) - len(self.confused)
@@ -287,7 +289,7 @@ def baselines(errors: Errors) -> dict[str, Means]:
 
 def means_of(whole: NumberSums | ClassSums) -> Means:
     """Every metric of the whole stream."""
-    found = {name: float(value) for name, value in measured(whole).items()}
+    found = {name: float(value) for name, value in every(whole).items()}
     return found | {"absolute": found["mae"]} if isinstance(whole, NumberSums) else found  # an older name
 
 

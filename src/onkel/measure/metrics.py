@@ -1,9 +1,9 @@
 """Metrics: each is computed from the sums of a whole stream, or of each window along it.
 
->>> y, scores = np.array([3.0, -0.5, 2.0, 7.0]), np.array([2.5, 0.0, 2.0, 8.0])
->>> found = onkel.measure.measured((onkel.measure.MAE(), onkel.measure.R2()), scores, y)
->>> {name: round(value, 3) for name, value in found.items()}
-{'mae': 0.5, 'r2': 0.949}
+>>> X, y = onkel.data.rings(2000, seed=0)
+>>> trace = onkel.prequential(onkel.PKAWV(), X, y, metrics=(onkel.measure.F1(), onkel.measure.AUC()))
+>>> {name: round(value, 3) for name, value in trace.values.items()}
+{'f1': 0.997, 'auc': 0.999}
 
 A metric that is not defined for the rows is NaN: R² of a single row, the area under the curve when all rows are of one class.
 """
@@ -224,16 +224,16 @@ def metrics_for(task: str) -> tuple[Metric, ...]:
     return OF_NUMBERS if task == "regression" else OF_CLASSES
 
 
-def named(names: str) -> tuple[Metric, ...]:
-    """The metrics with these names, which are separated by commas: "f1,auc"."""
-    known = {metric.name: metric for metric in (*OF_NUMBERS, *OF_CLASSES)}
-    given = [name.strip() for name in names.split(",")]
+def named(names: str, task: str) -> tuple[Metric, ...]:
+    """The first metric of the task, and those with these names, which are separated by commas: "f1,auc"."""
+    known = {metric.name: metric for metric in metrics_for(task)}
+    first, given = headline(task), [name.strip() for name in names.split(",")]
     for name in given:
         if name not in known:
-            close = difflib.get_close_matches(name, known)
+            close = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {close[0]!r}? " if close else ""
-            raise InputError(f"there is no metric {name!r}; {hint}there are {', '.join(known)}")
-    return tuple(known[name] for name in given)
+            raise InputError(f"there is no metric {name!r} for {task}; {hint}there are {', '.join(known)}")
+    return tuple(dict.fromkeys([first, *(known[name] for name in given)]))
 
 
 def values(metrics: Iterable[Metric], sums: NumberSums | ClassSums) -> dict[str, Values]:
@@ -246,7 +246,7 @@ def task_of(sums: NumberSums | ClassSums) -> str:
     return "regression" if isinstance(sums, NumberSums) else "classification"
 
 
-def measured(sums: NumberSums | ClassSums) -> dict[str, Values]:
+def every(sums: NumberSums | ClassSums) -> dict[str, Values]:
     """The value of every metric."""
     return values(metrics_for(task_of(sums)), sums)
 

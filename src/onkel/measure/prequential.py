@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from onkel._types import Vector
 from onkel.errors import InputError
+from onkel.measure.arrays import errors_of
+from onkel.measure.curve import Curve, curve_of
 from onkel.measure.engine import ROWS_TO_WARM_UP, Stopwatch
-from onkel.measure.scores import Metric, default_metrics, windowed
+from onkel.measure.metrics import Metric
+from onkel.measure.scores import Loss, default_metrics, windowed
 from onkel.state import nbytes
 
 ROWS_AT_ONCE = 1024
@@ -40,6 +43,8 @@ class Trace:
     rows_at     The number of rows learnt at the end of each block.
     seconds_at  The time spent in the learner until then, without compilation.
     bytes_at    The size of the state then.
+    values      The value of each metric such as F1() for all rows.
+    curve       The same metrics in windows along the stream.
     """
 
     learner: Any
@@ -50,9 +55,11 @@ class Trace:
     rows_at: list[int] = field(default_factory=list)
     seconds_at: list[float] = field(default_factory=list)
     bytes_at: list[int] = field(default_factory=list)
+    values: dict[str, float] = field(default_factory=dict)
+    curve: Curve | None = None
 
     def __repr__(self) -> str:
-        means = "".join(f", {metric} {self.mean(metric):.4g}" for metric in self.losses if self.rows)
+        means = "".join(f", {metric} {value:.4g}" for metric, value in self.means().items())
         return f"<Trace of {self.learner!r}: {self.rows:,} rows{means}, {self.seconds:.3g} s, {self.nbytes:,} bytes>"
 
     @property
@@ -71,6 +78,10 @@ class Trace:
         """The average over all rows, including the first."""
         return float(np.mean(self._of(metric)))
 
+    def means(self) -> dict[str, float]:
+        """All metrics over all rows; empty before the first row."""
+        return {metric: self.mean(metric) for metric in self.losses if self.rows} | self.values
+
     def cumulative(self, metric: str) -> Vector:
         """The average over rows 1 … t, for every t."""
         losses = self._of(metric)
@@ -83,8 +94,13 @@ class Trace:
     def summary(self) -> dict[str, Any]:
         """The means, time and memory as plain numbers, for JSON."""
         each = 1e6 * self.seconds / self.rows if self.rows else 0.0
-        means = {metric: self.mean(metric) for metric in self.losses} if self.rows else {}
-        return {"learner": repr(self.learner), "rows": self.rows, **means, "microseconds_per_row": each, "bytes": self.nbytes}
+        return {
+            "learner": repr(self.learner),
+            "rows": self.rows,
+            **self.means(),
+            "microseconds_per_row": each,
+            "bytes": self.nbytes,
+        }
 
     def _of(self, metric: str) -> Vector:
         if metric not in self.losses:
@@ -99,7 +115,7 @@ def prequential(
     *,
     state: Any = None,
     delay: int = 0,
-    metrics: Mapping[str, Metric] | None = None,
+    metrics: Mapping[str, Loss] | Sequence[Metric] | None = None,
     progress: Progress | None = None,
 ) -> Trace:
     """Evaluate a learner on a stream; or on arrays X and y, given as two arguments.
@@ -109,7 +125,8 @@ def prequential(
     y          the labels of X
     state      a state to continue from, such as `trace.state` of an earlier run; None: begin a new one
     delay      how many rows later a label arrives: with delay k, after the score of row t + k
-    metrics    functions of (scores, y) by name; None: mistakes and square loss for labels ±1, else square and absolute loss
+    metrics    metrics such as (RMSE(), R2()), whose values and curves the trace then has; or functions of (scores, y) by name, each
+               of which gives every row a loss; None: mistakes and square loss for labels ±1, else square and absolute loss
     progress   called with (rows learnt, trace so far) after each block
     """
     if delay < 0:
@@ -140,9 +157,17 @@ def prequential(
     if scores:
         trace.seconds_at[-1] = watch.seconds
         trace.scores, trace.y = np.concatenate(scores), np.concatenate(labels)
-        chosen = default_metrics(trace.y) if metrics is None else metrics
-        trace.losses = {name: np.asarray(metric(trace.scores, trace.y), dtype=float) for name, metric in chosen.items()}
+        _measure(trace, default_metrics(trace.y) if metrics is None else metrics)
     return trace
+
+
+def _measure(trace: Trace, metrics: Mapping[str, Loss] | Sequence[Metric]) -> None:
+    if isinstance(metrics, Mapping):
+        trace.losses = {name: np.asarray(metric(trace.scores, trace.y), dtype=float) for name, metric in metrics.items()}
+        return
+    errors = errors_of(trace.learner, metrics, trace.scores, trace.y)
+    means = errors.means()
+    trace.values, trace.curve = {metric.name: means[metric.name] for metric in metrics}, curve_of(errors)
 
 
 def _late(learner: Any, state: Any, block: Block, waiting: deque[Block], delay: int) -> Vector:

@@ -12,7 +12,7 @@ import numpy as np
 from onkel._types import Vector
 from onkel.errors import InputError
 
-Metric = Callable[[Vector, Vector], Vector]
+Loss = Callable[[Vector, Vector], Vector]
 
 
 def square(scores: Vector, y: Vector) -> Vector:
@@ -53,7 +53,7 @@ def windowed(losses: Vector, window: int) -> Vector:
     return np.asarray(sums / np.minimum(np.arange(1, n + 1), length))
 
 
-def default_metrics(y: Vector) -> dict[str, Metric]:
+def default_metrics(y: Vector) -> dict[str, Loss]:
     if y.ndim == 1 and np.isin(y, (-1.0, 1.0)).all():
         return {"mistakes": mistakes, "square": square}
     return {"square": square, "absolute": absolute}

@@ -15,9 +15,18 @@ from onkel.report.page import lines, plain
 
 LABELS_SHOWN = 6
 SHARES = ("mistakes", "explained", "accuracy", "balanced_accuracy", "mape")  # metrics that are shown in per cent
+AT_MOST_1 = ("r2", "f1", "auc")  # metrics that are shown with four decimals
 LEVEL = "0.9"  # the level of the intervals whose coverage is in the table
 CHANGES_SHOWN = 4  # more are only counted
-SHOWN: tuple[Metric, ...] = RMSE(), MAE(), Explained(), Mistakes(), LogLoss(), F1(), AUC()  # the columns of a table, unless others are asked for
+SHOWN: tuple[Metric, ...] = (
+    RMSE(),
+    MAE(),
+    Explained(),
+    Mistakes(),
+    LogLoss(),
+    F1(),
+    AUC(),
+)  # the columns of a table, unless others are asked for
 
 
 def heading(result: Result) -> str:
@@ -60,11 +69,13 @@ def errors_shown(means: Mapping[str, float], metrics: Sequence[Metric] = SHOWN) 
 
 
 def _cells(results: Sequence[Result], compared: bool, metrics: Sequence[Metric]) -> dict[str, str]:
+    if results[0].rows == 1:  # nothing was known before it
+        metrics = ()
     errors = {
         metric.title: _spread(metric.name, [result.errors[metric.name] for result in results])
         for metric in metrics if not all(math.isnan(result.errors.get(metric.name, math.nan)) for result in results)
     }  # fmt: skip
-    shares = [result.coverage[LEVEL] for result in results if result.coverage]
+    shares = [result.coverage[LEVEL] for result in results if result.coverage and result.rows > 1]
     within = {f"in {float(LEVEL):.0%} interval": f"{np.mean(shares):.1%}"} if shares else {}
     settings = {"lags": str(results[0].lags), "runs": str(len(results))} if compared else {}
     each = microseconds_per_row(results)
@@ -112,13 +123,14 @@ def _spread(name: str, values: Sequence[float]) -> str:
 def results(traces: Mapping[str, Trace], references: Mapping[str, Mapping[str, float]] | None = None) -> Table:
     """One line per learner: its error in each metric, its time and its memory; then the references, without time and memory."""
     table = Table(box=None, header_style="bold", pad_edge=False)
-    metrics = list(dict.fromkeys(metric for trace in traces.values() for metric in trace.losses))
+    metrics = list(dict.fromkeys(metric for trace in traces.values() for metric in trace.means()))
     table.add_column("learner")
     for heading in [*metrics, "µs a row", "memory"]:
         table.add_column(plain(heading), justify="right")
     for name, trace in traces.items():
         summary = trace.summary()
-        errors = [number(metric, trace.mean(metric)) for metric in metrics]
+        found = trace.means()
+        errors = [number(metric, found[metric]) for metric in metrics]
         table.add_row(plain(name), *errors, f"{summary['microseconds_per_row']:.1f}", memory(trace.nbytes))
     for name, means in (references or {}).items():
         table.add_row(plain(name), *[number(metric, means[metric]) for metric in metrics], "", "", style="dim")
@@ -126,7 +138,7 @@ def results(traces: Mapping[str, Trace], references: Mapping[str, Mapping[str, f
 
 
 def number(metric: str, value: float) -> str:
-    return f"{value:.2%}" if metric in SHARES else f"{value:.4g}"
+    return f"{value:.2%}" if metric in SHARES else f"{value:.4f}" if metric in AT_MOST_1 else f"{value:.4g}"
 
 
 def memory(nbytes: int) -> str:

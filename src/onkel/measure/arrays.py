@@ -1,0 +1,45 @@
+"""Metrics of a bare learner's scores, from the same sums as those of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from onkel._types import Vector
+from onkel.combine.probabilities import probabilities
+from onkel.errors import InputError
+from onkel.measure.errors import Errors, errors_for
+from onkel.measure.metrics import Metric, metrics_for
+from onkel.model import Answers
+
+REMEDY = "give metrics of one kind, such as RMSE(), MAE() for numbers or Accuracy(), F1() for classes"
+
+
+def errors_of(learner: Any, metrics: Sequence[Metric], scores: Vector, y: Vector) -> Errors:
+    """The sums for these metrics, which must be of one task."""
+    tasks = [task for task in ("regression", "classification") if all(metric in metrics_for(task) for metric in metrics)]
+    if not metrics or not tasks:
+        raise InputError(f"metrics must be all of numbers or all of classes, got {metrics!r:.200}; {REMEDY}")
+    errors = errors_for(tasks[0])
+    errors.add(_numbers(scores, y) if tasks[0] == "regression" else _classes(learner, scores, y))
+    return errors
+
+
+def _numbers(scores: Vector, y: Vector) -> Answers:
+    if y.size != len(y):
+        raise InputError(f"metrics of numbers need one label for each row, got labels of shape {y.shape}")
+    return Answers(scores.ravel(), None, y.ravel(), np.ones(len(y), dtype=bool))
+
+
+def _classes(learner: Any, scores: Vector, y: Vector) -> Answers:
+    """Classes from labels of ±1 or, with one column for each class, from the largest."""
+    kept = np.ones(len(y), dtype=bool)
+    if y.size != len(y):
+        found = probabilities(learner, scores, bool(y.min() < 0.0))
+        return Answers(scores.argmax(axis=1).astype(float), found, y.argmax(axis=1).astype(float), kept)
+    if not np.isin(y, (-1.0, 1.0)).all():
+        raise InputError("metrics of classes need labels -1 and 1, or one column for each class")
+    found = probabilities(learner, np.column_stack([-scores.ravel(), scores.ravel()]), True)
+    return Answers((scores.ravel() >= 0.0).astype(float), found, (y.ravel() > 0.0).astype(float), kept)
