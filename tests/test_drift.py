@@ -15,6 +15,8 @@ from onkel.measure import drift
 from onkel.measure.drift import BATCH, Drift
 from onkel.state import leaves
 
+pytestmark = pytest.mark.once
+
 Array = NDArray[Any]
 
 

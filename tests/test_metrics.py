@@ -24,6 +24,8 @@ from onkel.measure.ranks import MOST_RANKED
 from onkel.model import Answers
 from onkel.state import leaves
 
+pytestmark = pytest.mark.once
+
 Array = NDArray[Any]
 ROWS = 3 * MOST * SHORTEST + 37  # pieces have become longer twice
 

@@ -70,11 +70,12 @@ class NumberErrors:
         if not self.rows:
             self.first = float(y[0])
         values = self._values(answers.predicted, y, intervals)
-        columns = np.column_stack([getattr(values, name) for name in NUMBER_COLUMNS]).clip(-LARGEST, LARGEST)
+        columns = np.column_stack([getattr(values, name) for name in NUMBER_COLUMNS])
+        np.clip(columns, -LARGEST, LARGEST, out=columns)
         later, before = slice(0 if self.rows else 1, None), last_label(y, self.last)
         self.rises += int(np.count_nonzero((y > before)[later]))
         self.falls += int(np.count_nonzero((y < before)[later]))
-        self.labels, self.last = float(added(np.array([self.labels]), y[:, None])[0]), float(y[-1])
+        self.labels, self.last = float(np.cumsum(np.append(self.labels, y))[-1]), float(y[-1])
         for piece, part in self.pieces.cuts(len(y), self._halve):
             self._spread(self.sums[piece], columns[part])
             self.sums[piece] = added(self.sums[piece], columns[part])

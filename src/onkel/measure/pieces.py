@@ -71,5 +71,8 @@ def with_room(merged: NDArray[Any]) -> NDArray[Any]:
 
 
 def added(total: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The total and all values, one after the other, so that cuts between them change nothing."""
-    return np.asarray(np.cumsum(np.concatenate([total[None], values]), axis=0)[-1])
+    """The total and all rows of values, one after the other, so that cuts between them change nothing.
+
+    Several columns are summed in this order by NumPy; a single one would not be.
+    """
+    return np.asarray(np.add.reduce(np.concatenate([total[None], values]), axis=0))
