@@ -107,7 +107,7 @@ def test_rows_learnt_and_rows_noted_are_all_rows(rows: list[tuple[str, str]], en
         stream = read(path, "y", block=block, missing="drop", text=["t", "y"])
         learnt = sum(len(y) for _, y in stream)
     lost = sum(not all(map(str.strip, row)) for row in rows)
-    noted = [note for note in stream.notes() if "dropped, for a value was missing" in note]
+    noted = [note for note in stream.notes() if "dropped because a value was missing" in note]
     assert learnt + lost == len(rows)
     assert [int(note.split()[0]) for note in noted] == [lost] * bool(lost)
 
