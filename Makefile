@@ -4,7 +4,7 @@ BIN := .venv/bin
 SECONDS ?= 600
 SEED ?= 0
 
-.PHONY: help setup demo test test-compiled test-uncompiled test-full fuzz check bench peers papers clean
+.PHONY: help setup compiled wheel demo test test-compiled test-uncompiled test-full fuzz check bench peers papers clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -18,6 +18,13 @@ setup: .venv/ready  ## the virtual environment, with everything installed
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
+
+compiled: setup  ## compile what first answers need into the package, for this processor (a minute or two)
+	$(BIN)/python compile_ahead.py
+
+wheel: setup  ## dist/onkel-*.whl, with compiled code for every level of x86-64 that this processor has
+	$(BIN)/python compile_ahead.py --all
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 demo: setup  ## Auto beside River's forest and a linear model on a real stream: table, and demo.png
 	$(BIN)/python examples/demo.py
@@ -47,7 +54,7 @@ check: setup  ## ruff (format and lint), mypy strict, import layers
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_layers.py
 
-bench: setup  ## speed and start-up, with the stated ratios checked
+bench: compiled  ## speed and start-up, with the stated ratios checked
 	$(BIN)/python bench/speed.py --check
 	$(BIN)/python bench/nystroem.py --check
 	$(BIN)/python bench/newton.py --check
@@ -58,6 +65,7 @@ bench: setup  ## speed and start-up, with the stated ratios checked
 	$(BIN)/python bench/intervals.py --check
 	$(BIN)/python bench/reading.py --check
 	$(BIN)/python bench/start_up.py --check
+	$(BIN)/python bench/size.py --check
 	$(BIN)/python bench/auto.py --check
 	$(BIN)/python bench/threads.py --check
 

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from timing import Verdicts, in_turns
 
 import onkel
-from onkel.data.numbers import parse
+from onkel.data.numbers import compiled as parse
 
 ROWS, COLUMNS = 1_000_000, 20
 AT_ONCE = 4096

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding
 import numba
 import numpy as np
 import pytest
@@ -24,7 +25,8 @@ pytestmark = pytest.mark.once
 
 SMALL_ANSWER = "import numpy as np, onkel, onkel._jit as j; print(onkel.Hinge()(np.ones(2), np.ones(2)), j.seconds_compiling() > 0)"
 ANSWER = "[0. 0.]"
-OURS = {"NUMBA_DISABLE_JIT": "0", "NUMBA_CACHE_DIR": ""}  # whatever the user has set
+# whatever the user has set; for this very processor no code comes with the package
+OURS = {"NUMBA_DISABLE_JIT": "0", "NUMBA_CACHE_DIR": "", "NUMBA_CPU_NAME": llvmlite.binding.get_host_cpu_name()}
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -76,6 +78,28 @@ def test_an_edit_is_noticed_where_it_matters(tmp_path: Path) -> None:
         for file in (package / name for name in edited):
             file.write_text(f"{file.read_text()}\n# edited\n")
         assert answer(**settings) == compiled_again
+
+
+def test_code_that_came_with_the_package_is_used_while_it_is_whole_and_fits(tmp_path: Path) -> None:
+    level, about = next(iter(onkel._jit.LEVELS.items()))
+    if not all(llvmlite.binding.get_host_cpu_features().get(name) for name in about[0].split()):
+        pytest.skip("needs a processor of the highest level")
+    package = Path(shutil.copytree(Path(onkel.__file__).parent, tmp_path / "onkel", ignore=shutil.ignore_patterns("_compiled")))
+    ours = {"PYTHONPATH": str(tmp_path), "NUMBA_CPU_NAME": ""}
+
+    def compiles(cache: str, **settings: str) -> bool:
+        return answer(NUMBA_CACHE_DIR=str(tmp_path / cache), **{**ours, **settings})
+
+    assert compiles("first", NUMBA_CPU_NAME=level, NUMBA_CPU_FEATURES=about[1])
+    brought = Path(shutil.copytree(tmp_path / "first" / "onkel" / "compiled", package / "_compiled" / level))
+    assert not compiles("second")
+    assert not (tmp_path / "second").exists()
+    assert compiles("third", NUMBA_CPU_NAME=OURS["NUMBA_CPU_NAME"])  # for exactly this processor
+    for file in brought.glob("*.nbc"):
+        file.write_bytes(file.read_bytes()[:-1])
+    assert compiles("fourth")
+    shutil.rmtree(brought)
+    assert compiles("fifth")
 
 
 def test_the_hash_covers_every_module_that_code_can_see() -> None:

@@ -19,7 +19,7 @@ PACKAGE = Path(onkel.__file__).parent
 
 LAYERS = [
     {"errors", "_types", "groups"},
-    {"_validate", "_jit", "state", "_writing"},
+    {"_validate", "_jit", "state", "_writing", "_extras"},
     {"_inputs", "_lanes", "turns"},
     {"_sparse"},
     {"random"},

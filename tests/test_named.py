@@ -16,7 +16,7 @@ import pytest
 
 import onkel
 from onkel.data import named
-from onkel.errors import FileError
+from onkel.errors import FileError, InputError
 from onkel.model import read
 
 pytestmark = pytest.mark.once
@@ -101,7 +101,7 @@ def test_what_comes_with_river() -> None:
 def test_downloading_needs_pooch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pooch", None)
     monkeypatch.setenv("ONKEL_DATA", "http://127.0.0.1:9/")
-    with pytest.raises(FileError, match=r"the package pooch is needed: pip install 'onkel\[download\]'"):
+    with pytest.raises(InputError, match=r"requires pooch, which is not installed: pip install 'onkel\[download\]'"):
         read("circles")
 
 

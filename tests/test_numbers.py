@@ -1,4 +1,5 @@
-"""Decimal numbers parsed in compiled code have the bits that float() gives; everything else is left to others."""
+"""Decimal numbers parsed in compiled code have the bits that float() gives; everything else is left to others. So it is where
+`float` reads them."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from onkel._jit import compiler_off
-from onkel.data.numbers import parse
+from onkel.data.numbers import by_python
+from onkel.data.numbers import compiled as parse
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(compiler_off, reason="it is only used when compiled")]
 
@@ -89,3 +91,24 @@ def test_rows_gaps_and_line_ends() -> None:
     assert parse(b"1;2\n", ";", 2, [1], 1) is not None
     assert same("000000000000000000000000000000.5")
     assert same("-0.00000000000000000000000000000000012345")
+
+
+@settings(max_examples=300, deadline=None, database=None)
+@given(
+    st.lists(st.text("0123456789+-eE.;,\r\n _x", max_size=12), max_size=6), st.sampled_from([(",", "."), (";", ","), (";", ".")])
+)
+@example(["1", "2"], (",", "."))
+def test_what_both_read_is_the_same(cells: list[str], marks: tuple[str, str]) -> None:
+    separator, mark = marks
+    data = (separator.join([*cells, "-0"]) + "\n").encode()
+    columns = len(cells) + 1
+    wanted = list({columns - 1: 0, 0: 0})
+    one, other = parse(data, separator, columns, wanted, 99, mark), by_python(data, separator, columns, wanted, mark)
+    assert one is None or other is not None
+    if one is not None and other is not None:
+        assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("cell", [" 1", "nan", "inf", "-", ".", "1e", "1e999", "-1e999", "0x1", "1_0", "--1", "1-", "٣"])
+def test_float_is_not_asked_for_what_only_it_accepts(cell: str) -> None:
+    assert by_python(f"{cell},1\n".encode(), ",", 2, [0, 1]) is None

@@ -6,6 +6,10 @@ numba does not notice an edit in an imported file. Cached machine code is execut
 files that belong to the user, and only if their checksum is right. If nothing can be cached, the next process compiles again. If
 several processes need the same code, one compiles it and the others wait for its file.
 
+An installed onkel may bring compiled code with it (`compile_ahead.py` in the repository writes it). It is made for a level of
+x86-64 that many processors share, so that all code is then compiled for this level: numbers must not depend on which function came
+compiled.
+
 `fortran("dsymv")` makes a BLAS or LAPACK routine callable from compiled code. Its address is registered as a named symbol; a
 caller that contained the address itself could not be cached. With the compiler off (NUMBA_DISABLE_JIT=1) `compiled_or(twin)` uses
 the NumPy function `twin` instead.
@@ -14,8 +18,11 @@ the NumPy function `twin` instead.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import hashlib
+import importlib.machinery
+import importlib.util
 import os
 import re
 import stat
@@ -24,7 +31,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import llvmlite.binding
 import numba
@@ -33,8 +40,11 @@ import numba.core.compiler
 import numba.core.event
 import numba.core.serialize
 import numba.extending
+import scipy
 from llvmlite import ir as ir  # for files that write LLVM instructions
 from numba.core import cgutils
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 from threadpoolctl import ThreadpoolController
 
 if sys.platform != "win32":  # Windows has no such locks: there every process compiles for itself
@@ -49,6 +59,11 @@ SECONDS_UNUSED_CODE_IS_KEPT = 30 * 24 * 3600
 SECONDS_ANOTHER_IS_WAITED_FOR = 60.0  # for another process that compiles the same function; no function takes nearly as long
 SECONDS_BETWEEN_LOOKS = 0.01
 SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")  # settings of numba that change its code
+BROUGHT = Path(__file__).parent / "_compiled"  # one folder for each level of the processor
+LEVELS = {  # highest first: the features that a processor must have, and how numba is to use them
+    "x86-64-v4": ("avx512f avx512bw avx512cd avx512dq avx512vl", "-prefer-256-bit"),
+    "x86-64-v3": ("avx2 bmi bmi2 f16c fma lzcnt movbe", "+avx2"),
+}
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 IMPORT = re.compile(r"^[ ]*from (onkel(?:[.]\w+)*) import ([(][^)]*[)]|.*)$", re.MULTILINE)
 
@@ -103,14 +118,15 @@ class _Cache(numba.core.caching.NullCache):
 
     def load_overload(self, kinds: Any, context: Any) -> Any:
         """The code for arguments of these types; None if there is none that can be trusted, so that this process must compile."""
-        if (folder := _cache_folder()) is None:
-            return None
-        context.refresh()
-        path = os.path.join(folder, self._file(kinds, context.codegen()))
-        data = _trusted(path)
-        if data is None and path not in self._claims:
-            self._claims[path] = _claim(path)
-            data = _trusted(path)  # perhaps another process has compiled it meanwhile
+        rtsys.initialize(context)  # all that loaded code needs; to refresh the context would import half of numba
+        name = self._file(kinds, context.codegen())
+        data = _brought(name)
+        if data is None and (folder := _cache_folder()) is not None:
+            path = os.path.join(folder, name)
+            data = _trusted(path)
+            if data is None and path not in self._claims:
+                self._claims[path] = _claim(path)
+                data = _trusted(path)  # perhaps another process has compiled it meanwhile
         if data is None:
             return None
         self.release()
@@ -152,18 +168,29 @@ class _Cache(numba.core.caching.NullCache):
         return f"{self.name}-{_source_hash(self.module)}-{hashlib.sha256(about.encode()).hexdigest()[:32]}.nbc"
 
 
+def _brought(name: str) -> bytes | None:
+    """Code that came with the package, which is trusted like its source."""
+    if _level is None:
+        return None
+    with contextlib.suppress(OSError), open(BROUGHT / _level / name, "rb") as file:
+        return _checked(file)
+    return None
+
+
 def _trusted(path: str) -> bytes | None:
     """The content of the file without its checksum; None if the checksum is wrong, or if other users could have written the
     file."""
-    try:
-        with open(path, "rb") as file:
-            if not _is_ours(os.fstat(file.fileno())):
-                return None
-            digest, data = file.read(hashlib.sha256().digest_size), file.read()
-    except OSError:
-        return None
-    with contextlib.suppress(OSError):
-        os.utime(path)  # so that `_forget_unused` keeps it
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        if _is_ours(os.fstat(file.fileno())):
+            data = _checked(file)
+            with contextlib.suppress(OSError):
+                os.utime(path)  # so that `_forget_unused` keeps it
+            return data
+    return None
+
+
+def _checked(file: IO[bytes]) -> bytes | None:
+    digest, data = file.read(hashlib.sha256().digest_size), file.read()
     return data if hashlib.sha256(data).digest() == digest else None
 
 
@@ -387,7 +414,7 @@ def fortran(routine: str, module: str = "cython_blas") -> Callable[[Any], None]:
     """A BLAS or LAPACK routine for use in compiled code, called with one tuple of `np.uint8` characters, integers, floats and
     arrays. Every argument is passed by address, as in Fortran."""
     symbol = f"onkel_{routine}"
-    llvmlite.binding.add_symbol(symbol, numba.extending.get_cython_function_address(f"scipy.linalg.{module}", routine))
+    llvmlite.binding.add_symbol(symbol, _address_of(_scipy_linalg(module).__pyx_capi__[routine]))
 
     @numba.extending.intrinsic
     def call(typing: Any, arguments: Any) -> Any:
@@ -405,6 +432,28 @@ def fortran(routine: str, module: str = "cython_blas") -> Callable[[Any], None]:
     return call  # type: ignore[no-any-return]
 
 
+@functools.cache
+def _scipy_linalg(name: str) -> Any:
+    """A compiled module of scipy.linalg, loaded from its file: to import the package takes as long as to import numba."""
+    full = f"scipy.linalg.{name}"
+    if full not in sys.modules:
+        found = importlib.machinery.PathFinder.find_spec(full, [os.path.join(folder, "linalg") for folder in scipy.__path__])
+        if found is not None and found.loader is not None:
+            module = importlib.util.module_from_spec(found)
+            found.loader.exec_module(module)
+            sys.modules.pop(full, None)  # a later import finds the same module, and makes it known to its package
+            return module
+    return importlib.import_module(full)
+
+
+def _address_of(capsule: Any) -> int:
+    """The C function in a capsule, whose name is the function's signature."""
+    name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(pointer(capsule, name(capsule)))
+
+
 def _address(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     if isinstance(kind, numba.types.Array):
         return context.make_array(kind)(context, builder, value).data
@@ -413,13 +462,26 @@ def _address(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     return cgutils.alloca_once_value(builder, value)
 
 
+def _level_of_processor() -> str | None:
+    """The highest level for which there is compiled code and that this processor has. None if code is compiled for exactly this
+    processor: the user has set another one, or numba has begun to compile."""
+    if numba.config.CPU_NAME or numba.config.CPU_FEATURES is not None or "_toplevel_target_context" in vars(cpu_target):
+        return None
+    has = llvmlite.binding.get_host_cpu_features()
+    there = (level for level, (needs, _) in LEVELS.items() if all(has.get(name) for name in needs.split()))
+    return next((level for level in there if (BROUGHT / level).is_dir()), None)
+
+
+if (_level := _level_of_processor()) is not None:
+    numba.config.CPU_NAME, numba.config.CPU_FEATURES = _level, LEVELS[_level][1]
+
+
 def _pin_blas() -> None:
     """Limit the BLAS that compiled code calls (SciPy's own copy) to one thread: at our sizes two threads are 7 to 11 times slower.
 
     If NumPy has a different copy, it is not changed: its threads are the user's choice.
     """
-    import scipy.linalg.cython_blas  # noqa: F401  # a library can be pinned only after it is loaded
-
+    _scipy_linalg("cython_blas")  # a library can be pinned only after it is loaded
     blas = ThreadpoolController().select(user_api="blas")
     ours = [lib for lib in blas.lib_controllers if "scipy" in Path(lib.filepath).parent.name]
     for library in ours or blas.lib_controllers:

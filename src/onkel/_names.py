@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from onkel import combine, data, learners, measure
@@ -60,6 +61,8 @@ from onkel.state import nbytes
 
 if TYPE_CHECKING:
     from onkel.estimators import Classifier, Regressor, Transformer, to_river
+
+ESTIMATORS = ("Classifier", "Regressor", "Transformer", "to_river")
 
 __all__ = [
     "BOA",
@@ -145,11 +148,13 @@ __all__ = [
     "unpack",
 ]
 __all__ += learners.names
+if importlib.util.find_spec("sklearn") is None:  # an extra: `from onkel import *` works without it
+    __all__ = [name for name in __all__ if name not in ESTIMATORS]
 
 
 def __getattr__(name: str) -> Any:
     """Import the estimators when they are first used: they need scikit-learn, which takes a second to import."""
-    if name in ("Classifier", "Regressor", "Transformer", "to_river"):
+    if name in ESTIMATORS:
         from onkel import estimators
 
         return getattr(estimators, name)

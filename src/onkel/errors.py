@@ -1,4 +1,4 @@
-"""The two errors a user meets. Both are `ValueError`s; both say what is wrong, where, and what to do about it."""
+"""The errors a user meets. All are `ValueError`s; all say what is wrong, where, and what to do about it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ class InputError(ValueError):
 
 class FileError(ValueError):
     """A file that cannot be read or trusted. Nothing was loaded from it."""
+
+
+class MissingPackage(InputError, ImportError):
+    """Something that needs a package which is not installed."""
 
 
 def did_you_mean(word: str, known: Iterable[str], most: int = 3) -> str:

@@ -25,7 +25,7 @@ from onkel.model import Stream
 from onkel.persist import Extra, save
 from onkel.persist.fingerprint import Fingerprint
 from onkel.report.page import Page
-from onkel.report.plots import draw_result
+from onkel.report.plots import check_drawing, draw_result
 from onkel.report.results import SHOWN, changes, confusion, errors_shown, heading, memory, table
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -64,6 +64,8 @@ class Outputs:
         for option, place in (("--save", self.save), ("--plot", self.plot)):
             if place is not None:
                 check_place(option, place, inputs.paths)
+        if self.plot is not None:
+            check_drawing()
         if self.save is not None:
             check_model(self.save)
             if self.plot is not None and self.save.resolve() == self.plot.resolve():

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from onkel._extras import extra
 from onkel._types import Vector
 from onkel.data.columns import check_declared, choose, dates, shown
 from onkel.data.sniffing import remedy
@@ -77,7 +78,8 @@ class ArrowSource(Source):
 
 
 def open_parquet(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> ArrowSource:
-    import pyarrow.parquet
+    with extra("arrow", "reading a parquet file"):
+        import pyarrow.parquet
 
     with _opened(str(path)), pyarrow.parquet.ParquetFile(path) as file:
         schema, rows = file.schema_arrow, file.metadata.num_rows
@@ -91,7 +93,8 @@ def open_parquet(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, K
 
 def open_arrow(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> ArrowSource:
     """Open an Arrow file (feather files are Arrow files), or a file that holds an Arrow stream."""
-    import pyarrow
+    with extra("arrow", "reading an Arrow file"):
+        import pyarrow
 
     def batches(names: list[str] | None) -> Iterator[Any]:
         with pyarrow.memory_map(str(path)) as file:
@@ -114,7 +117,8 @@ def open_arrow(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kin
 
 def open_frame(frame: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind], name: str | None = None) -> ArrowSource:
     """Open a table in memory that offers `__arrow_c_stream__`."""
-    import pyarrow
+    with extra("arrow", "reading a data frame"):
+        import pyarrow
 
     name = name or f"the {type(frame).__module__.split('.')[0]} {type(frame).__name__}"
     with _converted(name):

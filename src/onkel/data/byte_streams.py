@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from onkel._extras import extra
 from onkel.errors import FileError, InputError
 
 CHUNK = 1 << 20  # bytes
@@ -284,7 +285,8 @@ class _Streams(io.RawIOBase):
 
 
 def _zstandard(file: IO[bytes]) -> Any:
-    import pyarrow
+    with extra("arrow", "reading a file compressed by zstd"):
+        import pyarrow
 
     return io.BufferedReader(_Peekable(pyarrow.CompressedInputStream(pyarrow.PythonFile(file, mode="r"), "zstd")))
 

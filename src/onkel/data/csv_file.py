@@ -1,4 +1,5 @@
-"""Tables from csv. Plain numbers are parsed by compiled code, mixed columns by pyarrow, everything else by Python's csv module.
+"""Tables from csv. Plain numbers are parsed by compiled code, mixed columns by pyarrow, everything else by Python's csv
+module, which is enough where pyarrow is not installed.
 
 The bytes are cut into pieces of whole records. A piece of plain numbers is parsed by `numbers`, any other by pyarrow. If pyarrow
 refuses a cell, or finds a number that is not finite, the csv module reads the piece again: it finds the line of the first bad cell,
@@ -130,8 +131,11 @@ class CsvSource(Source):
         return b"\n".join(map(separator.join, rows)), words
 
     def _by_arrow(self, data: bytes) -> _Found | None:
-        import pyarrow
-        import pyarrow.csv as pc
+        try:
+            import pyarrow
+            import pyarrow.csv as pc
+        except ImportError:  # it is not installed: the csv module reads the piece, which takes longer
+            return None
 
         types = {
             Kind.NUMBER: pyarrow.float64(),

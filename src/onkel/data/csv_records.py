@@ -19,7 +19,7 @@ import numpy as np
 
 from onkel.data.byte_streams import as_file, without_bom
 from onkel.data.columns import is_number_or_blank, listed, shown
-from onkel.errors import FileError, InputError
+from onkel.errors import FileError, InputError, MissingPackage
 
 LONGEST_LINE = 1 << 24  # characters; beyond it the file is hardly a table
 NO_HEADER = "if it is a row of data: header=False (--no-header), or header=[…] to name the columns (--names a,b,c)"
@@ -70,6 +70,8 @@ def find_separator(name: str, lines: Replayed, separators: str) -> str:
     def rank(separator: str) -> tuple[bool, int]:
         try:
             fields = next(_records(name, lines, 1, separator, strict=False)).fields
+        except MissingPackage:  # for a file that is compressed
+            raise
         except (InputError, StopIteration):  # a quoted cell is not closed: this separator does not fit
             fields = []
         return len(fields) > 1 and all(map(is_number_or_blank, fields)), len(fields)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from onkel._extras import extra
 from onkel.data import generators
 from onkel.errors import FileError, InputError, did_you_mean
 
@@ -143,10 +144,8 @@ def _newest_manifest(link: str) -> Path:
 
 def _downloaded(link: str, checksum: str | None, name: str, folder: Path) -> Path:
     """The file of this name in the folder. It is downloaded if it is not there with this checksum."""
-    try:
+    with extra("download", f"the download of {link}"):
         import pooch
-    except ImportError:
-        raise FileError(f"to download {link} the package pooch is needed: pip install 'onkel[download]'") from None
     pooch.get_logger().setLevel("WARNING")  # otherwise it prints three lines for each download
     try:
         fetch = pooch.HTTPDownloader(timeout=SECONDS_TO_ANSWER)
@@ -160,8 +159,10 @@ def _downloaded(link: str, checksum: str | None, name: str, folder: Path) -> Pat
 
 
 def _from_scikit_learn(name: str) -> tuple[Any, Any]:
-    import pyarrow
-    import sklearn.datasets
+    with extra("arrow", "this data set"):
+        import pyarrow
+    with extra("sklearn", "this data set"):
+        import sklearn.datasets
 
     found = getattr(sklearn.datasets, f"load_{name}")()
     columns = dict(zip(map(str, found.feature_names), found.data.T, strict=True))
@@ -187,7 +188,8 @@ def _river() -> Iterator[Named]:
 
 
 def _from_river(made: Any) -> tuple[Any, Any]:
-    import pyarrow
+    with extra("arrow", "this data set"):
+        import pyarrow
 
     try:
         if not getattr(made, "is_downloaded", True):

@@ -6,11 +6,16 @@ first bits of 5^q, and rounded to the 53 bits of float64, ties to even. This is 
 gigabyte per second, Software: Practice and Experience; Mushtak & Lemire (2023), Fast number parsing without fallback, ibid., prove
 that those bits always suffice. All other cells (blanks, words, 20 digits, numbers below 2.2e-308) are left to pyarrow or the csv
 module. The decimal mark need not be a point.
+
+The first `PATIENCE` bytes of a process are read by `float`, which gives the same bits: to compile the parser, or even to load it,
+takes longer.
 """
 
 from __future__ import annotations
 
 import functools
+import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +24,7 @@ from onkel._jit import compiler_off, hot_strict
 from onkel._types import Counts, Matrix, Vector
 
 LEAST, MOST = -342, 308  # the range of q; outside it w · 10^q is 0 or infinite for every w < 2⁶⁴
+PATIENCE = 300_000  # bytes: what `float` reads in about 20 ms
 DIGITS = 19  # so many decimal digits always fit into 64 bits
 _NAN = np.frombuffer(np.float64(np.nan).tobytes(), np.uint64)[0]
 
@@ -27,8 +33,41 @@ Bits = NDArray[np.uint64]
 
 def parse(data: bytes, separator: str, columns: int, wanted: list[int], lines: int, mark: str = ".") -> Matrix | None:
     """The wanted columns of a piece of at most `lines` lines. An empty cell is NaN. None if there are other cells than numbers."""
-    if compiler_off:
-        return None  # without the compiler, NumPy's uint64 scalars warn when they wrap around
+    if _patience.lasts(len(data)):
+        return by_python(data, separator, columns, wanted, mark)
+    return None if compiler_off else compiled(data, separator, columns, wanted, lines, mark)
+
+
+@dataclass
+class _Patience:
+    """How many bytes this process still reads without the compiled parser."""
+
+    left: int = PATIENCE
+
+    def lasts(self, size: int) -> bool:
+        self.left -= size
+        return self.left >= 0
+
+
+_patience = _Patience()
+
+
+def by_python(data: bytes, separator: str, columns: int, wanted: list[int], mark: str = ".") -> Matrix | None:
+    """`parse` by `float`."""
+    if data.translate(None, f"0123456789+-eE\r\n{separator}{mark}".encode()):
+        return None  # blanks, words and underscores, some of which `float` accepts
+    rows = [line.split(separator.encode()) for line in data.replace(mark.encode(), b".").splitlines() if line]
+    if any(len(cells) != columns for cells in rows):
+        return None
+    try:
+        values = [float(cells[j]) if cells[j] else math.nan for cells in rows for j in wanted]
+    except ValueError:
+        return None
+    return None if math.inf in values or -math.inf in values else np.array(values).reshape(len(rows), len(wanted))
+
+
+def compiled(data: bytes, separator: str, columns: int, wanted: list[int], lines: int, mark: str = ".") -> Matrix | None:
+    """`parse` in compiled code."""
     place = np.full(columns, -1, dtype=np.int64)
     place[wanted] = np.arange(len(wanted))
     out = np.empty((lines, len(wanted)), dtype=np.uint64)

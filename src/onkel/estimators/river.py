@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onkel.errors import InputError
+from onkel._extras import extra
 
 
 def to_river(estimator: Any) -> Any:
@@ -20,8 +20,6 @@ def to_river(estimator: Any) -> Any:
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE()).get() < 0.5
     True
     """
-    try:
+    with extra("river", "to_river"):
         from onkel.estimators.river_models import model_of
-    except ImportError:
-        raise InputError("River is not installed; pip install 'onkel[river]'") from None
     return model_of(estimator)

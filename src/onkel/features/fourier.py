@@ -103,7 +103,8 @@ def _fourier(frequencies: Matrix, X: Matrix, Z: Matrix, at: int) -> None:
     dim, count = frequencies.shape
     phase = np.empty(count)
     for t in range(X.shape[0]):
-        phase[:] = 0.0
+        for j in range(count):
+            phase[j] = 0.0
         for i in range(dim):
             omega, x = frequencies[i], X[t, i]
             for j in range(count):

@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector

@@ -25,7 +25,7 @@ import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
-from onkel.linalg.blas import add_gemm_tn, gemm_nt, solve_unit_lower, symm, symv, syr, syrk
+from onkel.linalg.blas import add_gemm_tn, dot, gemm_nt, solve_unit_lower, symm, symv, syr, syrk
 
 BLOCK = 32  # rows of a block; blocks end at multiples of it, counted from the first row learnt
 LARGEST_LEVERAGE = 1e5  # limit for w s; with more, P would keep fewer than about ten digits when g p pᵀ is subtracted
@@ -65,8 +65,10 @@ def learn(
         if clamps < 0:
             return done, False
         clamped[0] += clamps
-        learnt[0] += int(np.count_nonzero(weight[done : done + b]))
-        diagonal[:] = grown
+        for k in range(done, done + b):
+            learnt[0] += 1 if weight[k] > 0.0 else 0
+        for i in range(r):
+            diagonal[i] = grown[i]
         done += b
     return done, True
 
@@ -74,14 +76,14 @@ def learn(
 @hot
 def _learn_row(P: Matrix, theta: Matrix, v: Vector, y: Vector, w: float, awv: bool, scores: Vector, p: Vector) -> int:
     symv(P, v, p)
-    s = np.dot(v, p)
+    s = dot(v, p)
     if w * s > LARGEST_LEVERAGE:
         return -1
     clamps = 1 if s < 0.0 else 0
     s = max(s, 0.0)
     gain = w / (1.0 + w * s)
     for o in range(y.size):
-        m = np.dot(theta[o], v)
+        m = dot(theta[o], v)
         scores[o] = m / (1.0 + s) if awv else m
         step = gain * (y[o] - m)
         for i in range(v.size):
@@ -129,17 +131,21 @@ def _score_block(
 def _learn_block(P: Matrix, theta: Matrix, H: Matrix, T: Matrix, E: Matrix, gains: Vector) -> None:
     solve_unit_lower(T, H)
     for k in range(H.shape[0]):
-        E[k] *= gains[k]
+        for o in range(E.shape[1]):
+            E[k, o] *= gains[k]
     add_gemm_tn(E, H, theta)
     for k in range(H.shape[0]):
-        H[k] *= np.sqrt(gains[k])
+        root = np.sqrt(gains[k])
+        for i in range(H.shape[1]):
+            H[k, i] *= root
     syrk(P, -1.0, H)
 
 
 @hot
 def _inflation(P: Matrix, diagonal: Vector, V: Matrix, weight: Vector, grown: Vector) -> float:
     """grown ← the diagonal of A after the rows of V; returns the largest P_ii A_ii, with P before them."""
-    grown[:] = diagonal
+    for i in range(grown.size):
+        grown[i] = diagonal[i]
     for k in range(V.shape[0]):
         v, w = V[k], weight[k]
         for i in range(v.size):
@@ -160,7 +166,9 @@ def predict(P: Matrix, theta: Matrix, V: Matrix, awv: bool, scores: Matrix) -> N
         H = np.empty_like(V)
         symm(V, P, H)
         for i in range(V.shape[0]):
-            scores[i] /= 1.0 + max(np.dot(H[i], V[i]), 0.0)
+            shrink = 1.0 + max(dot(H[i], V[i]), 0.0)
+            for o in range(scores.shape[1]):
+                scores[i, o] /= shrink
 
 
 @hot
@@ -171,7 +179,7 @@ def _predict_rows(P: Matrix, theta: Matrix, V: Matrix, awv: bool, scores: Matrix
         s = 0.0
         if awv:
             symv(P, V[i], p)
-            s = max(np.dot(V[i], p), 0.0)
+            s = max(dot(V[i], p), 0.0)
         for o in range(theta.shape[0]):
-            m = np.dot(theta[o], V[i])
+            m = dot(theta[o], V[i])
             scores[i, o] = m / (1.0 + s) if awv else m

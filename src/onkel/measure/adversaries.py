@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.linalg import solve_triangular
 
 from onkel._inputs import check_block, check_labelled
 from onkel._types import Matrix, Vector
@@ -92,11 +92,15 @@ class _Past:
     def __init__(self, kernel: Kernel, X: Matrix, y: Vector, lam: float) -> None:
         self.kernel, self.X, self.lam = kernel, X, lam
         self.L = np.linalg.cholesky((kernel(X, X) if len(X) else np.empty((0, 0))) + lam * np.eye(len(X)))
-        self.v = solve_triangular(self.L, y, lower=True) if len(y) else y
+        self.v = scipy.linalg.solve_triangular(self.L, y, lower=True) if len(y) else y
 
     def gains(self, rows: Matrix, scores: Vector, largest: float) -> tuple[Vector, Vector]:
         """What each row adds to the regret with the label `largest`, and with −`largest`."""
-        l = solve_triangular(self.L, self.kernel(self.X, rows), lower=True) if len(self.X) else np.empty((0, len(rows)))
+        l = (
+            scipy.linalg.solve_triangular(self.L, self.kernel(self.X, rows), lower=True)
+            if len(self.X)
+            else np.empty((0, len(rows)))
+        )
         m, s = self.v @ l, np.maximum(self.kernel.diagonal(rows) - np.sum(l * l, axis=0), 0.0)
         up, down = ((label - scores) ** 2 - self.lam * (label - m) ** 2 / (self.lam + s) for label in (largest, -largest))
         return up, down

@@ -18,8 +18,8 @@ array([0.5  , 0.333, 0.5  ])
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh, solve_triangular
 
 from onkel._inputs import check_block
 from onkel._types import Matrix, Vector
@@ -64,7 +64,7 @@ def online_quadratic_forms(K: Matrix, weights: Vector, alpha: float) -> Vector:
         L = np.linalg.cholesky(root[:, None] * K * root + alpha * np.eye(len(K)))
     except np.linalg.LinAlgError:
         raise InputError(f"alpha = {alpha:g} is too small relative to the kernel's values; raise it, or rescale X") from None
-    seen = np.triu(solve_triangular(L, root[:, None] * K, lower=True), 1) if len(K) else K
+    seen = np.triu(scipy.linalg.solve_triangular(L, root[:, None] * K, lower=True), 1) if len(K) else K
     before = np.maximum(K.diagonal() - np.sum(seen**2, axis=0), 0.0) / alpha  # φᵀA_{t−1}⁻¹φ
     return np.asarray(before / (1.0 + weights * before))
 
@@ -83,7 +83,7 @@ def spectral_bounds(
         return 1.0, 1.0
     Z = embed(Nystroem(space, rows), rows) if isinstance(space, Kernel) else embed(space, rows)
     ridge = alpha * np.eye(Z.shape[1])
-    values = eigh(Z.T @ (w[:, None] * Z) + ridge, Z.T @ (v[:, None] * Z) + ridge, eigvals_only=True)
+    values = scipy.linalg.eigh(Z.T @ (w[:, None] * Z) + ridge, Z.T @ (v[:, None] * Z) + ridge, eigvals_only=True)
     return min(float(values[0]), 1.0), max(float(values[-1]), 1.0)  # in directions without rows both are αI
 
 

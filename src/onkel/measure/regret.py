@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.linalg import solve_triangular
 
 from onkel._inputs import check_block, check_labelled
 from onkel._jit import hot
@@ -177,7 +177,7 @@ def _growth(X: Matrix, Y: Matrix, space: Space, lam: float) -> Vector:
             L = np.linalg.cholesky(gram(space, X) + lam * np.eye(len(X)))
         except np.linalg.LinAlgError:
             raise InputError(f"lam = {lam:g} is too small relative to the kernel's values; raise it, or rescale X") from None
-        return np.asarray(lam * np.sum(solve_triangular(L, Y, lower=True) ** 2, axis=1)) if len(X) else np.empty(0)
+        return np.asarray(lam * np.sum(scipy.linalg.solve_triangular(L, Y, lower=True) ** 2, axis=1)) if len(X) else np.empty(0)
     growth = np.empty(len(X))
     _rotate_all(embed(space, X), Y.copy(), lam, growth)
     return growth

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from onkel._extras import extra
 from onkel._types import Matrix, Vector
 from onkel._writing import replacing
 from onkel.errors import InputError
@@ -291,7 +292,14 @@ def _along(figure: Any, history: History, title: str) -> Any:
     return axes
 
 
+def check_drawing() -> None:
+    """Refuse, before any work is done, to draw without matplotlib."""
+    with extra("plot", "drawing a picture"):
+        import matplotlib  # noqa: F401
+
+
 def _figure(width: float, height: float, dpi: int = 110) -> Any:
+    check_drawing()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

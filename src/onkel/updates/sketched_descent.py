@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from onkel._types import Matrix, Vector
 from onkel._validate import config, flag, whole

@@ -1,0 +1,27 @@
+"""Packages that onkel does not need for most of what it does. Whoever needs one is told how to install it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from onkel.errors import MissingPackage
+
+PACKAGES = {"arrow": "pyarrow", "download": "pooch", "plot": "matplotlib", "river": "river", "sklearn": "scikit-learn"}
+IMPORTED_AS = {"scikit-learn": "sklearn"}
+
+
+@contextmanager
+def extra(name: str, work: str) -> Iterator[None]:
+    """Imports that need the extra of this name, for this work.
+
+    >>> with extra("plot", "drawing pictures"):
+    ...     import matplotlib
+    """
+    package = PACKAGES[name]
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").split(".")[0] != IMPORTED_AS.get(package, package):
+            raise
+        raise MissingPackage(f"{work} requires {package}, which is not installed: pip install 'onkel[{name}]'") from None
