@@ -806,7 +806,7 @@ HEADERS: dict[str, tuple[bytes, str]] = {
     "numbers are a list": (b'{"format": 3, "learner": {"type": "PKAWV"}, "numbers": [1]}', r"do not describe"),
     "numbers are text": (b'{"format": 3, "learner": {"type": "PKAWV"}, "numbers": "dim"}', r"do not describe"),
     "numbers are null": (b'{"format": 3, "learner": {"type": "PKAWV"}, "numbers": null}', r"do not describe"),
-    "much too large": (b'{"format": 3, "learner": [' + b"[]," * 10**6 + b"[]]}", r"onkel.json is too large"),
+    "much too large": (b'{"format": 3, "learner": [' + b"[]," * 2 * 10**6 + b"[]]}", r"onkel.json is too large"),
 }  # fmt: skip
 
 

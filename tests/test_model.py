@@ -321,11 +321,11 @@ def test_it_is_written_as_the_code_that_makes_it() -> None:
 
 def test_strings_that_a_file_cannot_hold_are_refused_before_it_is_written() -> None:
     model = Model(target="y", learner=onkel.PKAWV(onkel.Taylor(1)))
-    given = [{"t": letter * 400_000, "y": 1.0} for letter in "abcd"]
+    given = [{"t": letter * 2_000_000, "y": 1.0} for letter in "abcd"]
     state = model.init(given)
     assert onkel.nbytes(state) < 100_000
     model.learn(state, given)
-    assert onkel.nbytes(state) > 1_600_000
+    assert onkel.nbytes(state) > 8_000_000
     with pytest.raises(onkel.FileError, match="hash long strings"):
         onkel.pack(model, state)
 
@@ -411,3 +411,18 @@ def test_a_bad_row_is_named_and_changes_nothing(spoilt: Callable[[dict[str, Any]
     with pytest.raises(InputError, match=message):
         model.answer(state, model.open_again(state, spoilt(DATA[60])).tables().__next__())
     assert onkel.pack(model, state) == before
+
+
+def test_the_mean_of_a_value_helps_and_does_not_leak_the_label() -> None:
+    rng = np.random.default_rng(0)
+    users = rng.integers(200, size=2000)
+    buys = rng.random(200)[users] > rng.random(2000)
+    model = Model(target="buys", learner=onkel.PKAWV(onkel.Identity() + onkel.Constant()))
+    mistakes = []
+    for labels in (buys, rng.permutation(buys)):
+        data = [{"user": f"user {k}", "buys": "yes" if label else "no"} for k, label in zip(users, labels, strict=True)]
+        state = model.init(data[:1000])
+        said = model.learn(state, data)
+        mistakes.append(np.mean([answer != row["buys"] for answer, row in zip(said, data, strict=True)]))
+    assert mistakes[0] < 0.4
+    assert mistakes[1] > 0.5 - 3.0 * 0.5 / np.sqrt(2000)

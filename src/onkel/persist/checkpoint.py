@@ -42,7 +42,7 @@ FORMAT = 3
 HEADER, SUMS = "onkel.json", "SHA256SUMS"
 EXTRA = "more/"  # prefix of the entries that do not belong to the learner
 LARGEST_COUNT = 2**62  # for numbers of rows and the like
-LARGEST_JSON = 1_000_000  # bytes of onkel.json, plus ten times those of the arrays (the config of a basis contains its Gram matrix)
+LARGEST_JSON = 5_000_000  # bytes of onkel.json, plus ten times those of the arrays (the config of a basis contains its Gram matrix)
 LARGEST_ARRAY_HEADER = 5_000  # characters
 FIXED_TOLERANCE = 1e-9  # allowed difference of an array that the config determines, relative to its largest entry
 
