@@ -3,7 +3,7 @@
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> trace = onkel.prequential(onkel.PKAWV(), X, y, metrics=(onkel.measure.F1(), onkel.measure.AUC()))
 >>> {name: round(value, 3) for name, value in trace.values.items()}
-{'f1': 0.997, 'auc': 0.999}
+{'f1': 0.997, 'auc': 1.0}
 
 A metric that is not defined for the rows is NaN: R² of a single row, the area under the curve when all rows are of one class.
 """
