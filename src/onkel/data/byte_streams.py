@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from onkel._extras import extra
-from onkel.errors import FileError, InputError
+from onkel.errors import FileError, InputError, did_you_mean
 
 CHUNK = 1 << 20  # bytes
 MAGIC = 6  # bytes by which compressed files are recognised
@@ -56,7 +56,8 @@ def check_file(path: Path) -> None:
     if path.is_dir():
         raise FileError(f"{path} is a folder; name a file in it")
     if not path.exists():
-        raise FileError(f"{path} does not exist; check the path (relative ones start at {Path.cwd()})")
+        hint = did_you_mean(path.name, (file.name for file in path.parent.iterdir())) if path.parent.is_dir() else ""
+        raise FileError(f"{path} does not exist; {hint}check the path (relative ones start at {Path.cwd()})")
     if not path.is_file():
         raise FileError(f"{path} is not a regular file; copy its contents to one, or pipe them in and name the input -")
     if path.stat().st_size == 0:

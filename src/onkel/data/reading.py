@@ -48,6 +48,7 @@ CSV = {".csv": SEPARATORS, ".data": SEPARATORS, ".tsv": "\t"}  # the separators 
 FILES: dict[str, Callable[[Path, Wanted, Kinds], Source]] = {
     ".parquet": open_parquet, ".pq": open_parquet, ".arrow": open_arrow, ".feather": open_arrow, ".ipc": open_arrow,
 }  # fmt: skip
+EXCEL = (".xlsx", ".xls", ".xlsm", ".ods")
 LABELS = {".npz": "y", ".libsvm": libsvm_file.LABEL, ".svm": libsvm_file.LABEL}  # the name of the label in formats that have one
 
 
@@ -229,6 +230,8 @@ def _open_lines(stream: ByteStream, suffix: str, wanted: Wanted, kinds: Kinds, h
         return LINES[suffix](stream, wanted, kinds)
     if suffix in (*FILES, ".npz"):
         raise FileError(f"{stream.name}: {suffix} cannot come through a pipe; save it to a file first")
+    if suffix in EXCEL:
+        raise FileError(f"{stream.name}: Excel files are not read; save the sheet as csv (Save As, CSV UTF-8), and give that file")
     known = " ".join([*CSV, *LINES, *FILES, ".npz"])
     remedy = f"say it, as in format='csv' (--format csv); known are {known}"
     raise FileError(f"{stream.name}: cannot tell the format from {suffix!r}; {remedy}")

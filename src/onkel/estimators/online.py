@@ -276,7 +276,9 @@ class Online(BaseEstimator):
         fitted = hasattr(self, "state_")
         if isinstance(x, Mapping):
             if fitted and not hasattr(self, "feature_names_in_"):
-                raise InputError("the rows before this one were arrays without names; give arrays, or begin again with dicts")
+                raise InputError(
+                    "the rows before this one were arrays without names; give arrays, or make a new estimator for dicts"
+                )
             row = {name if isinstance(name, str) else str(name): value for name, value in x.items()}
             if len(row) < len(x):
                 raise InputError("two keys of x are the same when written as strings; rename one")
