@@ -141,7 +141,7 @@ def test_notes_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     X, y = onkel.data.friedman(200, dim=5, seed=0)
     path = write_csv(tmp_path / "large.csv", 1e7 * X, y)
     assert call(monkeypatch, path, "--target", "price", "--raw", "--learner", "PKAWV(Identity() + Constant())") == 0
-    assert "note: features too large" in capsys.readouterr().out.replace("\n", " ")
+    assert "note: features are too large" in capsys.readouterr().out.replace("\n", " ")
 
 
 def mixed_row(k: int) -> str:

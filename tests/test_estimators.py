@@ -532,9 +532,9 @@ def test_settings_are_checked_when_they_are_used() -> None:
 def test_only_scores_that_are_probabilities_are_called_so() -> None:
     for learner in (None, SMALL, onkel.FOGD(loss=onkel.Logistic())):
         assert hasattr(onkel.Classifier(learner), "predict_proba")
-    for learner in (onkel.Perceptron(), onkel.FOGD(), onkel.MarginProjection()):
-        assert not hasattr(onkel.Classifier(learner), "predict_proba")
-        assert not hasattr(onkel.Classifier(learner), "predict_proba_one")
+    for of_margins in (onkel.Perceptron(), onkel.FOGD(), onkel.MarginProjection()):
+        assert not hasattr(onkel.Classifier(of_margins), "predict_proba")
+        assert not hasattr(onkel.Classifier(of_margins), "predict_proba_one")
 
 
 def test_a_loss_that_nobody_chose_suits_the_task() -> None:

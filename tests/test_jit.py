@@ -19,6 +19,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import onkel
+import onkel._code_files
 import onkel._jit
 
 pytestmark = pytest.mark.once
@@ -109,7 +110,7 @@ def test_the_hash_covers_every_module_that_code_can_see() -> None:
         seen |= {str(getattr(value, "__module__", "")) for value in vars(module).values()}
         covered, new = {module.__name__}, {module.__name__}
         while new:
-            new = set().union(*map(onkel._jit._imports, new)) - covered
+            new = set().union(*map(onkel._code_files.imported, new)) - covered
             covered |= new
         assert {name for name in seen if name.startswith("onkel.") and not name.startswith(f"{module.__name__}.")} <= covered
 
@@ -205,21 +206,21 @@ locks = pytest.mark.skipif(sys.platform == "win32", reason="every process compil
 @locks
 def test_nobody_waits_forever_nor_for_the_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(tmp_path / "code.nbc")
-    assert run(f"import os, onkel._jit as j; j._claim({path!r}); os._exit(7)").returncode == 7
-    mine = onkel._jit._claim(path)
+    assert run(f"import os, onkel._code_files as j; j.claim({path!r}); os._exit(7)").returncode == 7
+    mine = onkel._code_files.claim(path)
     assert mine is not None
-    monkeypatch.setattr(onkel._jit, "SECONDS_ANOTHER_IS_WAITED_FOR", 0.05)
-    assert onkel._jit._claim(path) is None
+    monkeypatch.setattr(onkel._code_files, "SECONDS_ANOTHER_IS_WAITED_FOR", 0.05)
+    assert onkel._code_files.claim(path) is None
     os.close(mine)
-    theirs = onkel._jit._claim(path)
+    theirs = onkel._code_files.claim(path)
     assert theirs is not None
     os.close(theirs)
-    assert onkel._jit._claim(str(tmp_path / "no folder" / "code.nbc")) is None
+    assert onkel._code_files.claim(str(tmp_path / "no folder" / "code.nbc")) is None
 
 
 @locks
 def test_what_cannot_be_compiled_is_waited_for_by_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onkel._jit, "_cache_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(onkel._jit, "cache_folder", lambda: str(tmp_path))
     monkeypatch.setattr(_kind, "__module__", "onkel.tests")
     compiled: Any = onkel._jit.hot(_kind)
     with pytest.raises(numba.TypingError):

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.once
 PACKAGE = Path(onkel.__file__).parent
 
 LAYERS = [
-    {"errors", "_types", "groups"},
+    {"errors", "_types", "groups", "_code_files"},
     {"_validate", "_jit", "state", "_writing", "_extras"},
     {"_inputs", "_lanes", "turns"},
     {"_sparse"},

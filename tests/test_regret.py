@@ -174,7 +174,7 @@ class TestConditions:
         ]
         for bound in ask:
             assert bound(0.1) > 0.0
-            with pytest.raises(onkel.InputError, match=r"lam ≥ mu, got 0\.05 and 0\.1"):
+            with pytest.raises(onkel.InputError, match=r"lam ≥ mu, got lam=0\.05 and mu=0\.1"):
                 bound(0.05)
 
     def test_rows_that_did_not_join(self) -> None:

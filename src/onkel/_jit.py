@@ -24,14 +24,11 @@ import hashlib
 import importlib.machinery
 import importlib.util
 import os
-import re
-import stat
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import llvmlite.binding
 import numba
@@ -47,25 +44,19 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from threadpoolctl import ThreadpoolController
 
-if sys.platform != "win32":  # Windows has no such locks: there every process compiles for itself
-    import fcntl
+from onkel._code_files import cache_folder, checked, claim, forget_unused, lock_of, source_hash, trusted, write_whole
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 compiler_off: bool = bool(numba.config.DISABLE_JIT)
 
 REORDERED = {"reassoc", "contract"}  # fastmath flags: additions may be reordered, products and additions fused
-SECONDS_UNUSED_CODE_IS_KEPT = 30 * 24 * 3600
-SECONDS_ANOTHER_IS_WAITED_FOR = 60.0  # for another process that compiles the same function; no function takes nearly as long
-SECONDS_BETWEEN_LOOKS = 0.01
 SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")  # settings of numba that change its code
 BROUGHT = Path(__file__).parent / "_compiled"  # one folder for each level of the processor
 LEVELS = {  # highest first: the features that a processor must have, and how numba is to use them
     "x86-64-v4": ("avx512f avx512bw avx512cd avx512dq avx512vl", "-prefer-256-bit"),
     "x86-64-v3": ("avx2 bmi bmi2 f16c fma lzcnt movbe", "+avx2"),
 }
-OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
-IMPORT = re.compile(r"^[ ]*from (onkel(?:[.]\w+)*) import ([(][^)]*[)]|.*)$", re.MULTILINE)
 
 
 def hot(function: F) -> F:
@@ -114,19 +105,19 @@ class _Cache(numba.core.caching.NullCache):
 
     @property
     def cache_path(self) -> str | None:
-        return _cache_folder()
+        return cache_folder()
 
     def load_overload(self, kinds: Any, context: Any) -> Any:
         """The code for arguments of these types; None if there is none that can be trusted, so that this process must compile."""
         rtsys.initialize(context)  # all that loaded code needs; to refresh the context would import half of numba
         name = self._file(kinds, context.codegen())
         data = _brought(name)
-        if data is None and (folder := _cache_folder()) is not None:
+        if data is None and (folder := cache_folder()) is not None:
             path = os.path.join(folder, name)
-            data = _trusted(path)
+            data = trusted(path)
             if data is None and path not in self._claims:
-                self._claims[path] = _claim(path)
-                data = _trusted(path)  # perhaps another process has compiled it meanwhile
+                self._claims[path] = claim(path)
+                data = trusted(path)  # perhaps another process has compiled it meanwhile
         if data is None:
             return None
         self.release()
@@ -136,7 +127,7 @@ class _Cache(numba.core.caching.NullCache):
 
     def save_overload(self, kinds: Any, code: Any) -> None:
         """Store the code for other processes, if possible."""
-        if (folder := _cache_folder()) is None:
+        if (folder := cache_folder()) is None:
             return
         try:
             self._save(folder, kinds, code)
@@ -149,7 +140,7 @@ class _Cache(numba.core.caching.NullCache):
             path, lock = self._claims.popitem()
             if lock is not None:
                 with contextlib.suppress(OSError):
-                    os.unlink(_lock_of(path))
+                    os.unlink(lock_of(path))
                 os.close(lock)
 
     def _save(self, folder: str, kinds: Any, code: Any) -> None:
@@ -157,15 +148,15 @@ class _Cache(numba.core.caching.NullCache):
             raise TypeError(f"{self.name} contains an address of this process, so its code cannot be cached; see `fortran`")
         data = numba.core.serialize.dumps((kinds, code._reduce()))
         try:
-            _write_whole(os.path.join(folder, self._file(kinds, code.codegen)), hashlib.sha256(data).digest() + data)
-            _forget_unused(folder)
+            write_whole(os.path.join(folder, self._file(kinds, code.codegen)), hashlib.sha256(data).digest() + data)
+            forget_unused(folder)
         except OSError as error:
             _say_once(f"onkel: compiled code cannot be kept in {folder} ({error.strerror}): the next start compiles it again")
 
     def _file(self, kinds: Any, codegen: Any) -> str:
         compiler = numba.__version__, sys.implementation.cache_tag, [getattr(numba.config, name) for name in SETTINGS]
         about = repr((kinds, compiler, codegen.magic_tuple()))
-        return f"{self.name}-{_source_hash(self.module)}-{hashlib.sha256(about.encode()).hexdigest()[:32]}.nbc"
+        return f"{self.name}-{source_hash(self.module)}-{hashlib.sha256(about.encode()).hexdigest()[:32]}.nbc"
 
 
 def _brought(name: str) -> bytes | None:
@@ -173,138 +164,8 @@ def _brought(name: str) -> bytes | None:
     if _level is None:
         return None
     with contextlib.suppress(OSError), open(BROUGHT / _level / name, "rb") as file:
-        return _checked(file)
+        return checked(file)
     return None
-
-
-def _trusted(path: str) -> bytes | None:
-    """The content of the file without its checksum; None if the checksum is wrong, or if other users could have written the
-    file."""
-    with contextlib.suppress(OSError), open(path, "rb") as file:
-        if _is_ours(os.fstat(file.fileno())):
-            data = _checked(file)
-            with contextlib.suppress(OSError):
-                os.utime(path)  # so that `_forget_unused` keeps it
-            return data
-    return None
-
-
-def _checked(file: IO[bytes]) -> bytes | None:
-    digest, data = file.read(hashlib.sha256().digest_size), file.read()
-    return data if hashlib.sha256(data).digest() == digest else None
-
-
-def _lock_of(path: str) -> str:
-    return f"{path}.lock"
-
-
-def _claim(path: str) -> int | None:
-    """Lock this path against other processes that would compile the same code: the handle of the lock's file, or None if the lock
-    cannot be had.
-
-    The system releases the locks of a process that ends, however it ends.
-    """
-    if sys.platform == "win32":
-        return None
-    try:
-        lock = os.open(_lock_of(path), os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError:
-        return None
-    until = time.monotonic() + SECONDS_ANOTHER_IS_WAITED_FOR
-    while time.monotonic() < until:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(SECONDS_BETWEEN_LOOKS)
-        except OSError:  # a file system without locks
-            break
-        else:
-            return lock
-    os.close(lock)
-    return None
-
-
-def _write_whole(path: str, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(suffix=".tmp", dir=os.path.dirname(path))
-    try:
-        with open(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-@functools.cache
-def _source_hash(module: str) -> str:
-    """A hash of the source of a module and of all modules of onkel that it imports, directly or not."""
-    found, new = {module}, {module}
-    while new:
-        new = set().union(*map(_imports, new)) - found
-        found |= new
-    return hashlib.sha256("".join(_digest(name) for name in sorted(found)).encode()).hexdigest()[:16]
-
-
-@functools.cache
-def _imports(module: str) -> set[str]:
-    """The modules of onkel that this one imports."""
-    found = set()
-    for whole, names in IMPORT.findall(_source(module)):
-        found |= {whole, *(f"{whole}.{name}" for name in re.findall(r"\w+", names))}
-    # a name that is not a module has no source; onkel itself only lists the public names
-    return {name for name in found - {"onkel"} if _source(name)}
-
-
-def _digest(module: str) -> str:
-    return hashlib.sha256(_source(module).encode()).hexdigest()
-
-
-@functools.cache
-def _source(module: str) -> str:
-    path = Path(__file__).parent.joinpath(*module.split(".")[1:])
-    with contextlib.suppress(OSError):
-        return (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
-    return ""
-
-
-@functools.cache
-def _cache_folder() -> str | None:
-    """The folder for compiled code, in the first usable root; None if no root is usable."""
-    for root in _roots():
-        with contextlib.suppress(OSError):
-            root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not _is_ours(root.stat()):
-                continue
-            folder = root / "compiled"
-            folder.mkdir(mode=0o700, exist_ok=True)
-            if _is_ours(folder.lstat()) and os.access(folder, os.W_OK | os.X_OK):
-                return str(folder)
-    return None
-
-
-def _roots() -> list[Path]:
-    """The places for the cache, best first: NUMBA_CACHE_DIR if it is set, the user's cache folder, and a folder of our own in the
-    system's temporary folder."""
-    theirs = [Path(numba.config.CACHE_DIR, "onkel")] if numba.config.CACHE_DIR else []
-    with contextlib.suppress(RuntimeError):  # there may be no home folder
-        theirs.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "onkel"))
-    user = os.getuid() if os.name == "posix" else "user"
-    return [root.absolute() for root in (*theirs, Path(tempfile.gettempdir(), f"onkel-{user}"))]
-
-
-def _is_ours(about: os.stat_result) -> bool:
-    """Whether a file or folder belongs to this user, and nobody else may write to it."""
-    return os.name != "posix" or (about.st_uid == os.getuid() and not about.st_mode & OTHERS_MAY_WRITE)
-
-
-@functools.cache
-def _forget_unused(folder: str) -> None:
-    """Delete the files that no process has read or written for a long time. Runs at most once in a process."""
-    for file in Path(folder).iterdir():
-        with contextlib.suppress(OSError):  # another process may be deleting it too
-            if time.time() - file.stat().st_mtime > SECONDS_UNUSED_CODE_IS_KEPT:
-                file.unlink()
 
 
 @functools.cache
@@ -327,9 +188,7 @@ class _Compilation(numba.core.event.Listener):
             self.began = time.perf_counter()
         self.depth += 1
         if event.data["dispatcher"].py_func.__module__.startswith("onkel."):
-            _say_once(
-                f"onkel: compiling, {'once' if _cache_folder() else 'for this process: there is no folder to keep it in'} ..."
-            )
+            _say_once(f"onkel: compiling, {'once' if cache_folder() else 'for this process: there is no folder to keep it in'} ...")
 
     def on_end(self, event: Any) -> None:
         function = event.data["dispatcher"]

@@ -28,6 +28,7 @@ from onkel._sparse import count
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.functions.learnt import Learnt
+from onkel.groups import Group
 from onkel.losses import Hinge, Square
 from onkel.state import copied, owned
 from onkel.turns import Call, turn
@@ -70,6 +71,8 @@ class Learner(ABC, Generic[S]):
     bounded: ClassVar[bool]  # the state never holds more bytes than after `init`
     cost: ClassVar[str] = ""  # time for a row, besides its kernel values, as shown by `onkel learners`
     memory: ClassVar[str] = ""  # memory of a state
+    group: ClassVar[Group] = Group.OTHER  # where `onkel learners` lists it
+    when: ClassVar[str] = ""  # when to take it, for the same list
     paper: ClassVar[str] = ""  # authors and year of the paper
     cut_tolerance: ClassVar[float]  # how much scores may depend on how the stream is cut into calls; 0 = same bits
 

@@ -18,7 +18,7 @@ import scipy
 from numpy.typing import NDArray
 
 import onkel
-from onkel._jit import _cache_folder
+from onkel._code_files import cache_folder
 
 Array = NDArray[np.float64]
 
@@ -49,6 +49,6 @@ def _folder() -> Path:
     for tree in Path(__file__).parents[1], Path(onkel.__file__).parent:
         for file in sorted(tree.rglob("*.py")):
             digest.update(file.read_bytes())
-    found = Path(_cache_folder() or tempfile.gettempdir(), f"scores-{digest.hexdigest()[:16]}")
+    found = Path(cache_folder() or tempfile.gettempdir(), f"scores-{digest.hexdigest()[:16]}")
     found.mkdir(mode=0o700, exist_ok=True)
     return found

@@ -15,10 +15,9 @@ True
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onkel._inputs import check_weight
@@ -26,35 +25,37 @@ from onkel._types import Matrix, Vector
 from onkel._validate import config, flag, whole
 from onkel.combine import Auto, Intervals, Scaled
 from onkel.combine.assembly import assembled, bare, lags_of, part, scoring
-from onkel.combine.inner import takes_sparse
-from onkel.combine.probabilities import are_probabilities, probabilities
+from onkel.combine.probabilities import are_probabilities
 from onkel.data.columns import NoColumn, listed
 from onkel.data.reading import AS_DETECTED, Reading
-from onkel.data.table import Kind, Strings, Table, rows_at_once
+from onkel.data.table import Kind, Table
 from onkel.errors import InputError
 from onkel.model import learning, stream
+from onkel.model.answering import (
+    answers,
+    are_signs,
+    class_probabilities,
+    labels_of,
+    next_scores,
+    predicted_codes,
+    scored,
+    scored_usual,
+)  # fmt: skip
 from onkel.model.answers import Answers, Scored, joined, spread
 from onkel.model.encoder import Missing, policy
 from onkel.model.fitting import fitted
 from onkel.model.learning import State
 from onkel.model.plan import periods_given
-from onkel.model.rows import are_dicts, is_vector, separate_labels, table_of_vector, tables_of_dicts
+from onkel.model.recognising import recognised
+from onkel.model.rows import is_vector, separate_labels, tables_of
 from onkel.model.stream import Stream
-from onkel.model.target import MOST_CLASSES, Classes, Label, Mask, Signs, Target, met_before, numbered, two_given, two_labels
-from onkel.protocol import is_learner, suited, tasks_of
+from onkel.model.target import MOST_CLASSES, Classes, Label, Mask, Target, two_given
+from onkel.protocol import is_learner, suited
 from onkel.state import owned
 from onkel.turns import turn
 
 TASKS = ("regression", "classification")
-MOST_NUMBERED = 50  # different whole numbers that a learner of classes alone takes as classes
-ONE_ROW = np.ones(1, dtype=bool)  # the mask of a single row that has scores
 LABEL_KINDS = str, float, int, bool  # that a file can hold
-
-
-def _next_scores(learner: Any, *given: Any, **gaps: Any) -> Vector:
-    """The learner's scores of rows as if each came next."""
-    scores: Vector = learner.predict(*given, **gaps)
-    return scores
 
 
 @config
@@ -140,7 +141,7 @@ class Model:
         )
         if given is not None and self.target is not None:
             opened = dataclasses.replace(opened, target=dataclasses.replace(opened.target, name=self.target))  # type: ignore[type-var]
-        return opened.for_target(self._recognised(opened))
+        return opened.for_target(recognised(opened, self.task, self.labels, self.learner))
 
     def open_again(
         self, state: State, rows: Any, reading: Reading = AS_DETECTED, labelled: bool = True, keep: Sequence[str] = ()
@@ -160,37 +161,6 @@ class Model:
             both = f"the model needs {listed(needed)}, the file has {listed(error.known)}"
             remedy = f"add the column, or rename the one that is meant{error.hints}"
             raise InputError(f"{error.source} has no column {error.column!r}: {both}; {remedy}") from None
-
-    def _recognised(self, opened: Stream) -> Target:
-        """Whether the target is numbers or classes: by the user's settings, else by the first rows and the learner."""
-        name, sample = opened.target.name, opened.sample
-        is_text = isinstance(sample.cells(name), Strings)
-        if self.task == "regression" and (is_text or self.labels is not None):
-            raise InputError(f"{opened.name}: the target {name!r} has labels, not numbers; predict another column")
-        if self.labels is not None:
-            return opened.target
-        if is_text or self.task == "classification":
-            return Classes(name, is_text)
-        if self.task == "regression" or opened.target.outputs > 1:
-            return opened.target
-        if (two := two_labels(sample, name)) is not None:
-            return Signs(name, *two)
-        only_classes = tasks_of(self.learner) == {"classification"}
-        return Classes(name, text=False) if only_classes and numbered(sample, name, MOST_NUMBERED) else opened.target
-
-    def _tables(self, state: State, rows: Any, labelled: bool = True) -> Iterator[Table]:
-        if isinstance(rows, Table):
-            if isinstance(rows.numbers, np.ndarray) or takes_sparse(state.learner):
-                return iter([rows])
-            step = rows_at_once(state.encoder.width + 1)  # made dense some at a time
-            return (rows[start : start + step] for start in range(0, len(rows), step))
-        if is_vector(rows[0] if type(rows) is tuple and len(rows) == 2 else rows):
-            return iter([table_of_vector(state, self.task, rows)])
-        given, y = separate_labels(self.task, rows) or (rows, None)
-        one = isinstance(given, Mapping)
-        if one or are_dicts(given):
-            return tables_of_dicts(state, [given] if one else given, y, labelled, self.without)
-        return self.open_again(state, rows, labelled=labelled).tables()
 
     # --- the verbs
 
@@ -221,9 +191,7 @@ class Model:
         `weight`: one for each row, at least 0; a row of weight 0 leaves no trace, and has no answer. A learner whose mathematics
         has no weights learns a row of weight 3 three times.
         """
-        return joined(
-            [self._labels_of(state, self._predicted_codes(state, one), one.kept) for one in self._learnt(state, rows, weight)]
-        )
+        return joined([labels_of(state, predicted_codes(state, one), one.kept) for one in self._learnt(state, rows, weight)])
 
     def update(self, state: State, rows: Any, weight: ArrayLike | None = None, lagged: ArrayLike | None = None) -> None:
         """Learn rows without computing answers. `lagged`: for one row, what `remember` returned when it was predicted."""
@@ -242,7 +210,7 @@ class Model:
 
     def answer(self, state: State, table: Table) -> Answers:
         """Learn the rows of a table. Returns the answer for each row before it was learnt, and its label."""
-        return self._answers(state, self._learn(state, table))
+        return answers(state, self._learn(state, table))
 
     def add_classes(self, state: State, labels: Sequence[Any]) -> None:
         """Add classes before their first rows."""
@@ -279,7 +247,7 @@ class Model:
         With several targets (n, targets, 2).
         """
         self._check_task(state, "regression")
-        ends, kept = self._scored(state, rows, lambda learner, *given, **gaps: learner.predict_interval(*given, level, **gaps))
+        ends, kept = scored(self, state, rows, lambda learner, *given, **gaps: learner.predict_interval(*given, level, **gaps))
         return spread(ends.reshape(len(ends), *state.target.shape, 2), kept)  # type: ignore[attr-defined]  # a Value
 
     def interval_around(self, state: State, answers: Vector, level: float = 0.9) -> Matrix:
@@ -293,27 +261,11 @@ class Model:
 
     def scores(self, state: State, rows: Any) -> tuple[Vector, Mask]:
         """The scores of each row as if it came next, a number or a column for each class; and which rows have scores."""
-        return self._scored(state, rows, _next_scores, state.target.scores)
+        return scored(self, state, rows, next_scores, state.target.scores)
 
     def scores_any(self, state: State, rows: Any) -> tuple[Vector, Mask]:
         """The same for rows that may come at any time, without earlier labels as inputs."""
-        return self._scored(state, rows, lambda learner, *given, **gaps: learner.predict_any(*given, **gaps), state.target.scores)
-
-    def _scored(
-        self, state: State, rows: Any, score: Callable[..., Vector], of: Callable[..., Vector] = lambda scores, labels: scores
-    ) -> tuple[Vector, Mask]:  # fmt: skip
-        if (usual := self._scored_usual(state, rows, score, of)) is not None:
-            return usual, ONE_ROW
-        parts = []
-        for table in self._tables(state, rows, labelled=False):
-            with turn(self, state):
-                X, kept = state.encoder.predict(state.encoded, state.encoder.taking_late(table))
-                X, gaps = learning.with_mask(state, X)
-                parts.append((of(score(state.learner, state.inner, X, **gaps), state.labels), kept))
-        if not parts:
-            width = (len(self.classes(state)),) if state.target.task == "classification" else ()
-            return np.empty((0, *width)), np.empty(0, dtype=bool)
-        return joined([scores for scores, _ in parts]), joined([kept for _, kept in parts])
+        return scored(self, state, rows, lambda learner, *given, **gaps: learner.predict_any(*given, **gaps), state.target.scores)
 
     def classes(self, state: State) -> list[Any]:
         """The labels of the classes, in the order of their probabilities."""
@@ -321,9 +273,7 @@ class Model:
 
     def probabilities(self, state: State, scores: Matrix) -> Matrix:
         """The probabilities of the classes, computed from their scores."""
-        if not scores.size:
-            return scores
-        return probabilities(scoring(state.learner), scores, self.are_signs(state))
+        return class_probabilities(state, scores)
 
     def has_probabilities(self, state: State) -> bool:
         """Whether the learner's scores can be converted to probabilities, not only to a decision."""
@@ -391,24 +341,7 @@ class Model:
 
     def scores_usual(self, state: State, row: Any) -> Vector | None:
         """The scores of a single row as if it came next; None if it is not usual."""
-        return self._scored_usual(state, row, _next_scores, state.target.scores)
-
-    def _scored_usual(
-        self, state: State, row: Any, score: Callable[..., Vector], of: Callable[..., Vector]
-    ) -> Vector | None:  # fmt: skip
-        if type(row) is not dict and not is_vector(row):
-            return None
-        call, scores = turn(self, state), None
-        try:
-            usual = state.encoder.usual_row(row, state.encoded, state.target.name)
-            if usual is not None:
-                X, gaps = learning.with_mask(state, usual.X) if usual.has_gaps else (usual.X, {})
-                scores = of(score(state.learner, state.inner, X, **gaps), state.labels)
-        except BaseException:
-            call.fail()
-            raise
-        call.end()
-        return scores
+        return scored_usual(self, state, row, next_scores, state.target.scores)
 
     # --- how rows are learnt: see `learning.py`
 
@@ -417,10 +350,10 @@ class Model:
     ) -> Iterator[Scored]:  # fmt: skip
         """Learn rows, table by table."""
         if weight is None:
-            for table in self._tables(state, rows):
+            for table in tables_of(self, state, rows):
                 yield self._learn(state, table, None, lagged)
             return
-        tables = list(self._tables(state, rows))
+        tables = list(tables_of(self, state, rows))
         weights, start = check_weight(weight, sum(map(len, tables))), 0
         for table in tables:
             yield self._learn(state, table, weights[start : start + len(table)], lagged)
@@ -448,43 +381,13 @@ class Model:
 
     # --- answers
 
-    def _predicted_codes(self, state: State, scored: Scored) -> Vector:
-        """The code of each prediction. A class that is new in the table is unknown before its first row."""
-        target = state.target
-        if not target.one_hot:
-            return target.predicted_codes(target.scores(scored.scores, state.labels))
-        return target.predicted_codes(scored.scores, met_before(scored.codes, scored.met, scored.scores.shape[1]))
-
-    def _answers(self, state: State, scored: Scored) -> Answers:
-        target, predicted = state.target, self._predicted_codes(state, scored)
-        if target.task == "regression":
-            return Answers(predicted, None, scored.codes, scored.kept)
-        if not target.one_hot:
-            columns = target.scores(scored.scores, state.labels)
-            return Answers(predicted, self.probabilities(state, columns), scored.codes, scored.kept)
-        known = met_before(scored.codes, scored.met, scored.scores.shape[1])
-        found, counts = np.zeros(scored.scores.shape), known.sum(axis=1)
-        for count in np.unique(counts[counts > 0]).tolist():  # classes come in the order of their columns
-            rows = np.flatnonzero(counts == count)
-            found[rows, :count] = self.probabilities(state, scored.scores[rows, :count])
-        return Answers(predicted, found, scored.codes, scored.kept)
-
     def answers_for(self, state: State, scores: Vector, kept: Mask) -> NDArray[Any]:
         """The answer for each row, a number or a label; NaN or None for rows that have no scores."""
-        return self._labels_of(state, state.target.predicted_codes(scores), kept)
-
-    def _labels_of(self, state: State, codes: Vector, kept: Mask) -> NDArray[Any]:
-        """Predicted codes as numbers or labels, one for each row; NaN or None for rows that have none."""
-        if state.target.task == "regression":
-            return spread(codes, kept)
-        labels = [*self.classes(state), None]  # the last for code -1
-        answers = np.empty(len(codes), dtype=object)
-        answers[:] = [labels[int(code)] for code in codes.tolist()]
-        return spread(answers, kept)
+        return labels_of(state, state.target.predicted_codes(scores), kept)
 
     def are_signs(self, state: State) -> bool:
         """Whether the learner's labels of two classes are -1 and 1, not 0 and 1."""
-        return not state.target.one_hot or state.learner.absent < 0.0
+        return are_signs(state)
 
     def _check_task(self, state: State, task: str) -> None:
         if state.target.task != task:

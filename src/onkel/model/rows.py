@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from onkel.combine.inner import takes_sparse
 from onkel.data.labels import classes_of, labels_of
 from onkel.data.records import of_rows
 from onkel.data.table import Labels, Origin, Strings, Table, rows_at_once
 from onkel.errors import InputError
 from onkel.model.learning import State
+from onkel.model.stream import Stream
 
 
 def separate_labels(task: str | None, rows: Any) -> tuple[Any, Labels] | None:
@@ -66,3 +68,31 @@ def table_of_vector(state: State, task: str | None, row: Any) -> Table:
     numbers = np.array(x, dtype=float).reshape(1, -1)
     took = {name: numbers[:, len(names) + k] for k, name in enumerate(late)}
     return Table(names, numbers[:, : len(names)], {}, {}, (Origin(1, 0, of_rows),), took, labels)
+
+
+class Opens(Protocol):
+    """What is needed of a model to make tables of rows."""
+
+    @property
+    def task(self) -> str | None: ...
+
+    @property
+    def without(self) -> tuple[str, ...]: ...
+
+    def open_again(self, state: State, rows: Any, *, labelled: bool = True) -> Stream: ...
+
+
+def tables_of(model: Opens, state: State, rows: Any, labelled: bool = True) -> Iterator[Table]:
+    """Rows of any form as tables with the columns of the state."""
+    if isinstance(rows, Table):
+        if isinstance(rows.numbers, np.ndarray) or takes_sparse(state.learner):
+            return iter([rows])
+        step = rows_at_once(state.encoder.width + 1)  # made dense some at a time
+        return (rows[start : start + step] for start in range(0, len(rows), step))
+    if is_vector(rows[0] if type(rows) is tuple and len(rows) == 2 else rows):
+        return iter([table_of_vector(state, model.task, rows)])
+    given, y = separate_labels(model.task, rows) or (rows, None)
+    one = isinstance(given, Mapping)
+    if one or are_dicts(given):
+        return tables_of_dicts(state, [given] if one else given, y, labelled, model.without)
+    return model.open_again(state, rows, labelled=labelled).tables()
