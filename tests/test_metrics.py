@@ -73,7 +73,8 @@ def labels(name: str) -> tuple[Array, int]:
         return np.zeros(300, dtype=int), 1
     if name == "late classes":
         y = np.minimum(rng.integers(6, size=ROWS), np.arange(ROWS) // 900)
-        return np.array([list(dict.fromkeys(y.tolist())).index(k) for k in y.tolist()]), 6
+        code = {label: k for k, label in enumerate(dict.fromkeys(y.tolist()))}  # in the order in which they come
+        return np.array([code[label] for label in y.tolist()]), 6
     if name == "rare":
         return (rng.random(ROWS) < 0.01).astype(int) * (np.arange(ROWS) > 0), 2
     return np.append([0, 1], rng.integers(2, size=ROWS - 2)), 2

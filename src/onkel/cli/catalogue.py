@@ -135,7 +135,7 @@ def _seen(sample: Table, name: str) -> dict[str, Any]:
         codes = sample.strings[name].codes
         values = [sample.strings[name].values[code] for code in dict.fromkeys(codes[codes >= 0].tolist())]
         return {"missing": int((codes < 0).sum()), "values": len(values), "first values": values[:VALUES_SHOWN]}
-    found: Any = sample.dates[name].astype("datetime64[s]") if name in sample.dates else sample.numbers[:, sample.names.index(name)]
+    found: Any = sample.dates[name].astype("datetime64[s]") if name in sample.dates else sample.numbers[:, sample.places[name]]
     there = found[~np.isnan(found)]
     ends = [there.min(), there.max()] if there.size else [None, None]
     least, largest = [str(end) if isinstance(end, np.datetime64) else end and float(end) for end in ends]

@@ -7,6 +7,7 @@ tables of a source have the same columns. A table without rows means that a grow
 from __future__ import annotations
 
 import enum
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -65,6 +66,11 @@ class Table:
 
     def __len__(self) -> int:
         return int(self.numbers.shape[0])
+
+    @functools.cached_property
+    def places(self) -> dict[str, int]:
+        """Where each column of numbers is; for a loop over many columns."""
+        return {name: place for place, name in enumerate(self.names)}
 
     def cells(self, name: str) -> Labels | Dates:
         """The values of the target: the labels that were given separately, or else the column of this name."""

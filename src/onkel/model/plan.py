@@ -99,7 +99,7 @@ def _on_row_numbers(name: str, sample: Table) -> str:
     """What to say of whole numbers that are all different and called an id or an index."""
     if not IDENTIFIERS & set(_called(name)) or not isinstance(sample.numbers, np.ndarray):
         return ""
-    numbers = sample.numbers[:, sample.names.index(name)]
+    numbers = sample.numbers[:, sample.places[name]]
     if len(numbers) <= MOST_VALUES or not (np.mod(numbers, 1.0) == 0.0).all() or len(np.unique(numbers)) < len(numbers):
         return ""
     return f"every row has a different number, which was taken as a trend; if it has no meaning: --without {name}"
@@ -114,7 +114,7 @@ def _planned(sample: Table, name: str, wishes: Wishes, labels: int, indicate: bo
         return _of_dates(name, moments[~np.isnat(moments)], indicate and bool(np.isnat(moments).any()))
     if not isinstance(sample.numbers, np.ndarray):
         return Number(name)
-    numbers = sample.numbers[:, sample.names.index(name)]
+    numbers = sample.numbers[:, sample.places[name]]
     indicator = indicate and bool(np.isnan(numbers).any())
     periods = {name: period_of(name, numbers)} if wishes.cycles is None else wishes.cycles
     period = periods.get(name)
