@@ -1,8 +1,9 @@
 """What the estimators are worth, and what they cost: python bench/estimators.py [--check] [--only fit|cost]
 
-fit     five folds of the sets that come with scikit-learn, by the default estimators and by scikit-learn's own models behind
-        StandardScaler; and of 5,000 rows of cadata, where ONKEL_DATA names a folder with it
-cost    what classes and the scikit-learn face cost
+fit     five folds of the sets that come with scikit-learn, by the default estimators and by scikit-learn's own models after
+        StandardScaler; and of 5,000 rows of cadata, if ONKEL_DATA names a folder with it
+cost    what classes and the estimators cost: see below
+
 Ten classes against one in the ridge family, where all share a matrix (of MercerProjection also where it follows the data and
 weighs its levels anew for each output; unjudged, one-vs-rest, where nothing is shared); the estimator against the bare learner
 on the same standardised rows, in a block and row by row.

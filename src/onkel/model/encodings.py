@@ -167,9 +167,7 @@ class Hashed:
     kind: ClassVar[Kind] = Kind.TEXT
 
     def __post_init__(self) -> None:
-        whole(self, "buckets", least=1, most=LARGEST_ROOM)
-        whole(self, "labels", least=0, most=LARGEST_ROOM)
-        flag(self, "indicator")
+        _check_hashed(self)
 
     @property
     def width(self) -> int:
@@ -210,9 +208,7 @@ class Text:
     kind: ClassVar[Kind] = Kind.TEXT
 
     def __post_init__(self) -> None:
-        whole(self, "buckets", least=1, most=LARGEST_ROOM)
-        whole(self, "labels", least=0, most=LARGEST_ROOM)
-        flag(self, "indicator")
+        _check_hashed(self)
 
     @property
     def width(self) -> int:
@@ -305,6 +301,12 @@ class Date:
 
 
 Column = Number | Cycle | OneHot | Hashed | Text | LeftOut | Date
+
+
+def _check_hashed(column: Hashed | Text) -> None:
+    whole(column, "buckets", least=1, most=LARGEST_ROOM)
+    whole(column, "labels", least=0, most=LARGEST_ROOM)
+    flag(column, "indicator")
 
 
 def _hashed_names(column: Hashed | Text) -> list[str]:
