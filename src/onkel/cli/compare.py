@@ -28,6 +28,7 @@ from onkel.errors import InputError, did_you_mean
 from onkel.measure import Evaluation, Result
 from onkel.measure.advice import on_order, on_target
 from onkel.measure.engine import as_json
+from onkel.measure.errors import headline_of
 from onkel.model import Model, Stream
 from onkel.protocol import suited, tasks_of
 from onkel.report.page import Page
@@ -208,7 +209,7 @@ def _learn(contenders: list[Contender], passes: Sequence[Pass], progress: Progre
                     progress.name(name)
                     run.learn(rows)
                 done += len(rows)
-                progress.show(done, errors_shown(running[0][1].errors.means()))
+                progress.show(done, errors_shown(headline_of(running[0][1].errors)))
     return []
 
 

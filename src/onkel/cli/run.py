@@ -19,7 +19,7 @@ from onkel.cli.writing import check_model, check_place
 from onkel.data.table import Table
 from onkel.errors import InputError
 from onkel.measure import Evaluation, Result
-from onkel.measure.errors import saved
+from onkel.measure.errors import headline_of, saved
 from onkel.measure.metrics import Metric, named
 from onkel.model import Stream
 from onkel.persist import Extra, save
@@ -159,7 +159,7 @@ def _learn(run: Run, seconds_between_saves: float, progress: ProgressLine, stop:
             run.evaluation.warm_up(rows)
             progress.begin(run.rows)
         run.evaluation.learn(rows)
-        progress.show(run.rows, errors_shown(run.evaluation.errors.means()))
+        progress.show(run.rows, errors_shown(headline_of(run.evaluation.errors)))
         if len(rows) and time.monotonic() - saved >= seconds_between_saves:
             run.save()
             saved = time.monotonic()

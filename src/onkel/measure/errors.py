@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.measure.drift import Drift, of_errors, of_mistakes, whole_numbers
-from onkel.measure.metrics import every
+from onkel.measure.metrics import every, headline, task_of, values
 from onkel.measure.pieces import MOST, Pieces, added, halves, with_room
 from onkel.measure.ranks import BINS as BINS_OF_RANKS
 from onkel.measure.ranks import MOST_RANKED, Ranks
@@ -278,6 +278,12 @@ Errors = NumberErrors | ClassErrors
 
 def errors_for(task: str) -> Errors:
     return NumberErrors() if task == "regression" else ClassErrors()
+
+
+def headline_of(errors: Errors) -> Means:
+    """The metric that is shown first, of the whole stream so far."""
+    whole = errors.whole()
+    return {name: float(value) for name, value in values([headline(task_of(whole))], whole).items()}
 
 
 def baselines(errors: Errors) -> dict[str, Means]:

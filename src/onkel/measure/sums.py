@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class NumberSums:
     pinball: Values
     banded: Values  # rows that had an interval of every level
 
-    @property
+    @cached_property
     def square(self) -> Values:
         return self.first_square + self.later_square
 
