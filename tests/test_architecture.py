@@ -36,8 +36,8 @@ def test_a_room_names_the_page_of_its_decisions(room: str) -> None:
 
 
 def exists(path: str, room: str) -> bool:
-    """In the room of its line, if it has one, or in the package."""
-    return any((folder / path).exists() for folder in (PACKAGE / room, PACKAGE))
+    """In the room of its line, if it has one, or in the package; tests are in the repository."""
+    return any((folder / path).exists() for folder in (PACKAGE / room, PACKAGE, ROOT))
 
 
 def test_every_file_on_the_page_exists() -> None:

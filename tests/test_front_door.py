@@ -66,6 +66,25 @@ def test_a_state_and_its_parts_print_in_one_line() -> None:
     assert repr(model.init([{"size": 1.0, "price": 2.0}])).startswith("<State of Model: 0 rows, 1 input, 1 output, ")
 
 
+def test_what_measures_return_prints_in_one_line() -> None:
+    """Numbers that a user wants first, and no arrays."""
+    rows, labels = onkel.data.friedman(300, seed=0)
+    auto, curves = onkel.Auto(), onkel.TubeProjection(onkel.Additive(onkel.Spline()))
+    states = auto.init(10), curves.init(10)
+    auto.learn(states[0], rows, labels)
+    curves.learn(states[1], rows, labels)
+    regret, explanation = onkel.regret(onkel.PKAWV(), rows, labels), onkel.explain(auto, states[0])
+    components = onkel.components(curves, states[1])
+    trace = onkel.prequential(onkel.PKAWV(), rows, labels, metrics=(onkel.measure.R2(),))
+    points = onkel.KernelRidge().function(onkel.KernelRidge().init(dim=2))
+    reliability = onkel.measure.reliability([0.2, 0.7], [False, True])
+    parts = [regret, explanation, explanation.history, explanation.to_expert, components, components.curves[0], trace.curve]
+    for one in [*parts, curves.function(states[1]), points, reliability]:
+        assert re.fullmatch(rf"<{type(one).__name__} [^\n]{{1,400}}>|<{type(one).__name__}: [^\n]{{1,400}}>", repr(one)), repr(one)
+    assert f"{regret.total:.5g}" in repr(regret)
+    assert explanation.sentences[0] in repr(explanation)
+
+
 def test_dir_shows_what_is_public() -> None:
     assert {name for name in dir(onkel) if not name.startswith("__")} == set(onkel.__all__)
 

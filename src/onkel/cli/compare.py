@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onkel import features
+from onkel.cli import STOPPED
 from onkel.cli.catalogue import learner_names
 from onkel.cli.forecast import ROWS_IF_UNKNOWN, Cost, duration, is_quadratic, measured, work_of
 from onkel.cli.options import Inputs, read_learner
@@ -124,7 +125,7 @@ def compare_file(race: Race, workers: int, as_json: bool) -> None:
         _finish(contenders, passes)
     _show(contenders, passes[0].stream, stopped, as_json)
     if stopped:
-        sys.exit(130)
+        sys.exit(STOPPED)
 
 
 def _finish(contenders: list[Contender], passes: Sequence[Pass]) -> None:

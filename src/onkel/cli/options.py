@@ -111,8 +111,9 @@ class TargetOptions:
         How to treat a missing value: refuse it with an error (refuse, the default), fill in the mean of its column so far and mark
         it in an additional column (mean), or drop its row (drop).
     raw
-        Give the learner inputs and target as they are. By default the inputs are standardised by the rows so far, and a number to
-        predict by its first 256 rows. For Auto nothing is standardised either way: it takes numbers of any size.
+        Give the learner inputs and target as they are. By default inputs are standardised by mean and deviation of the rows so
+        far, and a numeric target by those of its first 256 rows. For Auto nothing is standardised either way: it takes numbers of
+        any size.
     """
 
     target: str | None = None

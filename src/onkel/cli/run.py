@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from onkel.cli import STOPPED
 from onkel.cli.options import Inputs, read_learner
 from onkel.cli.resuming import resumed
 from onkel.cli.watch import CtrlC, ProgressLine
@@ -140,7 +141,7 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     else:
         _print(result, outputs, metrics)
     if stop.pressed:
-        sys.exit(130)
+        sys.exit(STOPPED)
 
 
 def _begun(inputs: Inputs, learner: str | None, outputs: Outputs) -> Run:

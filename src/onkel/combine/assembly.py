@@ -2,10 +2,11 @@
 
     Intervals( Lagged( Scaled( Calibrated( OneVsRest( learner ) ) ) ) )
 
-Intervals    for regression Lagged       if earlier labels are inputs, and the learner is not `Auto`, which has `lags` of its own
-Scaled       always; it also fills in missing values, and can add columns during the first rows Calibrated   for classification by
-`Auto`, whose scores are probabilities. Other learners keep their own decisions, as in their papers OneVsRest    if labels are
-one-hot and the learner has only one output
+Intervals    for regression
+Lagged       if earlier labels are inputs, and the learner is not `Auto`, which has `lags` of its own
+Scaled       always; it also fills in missing values, and can add columns during the first rows
+Calibrated   for classification by `Auto`, whose scores are probabilities. Other learners keep the decisions of their papers
+OneVsRest    if labels are one-hot and the learner has only one output
 """
 
 from __future__ import annotations

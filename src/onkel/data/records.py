@@ -1,4 +1,4 @@
-"""Tables from dicts, such as rows in a program or lines of JSON. Each dict is a row, its keys are the columns.
+"""Turns dicts, such as rows in a program or lines of JSON, into tables. Each dict is a row, its keys are the columns.
 
     records = Records(detect(rows))          # or kinds that are known, such as {"size": Kind.NUMBER, "town": Kind.TEXT}
     table = records.table(rows)              # a key that is absent, None or NaN is missing
@@ -51,7 +51,7 @@ def of_rows(row: int) -> str:
 
 
 class Records:
-    """Makes tables of dicts whose columns have known kinds. `ignored` keys are known too, but not read.
+    """Turns dicts into tables whose columns have known kinds. `ignored` keys are known too, but not read.
 
     Numbers under other keys become `late` columns if there is `room` for them. Other values under other keys are not used; notes
     say so.

@@ -64,7 +64,7 @@ class Dictionary(ABC):
             raise InputError("its dictionary's weights and factor do not belong to its points")
         own = s * s * kernel.diagonal(points[:m])
         if not is_factor(state.factor, m, own, lambda a, b: s[a:b, None] * kernel.values(points[a:b], points) * s):
-            raise InputError("its dictionary's factor is not that of its points' kernel matrix")
+            raise InputError("the dictionary's factor does not match the kernel matrix of its points")
 
     def choose(self, kernel: Kernel, X: ArrayLike, seed: int = 0, budget: int | None = None) -> Matrix:
         """The points of X that this rule keeps, for a learner that knows its inputs beforehand.

@@ -77,6 +77,6 @@ def check(span: Span, dictionary: Dictionary, kernel: Kernel, rows: int, budget:
     if len(span.whitening) != packed(r) or not is_factor(
         span.whitening, r, own, lambda a, b: kernel.values(spanning[a:b], spanning)
     ):
-        raise InputError("its whitening is not the factor of its points' kernel matrix")
+        raise InputError("the stored factor does not match the kernel matrix of the stored points")
     if budget is not None and m > budget:
         raise InputError(f"its dictionary has {m} points, its budget is {budget}")

@@ -140,7 +140,7 @@ class Online(BaseEstimator):
     # --- many rows
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Forget everything, then learn these rows: by the scales of all of them, in a random order unless told otherwise."""
+        """Forget everything, then learn these rows, scaled by mean and deviation of all of them, in a random order (`shuffle`)."""
         with self._whole():
             self._forget()
             model = self._model()

@@ -149,7 +149,7 @@ class Sketching:
         wanted = self._sketched(np.ascontiguousarray(self._sketched(K).T))
         scale = len(points) * float(np.max(np.diag(K)))  # the size of the terms, since signs may cancel in the sum
         if not np.max(np.abs(state.pp - wanted)) <= LARGEST_MISMATCH * scale:
-            raise InputError("its sketch is not that of its points' kernel matrix")
+            raise InputError("the stored sketch does not match the kernel matrix of the stored points")
         if not np.max(np.abs(state.pm[:, :m] - self._sketched(K[:, numbers]))) <= LARGEST_MISMATCH * scale:
             raise InputError("its sketch is not that of its landmarks' kernel values")
         if not np.allclose(state.vectors.T @ state.vectors, np.eye(self.rank), rtol=0.0, atol=LARGEST_MISMATCH):

@@ -23,7 +23,7 @@ from onkel.kernels.additive import Given
 from onkel.kernels.lists import KIND, POWERS, SHAPE, SIDES, split
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AdditiveCurves(Learnt):
     """f(x) = Σ_c f_c(u_c), where the inputs u are the columns of x, then products of them."""
 
@@ -35,6 +35,9 @@ class AdditiveCurves(Learnt):
     right: Matrix  # (keys, sides)
     totals: Matrix  # (inputs, powers)  Σ a_l p_l^r over all keys of an input
     squared_norm: float | None = None
+
+    def __repr__(self) -> str:
+        return f"<AdditiveCurves of {len(self.starts) - 1} inputs and {len(self.all_keys):,} keys, {self.kernel!r:.200}>"
 
     def _values(self, X: Matrix) -> Vector:
         return np.asarray(self.curves(self.terms.inputs(X)).sum(axis=1))

@@ -40,7 +40,7 @@ class Learnt(ABC):
         """The values of input c at the points that f is made of. Only for an additive kernel."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Expansion(Learnt):
     """f = Σ_j coef_j k(points_j, ·)"""
 
@@ -48,6 +48,9 @@ class Expansion(Learnt):
     points: Matrix  # (m, dim)
     coef: Vector  # (m,), or (m, outputs) for several outputs
     squared_norm: float | None = None
+
+    def __repr__(self) -> str:
+        return f"<Expansion of {len(self.points):,} points, {self.kernel!r:.200}>"
 
     def _values(self, X: Matrix) -> Vector:
         return np.asarray(self.kernel.values(X, self.points) @ self.coef)

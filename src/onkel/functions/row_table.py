@@ -18,7 +18,7 @@ from onkel.random import words
 from onkel.state import SMALLEST_CAPACITY, growing, memory
 
 _32 = np.uint64(32)
-LARGEST_WAY = 1000  # slots from the one that a hash gives; a half-full table never needs as many, unless its hashes are forged
+LONGEST_PROBE = 1000  # slots searched from the hashed one on; a half-full table never needs so many, unless its hashes are forged
 
 
 class RowSlots(NamedTuple):
@@ -137,6 +137,6 @@ def _is_in_place(table: RowSlots) -> bool:
     for i in range(table.values.size):
         taken = table.keys[i, 0] != 0 or table.keys[i, 1] != 0
         away = (i - table.keys[i, 0]) & (table.values.size - 1)
-        if taken and (away > LARGEST_WAY or _find(table, table.keys[i, 0], table.keys[i, 1]) != i):
+        if taken and (away > LONGEST_PROBE or _find(table, table.keys[i, 0], table.keys[i, 1]) != i):
             return False
     return True

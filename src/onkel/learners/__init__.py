@@ -1,4 +1,4 @@
-"""One paper's algorithm, one file, and nothing else. Each line below is one learner, and the only list there is.
+"""One paper's algorithm, one file, and nothing else. The imports below are the only list of learners, one line for each.
 
 Decisions: docs/decisions/learners.md
 """

@@ -139,7 +139,7 @@ class Exact(KernelLearner[State]):
         points = state.points[: state.rows]
         own = self.kernel.diagonal(points)
         if not is_factor(state.factor, state.rows, own, lambda a, b: self.kernel.values(points[a:b], points)):
-            raise InputError("its factor is not that of its points' kernel matrix")
+            raise InputError("the stored factor does not match the kernel matrix of the stored points")
         if np.abs(state.targets).max(initial=0.0) > LARGEST_TARGET:
             raise InputError("its targets are too large to come from labels")
 

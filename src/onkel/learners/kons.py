@@ -105,8 +105,8 @@ class Newton(KernelLearner[State]):
     alpha      α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 1.0.
     clip       C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted in
                a note. Default: 1.0.
-    curvature  The weight of g gᵀ in the Newton matrix; None: the curvature of the loss, or ∝ 1/√t if it has none. Default:
-               None.
+    curvature  The weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: the curvature of the
+               loss, or ∝ 1/√t if it has none. Default: None.
     dimension  d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
     """
 
@@ -202,9 +202,9 @@ class Newton(KernelLearner[State]):
             return is_factor(factor, taken, d * d * own, rows)
 
         if not is_factor_with(state.factor, scale):
-            raise InputError("its factor is not that of its points' kernel matrix")
+            raise InputError("the stored factor does not match the kernel matrix of the stored points")
         if sketched and not is_factor_with(state.sampling, scale if weighted else scale * weights):
-            raise InputError("its sampling factor is not that of its points' kernel matrix")
+            raise InputError("the stored sampling factor does not match the kernel matrix of the stored points")
         check_met(state.met, self.clip, state.rows)
 
     def _notes(self, state: State) -> list[str]:
@@ -228,8 +228,8 @@ class KONS(Newton):
     alpha      α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 1.0.
     clip       C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted in
                a note. Default: 1.0.
-    curvature  The weight of g gᵀ in the Newton matrix; None: the curvature of the loss, or ∝ 1/√t if it has none. Default:
-               None.
+    curvature  The weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: the curvature of the
+               loss, or ∝ 1/√t if it has none. Default: None.
     dimension  d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
     """
 
@@ -249,7 +249,7 @@ class KONS(Newton):
 @final
 @config
 class SketchedKONS(Newton):
-    """KONS with only some of the points in A: those of high leverage, and the share `floor` of all others.
+    """KONS with a Newton matrix of only some of the points: those of high leverage, and each other one with probability `floor`.
 
     kernel        The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
                   Gaussian().
@@ -258,8 +258,8 @@ class SketchedKONS(Newton):
     alpha         α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 1.0.
     clip          C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted
                   in a note. Default: 1.0.
-    curvature     The weight of g gᵀ in the Newton matrix; None: the curvature of the loss, or ∝ 1/√t if it has none. Default:
-                  None.
+    curvature     The weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: the curvature of the
+                  loss, or ∝ 1/√t if it has none. Default: None.
     dimension     d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
     floor         γ in (0, 1], the least probability with which a point is added; 1 is KONS itself. Default: 0.1.
     accuracy      ε in (0, 1), of the leverage scores. A smaller one samples more points. Default: 0.5.

@@ -60,8 +60,8 @@ class NewtonFeatures(FeatureLearner[State]):
     alpha      α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 1.0.
     clip       C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted in
                a note. Default: 1.0.
-    curvature  The weight of g gᵀ in the Newton matrix; None: the curvature of the loss, or ∝ 1/√t if it has none. Default:
-               None.
+    curvature  The weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: the curvature of the
+               loss, or ∝ 1/√t if it has none. Default: None.
     dimension  d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
     """
 

@@ -82,7 +82,7 @@ class _Projectron(ExpansionLearner[State]):
         if np.any(state.factor[packed(size) :]) or not is_factor(
             state.factor, size, own, lambda a, b: self.kernel.values(points[a:b], points)
         ):
-            raise InputError("its factor is not that of its points' kernel matrix")
+            raise InputError("the stored factor does not match the kernel matrix of the stored points")
 
 
 @final

@@ -10,13 +10,14 @@ import numpy as np
 
 from onkel._types import Matrix, Vector
 from onkel._validate import whole
+from onkel.data.columns import listed
 from onkel.errors import InputError
 from onkel.functions.learnt import Learnt
 from onkel.kernels import Additive
 from onkel.kernels.space import ANYWHERE
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Curve:
     """One input's part of f. Its mean over the points x is 0."""
 
@@ -24,13 +25,20 @@ class Curve:
     x: Vector  # in the input's own units, over the input's domain (or the range of the points kept)
     y: Vector
 
+    def __repr__(self) -> str:
+        x, y = (f"{values.min():.4g} to {values.max():.4g}" for values in (self.x, self.y))
+        return f"<Curve of {self.name}: x from {x}, y from {y}>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Components:
     """f(x) = intercept + Σ curves, without the spikes of a `Delta`."""
 
     intercept: float
     curves: tuple[Curve, ...]
+
+    def __repr__(self) -> str:
+        return f"<Components: intercept {self.intercept:.4g}, curves of {listed([curve.name for curve in self.curves])}>"
 
 
 def components(learner: Any, state: Any, names: Sequence[str] | None = None, points: int = 200) -> Components:

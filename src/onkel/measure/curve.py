@@ -11,8 +11,8 @@ from onkel.measure.errors import Errors
 from onkel.measure.pieces import WINDOW
 
 
-@dataclass(frozen=True)
-class Curve:
+@dataclass(frozen=True, repr=False)
+class ErrorCurve:
     """Windows overlap. All have equally many rows, except that the last one ends with the stream."""
 
     ends: Counts  # the last row of each window, counted from 1
@@ -20,6 +20,10 @@ class Curve:
     values: dict[str, Vector]  # of each metric in each window, NaN where it is not defined
     metric: metrics.Metric  # the one that pictures show
     baselines: dict[str, Vector]  # the same metric of each baseline
+
+    def __repr__(self) -> str:
+        last = "".join(f", the last {values[-1]:.4g}" for values in (self.values[self.metric.name],) if len(values))
+        return f"<ErrorCurve: {self.metric.name} in {len(self.ends):,} windows{last}>"
 
     def last(self) -> dict[str, Any]:
         """The last window: the number of its rows, and its metrics."""
@@ -32,10 +36,10 @@ class Curve:
         return {"rows": self.ends[apart].tolist(), **{name.replace(" ", "_"): line[apart].tolist() for name, line in lines.items()}}
 
 
-def curve_of(errors: Errors) -> Curve:
+def curve_of(errors: Errors) -> ErrorCurve:
     """The curve of at least one row."""
     sums = errors.windows()
     shown = metrics.headline(metrics.task_of(sums))
     baselines = {name: metrics.values([shown], guesses)[shown.name] for name, guesses in sums.baselines().items()}
     known = {name: values for name, values in metrics.every(sums).items() if name != metrics.AUC.name}
-    return Curve(errors.pieces.ends(), sums.rows, known, shown, baselines)
+    return ErrorCurve(errors.pieces.ends(), sums.rows, known, shown, baselines)

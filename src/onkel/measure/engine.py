@@ -21,7 +21,7 @@ from onkel.combine import Auto, Intervals, conformal
 from onkel.combine.assembly import called
 from onkel.data.table import Table
 from onkel.measure.advice import advice
-from onkel.measure.curve import Curve, curve_of
+from onkel.measure.curve import ErrorCurve, curve_of
 from onkel.measure.drift import Change
 from onkel.measure.errors import ClassErrors, Errors, HalfWidths, baselines, errors_for
 from onkel.measure.explain import explain
@@ -48,7 +48,7 @@ class Stopwatch:
             self.seconds += clock() - began
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     source: str  # where the rows came from
     target: str  # the column that was predicted
@@ -64,7 +64,7 @@ class Result:
     columns: int  # columns of X after encoding
     errors: dict[str, float]  # every metric of all rows, NaN where it is not defined; learners are compared by the first
     baselines: dict[str, dict[str, float]]  # metrics of predictions that use only the labels before each row
-    curve: Curve  # the metrics in windows along the stream
+    curve: ErrorCurve  # the metrics in windows along the stream
     confusion: list[list[int]] | None  # rows by class and predicted class; None for numbers, and for very many classes
     changes: tuple[Change, ...]  # rises of the mean absolute error, or of the share of mistakes
     coverage: dict[str, float]  # the share of labels within their interval, by level
@@ -73,6 +73,10 @@ class Result:
     bytes: int  # the size of the learner's state
     findings: tuple[str, ...]  # what `explain` says about Auto, one sentence each
     notes: tuple[str, ...]  # what the user should know, one sentence each
+
+    def __repr__(self) -> str:
+        error = f"{self.measure} {self.errors[self.measure]:.4g}"
+        return f"<Result of {self.name} on {self.source}: {self.rows:,} rows, {error}>"
 
     @property
     def measure(self) -> str:

@@ -36,7 +36,7 @@ MATTERS = 0.2  # with a smaller share of experts that forget, the mixture is sai
 HELPS = 0.02  # earlier labels help if they remove more than this part of the square error
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Compared:
     """The mixture compared with fixed weights, since its rule (re)started. Rows that a restarted rule learns again count.
 
@@ -48,8 +48,11 @@ class Compared:
     regret: float  # the mixture's sum of squares minus that of these weights; exact
     bound: float  # an upper bound on the regret that holds for any labels; infinite if none is known
 
+    def __repr__(self) -> str:
+        return f"<Compared: regret {self.regret:.5g}, at most {self.bound:.5g}>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class History:
     """Snapshots along the stream, evenly spaced."""
 
@@ -59,8 +62,11 @@ class History:
     mixture: Matrix  # (snapshots, outputs)  mean over the same rows
     labels: Matrix  # (snapshots, outputs)  mean over the same rows
 
+    def __repr__(self) -> str:
+        return f"<History: {self.weights.shape[1]} experts in {len(self.rows):,} snapshots>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """What `explain` returns. Weights may be negative, since stacking also subtracts; shares are by absolute value."""
 
@@ -76,6 +82,9 @@ class Explanation:
     history: History | None = None
     again: int = 0  # number of restarts of a family because the stream had changed
     cut: int = 0  # number of labels that were clipped
+
+    def __repr__(self) -> str:
+        return f"<Explanation after {self.rows:,} rows: {'; '.join(self.sentences)}>"
 
     @property
     def shares(self) -> Vector:

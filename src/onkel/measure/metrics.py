@@ -10,14 +10,13 @@ A metric that is not defined for the rows is NaN: R² of a single row, the area 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from onkel.errors import InputError
+from onkel.errors import InputError, did_you_mean
 from onkel.measure.sums import ClassSums, NumberSums, Values
 
 __all__ = [
@@ -230,8 +229,7 @@ def named(names: str, task: str) -> tuple[Metric, ...]:
     first, given = headline(task), [name.strip() for name in names.split(",")]
     for name in given:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]!r}? " if close else ""
+            hint = did_you_mean(name, known, most=1)
             raise InputError(f"there is no metric {name!r} for {task}; {hint}there are {', '.join(known)}")
     return tuple(dict.fromkeys([first, *(known[name] for name in given)]))
 

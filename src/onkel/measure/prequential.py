@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from onkel._types import Vector
 from onkel.errors import InputError
 from onkel.measure.arrays import errors_of
-from onkel.measure.curve import Curve, curve_of
+from onkel.measure.curve import ErrorCurve, curve_of
 from onkel.measure.engine import ROWS_TO_WARM_UP, Stopwatch
 from onkel.measure.metrics import Metric
 from onkel.measure.scores import Loss, default_metrics, windowed
@@ -56,7 +56,7 @@ class Trace:
     seconds_at: list[float] = field(default_factory=list)
     bytes_at: list[int] = field(default_factory=list)
     values: dict[str, float] = field(default_factory=dict)
-    curve: Curve | None = None
+    curve: ErrorCurve | None = None
 
     def __repr__(self) -> str:
         means = "".join(f", {metric} {value:.4g}" for metric, value in self.means().items())

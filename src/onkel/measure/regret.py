@@ -37,7 +37,7 @@ LARGEST_DUAL = 10_000  # rows: their kernel matrix takes 800 MB
 Space = Kernel | Features | tuple[Features, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Regret:
     """After each row: the loss of the scores so far, and that of the best function in hindsight, including its norm λ‖f‖².
 
@@ -47,6 +47,10 @@ class Regret:
 
     loss: Vector
     best: Vector
+
+    def __repr__(self) -> str:
+        lost, best = (float(sums[-1]) if len(sums) else 0.0 for sums in (self.loss, self.best))
+        return f"<Regret after {len(self.loss):,} rows: {self.total:.5g} = {lost:.5g} lost - {best:.5g} of the best function>"
 
     @property
     def curve(self) -> Vector:

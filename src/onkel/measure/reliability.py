@@ -24,7 +24,7 @@ FLOOR = 1e-6
 BINS = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reliability:
     """Rows grouped by predicted probability, in bins of equal width; empty bins are left out.
 
@@ -36,6 +36,10 @@ class Reliability:
     count: Counts
     brier: float  # mean over rows of Σ (probability − label)² over the classes; with two classes, of only one of them
     log_loss: float
+
+    def __repr__(self) -> str:
+        error = f"calibration error {self.calibration_error:.4g}"
+        return f"<Reliability in {len(self.count)} bins: {error}, Brier {self.brier:.4g}, log loss {self.log_loss:.4g}>"
 
     @property
     def calibration_error(self) -> float:

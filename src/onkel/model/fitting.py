@@ -1,4 +1,5 @@
-"""How a model learns rows that are all there: by the scales of all of them, in a random order, more than once if that is wanted.
+"""How a model learns rows that are all there: scaled by mean and deviation of all of them, in a random order, and more than once
+if that is wanted.
 
 1.  The rows are surveyed: `Scaled`, or a learner that scales itself, takes mean and deviation of each column from all of them.
 2.  They are learnt like a stream. So each residual, by which intervals and probabilities are made, is that of a new row.

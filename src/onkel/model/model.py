@@ -201,10 +201,11 @@ class Model:
             pass
 
     def fit(self, rows: Any, weight: ArrayLike | None = None, seed: int | None = 0, epochs: int = 1) -> State:
-        """A state that has learnt these rows, which must fit into memory: by the scales of all of them, in a random order.
+        """A state that has learnt these rows in a random order, scaled by mean and deviation of all of them. They must fit into
+        memory.
 
-        `seed`: of the order; None: their own, which rows with earlier labels as inputs always keep. `epochs`: how often each row is
-        learnt; only the first time counts for intervals and probabilities.
+        `seed`: of the random order; None: the order in which they are given, which is always kept if earlier labels are inputs.
+        `epochs`: how often each row is learnt; only the first time counts for intervals and probabilities.
         """
         return fitted(self, rows, weight, seed, epochs)
 

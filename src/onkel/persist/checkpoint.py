@@ -313,8 +313,11 @@ def _state(learner: Any, header: dict[str, Any], entries: dict[str, bytes]) -> A
     if arrays or len(numbers) != sum(not isinstance(value, np.ndarray) for value in values.values()):
         raise FileError("it contains arrays or numbers that its learner does not have")
     state = filled(fresh, values)
-    with np.errstate(all="ignore"):  # values of a hostile file may overflow; the check refuses them
-        learner.check(state)
+    try:
+        with np.errstate(all="ignore"):  # values of a hostile file may overflow; the check refuses them
+            learner.check(state)
+    except InputError as error:
+        raise FileError(f"{error}; the file was altered, use another copy") from error
     return state
 
 

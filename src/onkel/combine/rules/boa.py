@@ -1,7 +1,8 @@
 """BOA, Bernstein online aggregation: exponential weights with a second-order correction and a learning rate for each expert.
 
-    ŷ = Σ w_k p_k,   w_k ∝ η_k e^(η_k S_k),   η_k = min(1/2b, √(ln K/V_k)) r_k = ℓ'(ŷ, y)(ŷ − p_k),   S_k ← S_k + r̃_k − η_k r̃_k²,
-    V_k ← V_k + r̃_k²,    r̃ = r b/b',   b' = max(b, max_k |r_k|),   b ← b'
+    ŷ = Σ w_k p_k,   w_k ∝ η_k e^(η_k S_k),   η_k = min(1/2b, √(ln K/V_k))
+    r_k = ℓ'(ŷ, y)(ŷ − p_k),   r̃ = r b/b',   b' = max(b, max_k |r_k|),   b ← b'
+    S_k ← S_k + r̃_k − η_k r̃_k²,   V_k ← V_k + r̃_k²
 
 There is nothing to tune. The regret bound is of second order (`onkel.measure.bounds.boa`). If the rounds are independent, the
 regret to the best expert has the optimal rate, with high probability.

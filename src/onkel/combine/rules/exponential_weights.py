@@ -1,17 +1,16 @@
 """ExponentialWeights: weights that fall exponentially with each expert's loss, and a learning rate that adapts (AdaHedge).
 
-    ŷ = Σ w_k p_k,   w_k ∝ e^(ηG_k),   G_k ← G_k + m − ℓ_k,   m = −(1/η) ln Σ w_k e^(−ηℓ_k)           ℓ_k = (y − p_k)²
+    ŷ = Σ w_k p_k,   w_k ∝ e^(ηG_k),   G_k ← G_k + m − ℓ_k,   m = −(1/η) ln Σ w_k e^(−ηℓ_k),   ℓ_k = (y − p_k)²
 
 For the logistic loss ŷ is the log-odds of the mean probability Σ w_k/(1 + e^(−p_k)), and η = 1 by default, which is Bayes' rule.
 
 `rate=None` means η = ln K/Δ, which never rises:
 
 1.  The mixability gap D = Σ (ℓ(ŷ) − m) is by how much the loss of the mixture exceeds Σ m, the loss that the weights account for.
-2.  Δ is the largest D so far. It starts as the largest minus the smallest loss of an expert in the first round in which they
-differ.
+2.  Δ is the largest D so far. It starts as the largest minus the smallest loss of an expert, in the first round in which they
+    differ.
 3.  Let E be the largest residual of an expert. D cannot rise when η is below 1/2E². So the regret is at most 2(1 + 2 ln K)E² on
-every
-    stream, and far less on an easy one. This is AdaHedge, improved by the curvature of the loss.
+    every stream, and far less on an easy one. This is AdaHedge, improved by the curvature of the loss.
 
 Vovk (1998), A game of prediction with expert advice. de Rooij, van Erven, Grünwald & Koolen (2014), Follow the leader if you can,
 hedge if you must (AdaHedge). Freund, Schapire, Singer & Warmuth (1997), Using and combining predictors that specialize (sleeping

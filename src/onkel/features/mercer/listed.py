@@ -33,7 +33,7 @@ Function = Callable[[Matrix], ArrayLike]
 class Listed(System):
     """ψ_1 … ψ_N are these functions, λ_j their sizes.
 
-    each   Your functions, a tuple; each takes a column and returns its values. They are saved by their names.
+    each   Your functions, a tuple; each takes a block of rows (n, dim) and returns n numbers. They are saved by their names.
     sizes  The eigenvalues λ_j, a tuple of decreasing numbers; None: 1/j². Default: None.
     """
 

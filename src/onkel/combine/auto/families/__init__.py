@@ -1,10 +1,11 @@
 """Families of experts: each computes the scores of several experts from the same views of the rows.
 
     RememberingRidge   ridge regression on many features, solved again from time to time; an expert for every prefix of its parts
-    ForgettingRidge    ridge regression with forgetting on fewer features, exact in every row; an expert for every prefix of its
-    parts Logistic           logistic regression, for labels with two values DiagonalLinear     linear and logistic regressions with
-    a diagonal covariance, for rows with many columns Nearest            nearest neighbours among the last rows Trees
-    online random trees
+    ForgettingRidge    ridge regression with forgetting on fewer features, exact in every row; again an expert for every prefix
+    Logistic           logistic regression, for labels with two values
+    DiagonalLinear     linear and logistic regressions with a diagonal covariance, for rows with many columns
+    Nearest            nearest neighbours among the last rows
+    Trees              online random trees
 
 A family has the three verbs of a learner, for views of rows and several experts at once: `learn` returns (n, outputs, experts).
 """
