@@ -20,9 +20,9 @@ import pytest
 import onkel
 from onkel.cli import main
 from onkel.cli import watch as watch_module
-from onkel.cli.compare import reseeded
 from onkel.cli.resuming import loaded
 from onkel.combine import Intervals, Scaled
+from onkel.measure.comparison import reseeded
 from onkel.model import Model, stream
 from onkel.persist import Extra
 from onkel.state import leaves

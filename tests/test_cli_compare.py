@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import onkel
-from onkel.cli.forecast import Cost, work_of
 from onkel.measure import Evaluation
+from onkel.measure.forecast import Cost, work_of
 from onkel.model import stream
 from tests.test_cli import onkel_call, write_csv
 

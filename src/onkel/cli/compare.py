@@ -9,50 +9,29 @@ import re
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from onkel import features
 from onkel.cli import STOPPED
 from onkel.cli.catalogue import learner_names
-from onkel.cli.forecast import ROWS_IF_UNKNOWN, Cost, duration, is_quadratic, measured, work_of
 from onkel.cli.options import Inputs, read_learner
 from onkel.cli.watch import CtrlC, ProgressLine
-from onkel.combine.assembly import called
 from onkel.data.columns import listed
-from onkel.data.order import Shuffled
 from onkel.data.reading import STANDARD_INPUT
 from onkel.errors import InputError, did_you_mean
-from onkel.measure import Evaluation, Result
 from onkel.measure.advice import on_order, on_target
+from onkel.measure.comparison import Comparison, Contender, opened_for
 from onkel.measure.engine import as_json
-from onkel.measure.errors import headline_of
-from onkel.model import Model, Stream
-from onkel.protocol import suited, tasks_of
+from onkel.measure.forecast import ROWS_IF_UNKNOWN, Cost, is_quadratic, measured, work_of
 from onkel.report.page import Page
-from onkel.report.results import errors_shown, heading, microseconds_per_row, table
+from onkel.report.results import duration, errors_shown, heading, microseconds_per_row, table
 
 DEFAULTS = ("Auto", "PKAWV", "PKAWV(features=Identity() + Constant())")
 
 CODE = re.compile(r"\s*([A-Za-z_]\w*)\s*(\(.*)?", re.DOTALL)  # a name, maybe with settings
-
-
-class Pass(NamedTuple):
-    """One pass through all rows, with models of these seeds."""
-
-    seeds: Sequence[int]
-    stream: Stream
-
-
-@dataclass
-class Contender:
-    name: str
-    model: Model
-    runs: list[Evaluation] = field(default_factory=list)  # one a seed
-    results: list[Result] = field(default_factory=list)
 
 
 def split_files_and_learners(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
@@ -86,10 +65,10 @@ class Race:
         if twice := [text for text in self.strings if list(self.strings).count(text) > 1]:
             raise InputError(f"{twice[0]} is named twice; name each learner once")
 
-    def opened(self) -> tuple[list[Contender], Stream]:
+    def opened(self) -> Comparison:
         """The learners before their first row, and their stream."""
         contenders = [Contender(text, self.inputs.model(read_learner(text))) for text in self.strings]
-        return contenders, _opened(self.inputs, contenders)
+        return Comparison(contenders, opened_for(contenders, self.inputs.path, self.inputs.reading), self.seeds)
 
 
 def without(strings: Sequence[str], skipped: Sequence[str]) -> list[str]:
@@ -112,31 +91,25 @@ def _bare_name(text: str) -> str:
 def compare_file(race: Race, workers: int, as_json: bool) -> None:
     if workers < 1:
         raise InputError(f"--workers must be at least 1, got {workers}")
-    contenders, stream = race.opened()
-    costs = _costs(contenders, stream)
-    passes, stopped = _passes(stream, race.seeds), []
-    if workers > 1 and len(contenders) > 1:
-        contenders = _in_processes(race, workers)
+    comparison, stopped = race.opened(), ""
+    costs = _costs(comparison)
+    if workers > 1 and len(comparison.contenders) > 1:
+        comparison.contenders = _in_processes(race, workers)
     else:
-        total = None if stream.rows is None else stream.rows * len(passes)
+        stream = comparison.stream
+        total = None if stream.rows is None else stream.rows * len(comparison.passes)
         work = work_of(costs, stream.rows) if costs else float
         with ProgressLine(total or stream.about(), work=work) as progress:
-            stopped = _learn(contenders, passes, progress)
-        _finish(contenders, passes)
-    _show(contenders, passes[0].stream, stopped, as_json)
+            stopped = _learn(comparison, progress)
+        comparison.finish()
+    _show(comparison, stopped, as_json)
     if stopped:
         sys.exit(STOPPED)
 
 
-def _finish(contenders: list[Contender], passes: Sequence[Pass]) -> None:
-    if not contenders[0].runs[0].errors.rows:
-        raise InputError(f"{passes[0].stream.name}: no row was left to learn from; see --missing")
-    for one in contenders:
-        one.results = [run.result(passes[0].stream) for run in one.runs]
-
-
-def _costs(contenders: list[Contender], stream: Stream) -> list[Cost]:
+def _costs(comparison: Comparison) -> list[Cost]:
     """The cost of each learner, and a warning of those that take O(t²); without such a learner nothing is measured."""
+    contenders, stream = comparison.contenders, comparison.stream
     if not any(is_quadratic(one.model.learner) for one in contenders):
         return []
     costs = [measured(one.model, stream) for one in contenders]
@@ -146,6 +119,21 @@ def _costs(contenders: list[Contender], stream: Stream) -> list[Cost]:
             time = f"about {duration(cost.seconds(rows))} for {rows:,} rows"
             Page(errors=True).say(f"{one.name}: row t takes O(t²), {time}; to leave it out: --skip {_bare_name(one.name)}")
     return costs if any(cost.fixed for cost in costs) else []
+
+
+def _learn(comparison: Comparison, progress: ProgressLine) -> str:
+    """Learn all rows. Returns what was learnt if Ctrl-C ended it, else nothing."""
+    with CtrlC() as stop:
+        for rows in comparison.steps(progress.name):
+            if rows == 0:
+                progress.begin(0)
+            else:
+                progress.show(rows, errors_shown(comparison.error()))
+            if stop.pressed and not comparison.is_complete:
+                if not (learnt := comparison.cut()):
+                    raise KeyboardInterrupt
+                return f"stopped: {learnt}"
+    return ""
 
 
 def _in_processes(race: Race, workers: int) -> list[Contender]:
@@ -162,105 +150,23 @@ def _in_processes(race: Race, workers: int) -> list[Contender]:
 
 def _alone(race: Race, number: int) -> Contender:
     """One of the learners, after all rows. Only the first brings its state, from which remarks on the rows are made."""
-    contenders, stream = race.opened()
-    one, passes = contenders[number], _passes(stream, race.seeds)
+    comparison = race.opened()
+    comparison.contenders = [one] = [comparison.contenders[number]]
     with ProgressLine(None, shown=False) as progress:
-        if _learn([one], passes, progress):
+        if _learn(comparison, progress):
             raise KeyboardInterrupt
-    _finish([one], passes)
+    comparison.finish()
     one.runs = one.runs[: number == 0]
     return one
 
 
-def _opened(inputs: Inputs, contenders: list[Contender]) -> Stream:
-    """One stream for all learners. If one of them knows only classes, the target is read as classes for all."""
-    models = [one.model for one in contenders]
-    asked = next((model for model in models if tasks_of(model.learner) == {"classification"}), models[0])
-    stream = asked.open(inputs.path, inputs.reading)
-    for one in contenders:
-        if (suitable := suited(one.model.learner, stream.target.task)) != one.model.learner:
-            taken = called(suitable) in {other.name for other in contenders}
-            one.model, one.name = dataclasses.replace(one.model, learner=suitable), one.name if taken else called(suitable)
-    return stream
-
-
-def _passes(stream: Stream, seeds: int) -> list[Pass]:
-    """One pass for all seeds; if rows are shuffled, one pass per seed, each in a different order."""
-    if not isinstance(stream.source, Shuffled):
-        return [Pass(range(seeds), stream)]
-    orders = [dataclasses.replace(stream.source.order, seed=stream.source.seed + k) for k in range(seeds)]
-    sources = [dataclasses.replace(stream.source, order=order) for order in orders]
-    return [Pass(range(k, k + 1), dataclasses.replace(stream, source=source)) for k, source in enumerate(sources)]
-
-
-def _learn(contenders: list[Contender], passes: Sequence[Pass], progress: ProgressLine) -> list[str]:
-    """Run every pass, each with models of its own. Returns a note if Ctrl-C ended it."""
-    done = 0
-    with CtrlC() as stop:
-        for number, (seeds, stream) in enumerate(passes):
-            running = [(one.name, run) for one in contenders for run in _begun(one, stream, seeds)]
-            for rows in stream.tables():
-                if stop.pressed:
-                    return _stopped(contenders, number, len(passes))
-                if done == 0 and len(rows):
-                    for _, run in running:
-                        run.warm_up(rows)
-                    progress.begin(0)
-                for name, run in running:
-                    progress.name(name)
-                    run.learn(rows)
-                done += len(rows)
-                progress.show(done, errors_shown(headline_of(running[0][1].errors)))
-    return []
-
-
-def _begun(one: Contender, stream: Stream, seeds: Sequence[int]) -> list[Evaluation]:
-    """One run per seed; a learner without a seed runs once."""
-    learner = one.model.learner
-    models = [
-        dataclasses.replace(one.model, learner=reseeded(learner, seed)) for seed in (seeds if _is_random(learner) else seeds[:1])
-    ]
-    begun = [Evaluation.begin(model, stream) for model in models]
-    one.runs += begun
-    return begun
-
-
-def _stopped(contenders: list[Contender], done: int, passes: int) -> list[str]:
-    """Keep only complete passes. If the first pass is incomplete, keep its rows so far, which all learners have seen."""
-    if done:
-        for one in contenders:
-            one.runs.pop()
-        return [f"stopped: these are {done} of {passes} orders of the rows"]
-    rows = contenders[0].runs[0].errors.rows
-    if not rows:
-        raise KeyboardInterrupt
-    return [f"stopped: these are the first {rows:,} rows" + " of the first order" * (passes > 1)]
-
-
-def reseeded(config: Any, seed: int) -> Any:
-    """The same settings, with `seed` added to every seed in them."""
-    if isinstance(config, tuple):
-        return tuple(reseeded(part, seed) for part in config)
-    if not dataclasses.is_dataclass(config) or isinstance(config, type) or not dataclasses.fields(config):
-        return config
-    parts = {one.name: getattr(config, one.name) for one in dataclasses.fields(config)}
-    parts = {name: part + seed if name == "seed" else reseeded(part, seed) for name, part in parts.items()}
-    make: Any = type(config)
-    if isinstance(config, features.Sum):
-        return make(*parts["parts"])
-    return make(**parts)
-
-
-def _is_random(learner: Any) -> bool:
-    return bool(reseeded(learner, 1) != learner)
-
-
-def _show(contenders: list[Contender], stream: Stream, stopped: list[str], as_json: bool) -> None:
+def _show(comparison: Comparison, stopped: str, as_json: bool) -> None:
+    contenders, stream = comparison.contenders, comparison.passes[0].stream
     first, lags = contenders[0].runs[0], max(one.results[0].lags for one in contenders)
     result = dataclasses.replace(contenders[0].results[0], lags=lags)
     on_rows = [*on_target(first.model, first.state, stream), *on_order(first.state, first.errors, lags)]
     of_rows = [*stream.source.notes(), *stream.remarks, *first.state.encoder.notes(first.state.encoded)]
-    remarks = [*stopped, *of_rows, *on_rows]
+    remarks = [*([stopped] if stopped else []), *of_rows, *on_rows]
     if as_json:
         known = {name.replace(" ", "_"): means for name, means in result.baselines.items()}
         about = {"file": result.source, "target": result.target, "task": result.task, "rows": result.rows}

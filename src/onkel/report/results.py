@@ -143,3 +143,11 @@ def number(metric: str, value: float) -> str:
 
 def memory(nbytes: int) -> str:
     return f"{nbytes / 2**20:.1f} MB" if nbytes >= 2**20 else f"{nbytes / 2**10:.1f} kB"
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it."""
+    for unit, size in (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0)):
+        if seconds >= 2.0 * size:
+            return f"{seconds / size:,.0f} {unit}"
+    return f"{seconds:.0f} seconds" if seconds >= 2.0 else "2 seconds or less"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onkel.errors import InputError
-from onkel.measure import Evaluation
+from onkel.measure.engine import Evaluation
 from onkel.model import Model, Stream
 
 ROWS_MEASURED = 512
@@ -54,11 +54,3 @@ def work_of(costs: list[Cost], rows: int | None) -> Work:
         return sum(whole * cost.seconds(rows or 0) + cost.seconds(rest) for cost in costs)
 
     return work
-
-
-def duration(seconds: float) -> str:
-    """A time as people say it."""
-    for unit, size in (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0)):
-        if seconds >= 2.0 * size:
-            return f"{seconds / size:,.0f} {unit}"
-    return f"{seconds:.0f} seconds" if seconds >= 2.0 else "2 seconds or less"
