@@ -220,7 +220,7 @@ def test_keys_appear_vanish_and_move(tmp_path: Path, monkeypatch: pytest.MonkeyP
     np.testing.assert_array_equal(y, -np.arange(1002))
     assert stream.notes() == [
         f"the key 'c', which first appears in {path}, line 1001, is not used; keep columns free for such keys: --spare 1",
-        "1 missing value of 'b' was filled in",
+        "1 missing value of 'b' was filled in; missing='refuse' (--missing refuse) stops at the first",
     ]
     monkeypatch.setattr(jsonl_file, "ROWS_AT_ONCE", 6)  # divides 1002: no empty table may end a block early
     blocks = list(stream)

@@ -108,8 +108,9 @@ class TargetOptions:
         The two labels, low and high, separated by a comma, if there are only two. Learners that need one copy for each class then
         cost half.
     missing
-        How to treat a missing value: refuse it with an error (refuse, the default), fill in the mean of its column so far and mark
-        it in an additional column (mean), or drop its row (drop).
+        How to treat a missing value: fill in the mean of its column so far and mark it in an additional column (mean, the
+        default), drop its row (drop), or stop with an error that says where it is (refuse). A note counts them. A row whose label
+        is missing is never learnt: it is dropped, or refused.
     raw
         Give the learner inputs and target as they are. By default the inputs are standardised by the rows so far, and a number to
         predict by its first 256 rows. For Auto nothing is standardised either way: it takes numbers of any size.
@@ -118,7 +119,7 @@ class TargetOptions:
     target: str | None = None
     task: Task = "auto"
     labels: str | None = None
-    missing: Missing | None = None  # None means refuse
+    missing: Missing | None = None  # None means mean
     raw: Flag = False
 
     @property
@@ -222,7 +223,7 @@ class Inputs:
             lags=self._lags(learner),
             standardize=not target.raw,
             scale_target=not target.raw,
-            missing=Missing(target.missing or Missing.REFUSE),
+            missing=Missing(target.missing or Missing.MEAN),
             hashed=split(self.columns.hash),
             cycles=periods_given(self.columns.periods),
             spare=self.columns.spare,

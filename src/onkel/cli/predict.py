@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -23,8 +24,8 @@ from onkel.cli.writing import check_place
 from onkel.data.reading import STANDARD_INPUT, open_tables
 from onkel.data.table import Strings, Table
 from onkel.errors import InputError
-from onkel.model import Model, State
-from onkel.model.encoder import policy
+from onkel.model import Model, State, encoder
+from onkel.model.encoder import filled_in, policy
 
 ALL = "all"  # of --keep
 JSON_LINES = (".jsonl", ".ndjson")  # names of files that are JSON lines without --json
@@ -66,7 +67,8 @@ def predict_file(
         state.encoder = dataclasses.replace(state.encoder, missing=policy(missing))
     keep = wanted.columns(inputs)
     tables = model.open_again(state, inputs.path, inputs.reading, labelled=False, keep=keep).tables()
-    blocks = (_rows(model, state, table, keep, wanted) for table in tables)
+    filled = Counter[str]()
+    blocks = (_rows(model, state, table, keep, wanted, filled) for table in tables)
     first = list(itertools.islice(blocks, 1))  # an error in the first block is reported before anything is written
     fields, skipped = _fields(model, state, keep, wanted), 0
     with _written(out) as file:
@@ -81,6 +83,8 @@ def predict_file(
     if skipped:
         rows_have = "1 row has" if skipped == 1 else f"{skipped:,} rows have"
         print(f"onkel: {rows_have} a missing value and no prediction", file=sys.stderr)
+    if filled:
+        print(f"onkel: {filled_in(filled)}", file=sys.stderr)
 
 
 def _fields(model: Model, state: State, keep: Sequence[str], wanted: Wanted) -> list[str]:
@@ -95,9 +99,16 @@ def _fields(model: Model, state: State, keep: Sequence[str], wanted: Wanted) -> 
     return fields
 
 
-def _rows(model: Model, state: State, table: Table, keep: Sequence[str], wanted: Wanted) -> tuple[list[list[Any]], int]:
-    """The cells of each row, and the number of rows that have a missing value and therefore no prediction."""
+def _rows(
+    model: Model, state: State, table: Table, keep: Sequence[str], wanted: Wanted, filled: Counter[str]
+) -> tuple[list[list[Any]], int]:
+    """The cells of each row, and the number of rows that have a missing value and therefore no prediction.
+
+    Missing values that are filled in are added to `filled`.
+    """
     scores, kept = model.scores_any(state, table)
+    if state.encoder.missing is encoder.Missing.MEAN:
+        filled.update(state.encoder.missing_in(state.encoder.taking_late(table)))
     every = np.ones(len(scores), dtype=bool)
     answers = model.answers_for(state, scores, every)
     more = np.empty((len(answers), 0))

@@ -32,6 +32,7 @@ from onkel.model.target_means import TargetMeans
 __all__ = ["Cycle", "Date", "Encoder", "Hashed", "LeftOut", "Number", "OneHot", "Text"]
 
 Mask = NDArray[np.bool_]
+COLUMNS_NAMED = 8  # in a note on missing values
 
 
 class Missing(enum.StrEnum):
@@ -220,8 +221,8 @@ class Encoder:
         """Refuse a state that `init` and `learn` cannot have made."""
         rooms = {column.name: column.room for column in self.columns if isinstance(column, OneHot)}
         fits = state.values.keys() == rooms.keys() == state.shared.keys()
-        counts = [*state.shared.values(), *state.filled.values(), state.dropped, state.crowded]
-        fits = fits and all(type(count) is int and count >= 0 for count in counts)
+        counts = [*state.shared.values(), *state.filled.values(), state.dropped, state.unlabelled, state.crowded]
+        fits = fits and all(type(count) is int and count >= 0 for count in counts) and state.unlabelled <= state.dropped
         for name, values in state.values.items() if fits else ():
             fits = fits and len(values) <= rooms[name] and all(type(value) is str for value in values)
             fits = fits and len(set(values)) == len(values)
@@ -237,8 +238,11 @@ class Encoder:
         """What a person should know of the rows so far, one sentence each."""
         late = "came too late for a column of their own and share one; hash them all:"
         shared = [f"{rows:,} values of {name!r} {late} --hash {name}" for name, rows in state.shared.items() if rows]
-        filled = [counted(rows, "missing value", f" of {name!r}") + " filled in" for name, rows in state.filled.items()]
-        dropped = [counted(state.dropped, "row") + " dropped because a value was missing"] if state.dropped else []
+        filled = [filled_in(state.filled) + "; missing='refuse' (--missing refuse) stops at the first"] if state.filled else []
+        gappy = state.dropped - state.unlabelled
+        dropped = [counted(gappy, "row") + " dropped because a value was missing"] if gappy else []
+        if state.unlabelled:
+            dropped.append(counted(state.unlabelled, "row") + " dropped because the label was missing")
         took = [f"{name!r} came late and took a spare column" for name in state.late]
         more = 2 * self.spare or 8
         keep = f"keep more: spare={more} (--spare {more})"
@@ -252,11 +256,7 @@ class Encoder:
         return len(self._numbers[0]) == self.width
 
     def _encode(self, state: State, table: Table, learning: bool) -> tuple[Matrix, Mask]:
-        names, places = self._numbers
-        numbers = table.numbers
-        if table.names != names:
-            at = {name: j for j, name in enumerate(table.names)}
-            numbers = numbers[:, [at[name] for name in names]]
+        places, numbers = self._numbers[1], self._numbers_of(table)
         gaps = self._gaps(table, numbers)
         kept = np.ones(len(table), dtype=bool)
         if gaps and self.missing is Missing.REFUSE:
@@ -303,6 +303,18 @@ class Encoder:
             if name not in state.late:
                 before = before + there[name]
 
+    def _numbers_of(self, table: Table) -> Any:
+        """The numbers of a table in the order of the columns."""
+        names = self._numbers[0]
+        if table.names == names:
+            return table.numbers
+        at = {name: j for j, name in enumerate(table.names)}
+        return table.numbers[:, [at[name] for name in names]]
+
+    def missing_in(self, table: Table) -> dict[str, int]:
+        """How many values are missing, for the columns in which any is."""
+        return {name: int(np.count_nonzero(mask)) for name, mask in self._gaps(table, self._numbers_of(table)).items()}
+
     def _gaps(self, table: Table, numbers: Any) -> dict[str, Mask]:
         """Where values are missing, for the columns in which any is."""
         found: dict[str, Mask] = {}
@@ -329,6 +341,16 @@ class Encoder:
 
 def counted(count: int, noun: str, of: str = "") -> str:
     return f"1 {noun}{of} was" if count == 1 else f"{count:,} {noun}s{of} were"
+
+
+def filled_in(gaps: Mapping[str, int]) -> str:
+    """That so many missing values of these columns were filled in."""
+    most = sorted(gaps, key=lambda name: -gaps[name])
+    if len(most) == 1:
+        return counted(gaps[most[0]], "missing value", f" of {most[0]!r}") + " filled in"
+    named = ", ".join(f"{gaps[name]:,} of {name!r}" for name in most[:COLUMNS_NAMED])
+    others = f", the others of {len(most) - COLUMNS_NAMED:,} more columns" if len(most) > COLUMNS_NAMED else ""
+    return f"{counted(sum(gaps.values()), 'missing value')} filled in: {named}{others}"
 
 
 class Means:

@@ -41,6 +41,7 @@ class State:
     shared: dict[str, int]  # rows whose value had to share the last column
     filled: dict[str, int] = field(default_factory=dict)  # missing values, by column
     dropped: int = 0  # rows
+    unlabelled: int = 0  # those of them that had no label
     late: list[str] = field(default_factory=list)  # the columns that came later, in the order of the spare ones that they took
     crowded: int = 0  # numbers that found no spare column
     means: dict[str, TargetMeans] = field(default_factory=dict)  # of each Hashed or Text with labels
@@ -54,7 +55,7 @@ class State:
         values = {name: list(seen) for name, seen in self.values.items()}
         shared, filled = dict(self.shared), dict(self.filled)
         means = {name: found.copy() for name, found in self.means.items()}
-        return State(values, shared, filled, self.dropped, list(self.late), self.crowded, means)
+        return State(values, shared, filled, self.dropped, self.unlabelled, list(self.late), self.crowded, means)
 
     def to_json(self) -> dict[str, Any]:
         plain = {part.name: getattr(self, part.name) for part in dataclasses.fields(self)}

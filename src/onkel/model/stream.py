@@ -127,7 +127,8 @@ def encoded(encoder: Encoder, state: State, target: Target, labels: list[Label],
             remedy = "fill it, or leave such rows out: missing='drop' or 'mean' (--missing drop)"
             raise InputError(f"{table.place(int(np.argmin(labelled)))}, column {target.name!r}: the label is missing; {remedy}")
         table = table.where(labelled)
-        state.dropped += int(np.count_nonzero(~labelled))
+        unlabelled = int(np.count_nonzero(~labelled))
+        state.dropped, state.unlabelled = state.dropped + unlabelled, state.unlabelled + unlabelled
     X, whole = encoder.learn(state, table)
     rows = table if whole.all() else table.where(whole)
     codes = target.codes(rows, labels)
