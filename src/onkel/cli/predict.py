@@ -21,8 +21,9 @@ from onkel._writing import replacing
 from onkel.cli.options import Inputs, Missing, split
 from onkel.cli.resuming import loaded
 from onkel.cli.writing import check_place
+from onkel.data.clock import written
 from onkel.data.reading import STANDARD_INPUT, open_tables
-from onkel.data.table import Strings, Table
+from onkel.data.table import Kind, Strings, Table
 from onkel.errors import InputError
 from onkel.model import Model, State, encoder
 from onkel.model.encoder import filled_in, policy
@@ -118,18 +119,21 @@ def _rows(
         more = model.probabilities(state, scores) if model.has_probabilities(state) else scores
     answered = iter([[answer, *others] for answer, others in zip(answers.tolist(), more.tolist(), strict=True)])
     blank = [None] * (1 + more.shape[1])
-    own = zip(*(_shown(table, name) for name in keep), strict=True) if keep else [()] * len(table)
+    kinds = {column.name: column.kind for column in state.encoder.columns}
+    own = zip(*(_shown(table, name, kinds.get(name)) for name in keep), strict=True) if keep else [()] * len(table)
     rows = [[*cells, *(next(answered) if there else blank)] for cells, there in zip(own, kept.tolist(), strict=True)]
     return rows, int(np.count_nonzero(~kept))
 
 
-def _shown(table: Table, name: str) -> list[Any]:
-    """A column of the input as it is written; None for a missing value."""
+def _shown(table: Table, name: str, kind: Kind | None) -> list[Any]:
+    """A column of the input as it is written; None for a missing value. `kind`: of a column that the model knows."""
     cells: Any = table.cells(name)
     if isinstance(cells, Strings):
         return [cells.values[code] if code >= 0 else None for code in cells.codes.tolist()]
     if name in table.dates:
         return [None if np.isnat(cell) else str(cell) for cell in cells]
+    if kind is Kind.TIME:
+        return [None if cell != cell else written(cell) for cell in cells.tolist()]
     return [None if cell != cell else int(cell) if cell.is_integer() else cell for cell in cells.tolist()]
 
 

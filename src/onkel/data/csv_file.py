@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from onkel._types import Matrix
+from onkel._types import Matrix, Vector
 from onkel.data.byte_streams import BOM, ByteStream, file_errors
+from onkel.data.clock import all_seconds, seconds
 from onkel.data.columns import MISSING, check_declared, choose, date, dates, kinds_in, number, sample_rows, shown
 from onkel.data.csv_records import (
     NO_NUL,
@@ -90,11 +91,12 @@ class CsvSource(Source):
             return None
         numbers, words = found
         moments = {name: _as_dates(column) for name, column in words.items() if self.kinds[name] is Kind.DATE}
-        if any(column is None for column in moments.values()):
+        clocks = [_as_seconds(words[name]) for name in self._clocks]
+        if any(column is None for column in (*moments.values(), *clocks)):
             return None
         return Table(
-            self._numeric,
-            numbers,
+            (*self._numeric, *self._clocks),
+            np.column_stack([numbers, *(column for column in clocks if column is not None)]) if clocks else numbers,
             {name: column for name, column in words.items() if self.kinds[name] is Kind.TEXT},
             {name: column for name, column in moments.items() if column is not None},
             (self._origin(len(numbers), data, line),),
@@ -119,7 +121,7 @@ class CsvSource(Source):
         rows = [line.split(separator) for line in data.splitlines() if line]
         if any(len(cells) != len(self.header) for cells in rows):
             return None
-        places = {**self._places[Kind.TEXT], **self._places[Kind.DATE]}
+        places = {name: j for kind in Kind if kind is not Kind.NUMBER for name, j in self._places[kind].items()}
         try:
             words = {name: strings(cells[j].decode() for cells in rows) for name, j in places.items()}
         except UnicodeDecodeError:
@@ -137,18 +139,14 @@ class CsvSource(Source):
         except ImportError:  # it is not installed: the csv module reads the piece, which takes longer
             return None
 
-        types = {
-            Kind.NUMBER: pyarrow.float64(),
-            Kind.TEXT: pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
-            Kind.DATE: pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
-        }
+        number_type, string_type = pyarrow.float64(), pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
         try:
             batch = pc.read_csv(
                 pyarrow.BufferReader(data),
                 read_options=pc.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=list(self.header)),
                 parse_options=pc.ParseOptions(delimiter=self.separator, newlines_in_values=QUOTE in data),
                 convert_options=pc.ConvertOptions(
-                    column_types={name: types[kind] for name, kind in self.kinds.items()},
+                    column_types={name: number_type if kind is Kind.NUMBER else string_type for name, kind in self.kinds.items()},
                     include_columns=list(self.kinds),
                     null_values=list(MISSING),
                     decimal_point=self.mark,
@@ -190,10 +188,14 @@ class CsvSource(Source):
     def _table(self, rows: Sequence[Record]) -> Table:
         places = self._places
         wanted = places[Kind.NUMBER].values()
-        numbers = np.array([[number(record.fields[j], self.mark) for j in wanted] for record in rows], dtype=float)
+        clocks = [self._places[self.kinds[name]][name] for name in self._clocks]
+        cells = [
+            [*(number(record.fields[j], self.mark) for j in wanted), *(seconds(record.fields[j]) for j in clocks)]
+            for record in rows
+        ]
         return Table(
-            self._numeric,
-            numbers.reshape(len(rows), len(wanted)),
+            (*self._numeric, *self._clocks),
+            np.array(cells, dtype=float).reshape(len(rows), len(wanted) + len(clocks)),
             {name: strings(record.fields[j] for record in rows) for name, j in places[Kind.TEXT].items()},
             {name: dates([record.fields[j] for record in rows]) for name, j in places[Kind.DATE].items()},
             (Origin(len(rows), 0, lambda row: self._place(iter(rows), row)),),
@@ -208,6 +210,11 @@ class CsvSource(Source):
     @functools.cached_property
     def _numeric(self) -> tuple[str, ...]:
         return tuple(self._places[Kind.NUMBER])
+
+    @functools.cached_property
+    def _clocks(self) -> tuple[str, ...]:
+        """The columns of times and durations."""
+        return (*self._places[Kind.TIME], *self._places[Kind.DURATION])
 
     def _place(self, records: Iterator[Record], row: int) -> str:
         return f"{self.name}, line {next(itertools.islice(records, row, None)).last}"
@@ -303,12 +310,22 @@ def _as_dates(column: Strings) -> Dates | None:
     return table[column.codes]
 
 
+def _as_seconds(column: Strings) -> Vector | None:
+    """The strings as times of day or durations, in seconds; None if one is neither, nor missing."""
+    found = all_seconds(column.values)
+    if any(value not in MISSING for value, one in zip(column.values, found, strict=True) if math.isnan(one)):
+        return None
+    return np.asarray(np.append(found, np.nan)[column.codes])
+
+
 def _is_sound(cell: str, kind: Kind, mark: str) -> bool:
     if kind is Kind.TEXT:
         return is_utf8(cell) and NUL not in cell
     if cell.strip() in MISSING:
         return True
-    return math.isfinite(number(cell, mark)) if kind is Kind.NUMBER else not np.isnat(date(cell))
+    if kind is Kind.DATE:
+        return not np.isnat(date(cell))
+    return math.isfinite(number(cell, mark) if kind is Kind.NUMBER else seconds(cell))
 
 
 def _wrong_count(name: str, record: Record, expected: int, separator: str) -> str:

@@ -50,6 +50,7 @@ FILES: dict[str, Callable[[Path, Wanted, Kinds], Source]] = {
 }  # fmt: skip
 EXCEL = (".xlsx", ".xls", ".xlsm", ".ods")
 LABELS = {".npz": "y", ".libsvm": libsvm_file.LABEL, ".svm": libsvm_file.LABEL}  # the name of the label in formats that have one
+DECLARED = {"text": Kind.TEXT, "dates": Kind.DATE, "numbers": Kind.NUMBER, "times": Kind.TIME, "durations": Kind.DURATION}
 
 
 @config
@@ -64,6 +65,8 @@ class Reading:
     text     Columns of strings though they look like numbers, such as postcodes. Default: ().
     dates    Columns of dates (ISO 8601), besides those that are recognised by their first rows. Default: ().
     numbers  Columns of numbers, whatever the first rows look like. Default: ().
+    times    Columns of times of day (14:05), likewise. Default: ().
+    durations    Columns of durations (2 days 01:30:00), likewise. Default: ().
     follow   Read on as the file grows, until nothing new has come for so many seconds (math.inf: for ever). Default: None.
     order    A random order (which holds all rows in memory), or only the first rows: see `Order`. Default: None.
     """
@@ -75,11 +78,13 @@ class Reading:
     text: Sequence[str] = ()
     dates: Sequence[str] = ()
     numbers: Sequence[str] = ()
+    times: Sequence[str] = ()
+    durations: Sequence[str] = ()
     follow: float | None = None
     order: Order | None = None
 
     def __post_init__(self) -> None:
-        for name in ("columns", "without", "text", "dates", "numbers"):
+        for name in ("columns", "without", *DECLARED):
             given = getattr(self, name)
             if isinstance(given, list | tuple):  # the columns of a pandas frame may be named by numbers
                 given = tuple(str(one) if isinstance(one, Integral) else one for one in given)
@@ -90,14 +95,13 @@ class Reading:
             raise InputError(f"follow must be a number of seconds, or math.inf, got {self.follow!r}")
         if self.columns is not None and repeated(self.columns):
             raise InputError(f"columns must name each feature once and not the target, got {listed(self.columns)}")
-        for one, other in itertools.combinations(("text", "dates", "numbers"), 2):
+        for one, other in itertools.combinations(DECLARED, 2):
             if both := {*getattr(self, one)} & {*getattr(self, other)}:
                 raise InputError(f"column {min(both)!r} cannot be both {one} and {other}; declare it once")
 
     def kinds(self) -> dict[str, Kind]:
         """The kinds of the columns that the user has declared, by name."""
-        groups = {Kind.TEXT: self.text, Kind.DATE: self.dates, Kind.NUMBER: self.numbers}
-        return {name: kind for kind, names in groups.items() for name in names}
+        return {name: kind for field, kind in DECLARED.items() for name in getattr(self, field)}
 
     def wanted(self, target: str | None) -> Wanted:
         """The columns to read, the target among them."""

@@ -25,11 +25,24 @@ from onkel._validate import flag, whole
 from onkel.data.records import Records
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
-from onkel.model.encodings import LARGEST_ROOM, Column, Cycle, Date, Hashed, LeftOut, Number, OneHot, State, Text
+from onkel.model.encodings import (
+    LARGEST_ROOM,
+    Column,
+    Cycle,
+    Date,
+    Duration,
+    Hashed,
+    LeftOut,
+    Number,
+    OneHot,
+    State,
+    Text,
+    Time,
+)
 from onkel.model.single import Usual, UsualRow
 from onkel.model.target_means import TargetMeans
 
-__all__ = ["Cycle", "Date", "Encoder", "Hashed", "LeftOut", "Number", "OneHot", "Text"]
+__all__ = ["Cycle", "Date", "Duration", "Encoder", "Hashed", "LeftOut", "Number", "OneHot", "Text", "Time"]
 
 Mask = NDArray[np.bool_]
 COLUMNS_NAMED = 8  # in a note on missing values
@@ -70,7 +83,9 @@ class Encoder:
             raise InputError("there are no feature columns; give at least one")
         object.__setattr__(self, "ignored", tuple(map(str, self.ignored)))
         if wrong := [column for column in self.columns if not isinstance(column, Column)]:
-            raise InputError(f"columns must be Number, Cycle, OneHot, Hashed, Text, LeftOut or Date, got {wrong[0]!r}")
+            raise InputError(
+                f"columns must be Number, Cycle, Time, Duration, OneHot, Hashed, Text, LeftOut or Date, got {wrong[0]!r}"
+            )
 
     @functools.cached_property
     def width(self) -> int:
@@ -84,9 +99,7 @@ class Encoder:
 
     @functools.cached_property
     def _numbers(self) -> tuple[tuple[str, ...], list[int]]:
-        pairs = [
-            (column.name, start) for column, start in zip(self.columns, self.starts, strict=True) if column.kind is Kind.NUMBER
-        ]
+        pairs = [(column.name, start) for column, start in zip(self.columns, self.starts, strict=True) if column.kind.is_numeric]
         return tuple(name for name, _ in pairs), [start for _, start in pairs]
 
     @functools.cached_property
@@ -115,7 +128,7 @@ class Encoder:
 
     @functools.cached_property
     def _others(self) -> list[Column]:
-        return [column for column in self.columns if column.kind is not Kind.NUMBER and column.width]
+        return [column for column in self.columns if not column.kind.is_numeric and column.width]
 
     @property
     def names_of_numbers(self) -> tuple[str, ...]:
@@ -274,9 +287,9 @@ class Encoder:
         X[:, places] = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
         X[:, self.width - self.spare :] = np.nan
         for column, start in zip(self.columns, self.starts, strict=True):
-            if isinstance(column, Cycle):
+            if isinstance(column, Cycle | Time):
                 column.write(X[:, start : start + column.width])
-            elif not isinstance(column, Number | LeftOut):
+            elif not isinstance(column, Number | Duration | LeftOut):
                 found: Any = table.strings[column.name] if column.kind is Kind.TEXT else table.dates[column.name]
                 column.write(found if kept.all() else found[kept], state, X[:, start : start + column.width], learning)
             if column.indicator and column.name in gaps:
