@@ -67,8 +67,8 @@ def run(
     Parameters
     ----------
     file
-        A csv, tsv, jsonl, libsvm (.svm), npz, parquet or arrow file, compressed (gz, xz, bz2, zst) or not; - for the standard
-        input; or the name of a data set that `onkel data` lists.
+        A csv, tsv, jsonl, libsvm (.svm), npz, parquet or arrow file, compressed (gz, xz, bz2, zst) or not; a workbook (xlsx, xls,
+        ods); - for the standard input; or the name of a data set that `onkel data` lists.
     more
         Further files, read after the first as if all were one. A column that a file lacks counts as missing values.
     learner

@@ -31,11 +31,14 @@ class FormatOptions:
         The csv file has no header line; its columns are named c0, c1, c2 …
     names
         The csv file has no header line; its columns have these names, separated by commas.
+    sheet
+        The sheet of a workbook, if not the first.
     """
 
     format: str | None = None
     no_header: Flag = False
     names: str | None = None
+    sheet: str | None = None
 
     @property
     def header(self) -> bool | list[str]:
@@ -207,7 +210,13 @@ class Inputs:
         """How the files are read. Which columns are used is decided by the model."""
         from onkel.data.reading import Reading
 
-        return Reading(format=self.format.format, header=self.format.header, follow=self.follow, order=self.rows.order)
+        return Reading(
+            format=self.format.format,
+            header=self.format.header,
+            sheet=self.format.sheet,
+            follow=self.follow,
+            order=self.rows.order,
+        )
 
     def model(self, learner: Any) -> Any:
         """The model that these options describe, around a learner."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import re
 from collections import Counter
@@ -57,6 +58,33 @@ def choose(source: str, known: Sequence[str], wanted: Sequence[str] | None, *hin
     return names
 
 
+def with_names(header: Sequence[str]) -> list[str]:
+    """The header, with names for the columns that have none."""
+    return [name if name.strip() else f"column {place}" for place, name in enumerate(header, 1)]
+
+
+def without_row_numbers(
+    names: Sequence[str], wanted: Sequence[str] | None, unnamed: Mapping[str, Sequence[str]]
+) -> tuple[list[str], list[str]]:
+    """The wanted columns without those that only count the rows, as pandas and R write them; and what to say of unnamed columns.
+
+    unnamed   the first cells of each column to which `with_names` has given its name
+    """
+    asked = () if isinstance(wanted, AllBut | None) else wanted
+    counts = [name for name in names if name in unnamed and name not in asked and _count(unnamed[name])]
+    said = [f"{name!r}, which has no name, only counts the rows and was left out" for name in counts]
+    others = [name for name in names if name in unnamed and name not in counts]
+    said += [f"a column has no name and is called {name!r}" for name in others]
+    return [name for name in names if name not in counts], said
+
+
+def _count(cells: Sequence[str]) -> bool:
+    """Whether each cell is the whole number after the one before."""
+    if len(cells) < 2 or not all(cell.strip().isdecimal() for cell in cells):
+        return False
+    return all(int(after) == int(before) + 1 for before, after in itertools.pairwise(cells))
+
+
 def sample_rows(columns: int) -> int:
     """How many rows a sample has."""
     return min(SAMPLE_ROWS, max(LEAST_SAMPLE, SAMPLE_CELLS // max(1, columns)))
@@ -96,6 +124,11 @@ def kinds_in(cells: Iterable[str], mark: str = ".") -> tuple[Kind, bool]:
         if len(set(words)) >= SEVERAL_WORDS and len(words) >= RARELY * len(found):
             return Kind.TEXT, True
     return strongest(kinds), False
+
+
+def mixed(name: str) -> str:
+    """What to say of a column of which `kinds_in` says that it is text."""
+    return f"{name!r} contains numbers and words and was taken as text"
 
 
 def strongest(kinds: Collection[Kind]) -> Kind:

@@ -21,7 +21,20 @@ import numpy as np
 from onkel._types import Matrix, Vector
 from onkel.data.byte_streams import BOM, ByteStream, file_errors
 from onkel.data.clock import all_seconds, seconds
-from onkel.data.columns import MISSING, check_declared, choose, date, dates, kinds_in, number, sample_rows, shown
+from onkel.data.columns import (
+    MISSING,
+    check_declared,
+    choose,
+    date,
+    dates,
+    kinds_in,
+    mixed,
+    number,
+    sample_rows,
+    shown,
+    with_names,
+    without_row_numbers,
+)
 from onkel.data.csv_records import (
     NO_NUL,
     NUL,
@@ -67,7 +80,7 @@ class CsvSource(Source):
     def tables(self, sample: bool = False) -> Generator[Table]:
         with file_errors(self.name), closing(self.stream.chunks(sample)) as chunks:
             header, rest = read_header(self.name, chunks, self.separator, self.named)
-            if tuple(header.fields) != self.header:
+            if tuple(with_names(header.fields)) != self.header:
                 raise FileError(f"{self.name}: the header changed since the file was opened; read it again")
             for piece in pieces_in(rest, header.last + 1, self.separator):
                 yield from self._read(piece)
@@ -258,22 +271,24 @@ def open_csv(
         lines = first_lines(file, chunks)
         separator = find_separator(file, lines, separators)
         header = find_header(file, lines, separator, named)
-        known = check_header(file, header, separator) if named is True else header.fields
-        doubts = doubt(known) if named is True else []
-        names = choose(file, known, wanted, *doubts)
+        fields = check_header(file, header, separator) if named is True else header.fields
+        doubts, known = doubt(fields) if named is True else [], with_names(fields)
+        names: Sequence[str] = choose(file, known, wanted, *doubts)
         check_declared(file, kinds, known)
         sample = first_rows(file, lines, separator, header, sample_rows(len(known)))
     if not sample:
         raise FileError(f"{file} has a header but no rows; write the data again")
-    there = set(names)
     whole = [record.fields for record in sample if len(record.fields) == len(known)]
+    unnamed = {name: [cells[j] for cells in whole] for j, name in enumerate(known) if name != fields[j]}
+    names, on_names = without_row_numbers(names, wanted, unnamed)
+    there = set(names)
     cells = {name: [fields[j] for fields in whole] for j, name in enumerate(known) if name in there}
     numeric = {name: column for name, column in cells.items() if kinds.get(name, Kind.NUMBER) is Kind.NUMBER}
     mark, remark = decimal_mark(file, separator, numeric)
     guessed = {name: kinds_in(column, mark) for name, column in cells.items() if name not in kinds}
     found = {name: kinds[name] if name in kinds else guessed[name][0] for name in names}
-    remarks = [*doubts, *([remark] if remark else [])]
-    remarks += [f"{name!r} contains numbers and words and was taken as text" for name, (_, is_mixed) in guessed.items() if is_mixed]
+    remarks = [*doubts, *on_names, *([remark] if remark else [])]
+    remarks += [mixed(name) for name, (_, is_mixed) in guessed.items() if is_mixed]
     remarks += [note for name, (kind, _) in guessed.items() if kind is Kind.NUMBER for note in codes_remark(name, cells[name])]
     remarks += source.notes()
     length = sum(len(separator.join(record.fields)) + 1 for record in sample) / len(sample)

@@ -16,7 +16,7 @@ import json
 import operator
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -242,7 +242,7 @@ def _string(value: Any) -> str | None:
         return _string(value.item())
     if isinstance(value, int | float):
         return json.dumps(value)
-    if isinstance(value, Decimal | date):
+    if isinstance(value, Decimal | date | time | timedelta):
         return str(value)
     raise ValueError("not a string")
 
