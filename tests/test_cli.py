@@ -172,19 +172,22 @@ def test_texts_dates_gaps_and_labels_are_learnt_and_predicted(
     mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = tmp_path / "m.onkel"
-    assert call(monkeypatch, mixed, "--target", "sold", "--save", model) == 1
+    assert call(monkeypatch, mixed, "--target", "sold", "--missing", "refuse", "--save", model) == 1
     assert "line 4, column 'size': the value is missing" in capsys.readouterr().err
-    found = result(monkeypatch, capsys, mixed, "--target", "sold", "--missing", "mean", "--save", model)
+    found = result(monkeypatch, capsys, mixed, "--target", "sold", "--save", model)
     assert found["task"] == "classification"
     assert found["mistakes"] < 0.2
     assert found["notes"][0].startswith("when: a date: the trend in days since 2026-01-11, and its place in the day")
-    assert found["notes"][1] == "429 missing values of 'size' were filled in"
+    how = "missing='refuse' (--missing refuse) stops at the first"
+    assert found["notes"][1] == f"429 missing values of 'size' were filled in; {how}"
     assert "the last label alone does better" in found["notes"][2]
     moved = tmp_path / "moved.csv"  # other columns, another order, no target
     rows = [line.split(",") for line in MIXED.splitlines()]
     moved.write_text("\n".join(",".join([row[2], "0" if k else "more", row[0], row[1]]) for k, row in enumerate(rows)))
     assert onkel_call(monkeypatch, "predict", model, moved, "--probabilities") == 0
-    said = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    captured = capsys.readouterr()
+    said = list(csv.DictReader(captured.out.splitlines()))
+    assert captured.err == "onkel: 429 missing values of 'size' were filled in\n"
     assert len(said) == 3000
     assert np.mean([row["sold"] != line[3] for row, line in zip(said, rows[1:], strict=True)]) < 0.1
     assert all((float(row["P(yes)"]) > 0.5) == (row["sold"] == "yes") for row in said)
@@ -193,6 +196,30 @@ def test_texts_dates_gaps_and_labels_are_learnt_and_predicted(
     assert [line["P(no)"] for line in lines] == [float(row["P(no)"]) for row in said]
     assert onkel_call(monkeypatch, "predict", model, write_csv(tmp_path / "other.csv", np.ones((3, 2)), np.ones(3))) == 1
     assert "has no column 'size'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("learner", ["PKAWV", "Auto"])
+def test_a_row_without_a_label_is_dropped_and_counted_and_never_invented(
+    learner: str, mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The result is that of the file without these rows, whether the target is a number or a label."""
+    lines = [line.split(",") for line in MIXED.splitlines()]
+    for target, place in (("size", 0), ("sold", 3)):
+        blank, less = tmp_path / "blank.csv", tmp_path / "less.csv"
+        rows = [[*row[:place], "" if 1500 <= k < 1600 else row[place], *row[place + 1 :]] for k, row in enumerate(lines)]
+        blank.write_text("\n".join(map(",".join, rows)) + "\n")
+        less.write_text("\n".join(",".join(row) for row in rows if row[place]) + "\n")
+        options = ("--target", target, "--learner", learner)
+        found, expected = (result(monkeypatch, capsys, file, *options) for file in (blank, less))
+        lost = sum(not row[place] for row in rows)
+        assert found["rows"] == expected["rows"] == 3000 - lost
+        assert (found["rmse"], found["window"]) == (expected["rmse"], expected["window"]) if target == "size" else True
+        assert found.get("mistakes") == expected.get("mistakes")
+        dropped = f"{lost} rows were dropped because the label was missing"
+        assert dropped in found["notes"]
+        assert not any("dropped" in note for note in expected["notes"])
+        assert call(monkeypatch, blank, *options, "--missing", "refuse") == 1
+        assert "is missing" in capsys.readouterr().err
 
 
 def test_a_row_with_a_gap_has_no_prediction_where_such_rows_were_dropped(
@@ -418,7 +445,7 @@ WRONG = [
     (["text.csv", "slip.csv", "--target", "y", "--text", "a"], r"slip\.csv, line 2, column 'y': 'three' is not a number"),
     (["text.csv", "kind.csv", "--target", "y"], r"column 'a' is a number in text\.csv and text in kind\.csv; .*--text a"),
     (
-        ["text.csv", "lacks.csv", "--target", "y", "--text", "a"],
+        ["text.csv", "lacks.csv", "--target", "y", "--text", "a", "--missing", "refuse"],
         r"text\.csv has no column 'b', but another file has; .*--missing mean",
     ),
     (["text.csv", "lacks.csv", "--target", "y", "--columns", "c"], r"text\.csv has no column 'c'"),

@@ -227,12 +227,12 @@ def test_several_files_are_one_stream(tmp_path: Path, monkeypatch: Patch, capsys
     assert result(monkeypatch, capsys, *files, *options, tmp_path / "grows.onkel", "--resume")["rows"] == ROWS
     assert onkel_call(monkeypatch, "compare", *files, "PKAWV", "--target", "kind", "--columns", "a,b", "--json") == 0
     assert json.loads(capsys.readouterr().out)["learners"][0]["mistakes"] == [found["mistakes"]]
-    filled = result(monkeypatch, capsys, *files, "--target", "kind", "--missing", "mean")  # without --columns `more` is one
+    filled = result(monkeypatch, capsys, *files, "--target", "kind")  # without --columns `more` is one
     assert filled["inputs"] == 3
     assert filled["notes"] == [
         f"{first} has no column 'more', but another file has",
         f"{last} has no column 'more', but another file has",
-        "550 missing values of 'more' were filled in",
+        "550 missing values of 'more' were filled in; missing='refuse' (--missing refuse) stops at the first",
     ]
 
 

@@ -81,7 +81,7 @@ def test_two_results_do_not_share_a_file(prices: Path, monkeypatch: Patch, capsy
 
 def test_a_gap_in_what_is_to_be_predicted(prices: Path, monkeypatch: Patch, capsys: Captured) -> None:
     rows = [line.split(",") for line in prices.read_text().splitlines()]
-    assert onkel_call(monkeypatch, "run", prices, "--target", "price", "--save", "m.onkel") == 0  # no word on missing values
+    assert onkel_call(monkeypatch, "run", prices, "--target", "price", "--missing", "refuse", "--save", "m.onkel") == 0
     mean = np.mean([float(row[1]) for row in rows[1:]])
     for name, cell in {"gap.csv": "", "mean.csv": repr(float(mean))}.items():
         Path(name).write_text(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections import Counter
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onkel._types import Matrix
+from onkel.data.clock import seconds_of
 from onkel.data.table import Origin, Table, recut, strings
 from onkel.errors import InputError
-from onkel.model import Cycle, Date, Encoder, Hashed, LeftOut, Missing, Number, OneHot, Stream, Text, read
+from onkel.model import Cycle, Date, Duration, Encoder, Hashed, LeftOut, Missing, Number, OneHot, Stream, Text, Time, read
 from onkel.model.encoder import Means
 from onkel.model.encodings import State
 from onkel.model.plan import period_of
@@ -26,19 +26,26 @@ from onkel.model.target_means import SLOTS, TargetMeans, Terms
 
 pytestmark = pytest.mark.once
 
-ENCODER = Encoder((OneHot("colour", room=3), Number("size"), Hashed("town", buckets=5, labels=2), Date("when"), Cycle("age", 24.0)))
+ENCODER = Encoder(
+    (
+        OneHot("colour", room=3), Number("size"), Hashed("town", buckets=5, labels=2), Date("when"), Cycle("age", 24.0),
+        Time("opens"), Duration("took"),
+    )
+)  # fmt: skip
 
 cells = st.none() | st.sampled_from(["red", "green", "blue", "gold", "grey"])
 numbers = st.just(math.nan) | st.floats(-1e6, 1e6)
 moments = st.none() | st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1))
-rows = st.lists(st.tuples(cells, numbers, cells, moments, numbers), min_size=1, max_size=25)
+clocks, spans = st.none() | st.times(), st.none() | st.timedeltas(timedelta(days=-1000), timedelta(days=1000))
+rows = st.lists(st.tuples(cells, numbers, cells, moments, numbers, clocks, spans), min_size=1, max_size=25)
+NAMES = ("colour", "size", "town", "when", "age", "opens", "took")
 
 
 def table(data: list[tuple[Any, ...]]) -> Table:
-    colour, size, town, when, age = zip(*data, strict=True)
+    colour, size, town, when, age, opens, took = zip(*data, strict=True)
     return Table(
-        ("age", "size"),
-        np.column_stack([np.array(age, dtype=float), np.array(size, dtype=float)]),
+        ("took", "age", "opens", "size"),
+        np.column_stack([list(map(seconds_of, took)), age, list(map(seconds_of, opens)), size]).astype(float),
         {"colour": strings(colour), "town": strings(town)},
         {"when": np.array(when, dtype="datetime64[us]")},
         (Origin(len(data), 0, "row {}".format),),
@@ -70,24 +77,29 @@ def recut_labels(rows: int, block: int) -> list[Matrix]:
 def plainly(encoder: Encoder, data: list[tuple[Any, ...]]) -> list[list[float]]:
     """The same, row by row in plain Python."""
     values: dict[str, list[str]] = {"colour": []}
-    past: dict[str, list[float]] = {"size": [], "age": [], "when": []}
+    past: dict[str, list[float]] = {"size": [], "age": [], "when": [], "opens": [], "took": []}
     known: list[tuple[str | None, Any]] = []  # towns and labels so far
     out = []
     for row, label in zip(data, labels(len(data)), strict=True):
-        at = dict(zip(("colour", "size", "town", "when", "age"), row, strict=True))
+        at = dict(zip(NAMES, row, strict=True))
         gone = {name for name, value in at.items() if value is None or value != value}
         if gone and encoder.missing is Missing.DROP:
             continue
         x: list[float] = []
         for column in encoder.columns:
             value = at[column.name]
-            if isinstance(column, Number | Cycle):
+            if isinstance(value, time):
+                value = timedelta(hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond)
+            if isinstance(value, timedelta):
+                value /= timedelta(seconds=1)
+            if isinstance(column, Number | Cycle | Time | Duration):
                 mean = math.fsum(past[column.name]) / max(1, len(past[column.name]))
                 x.append(mean if column.name in gone else value)
                 if column.name not in gone:
                     past[column.name].append(value)
-                if isinstance(column, Cycle):
-                    angle = 2.0 * math.pi * (value / column.period % 1.0)
+                if isinstance(column, Cycle | Time):
+                    period = column.period if isinstance(column, Cycle) else 24.0 * 3600.0
+                    angle = math.nan if column.name in gone else 2.0 * math.pi * (value / period % 1.0)
                     x += [0.0, 0.0] if column.name in gone else [math.sin(angle), math.cos(angle)]
             elif isinstance(column, OneHot):
                 place = [0.0] * column.room
@@ -129,7 +141,7 @@ def hashed(column: Hashed, value: str | None) -> list[float]:
 def test_rows_are_encoded_as_plain_python_does(data: list[tuple[Any, ...]], block: int, missing: str, indicate: bool) -> None:
     columns = (
         OneHot("colour", 3, indicate), Number("size", indicate), Hashed("town", 5, 2, indicate), Date("when", indicator=indicate),
-        Cycle("age", 24.0),
+        Cycle("age", 24.0), Time("opens", indicate), Duration("took", indicate),
     )  # fmt: skip
     encoder = Encoder(columns, Missing(missing))
     X, kept, state = encoded(encoder, table(data), block)
@@ -219,7 +231,7 @@ def test_a_hash_spreads_values_and_their_signs() -> None:
     ("make", "message"),
     [
         (lambda: Encoder(()), "no feature columns"),
-        (lambda: Encoder((3,)), "must be Number, Cycle, OneHot, Hashed, Text, LeftOut or Date, got 3"),  # type: ignore[arg-type]
+        (lambda: Encoder((3,)), "must be Number, Cycle, Time, Duration, OneHot, Hashed, Text, LeftOut or Date, got 3"),  # type: ignore[arg-type]
         (lambda: Encoder((Number("a"),), "median"), "missing must be 'refuse' or 'mean' or 'drop', got 'median'"),  # type: ignore[arg-type]
         (lambda: OneHot("a", room=0), "OneHot: room must be at least 1, got 0"),
         (lambda: Hashed("a", buckets=1.5), "Hashed: buckets must be a whole number"),  # type: ignore[arg-type]
@@ -252,9 +264,10 @@ def test_the_first_rows_plan_the_encoder(tmp_path: Path) -> None:
     np.testing.assert_array_equal(X[:, 8:13].any(axis=1), [True, True, True, True])
     np.testing.assert_array_equal(X[3, 8:13], [0, 0, 0, 0, 1])
     np.testing.assert_array_equal(y, [1, 2, 3, 4])
-    trend, *gaps = found.notes()
+    trend, gaps = found.notes()
     assert trend == "when: a date: the trend in days since 2026-03-01, and its place in the week and year"
-    assert Counter(note.split(" of ")[0] for note in gaps) == {"1 missing value": 3}
+    how = "missing='refuse' (--missing refuse) stops at the first"
+    assert gaps == f"3 missing values were filled in: 1 of 'size', 1 of 'town', 1 of 'when'; {how}"
 
 
 def test_rows_with_gaps_can_be_dropped(tmp_path: Path) -> None:
@@ -262,7 +275,10 @@ def test_rows_with_gaps_can_be_dropped(tmp_path: Path) -> None:
     ((X, y),) = found
     np.testing.assert_array_equal(X[:, 0], [50])
     np.testing.assert_array_equal(y, [1])
-    assert found.notes()[1:] == ["4 rows were dropped because a value was missing"]
+    assert found.notes()[1:] == [
+        "3 rows were dropped because a value was missing",
+        "1 row was dropped because the label was missing",
+    ]
 
 
 @pytest.mark.parametrize(("column", "line"), [("size", 3), ("town", 4), ("when", 5)])

@@ -51,6 +51,7 @@ def test_a_csv_file_needs_none_of_the_extras(tmp_path: Path) -> None:
     [
         ("arrow", command("data", "rows.parquet")),
         ("arrow", command("data", "rows.csv.zst")),
+        ("excel", command("data", "rows.xlsx")),
         ("plot", command(*RUN, "--plot", "p.png")),
         ("sklearn", command("data", "diabetes")),
     ],
@@ -58,6 +59,7 @@ def test_a_csv_file_needs_none_of_the_extras(tmp_path: Path) -> None:
 def test_what_is_missing_is_named_in_one_line(name: str, code: str, tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text(ROWS)
     (tmp_path / "rows.parquet").write_bytes(b"PAR1")
+    (tmp_path / "rows.xlsx").write_bytes(b"PK")
     (tmp_path / "rows.csv.zst").write_bytes(pyarrow.Codec("zstd").compress(ROWS.encode(), asbytes=True))
     package = PACKAGES[name]
     done = without((IMPORTED_AS.get(package, package),), code, tmp_path)

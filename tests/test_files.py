@@ -198,7 +198,6 @@ GAP = r": the value is missing; fill it, leave the column out \(--without \w+\),
         (FileError, "a,b,y\n1,2,3\n".encode("utf-16"), r"line 1: the header is not UTF-8 text; save the file as UTF-8"),
         (FileError, b"a,b,y\n1,2,3\n1,\xe92,3\n", r"line 3, column 'b': b'\\xe92' is not UTF-8 text; save the file as UTF-8"),
         (InputError, "a,b,a,y\n1,2,3,4\n", r"two columns are named 'a'; rename one"),
-        (InputError, ",b,y\n1,2,3\n", r"column 1 has no name; name it, or choose the columns without it"),
         (InputError, "y\n1\n", r"there are no feature columns, only 'y'; give at least one"),
         (InputError, "a:b:y\n1:2:3\n", r"has no column 'y'; choose one of: 'a:b:y'"),
         (InputError, "a;b;y\n1;2;3;4\n", r"line 2: 4 fields, but the header has 3; quote the fields that contain semicolons"),
@@ -296,6 +295,22 @@ def test_bad_arguments(tmp_path: Path, arguments: dict[str, Any], message: str) 
         read(**{"path": path, "target": "price", **arguments})
 
 
+def test_columns_without_a_name(tmp_path: Path) -> None:
+    """Row numbers, as pandas and R write them, are no input unless they are asked for; another unnamed column gets a name."""
+    numbered = written(tmp_path, ",b,,y\n" + "".join(f"{k},{k % 3},{k * k},{k % 2}\n" for k in range(7, 30)))
+    found = read(numbered, "y")
+    assert found.names == ("b", "column 3")
+    assert found.source.notes() == [
+        "'column 1', which has no name, only counts the rows and was left out",
+        "a column has no name and is called 'column 3'",
+    ]
+    assert next(iter(found))[0][:, 1].tolist() == [k * k for k in range(7, 30)]
+    assert read(numbered, "y", columns=["column 1"]).names == ("column 1",)
+    assert read(numbered, "y", without=["column 3"]).names == ("b",)
+    quoted = written(tmp_path, '"","b","y"\n' + "".join(f'"{k}","x""","{k % 2}"\n' for k in range(1, 9)), "r.csv")
+    assert read(quoted, "y").names == ("b",)
+
+
 def test_a_long_list_of_columns_is_cut(tmp_path: Path) -> None:
     path = written(tmp_path, ",".join(f"c{j}" for j in range(50)) + "\n" + ",".join("1" * 50) + "\n")
     with pytest.raises(InputError, match=r"one of: 'c0', .*'c19' and 30 more$"):
@@ -307,8 +322,6 @@ def test_bad_paths(tmp_path: Path) -> None:
         read(tmp_path / "none.csv", "y")
     with pytest.raises(FileError, match=r"is a folder; name a file in it"):
         read(tmp_path, "y")
-    with pytest.raises(FileError, match=r"t\.xlsx: Excel files are not read; save the sheet as csv"):
-        read(written(tmp_path, GOOD, "t.xlsx"), "y")
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(FileError, match=r"is not a regular file; copy its contents to one, or pipe"):
         read(tmp_path / "pipe.csv", "y")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,9 @@ ROWS: list[dict[str, Any]] = [
         "rooms": k % 5,
         "town": TOWNS[k % 4],
         "when": None if k % 13 == 5 else datetime(2026, 1 + k % 12, 1 + k % 28, k % 24),
+        "zoned": datetime(2026, 1, 1, k % 24, tzinfo=timezone(timedelta(hours=1))),
+        "opens": None if k % 17 == 2 else time(k % 24, k * 7 % 60, k % 60, k * 1000 % 3000),
+        "took": None if k % 19 == 7 else timedelta(hours=k - 30, seconds=k, microseconds=k),
         "sold": ["no", "yes"][k % 3 == 0],
     }
     for k in range(300)
@@ -40,8 +44,8 @@ ROWS: list[dict[str, Any]] = [
 
 
 def as_csv(path: Path) -> Path:
-    lines = [",".join("" if value is None else str(value) for value in row.values()) for row in ROWS]
-    path.write_text("\n".join([",".join(ROWS[0]), *lines]))
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([list(ROWS[0]), *(row.values() for row in ROWS)])
     return path
 
 
@@ -116,7 +120,9 @@ def test_every_format_says_where_a_value_is_missing(tmp_path: Path, form: str) -
         joined(read(FORMS[form](tmp_path / form), "sold"))
     with pytest.raises(InputError, match=r"has no column 'sole'; did you mean 'sold'"):
         read(FORMS[form](tmp_path / form), "sole")
-    with pytest.raises(InputError, match=r"choose the target, one of: 'size', 'rooms', 'town', 'when', 'sold'"):
+    with pytest.raises(
+        InputError, match=r"choose the target, one of: 'size', 'rooms', 'town', 'when', 'zoned', 'opens', 'took', 'sold'"
+    ):
         read(FORMS[form](tmp_path / form))
 
 
@@ -220,7 +226,7 @@ def test_keys_appear_vanish_and_move(tmp_path: Path, monkeypatch: pytest.MonkeyP
     np.testing.assert_array_equal(y, -np.arange(1002))
     assert stream.notes() == [
         f"the key 'c', which first appears in {path}, line 1001, is not used; keep columns free for such keys: --spare 1",
-        "1 missing value of 'b' was filled in",
+        "1 missing value of 'b' was filled in; missing='refuse' (--missing refuse) stops at the first",
     ]
     monkeypatch.setattr(jsonl_file, "ROWS_AT_ONCE", 6)  # divides 1002: no empty table may end a block early
     blocks = list(stream)
@@ -285,7 +291,7 @@ def test_libsvm_without_rows_or_features_or_through_a_pipe(tmp_path: Path) -> No
         read(libsvm(tmp_path, "\n# nothing\n"))
     with pytest.raises(InputError, match="there are labels but no features"):
         read(libsvm(tmp_path, "1\n-1\n"))
-    with pytest.raises(InputError, match="numbers only, but 'x1' was declared as text or dates"):
+    with pytest.raises(InputError, match="numbers only, but 'x1' was declared as text"):
         read(libsvm(tmp_path, "1 1:1\n"), text=["x1"])
     source = open_libsvm(Pipe(io.BytesIO(b"1 1:1\n" * 300_000 + b"1 2:1\n")), None, {})
     with pytest.raises(InputError, match=r"line 300001: the index 2 is not one of 1 to 1; save the data to a file first"):

@@ -152,15 +152,12 @@ def test_learners_are_listed_in_groups_that_say_when_to_take_which(
     assert all(shown.count(f"\n{name} ") == 1 for name in listed)
 
 
-def test_a_misspelt_file_and_an_excel_file_are_answered_with_a_remedy(
+def test_a_misspelt_file_is_answered_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     flats = written(tmp_path)
     assert onkel_call(monkeypatch, "run", tmp_path / "flat.csv", "--target", "price") == 1
     assert "does not exist; did you mean 'flats.csv'? check the path" in capsys.readouterr().err
-    (tmp_path / "flats.xlsx").write_bytes(b"PK")
-    assert onkel_call(monkeypatch, "run", tmp_path / "flats.xlsx", "--target", "price") == 1
-    assert "Excel files are not read; save the sheet as csv" in capsys.readouterr().err
     flats.write_text("size,price\n1,2\n")
     assert onkel_call(monkeypatch, "run", flats, "--target", "price", "--learner", "PKAWV") == 0
     assert "flats.csv: 1 row, 1 input, " in capsys.readouterr().out

@@ -16,7 +16,7 @@ import onkel
 from onkel.cli.options import ColumnOptions, Inputs, TargetOptions
 from onkel.data.table import Origin, Table, recut
 from onkel.errors import InputError
-from onkel.model import Encoder, Hashed, Number, read
+from onkel.model import Encoder, Hashed, Missing, Number, read
 from onkel.model.encodings import State
 from onkel.model.stream import read_again
 from onkel.model.target import Value
@@ -120,4 +120,4 @@ def test_room_is_asked_for_on_the_command_line(tmp_path: Path) -> None:
     path = written(tmp_path, [])
     inputs = Inputs((str(path),), columns=ColumnOptions(hash="b", spare=3), target=TargetOptions(target="y"))
     stream = inputs.model(onkel.PKAWV()).open(inputs.path, inputs.reading)
-    assert stream.encoder == Encoder((Number("a"), Hashed("b", labels=1)), spare=3, ignored=("y",))
+    assert stream.encoder == Encoder((Number("a"), Hashed("b", labels=1)), Missing.MEAN, spare=3, ignored=("y",))

@@ -107,9 +107,11 @@ def test_rows_learnt_and_rows_noted_are_all_rows(rows: list[tuple[str, str]], en
         stream = read(path, "y", block=block, missing="drop", text=["t", "y"])
         learnt = sum(len(y) for _, y in stream)
     lost = sum(not all(map(str.strip, row)) for row in rows)
-    noted = [note for note in stream.notes() if "dropped because a value was missing" in note]
+    unlabelled = sum(not label.strip() for _, label in rows)
+    noted = {note.partition(" dropped ")[2]: int(note.split()[0]) for note in stream.notes() if " dropped because " in note}
+    expected = {"because a value was missing": lost - unlabelled, "because the label was missing": unlabelled}
     assert learnt + lost == len(rows)
-    assert [int(note.split()[0]) for note in noted] == [lost] * bool(lost)
+    assert noted == {reason: count for reason, count in expected.items() if count}
 
 
 LINES = {"t.jsonl": '{{"a": {0}.25, "y": {0}}}\n', "t.svm": "{0} 1:{0}.25\n", "t.csv": "{0}.25,{0}\n"}

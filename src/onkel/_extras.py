@@ -7,8 +7,11 @@ from contextlib import contextmanager
 
 from onkel.errors import MissingPackage
 
-PACKAGES = {"arrow": "pyarrow", "download": "pooch", "plot": "matplotlib", "river": "river", "sklearn": "scikit-learn"}
-IMPORTED_AS = {"scikit-learn": "sklearn"}
+PACKAGES = {
+    "arrow": "pyarrow", "download": "pooch", "excel": "python-calamine", "plot": "matplotlib", "river": "river",
+    "sklearn": "scikit-learn",
+}  # fmt: skip
+IMPORTED_AS = {"scikit-learn": "sklearn", "python-calamine": "python_calamine"}
 
 
 @contextmanager

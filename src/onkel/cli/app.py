@@ -56,7 +56,7 @@ def run(
     Examples:
 
         onkel run prices.csv --target price
-        onkel run clicks.csv.gz --target clicked --missing mean --text zip --learner "FORKS(kernel=Gaussian(width=2))"
+        onkel run clicks.csv.gz --target clicked --missing drop --text zip --learner "FORKS(kernel=Gaussian(width=2))"
         onkel run iris.data --names length,width,petal_length,petal_width,species --target species
         onkel run prices.csv --target price --shuffle 0 --rows 20000
         onkel run 2024.csv 2025.csv --target y --save model.onkel --resume
@@ -67,8 +67,8 @@ def run(
     Parameters
     ----------
     file
-        A csv, tsv, jsonl, libsvm (.svm), npz, parquet or arrow file, compressed (gz, xz, bz2, zst) or not; - for the standard
-        input; or the name of a data set that `onkel data` lists.
+        A csv, tsv, jsonl, libsvm (.svm), npz, parquet or arrow file, compressed (gz, xz, bz2, zst) or not; a workbook (xlsx, xls,
+        ods); - for the standard input; or the name of a data set that `onkel data` lists.
     more
         Further files, read after the first as if all were one. A column that a file lacks counts as missing values.
     learner

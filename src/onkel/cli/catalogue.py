@@ -10,8 +10,9 @@ import numpy as np
 
 import onkel
 from onkel.cli.options import Inputs, split
+from onkel.data.clock import written
 from onkel.data.named import catalogue
-from onkel.data.table import Source, Table
+from onkel.data.table import Kind, Source, Table
 from onkel.groups import Group
 from onkel.report.page import Page, lines
 
@@ -112,9 +113,13 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
     source = open_tables(inputs.path, reading)
     sample = sampled(source)
     choose(source.name, list(source.kinds), [] if target is None else [target])
-    encoder = planned(sample, list(source.kinds), Missing.MEAN, Wishes(hashed, inputs.columns.periods), labels=1 if target else 0)
+    encoder = planned(sample, source.kinds, Missing.MEAN, Wishes(hashed, inputs.columns.periods), labels=1 if target else 0)
     rows = {
-        column.name: {"kind": source.kinds[column.name].value, "columns of X": column.width, **_seen(sample, column.name)}
+        column.name: {
+            "kind": source.kinds[column.name].value,
+            "columns of X": column.width,
+            **_seen(sample, column.name, column.kind),
+        }
         for column in encoder.columns
     }
     assumed = assumptions([column for column in encoder.columns if column.name != target], sample, target or "the target")
@@ -129,7 +134,7 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
     page.note(noted)
 
 
-def _seen(sample: Table, name: str) -> dict[str, Any]:
+def _seen(sample: Table, name: str, kind: Kind) -> dict[str, Any]:
     """A column in the first rows: the number of missing values, and the range, or the number of values and the first of them."""
     if name in sample.strings:
         codes = sample.strings[name].codes
@@ -138,7 +143,14 @@ def _seen(sample: Table, name: str) -> dict[str, Any]:
     found: Any = sample.dates[name].astype("datetime64[s]") if name in sample.dates else sample.numbers[:, sample.places[name]]
     there = found[~np.isnan(found)]
     ends = [there.min(), there.max()] if there.size else [None, None]
-    least, largest = [str(end) if isinstance(end, np.datetime64) else end and float(end) for end in ends]
+    least, largest = [
+        str(end)
+        if isinstance(end, np.datetime64)
+        else written(end)
+        if kind is Kind.TIME and end is not None
+        else end and float(end)
+        for end in ends
+    ]
     return {"missing": len(found) - len(there), "least": least, "largest": largest}
 
 

@@ -31,11 +31,14 @@ class FormatOptions:
         The csv file has no header line; its columns are named c0, c1, c2 …
     names
         The csv file has no header line; its columns have these names, separated by commas.
+    sheet
+        The sheet of a workbook, if not the first.
     """
 
     format: str | None = None
     no_header: Flag = False
     names: str | None = None
+    sheet: str | None = None
 
     @property
     def header(self) -> bool | list[str]:
@@ -108,8 +111,9 @@ class TargetOptions:
         The two labels, low and high, separated by a comma, if there are only two. Learners that need one copy for each class then
         cost half.
     missing
-        How to treat a missing value: refuse it with an error (refuse, the default), fill in the mean of its column so far and mark
-        it in an additional column (mean), or drop its row (drop).
+        How to treat a missing value: fill in the mean of its column so far and mark it in an additional column (mean, the
+        default), drop its row (drop), or stop with an error that says where it is (refuse). A note counts them. A row whose label
+        is missing is never learnt: it is dropped, or refused.
     raw
         Give the learner inputs and target as they are. By default inputs are standardised by mean and deviation of the rows so
         far, and a numeric target by those of its first 256 rows. For Auto nothing is standardised either way: it takes numbers of
@@ -119,7 +123,7 @@ class TargetOptions:
     target: str | None = None
     task: Task = "auto"
     labels: str | None = None
-    missing: Missing | None = None  # None means refuse
+    missing: Missing | None = None  # None means mean
     raw: Flag = False
 
     @property
@@ -207,7 +211,13 @@ class Inputs:
         """How the files are read. Which columns are used is decided by the model."""
         from onkel.data.reading import Reading
 
-        return Reading(format=self.format.format, header=self.format.header, follow=self.follow, order=self.rows.order)
+        return Reading(
+            format=self.format.format,
+            header=self.format.header,
+            sheet=self.format.sheet,
+            follow=self.follow,
+            order=self.rows.order,
+        )
 
     def model(self, learner: Any) -> Any:
         """The model that these options describe, around a learner."""
@@ -223,7 +233,7 @@ class Inputs:
             lags=self._lags(learner),
             standardize=not target.raw,
             scale_target=not target.raw,
-            missing=Missing(target.missing or Missing.REFUSE),
+            missing=Missing(target.missing or Missing.MEAN),
             hashed=split(self.columns.hash),
             cycles=periods_given(self.columns.periods),
             spare=self.columns.spare,

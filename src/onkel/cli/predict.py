@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -20,11 +21,12 @@ from onkel._writing import replacing
 from onkel.cli.options import Inputs, Missing, split
 from onkel.cli.resuming import loaded
 from onkel.cli.writing import check_place
+from onkel.data.clock import written
 from onkel.data.reading import STANDARD_INPUT, open_tables
-from onkel.data.table import Strings, Table
+from onkel.data.table import Kind, Strings, Table
 from onkel.errors import InputError
-from onkel.model import Model, State
-from onkel.model.encoder import policy
+from onkel.model import Model, State, encoder
+from onkel.model.encoder import filled_in, policy
 
 ALL = "all"  # of --keep
 JSON_LINES = (".jsonl", ".ndjson")  # names of files that are JSON lines without --json
@@ -66,7 +68,8 @@ def predict_file(
         state.encoder = dataclasses.replace(state.encoder, missing=policy(missing))
     keep = wanted.columns(inputs)
     tables = model.open_again(state, inputs.path, inputs.reading, labelled=False, keep=keep).tables()
-    blocks = (_rows(model, state, table, keep, wanted) for table in tables)
+    filled = Counter[str]()
+    blocks = (_rows(model, state, table, keep, wanted, filled) for table in tables)
     first = list(itertools.islice(blocks, 1))  # an error in the first block is reported before anything is written
     fields, skipped = _fields(model, state, keep, wanted), 0
     with _written(out) as file:
@@ -81,6 +84,8 @@ def predict_file(
     if skipped:
         rows_have = "1 row has" if skipped == 1 else f"{skipped:,} rows have"
         print(f"onkel: {rows_have} a missing value and no prediction", file=sys.stderr)
+    if filled:
+        print(f"onkel: {filled_in(filled)}", file=sys.stderr)
 
 
 def _fields(model: Model, state: State, keep: Sequence[str], wanted: Wanted) -> list[str]:
@@ -95,9 +100,16 @@ def _fields(model: Model, state: State, keep: Sequence[str], wanted: Wanted) -> 
     return fields
 
 
-def _rows(model: Model, state: State, table: Table, keep: Sequence[str], wanted: Wanted) -> tuple[list[list[Any]], int]:
-    """The cells of each row, and the number of rows that have a missing value and therefore no prediction."""
+def _rows(
+    model: Model, state: State, table: Table, keep: Sequence[str], wanted: Wanted, filled: Counter[str]
+) -> tuple[list[list[Any]], int]:
+    """The cells of each row, and the number of rows that have a missing value and therefore no prediction.
+
+    Missing values that are filled in are added to `filled`.
+    """
     scores, kept = model.scores_any(state, table)
+    if state.encoder.missing is encoder.Missing.MEAN:
+        filled.update(state.encoder.missing_in(state.encoder.taking_late(table)))
     every = np.ones(len(scores), dtype=bool)
     answers = model.answers_for(state, scores, every)
     more = np.empty((len(answers), 0))
@@ -107,18 +119,21 @@ def _rows(model: Model, state: State, table: Table, keep: Sequence[str], wanted:
         more = model.probabilities(state, scores) if model.has_probabilities(state) else scores
     answered = iter([[answer, *others] for answer, others in zip(answers.tolist(), more.tolist(), strict=True)])
     blank = [None] * (1 + more.shape[1])
-    own = zip(*(_shown(table, name) for name in keep), strict=True) if keep else [()] * len(table)
+    kinds = {column.name: column.kind for column in state.encoder.columns}
+    own = zip(*(_shown(table, name, kinds.get(name)) for name in keep), strict=True) if keep else [()] * len(table)
     rows = [[*cells, *(next(answered) if there else blank)] for cells, there in zip(own, kept.tolist(), strict=True)]
     return rows, int(np.count_nonzero(~kept))
 
 
-def _shown(table: Table, name: str) -> list[Any]:
-    """A column of the input as it is written; None for a missing value."""
+def _shown(table: Table, name: str, kind: Kind | None) -> list[Any]:
+    """A column of the input as it is written; None for a missing value. `kind`: of a column that the model knows."""
     cells: Any = table.cells(name)
     if isinstance(cells, Strings):
         return [cells.values[code] if code >= 0 else None for code in cells.codes.tolist()]
     if name in table.dates:
         return [None if np.isnat(cell) else str(cell) for cell in cells]
+    if kind is Kind.TIME:
+        return [None if cell != cell else written(cell) for cell in cells.tolist()]
     return [None if cell != cell else int(cell) if cell.is_integer() else cell for cell in cells.tolist()]
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from onkel._extras import extra
 from onkel._types import Vector
+from onkel.data.clock import MICRO, all_seconds
 from onkel.data.columns import check_declared, choose, dates, shown
 from onkel.data.sniffing import remedy
 from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Source, Strings, Table, coded
@@ -38,10 +39,11 @@ class ArrowSource(Source):
 
     def _table(self, batch: Any, done: int) -> Table:
         columns = {name: (kind, batch.column(name)) for name, kind in self.kinds.items()}
-        names = tuple(name for name, kind in self.kinds.items() if kind is Kind.NUMBER)
+        names = tuple(name for name, kind in self.kinds.items() if kind.is_numeric)
         numbers = np.empty((batch.num_rows, len(names)))
         for j, name in enumerate(names):
-            numbers[:, j] = self._numbers(name, columns[name][1])
+            kind, column = columns[name]
+            numbers[:, j] = self._numbers(name, column) if kind is Kind.NUMBER else self._seconds(name, kind, column, done)
         return Table(
             names,
             numbers,
@@ -64,17 +66,33 @@ class ArrowSource(Source):
 
     def _dates(self, name: str, column: Any, done: int) -> Dates:
         import pyarrow
+        import pyarrow.types as t
 
-        if pyarrow.types.is_temporal(column.type):
+        if t.is_date(column.type) or t.is_timestamp(column.type):
             return np.asarray(column.cast(pyarrow.timestamp("us"), safe=False).to_numpy(zero_copy_only=False), "datetime64[us]")
+        return np.asarray(self._parsed(name, Kind.DATE, column, done, dates, np.datetime64("NaT", "us")))
+
+    def _seconds(self, name: str, kind: Kind, column: Any, done: int) -> Vector:
+        """Times of day or durations, in seconds."""
+        import pyarrow
+        import pyarrow.types as t
+
+        if t.is_time(column.type) or t.is_duration(column.type):
+            micro = pyarrow.time64("us") if t.is_time(column.type) else pyarrow.duration("us")
+            whole = column.cast(micro, safe=False).cast(pyarrow.int64())
+            return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=float) / MICRO
+        return np.asarray(self._parsed(name, kind, column, done, all_seconds, np.nan))
+
+    def _parsed(self, name: str, kind: Kind, column: Any, done: int, parse: Callable[[Sequence[str]], Any], missing: Any) -> Any:
+        """A column of strings as values of this kind, by a function that returns `missing` for a string that is none."""
         cells = _strings(column)
-        found = np.append(dates(cells.values), np.datetime64("NaT", "us"))[cells.codes]
-        wrong = np.flatnonzero(np.isnat(found) & (cells.codes >= 0))
+        found = np.append(parse(cells.values), missing)[cells.codes]
+        wrong = np.flatnonzero(np.isnan(found) & (cells.codes >= 0))
         if wrong.size:
             cell = cells.values[cells.codes[wrong[0]]]
             place = f"{self._place(done + int(wrong[0]))}, column {name!r}"
-            raise InputError(f"{place}: {shown(cell)} is not a date; {remedy(name, Kind.DATE, cell)}")
-        return np.asarray(found)
+            raise InputError(f"{place}: {shown(cell)} is not {kind.value}; {remedy(name, kind, cell)}")
+        return found
 
 
 def open_parquet(path: Path, wanted: Sequence[str] | None, kinds: Mapping[str, Kind]) -> ArrowSource:
@@ -208,6 +226,8 @@ def _kind(name: str, column: str, kind: Any) -> Kind:
         return Kind.TEXT
     if t.is_date(kind) or t.is_timestamp(kind):
         return Kind.DATE
+    if t.is_time(kind) or t.is_duration(kind):
+        return Kind.TIME if t.is_time(kind) else Kind.DURATION
     raise InputError(
         f"{name}: column {column!r} holds {kind}, not numbers, strings or dates; leave the column out (--without {column})"
     )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
 
+from onkel.data.clock import kind_of_cell
 from onkel.data.table import Dates, Kind
 from onkel.errors import InputError, did_you_mean
 
@@ -25,7 +27,8 @@ DECLARE = {
     Kind.TEXT: "declare the column as text (text=[{name!r}], or --text {name})",
     Kind.DATE: "declare the column as dates (dates=[{name!r}], or --dates {name})",
 }
-_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+DECLARED = {Kind.TEXT: "text", Kind.DATE: "dates", Kind.TIME: "times of day", Kind.DURATION: "durations"}
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,9})?)?( ?(Z|UTC)|[+-]\d\d(:?\d\d)?)?)?", re.ASCII)
 _PLAIN = re.compile(r"(?!0000)\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)  # a date without an offset from UTC
 
 
@@ -55,6 +58,33 @@ def choose(source: str, known: Sequence[str], wanted: Sequence[str] | None, *hin
     return names
 
 
+def with_names(header: Sequence[str]) -> list[str]:
+    """The header, with names for the columns that have none."""
+    return [name if name.strip() else f"column {place}" for place, name in enumerate(header, 1)]
+
+
+def without_row_numbers(
+    names: Sequence[str], wanted: Sequence[str] | None, unnamed: Mapping[str, Sequence[str]]
+) -> tuple[list[str], list[str]]:
+    """The wanted columns without those that only count the rows, as pandas and R write them; and what to say of unnamed columns.
+
+    unnamed   the first cells of each column to which `with_names` has given its name
+    """
+    asked = () if isinstance(wanted, AllBut | None) else wanted
+    counts = [name for name in names if name in unnamed and name not in asked and _count(unnamed[name])]
+    said = [f"{name!r}, which has no name, only counts the rows and was left out" for name in counts]
+    others = [name for name in names if name in unnamed and name not in counts]
+    said += [f"a column has no name and is called {name!r}" for name in others]
+    return [name for name in names if name not in counts], said
+
+
+def _count(cells: Sequence[str]) -> bool:
+    """Whether each cell is the whole number after the one before."""
+    if len(cells) < 2 or not all(cell.strip().isdecimal() for cell in cells):
+        return False
+    return all(int(after) == int(before) + 1 for before, after in itertools.pairwise(cells))
+
+
 def sample_rows(columns: int) -> int:
     """How many rows a sample has."""
     return min(SAMPLE_ROWS, max(LEAST_SAMPLE, SAMPLE_CELLS // max(1, columns)))
@@ -82,7 +112,7 @@ def shown(text: str) -> str:
 
 
 def kinds_in(cells: Iterable[str], mark: str = ".") -> tuple[Kind, bool]:
-    """The kind of a column: number if any cell is a number, else date if any cell is a date, else text.
+    """The kind of a column: number if any cell is a number, else date if any cell is a date, else text, or times if all are.
 
     So a typing error does not make a column of numbers text. But if several different words appear, and in more than a few cells,
     it is text that contains numbers, such as ticket numbers; only then is the second value True.
@@ -93,13 +123,23 @@ def kinds_in(cells: Iterable[str], mark: str = ".") -> tuple[Kind, bool]:
         words = [cell for cell, kind in found if kind is Kind.TEXT and any(map(str.isalpha, cell)) and math.isnan(number(cell))]
         if len(set(words)) >= SEVERAL_WORDS and len(words) >= RARELY * len(found):
             return Kind.TEXT, True
-    return next((kind for kind in (Kind.NUMBER, Kind.DATE) if kind in kinds), Kind.TEXT if kinds else Kind.NUMBER), False
+    return strongest(kinds), False
+
+
+def mixed(name: str) -> str:
+    """What to say of a column of which `kinds_in` says that it is text."""
+    return f"{name!r} contains numbers and words and was taken as text"
+
+
+def strongest(kinds: Collection[Kind]) -> Kind:
+    """The kind of a column by those of its cells."""
+    return next((kind for kind in (Kind.NUMBER, Kind.DATE, Kind.TEXT, Kind.DURATION, Kind.TIME) if kind in kinds), Kind.NUMBER)
 
 
 def _kind(cell: str, mark: str) -> Kind:
     if math.isfinite(number(cell, mark)):
         return Kind.NUMBER
-    return Kind.DATE if is_date(cell) else Kind.TEXT
+    return Kind.DATE if is_date(cell) else kind_of_cell(cell) or Kind.TEXT
 
 
 def is_date(cell: str) -> bool:
@@ -130,7 +170,7 @@ def date(cell: str) -> np.datetime64:
     if not is_date(cell):
         return np.datetime64("NaT", "us")
     try:
-        moment = datetime.fromisoformat(cell)
+        moment = datetime.fromisoformat(cell.replace("UTC", "Z").replace(" Z", "Z"))
         return np.datetime64(moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment, "us")
     except (ValueError, OverflowError):
         return np.datetime64("NaT", "us")
@@ -151,6 +191,6 @@ def check_declared(source: str, kinds: Mapping[str, Kind], known: Sequence[str])
 
 
 def numbers_only(source: str, kinds: Mapping[str, Kind]) -> None:
-    """Refuse columns that were declared as text or dates, for a format that holds only numbers."""
+    """Refuse columns that were declared as text, dates or times, for a format that holds only numbers."""
     if other := [name for name, kind in kinds.items() if kind is not Kind.NUMBER]:
-        raise InputError(f"{source} holds numbers only, but {other[0]!r} was declared as text or dates")
+        raise InputError(f"{source} holds numbers only, but {other[0]!r} was declared as {DECLARED[kinds[other[0]]]}")

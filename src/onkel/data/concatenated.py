@@ -51,12 +51,13 @@ class Concatenated(Source):
     def _whole(self, table: Table) -> Table:
         """The table with the columns of all files; those that it lacks are filled with missing values."""
         of = {kind: tuple(name for name, own in self.kinds.items() if own is kind) for kind in Kind}
-        numbers = np.full((len(table), len(of[Kind.NUMBER])), np.nan)
-        places = {name: j for j, name in enumerate(of[Kind.NUMBER])}
+        numeric = tuple(name for name, own in self.kinds.items() if own.is_numeric)
+        numbers = np.full((len(table), len(numeric)), np.nan)
+        places = {name: j for j, name in enumerate(numeric)}
         numbers[:, [places[name] for name in table.names]] = table.numbers
         no_text, no_date = Strings(np.full(len(table), -1), ()), np.full(len(table), np.datetime64("NaT", "us"))
         return Table(
-            of[Kind.NUMBER],
+            numeric,
             numbers,
             {name: table.strings.get(name, no_text) for name in of[Kind.TEXT]},
             {name: table.dates.get(name, no_date) for name in of[Kind.DATE]},

@@ -18,9 +18,23 @@ from typing import Any
 
 import numpy as np
 
-from onkel._types import Matrix
+from onkel._types import Matrix, Vector
 from onkel.data.byte_streams import BOM, ByteStream, file_errors
-from onkel.data.columns import MISSING, check_declared, choose, date, dates, kinds_in, number, sample_rows, shown
+from onkel.data.clock import all_seconds, seconds
+from onkel.data.columns import (
+    MISSING,
+    check_declared,
+    choose,
+    date,
+    dates,
+    kinds_in,
+    mixed,
+    number,
+    sample_rows,
+    shown,
+    with_names,
+    without_row_numbers,
+)
 from onkel.data.csv_records import (
     NO_NUL,
     NUL,
@@ -66,7 +80,7 @@ class CsvSource(Source):
     def tables(self, sample: bool = False) -> Generator[Table]:
         with file_errors(self.name), closing(self.stream.chunks(sample)) as chunks:
             header, rest = read_header(self.name, chunks, self.separator, self.named)
-            if tuple(header.fields) != self.header:
+            if tuple(with_names(header.fields)) != self.header:
                 raise FileError(f"{self.name}: the header changed since the file was opened; read it again")
             for piece in pieces_in(rest, header.last + 1, self.separator):
                 yield from self._read(piece)
@@ -90,11 +104,12 @@ class CsvSource(Source):
             return None
         numbers, words = found
         moments = {name: _as_dates(column) for name, column in words.items() if self.kinds[name] is Kind.DATE}
-        if any(column is None for column in moments.values()):
+        clocks = [_as_seconds(words[name]) for name in self._clocks]
+        if any(column is None for column in (*moments.values(), *clocks)):
             return None
         return Table(
-            self._numeric,
-            numbers,
+            (*self._numeric, *self._clocks),
+            np.column_stack([numbers, *(column for column in clocks if column is not None)]) if clocks else numbers,
             {name: column for name, column in words.items() if self.kinds[name] is Kind.TEXT},
             {name: column for name, column in moments.items() if column is not None},
             (self._origin(len(numbers), data, line),),
@@ -119,7 +134,7 @@ class CsvSource(Source):
         rows = [line.split(separator) for line in data.splitlines() if line]
         if any(len(cells) != len(self.header) for cells in rows):
             return None
-        places = {**self._places[Kind.TEXT], **self._places[Kind.DATE]}
+        places = {name: j for kind in Kind if kind is not Kind.NUMBER for name, j in self._places[kind].items()}
         try:
             words = {name: strings(cells[j].decode() for cells in rows) for name, j in places.items()}
         except UnicodeDecodeError:
@@ -137,18 +152,14 @@ class CsvSource(Source):
         except ImportError:  # it is not installed: the csv module reads the piece, which takes longer
             return None
 
-        types = {
-            Kind.NUMBER: pyarrow.float64(),
-            Kind.TEXT: pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
-            Kind.DATE: pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
-        }
+        number_type, string_type = pyarrow.float64(), pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
         try:
             batch = pc.read_csv(
                 pyarrow.BufferReader(data),
                 read_options=pc.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=list(self.header)),
                 parse_options=pc.ParseOptions(delimiter=self.separator, newlines_in_values=QUOTE in data),
                 convert_options=pc.ConvertOptions(
-                    column_types={name: types[kind] for name, kind in self.kinds.items()},
+                    column_types={name: number_type if kind is Kind.NUMBER else string_type for name, kind in self.kinds.items()},
                     include_columns=list(self.kinds),
                     null_values=list(MISSING),
                     decimal_point=self.mark,
@@ -190,10 +201,14 @@ class CsvSource(Source):
     def _table(self, rows: Sequence[Record]) -> Table:
         places = self._places
         wanted = places[Kind.NUMBER].values()
-        numbers = np.array([[number(record.fields[j], self.mark) for j in wanted] for record in rows], dtype=float)
+        clocks = [self._places[self.kinds[name]][name] for name in self._clocks]
+        cells = [
+            [*(number(record.fields[j], self.mark) for j in wanted), *(seconds(record.fields[j]) for j in clocks)]
+            for record in rows
+        ]
         return Table(
-            self._numeric,
-            numbers.reshape(len(rows), len(wanted)),
+            (*self._numeric, *self._clocks),
+            np.array(cells, dtype=float).reshape(len(rows), len(wanted) + len(clocks)),
             {name: strings(record.fields[j] for record in rows) for name, j in places[Kind.TEXT].items()},
             {name: dates([record.fields[j] for record in rows]) for name, j in places[Kind.DATE].items()},
             (Origin(len(rows), 0, lambda row: self._place(iter(rows), row)),),
@@ -208,6 +223,11 @@ class CsvSource(Source):
     @functools.cached_property
     def _numeric(self) -> tuple[str, ...]:
         return tuple(self._places[Kind.NUMBER])
+
+    @functools.cached_property
+    def _clocks(self) -> tuple[str, ...]:
+        """The columns of times and durations."""
+        return (*self._places[Kind.TIME], *self._places[Kind.DURATION])
 
     def _place(self, records: Iterator[Record], row: int) -> str:
         return f"{self.name}, line {next(itertools.islice(records, row, None)).last}"
@@ -251,22 +271,24 @@ def open_csv(
         lines = first_lines(file, chunks)
         separator = find_separator(file, lines, separators)
         header = find_header(file, lines, separator, named)
-        known = check_header(file, header, separator) if named is True else header.fields
-        doubts = doubt(known) if named is True else []
-        names = choose(file, known, wanted, *doubts)
+        fields = check_header(file, header, separator) if named is True else header.fields
+        doubts, known = doubt(fields) if named is True else [], with_names(fields)
+        names: Sequence[str] = choose(file, known, wanted, *doubts)
         check_declared(file, kinds, known)
         sample = first_rows(file, lines, separator, header, sample_rows(len(known)))
     if not sample:
         raise FileError(f"{file} has a header but no rows; write the data again")
-    there = set(names)
     whole = [record.fields for record in sample if len(record.fields) == len(known)]
+    unnamed = {name: [cells[j] for cells in whole] for j, name in enumerate(known) if name != fields[j]}
+    names, on_names = without_row_numbers(names, wanted, unnamed)
+    there = set(names)
     cells = {name: [fields[j] for fields in whole] for j, name in enumerate(known) if name in there}
     numeric = {name: column for name, column in cells.items() if kinds.get(name, Kind.NUMBER) is Kind.NUMBER}
     mark, remark = decimal_mark(file, separator, numeric)
     guessed = {name: kinds_in(column, mark) for name, column in cells.items() if name not in kinds}
     found = {name: kinds[name] if name in kinds else guessed[name][0] for name in names}
-    remarks = [*doubts, *([remark] if remark else [])]
-    remarks += [f"{name!r} contains numbers and words and was taken as text" for name, (_, is_mixed) in guessed.items() if is_mixed]
+    remarks = [*doubts, *on_names, *([remark] if remark else [])]
+    remarks += [mixed(name) for name, (_, is_mixed) in guessed.items() if is_mixed]
     remarks += [note for name, (kind, _) in guessed.items() if kind is Kind.NUMBER for note in codes_remark(name, cells[name])]
     remarks += source.notes()
     length = sum(len(separator.join(record.fields)) + 1 for record in sample) / len(sample)
@@ -303,12 +325,22 @@ def _as_dates(column: Strings) -> Dates | None:
     return table[column.codes]
 
 
+def _as_seconds(column: Strings) -> Vector | None:
+    """The strings as times of day or durations, in seconds; None if one is neither, nor missing."""
+    found = all_seconds(column.values)
+    if any(value not in MISSING for value, one in zip(column.values, found, strict=True) if math.isnan(one)):
+        return None
+    return np.asarray(np.append(found, np.nan)[column.codes])
+
+
 def _is_sound(cell: str, kind: Kind, mark: str) -> bool:
     if kind is Kind.TEXT:
         return is_utf8(cell) and NUL not in cell
     if cell.strip() in MISSING:
         return True
-    return math.isfinite(number(cell, mark)) if kind is Kind.NUMBER else not np.isnat(date(cell))
+    if kind is Kind.DATE:
+        return not np.isnat(date(cell))
+    return math.isfinite(number(cell, mark) if kind is Kind.NUMBER else seconds(cell))
 
 
 def _wrong_count(name: str, record: Record, expected: int, separator: str) -> str:

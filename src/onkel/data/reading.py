@@ -24,6 +24,7 @@ from onkel.data.columns import AllBut, listed, repeated
 from onkel.data.concatenated import open_concatenated
 from onkel.data.csv_file import SEPARATORS, open_csv
 from onkel.data.csv_records import Header
+from onkel.data.excel_file import open_sheet
 from onkel.data.jsonl_file import open_jsonl
 from onkel.data.labels import LABEL, labelled, name_of
 from onkel.data.libsvm_file import open_libsvm
@@ -48,8 +49,9 @@ CSV = {".csv": SEPARATORS, ".data": SEPARATORS, ".tsv": "\t"}  # the separators 
 FILES: dict[str, Callable[[Path, Wanted, Kinds], Source]] = {
     ".parquet": open_parquet, ".pq": open_parquet, ".arrow": open_arrow, ".feather": open_arrow, ".ipc": open_arrow,
 }  # fmt: skip
-EXCEL = (".xlsx", ".xls", ".xlsm", ".ods")
+SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")  # workbooks
 LABELS = {".npz": "y", ".libsvm": libsvm_file.LABEL, ".svm": libsvm_file.LABEL}  # the name of the label in formats that have one
+DECLARED = {"text": Kind.TEXT, "dates": Kind.DATE, "numbers": Kind.NUMBER, "times": Kind.TIME, "durations": Kind.DURATION}
 
 
 @config
@@ -57,29 +59,35 @@ class Reading:
     """How rows are read, whatever is done with them afterwards.
 
     format   The format, such as "csv"; None: by the suffix of the name. Default: None.
-    header   Whether a csv file has one; if not, False names the columns c0, c1, c2 …, and a list gives their names. Default:
-             True.
+    header   Whether a csv file or a sheet has one; if not, False names the columns c0, c1, c2 …, and a list gives their names.
+             Default: True.
+    sheet    The sheet of a workbook; None: its first. Default: None.
     columns  The columns that are read besides the target, in this order; None: all. Default: None.
     without  Columns that are not read. Default: ().
     text     Columns of strings though they look like numbers, such as postcodes. Default: ().
     dates    Columns of dates (ISO 8601), besides those that are recognised by their first rows. Default: ().
     numbers  Columns of numbers, whatever the first rows look like. Default: ().
+    times    Columns of times of day (14:05), likewise. Default: ().
+    durations    Columns of durations (2 days 01:30:00), likewise. Default: ().
     follow   Read on as the file grows, until nothing new has come for so many seconds (math.inf: for ever). Default: None.
     order    A random order (which holds all rows in memory), or only the first rows: see `Order`. Default: None.
     """
 
     format: str | None = None
     header: Header = True
+    sheet: str | None = None
     columns: Sequence[str] | None = None
     without: Sequence[str] = ()
     text: Sequence[str] = ()
     dates: Sequence[str] = ()
     numbers: Sequence[str] = ()
+    times: Sequence[str] = ()
+    durations: Sequence[str] = ()
     follow: float | None = None
     order: Order | None = None
 
     def __post_init__(self) -> None:
-        for name in ("columns", "without", "text", "dates", "numbers"):
+        for name in ("columns", "without", *DECLARED):
             given = getattr(self, name)
             if isinstance(given, list | tuple):  # the columns of a pandas frame may be named by numbers
                 given = tuple(str(one) if isinstance(one, Integral) else one for one in given)
@@ -90,14 +98,13 @@ class Reading:
             raise InputError(f"follow must be a number of seconds, or math.inf, got {self.follow!r}")
         if self.columns is not None and repeated(self.columns):
             raise InputError(f"columns must name each feature once and not the target, got {listed(self.columns)}")
-        for one, other in itertools.combinations(("text", "dates", "numbers"), 2):
+        for one, other in itertools.combinations(DECLARED, 2):
             if both := {*getattr(self, one)} & {*getattr(self, other)}:
                 raise InputError(f"column {min(both)!r} cannot be both {one} and {other}; declare it once")
 
     def kinds(self) -> dict[str, Kind]:
         """The kinds of the columns that the user has declared, by name."""
-        groups = {Kind.TEXT: self.text, Kind.DATE: self.dates, Kind.NUMBER: self.numbers}
-        return {name: kind for kind, names in groups.items() for name in names}
+        return {name: kind for field, kind in DECLARED.items() for name in getattr(self, field)}
 
     def wanted(self, target: str | None) -> Wanted:
         """The columns to read, the target among them."""
@@ -183,7 +190,7 @@ def open_located(found: Sequence[Located], reading: Reading, target: str | None)
 
     def opener(one: Located) -> Callable[[Wanted, Kinds], Source]:
         stream = _stream(one.rows, reading.follow if one is found[-1] else None)
-        return lambda wanted, kinds: _opened(one, stream, wanted, kinds, target, reading.header)
+        return lambda wanted, kinds: _opened(one, stream, wanted, kinds, target, reading)
 
     y = found[0].y
     wanted, kinds = reading.wanted(target if y is None else None), reading.kinds()
@@ -202,7 +209,7 @@ def _stream(rows: Any, follow: float | None) -> ByteStream | None:
     return File(Path(rows)) if follow is None else Growing(Path(rows), follow)
 
 
-def _opened(one: Located, stream: ByteStream | None, wanted: Wanted, kinds: Kinds, target: str | None, header: Header) -> Source:
+def _opened(one: Located, stream: ByteStream | None, wanted: Wanted, kinds: Kinds, target: str | None, reading: Reading) -> Source:
     rows = one.rows
     if isinstance(rows, Table):
         return table_source(rows)
@@ -214,13 +221,15 @@ def _opened(one: Located, stream: ByteStream | None, wanted: Wanted, kinds: Kind
         return open_matrix(rows, wanted, kinds, one.name or "X")
     with file_errors(stream.name):
         if rows == STANDARD_INPUT:
-            return _open_lines(stream, one.suffix, wanted, kinds, header)
+            return _open_lines(stream, one.suffix, wanted, kinds, reading.header)
         check_file(path := Path(rows))
         if one.suffix == ".npz":
             return open_npz(path, wanted, kinds, target or LABELS[one.suffix])
         if one.suffix in FILES:
             return FILES[one.suffix](path, wanted, kinds)
-        return _open_lines(stream, one.suffix, wanted, kinds, header)
+        if one.suffix in SHEETS:
+            return open_sheet(path, wanted, kinds, reading.header, reading.sheet)
+        return _open_lines(stream, one.suffix, wanted, kinds, reading.header)
 
 
 def _open_lines(stream: ByteStream, suffix: str, wanted: Wanted, kinds: Kinds, header: Header) -> Source:
@@ -228,11 +237,9 @@ def _open_lines(stream: ByteStream, suffix: str, wanted: Wanted, kinds: Kinds, h
         return open_csv(stream, wanted, kinds, CSV[suffix], header)
     if suffix in LINES:
         return LINES[suffix](stream, wanted, kinds)
-    if suffix in (*FILES, ".npz"):
+    if suffix in (*FILES, *SHEETS, ".npz"):
         raise FileError(f"{stream.name}: {suffix} cannot come through a pipe; save it to a file first")
-    if suffix in EXCEL:
-        raise FileError(f"{stream.name}: Excel files are not read; save the sheet as csv (Save As, CSV UTF-8), and give that file")
-    known = " ".join([*CSV, *LINES, *FILES, ".npz"])
+    known = " ".join([*CSV, *LINES, *FILES, *SHEETS, ".npz"])
     remedy = f"say it, as in format='csv' (--format csv); known are {known}"
     raise FileError(f"{stream.name}: cannot tell the format from {suffix!r}; {remedy}")
 

@@ -4,8 +4,8 @@
     table = records.table(rows)              # a key that is absent, None or NaN is missing
 
 Numbers and booleans, of Python or NumPy, are numbers. A key holds dates if one of its values is a datetime, a date or a string such
-as 2026-11-16; other strings are text. The kinds are fixed: a string under a key of numbers is an error that names row and key.
-Numbers under unknown keys become the `late` columns of a table.
+as 2026-11-16; times of day or durations if all of its values are (see `clock`); other strings are text. The kinds are fixed: a
+string under a key of numbers is an error that names row and key. Numbers under unknown keys become the `late` columns of a table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import operator
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Matrix, Vector
-from onkel.data import columns
-from onkel.data.columns import check_declared, choose, is_date, sample_rows, shown
+from onkel.data import clock, columns
+from onkel.data.columns import check_declared, choose, is_date, sample_rows, shown, strongest
 from onkel.data.labels import is_missing
 from onkel.data.sniffing import remedy
 from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Place, Source, Strings, Table, strings
@@ -61,7 +61,8 @@ class Records:
         self.kinds, self.room = dict(kinds), room
         self.known = frozenset((*kinds, *ignored))
         self.unused: dict[str, tuple[str, bool]] = {}  # by key: where it first appeared, and whether its value was a number
-        self._numbers = tuple(key for key, kind in kinds.items() if kind is Kind.NUMBER)
+        self._numbers = tuple(key for key, kind in kinds.items() if kind.is_numeric)
+        self._clocks = {key: kind for key, kind in kinds.items() if kind in (Kind.TIME, Kind.DURATION)}
         self._strings = tuple(key for key, kind in kinds.items() if kind is Kind.TEXT)
         self._dates = tuple(key for key, kind in kinds.items() if kind is Kind.DATE)
         self._at_once = operator.itemgetter(*self._numbers) if len(self._numbers) > 1 else None
@@ -113,10 +114,14 @@ class Records:
 
     def _matrix(self, rows: Sequence[Row]) -> Matrix:
         """The numbers of the rows as a matrix. Infinite values are allowed here: the encoder refuses them, as for every source."""
-        cells = [self._numbers_of(row) for row in rows]
+        cells = [self._numbers_of({**row, **self._seconds(row)} if self._clocks else row) for row in rows]
         if not set(map(type, itertools.chain.from_iterable(cells))) <= _PLAIN:
             cells = [tuple(map(_number, row)) for row in cells]
         return np.array(cells, dtype=float) if cells else np.empty((0, len(self._numbers)))
+
+    def _seconds(self, row: Row) -> dict[str, float]:
+        """The times and durations of a row, in seconds."""
+        return {key: _CONVERT[kind](row.get(key)) for key, kind in self._clocks.items()}
 
     def _numbers_of(self, row: Row) -> tuple[Any, ...]:
         """The values under the keys of numbers, None for a key that is absent."""
@@ -163,11 +168,11 @@ def kind_of(values: Sequence[Any]) -> Kind:
         return Kind.NUMBER
     if any(isinstance(value, date | np.datetime64) or (isinstance(value, str) and is_date(value)) for value in there):
         return Kind.DATE
-    return Kind.TEXT if there else Kind.NUMBER
+    return strongest({clock.kind_of_value(value) or Kind.TEXT for value in there})
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, Real | np.bool_ | Decimal)
+    return isinstance(value, Real | np.bool_ | Decimal) and not isinstance(value, np.timedelta64)  # which NumPy counts as whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,7 +242,7 @@ def _string(value: Any) -> str | None:
         return _string(value.item())
     if isinstance(value, int | float):
         return json.dumps(value)
-    if isinstance(value, Decimal | date):
+    if isinstance(value, Decimal | date | time | timedelta):
         return str(value)
     raise ValueError("not a string")
 
@@ -265,7 +270,22 @@ def _moments(values: Iterable[Any]) -> Dates:
     return np.array([_moment(value) for value in values], dtype="datetime64[us]")
 
 
-_CONVERT: dict[Kind, Callable[[Any], Any]] = {Kind.NUMBER: _number, Kind.TEXT: _string, Kind.DATE: _moment}
+def _clock(value: Any) -> float:
+    if (
+        is_missing(value)
+        or (isinstance(value, str) and not value.strip())
+        or (isinstance(value, np.timedelta64) and np.isnat(value))
+    ):
+        return np.nan
+    found = clock.seconds_of(value)
+    if np.isnan(found):
+        raise ValueError("neither a time of day nor a duration")
+    return found
+
+
+_CONVERT: dict[Kind, Callable[[Any], Any]] = {
+    Kind.NUMBER: _number, Kind.TEXT: _string, Kind.DATE: _moment, Kind.TIME: _clock, Kind.DURATION: _clock,
+}  # fmt: skip
 
 
 def _check(row: int, place: Place, key: str, kind: Kind, value: Any, finite: bool = False) -> None:

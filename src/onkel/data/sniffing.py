@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from onkel.data.clock import FORMS
 from onkel.data.columns import DECLARE, MISSING, RARELY, is_date, number, shown
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
@@ -70,6 +71,8 @@ def remedy(name: str, kind: Kind, cell: str) -> str:
         ways[0] = "write it without marks between the thousands"
     if kind is Kind.DATE and not is_date(cell):
         ways[0] = f"write it as {DATE_FORMS}"
+    if kind in FORMS:
+        ways[0] = f"write it as {FORMS[kind]}"
     if kind is Kind.NUMBER and is_date(cell):
         ways.append(DECLARE[Kind.DATE].format(name=name))
     return f"{', '.join(ways)}, or {DECLARE[Kind.TEXT].format(name=name)}"

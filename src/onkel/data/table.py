@@ -29,6 +29,13 @@ class Kind(enum.Enum):
     NUMBER = "a number"
     TEXT = "text"
     DATE = "a date"
+    TIME = "a time of day"
+    DURATION = "a duration"
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether its values are among the numbers of a table; those of a time or a duration are seconds."""
+        return self in (Kind.NUMBER, Kind.TIME, Kind.DURATION)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Decisions: docs/decisions/model.md
 """
 
 from onkel.model.answers import Answers
-from onkel.model.encoder import Cycle, Date, Encoder, Hashed, LeftOut, Missing, Number, OneHot, Text
+from onkel.model.encoder import Cycle, Date, Duration, Encoder, Hashed, LeftOut, Missing, Number, OneHot, Text, Time
 from onkel.model.learning import State
 from onkel.model.model import Model
 from onkel.model.stream import Stream, read
@@ -15,6 +15,7 @@ __all__ = [
     "Classes",
     "Cycle",
     "Date",
+    "Duration",
     "Encoder",
     "Hashed",
     "LeftOut",
@@ -27,6 +28,7 @@ __all__ = [
     "Stream",
     "Target",
     "Text",
+    "Time",
     "Value",
     "read",
 ]

@@ -25,13 +25,27 @@ from onkel._validate import flag, whole
 from onkel.data.records import Records
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
-from onkel.model.encodings import LARGEST_ROOM, Column, Cycle, Date, Hashed, LeftOut, Number, OneHot, State, Text
+from onkel.model.encodings import (
+    LARGEST_ROOM,
+    Column,
+    Cycle,
+    Date,
+    Duration,
+    Hashed,
+    LeftOut,
+    Number,
+    OneHot,
+    State,
+    Text,
+    Time,
+)
 from onkel.model.single import Usual, UsualRow
 from onkel.model.target_means import TargetMeans
 
-__all__ = ["Cycle", "Date", "Encoder", "Hashed", "LeftOut", "Number", "OneHot", "Text"]
+__all__ = ["Cycle", "Date", "Duration", "Encoder", "Hashed", "LeftOut", "Number", "OneHot", "Text", "Time"]
 
 Mask = NDArray[np.bool_]
+COLUMNS_NAMED = 8  # in a note on missing values
 
 
 class Missing(enum.StrEnum):
@@ -69,7 +83,9 @@ class Encoder:
             raise InputError("there are no feature columns; give at least one")
         object.__setattr__(self, "ignored", tuple(map(str, self.ignored)))
         if wrong := [column for column in self.columns if not isinstance(column, Column)]:
-            raise InputError(f"columns must be Number, Cycle, OneHot, Hashed, Text, LeftOut or Date, got {wrong[0]!r}")
+            raise InputError(
+                f"columns must be Number, Cycle, Time, Duration, OneHot, Hashed, Text, LeftOut or Date, got {wrong[0]!r}"
+            )
 
     @functools.cached_property
     def width(self) -> int:
@@ -83,9 +99,7 @@ class Encoder:
 
     @functools.cached_property
     def _numbers(self) -> tuple[tuple[str, ...], list[int]]:
-        pairs = [
-            (column.name, start) for column, start in zip(self.columns, self.starts, strict=True) if column.kind is Kind.NUMBER
-        ]
+        pairs = [(column.name, start) for column, start in zip(self.columns, self.starts, strict=True) if column.kind.is_numeric]
         return tuple(name for name, _ in pairs), [start for _, start in pairs]
 
     @functools.cached_property
@@ -114,7 +128,7 @@ class Encoder:
 
     @functools.cached_property
     def _others(self) -> list[Column]:
-        return [column for column in self.columns if column.kind is not Kind.NUMBER and column.width]
+        return [column for column in self.columns if not column.kind.is_numeric and column.width]
 
     @property
     def names_of_numbers(self) -> tuple[str, ...]:
@@ -220,8 +234,8 @@ class Encoder:
         """Refuse a state that `init` and `learn` cannot have made."""
         rooms = {column.name: column.room for column in self.columns if isinstance(column, OneHot)}
         fits = state.values.keys() == rooms.keys() == state.shared.keys()
-        counts = [*state.shared.values(), *state.filled.values(), state.dropped, state.crowded]
-        fits = fits and all(type(count) is int and count >= 0 for count in counts)
+        counts = [*state.shared.values(), *state.filled.values(), state.dropped, state.unlabelled, state.crowded]
+        fits = fits and all(type(count) is int and count >= 0 for count in counts) and state.unlabelled <= state.dropped
         for name, values in state.values.items() if fits else ():
             fits = fits and len(values) <= rooms[name] and all(type(value) is str for value in values)
             fits = fits and len(set(values)) == len(values)
@@ -237,8 +251,11 @@ class Encoder:
         """What a person should know of the rows so far, one sentence each."""
         late = "came too late for a column of their own and share one; hash them all:"
         shared = [f"{rows:,} values of {name!r} {late} --hash {name}" for name, rows in state.shared.items() if rows]
-        filled = [counted(rows, "missing value", f" of {name!r}") + " filled in" for name, rows in state.filled.items()]
-        dropped = [counted(state.dropped, "row") + " dropped because a value was missing"] if state.dropped else []
+        filled = [filled_in(state.filled) + "; missing='refuse' (--missing refuse) stops at the first"] if state.filled else []
+        gappy = state.dropped - state.unlabelled
+        dropped = [counted(gappy, "row") + " dropped because a value was missing"] if gappy else []
+        if state.unlabelled:
+            dropped.append(counted(state.unlabelled, "row") + " dropped because the label was missing")
         took = [f"{name!r} came late and took a spare column" for name in state.late]
         more = 2 * self.spare or 8
         keep = f"keep more: spare={more} (--spare {more})"
@@ -252,11 +269,7 @@ class Encoder:
         return len(self._numbers[0]) == self.width
 
     def _encode(self, state: State, table: Table, learning: bool) -> tuple[Matrix, Mask]:
-        names, places = self._numbers
-        numbers = table.numbers
-        if table.names != names:
-            at = {name: j for j, name in enumerate(table.names)}
-            numbers = numbers[:, [at[name] for name in names]]
+        places, numbers = self._numbers[1], self._numbers_of(table)
         gaps = self._gaps(table, numbers)
         kept = np.ones(len(table), dtype=bool)
         if gaps and self.missing is Missing.REFUSE:
@@ -274,9 +287,9 @@ class Encoder:
         X[:, places] = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
         X[:, self.width - self.spare :] = np.nan
         for column, start in zip(self.columns, self.starts, strict=True):
-            if isinstance(column, Cycle):
+            if isinstance(column, Cycle | Time):
                 column.write(X[:, start : start + column.width])
-            elif not isinstance(column, Number | LeftOut):
+            elif not isinstance(column, Number | Duration | LeftOut):
                 found: Any = table.strings[column.name] if column.kind is Kind.TEXT else table.dates[column.name]
                 column.write(found if kept.all() else found[kept], state, X[:, start : start + column.width], learning)
             if column.indicator and column.name in gaps:
@@ -302,6 +315,18 @@ class Encoder:
             X[rows, self.width - self.spare + place[rows]] = late[name][rows]
             if name not in state.late:
                 before = before + there[name]
+
+    def _numbers_of(self, table: Table) -> Any:
+        """The numbers of a table in the order of the columns."""
+        names = self._numbers[0]
+        if table.names == names:
+            return table.numbers
+        at = {name: j for j, name in enumerate(table.names)}
+        return table.numbers[:, [at[name] for name in names]]
+
+    def missing_in(self, table: Table) -> dict[str, int]:
+        """How many values are missing, for the columns in which any is."""
+        return {name: int(np.count_nonzero(mask)) for name, mask in self._gaps(table, self._numbers_of(table)).items()}
 
     def _gaps(self, table: Table, numbers: Any) -> dict[str, Mask]:
         """Where values are missing, for the columns in which any is."""
@@ -329,6 +354,16 @@ class Encoder:
 
 def counted(count: int, noun: str, of: str = "") -> str:
     return f"1 {noun}{of} was" if count == 1 else f"{count:,} {noun}s{of} were"
+
+
+def filled_in(gaps: Mapping[str, int]) -> str:
+    """That so many missing values of these columns were filled in."""
+    most = sorted(gaps, key=lambda name: -gaps[name])
+    if len(most) == 1:
+        return counted(gaps[most[0]], "missing value", f" of {most[0]!r}") + " filled in"
+    named = ", ".join(f"{gaps[name]:,} of {name!r}" for name in most[:COLUMNS_NAMED])
+    others = f", the others of {len(most) - COLUMNS_NAMED:,} more columns" if len(most) > COLUMNS_NAMED else ""
+    return f"{counted(sum(gaps.values()), 'missing value')} filled in: {named}{others}"
 
 
 class Means:

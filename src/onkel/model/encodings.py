@@ -2,6 +2,8 @@
 
 number   Number: the number itself                                                                      1 column
          Cycle: the number, and sine and cosine of its place in a period, such as an hour in the day    3
+time     Time: the hours since midnight, and sine and cosine of its place in the day                    3
+duration Duration: its seconds                                                                          1
 string   OneHot: 1 in the column of the value, which it gets when it first appears; late ones share     room
          Hashed: ±1 in a column chosen by a hash of the value; and the mean of the target for each      buckets + labels
          Text: the words of the value, each ±1 in a column chosen by its hash; and their means          buckets + labels
@@ -20,6 +22,7 @@ import numpy as np
 
 from onkel._types import Matrix, Vector
 from onkel._validate import flag, real, whole
+from onkel.data.clock import DAY
 from onkel.data.columns import date
 from onkel.data.table import Dates, Kind, Strings
 from onkel.errors import InputError
@@ -41,6 +44,7 @@ class State:
     shared: dict[str, int]  # rows whose value had to share the last column
     filled: dict[str, int] = field(default_factory=dict)  # missing values, by column
     dropped: int = 0  # rows
+    unlabelled: int = 0  # those of them that had no label
     late: list[str] = field(default_factory=list)  # the columns that came later, in the order of the spare ones that they took
     crowded: int = 0  # numbers that found no spare column
     means: dict[str, TargetMeans] = field(default_factory=dict)  # of each Hashed or Text with labels
@@ -54,7 +58,7 @@ class State:
         values = {name: list(seen) for name, seen in self.values.items()}
         shared, filled = dict(self.shared), dict(self.filled)
         means = {name: found.copy() for name, found in self.means.items()}
-        return State(values, shared, filled, self.dropped, list(self.late), self.crowded, means)
+        return State(values, shared, filled, self.dropped, self.unlabelled, list(self.late), self.crowded, means)
 
     def to_json(self) -> dict[str, Any]:
         plain = {part.name: getattr(self, part.name) for part in dataclasses.fields(self)}
@@ -110,8 +114,49 @@ class Cycle:
 
     def write(self, X: Matrix) -> None:
         """Add the waves to the numbers in the first column; they are 0 where the number is missing."""
-        there = np.flatnonzero(~np.isnan(X[:, 0]))
-        X[there, 1], X[there, 2] = _waves(X[there, 0] / self.period % 1.0)
+        _add_waves(X, self.period)
+
+
+@dataclass(frozen=True)
+class Time:
+    """A time of day."""
+
+    name: str
+    indicator: bool = False
+
+    kind: ClassVar[Kind] = Kind.TIME
+    width: ClassVar[int] = 3
+
+    def __post_init__(self) -> None:
+        flag(self, "indicator")
+
+    def names(self, state: State) -> list[str]:
+        return [f"{self.name}: seconds since midnight", *(f"{self.name}: {wave} of the day" for wave in ("sine", "cosine"))]
+
+    def assumed(self, target: str) -> str:
+        return "a time of day: the seconds since midnight, and its place in the day"
+
+    def write(self, X: Matrix) -> None:
+        """Add the waves to the seconds in the first column; they are 0 where the time is missing."""
+        _add_waves(X, DAY)
+
+
+@dataclass(frozen=True)
+class Duration:
+    name: str
+    indicator: bool = False
+
+    kind: ClassVar[Kind] = Kind.DURATION
+    width: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        flag(self, "indicator")
+
+    def names(self, state: State) -> list[str]:
+        return [f"{self.name}: seconds"]
+
+    def assumed(self, target: str) -> str:
+        return "a duration, in seconds"
 
 
 @dataclass(frozen=True)
@@ -300,7 +345,7 @@ class Date:
             X[there, 1 + 2 * k], X[there, 2 + 2 * k] = _waves(_PHASES[part](moments))
 
 
-Column = Number | Cycle | OneHot | Hashed | Text | LeftOut | Date
+Column = Number | Cycle | Time | Duration | OneHot | Hashed | Text | LeftOut | Date
 
 
 def _check_hashed(column: Hashed | Text) -> None:
@@ -312,6 +357,11 @@ def _check_hashed(column: Hashed | Text) -> None:
 def _hashed_names(column: Hashed | Text) -> list[str]:
     means = [f"{column.name}: mean of the target{f' {k}' * (column.labels > 1)}" for k in range(column.labels)]
     return [*(f"{column.name}#{k}" for k in range(column.buckets)), *means]
+
+
+def _add_waves(X: Matrix, period: float) -> None:
+    there = np.flatnonzero(~np.isnan(X[:, 0]))
+    X[there, 1], X[there, 2] = _waves(X[there, 0] / period % 1.0)
 
 
 def _waves(turns: Vector) -> tuple[Vector, Vector]:

@@ -5,6 +5,7 @@ string   few values: `OneHot`, with twice as many columns of X as there are valu
          otherwise different in nearly every row: `LeftOut`
          anything else, or if the user says so: `Hashed`, with the means of the target
 number   a `Cycle` if its name and its range say so, such as hour from 0 to 23; or if the user says so
+time     a `Time` of day, or a `Duration`
 date     a trend and cycles; those that the steps between the dates are too long for are left out
 
 A column in which a value is missing gets an indicator.
@@ -22,10 +23,10 @@ import numpy as np
 
 from onkel._types import Vector
 from onkel.data.columns import sample_rows
-from onkel.data.table import Dates, Source, Strings, Table, joined
+from onkel.data.table import Dates, Kind, Source, Strings, Table, joined
 from onkel.errors import FileError, InputError
 from onkel.model.encoder import Encoder, Missing
-from onkel.model.encodings import Column, Cycle, Date, Hashed, LeftOut, Number, OneHot, Text
+from onkel.model.encodings import Column, Cycle, Date, Duration, Hashed, LeftOut, Number, OneHot, Text, Time
 from onkel.model.words import words
 
 LEAST_ROOM, MOST_VALUES = 4, 32
@@ -74,13 +75,13 @@ def sampled(source: Source) -> Table:
 
 
 def planned(
-    sample: Table, names: Sequence[str], missing: Missing, wishes: Wishes = Wishes(), labels: int = 1, spare: int = 0,
+    sample: Table, kinds: Mapping[str, Kind], missing: Missing, wishes: Wishes = Wishes(), labels: int = 1, spare: int = 0,
     ignored: Sequence[str] = (), grows: bool = False,
 ) -> Encoder:  # fmt: skip
-    """The encoder for the columns `names`; `labels`: the columns of labels whose means are inputs."""
-    columns = [_planned(sample, name, wishes, labels, missing is Missing.MEAN) for name in names]
+    """The encoder for columns of these kinds; `labels`: the columns of labels whose means are inputs."""
+    columns = [_planned(sample, name, kind, wishes, labels, missing is Missing.MEAN) for name, kind in kinds.items()]
     if not any(column.width for column in columns):  # better than nothing
-        columns = [Hashed(name, labels=labels) for name in names]
+        columns = [Hashed(name, labels=labels) for name in kinds]
     return Encoder(tuple(columns), missing, spare, tuple(ignored), grows)
 
 
@@ -105,7 +106,7 @@ def _on_row_numbers(name: str, sample: Table) -> str:
     return f"every row has a different number, which was taken as a trend; if it has no meaning: --without {name}"
 
 
-def _planned(sample: Table, name: str, wishes: Wishes, labels: int, indicate: bool) -> Column:
+def _planned(sample: Table, name: str, kind: Kind, wishes: Wishes, labels: int, indicate: bool) -> Column:
     if name in sample.strings:
         strings = sample.strings[name]
         return _of_strings(name, strings, name in wishes.hashed, labels, indicate and bool((strings.codes < 0).any()))
@@ -116,6 +117,8 @@ def _planned(sample: Table, name: str, wishes: Wishes, labels: int, indicate: bo
         return Number(name)
     numbers = sample.numbers[:, sample.places[name]]
     indicator = indicate and bool(np.isnan(numbers).any())
+    if kind in (Kind.TIME, Kind.DURATION):
+        return Time(name, indicator) if kind is Kind.TIME else Duration(name, indicator)
     periods = {name: period_of(name, numbers)} if wishes.cycles is None else wishes.cycles
     period = periods.get(name)
     return Cycle(name, period, indicator) if period else Number(name, indicator)

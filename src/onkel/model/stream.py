@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Matrix, Vector
-from onkel.data.columns import NoColumn, choose, listed
-from onkel.data.reading import AS_DETECTED, Reading, locate, open_located, open_tables
+from onkel.data.columns import DECLARE, NoColumn, choose, listed
+from onkel.data.reading import AS_DETECTED, DECLARED, Reading, locate, open_located, open_tables
 from onkel.data.sniffing import labels_remark, remarks
 from onkel.data.table import Kind, Source, Strings, Table, recut, rows_at_once
 from onkel.errors import InputError
@@ -127,7 +127,8 @@ def encoded(encoder: Encoder, state: State, target: Target, labels: list[Label],
             remedy = "fill it, or leave such rows out: missing='drop' or 'mean' (--missing drop)"
             raise InputError(f"{table.place(int(np.argmin(labelled)))}, column {target.name!r}: the label is missing; {remedy}")
         table = table.where(labelled)
-        state.dropped += int(np.count_nonzero(~labelled))
+        unlabelled = int(np.count_nonzero(~labelled))
+        state.dropped, state.unlabelled = state.dropped + unlabelled, state.unlabelled + unlabelled
     X, whole = encoder.learn(state, table)
     rows = table if whole.all() else table.where(whole)
     codes = target.codes(rows, labels)
@@ -189,17 +190,22 @@ def read(
     separate = found[0].has_labels
     if not separate:
         choose(source.name, list(source.kinds), [label], *source.notes())
-    names = [name for name in source.kinds if separate or name != label]
-    if not names:
+    kinds = {name: kind for name, kind in source.kinds.items() if separate or name != label}
+    if not kinds:
         raise InputError(f"{source.name}: there are no feature columns, only {label!r}; give at least one")
     _check_whole(source, policy(missing))
     sample = sampled(source)
     grows = reading.columns is None and source.grows
-    ignored = sorted({*source.known, *reading.without}.difference(names)) if spare or grows else ()
+    ignored = sorted({*source.known, *reading.without}.difference(kinds)) if spare or grows else ()
+    if source.kinds.get(label) in (Kind.TIME, Kind.DURATION) and not separate:
+        raise InputError(
+            f"{source.name}: the target {label!r} is {source.kinds[label].value}; to predict it, give it as a number of seconds; "
+            f"to take its values as classes, {DECLARE[Kind.TEXT].format(name=label)}"
+        )
     found_target = _target(label, labels, sample)
     _check_cycles(source, cycles or {})
     wishes, means = Wishes(hashed, cycles), columns_with_means(found_target, sample)
-    encoder = planned(sample, names, policy(missing), wishes, means, spare, ignored, grows)
+    encoder = planned(sample, kinds, policy(missing), wishes, means, spare, ignored, grows)
     seen = [
         *assumptions(encoder.columns, sample, label),
         *remarks(sample, reading.text),
@@ -229,14 +235,9 @@ def read_again(
         kinds[target.name] = target.kind
     others = [name for name in dict.fromkeys(keep) if name not in kinds]
     kinds |= dict.fromkeys(others, Kind.TEXT)
-    reading = dataclasses.replace(
-        dataclasses.replace(reading, **fields),
-        columns=[*(column.name for column in encoder.columns), *others],
-        without=(),
-        text=[name for name, kind in kinds.items() if kind is Kind.TEXT],
-        dates=[name for name, kind in kinds.items() if kind is Kind.DATE],
-        numbers=[name for name, kind in kinds.items() if kind is Kind.NUMBER],
-    )
+    declared: dict[str, Any] = {field: [name for name, own in kinds.items() if own is kind] for field, kind in DECLARED.items()}
+    columns = [*(column.name for column in encoder.columns), *others]
+    reading = dataclasses.replace(dataclasses.replace(reading, **fields), columns=columns, without=(), **declared)
     source = _open_again(path, reading, label if y is None else y, encoder)
     _check_whole(source, encoder.missing)
     source = _roomy(source, encoder)
