@@ -55,7 +55,7 @@ def main() -> None:
     Console(highlight=False, soft_wrap=True).print(f"the environment {whole} MB, of which {largest}\n")
     verdicts = Verdicts()
     if not given.extras:
-        verdicts.at_most("MB of a plain install", whole, 500.0)
+        verdicts.at_most("MB of a plain install", whole, 450.0)
     verdicts.show(given.check)
 
 

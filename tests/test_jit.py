@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import math
 import os
 import re
@@ -16,7 +17,6 @@ import llvmlite.binding
 import numba
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
 
 import onkel
 import onkel._code_files
@@ -44,10 +44,28 @@ def answer(**environment: str) -> bool:
     return done.stdout.split()[-1] == "True"
 
 
-def test_our_blas_has_one_thread() -> None:
-    ours = [library for library in threadpool_info() if "scipy" in Path(library["filepath"]).parent.name]
-    assert [library["num_threads"] for library in ours] == [1] * len(ours)
-    assert ours
+def test_our_blas_has_one_thread_and_others_keep_theirs() -> None:
+    code = "import json, threadpoolctl, scipy.linalg, onkel; onkel.PKAWV; print(json.dumps(threadpoolctl.threadpool_info()))"
+    found = json.loads(run(code, OPENBLAS_NUM_THREADS="2").stdout)
+    threads = {Path(library["filepath"]).parent.name: library["num_threads"] for library in found}
+    if set(threads) != {"numpy.libs", "scipy.libs"} or os.cpu_count() == 1:
+        pytest.skip("needs wheels of NumPy and SciPy, and two processors")
+    assert threads == {"numpy.libs": 1, "scipy.libs": 2}
+
+
+WITHOUT_BLAS = "import onkel._numpys_blas as n; n.NAMES = ('no_{}',)"
+SOLVE = """
+import numpy as np
+from onkel.linalg import blas, triangular
+print(triangular.solved_lower(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([2.0, 9.0])), blas.symv is blas.loops.symv)
+"""
+
+
+def test_where_numpy_has_no_blas_loops_take_its_place_and_their_code_is_kept_apart(tmp_path: Path) -> None:
+    for head, loops in ("", False), (WITHOUT_BLAS, True), ("", False):
+        done = run(head + SOLVE, NUMBA_CACHE_DIR=str(tmp_path))
+        assert (done.stdout, done.stderr) == (f"[1. 2.] {loops}\n", "")
+    assert len(kept(tmp_path / "onkel")) == 2
 
 
 def kept(root: Path) -> list[Path]:
@@ -269,7 +287,7 @@ def _kind(x: float) -> int:
 
 def test_a_person_at_a_terminal_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     class Event:
-        dispatcher = type("Dispatcher", (), {"py_func": onkel._jit._pin_blas, "overloads": {()}})
+        dispatcher = type("Dispatcher", (), {"py_func": onkel._jit.clock, "overloads": {()}})
         data = {"dispatcher": dispatcher, "args": ()}  # noqa: RUF012
 
     onkel._jit._say_once.cache_clear()

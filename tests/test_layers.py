@@ -18,7 +18,7 @@ pytestmark = pytest.mark.once
 PACKAGE = Path(onkel.__file__).parent
 
 LAYERS = [
-    {"errors", "_types", "groups", "_code_files"},
+    {"errors", "_types", "groups", "_code_files", "_chi_square", "_numpys_blas"},
     {"_validate", "_jit", "state", "_writing", "_extras"},
     {"_inputs", "_lanes", "turns"},
     {"_sparse"},
@@ -106,6 +106,29 @@ def test_one_file_knows_the_compiler_and_none_unpickles() -> None:
         assert not imports_of(path) & {"numba", "llvmlite"} or path.name == "_jit.py"
         assert "pickle" not in imports_of(path)
         assert "fastmath=True" not in path.read_text()
+
+
+def test_only_what_takes_sparse_matrices_imports_scipy() -> None:
+    """A plain install has no SciPy: whoever hands over its matrices has it, and scikit-learn needs it."""
+    wrong = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if "scipy" in imports_of(path)}
+    assert wrong <= {"data/table.py", "estimators/online.py"}
+
+
+def test_compiled_code_calls_no_blas_of_numba() -> None:
+    """numba takes np.dot, @ and np.linalg from SciPy; `linalg` has its own."""
+    compilers = {"hot", "hot_lean", "hot_inline", "hot_strict", "compiled_or", "blas_or"}
+    for path in PACKAGE.rglob("*.py"):
+        for function in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(function, ast.FunctionDef) or not compilers & {_name(each) for each in function.decorator_list}:
+                continue
+            for node in ast.walk(function):
+                assert not isinstance(node, ast.MatMult), f"{path}: {function.name}"
+                assert not isinstance(node, ast.Attribute) or node.attr not in {"dot", "vdot", "linalg"}, f"{path}: {function.name}"
+
+
+def _name(decorator: ast.expr) -> str:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return called.id if isinstance(called, ast.Name) else ""
 
 
 def imports_of(path: Path) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from onkel.errors import InputError
-from onkel.linalg import blas, cholesky, factor, inverse, rank_one, ridge, triangular
+from onkel.linalg import blas, cholesky, factor, inverse, loops, rank_one, ridge, triangular
 
 Array = NDArray[np.float64]
 
@@ -355,37 +356,57 @@ def test_solves_equal_their_twins(r: int) -> None:
 
 @pytest.mark.parametrize("r", [1, 2, 7, 40])
 @pytest.mark.parametrize("b", [1, 3, 32])
-def test_blas_equals_its_twin(r: int, b: int) -> None:
+@pytest.mark.parametrize("ours", [blas, loops])
+def test_blas_equals_its_twin(r: int, b: int, ours: ModuleType) -> None:
     rng = np.random.default_rng(r * 100 + b)
     S = np.triu(rng.normal(size=(r, r))) + np.tril(np.full((r, r), np.nan), -1)  # the lower triangle must not be read
-    v, V, L = rng.normal(size=r), rng.normal(size=(b, r)), np.tril(rng.normal(size=(b, b)), -1)
+    full = np.triu(S) + np.triu(S, 1).T
+    v, V = rng.normal(size=r), rng.normal(size=(b, r))
     R, E = np.triu(rng.normal(size=(r, r))) + 3.0 * np.eye(r), rng.normal(size=(b, 2))
-    calls = [
+    info = np.empty(1, np.int64)
+    calls: list[tuple[str, Any, Array]] = [
         ("symv", lambda f, out: f(S, v, out), np.zeros(r)),
         ("syr", lambda f, out: f(out, -0.5, v), np.triu(S)),
         ("symm", lambda f, out: f(V, S, out), np.zeros((b, r))),
         ("syrk", lambda f, out: f(out, -0.5, V), np.triu(S)),
         ("gemm_nt", lambda f, out: f(V, V, out), np.zeros((b, b))),
+        ("gemm_nt_part", lambda f, out: f(V, V, r // 3, r - 1, out), np.zeros((b, b))),
+        ("potrf", lambda f, out: f(out, info), full @ full.T + np.eye(r)),
+        ("potrf", lambda f, out: f(out, info), np.array([[1.0, 2.0], [2.0, 1.0]])),
         ("add_gemm_tn", lambda f, out: f(E, V, out), np.ones((2, r))),
-        ("solve_unit_lower", lambda f, out: f(L, out), V.copy()),
         ("solve_upper_transposed", lambda f, out: f(R, out), V.copy()),
     ]
-    full = np.triu(S) + np.triu(S, 1).T
-    assert np.allclose(_applied(calls[0]), full @ v)
-    assert np.allclose(_applied(calls[6]), np.linalg.solve(L + np.eye(b), V))
-    assert np.allclose(_applied(calls[7]), np.linalg.solve(R.T, V.T).T)
+    found = {}
     for name, call, start in calls:
-        ours, theirs = start.copy(), start.copy()
-        call(getattr(blas, name), ours)  # type: ignore[no-untyped-call]
-        call(getattr(blas, f"{name}_twin"), theirs)  # type: ignore[no-untyped-call]
-        assert np.allclose(ours, theirs, rtol=1e-12, atol=1e-12), name
+        info[0] = 7
+        found[name], expected = start.copy(), start.copy()
+        call(getattr(ours, name), found[name])
+        failed = info[0] > 0
+        call(getattr(blas, f"{name}_twin"), expected)
+        assert failed == (info[0] > 0)
+        assert failed or np.allclose(found[name], expected, rtol=1e-12, atol=1e-12), name
+    assert failed  # the last one, which is not positive definite
+    assert np.allclose(found["symv"], full @ v)
+    assert np.allclose(found["solve_upper_transposed"], np.linalg.solve(R.T, V.T).T)
 
 
-def _applied(entry: tuple[str, object, Array]) -> Array:
-    name, call, start = entry
-    out = start.copy()
-    call(getattr(blas, name), out)  # type: ignore[operator]
-    return out
+@pytest.mark.parametrize("b", [1, 5, 32])
+def test_solve_unit_lower(b: int) -> None:
+    rng = np.random.default_rng(b)
+    L, B = rng.normal(size=(b, b)) / b, rng.normal(size=(b, 3))  # what is not below the diagonal must not be read
+    for solve in triangular.solve_unit_lower, triangular.solve_unit_lower_twin:
+        found = B.copy()
+        solve(L, found)
+        assert np.allclose(found, np.linalg.solve(np.tril(L, -1) + np.eye(b), B), rtol=1e-11)
+
+
+def test_solved_lower_takes_any_layout() -> None:
+    rng = np.random.default_rng(5)
+    L, B = np.tril(rng.normal(size=(6, 6))) + 4.0 * np.eye(6), rng.normal(size=(6, 3))
+    for wanted in B, np.asfortranarray(B), B[:, 0]:
+        before = wanted.copy()
+        assert np.allclose(L @ triangular.solved_lower(L, wanted), before, rtol=1e-13)
+        assert np.array_equal(wanted, before)
 
 
 def test_blocks_end_at_absolute_multiples() -> None:

@@ -18,11 +18,8 @@ the NumPy function `twin` instead.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import hashlib
-import importlib.machinery
-import importlib.util
 import os
 import sys
 import time
@@ -37,13 +34,12 @@ import numba.core.compiler
 import numba.core.event
 import numba.core.serialize
 import numba.extending
-import scipy
 from llvmlite import ir as ir  # for files that write LLVM instructions
 from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
-from threadpoolctl import ThreadpoolController
 
+from onkel import _numpys_blas
 from onkel._code_files import cache_folder, checked, claim, forget_unused, lock_of, source_hash, trusted, write_whole
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -155,7 +151,7 @@ class _Cache(numba.core.caching.NullCache):
 
     def _file(self, kinds: Any, codegen: Any) -> str:
         compiler = numba.__version__, sys.implementation.cache_tag, [getattr(numba.config, name) for name in SETTINGS]
-        about = repr((kinds, compiler, codegen.magic_tuple()))
+        about = repr((kinds, compiler, codegen.magic_tuple(), bool(_numpys_blas.addresses())))
         return f"{self.name}-{source_hash(self.module)}-{hashlib.sha256(about.encode()).hexdigest()[:32]}.nbc"
 
 
@@ -269,11 +265,21 @@ def instructions(twin: F, result: str, arguments: tuple[str, ...], emit: Callabl
     return numba.extending.intrinsic(by_arity[len(arguments)])  # type: ignore[no-any-return]
 
 
-def fortran(routine: str, module: str = "cython_blas") -> Callable[[Any], None]:
+def blas_or(loops: F, twin: F) -> Callable[[F], F]:
+    """`compiled_or` for a function that calls BLAS; where NumPy's BLAS cannot be called, compiled `loops` are used instead."""
+    return compiled_or(twin) if compiler_off or _numpys_blas.addresses() else lambda function: loops
+
+
+def fortran(routine: str) -> Callable[[Any], None]:
     """A BLAS or LAPACK routine for use in compiled code, called with one tuple of `np.uint8` characters, integers, floats and
-    arrays. Every argument is passed by address, as in Fortran."""
+    arrays. Every argument is passed by address, as in Fortran.
+
+    Integers have 64 bits. A BLAS whose integers have 32 reads the lower half, which is the same number, and writes it: an array for
+    an integer result must contain 0 before.
+    """
     symbol = f"onkel_{routine}"
-    llvmlite.binding.add_symbol(symbol, _address_of(_scipy_linalg(module).__pyx_capi__[routine]))
+    if address := _numpys_blas.addresses().get(routine):
+        llvmlite.binding.add_symbol(symbol, address)
 
     @numba.extending.intrinsic
     def call(typing: Any, arguments: Any) -> Any:
@@ -291,33 +297,11 @@ def fortran(routine: str, module: str = "cython_blas") -> Callable[[Any], None]:
     return call  # type: ignore[no-any-return]
 
 
-@functools.cache
-def _scipy_linalg(name: str) -> Any:
-    """A compiled module of scipy.linalg, loaded from its file: to import the package takes as long as to import numba."""
-    full = f"scipy.linalg.{name}"
-    if full not in sys.modules:
-        found = importlib.machinery.PathFinder.find_spec(full, [os.path.join(folder, "linalg") for folder in scipy.__path__])
-        if found is not None and found.loader is not None:
-            module = importlib.util.module_from_spec(found)
-            found.loader.exec_module(module)
-            sys.modules.pop(full, None)  # a later import finds the same module, and makes it known to its package
-            return module
-    return importlib.import_module(full)
-
-
-def _address_of(capsule: Any) -> int:
-    """The C function in a capsule, whose name is the function's signature."""
-    name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return int(pointer(capsule, name(capsule)))
-
-
 def _address(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     if isinstance(kind, numba.types.Array):
+        if isinstance(kind.dtype, numba.types.Integer) and kind.dtype != numba.types.int64:
+            raise numba.errors.TypingError(f"BLAS writes integers of 64 bits, the array has {kind.dtype}")
         return context.make_array(kind)(context, builder, value).data
-    if isinstance(kind, numba.types.Integer) and kind.bitwidth > 8:
-        value = builder.trunc(value, ir.IntType(32))  # Fortran's default integer
     return cgutils.alloca_once_value(builder, value)
 
 
@@ -334,17 +318,4 @@ def _level_of_processor() -> str | None:
 if (_level := _level_of_processor()) is not None:
     numba.config.CPU_NAME, numba.config.CPU_FEATURES = _level, LEVELS[_level][1]
 
-
-def _pin_blas() -> None:
-    """Limit the BLAS that compiled code calls (SciPy's own copy) to one thread: at our sizes two threads are 7 to 11 times slower.
-
-    If NumPy has a different copy, it is not changed: its threads are the user's choice.
-    """
-    _scipy_linalg("cython_blas")  # a library can be pinned only after it is loaded
-    blas = ThreadpoolController().select(user_api="blas")
-    ours = [lib for lib in blas.lib_controllers if "scipy" in Path(lib.filepath).parent.name]
-    for library in ours or blas.lib_controllers:
-        library.set_num_threads(1)
-
-
-_pin_blas()
+_numpys_blas.pin()

@@ -38,9 +38,8 @@ def estimates(learner: Any, scores: Matrix, signs: bool) -> Matrix:
         return scores
     if _are_estimates(learner):
         return (1.0 + scores) / 2.0
-    from scipy.special import expit
-
-    return np.asarray(expit(scores))
+    small = np.exp(-np.abs(scores))  # never above 1, so nothing overflows
+    return np.asarray(np.where(scores < 0.0, small, 1.0) / (1.0 + small))
 
 
 def _are_estimates(learner: Any) -> bool:

@@ -51,18 +51,17 @@ class _Csr:
     shape: tuple[int, int]
 
     def __getitem__(self, rows: slice) -> Matrix:
-        import scipy.sparse
-
         start, stop, _ = rows.indices(self.shape[0])
         ends = self.indptr[start : stop + 1].astype(np.int64)
         if (np.diff(ends) < 0).any() or not 0 <= ends[0] <= ends[-1] <= len(self.data):
             raise FileError(f"{self.path}: indptr does not rise from 0 to the number of entries; save the matrix again")
         column = self.indices[ends[0] : ends[-1]].astype(np.int64)
-        if ((column < 0) | (column >= self.shape[1])).any():  # SciPy would write to memory there
+        if ((column < 0) | (column >= self.shape[1])).any():
             raise FileError(f"{self.path}: indices point outside the {self.shape[1]} columns; save the matrix again")
         values = _float(self.data[ends[0] : ends[-1]])
-        part = scipy.sparse.csr_matrix((values, column, ends - ends[0]), shape=(stop - start, self.shape[1]))
-        return np.asarray(part.toarray())  # repeated entries add up
+        part = np.zeros((stop - start, self.shape[1]))
+        np.add.at(part, (np.repeat(np.arange(len(part)), np.diff(ends)), column), values)  # repeated entries add up
+        return part
 
 
 @dataclass(frozen=True, kw_only=True)

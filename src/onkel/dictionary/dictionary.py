@@ -20,6 +20,7 @@ from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels import Kernel
 from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve
+from onkel.linalg.loops import dot
 from onkel.random import uniform
 from onkel.state import growing, memory
 
@@ -103,7 +104,7 @@ def probability(sampling: Sampling, k: Vector, own: float, l: Vector) -> float:
     for j in range(weights.size):
         l[j] = weights[j] * k[j]
     solve(factor, weights.size, l)
-    q = max(own - np.dot(l[: weights.size], l[: weights.size]), 0.0) / mu
+    q = max(own - dot(l[: weights.size], l[: weights.size]), 0.0) / mu
     return float(min(oversampling * (1.0 + accuracy) * (q / (1.0 + q)), 1.0))
 
 
@@ -116,7 +117,7 @@ def remember(weights: Vector, factor: Vector, size: int, l: Vector, own: float, 
     k(x, x)/p, it is raised.
     """
     weights[size] = 1.0 / np.sqrt(p)
-    rest = max(own - np.dot(l[:size], l[:size]), 0.0)
+    rest = max(own - dot(l[:size], l[:size]), 0.0)
     append(factor, size, l[:size] / np.sqrt(p), np.sqrt(max(mu, SMALLEST_RIDGE * own / p) + rest / p))
 
 

@@ -19,6 +19,7 @@ from onkel.dictionary.span import Span
 from onkel.errors import InputError
 from onkel.kernels import Kernel
 from onkel.linalg.cholesky import solve, solve_transposed
+from onkel.linalg.loops import dot
 from onkel.linalg.rotations import rotate
 from onkel.state import fitted, growing, grown, memory
 
@@ -126,7 +127,7 @@ def _add(K: Matrix, new: Matrix, A: Matrix, pivots: Vector, Y: Matrix, weight: V
         a, column = A[p], columns[p]
         for t in range(K.shape[0]):
             k = K[t]
-            g = (new[p, t] - np.dot(a, k)) / pivots[p]
+            g = (new[p, t] - dot(a, k)) / pivots[p]
             step = weight[t] * g
             for j in range(k.size):
                 column[j] += step * k[j]

@@ -35,6 +35,7 @@ from onkel.state import memory
 SAMPLE = 512  # most rows in the sample
 REFRESHES = (32, 128, 512, 2048)  # rows after which the quantiles are computed again
 ROOT_12 = math.sqrt(12.0)
+erf = np.vectorize(math.erf, otypes=[float])  # for the first 32 rows only
 
 
 @memory
@@ -90,11 +91,9 @@ class Ranks(Features):
         if state.rows >= REFRESHES[0]:
             _ranks(state.quantiles, state.levels, X, Z, at)
             return state.start
-        from scipy.special import ndtr  # the normal distribution function
-
         start = scale.Standardize().write(state.start, X, weight, Z, at)
         now = Z[:, at : at + X.shape[1]]
-        now[:] = ROOT_12 * (ndtr(now) - 0.5)
+        now[:] = ROOT_12 * 0.5 * erf(now / math.sqrt(2.0))  # the normal distribution function is (1 + erf(z/√2))/2
         return start
 
     def _refresh(self, state: State) -> None:

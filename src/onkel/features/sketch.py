@@ -23,7 +23,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
@@ -129,7 +128,7 @@ class Sketching:
 
     def _map(self, state: Sketch) -> None:
         m = state.width
-        state.map[:, :m] = (scipy.linalg.pinv(state.pm[:, :m], rtol=CUT) @ (state.vectors * np.sqrt(state.values))).T
+        state.map[:, :m] = (np.linalg.pinv(state.pm[:, :m], rtol=CUT) @ (state.vectors * np.sqrt(state.values))).T
 
     def check(self, state: Sketch, kernel: Kernel, points: Matrix) -> None:
         """Refuse a sketch that `build` and `join` cannot have made of these points. If there are no points, it must be empty."""

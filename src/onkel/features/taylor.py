@@ -33,6 +33,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel._validate import check_width, config, whole, width_or_root
 from onkel.errors import InputError
 from onkel.features.compose import Features
+from onkel.linalg.loops import dot
 from onkel.state import fixed, memory
 
 WORTH_SAYING = 0.5  # a smaller captured share of the kernel's mass is reported to the user
@@ -83,11 +84,8 @@ class Taylor(Features):
 
     def captured(self, X: ArrayLike) -> Vector:
         """The share of the kernel's mass at each row that these features capture."""
-        from scipy.special import pdtr  # the Poisson distribution function
-
         rows = check_block("X", X)
-        share: Vector = pdtr(self.degree, np.sum(rows**2, axis=1) / width_or_root(self.width, rows.shape[1]) ** 2)
-        return share
+        return _poisson(self.degree, np.sum(rows**2, axis=1) / width_or_root(self.width, rows.shape[1]) ** 2)
 
     @classmethod
     def capturing(cls, mass: float, X: ArrayLike, width: float | None = None, largest_degree: int = 30) -> Taylor:
@@ -108,6 +106,16 @@ class Taylor(Features):
         return min(math.comb(self.degree - 1 + dim, dim), TOO_MANY) if self.degree else 0
 
 
+def _poisson(degree: int, mean: Vector) -> Vector:
+    """PoissonCDF(degree; mean), by logarithms: far out the first terms are 0 and the last ones are not."""
+    share = np.exp(-mean)
+    with np.errstate(divide="ignore"):
+        log_mean = np.log(mean)
+    for k in range(1, degree + 1):
+        share += np.exp(k * log_mean - mean - math.lgamma(k + 1.0))
+    return share
+
+
 def _tree(degree: int, dim: int) -> tuple[Counts, Counts]:
     last, power = [0], [0]
     level = range(1)
@@ -126,7 +134,7 @@ def _taylor(last: Counts, power: Counts, width: float, X: Matrix, weight: Vector
     for t in range(X.shape[0]):
         z = Z[t, at:]
         x = X[t] / width
-        z[0] = math.exp(-0.5 * np.dot(x, x))
+        z[0] = math.exp(-0.5 * dot(x, x))
         child = 1
         for parent in range(last.size):
             raised = x[last[parent] :]
@@ -137,5 +145,5 @@ def _taylor(last: Counts, power: Counts, width: float, X: Matrix, weight: Vector
             child += raised.size
         if weight[t] > 0.0:
             rows += 1
-            mass += np.dot(z[:child], z[:child])
+            mass += dot(z[:child], z[:child])
     return rows, mass

@@ -38,6 +38,7 @@ from onkel.functions.learnt import Expansion
 from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import LARGEST_DEFICIT, SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
+from onkel.linalg.loops import dot
 from onkel.protocol import check_room
 from onkel.state import growing, grown, memory, shallow
 from onkel.turns import Call
@@ -226,7 +227,7 @@ def _learn(
         for j in range(size):
             l[j] = K[i, j] if j < old else F[i, j - old]
         solve(L, size, l)
-        s = own[i] - np.dot(l[:size], l[:size])
+        s = own[i] - dot(l[:size], l[:size])
         if s < -LARGEST_DEFICIT * own[i]:
             return i, counts
         learn = weight[i] > 0.0

@@ -32,6 +32,7 @@ from onkel.functions.row_block import RowBlock
 from onkel.functions.support import Support, SupportTerms, add, evaluate, is_full, is_mistake, oldest, put, shrink
 from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
+from onkel.linalg.loops import dot
 from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
 
@@ -129,7 +130,7 @@ def _learn(block: RowBlock, f: SupportTerms, gram: Matrix, spent: Vector, scores
 def _shrinking(f: SupportTerms, values: Vector, spent: Vector, oldest: int, added: float) -> float:
     """Returns φ and updates Q ← Q + Ψ(φ). `values` are k(x_r, ·) at all points, `added` is the new point's part of f(x_r)."""
     delta = f.scale[0] * abs(f.coef[oldest])
-    mu = f.scale[0] * np.dot(f.coef, values) + added
+    mu = f.scale[0] * dot(f.coef, values) + added
     if f.coef[oldest] < 0.0:
         mu = -mu
     a, b, c = delta * delta - 2.0 * delta * mu, 2.0 * delta, spent[1] - ALLOWANCE * spent[0]

@@ -46,6 +46,7 @@ from onkel.errors import InputError
 from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import SMALLEST_RIDGE, append, is_factor, packed, solve, solve_transposed
+from onkel.linalg.loops import dot
 from onkel.losses import Loss, Square, slope
 from onkel.protocol import check_room
 from onkel.random import uniform
@@ -325,7 +326,7 @@ def _learn(
             k[j] = K[i, j]
         for j in range(size - old):
             k[old + j] = F[i, kept[j]]
-        score = np.dot(k[:size], omega[:size])
+        score = dot(k[:size], omega[:size])
         scores[i] = within(score, clip)
         h = score - scores[i]
         if weight[i] == 0.0:
@@ -359,7 +360,7 @@ def _step(
     Dk = D[:taken] * k[active[:taken]]
     l = Dk.copy()
     solve(L, taken, l)
-    rest = max(own - np.dot(l, l), 0.0)  # k(x, x) − l·l
+    rest = max(own - dot(l, l), 0.0)  # k(x, x) − l·l
     q = rest / alpha
     root_z = _coin(Dk, s, own, alpha, sketch, weights, sampling, round) if g != 0.0 else 0.0
     step = g / (1.0 + eta * root_z * root_z * g * g * q)

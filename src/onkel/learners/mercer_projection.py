@@ -36,11 +36,13 @@ import math
 from dataclasses import replace
 from functools import partial
 from numbers import Real
+from statistics import NormalDist
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onkel import _chi_square as chi_square
 from onkel._inputs import check_inputs
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config, instance, real, whole
@@ -303,15 +305,11 @@ class MercerProjection(SpaceLearner[State]):
         true."""
         if not (isinstance(confidence, Real) and 0.0 < confidence < 1.0):
             raise InputError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
-        import scipy.stats  # here, because importing it takes half as long as all of onkel
-
         error, curve = self.standard_error(state, X), self.predict(state, X)
         used = 1 + np.flatnonzero(np.any(self.shares(state) >= SMALL_SHARE, axis=0))
         functions = self.system.size(int(used[-1]), state.dim)
-        quantile = scipy.stats.norm.ppf(0.5 + confidence / 2.0)
-        if everywhere:
-            quantile = math.sqrt(scipy.stats.chi2.ppf(confidence, functions))
-        return curve - quantile * error, curve + quantile * error
+        many = math.sqrt(chi_square.quantile(confidence, functions)) if everywhere else NormalDist().inv_cdf(0.5 + confidence / 2.0)
+        return curve - many * error, curve + many * error
 
     def _widen(self, state: State, outputs: int) -> None:
         more = outputs - state.outputs

@@ -31,6 +31,7 @@ from onkel.features import Constant, Features, Fourier, Identity
 from onkel.features.compose import check_features
 from onkel.groups import Group
 from onkel.linalg.factor import check_factor
+from onkel.linalg.loops import dot
 from onkel.linalg.rank_one import workspace
 from onkel.losses import Loss, Square
 from onkel.state import Counted, counter, memory
@@ -124,6 +125,6 @@ def _learn(
     work = workspace(Z.shape[1])
     for i in range(Z.shape[0]):
         learn = weight[i] > 0.0
-        scores[i] = newton_round(R, c, Z[i], np.dot(Z[i], Z[i]), y[i], learn, settings, learnt[0] + 1, met, work)
+        scores[i] = newton_round(R, c, Z[i], dot(Z[i], Z[i]), y[i], learn, settings, learnt[0] + 1, met, work)
         if learn:
             learnt[0] += 1

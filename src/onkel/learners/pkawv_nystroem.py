@@ -42,6 +42,7 @@ from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import solve
 from onkel.linalg.factor import border, check_factor
+from onkel.linalg.loops import dot
 from onkel.linalg.rank_one import learn_solved, workspace
 from onkel.linalg.triangular import solve_row
 from onkel.protocol import check_room
@@ -256,10 +257,10 @@ def _learn(
             z[j] = k[spanning[j]]
         solve(whitening, z.size, z)
         solve_row(R, z)
-        s = np.dot(z, z)
+        s = dot(z, z)
         shrink = 1.0 + s if awv else 1.0
         for o in range(Y.shape[1]):
-            scores[i, o] = np.dot(c[o], z) / shrink
+            scores[i, o] = dot(c[o], z) / shrink
         if learns:
             root = np.sqrt(weight[i])
             learn_solved(R, c, root * z, root * Y[i], work)

@@ -37,6 +37,7 @@ from onkel.functions.support import Support, SupportTerms, add, evaluate, is_ful
 from onkel.groups import Group
 from onkel.kernels import Gaussian, Kernel
 from onkel.linalg.cholesky import append, is_factor, packed, solve, solve_transposed, stands_out
+from onkel.linalg.loops import dot
 from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
 
@@ -146,7 +147,7 @@ def _learn(
                 for j in range(n):
                     d[j] = l[j]
                 solve_transposed(L, n, d)
-                within = np.dot(l[:n], l[:n])  # ‖Pk‖² = k·d
+                within = dot(l[:n], l[:n])  # ‖Pk‖² = k·d
                 residual = max(own[i] - within, 0.0)  # Δ²
                 if not wrong:
                     f.coef[:n] += _gainful(1.0 - y[i] * scores[i], within, largest * np.sqrt(residual)) * y[i] * d[:n]

@@ -1,4 +1,4 @@
-"""The BLAS calls of compiled code, on C-ordered arrays, each with its NumPy twin.
+"""The BLAS calls of compiled code, on C-ordered arrays, each with its NumPy twin. Where NumPy's BLAS cannot be called, `loops` are.
 
 Fortran reads a C-ordered matrix as its transpose. The wrappers below hide that: their triangles, sides and shapes are those a
 reader of C-ordered NumPy code expects. A symmetric matrix lives in its upper triangle; the lower one is never read or written.
@@ -8,51 +8,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from onkel._jit import compiled_or, compiler_off, fortran, hot_strict
+from onkel._jit import blas_or, fortran
 from onkel._types import Counts, Matrix, Vector
+from onkel.linalg import loops
 
 # The characters that Fortran expects. It reads our upper triangle as its lower one, because it sees the transpose.
-_LOWER, _UPPER, _LEFT, _RIGHT = (np.uint8(ord(c)) for c in "LULR")
-_PLAIN, _TRANSPOSED, _UNIT, _NON_UNIT = (np.uint8(ord(c)) for c in "NTUN")
+_LOWER, _LEFT = (np.uint8(ord(c)) for c in "LL")
+_PLAIN, _TRANSPOSED, _NON_UNIT = (np.uint8(ord(c)) for c in "NTN")
 
 _dsymv, _dsyr, _dsymm, _dsyrk = fortran("dsymv"), fortran("dsyr"), fortran("dsymm"), fortran("dsyrk")
 _dgemm, _dtrsm = fortran("dgemm"), fortran("dtrsm")
-_dpotrf = fortran("dpotrf", "cython_lapack")
+_dpotrf = fortran("dpotrf")
 
 
 def _full(S: Matrix) -> Matrix:
     return np.triu(S) + np.triu(S, 1).T
 
 
-def _dot(a: Vector, b: Vector) -> float:
-    """aᵀb: eight sums, which fill vector registers, in the same order wherever it is called.
-
-    `np.dot` in compiled code takes as long to compile as a matrix product, and at its first call imports scipy.linalg.
-    """
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    whole = a.size - a.size % 8
-    for i in range(0, whole, 8):
-        s0 += a[i] * b[i]
-        s1 += a[i + 1] * b[i + 1]
-        s2 += a[i + 2] * b[i + 2]
-        s3 += a[i + 3] * b[i + 3]
-        s4 += a[i + 4] * b[i + 4]
-        s5 += a[i + 5] * b[i + 5]
-        s6 += a[i + 6] * b[i + 6]
-        s7 += a[i + 7] * b[i + 7]
-    for i in range(whole, a.size):
-        s0 += a[i] * b[i]
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
-
-
-dot = np.dot if compiler_off else hot_strict(_dot)
-
-
 def symv_twin(S: Matrix, v: Vector, out: Vector) -> None:
     out[:] = _full(S) @ v
 
 
-@compiled_or(symv_twin)
+@blas_or(loops.symv, symv_twin)
 def symv(S: Matrix, v: Vector, out: Vector) -> None:
     """out ← S v, for symmetric S."""
     _dsymv((_LOWER, v.size, 1.0, S, v.size, v, 1, 0.0, out, 1))
@@ -62,7 +39,7 @@ def syr_twin(S: Matrix, scale: float, v: Vector) -> None:
     S += np.triu(scale * np.outer(v, v))
 
 
-@compiled_or(syr_twin)
+@blas_or(loops.syr, syr_twin)
 def syr(S: Matrix, scale: float, v: Vector) -> None:
     """S ← S + scale · v vᵀ, for symmetric S."""
     _dsyr((_LOWER, v.size, scale, v, 1, S, v.size))
@@ -72,7 +49,7 @@ def symm_twin(V: Matrix, S: Matrix, out: Matrix) -> None:
     out[:] = V @ _full(S)
 
 
-@compiled_or(symm_twin)
+@blas_or(loops.symm, symm_twin)
 def symm(V: Matrix, S: Matrix, out: Matrix) -> None:
     """out ← V S, for symmetric S."""
     b, r = V.shape
@@ -83,7 +60,7 @@ def syrk_twin(S: Matrix, scale: float, V: Matrix) -> None:
     S += np.triu(scale * (V.T @ V))
 
 
-@compiled_or(syrk_twin)
+@blas_or(loops.syrk, syrk_twin)
 def syrk(S: Matrix, scale: float, V: Matrix) -> None:
     """S ← S + scale · Vᵀ V, for symmetric S."""
     b, r = V.shape
@@ -94,7 +71,7 @@ def gemm_nt_twin(A: Matrix, B: Matrix, out: Matrix) -> None:
     out[:] = A @ B.T
 
 
-@compiled_or(gemm_nt_twin)
+@blas_or(loops.gemm_nt, gemm_nt_twin)
 def gemm_nt(A: Matrix, B: Matrix, out: Matrix) -> None:
     """out ← A Bᵀ."""
     m, k = A.shape
@@ -106,7 +83,7 @@ def add_gemm_tn_twin(A: Matrix, B: Matrix, out: Matrix) -> None:
     out += A.T @ B
 
 
-@compiled_or(add_gemm_tn_twin)
+@blas_or(loops.add_gemm_tn, add_gemm_tn_twin)
 def add_gemm_tn(A: Matrix, B: Matrix, out: Matrix) -> None:
     """out ← out + Aᵀ B."""
     k, m = A.shape
@@ -114,24 +91,12 @@ def add_gemm_tn(A: Matrix, B: Matrix, out: Matrix) -> None:
     _dgemm((_PLAIN, _TRANSPOSED, n, m, k, 1.0, B, n, A, m, 1.0, out, n))
 
 
-def solve_unit_lower_twin(L: Matrix, B: Matrix) -> None:
-    for k in range(L.shape[0]):
-        B[k] -= L[k, :k] @ B[:k]
-
-
-@compiled_or(solve_unit_lower_twin)
-def solve_unit_lower(L: Matrix, B: Matrix) -> None:
-    """B ← L⁻¹ B, for unit lower triangular L (its diagonal and upper triangle are not read)."""
-    b, r = B.shape
-    _dtrsm((_RIGHT, _UPPER, _PLAIN, _UNIT, r, b, 1.0, L, b, B, r))
-
-
 def solve_upper_transposed_twin(R: Matrix, V: Matrix) -> None:
     for i in range(V.shape[1]):
         V[:, i] = (V[:, i] - V[:, :i] @ R[:i, i]) / R[i, i]
 
 
-@compiled_or(solve_upper_transposed_twin)
+@blas_or(loops.solve_upper_transposed, solve_upper_transposed_twin)
 def solve_upper_transposed(R: Matrix, V: Matrix) -> None:
     """Replace each row v of V by R⁻ᵀ v, for upper triangular R (its lower triangle is not read). If V has fewer columns than R, the
     leading block of R is used."""
@@ -143,7 +108,7 @@ def gemm_nt_part_twin(A: Matrix, B: Matrix, start: int, stop: int, out: Matrix) 
     out[:] = A[:, start:stop] @ B[:, start:stop].T
 
 
-@compiled_or(gemm_nt_part_twin)
+@blas_or(loops.gemm_nt_part, gemm_nt_part_twin)
 def gemm_nt_part(A: Matrix, B: Matrix, start: int, stop: int, out: Matrix) -> None:
     """out ← A Bᵀ, over the columns from `start` to `stop` only."""
     m, n = A.shape[0], B.shape[0]
@@ -158,8 +123,9 @@ def potrf_twin(S: Matrix, info: Counts) -> None:
         info[0] = 1
 
 
-@compiled_or(potrf_twin)
+@blas_or(loops.potrf, potrf_twin)
 def potrf(S: Matrix, info: Counts) -> None:
     """S ← R with RᵀR = S, for symmetric S in its upper triangle; the lower one is not touched. `info` becomes 0 if S is positive
     definite, otherwise positive."""
+    info[0] = 0
     _dpotrf((_LOWER, S.shape[0], S, S.shape[0], info))

@@ -15,6 +15,7 @@ import numpy as np
 
 from onkel._jit import compiled_or, hot
 from onkel._types import Counts, Matrix, Vector
+from onkel.linalg.loops import dot
 
 SMALLEST_RESIDUAL = 1e-12  # limit for pivot²/(d(1 + a·a)), see `stands_out`; with less, the new row is in the span of the old ones
 SMALLEST_RIDGE = 1e-8  # limit for a ridge relative to the diagonal: with less, rounding errors would grow over thousands of rows
@@ -93,7 +94,7 @@ def stands_out(a: Vector, residual: float, own: float) -> bool:
     of L⁻¹ is (−a, 1)/pivot, where a = L⁻ᵀl are the coefficients of the new row in the old ones. So pivot² is compared with
     own · (1 + a·a).
     """
-    return bool(residual > SMALLEST_RESIDUAL * own * (1.0 + np.dot(a, a)))
+    return bool(residual > SMALLEST_RESIDUAL * own * (1.0 + dot(a, a)))
 
 
 def coefficients(L: Vector, l: Vector) -> Vector:
@@ -160,7 +161,7 @@ def _row_norms(L: Vector, size: int, out: Vector) -> None:
     start = 0
     for i in range(size):
         row = L[start : start + i + 1]
-        out[i] = np.dot(row, row)
+        out[i] = dot(row, row)
         start += i + 1
 
 
@@ -171,7 +172,7 @@ def _times(L: Vector, size: int, v: Vector) -> None:
     for k in range(size):
         i = size - 1 - k
         start -= i + 1
-        v[i] = np.dot(L[start : start + i + 1], v[: i + 1])
+        v[i] = dot(L[start : start + i + 1], v[: i + 1])
 
 
 @hot

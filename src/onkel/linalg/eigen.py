@@ -22,7 +22,6 @@ columns s and u, and one basis.
 from __future__ import annotations
 
 import numpy as np
-import scipy
 
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
@@ -39,7 +38,7 @@ def leading(M: Matrix, k: int) -> tuple[Matrix, Vector]:
     """
     if not 1 <= k <= len(M):
         raise InputError(f"k must be from 1 to {len(M)}, the size of the matrix, got {k}")
-    found, vectors = scipy.linalg.eigh(M, driver="evd")  # all pairs: LAPACK's drivers for only a few give less orthogonal vectors
+    found, vectors = np.linalg.eigh(M)  # all pairs: LAPACK's drivers for only a few give less orthogonal vectors
     values = found[::-1][:k]
     kept = values > SMALLEST_EIGENVALUE * values[0]
     return np.ascontiguousarray(vectors[:, ::-1][:, :k]), np.where(kept, values, 0.0)
@@ -65,7 +64,7 @@ def tisvd(U: Matrix, values: Vector, V: Matrix, A: Matrix, B: Matrix) -> tuple[M
     right, D = _widened(V, B)
     H = C @ D.T
     H[:k, :k] += np.diag(values)
-    rotation, found, rotation_right = scipy.linalg.svd(H, full_matrices=False)
+    rotation, found, rotation_right = np.linalg.svd(H, full_matrices=False)
     return left @ rotation[:, :k], found[:k], right @ rotation_right[:k].T
 
 
@@ -79,11 +78,11 @@ def _widened(U: Matrix, F: Matrix) -> tuple[Matrix, Matrix]:
     G = U.T @ F
     rest = F - U @ G
     size = np.abs(F).max(axis=0)
-    directions, spread, _ = scipy.linalg.svd(rest / np.where(size > 0.0, size, 1.0), full_matrices=False)
+    directions, spread, _ = np.linalg.svd(rest / np.where(size > 0.0, size, 1.0), full_matrices=False)
     P = directions[:, spread > SMALLEST_DIRECTION]
     if P.shape[1] == 0:
         return U, G
     # If `rest` is small, rounding leaves P orthogonal to U to only a few digits. The columns of P have unit length, so projecting
     # once more makes them orthogonal to full precision.
-    P, _, _ = scipy.linalg.svd(P - U @ (U.T @ P), full_matrices=False)
+    P, _, _ = np.linalg.svd(P - U @ (U.T @ P), full_matrices=False)
     return np.hstack([U, P]), np.vstack([G, P.T @ rest])

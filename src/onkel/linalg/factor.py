@@ -16,6 +16,7 @@ from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.linalg.blas import gemm_nt, solve_upper_transposed
+from onkel.linalg.loops import dot
 from onkel.linalg.rotations import rotate
 from onkel.linalg.triangular import solve_row
 
@@ -152,4 +153,4 @@ def predict(
     gemm_nt(Z, np.ascontiguousarray(c[:, : V.shape[1]]), scores)
     if awv:
         for i in range(V.shape[0]):
-            scores[i] /= 1.0 + np.dot(Z[i], Z[i]) / (scale * scale)
+            scores[i] /= 1.0 + dot(Z[i], Z[i]) / (scale * scale)

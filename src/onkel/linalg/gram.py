@@ -17,6 +17,7 @@ import numpy as np
 from onkel._jit import hot
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.linalg.blas import add_gemm_tn, potrf, solve_upper_transposed, syrk
+from onkel.linalg.loops import dot
 
 SMALLEST_RIDGE = 1e-10  # relative to the largest diagonal entry of G
 
@@ -39,7 +40,7 @@ def factorise(products: Matrix, ridge: Vector, matrix: Matrix) -> None:
         largest = max(largest, products[i, i])
     for i in range(r):
         matrix[i, i] += max(ridge[i], SMALLEST_RIDGE * largest)
-    potrf(matrix, np.zeros(1, np.int32))
+    potrf(matrix, np.zeros(1, np.int64))
 
 
 @hot
@@ -53,4 +54,4 @@ def solve(matrix: Matrix, targets: Matrix, ends: Counts, theta: Cube) -> None:
             for i in range(v.size):
                 v[i] = rotated[o, i] if i < ends[p] else 0.0
             for i in range(ends[p] - 1, -1, -1):
-                v[i] = (v[i] - np.dot(matrix[i, i + 1 : ends[p]], v[i + 1 : ends[p]])) / matrix[i, i]
+                v[i] = (v[i] - dot(matrix[i, i + 1 : ends[p]], v[i + 1 : ends[p]])) / matrix[i, i]

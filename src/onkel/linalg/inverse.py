@@ -25,7 +25,9 @@ import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Counts, Matrix, Vector
-from onkel.linalg.blas import add_gemm_tn, dot, gemm_nt, solve_unit_lower, symm, symv, syr, syrk
+from onkel.linalg.blas import add_gemm_tn, gemm_nt, symm, symv, syr, syrk
+from onkel.linalg.loops import dot
+from onkel.linalg.triangular import solve_unit_lower
 
 BLOCK = 32  # rows of a block; blocks end at multiples of it, counted from the first row learnt
 LARGEST_LEVERAGE = 1e5  # limit for w s; with more, P would keep fewer than about ten digits when g p pᵀ is subtracted

@@ -9,6 +9,7 @@ import numpy as np
 
 from onkel._jit import compiled_or, hot, hot_inline
 from onkel._types import Matrix, Vector
+from onkel.linalg.loops import dot
 
 Terms = tuple[float, float, float]  # T_ii, T_ij/z_j and z_i
 
@@ -102,7 +103,7 @@ def newton_step(R: Matrix, c: Matrix, z: Vector, shift: float, slope: float, eta
     z is overwritten.
     """
     gain = eta * slope * slope
-    step = shift + slope / (1.0 + gain * np.dot(z, z))
+    step = shift + slope / (1.0 + gain * dot(z, z))
     for i in range(z.size):
         c[0, i] -= step * z[i]
     if gain > 0.0:

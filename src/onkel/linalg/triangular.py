@@ -1,11 +1,16 @@
-"""Solves with an upper triangular R. If the vector is shorter than R, only the leading block of R is used."""
+"""Solves with a triangular matrix: upper, R, or lower, L. If the vector is shorter than R, only the leading block of R is used."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from onkel._jit import compiled_or, hot
 from onkel._types import Matrix, Vector
+from onkel.linalg.blas import solve_upper_transposed
+from onkel.linalg.loops import dot
 
 
 def solve_row_twin(R: Matrix, v: Vector) -> None:
@@ -35,9 +40,38 @@ def solve_row(R: Matrix, v: Vector) -> None:
         v[k] /= R[k, k]
 
 
+def solve_unit_lower_twin(L: Matrix, B: Matrix) -> None:
+    for k in range(L.shape[0]):
+        B[k] -= L[k, :k] @ B[:k]
+
+
+@compiled_or(solve_unit_lower_twin)
+def solve_unit_lower(L: Matrix, B: Matrix) -> None:
+    """B ← L⁻¹ B, for unit lower triangular L (its diagonal and upper triangle are not read). For up to 32 rows this takes three
+    quarters of the time of dtrsm, and less."""
+    for k in range(L.shape[0]):
+        row, whole = B[k], k - k % 4
+        for i in range(0, whole, 4):
+            l0, l1, l2, l3 = L[k, i], L[k, i + 1], L[k, i + 2], L[k, i + 3]
+            B0, B1, B2, B3 = B[i], B[i + 1], B[i + 2], B[i + 3]
+            for j in range(row.size):
+                row[j] -= l0 * B0[j] + l1 * B1[j] + l2 * B2[j] + l3 * B3[j]
+        for i in range(whole, k):
+            l0, B0 = L[k, i], B[i]
+            for j in range(row.size):
+                row[j] -= l0 * B0[j]
+
+
+def solved_lower(L: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+    """L⁻¹B, for lower triangular L. B may be a vector."""
+    columns = np.array(B.T, float, order="C", ndmin=2)
+    solve_upper_transposed(np.ascontiguousarray(L.T), columns)
+    return columns.reshape(B.T.shape).T
+
+
 @hot
 def solve_upper(R: Matrix, v: Vector) -> None:
     """v ← R⁻¹v."""
     for k in range(v.size):
         i = v.size - 1 - k
-        v[i] = (v[i] - np.dot(R[i, i + 1 :], v[i + 1 :])) / R[i, i]
+        v[i] = (v[i] - dot(R[i, i + 1 :], v[i + 1 :])) / R[i, i]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from onkel._inputs import check_block, check_labelled
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.kernels import Kernel
+from onkel.linalg.triangular import solved_lower
 
 CANDIDATES = 256  # random inputs that the greedy adversary tries in a round
 CLIMBS = 4  # number of the best candidates that are improved by coordinate search
@@ -92,15 +92,11 @@ class _Past:
     def __init__(self, kernel: Kernel, X: Matrix, y: Vector, lam: float) -> None:
         self.kernel, self.X, self.lam = kernel, X, lam
         self.L = np.linalg.cholesky((kernel(X, X) if len(X) else np.empty((0, 0))) + lam * np.eye(len(X)))
-        self.v = scipy.linalg.solve_triangular(self.L, y, lower=True) if len(y) else y
+        self.v = solved_lower(self.L, y) if len(y) else y
 
     def gains(self, rows: Matrix, scores: Vector, largest: float) -> tuple[Vector, Vector]:
         """What each row adds to the regret with the label `largest`, and with −`largest`."""
-        l = (
-            scipy.linalg.solve_triangular(self.L, self.kernel(self.X, rows), lower=True)
-            if len(self.X)
-            else np.empty((0, len(rows)))
-        )
+        l = solved_lower(self.L, self.kernel(self.X, rows)) if len(self.X) else np.empty((0, len(rows)))
         m, s = self.v @ l, np.maximum(self.kernel.diagonal(rows) - np.sum(l * l, axis=0), 0.0)
         up, down = ((label - scores) ** 2 - self.lam * (label - m) ** 2 / (self.lam + s) for label in (largest, -largest))
         return up, down

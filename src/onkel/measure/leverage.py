@@ -18,7 +18,6 @@ array([0.5  , 0.333, 0.5  ])
 from __future__ import annotations
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from onkel._inputs import check_block
@@ -26,6 +25,7 @@ from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.features import Nystroem
 from onkel.kernels import Kernel
+from onkel.linalg.triangular import solved_lower
 from onkel.measure.regret import Space, embed, gram, positive
 
 
@@ -64,7 +64,7 @@ def online_quadratic_forms(K: Matrix, weights: Vector, alpha: float) -> Vector:
         L = np.linalg.cholesky(root[:, None] * K * root + alpha * np.eye(len(K)))
     except np.linalg.LinAlgError:
         raise InputError(f"alpha = {alpha:g} is too small relative to the kernel's values; raise it, or rescale X") from None
-    seen = np.triu(scipy.linalg.solve_triangular(L, root[:, None] * K, lower=True), 1) if len(K) else K
+    seen = np.triu(solved_lower(L, root[:, None] * K), 1) if len(K) else K
     before = np.maximum(K.diagonal() - np.sum(seen**2, axis=0), 0.0) / alpha  # φᵀA_{t−1}⁻¹φ
     return np.asarray(before / (1.0 + weights * before))
 
@@ -83,7 +83,8 @@ def spectral_bounds(
         return 1.0, 1.0
     Z = embed(Nystroem(space, rows), rows) if isinstance(space, Kernel) else embed(space, rows)
     ridge = alpha * np.eye(Z.shape[1])
-    values = scipy.linalg.eigh(Z.T @ (w[:, None] * Z) + ridge, Z.T @ (v[:, None] * Z) + ridge, eigvals_only=True)
+    L = np.linalg.cholesky(Z.T @ (v[:, None] * Z) + ridge)
+    values = np.linalg.eigvalsh(solved_lower(L, solved_lower(L, Z.T @ (w[:, None] * Z) + ridge).T))
     return min(float(values[0]), 1.0), max(float(values[-1]), 1.0)  # in directions without rows both are αI
 
 

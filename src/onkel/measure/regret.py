@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from onkel._inputs import check_block, check_labelled
@@ -30,6 +29,7 @@ from onkel.features import Features
 from onkel.features.compose import as_features
 from onkel.kernels import Kernel
 from onkel.linalg.rotations import rotate
+from onkel.linalg.triangular import solved_lower
 from onkel.protocol import is_learner
 
 LARGEST_DUAL = 10_000  # rows: their kernel matrix takes 800 MB
@@ -181,7 +181,7 @@ def _growth(X: Matrix, Y: Matrix, space: Space, lam: float) -> Vector:
             L = np.linalg.cholesky(gram(space, X) + lam * np.eye(len(X)))
         except np.linalg.LinAlgError:
             raise InputError(f"lam = {lam:g} is too small relative to the kernel's values; raise it, or rescale X") from None
-        return np.asarray(lam * np.sum(scipy.linalg.solve_triangular(L, Y, lower=True) ** 2, axis=1)) if len(X) else np.empty(0)
+        return np.asarray(lam * np.sum(solved_lower(L, Y) ** 2, axis=1)) if len(X) else np.empty(0)
     growth = np.empty(len(X))
     _rotate_all(embed(space, X), Y.copy(), lam, growth)
     return growth

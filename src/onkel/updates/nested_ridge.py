@@ -16,6 +16,7 @@ import numpy as np
 from onkel._jit import hot, hot_inline, hot_lean
 from onkel._types import Counts, Matrix, Vector
 from onkel.linalg.factor import ROUNDS, fold
+from onkel.linalg.loops import dot
 from onkel.linalg.rank_one import learn_solved, workspace
 from onkel.linalg.rotations import rotate
 from onkel.linalg.triangular import solve_row
@@ -193,9 +194,9 @@ def ahead(fit: NestedFit, taken: int, rows: int, settings: NestedSettings) -> tu
 @hot
 def _one_level(z: Vector, c: Matrix, scale: float, N: int, curves: Matrix, leverages: Vector) -> None:
     """Write the prediction and ψᵀA⁻¹ψ of level N, from 0, whose functions are the entries of z."""
-    leverages[N] = np.dot(z, z) / (scale * scale)
+    leverages[N] = dot(z, z) / (scale * scale)
     for o in range(c.shape[0]):
-        curves[o, N] = np.dot(z, c[o, : z.size])
+        curves[o, N] = dot(z, c[o, : z.size])
 
 
 @hot_lean

@@ -25,6 +25,7 @@ from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel._validate import instance, real
 from onkel.errors import InputError
+from onkel.linalg.loops import dot
 from onkel.linalg.rank_one import newton_step
 from onkel.linalg.triangular import solve_row
 from onkel.losses import Loss, slope
@@ -128,11 +129,11 @@ def newton_round(
     """Score the row with coordinates z and squared norm `own`, then learn it if `learn` is true. z is overwritten."""
     loss, steps, alpha, clip = settings
     solve_row(R, z)
-    full = float(np.dot(c[0], z))
+    full = float(dot(c[0], z))
     score = within(full, clip)
     if learn:
         h, g = full - score, slope(loss[0], loss[1], score, y)
-        q = np.dot(z, z)
+        q = dot(z, z)
         shift = h / q if alpha * q > SMALLEST_VARIANCE * own else 0.0
         newton_step(R, c, z, shift, g, weight_of_gradient(steps, round), work)
         count_label(met, y, clip)

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
-import scipy
 
 from onkel._types import Matrix, Vector
 from onkel._validate import config, flag, whole
@@ -223,5 +222,4 @@ class SketchedDescent(ExpansionLearner[K]):
 
 def least_squares(Phi: Matrix, target: Vector) -> Vector:
     """The shortest w that minimises ‖Φw − target‖. Directions whose singular value is only rounding are ignored."""
-    w: Vector = scipy.linalg.pinv(Phi, rtol=CUT) @ target
-    return w
+    return np.asarray(np.linalg.pinv(Phi, rtol=CUT) @ target)

@@ -29,6 +29,7 @@ from onkel._validate import real
 from onkel.combine.rules.rule import LEAST_LOSS, Awake
 from onkel.errors import InputError
 from onkel.linalg.factor import LARGEST_ENTRY
+from onkel.linalg.loops import dot
 from onkel.linalg.rank_one import learn_solved, workspace
 from onkel.linalg.triangular import solve_row, solve_upper
 from onkel.mixing import check_span, counted, ends, extend, unknown_span
@@ -122,8 +123,8 @@ def _learn(
                 _centre(P[t, o], awake[t], q, span[o], z)
                 size = _extended(z, used)
                 solve_row(R, z[:size])
-                x = np.dot(z[:size], z[:size]) / (facts[SCALE] * facts[SCALE])
-                mixture[t, o] += np.dot(z[:size], c[0, :size]) / (1.0 + x)
+                x = dot(z[:size], z[:size]) / (facts[SCALE] * facts[SCALE])
+                mixture[t, o] += dot(z[:size], c[0, :size]) / (1.0 + x)
             if weight[t] == 0.0:
                 continue
             y = Y[t, o] if raw else counted(span[o], Y[t, o])

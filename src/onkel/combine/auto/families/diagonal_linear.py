@@ -42,6 +42,7 @@ from onkel.combine.auto.families.expert import Expert
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.features.scale import moments
+from onkel.linalg.loops import dot
 from onkel.state import memory
 from onkel.turns import Steps
 
@@ -143,7 +144,7 @@ def learn_block(tables: Tables, rows: Rows, Y: Matrix, weight: Vector, scores: C
         for o in range(Y.shape[1]):
             _gather(tables.theta[o], column, theta)
             for k in range(EXPERTS):
-                said[k] = _mean(tables, o, np.dot(theta[k, : z.size], z))
+                said[k] = _mean(tables, o, dot(theta[k, : z.size], z))
                 scores[t, o, k] = tables.first[o] + _size(tables, o) * said[k]
             if weight[t] == 0.0:
                 continue
@@ -155,7 +156,7 @@ def learn_block(tables: Tables, rows: Rows, Y: Matrix, weight: Vector, scores: C
                     _straighten(tables, o, size)
                 _gather(tables.theta[o], column, theta)
                 for k in range(EXPERTS):
-                    said[k] = _mean(tables, o, np.dot(theta[k, : z.size], z))
+                    said[k] = _mean(tables, o, dot(theta[k, : z.size], z))
             tables.mean[o], tables.squares[o] = moments(Y[t, o], tables.mean[o], tables.squares[o], tables.rows[0])
             if tables.values[o] > 1:
                 _gather(tables.spread[o], column, spread)

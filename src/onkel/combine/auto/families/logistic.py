@@ -25,6 +25,7 @@ from onkel.combine.auto.families.parts import Parts
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.linalg.blas import symv, syr
+from onkel.linalg.loops import dot
 from onkel.state import memory
 from onkel.turns import Steps
 
@@ -113,7 +114,7 @@ def learn_block(filter: Filter, V: Matrix, Y: Matrix, weight: Vector, scores: Ma
                     p = _probability(theta, V[t])
                     symv(filter.inverse[o], V[t], Pv)
                     h = weight[t] * p * (1.0 - p)
-                    shrink = 1.0 / (1.0 + h * max(np.dot(V[t], Pv), 0.0))
+                    shrink = 1.0 / (1.0 + h * max(dot(V[t], Pv), 0.0))
                     step = weight[t] * shrink * ((1.0 if Y[t, o] == filter.second[o] else 0.0) - p)
                     for i in range(theta.size):
                         theta[i] += step * Pv[i]
@@ -125,4 +126,4 @@ def learn_block(filter: Filter, V: Matrix, Y: Matrix, weight: Vector, scores: Ma
 
 @hot_inline
 def _probability(theta: Vector, v: Vector) -> float:
-    return float(1.0 / (1.0 + np.exp(-min(max(np.dot(theta, v), -30.0), 30.0))))
+    return float(1.0 / (1.0 + np.exp(-min(max(dot(theta, v), -30.0), 30.0))))
