@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import onkel
 from onkel import InputError, Model
 from onkel.data.clock import kind_of_cell, seconds, seconds_of, written
-from onkel.data.columns import date, kinds_in
+from onkel.data.columns import kinds_in
+from onkel.data.dates import date
 from onkel.data.table import Kind
 from onkel.model import Duration, Time, read
 

@@ -72,7 +72,7 @@ def test_texts_that_look_like_numbers_or_dates(tmp_path: Path) -> None:
     found = stream(tmp_path, 'a,d,t,y\n"1,000.5",01/02/2024,x,1\n"2,000.5",02/02/2024,y,2\n', "y")
     first, second = found.notes()
     assert first == "'a' was taken as text: '1,000.5' has marks between its thousands; write numbers without them"
-    assert second.startswith("'d' was taken as text: '01/02/2024' looks like a date, but dates are read as 2026-11-16, ")
+    assert second.startswith("'d' was taken as text: '01/02/2024' looks like a date, but which part is the day, ")
     assert read(tmp_path / "t.csv", "y", text=["a", "d"]).notes() == []
     with pytest.raises(
         InputError, match=r"line 2, column 'd': '01/02/2024' is not a date; write it as 2026-11-16, 2026-11-16 14:05"

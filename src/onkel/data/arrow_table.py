@@ -19,7 +19,8 @@ import numpy as np
 from onkel._extras import extra
 from onkel._types import Vector
 from onkel.data.clock import MICRO, all_seconds
-from onkel.data.columns import check_declared, choose, dates, shown
+from onkel.data.columns import check_declared, choose, shown
+from onkel.data.dates import NO_DATE, dates
 from onkel.data.sniffing import remedy
 from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Source, Strings, Table, coded
 from onkel.errors import FileError, InputError
@@ -70,7 +71,7 @@ class ArrowSource(Source):
 
         if t.is_date(column.type) or t.is_timestamp(column.type):
             return np.asarray(column.cast(pyarrow.timestamp("us"), safe=False).to_numpy(zero_copy_only=False), "datetime64[us]")
-        return np.asarray(self._parsed(name, Kind.DATE, column, done, dates, np.datetime64("NaT", "us")))
+        return np.asarray(self._parsed(name, Kind.DATE, column, done, dates, NO_DATE))
 
     def _seconds(self, name: str, kind: Kind, column: Any, done: int) -> Vector:
         """Times of day or durations, in seconds."""

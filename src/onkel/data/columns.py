@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import math
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-
-import numpy as np
 
 from onkel.data.clock import kind_of_cell
-from onkel.data.table import Dates, Kind
+from onkel.data.dates import is_date, is_month
+from onkel.data.table import Kind
 from onkel.errors import InputError, did_you_mean
 
 SAMPLE_ROWS = 1000  # the first rows, which decide the kinds of the columns and their encodings
@@ -28,8 +24,6 @@ DECLARE = {
     Kind.DATE: "declare the column as dates (dates=[{name!r}], or --dates {name})",
 }
 DECLARED = {Kind.TEXT: "text", Kind.DATE: "dates", Kind.TIME: "times of day", Kind.DURATION: "durations"}
-_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,9})?)?( ?(Z|UTC)|[+-]\d\d(:?\d\d)?)?)?", re.ASCII)
-_PLAIN = re.compile(r"(?!0000)\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)  # a date without an offset from UTC
 
 
 class AllBut(tuple[str, ...]):
@@ -123,6 +117,8 @@ def kinds_in(cells: Iterable[str], mark: str = ".") -> tuple[Kind, bool]:
         words = [cell for cell, kind in found if kind is Kind.TEXT and any(map(str.isalpha, cell)) and math.isnan(number(cell))]
         if len(set(words)) >= SEVERAL_WORDS and len(words) >= RARELY * len(found):
             return Kind.TEXT, True
+    if kinds == {Kind.TEXT} and all(is_month(cell) for cell, _ in found):
+        return Kind.DATE, False
     return strongest(kinds), False
 
 
@@ -142,11 +138,6 @@ def _kind(cell: str, mark: str) -> Kind:
     return Kind.DATE if is_date(cell) else kind_of_cell(cell) or Kind.TEXT
 
 
-def is_date(cell: str) -> bool:
-    """Whether the cell is written like a date in ISO 8601."""
-    return _DATE.fullmatch(cell.strip()) is not None
-
-
 def number(cell: str, mark: str = ".") -> float:
     """The cell's value, NaN if it is not a number; `mark` is the decimal mark."""
     if mark != ".":
@@ -162,26 +153,6 @@ def number(cell: str, mark: str = ".") -> float:
 def is_number_or_blank(cell: str) -> bool:
     """Whether the cell is blank, or a number with a decimal point or comma."""
     return not cell.strip() or any(math.isfinite(number(cell, mark)) for mark in ".,")
-
-
-def date(cell: str) -> np.datetime64:
-    """The cell as a moment, NaT if it is not a date in ISO 8601, such as 2026-11-16 14:05:00. An offset is converted to UTC."""
-    cell = cell.strip()
-    if not is_date(cell):
-        return np.datetime64("NaT", "us")
-    try:
-        moment = datetime.fromisoformat(cell.replace("UTC", "Z").replace(" Z", "Z"))
-        return np.datetime64(moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment, "us")
-    except (ValueError, OverflowError):
-        return np.datetime64("NaT", "us")
-
-
-def dates(cells: Sequence[str]) -> Dates:
-    """The cells as dates: all at once if none has an offset from UTC, else one by one."""
-    if all(map(_PLAIN.fullmatch, cells)):
-        with contextlib.suppress(ValueError):  # such as the 30th of February
-            return np.array(cells, dtype="datetime64[us]")
-    return np.array([date(cell) for cell in cells], dtype="datetime64[us]")
 
 
 def check_declared(source: str, kinds: Mapping[str, Kind], known: Sequence[str]) -> None:

@@ -25,8 +25,6 @@ from onkel.data.columns import (
     MISSING,
     check_declared,
     choose,
-    date,
-    dates,
     kinds_in,
     mixed,
     number,
@@ -54,6 +52,7 @@ from onkel.data.csv_records import (
     read_header,
     records_in,
 )  # fmt: skip
+from onkel.data.dates import NO_DATE, date, dates
 from onkel.data.numbers import parse
 from onkel.data.sniffing import codes_remark, decimal_mark, remedy
 from onkel.data.table import Dates, Kind, Origin, Source, Strings, Table, coded, rows_at_once, strings
@@ -61,7 +60,6 @@ from onkel.errors import FileError, InputError
 
 SEPARATORS = ",;\t|"
 
-_NO_DATE = np.datetime64("NaT", "us")
 _Found = tuple[Matrix, dict[str, Strings]]  # the numbers, and the strings of all other columns by name
 
 
@@ -321,7 +319,7 @@ def _as_dates(column: Strings) -> Dates | None:
     if np.isnat(moments).any():
         return None
     of = dict(zip(known, moments, strict=True))
-    table = np.array([*(of.get(value, _NO_DATE) for value in column.values), _NO_DATE], dtype="datetime64[us]")
+    table = np.array([*(of.get(value, NO_DATE) for value in column.values), NO_DATE], dtype="datetime64[us]")
     return table[column.codes]
 
 

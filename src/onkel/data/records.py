@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Matrix, Vector
-from onkel.data import clock, columns
-from onkel.data.columns import check_declared, choose, is_date, sample_rows, shown, strongest
+from onkel.data import clock
+from onkel.data import dates as written
+from onkel.data.columns import check_declared, choose, sample_rows, shown, strongest
 from onkel.data.labels import is_missing
 from onkel.data.sniffing import remedy
 from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Place, Source, Strings, Table, strings
@@ -35,7 +36,6 @@ Row = Mapping[str, Any]
 
 _PLAIN = {float, int, bool, type(None), *(np.dtype(code).type for code in "?bBhHiIlLqQefd")}  # types that NumPy makes floats of
 MOST_NOTED = 100  # so many unused keys are noted
-_NO_DATE = np.datetime64("NaT", "us")
 
 
 class BadCell(InputError):
@@ -166,7 +166,9 @@ def kind_of(values: Sequence[Any]) -> Kind:
     there = [value for value in values if not is_missing(value) and not (isinstance(value, str) and not value.strip())]
     if any(map(is_number, there)):
         return Kind.NUMBER
-    if any(isinstance(value, date | np.datetime64) or (isinstance(value, str) and is_date(value)) for value in there):
+    if any(isinstance(value, date | np.datetime64) or (isinstance(value, str) and written.is_date(value)) for value in there):
+        return Kind.DATE
+    if there and all(isinstance(value, str) and written.is_month(value) for value in there):
         return Kind.DATE
     return strongest({clock.kind_of_value(value) or Kind.TEXT for value in there})
 
@@ -253,14 +255,14 @@ def _strings(values: Iterable[Any]) -> Strings:
 
 def _moment(value: Any) -> np.datetime64:
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
-        return _NO_DATE
+        return written.NO_DATE
     if isinstance(value, datetime):
         return np.datetime64(value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value, "us")
     if isinstance(value, np.datetime64):
         return np.datetime64(value.astype("datetime64[us]"))
     if isinstance(value, date):
         return np.datetime64(value, "us")
-    found = columns.date(value) if isinstance(value, str) else _NO_DATE
+    found = written.date(value) if isinstance(value, str) else written.NO_DATE
     if np.isnat(found):
         raise ValueError("not a date")
     return found

@@ -7,21 +7,17 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from onkel.data.clock import FORMS
-from onkel.data.columns import DECLARE, MISSING, RARELY, is_date, number, shown
+from onkel.data import clock, dates
+from onkel.data.columns import DECLARE, MISSING, RARELY, number, shown
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
 
-DATE_FORMS = "2026-11-16, 2026-11-16 14:05 or 2026-11-16T14:05:00.5, with or without Z or +01:00"
 MANY_LABELS = 32  # more different labels than these, and than half of the first rows, are hardly classes
 
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}((,\d{3})+(\.\d*)?|(\.\d{3})+,\d*|(\.\d{3}){2,}|([ '\u00a0\u202f]\d{3})+([.,]\d*)?)")
 _COMMA_OF_EITHER_USE = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_OTHER_DATE = re.compile(
-    rf"(\d\d?[./-]\d\d?[./-](\d\d)?\d\d|\d{{4}}[./]\d\d?[./]\d\d?|\d\d?[ -]{_MONTH}[ -](\d\d)?\d\d|{_MONTH} \d\d?,? \d{{4}})"
-    r"([ T,]+\d\d?:\d\d(:\d\d(\.\d+)?)?( ?[ap]m)?)?",
-    re.IGNORECASE,
+_UNCERTAIN_DATE = re.compile(
+    rf"(\d\d?[./-]\d\d?[./-](\d\d)?\d\d|\d\d?[ -]{dates.MONTH}[ -]\d\d)([ T,]+\d\d?:\d\d(:\d\d(\.\d+)?)?( ?[ap]m)?)?", re.IGNORECASE
 )
 
 
@@ -69,11 +65,11 @@ def remedy(name: str, kind: Kind, cell: str) -> str:
     ways = ["correct it or drop the line", f"leave the column out, if it is an input (--without {name})"]
     if kind is Kind.NUMBER and in_thousands(cell):
         ways[0] = "write it without marks between the thousands"
-    if kind is Kind.DATE and not is_date(cell):
-        ways[0] = f"write it as {DATE_FORMS}"
-    if kind in FORMS:
-        ways[0] = f"write it as {FORMS[kind]}"
-    if kind is Kind.NUMBER and is_date(cell):
+    if kind is Kind.DATE and not dates.is_date(cell):
+        ways[0] = f"write it as {dates.FORMS}"
+    if kind in clock.FORMS:
+        ways[0] = f"write it as {clock.FORMS[kind]}"
+    if kind is Kind.NUMBER and dates.is_date(cell):
         ways.append(DECLARE[Kind.DATE].format(name=name))
     return f"{', '.join(ways)}, or {DECLARE[Kind.TEXT].format(name=name)}"
 
@@ -96,8 +92,9 @@ def remarks(sample: Table, but: Collection[str] = ()) -> list[str]:
             found.append(
                 f"{name!r} was taken as text: {shown(cells[0])} has marks between its thousands; write numbers without them"
             )
-        if cells and _nearly_all(_OTHER_DATE.fullmatch, cells):
-            found.append(f"{name!r} was taken as text: {shown(cells[0])} looks like a date, but dates are read as {DATE_FORMS}")
+        if cells and _nearly_all(_UNCERTAIN_DATE.fullmatch, cells):
+            unclear = "looks like a date, but which part is the day, or which century it is, is not certain"
+            found.append(f"{name!r} was taken as text: {shown(cells[0])} {unclear}; write dates like 2026-11-16 or 16 Nov 2026")
     return found
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from onkel._types import Matrix, Vector
 from onkel._validate import flag, real, whole
 from onkel.data.clock import DAY
-from onkel.data.columns import date
+from onkel.data.dates import date
 from onkel.data.table import Dates, Kind, Strings
 from onkel.errors import InputError
 from onkel.model.target_means import SLOTS, TargetMeans, Terms
