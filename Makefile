@@ -25,6 +25,7 @@ compiled: setup  ## compile what first answers need into the package, for this p
 wheel: setup  ## dist/onkel-*.whl, with compiled code for every level of x86-64 that this processor has
 	$(BIN)/python compile_ahead.py --all
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	$(BIN)/python bench/wheel.py --check dist/onkel-*.whl
 
 demo: setup  ## Auto beside River's forest and a linear model on a real stream: table, and demo.png
 	$(BIN)/python examples/demo.py

@@ -19,15 +19,16 @@ ROOT = Path(__file__).parent.parent
 SHOWN = 6  # packages
 
 
-def installed(extras: list[str], folder: Path) -> Path:
-    """The site-packages of an environment with onkel alone."""
+def installed(extras: list[str], folder: Path, wheel: Path | None = None) -> Path:
+    """The Python of an environment in this folder with onkel alone: this wheel, or one of this checkout."""
     quiet = ("--quiet", "--disable-pip-version-check")
     run(sys.executable, "-m", "venv", str(folder / "venv"))
-    python = str(folder / "venv" / "bin" / "python")
-    run(python, "-m", "pip", "wheel", *quiet, "--no-deps", "--wheel-dir", str(folder), str(ROOT))
-    wheel = next(folder.glob("onkel-*.whl"))
-    run(python, "-m", "pip", "install", *quiet, f"{wheel}[{','.join(extras)}]" if extras else str(wheel))
-    return next((folder / "venv" / "lib").glob("python*/site-packages"))
+    python = folder / "venv" / "bin" / "python"
+    if wheel is None:
+        run(str(python), "-m", "pip", "wheel", *quiet, "--no-deps", "--wheel-dir", str(folder), str(ROOT))
+        wheel = next(folder.glob("onkel-*.whl"))
+    run(str(python), "-m", "pip", "install", *quiet, f"{wheel}[{','.join(extras)}]" if extras else str(wheel))
+    return python
 
 
 def run(*command: str) -> None:
@@ -49,8 +50,9 @@ def main() -> None:
     parser.add_argument("extras", nargs="*")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = installed(given.extras, Path(name))
-        sizes, whole = megabytes(folder), sum(megabytes(Path(name, "venv")).values())
+        installed(given.extras, Path(name))
+        packages = next(Path(name, "venv", "lib").glob("python*/site-packages"))
+        sizes, whole = megabytes(packages), sum(megabytes(Path(name, "venv")).values())
     largest = ", ".join(f"{package} {size}" for package, size in sizes.most_common(SHOWN))
     Console(highlight=False, soft_wrap=True).print(f"the environment {whole} MB, of which {largest}\n")
     verdicts = Verdicts()

@@ -58,9 +58,13 @@ def main() -> None:
         write_rows(rows)
         answers = {learner: command("run", str(rows), "--target", "y", "--learner", learner) for learner in ("PKAWV", "Auto")}
 
+        functions = dict.fromkeys(answers.values(), 0)  # how many had to be compiled
+
         def empty(code: str, **environment: str) -> float:
             with tempfile.TemporaryDirectory(dir=name) as cache:
-                return fresh(code, NUMBA_CACHE_DIR=cache, **environment)
+                seconds = fresh(code, NUMBA_CACHE_DIR=cache, **environment)
+                functions[code] = len(list(Path(cache).rglob("*.nbc")))
+                return seconds
 
         host = llvmlite.binding.get_host_cpu_name()  # for exactly this processor no code comes with the package
         compiled = {learner: empty(code, NUMBA_CPU_NAME=host) for learner, code in answers.items()}
@@ -90,6 +94,8 @@ def main() -> None:
         ("the first answer of PKAWV, cache full,", "PKAWV, full", 4.0),
     ):
         verdicts.at_most(f"time of {what} over import numba", took[name] / took["numba"], bound)
+    for learner, code in answers.items():
+        verdicts.at_most(f"functions that the first answer of {learner} compiles", functions[code], 0)
     verdicts.show(check)
 
 

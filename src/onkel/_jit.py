@@ -142,7 +142,9 @@ class _Cache(numba.core.caching.NullCache):
     def _save(self, folder: str, kinds: Any, code: Any) -> None:
         if code.lifted or code.library.has_dynamic_globals:
             raise TypeError(f"{self.name} contains an address of this process, so its code cannot be cached; see `fortran`")
-        data = numba.core.serialize.dumps((kinds, code._reduce()))
+        *parts, environments = code._reduce()
+        # most are empty, and to load one imports the module that it is for: 20 modules of numba
+        data = numba.core.serialize.dumps((kinds, (*parts, [each for each in environments if each.consts])))
         try:
             write_whole(os.path.join(folder, self._file(kinds, code.codegen)), hashlib.sha256(data).digest() + data)
             forget_unused(folder)

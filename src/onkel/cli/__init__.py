@@ -5,13 +5,16 @@ Decisions: docs/decisions/cli.md
 
 from __future__ import annotations
 
+import gc
 import sys
 
 STOPPED = 130  # the exit code of shells for Ctrl-C: 128 + SIGINT
+ALLOCATIONS = 50_000  # between two looks for garbage. Usually it is 700; imports make none, and to look took a tenth of the start
 
 
 def main() -> None:
     """Run `onkel`. Each command imports what it needs when it runs."""
+    gc.set_threshold(ALLOCATIONS)
     try:
         from onkel.cli.shell import shell
 
