@@ -256,7 +256,7 @@ def measured(seeds: int) -> dict[str, Any]:
 def tables(found: dict[str, Any]) -> Iterator[str]:
     apart = found["check"]
     yield f"After {CHECKED} rounds the recursion differs from onkel's learners by {apart['scores']:.1g} in the last score,"
-    yield f"by {apart['R_G']:.1g} of R_G and by {apart['R_D']:.1g} in R_D.\n"
+    yield f"by {apart['R_G']:.1g} in R_G and by {apart['R_D']:.1g} in R_D.\n"
     for at, t in ((SHOWN.index(1000), 1000), (-1, ROUNDS)):
         yield f"| C and −C, {t:,} rounds | points | regret | over ln t | R_G | R_D against the best f | R_D against 0 |"
         yield "|---" + "|--:" * 6 + "|"
@@ -270,7 +270,7 @@ def tables(found: dict[str, Any]) -> Iterator[str]:
     exact = found["paper"]["KONS"]
     norm = ALPHA * best(alternating(ROUNDS))[-1] ** 2
     allowed = 0.5 * (norm + exact["R_G"][0][-1] + exact["R_D"][0][-1])
-    yield f"- KONS: regret over Proposition 1 with its ½: {exact['regret'][0][-1] / allowed:.3f}."
+    yield f"- KONS: the regret divided by the bound of Proposition 1 with its ½: {exact['regret'][0][-1] / allowed:.3f}."
     printed = float(np.sum(C**2 / (C**2 * SIGMA * np.arange(1, ROUNDS + 1) + ALPHA)))
     yield f"- KONS: R_G is {exact['R_G'][0][-1]:.1f}, and the paper's Σ C²/(C²σt + α) is {printed:.1f}."
     for name, of in found["paper"].items():

@@ -165,10 +165,11 @@ def table(found: list[dict[str, Any]], long: dict[str, Any]) -> Iterator[str]:
         kept = sum(run["a"] >= 1.0 - EPSILON and run["b"] <= 1.0 + EPSILON for run in runs)
         inside = sum(run["least"] >= 1.0 - 1e-9 and run["most"] <= RHO + 1e-9 for run in runs)
         once = sum(run["c"] >= 1.0 - EPSILON for run in runs)
-        yield f"- With {name}, of {len(runs)} runs (1) holds in {kept}, (3) in {inside}, Corollary 1 in {once}."
+        yield f"- With {name}, (1) holds in {kept} of {len(runs)} runs, (3) in {inside}, and Corollary 1 in {once}."
         over = [run["points"] / run["d_onl"] for run in runs]
-        yield f"- Points over d_onl(μ): {min(over):.2f} to {max(over):.2f}. Over d_eff(μ): " + "{:.1f} to {:.1f}.".format(
-            *(f([run["points"] / run["d_eff"] for run in runs]) for f in (min, max))
+        yield (
+            f"- Points divided by d_onl(μ): {min(over):.2f} to {max(over):.2f}. Points divided by d_eff(μ): "
+            + "{:.1f} to {:.1f}.".format(*(f([run["points"] / run["d_eff"] for run in runs]) for f in (min, max)))
         )
     yield (
         f"- Width {LONG_WIDTH}, μ = {LONG_RIDGE:g}, {LONG:,} rows: d_onl = {long['d_onl'][-1]:.1f}; "

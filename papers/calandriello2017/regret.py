@@ -165,7 +165,8 @@ def claims(found: dict[str, Any]) -> Iterator[str]:
     yield f"- γ = 1: the largest difference from a score of KONS is {apart:.1g}."
     ratios = [run["regret"][-1] / run["proposition"] for run in runs if "proposition" in run]
     middle = np.median(ratios)
-    yield f"- Measured regret over Proposition 1 with its ½: {min(ratios):.2f} to {max(ratios):.2f}, median {middle:.2f}."
+    told = f"{min(ratios):.2f} to {max(ratios):.2f}, median {middle:.2f}"
+    yield f"- The regret divided by the bound of Proposition 1 with its ½: {told}."
     first = [(run, "before" in run) for run in runs if "theorem" in run]
     for said, part, exact in (
         ("Theorem 1", "theorem", True),
@@ -176,12 +177,12 @@ def claims(found: dict[str, Any]) -> Iterator[str]:
         yield f"- {said} allows {min(ratios):.1f} to {max(ratios):.1f} times the measured regret (first seed)."
     ahead = found["labels against the score, square loss"]
     early = [SHOWN[i] for i in range(len(SHOWN)) if _mean(ahead[FIRST_ORDER], i) < _mean(ahead["KONS"], i)]
-    yield f"- Labels against the score: gradient descent has less regret than KONS up to t = {max(early)}, of the t shown."
+    yield f"- Labels against the score: gradient descent has less regret than KONS up to t = {max(early)}, among the t shown."
     for title, of in found.items():
         last = {name: float(np.mean([run["regret"][-1] for run in each])) for name, each in of.items()}
         told = [name for name in last if name == "ProsNKONS, no restarts" or ("γ" in name and name.count(",") == 1)]
         over = [f"{name.split(', ')[1]}: {last[name] / last['KONS']:.2f}" for name in told]
-        yield f"- {title}: regret over that of KONS, " + "; ".join(over) + " (ProsNKONS)."
+        yield f"- {title}: regret divided by that of KONS: " + "; ".join(over) + " (ProsNKONS)."
 
 
 def _mean(runs: list[dict[str, Any]], at: int) -> float:

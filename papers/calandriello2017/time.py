@@ -85,7 +85,7 @@ def table(found: dict[str, Any]) -> Iterator[str]:
     yield ""
     exact = found["KONS"]
     rates = [f"{1e9 * s / m**2:.2f} at {m:,}" for s, m in zip(exact["seconds"], exact["points"], strict=True) if m > 400]
-    yield f"- KONS went through {exact['rows']:,} rows."
+    yield f"- KONS learnt {exact['rows']:,} rows."
     yield "- KONS: nanoseconds for each of the m² entries that it reads, " + ", ".join(rates) + " points."
     t, seconds = exact["t"][-1], exact["seconds"][-1]
     for name, of in found.items():

@@ -144,10 +144,8 @@ def differences(found: dict[str, Any]) -> Iterator[str]:
             pairs = [zip(of[way][theta], of[exact][theta], strict=True) for theta in of[way]]
             apart = 100.0 * np.array([[a["error"] - b["error"] for a, b in each] for each in pairs])
             means, single = apart.mean(axis=1), np.abs(apart).max()
-            told = (
-                f"{means.min():+.2f} to {means.max():+.2f} points in the mean, over all θ; at most {single:.2f} in one permutation"
-            )
-            yield f"- B = {budget}, {way}: its error less that of the exact way, {told}"
+            told = f"{means.min():+.2f} to {means.max():+.2f} points in the mean, and at most {single:.2f} in one permutation"
+            yield f"- B = {budget}, {way}: its error minus that of the exact decomposition is {told}"
 
 
 def draw(found: dict[str, Any], path: Path) -> None:

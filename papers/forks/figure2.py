@@ -157,20 +157,22 @@ def claims(found: dict[str, Any]) -> Iterator[str]:
         for loss, lines in of.items():
             best = {name: float(values(runs, "error").mean(axis=1).min()) for name, runs in lines.items()}
             ranked = sorted(best, key=lambda name: best[name])
-            told = f"FORKS is number {ranked.index(FORKS) + 1} of {len(ranked)}"
-            yield f"- {stream}, {loss}: the least error is that of {ranked[0]}, {best[ranked[0]]:.2%}; {told}."
+            told = f"FORKS has rank {ranked.index(FORKS) + 1} of {len(ranked)}"
+            yield f"- {stream}, {loss}: the lowest error is that of {ranked[0]}, {best[ranked[0]]:.2%}; {told}."
             yield f"- {stream}, {loss}: {_beside_pros_n_kons(lines)}."
 
 
 def _beside_pros_n_kons(lines: dict[str, Any]) -> str:
-    """What FORKS takes to err as little as ProsNKONS."""
+    """The smallest budget and the time with which FORKS reaches the error of ProsNKONS."""
     [[rival], [time]] = (values(lines[PROS_N_KONS], part).mean(axis=1) for part in ("error", "seconds"))
     errors, seconds = (values(lines[FORKS], part).mean(axis=1) for part in ("error", "seconds"))
     enough = np.flatnonzero(errors <= rival)
     i = int(enough[0]) if len(enough) else -1
-    verb = "errs as little as" if len(enough) else "does not err as little as"
-    at = f"at B = {BUDGETS[i]} {errors[i]:.2%} in {seconds[i]:.2f} seconds"
-    return f"FORKS {verb} ProsNKONS: {at}, and {rival:.2%} in {time:.2f} seconds, {time / seconds[i]:.1f} times as many"
+    verb = "reaches" if len(enough) else "does not reach"
+    ours = f"at B = {BUDGETS[i]} FORKS has {errors[i]:.2%} in {seconds[i]:.2f} seconds"
+    return (
+        f"FORKS {verb} the error of ProsNKONS: {ours}, ProsNKONS {rival:.2%} in {time / seconds[i]:.1f} times as long, {time:.2f}"
+    )
 
 
 def drawn(panel: Any, line: Line, x: Array, y: Array, spread: Array | None = None) -> None:

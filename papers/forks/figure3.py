@@ -165,7 +165,7 @@ def measure() -> dict[str, Any]:
 def table(found: dict[str, Any]) -> Iterator[str]:
     gaussian, sketches = found["gaussian"], found["sketch"]
     at = [count for count in COUNTS if count >= FIRST]
-    yield "Seconds for so many updates (empty: not played so far):"
+    yield "Seconds for this many updates (empty: not measured):"
     yield ""
     yield "| | " + " | ".join(f"{count:,}" for count in at) + " | µs an update |"
     yield "|---" + "|--:" * (len(at) + 1) + "|"
@@ -181,8 +181,15 @@ def table(found: dict[str, Any]) -> Iterator[str]:
     for name, each in found["by size"].items():
         yield f"| {name} | " + " | ".join(f"{1e3 * seconds:.2f}" for seconds in each) + " |"
     yield ""
-    yield from _errors("Error of rank 30, ‖M − it‖/‖M‖, Gaussian updates:", gaussian, "TISVD", [1, 10, 100, 1000, 10_000, 50_000])
-    yield from _errors("The same for the sketch of a kernel matrix:", sketches, next(iter(SKETCHES)), [1, 10, 100, 1000, 5000])
+    yield from _errors(
+        "Error of the approximation M̃ of rank 30, ‖M − M̃‖/‖M‖, under Gaussian updates:",
+        gaussian,
+        "TISVD",
+        [1, 10, 100, 1000, 10_000, 50_000],
+    )
+    yield from _errors(
+        "The same error for the sketch of a kernel matrix:", sketches, next(iter(SKETCHES)), [1, 10, 100, 1000, 5000]
+    )
 
 
 def _errors(title: str, found: dict[str, Any], longest: str, at: list[int]) -> Iterator[str]:

@@ -140,12 +140,13 @@ def table(found: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield "## The published figures, and ours counted as the authors' code counts"
     yield ""
-    yield "NOGD, SkeGD and FORKS: mistakes after stage 1, over all rows. The others: all mistakes. Published → ours; **bold** where"
-    yield "ours is within a twentieth of the published figure. Rows with a comma are other readings of the settings. They were"
-    yield "added after the published figures had been seen: a match of one of them explains a figure and does not confirm it."
+    yield "Of NOGD, SkeGD and FORKS only the mistakes after stage 1 are counted, of the others all; both are divided by all rows."
+    yield "Cells show published → ours, in **bold** where ours is within a twentieth of the published figure. Rows with a comma are"
+    yield "other readings of the settings. We added them after we had seen the published figures, so a match by one of them"
+    yield "explains a figure and does not confirm it."
     yield ""
     yield from _comparison(found)
-    yield "## Equal bytes, widths and paces chosen alike: all rounds"
+    yield "## Equal bytes, widths and paces chosen in the same way: all rounds"
     yield ""
     yield from side_by_side(list(found), [of["alike"]["learners"] for of in found.values()])
     for name, of in found.items():
@@ -181,7 +182,7 @@ def _comparison(found: dict[str, Any]) -> Iterator[str]:
     yield ""
     first = {at for at, near in met[True].items() if any(near)}
     later = {at for at, near in met[False].items() if any(near)} - first
-    yield f"Of {len(met[True])} published figures {len(first)} are met by the first reading, {len(later)} more by another one."
+    yield f"Of {len(met[True])} published figures the first reading reproduces {len(first)}, and another one {len(later)} more."
     yield ""
 
 

@@ -99,7 +99,7 @@ def table(which: str, found: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield "Written by `ONKEL_DATA=folder python -m papers.forks.tables34`. Mistakes in percent, 20 streams: mean ± deviation."
     yield ""
-    yield "## Equal bytes, widths and paces chosen alike: all rounds"
+    yield "## Equal bytes, widths and paces chosen in the same way: all rounds"
     yield ""
     yield from side_by_side(list(found), [of["alike"]["learners"] for of in found.values()])
     for title, of in found.items():

@@ -178,23 +178,23 @@ def table(found: dict[str, Any]) -> Iterator[str]:
             if name != "apart":
                 yield f"| {name} | " + " | ".join(f"{_short(unit * each[what][i])}" for i in shown) + " |"
         yield ""
-    yield f"- The largest difference between a score of a sum and of sorted blocks, over 2,000 rows: {found['apart']:.1g}."
+    yield f"- Over 2,000 rows scores computed by a sum and by sorted blocks differ by at most {found['apart']:.1g}."
     for name in (OWN, *(f"α = {order}" for order in (1, 2, 3)), BLOCKS):
         ratio, compiled = (found[way]["total"][-1] / found[name]["total"][-1] for way in (SUM, COMPILED))
         said = (
             f"{name}: up to {ROWS:,} rows the NumPy sum takes {ratio:,.0f} times as long (the compiled one {compiled:,.0f} times)"
         )
-        yield judged(f"{said}; at least {LEAST:g}", ratio >= LEAST)
+        yield judged(f"{said}; is it at least {LEAST:g} times?", ratio >= LEAST)
     for order in (1, 2, 3):
         row, N, theory = found[f"{LEVELS} functions, α = {order}"]["row"], levels(wide(float(order))), 2.0 / (2.0 * order + 1.0)
         for start in (0, LAST):
             value = exponent(row, start)
             said = f"α = {order}, N from {N[start]:.0f} to {N[-1]:.0f}: a row costs n^{value:.2f}"
-            yield judged(f"{said}, within {NEAR} of {theory:.2f}", abs(value - theory) <= NEAR)
+            yield judged(f"{said}; is the exponent within {NEAR} of the theory's {theory:.2f}?", abs(value - theory) <= NEAR)
         fixed, growing, off = parts(row, N)
         yield f"- α = {order}: a row costs {1e6 * fixed:.1f} µs + {1e9 * growing:.2f} ns · N², within {off:.0%}."
     same = all(len(set(each["bytes"])) == 1 for name, each in found.items() if "functional" not in name and name != "apart")
-    yield judged("the bytes of a projection do not depend on n", same)
+    yield judged("are the bytes of a projection independent of n?", same)
 
 
 def _short(value: float) -> str:

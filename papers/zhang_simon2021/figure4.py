@@ -166,13 +166,13 @@ def table(found: dict[str, Any]) -> Iterator[str]:
     for name in LEARNERS:
         over = rates.mean(errors[name]) / against
         worst, last = float(over.max()), float(over[-1])
-        said = f"{name}: error over that of the GAM {last:.2f} at {CHECKPOINTS[-1]:,}, at most {worst:.2f}"
-        yield judged(f"{said} at any checkpoint; at most {FARTHEST} at all", worst <= FARTHEST)
+        said = f"{name}: {last:.2f} times the error of the GAM at {CHECKPOINTS[-1]:,} rows, at most {worst:.2f} times"
+        yield judged(f"{said} at any checkpoint; is it at most {FARTHEST} times everywhere?", worst <= FARTHEST)
     for name in LEARNERS:
         times = [f"{taken[way][-1] / taken[name][-1]:.0f} ({way.removeprefix('GAM, ')})" for way in GAM_TIMES]
         good = taken["GAM, gridsearch"][-1] / taken[name][-1] >= FASTEST
-        said = f"{name}: the GAM at {len(CHECKPOINTS)} checkpoints takes so many times as long as all rows: {', '.join(times)}"
-        yield judged(f"{said}; at least {FASTEST:g} with its own search", good)
+        said = f"{name}: fits at {len(CHECKPOINTS)} checkpoints take so many times as long as our rows: {', '.join(times)}"
+        yield judged(f"{said}; is it at least {FASTEST:g} times with a search?", good)
 
 
 def draw(found: dict[str, Any], path: Path) -> None:

@@ -104,15 +104,18 @@ def claims(name: str, found: dict[str, list[Path]], rate: float, at: tuple[int, 
     """What should hold, and whether it does."""
     for way in (GROWING, FOLLOWING):
         value = slope(mean(found[way]), at)
-        yield judged(f"{name}, {way}: slope {value:.3f}, within {NEAR} of {rate:.3f}", abs(value - rate) <= NEAR)
+        yield judged(
+            f"{name}, {way}: slope {value:.3f}; is it within {NEAR} of the theory's {rate:.3f}?", abs(value - rate) <= NEAR
+        )
     over = mean(found[FOLLOWING])[-1] / mean(found[GROWING])[-1]
     yield judged(
-        f"{name}, at {at[-1]:,}: error of the data's N over that of the paper's {over:.2f}, at most {WORST}", over <= WORST
+        f"{name}, at {at[-1]:,}: {over:.2f} times the paper's error where N follows the data; is it at most {WORST} times?",
+        over <= WORST,
     )
 
 
 def judged(claim: str, holds: bool) -> str:
-    return f"- {claim}: {'yes' if holds else '**no**'}."
+    return f"- {claim} {'Yes' if holds else '**No**'}."
 
 
 def plot(one: Any, found: dict[str, list[Path]], rate: float, at: tuple[int, ...] = CHECKPOINTS) -> None:
