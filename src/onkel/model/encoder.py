@@ -26,7 +26,7 @@ from onkel.data.records import Records
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
 from onkel.model.encodings import LARGEST_ROOM, Column, Cycle, Date, Hashed, LeftOut, Number, OneHot, State, Text
-from onkel.model.single import Usual, UsualRow
+from onkel.model.single import UsualRow
 from onkel.model.target_means import TargetMeans
 
 __all__ = ["Cycle", "Date", "Encoder", "Hashed", "LeftOut", "Number", "OneHot", "Text"]
@@ -93,11 +93,12 @@ class Encoder:
         """The columns that came after other rows."""
         return frozenset(column.name for column in self.columns if isinstance(column, Number) and column.late)
 
-    def usual_row(self, row: Any, state: State, target: str | None) -> Usual | None:
-        """A single row that teaches nothing new, a dict or an array of numbers; None for any other row."""
+    def write_usual(self, row: Any, state: State, target: str | None, X: Matrix) -> bool | None:
+        """Write a single row that teaches nothing new, a dict or an array of numbers, to X, (1, width), and say whether numbers are
+        missing in it; None for any other row."""
         if (usual := self._usual) is None:
             return None
-        return usual.encoded(row, state, target) if type(row) is dict else usual.of_numbers(row)
+        return usual.write(row, state, target, X) if type(row) is dict else usual.write_numbers(row, X)
 
     def with_filled(self, state: State, X: Matrix) -> State:
         """The state after a usual row in which values are missing."""
