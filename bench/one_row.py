@@ -1,13 +1,17 @@
 """One row a call, as River learns: python bench/one_row.py [--check]
 
-`predict_one` and `learn_one` of ten numbers, as a dict and as an array, with River's linear regression in the same run; and where
-the time of a row goes: reading the dict, the arithmetic of the learner, and the model around it (scales, intervals, turns).
+`predict_one` and `learn_one` of ten numbers, as a dict and as an array, with River's linear regression in the same run; and, for
+the linear ridge, where the time of a row goes: reading the dict, turns, each call of compiled code, and the Python in between (the
+shortest time of each, for these are short).
 """
 
 from __future__ import annotations
 
 import argparse
+import operator
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,14 +19,17 @@ import river.linear_model
 import river.preprocessing
 from rich.console import Console
 from rich.table import Table
-from timing import Verdicts, in_turns
+from timing import Verdicts, in_turns, seconds
 
 import onkel
+from onkel.one_row import prepared
+from onkel.turns import turn
 
 ROWS, SINGLE, DIM, TURNS = 3000, 300, 10, 9
 LINEAR = onkel.PKAWV(features=onkel.Identity() + onkel.Constant())
 LEARNERS = {"linear ridge": LINEAR, "PKAWV()": onkel.PKAWV(), "Auto()": onkel.Auto()}
 NAMES = "abcdefghij"
+WHOLE = "the whole row"
 MOST_LINEAR, MOST_OVER, MOST_IN_BLOCKS = (
     1.5,
     2.0,
@@ -82,6 +89,58 @@ def contenders(X: Any, y: Any) -> dict[str, Callable[[], None]]:
     return works
 
 
+def parts(dicts: list[Any], labels: list[float]) -> dict[str, Callable[[], object]]:
+    """What a row of the linear ridge consists of, each SINGLE times."""
+    whole = onkel.Regressor(LINEAR)
+    rows_of(whole, dicts, labels)()
+    model, state = whole.model_, whole.state_
+    single = prepared(state.learner, state.inner)
+    assert single is not None
+    row, times = single.row, range(SINGLE)
+
+    def turns() -> None:
+        for _ in times:
+            turn(model, state).end()
+
+    def reading() -> None:
+        for one in dicts[:SINGLE]:
+            state.encoder.write_usual(one, state.encoded, None, row.X)
+
+    def repeated(step: Callable[[], Any]) -> Callable[[], object]:
+        return lambda: deque(map(operator.call, [step] * SINGLE), 0)
+
+    found: dict[str, Callable[[], object]] = {
+        WHOLE: rows_of(whole, dicts[:SINGLE], labels[:SINGLE]),
+        "a turn (two of them)": turns,
+        "reading the dict (twice)": reading,
+    }
+    row.Y[:], row.weight[:] = 0.0, 1.0
+    for verb, steps in ("predict", single.scoring), ("learn", single.learning.steps):
+        found |= {f"{verb}: {_name(step)}": repeated(step) for step in steps}
+    return found | {"preparing the calls (once)": repeated(partial(prepared, state.learner, state.inner))}
+
+
+def _name(step: Any) -> str:
+    """What a call is of: a compiled function and its module, or a function of NumPy."""
+    function = getattr(step, "func", step)
+    return f"{function.__module__}.{function.__name__}" if hasattr(function, "py_func") else f"numpy {function.__name__}"
+
+
+def show_parts(dicts: list[Any], labels: list[float]) -> None:
+    works = parts(dicts, labels)
+    found = [{name: seconds(work) for name, work in works.items()} for _ in range(5 * TURNS)]
+    took = {name: 1e6 / SINGLE * min(times[name] for times in found) for name in works}
+    table = Table(box=None, show_header=False, pad_edge=False, title="where a row of the linear ridge spends its time, µs")
+    table.add_column()
+    table.add_column(justify="right")
+    *rest, preparing = (name for name in took if name != WHOLE)
+    spent = {name: took[name] * (2 if name.endswith(("them)", "(twice)")) else 1) for name in rest}
+    for name, each in (spent | {"Python in between": took[WHOLE] - sum(spent.values()), WHOLE: took[WHOLE]}).items():
+        table.add_row(name, f"{each:.2f}")
+    table.add_row(preparing, f"{took[preparing]:.2f}")
+    Console(highlight=False).print(table)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="exit with 1 when a stated ratio is missed")
@@ -96,6 +155,8 @@ def main() -> None:
         dicts, arrays, bare, blocks = (took[f"{name}, {kind}"] for kind in ("dict", "array", "bare", "block"))
         table.add_row(f"onkel: {name}", f"{dicts:.1f}", f"{dicts / river:.1f}", f"{arrays:.1f}", f"{bare:.1f}", f"{blocks:.1f}")
     Console(highlight=False).print(table)
+    X, y = stream()
+    show_parts([dict(zip(NAMES, row, strict=True)) for row in X.tolist()], y.tolist())
     linear, default, auto = (took[f"{name}, dict"] for name in LEARNERS)
     verdicts.at_most("linear ridge, dict: times River's row", linear / river, MOST_LINEAR)
     verdicts.at_most("PKAWV(), dict: River's rows over the bare learner's", (default - took["PKAWV(), bare"]) / river, MOST_OVER)

@@ -21,7 +21,7 @@ LAYERS = [
     {"errors", "_types", "groups", "_code_files", "_chi_square", "_numpys_blas"},
     {"_validate", "_jit", "state", "_writing", "_extras"},
     {"_inputs", "_lanes", "turns"},
-    {"_sparse"},
+    {"_sparse", "one_row"},
     {"random"},
     {"kernels", "losses", "mixing", "linalg"},
     {"functions", "dictionary", "features"},

@@ -31,7 +31,7 @@ def check_block(name: str, values: ArrayLike) -> Matrix:
 
 def check_inputs(X: ArrayLike, dim: int) -> Matrix:
     """X as a checked block of `dim` columns."""
-    if type(X) is np.ndarray and X.dtype is _FLOAT64 and X.flags.carray and X.ndim == 2 and X.shape[1] == dim and _is_sound(X, X):
+    if type(X) is np.ndarray and X.dtype is _FLOAT64 and X.flags.carray and X.ndim == 2 and X.shape[1] == dim and is_sound(X, X):
         return X  # the fast path
     rows = check_block("X", X)
     refuse_width(rows.shape[1], dim)
@@ -44,12 +44,12 @@ def check_labelled(X: ArrayLike, y: ArrayLike, dim: int, outputs: int) -> tuple[
         shape, n = y.shape, len(X)
         if X.shape == (n, dim) and (shape == (n,) if outputs == 1 else shape == (n, outputs)):
             labels = y.reshape(n, outputs)
-            if _is_sound(X, labels):
+            if is_sound(X, labels):
                 return X, labels, shape  # the fast path
     rows = _rows("X", X)
     refuse_width(rows.shape[1], dim)
     labels, shape = check_labels(y, len(rows), outputs)
-    if not _is_sound(rows, labels):
+    if not is_sound(rows, labels):
         _refuse_bad("X", rows)
         _refuse_bad("y", labels)
     return rows, labels, shape
@@ -153,7 +153,7 @@ def refuse_width(columns: int, dim: int) -> None:
 
 def _refuse_bad(name: str, block: Matrix) -> None:
     """Raise an error that names the first value that is NaN, infinite or too large."""
-    if _is_sound(block, block):
+    if is_sound(block, block):
         return
     row, column = np.argwhere(~(np.abs(block) <= LARGEST_NUMBER))[0]
     value = block[row, column]
@@ -173,7 +173,7 @@ def bad_value(name: str, value: float, place: str) -> str:
 
 
 @hot_strict
-def _is_sound(one: Matrix, other: Matrix) -> bool:
+def is_sound(one: Matrix, other: Matrix) -> bool:
     """Whether all values of both blocks are finite and within LARGEST_NUMBER. No early exit, so that the loops vectorise."""
     sound = True
     for i in range(one.shape[0]):

@@ -30,7 +30,8 @@ from onkel.errors import InputError
 from onkel.functions.learnt import Learnt
 from onkel.groups import Group
 from onkel.losses import Hinge, Square
-from onkel.state import copied, owned
+from onkel.one_row import RowSteps, prepared, single_row
+from onkel.state import ROW, copied, owned
 from onkel.turns import Call, turn
 
 
@@ -55,6 +56,7 @@ class Learner(ABC, Generic[S]):
     _score_any write the scores of rows that may come at any time, so earlier labels are not used
     _remember  the earlier labels that a row predicted now uses
     _settle    finish work that an interrupt may have stopped and that depends on the state alone
+    _single    the calls of compiled code that score and learn a single row, if these are always the same (`onkel.one_row`)
     _learnt    the number of rows that a state has learnt
     _is_waiting  whether the rows so far are only buffered, so that scores mean nothing yet
     _merge     merge equal points if there are more than `most` and their rounds do not matter
@@ -88,24 +90,32 @@ class Learner(ABC, Generic[S]):
         """
         call = turn(self, state, True)
         try:
-            hooks = self._hooks
-            rows, labels, shape = hooks._labelled(state, X, y)
-            weights = check_weight(weight, len(labels))
-            hooks._admit(state, labels, weights)
-            scores = np.empty(labels.shape)
-            if more:
-                hooks._take(call, state, rows, labels, weights, scores, **more)
-            else:  # a faster call
-                hooks._take(call, state, rows, labels, weights, scores)
+            single = None if more or weight is not None or not _is_one(X) else call.single or prepared(self, state)
+            if single is not None and single.reads(X) and single.reads_label(y) and single.learn(call):
+                scores = single.scores.reshape(np.shape(y))
+                vars(state)[ROW] = single  # it holds for the next row, too
+            else:
+                scores = self._learnt_rows(call, state, X, y, weight, more)
         except BaseException:
             call.fail()
             raise
         call.end()
-        return scores if len(shape) == 2 else scores[:, 0]
+        return scores
 
     def predict(self, state: Any, X: Any, **more: Any) -> Vector:
         """The score of each row as if it came next; changes nothing."""
-        return self._predicted(self._hooks._score, state, X, **more)
+        call = turn(self, state)
+        try:
+            single = None if more or not _is_one(X) or call.is_nested else single_row(self, state)
+            if single is not None and single.reads(X) and single.score():
+                scores = single.scores
+            else:
+                scores = self._scored(self._hooks._score, state, X, more)
+        except BaseException:
+            call.fail()
+            raise
+        call.end()
+        return scores
 
     def widen(self, state: Any, outputs: int) -> None:
         """Add outputs, so that there are `outputs`. Each new one starts exactly as if its label had been 0 in every row so far.
@@ -142,16 +152,25 @@ class Learner(ABC, Generic[S]):
         return self
 
     def _predicted(self, score: Callable[..., None], state: Any, X: Any, **more: Any) -> Vector:
-        call = turn(self, state)
-        try:
-            rows = self._hooks._rows(state, X)
-            scores = np.empty((count(rows), state.outputs))
-            score(state, rows, scores, **more)
-        except BaseException:
-            call.fail()
-            raise
-        call.end()
+        with turn(self, state):
+            return self._scored(score, state, X, more)
+
+    def _scored(self, score: Callable[..., None], state: Any, X: Any, more: dict[str, Any]) -> Vector:
+        rows = self._hooks._rows(state, X)
+        scores = np.empty((count(rows), state.outputs))
+        score(state, rows, scores, **more)
         return scores if scores.shape[1] > 1 else scores[:, 0]
+
+    def _learnt_rows(
+        self, call: turn, state: Any, X: Any, y: ArrayLike, weight: ArrayLike | None, more: dict[str, Any]
+    ) -> Vector:  # fmt: skip
+        hooks = self._hooks
+        rows, labels, shape = hooks._labelled(state, X, y)
+        weights = check_weight(weight, len(labels))
+        hooks._admit(state, labels, weights)
+        scores = np.empty(labels.shape)
+        hooks._take(call, state, rows, labels, weights, scores, **more)
+        return scores if len(shape) == 2 else scores[:, 0]
 
     def _labelled(self, state: S, X: Any, y: ArrayLike) -> tuple[Any, Matrix, tuple[int, ...]]:
         return check_labelled(X, y, state.dim, state.outputs)
@@ -176,6 +195,9 @@ class Learner(ABC, Generic[S]):
     def _score_any(self, *arguments: Any, **more: Any) -> None:
         """The arguments are (state, X, scores)."""
         self._score(*arguments, **more)
+
+    def _single(self, state: S) -> RowSteps | None:
+        return None
 
     def _remember(self, state: S) -> Vector:
         return np.empty(0)
@@ -215,6 +237,10 @@ class Learner(ABC, Generic[S]):
 
     def _rows_to_repeat(self, state: S) -> int:
         return 0
+
+
+def _is_one(X: Any) -> bool:
+    return type(X) is np.ndarray and len(X) == 1
 
 
 def is_learner(thing: Any) -> bool:

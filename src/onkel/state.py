@@ -17,7 +17,8 @@ FIXED, GROWING, COUNT = "fixed", "growing", "count"
 SMALLEST_CAPACITY = 16  # rows that a growing array has room for, once it has any
 CACHE_LINE = 64  # bytes
 
-OWNER, TURN = "_owner", "_turn"  # keys of a state's __dict__ that are not fields: its learner, and the current call
+# keys of a state's __dict__ that are not fields: its learner, the current call, and what is prepared for single rows (`one_row`)
+OWNER, TURN, ROW = "_owner", "_turn", "_row"
 
 S = TypeVar("S")
 Mark = Mapping[str, Any]  # the metadata of a field, from `fixed`, `growing` or `counter`
@@ -177,6 +178,7 @@ def shallow(state: S) -> S:
     new = object.__new__(type(state))
     vars(new).update(vars(state))
     vars(new).pop(TURN, None)
+    vars(new).pop(ROW, None)
     return new
 
 

@@ -27,7 +27,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from onkel.errors import InputError
-from onkel.state import OWNER, TURN
+from onkel.state import OWNER, ROW, TURN
 
 SECONDS_TO_LOOK = 0.05  # how often a waiting call checks whether the one before it is over
 
@@ -82,7 +82,7 @@ class turn(Call):
     Verbs that take microseconds use `call = turn(…)` and `call.end()`, or `call.fail()`, because `with` takes longer.
     """
 
-    __slots__ = ("changes", "frame", "ready", "state")
+    __slots__ = ("changes", "frame", "ready", "single", "state")
 
     def __init__(self, learner: Any, state: Any, changes: bool = False) -> None:
         try:
@@ -95,6 +95,7 @@ class turn(Call):
         self.frame: FrameType | None = _getframe(1)  # the caller's; None if this call is nested in another one, or is over
         if marks.setdefault(TURN, self) is not self:
             self._wait()
+        self.single = marks.pop(ROW, None) if changes else None  # it may refer to arrays that this call replaces
 
     def __enter__(self) -> turn:
         return self
@@ -119,6 +120,11 @@ class turn(Call):
         if self.changes:
             self._settle()
         self.end()
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether this is a call inside another one that reads the same state."""
+        return self.frame is None
 
     @property
     def learner(self) -> Any:

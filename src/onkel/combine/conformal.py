@@ -27,13 +27,16 @@ Conformal PID control for time series prediction, NeurIPS: θ is their quantile 
 from __future__ import annotations
 
 import math
+from functools import partial
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
-from onkel._jit import hot, hot_inline
-from onkel._types import Counts, Matrix, Vector
+from onkel._jit import hot_inline, hot_lean
+from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.errors import InputError
+from onkel.one_row import Row, Step
 from onkel.state import Counted, counter, memory
 
 MEMORIES = 10, 100  # memories of s₁ and s₂, in rows
@@ -81,16 +84,28 @@ def footprint(levels: int, outputs: int) -> int:
 
 def learn(bands: Bands, residuals: Matrix, weight: Vector) -> Matrix:
     """The half-widths of each row before its residual was known, (rows, outputs, levels). Rows of weight 0 change nothing."""
-    half = np.empty((*residuals.shape, len(bands.levels)))
-    arrays = bands.theta, bands.means, bands.unit, bands.before, bands.covered, bands.width
-    track(bands.levels, *arrays, bands.learnt, residuals, weight, half)
+    _, half = _room(bands, len(residuals))
+    track(residuals, weight, half, *_arrays(bands))
     return half
 
 
 def follow(bands: Bands, Y: Matrix, scores: Matrix, weight: Vector, done: int, upto: int) -> None:
     """Learn the residuals of the rows from `done` up to `upto`; their half-widths are not kept."""
-    arrays = bands.theta, bands.means, bands.unit, bands.before, bands.covered, bands.width
-    _follow(bands.levels, *arrays, bands.learnt, Y, scores, weight, done, upto)
+    _follow(Y[done:upto], scores[done:upto], weight[done:upto], *_room(bands, upto - done), *_arrays(bands))
+
+
+def row_step(bands: Bands, row: Row) -> Step:
+    """The call that learns the residual of the row in these buffers."""
+    return partial(_follow, row.Y, row.scores, row.weight, *_room(bands, 1), *_arrays(bands))
+
+
+def _arrays(bands: Bands) -> tuple[Any, ...]:
+    return bands.levels, bands.theta, bands.means, bands.unit, bands.before, bands.covered, bands.width, bands.learnt
+
+
+def _room(bands: Bands, rows: int) -> tuple[Matrix, Cube]:
+    """Room for the residuals and the half-widths of so many rows."""
+    return np.empty((rows, len(bands.unit))), np.empty((rows, *bands.theta.shape))
 
 
 def half_widths(bands: Bands) -> Matrix:
@@ -131,10 +146,10 @@ def mean_width(bands: Bands) -> Matrix:
     return np.asarray(bands.width / np.array(finite))
 
 
-@hot
+@hot_lean
 def track(
-    levels: Vector, theta: Matrix, means: Matrix, unit: Vector, before: Vector, covered: Counts, width: Matrix,
-    learnt: Counts, residuals: Matrix, weight: Vector, half: Matrix,
+    residuals: Matrix, weight: Vector, half: Cube,
+    levels: Vector, theta: Matrix, means: Matrix, unit: Vector, before: Vector, covered: Counts, width: Matrix, learnt: Counts,
 ) -> None:  # fmt: skip
     """Write each row's half-widths, then learn its residuals, which may have any sign."""
     rows = learnt[0]
@@ -161,14 +176,15 @@ def track(
     learnt[0] = rows
 
 
-@hot
+@hot_lean
 def _follow(
-    levels: Vector, theta: Matrix, means: Matrix, unit: Vector, before: Vector, covered: Counts, width: Matrix,
-    learnt: Counts, Y: Matrix, scores: Matrix, weight: Vector, done: int, upto: int,
+    Y: Matrix, scores: Matrix, weight: Vector, residuals: Matrix, half: Cube,
+    levels: Vector, theta: Matrix, means: Matrix, unit: Vector, before: Vector, covered: Counts, width: Matrix, learnt: Counts,
 ) -> None:  # fmt: skip
-    residuals = Y[done:upto] - scores[done:upto]
-    half = np.empty((upto - done, Y.shape[1], levels.size))
-    track(levels, theta, means, unit, before, covered, width, learnt, residuals, weight[done:upto], half)
+    for t in range(Y.shape[0]):
+        for k in range(Y.shape[1]):
+            residuals[t, k] = Y[t, k] - scores[t, k]
+    track(residuals, weight, half, levels, theta, means, unit, before, covered, width, learnt)
 
 
 @hot_inline

@@ -32,6 +32,7 @@ from onkel.combine import conformal
 from onkel.combine.inner import Around
 from onkel.errors import InputError
 from onkel.learners import PKAWV
+from onkel.one_row import RowSteps
 from onkel.protocol import is_learner, tasks_of
 from onkel.state import memory
 from onkel.turns import Call, turn
@@ -77,6 +78,10 @@ class Intervals(Around):
         done, learnt = state.bands.rows - known, self._inside._learnt(state.inner) - before
         if done < learnt:
             conformal.follow(state.bands, Y, scores, weight, place(weight, done), place(weight, learnt))
+
+    def _single(self, state: State) -> RowSteps | None:
+        inner: RowSteps | None = self._inside._single(state.inner)
+        return inner and inner._replace(learn=[*inner.learn, conformal.row_step(state.bands, inner.row)])
 
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
         self._inside._score(state.inner, X, scores, **more)

@@ -34,14 +34,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from onkel._inputs import LARGEST_NUMBER, check_block, no_weight, place
 from onkel._sparse import Rows
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config, flag, whole
 from onkel.combine import scales
 from onkel.combine.inner import Around, takes_sparse
 from onkel.errors import InputError
 from onkel.learners import PKAWV
+from onkel.one_row import RowSteps
 from onkel.protocol import is_learner
-from onkel.state import copied, memory, owned, shallow
+from onkel.state import Counted, copied, counter, memory, owned, shallow
 from onkel.turns import Call, turn
 from onkel.updates import first_rows
 from onkel.updates.first_rows import FirstRows
@@ -68,14 +69,14 @@ class GappyRows(NamedTuple):
 
 
 @memory
-class State:
+class State(Counted):
     inner: Any
     known: Matrix  # (3, dim)  mean, sum of squared deviations from it, and count of the values that were not missing
     centre: Vector  # (outputs,)
     scale: Vector  # (outputs,)  0 as long as the target is constant
     first: FirstRows  # the stored first rows; zeros when the scale is fixed
-    rows: int = 0  # learnt so far
-    far: int = 0  # number of labels more than FAR deviations from the centre, since the scale is fixed
+    learnt: Counts = counter()
+    far: Counts = counter()  # number of labels more than FAR deviations from the centre, since the scale is fixed
     surveyed: int = 0  # rows that determined all scales before any row was learnt; the scales do not change while these are learnt
     dim: int = 1
     outputs: int = 1
@@ -113,11 +114,11 @@ class Scaled(Around):
         there: ArrayLike | None = None, lagged: ArrayLike | None = None,
     ) -> Vector:  # fmt: skip
         """The score of each row before it is learnt, in y's shape. A row of weight 0 is scored and changes nothing."""
-        return super().learn(state, X, y, weight, there=there, lagged=lagged)
+        return super().learn(state, X, y, weight, **_given(there, lagged))
 
     def predict(self, state: State, X: Any, there: ArrayLike | None = None, lagged: ArrayLike | None = None) -> Vector:  # type: ignore[override]
         """The score of each row as if it came next; changes nothing."""
-        return super().predict(state, X, there=there, lagged=lagged)
+        return super().predict(state, X, **_given(there, lagged))
 
     def predict_any(self, state: State, X: Any, there: ArrayLike | None = None) -> Vector:  # type: ignore[override]
         """The score of rows that may come at any time, by the inner learner's `predict_any`."""
@@ -171,7 +172,7 @@ class Scaled(Around):
         """Pass sparse rows to the learner. They do not change the means that replace missing values."""
 
         def follow() -> None:
-            state.rows = self._inside._learnt(state.inner)
+            vars(state).update(learnt=np.array([self._inside._learnt(state.inner)]))
 
         call.defer(follow)
         self._inside._take(call, state.inner, X, Y, weight, scores, **more)
@@ -200,7 +201,13 @@ class Scaled(Around):
             state
         ):  # it has now learnt more than the stored rows, so they cannot be learnt again: the scale is fixed
             state.first, state.surveyed = state.first.dropped(), state.rows
-        state.rows = self._inside._learnt(state.inner)
+        state.learnt = np.array([self._inside._learnt(state.inner)])
+
+    def _single(self, state: State) -> RowSteps | None:
+        if not self._is_settled(state) or state.rows < state.surveyed:
+            return None
+        inner = self._inside._single(state.inner)
+        return inner and scales.row_steps(self.inputs, self._far_away, state, inner)
 
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
         self._score_scaled(self._inside._score, state, X, scores, **more)
@@ -249,8 +256,8 @@ class Scaled(Around):
 
     def _notes(self, state: State) -> list[str]:
         notes = super()._notes(state)
-        if state.far:
-            labels = "1 label" if state.far == 1 else f"{state.far} labels"
+        if count := int(state.far[0]):
+            labels = "1 label" if count == 1 else f"{count} labels"
             far = f"{labels} lay more than {FAR:g} deviations from the mean of the first {state.surveyed or self.first_rows}"
             notes.append(f"{far}; if the target has changed for good, start a new state")
         return notes
@@ -313,7 +320,7 @@ class Scaled(Around):
         if not largest <= LARGEST_NUMBER:
             raise InputError(f"y exceeds {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
         inner = np.empty(u.shape)
-        call.defer(partial(self._follow, state, state.rows, block, after, largest, inner, scores))
+        call.defer(partial(self._follow, state, state.rows, block, after, inner, scores))
         if block.lagged is None:
             self._inside._take(call, state.inner, Z, u, block.weight, inner)
         else:
@@ -321,7 +328,7 @@ class Scaled(Around):
         call.complete()
 
     def _follow(
-        self, state: State, before: int, block: GappyRows, after: Matrix, largest: float, inner: Matrix, scores: Matrix
+        self, state: State, before: int, block: GappyRows, after: Matrix, inner: Matrix, scores: Matrix
     ) -> None:  # fmt: skip
         """Update means, counts and stored rows by the rows that the learner has learnt: all rows of the block, or the first
         ones."""
@@ -331,14 +338,15 @@ class Scaled(Around):
         if learnt - before < len(inner) and learnt - before < np.count_nonzero(block.weight):
             block = block.part(0, place(block.weight, learnt - before))
             after = scales.standardise(self.inputs, state.known, block.X, block.there, self._moving(state, block.weight))[1]
-        scales.unscale(state.centre, state.scale, inner, scores[: len(block.y)])
+        targets, written = (state.centre, state.scale), scores[: len(block.y)]
+        if not self.keeps_rows(state):
+            rows = block.y, block.weight, inner, written
+            scales.follow(*targets, self._far_away, *rows, state.known, after, state.learnt, state.far)
+            return
+        scales.unscale(*targets, inner, written)
         if learnt > before:
-            far = state.far + (self._far(state, block) if largest > self._far_away else 0)
-            if not self.keeps_rows(state):
-                vars(state).update(known=after, rows=learnt, far=far)  # one step, which no interrupt can split
-                return
             work = shallow(state)
-            work.known, work.rows, work.far = after, learnt, far
+            work.known, work.learnt = after, np.array([learnt])
             self._keep(work, state.first.with_more(state.rows, block.X, block.y, block.weight, block.there))
             vars(state).update(vars(work))  # one step, which no interrupt can split
 
@@ -349,13 +357,6 @@ class Scaled(Around):
             self._rebase(state)
         if not self.keeps_rows(state):
             state.first = kept.dropped()
-
-    def _far(self, state: State, block: GappyRows) -> int:
-        """The number of labels far from those that determined the scale."""
-        if not self.targets or self.keeps_rows(state):
-            return 0
-        far = np.abs(block.y - state.centre) > self._far_away * state.scale
-        return int(np.count_nonzero(far[block.weight > 0.0]))
 
     def _moving(self, state: State, weight: Vector) -> Vector:
         """The weights with which rows move the scales: 0 for rows that were surveyed."""
@@ -374,7 +375,7 @@ class Scaled(Around):
     def _learn_kept(self, state: State, rows: int) -> None:
         first = state.first.first(rows)
         state.inner = owned(self.learner, self._inside._init(state.dim, state.outputs))
-        state.known, state.rows = np.zeros((3, state.dim)), rows
+        state.known, state.learnt = np.zeros((3, state.dim)), np.array([rows])
         Z, after, u = np.empty(first.X.shape), np.empty(state.known.shape), np.empty(first.y.shape)
         block = first.X, first.present, first.y, first.weight
         scales.prepare(self.inputs, state.known, state.centre, state.scale, *block, Z, after, u)

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel._jit import hot
-from onkel._types import Matrix, Vector
+from onkel._inputs import LARGEST_NUMBER, no_weight
+from onkel._jit import hot_lean
+from onkel._types import Counts, Matrix, Vector
 from onkel.features.scale import standardize_present
+from onkel.one_row import Row, RowSteps
 
 There = NDArray[np.bool_]
+
+
+class Scales(Protocol):
+    """What a state knows of inputs and targets: the fields of the same names in `scaled.State`."""
+
+    known: Matrix
+    centre: Vector
+    scale: Vector
+    learnt: Counts
+    far: Counts
 
 
 def standardise(inputs: bool, known: Matrix, X: Matrix, there: There, weight: Vector) -> tuple[Matrix, Matrix]:
@@ -19,7 +34,24 @@ def standardise(inputs: bool, known: Matrix, X: Matrix, there: There, weight: Ve
     return Z, after
 
 
-@hot
+def row_steps(inputs: bool, far_away: float, state: Scales, inner: RowSteps) -> RowSteps:
+    """The calls that scale a row, those of the learner inside, which has the scaled row, and those that follow it."""
+    scaled = inner.row
+    row = Row(np.empty_like(scaled.X), np.empty_like(scaled.Y), scaled.weight, np.empty_like(scaled.scores))
+    there, after = np.ones(row.X.shape, dtype=bool), np.empty(state.known.shape)
+    Z, targets = scaled.X, (state.centre, state.scale)
+    before = partial(standardize_present, inputs, state.known, row.X, there, no_weight(1), Z, after)
+    prepared = partial(prepare_one, inputs, state.known, *targets, row.X, there, row.Y, row.weight, Z, after, scaled.Y)
+    scores = scaled.scores, row.scores
+    followed = partial(
+        follow, *targets, far_away, row.Y, row.weight, *scores, state.known, after, state.learnt, state.far
+    )  # fmt: skip
+    return RowSteps(
+        row, [before, *inner.score, partial(unscale, *targets, scaled.scores, row.scores)], [prepared, *inner.learn, followed]
+    )
+
+
+@hot_lean
 def prepare(
     inputs: bool, known: Matrix, centre: Vector, scale: Vector, X: Matrix, there: There, Y: Matrix, weight: Vector,
     Z: Matrix, after: Matrix, U: Matrix,
@@ -37,7 +69,37 @@ def prepare(
     return largest
 
 
-@hot
+@hot_lean
+def prepare_one(
+    inputs: bool, known: Matrix, centre: Vector, scale: Vector, X: Matrix, there: There, Y: Matrix, weight: Vector,
+    Z: Matrix, after: Matrix, U: Matrix,
+) -> None:  # fmt: skip
+    """`prepare` for one row; its weight becomes 0 if u is too large for a learner."""
+    if not prepare(inputs, known, centre, scale, X, there, Y, weight, Z, after, U) <= LARGEST_NUMBER:
+        weight[0] = 0.0
+
+
+@hot_lean
+def follow(
+    centre: Vector, scale: Vector, far_away: float, Y: Matrix, weight: Vector, inner: Matrix, scores: Matrix,
+    known: Matrix, after: Matrix, learnt: Counts, far: Counts,
+) -> None:  # fmt: skip
+    """After the learner inside has learnt these rows: write their scores; then count rows and labels that are far away, and replace
+    what is known of the columns by `after`. A scale of 0 means that the target is not scaled, or constant so far."""
+    unscale(centre, scale, inner, scores)
+    rows = 0
+    for t in range(Y.shape[0]):
+        if weight[t] > 0.0:
+            rows += 1
+            for o in range(Y.shape[1]):
+                far[0] += 1 if scale[o] > 0.0 and abs(Y[t, o] - centre[o]) > far_away * scale[o] else 0
+    for i in range(known.shape[0] if rows > 0 else 0):
+        for j in range(known.shape[1]):
+            known[i, j] = after[i, j]
+    learnt[0] += rows
+
+
+@hot_lean
 def unscale(centre: Vector, scale: Vector, inner: Matrix, scores: Matrix) -> None:
     """Write the scores of rows whose scaled scores are `inner`, which may be the same array."""
     for t in range(scores.shape[0]):

@@ -15,7 +15,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any
 
@@ -24,9 +24,11 @@ import numpy as np
 from onkel._types import Matrix, Vector
 from onkel._validate import config, instance
 from onkel.errors import InputError
+from onkel.one_row import Step
 
 
 class Features(ABC):
+    fixed: bool = False  # True if it learns nothing, and its features are written by calls of compiled code, or of C
     fallible: bool = False  # True if a user's function is called, which may raise in the middle of a block
 
     @abstractmethod
@@ -45,6 +47,10 @@ class Features(ABC):
     def write(self, state: Any, X: Matrix, weight: Vector, Z: Matrix, at: int) -> Any:
         """Write the features of each row into Z[:, at : at + size], and return the state after learning the rows."""
 
+    def steps(self, state: Any, X: Matrix, Z: Matrix, at: int) -> list[Step]:
+        """The calls of compiled code, or of C, that write the features of these rows; only of a map that is `fixed`."""
+        raise NotImplementedError
+
     def transformed(self, state: Any, X: Matrix, weight: Vector) -> tuple[Matrix, Any]:
         """The features of each row, and the state after learning the rows."""
         Z = np.empty((len(X), self.size(X.shape[1])))
@@ -61,8 +67,25 @@ class Features(ABC):
         return Sum(other, self)
 
 
+class Fixed(Features):
+    """A map that learns nothing: one call of compiled code, or of C, writes the features."""
+
+    fixed = True
+
+    @abstractmethod
+    def step(self, state: Any, X: Matrix, Z: Matrix, at: int) -> Step:
+        """The call that writes the features of each row into Z[:, at : at + size]."""
+
+    def steps(self, state: Any, X: Matrix, Z: Matrix, at: int) -> list[Step]:
+        return [self.step(state, X, Z, at)]
+
+    def write(self, state: Any, X: Matrix, weight: Vector, Z: Matrix, at: int) -> Any:
+        self.step(state, X, Z, at)()
+        return state
+
+
 @config
-class Identity(Features):
+class Identity(Fixed):
     """z = x: with it a learner is linear."""
 
     def size(self, dim: int) -> int:
@@ -73,12 +96,12 @@ class Identity(Features):
     def footprint(self, dim: int) -> int:
         return 0
 
-    def write(self, state: None, X: Matrix, weight: Vector, Z: Matrix, at: int) -> None:
-        Z[:, at : at + X.shape[1]] = X
+    def step(self, state: None, X: Matrix, Z: Matrix, at: int) -> Step:
+        return partial(np.copyto, Z[:, at : at + X.shape[1]], X)
 
 
 @config
-class Constant(Features):
+class Constant(Fixed):
     """z = 1: the intercept."""
 
     def size(self, dim: int) -> int:
@@ -89,8 +112,8 @@ class Constant(Features):
     def footprint(self, dim: int) -> int:
         return 0
 
-    def write(self, state: None, X: Matrix, weight: Vector, Z: Matrix, at: int) -> None:
-        Z[:, at] = 1.0
+    def step(self, state: None, X: Matrix, Z: Matrix, at: int) -> Step:
+        return partial(Z[:, at].fill, 1.0)
 
 
 class Composed(Features):
@@ -138,6 +161,10 @@ class Sum(Composed):
     def fallible(self) -> bool:  # type: ignore[override]
         return any(part.fallible for part in self.parts)
 
+    @property
+    def fixed(self) -> bool:  # type: ignore[override]
+        return all(part.fixed for part in self.parts)
+
     def _measured(self, dim: int) -> Iterator[int]:
         """The index of the first feature of each part, then the number of all features."""
         return accumulate((part.size(dim) for part in self.parts), initial=0)
@@ -152,6 +179,12 @@ class Sum(Composed):
         sizes = self._sizes(X.shape[1])
         after = [part.write(before, X, weight, Z, at + start) for part, before, start in zip(self.parts, state, sizes)]  # noqa: B905
         return state if all(map(operator.is_, after, state)) else tuple(after)  # most maps learn nothing
+
+    def steps(self, state: tuple[Any, ...], X: Matrix, Z: Matrix, at: int) -> list[Step]:
+        sizes = self._sizes(X.shape[1])
+        return [
+            step for part, own, start in zip(self.parts, state, sizes, strict=False) for step in part.steps(own, X, Z, at + start)
+        ]
 
     def notes(self, state: tuple[Any, ...]) -> list[str]:
         return [note for part, s in zip(self.parts, state, strict=True) for note in part.notes(s)]

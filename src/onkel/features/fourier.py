@@ -20,6 +20,7 @@ Rahimi & Recht (2007), Random features for large-scale kernel machines. The freq
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -28,8 +29,9 @@ from onkel._jit import hot, hot_strict
 from onkel._types import Matrix, Vector
 from onkel._validate import check_width, config, real, whole, width_or_root
 from onkel.errors import InputError
-from onkel.features.compose import Features
+from onkel.features.compose import Fixed
 from onkel.kernels import Gaussian, Laplacian
+from onkel.one_row import Step
 from onkel.state import fixed, memory
 
 CAUCHY_CUT = 1e-4
@@ -41,7 +43,7 @@ class State:
 
 
 @config
-class Fourier(Features):
+class Fourier(Fixed):
     """Random Fourier features: waves whose scalar products approximate a Gaussian or Laplacian kernel.
 
     count   The number of frequencies; there are twice as many features. More are closer to the kernel, and cost more. Default:
@@ -93,9 +95,8 @@ class Fourier(Features):
     def footprint(self, dim: int) -> int:
         return 8 * self.count * dim
 
-    def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
-        _fourier(state.frequencies, X, Z, at)
-        return state
+    def step(self, state: State, X: Matrix, Z: Matrix, at: int) -> Step:
+        return partial(_fourier, state.frequencies, X, Z, at)
 
 
 @hot

@@ -14,18 +14,21 @@ array([[0.25, 0.75, 0.  ],
 
 from __future__ import annotations
 
+from functools import partial
+
 from onkel._inputs import LARGEST_NUMBER
 from onkel._jit import hot
-from onkel._types import Matrix, Vector
+from onkel._types import Matrix
 from onkel._validate import config, real, whole
 from onkel.errors import InputError
-from onkel.features.compose import Features
+from onkel.features.compose import Fixed
+from onkel.one_row import Step
 
 NARROWEST = 1e-30  # the least high − low
 
 
 @config
-class Hats(Features):
+class Hats(Fixed):
     """Piecewise linear functions of each input. The default knots suit standardised inputs.
 
     count  The number of knots for each input. More follow sharper bends. Default: 5.
@@ -52,8 +55,8 @@ class Hats(Features):
     def footprint(self, dim: int) -> int:
         return 0
 
-    def write(self, state: None, X: Matrix, weight: Vector, Z: Matrix, at: int) -> None:
-        _hats(self.count, self.low, self.high, X, Z, at)
+    def step(self, state: None, X: Matrix, Z: Matrix, at: int) -> Step:
+        return partial(_hats, self.count, self.low, self.high, X, Z, at)
 
 
 @hot

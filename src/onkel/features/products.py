@@ -14,14 +14,16 @@ array([[2.12, 6.  , 5.66]])
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
 from onkel._inputs import LARGEST_NUMBER
 from onkel._jit import hot
-from onkel._types import Counts, Matrix, Vector
+from onkel._types import Counts, Matrix
 from onkel._validate import config, whole
-from onkel.features.compose import Features
+from onkel.features.compose import Fixed
+from onkel.one_row import Step
 from onkel.random import below
 from onkel.state import fixed, memory
 
@@ -35,7 +37,7 @@ class State:
 
 
 @config
-class Products(Features):
+class Products(Fixed):
     """Products of pairs of columns.
 
     count  The most products of two columns; if there are more pairs, a random choice of them. Default: 66.
@@ -60,9 +62,8 @@ class Products(Features):
     def footprint(self, dim: int) -> int:
         return 16 * self.size(dim)
 
-    def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
-        _products(state.first, state.second, X, Z, at)
-        return state
+    def step(self, state: State, X: Matrix, Z: Matrix, at: int) -> Step:
+        return partial(_products, state.first, state.second, X, Z, at)
 
 
 def _pairs(dim: int) -> int:

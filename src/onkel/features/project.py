@@ -18,13 +18,15 @@ Farach-Colton (2004), known as feature hashing.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
 from onkel._jit import hot
-from onkel._types import Counts, Matrix, Vector
+from onkel._types import Counts, Matrix
 from onkel._validate import config, whole
-from onkel.features.compose import Features
+from onkel.features.compose import Fixed
+from onkel.one_row import Step
 from onkel.random import below, uniform
 from onkel.state import fixed, memory
 
@@ -35,7 +37,7 @@ class State:
 
 
 @config
-class Project(Features):
+class Project(Fixed):
     """A sparse random projection to fewer columns.
 
     count    The number of outputs. Default: 50.
@@ -63,9 +65,8 @@ class Project(Features):
     def footprint(self, dim: int) -> int:
         return 8 * dim * min(self.entries, self.count)
 
-    def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
-        _project(state.places, X, Z, at, self.count)
-        return state
+    def step(self, state: State, X: Matrix, Z: Matrix, at: int) -> Step:
+        return partial(_project, state.places, X, Z, at, self.count)
 
 
 @hot

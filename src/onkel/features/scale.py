@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel._jit import hot, hot_inline
+from onkel._jit import hot, hot_inline, hot_lean
 from onkel._types import Matrix, Vector
 from onkel._validate import config, real
 from onkel.features.compose import Features
@@ -67,7 +67,7 @@ def _standardize(mean: Vector, spread: Vector, rows: int, clip: float, X: Matrix
     return rows
 
 
-@hot
+@hot_lean
 def standardize_present(
     inputs: bool, known: Matrix, X: Matrix, there: NDArray[np.bool_], weight: Vector, Z: Matrix, after: Matrix
 ) -> None:
@@ -77,7 +77,9 @@ def standardize_present(
     present. A missing value gives z = 0 and changes nothing. Without `inputs` values are not standardised, and a missing one is
     replaced by the mean so far. (Nothing is returned: an array that compiled code returns costs a microsecond.)
     """
-    after[:] = known
+    for k in range(known.shape[0]):
+        for j in range(known.shape[1]):
+            after[k, j] = known[k, j]
     mean, spread, seen = after[0], after[1], after[2]
     for t in range(X.shape[0]):
         for j in range(X.shape[1]):

@@ -33,6 +33,7 @@ from onkel.features.compose import check_features
 from onkel.groups import Group
 from onkel.linalg import ridge
 from onkel.linalg.inverse import BLOCK
+from onkel.one_row import RowSteps
 from onkel.state import memory
 from onkel.updates.explicit_features import ROWS_AT_ONCE, FeatureLearner
 
@@ -92,6 +93,11 @@ class PKAWV(FeatureLearner[State]):
 
     def _predict(self, state: State, Z: Matrix, scores: Matrix) -> None:
         ridge.predict(state.ridge, Z, self.awv, self.lam, self.forgetting, scores)
+
+    def _single(self, state: State) -> RowSteps | None:
+        if state.ridge.factored:
+            return None
+        return self._row_steps(state, lambda Z, row: ridge.row_steps(state.ridge, Z, row, self.awv))
 
     def _learnt(self, state: State) -> int:
         return state.ridge.rows

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onkel._jit import hot
+from onkel._jit import hot, hot_lean
 from onkel._types import Counts, Matrix, Vector
 from onkel.linalg.blas import add_gemm_tn, gemm_nt, symm, symv, syr, syrk
 from onkel.linalg.loops import dot
@@ -54,28 +54,58 @@ def learn(
     while done < n:
         b = min(BLOCK - learnt[0] % BLOCK, n - done)
         if b < SHORTEST_BLOCK or _inflation(P, diagonal, V[done : done + b], weight[done : done + b], grown) > LARGEST_INFLATION:
-            b = 1
-            if _inflation(P, diagonal, V[done : done + 1], weight[done : done + 1], grown) > LARGEST_INFLATION:
+            now = slice(done, done + 1)
+            if not _learn_one(P, theta, diagonal, learnt, clamped, V[now], Y[now], weight[now], awv, scores[now], p, grown):
                 return done, False
-            clamps = _learn_row(P, theta, V[done], Y[done], weight[done], awv, scores[done], p)
-        else:
-            now = slice(done, done + b)
-            square = G[: b * b].reshape(b, b), T[: b * b].reshape(b, b)
-            clamps = _score_block(P, theta, V[now], Y[now], weight[now], awv, scores[now], H[:b], *square, E[:b], gains)
-            if clamps >= 0:
-                _learn_block(P, theta, H[:b], square[1], E[:b], gains)
+            done += 1
+            continue
+        now = slice(done, done + b)
+        square = G[: b * b].reshape(b, b), T[: b * b].reshape(b, b)
+        clamps = _score_block(P, theta, V[now], Y[now], weight[now], awv, scores[now], H[:b], *square, E[:b], gains)
         if clamps < 0:
             return done, False
-        clamped[0] += clamps
-        for k in range(done, done + b):
-            learnt[0] += 1 if weight[k] > 0.0 else 0
-        for i in range(r):
-            diagonal[i] = grown[i]
+        _learn_block(P, theta, H[:b], square[1], E[:b], gains)
+        _count(diagonal, learnt, clamped, weight[now], grown, clamps)
         done += b
     return done, True
 
 
-@hot
+@hot_lean
+def learn_single(
+    P: Matrix, theta: Matrix, diagonal: Vector, learnt: Counts, clamped: Counts, V: Matrix, Y: Matrix, weight: Vector,
+    awv: bool, scores: Matrix, p: Vector, grown: Vector,
+) -> None:  # fmt: skip
+    """`learn` for a single row. Its weight becomes 0 if the factor form must learn it. p and `grown` have room for r numbers."""
+    if not _learn_one(P, theta, diagonal, learnt, clamped, V, Y, weight, awv, scores, p, grown):
+        weight[0] = 0.0
+
+
+@hot_lean
+def _learn_one(
+    P: Matrix, theta: Matrix, diagonal: Vector, learnt: Counts, clamped: Counts, V: Matrix, Y: Matrix, weight: Vector,
+    awv: bool, scores: Matrix, p: Vector, grown: Vector,
+) -> bool:  # fmt: skip
+    """Learn the first row of V and count it; False if P is not accurate enough for that."""
+    if _inflation(P, diagonal, V, weight, grown) > LARGEST_INFLATION:
+        return False
+    clamps = _learn_row(P, theta, V[0], Y[0], weight[0], awv, scores[0], p)
+    if clamps < 0:
+        return False
+    _count(diagonal, learnt, clamped, weight, grown, clamps)
+    return True
+
+
+@hot_lean
+def _count(diagonal: Vector, learnt: Counts, clamped: Counts, weight: Vector, grown: Vector, clamps: int) -> None:
+    """After the rows with these weights: replace the diagonal of A by `grown`, and count."""
+    clamped[0] += clamps
+    for k in range(weight.size):
+        learnt[0] += 1 if weight[k] > 0.0 else 0
+    for i in range(diagonal.size):
+        diagonal[i] = grown[i]
+
+
+@hot_lean
 def _learn_row(P: Matrix, theta: Matrix, v: Vector, y: Vector, w: float, awv: bool, scores: Vector, p: Vector) -> int:
     symv(P, v, p)
     s = dot(v, p)
@@ -143,7 +173,7 @@ def _learn_block(P: Matrix, theta: Matrix, H: Matrix, T: Matrix, E: Matrix, gain
     syrk(P, -1.0, H)
 
 
-@hot
+@hot_lean
 def _inflation(P: Matrix, diagonal: Vector, V: Matrix, weight: Vector, grown: Vector) -> float:
     """grown ← the diagonal of A after the rows of V; returns the largest P_ii A_ii, with P before them."""
     for i in range(grown.size):
@@ -161,7 +191,7 @@ def _inflation(P: Matrix, diagonal: Vector, V: Matrix, weight: Vector, grown: Ve
 @hot
 def predict(P: Matrix, theta: Matrix, V: Matrix, awv: bool, scores: Matrix) -> None:
     if V.shape[0] < SHORTEST_BLOCK:
-        _predict_rows(P, theta, V, awv, scores)
+        predict_rows(P, theta, V, awv, scores, np.empty(V.shape[1]))
         return
     gemm_nt(V, theta, scores)
     if awv:
@@ -173,10 +203,9 @@ def predict(P: Matrix, theta: Matrix, V: Matrix, awv: bool, scores: Matrix) -> N
                 scores[i, o] /= shrink
 
 
-@hot
-def _predict_rows(P: Matrix, theta: Matrix, V: Matrix, awv: bool, scores: Matrix) -> None:
-    """The same bits as `_learn_row` writes."""
-    p = np.empty(V.shape[1])
+@hot_lean
+def predict_rows(P: Matrix, theta: Matrix, V: Matrix, awv: bool, scores: Matrix, p: Vector) -> None:
+    """The same bits as `_learn_row` writes. p has room for r numbers."""
     for i in range(V.shape[0]):
         s = 0.0
         if awv:

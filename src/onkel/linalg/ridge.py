@@ -12,12 +12,14 @@ There are two forms of the same numbers. Settings and data choose between them, 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.linalg import factor, inverse
+from onkel.one_row import Row, Step
 from onkel.state import Counted, counter, memory
 
 SMALLEST_HONEST_RIDGE = 1e-6  # with a smaller `lam` the factor form is used from the start
@@ -87,6 +89,15 @@ def predict(ridge: Ridge, V: Matrix, awv: bool, lam: float, forgetting: float, s
         factor.predict(ridge.matrix, ridge.coef, float(ridge.scale[0]), ridge.rows, V, awv, lam, forgetting, scores)
     else:
         inverse.predict(ridge.matrix, ridge.coef, V, awv, scores)
+
+
+def row_steps(ridge: Ridge, V: Matrix, row: Row, awv: bool) -> tuple[Step, Step]:
+    """The calls that score, and that learn, a row with the features V, in the inverse form. A row that requires a move to the
+    factor form gets the weight 0."""
+    (P, theta), (p, grown) = (ridge.matrix, ridge.coef), np.empty((2, V.shape[1]))
+    own, given = (P, theta, ridge.diagonal, ridge.learnt, ridge.clamped), (V, row.Y, row.weight)
+    score = partial(inverse.predict_rows, P, theta, V, awv, row.scores, p)
+    return score, partial(inverse.learn_single, *own, *given, awv, row.scores, p, grown)
 
 
 def move_to_factor(ridge: Ridge) -> None:

@@ -16,6 +16,7 @@ from onkel.model.answers import Answers, Scored, joined, spread
 from onkel.model.learning import State
 from onkel.model.rows import Opens, is_vector, tables_of
 from onkel.model.target import Mask, met_before
+from onkel.one_row import single_row
 from onkel.turns import turn
 
 ONE_ROW = np.ones(1, dtype=bool)  # the mask of a single row that has scores
@@ -54,9 +55,13 @@ def scored_usual(model: Opens, state: State, row: Any, score: Score, shape: Shap
         return None
     call, scores = turn(model, state), None
     try:
-        usual = state.encoder.usual_row(row, state.encoded, state.target.name)
-        if usual is not None:
-            X, gaps = learning.with_mask(state, usual.X) if usual.has_gaps else (usual.X, {})
+        single = None if score is not next_scores or call.is_nested else single_row(state.learner, state.inner)
+        X = np.empty((1, state.encoder.width)) if single is None else single.row.X
+        has_gaps = state.encoder.write_usual(row, state.encoded, state.target.name, X)
+        if has_gaps is False and single is not None and single.score():
+            scores = shape(single.scores, state.labels)
+        elif has_gaps is not None:
+            X, gaps = learning.with_mask(state, X) if has_gaps else (X, {})
             scores = shape(score(state.learner, state.inner, X, **gaps), state.labels)
     except BaseException:
         call.fail()

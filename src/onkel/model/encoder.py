@@ -39,7 +39,7 @@ from onkel.model.encodings import (
     Text,
     Time,
 )
-from onkel.model.single import Usual, UsualRow
+from onkel.model.single import UsualRow
 from onkel.model.target_means import TargetMeans
 
 __all__ = ["Cycle", "Date", "Duration", "Encoder", "Hashed", "LeftOut", "Number", "OneHot", "Text", "Time"]
@@ -107,11 +107,12 @@ class Encoder:
         """The columns that came after other rows."""
         return frozenset(column.name for column in self.columns if isinstance(column, Number) and column.late)
 
-    def usual_row(self, row: Any, state: State, target: str | None) -> Usual | None:
-        """A single row that teaches nothing new, a dict or an array of numbers; None for any other row."""
+    def write_usual(self, row: Any, state: State, target: str | None, X: Matrix) -> bool | None:
+        """Write a single row that teaches nothing new, a dict or an array of numbers, to X, (1, width), and say whether numbers are
+        missing in it; None for any other row."""
         if (usual := self._usual) is None:
             return None
-        return usual.encoded(row, state, target) if type(row) is dict else usual.of_numbers(row)
+        return usual.write(row, state, target, X) if type(row) is dict else usual.write_numbers(row, X)
 
     def with_filled(self, state: State, X: Matrix) -> State:
         """The state after a usual row in which values are missing."""

@@ -25,6 +25,7 @@ from onkel.model.answers import Scored, joined
 from onkel.model.encoder import Encoder
 from onkel.model.encodings import State as EncoderState
 from onkel.model.target import Label, Target
+from onkel.one_row import single_row
 from onkel.state import copied, memory
 from onkel.turns import Call
 
@@ -59,20 +60,22 @@ def learn(call: Call, state: State, table: Table, weight: Vector | None, lagged:
 
 def learn_usual(call: Call, state: State, row: Any, label: Any, separate: bool) -> bool:
     """Learn a single usual row (`single.py`); False, with nothing learnt, if it is not such a row."""
-    usual, code = state.encoder.usual_row(row, state.encoded, None if separate else state.target.name), None
-    if usual is not None:
-        code = state.target.code(label, state.labels)
-    if usual is None or code is None:
+    inner, target, single = state.inner, state.target, single_row(state.learner, state.inner)
+    X = np.empty((1, state.encoder.width)) if single is None else single.row.X
+    has_gaps = state.encoder.write_usual(row, state.encoded, None if separate else target.name, X)
+    if has_gaps is None or (code := target.code(label, state.labels)) is None:
         return False
-    inner, target = state.inner, state.target
-    y = target.coded(np.array([code]), inner.outputs, state.learner.absent) if target.task == "classification" else [code]
-    if not usual.has_gaps:
-        state.learner.learn(inner, usual.X, np.array(y))
+    y = np.array([code])
+    if target.task == "classification":
+        y = target.coded(y, inner.outputs, state.learner.absent)
+    if not has_gaps:
+        if single is None or not (single.reads_label(y) and single.learn(call)):
+            state.learner.learn(inner, X, y)
         return True
-    X, gaps = with_mask(state, usual.X)
-    after = {"encoded": state.encoder.with_filled(state.encoded, usual.X)}
+    after = {"encoded": state.encoder.with_filled(state.encoded, X)}
+    X, gaps = with_mask(state, X)
     call.defer(partial(_follow, state, state.encoded, None, state.learner._hooks._learnt(inner), 1, after))
-    state.learner.learn(inner, X, np.array(y), **gaps)
+    state.learner.learn(inner, X, y, **gaps)
     call.complete()
     return True
 

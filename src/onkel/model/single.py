@@ -9,23 +9,17 @@ from __future__ import annotations
 
 import math
 import operator
+import struct
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Matrix
 from onkel.model.encodings import Column, Cycle, Date, LeftOut, Number, OneHot, State
-
-
-class Usual(NamedTuple):
-    """A row as X, and whether numbers are missing in it (NaN)."""
-
-    X: Matrix
-    has_gaps: bool
 
 
 class UsualRow:
@@ -46,9 +40,13 @@ class UsualRow:
         self.places = [start for _, start in self.numbers]
         self.is_plain = len(columns) == width and self.places == list(range(width))
         self._numbers = _getter([column.name for column, _ in self.numbers])
+        self._doubles = f"{len(self.numbers)}d"
 
-    def encoded(self, row: Mapping[str, Any], state: State, target: str | None) -> Usual | None:
-        """The row, or None if it is not usual. Its label may be under the key `target`."""
+    def write(self, row: Mapping[str, Any], state: State, target: str | None, X: Matrix) -> bool | None:
+        """Write a usual row to X, (1, width), and say whether numbers are missing in it (NaN); None if it is not usual.
+
+        Its label may be under the key `target`.
+        """
         more = len(row) - self.columns
         if more and not (more == 1 and target in row) and not row.keys() <= self.known | {target}:
             return None
@@ -59,24 +57,24 @@ class UsualRow:
             if not self.fills or not row.keys() <= self.known | {target}:
                 return None
             cells, total = [_or_gap(row.get(column.name)) for column, _ in self.numbers], math.nan
+        has_gaps = not math.isfinite(total)
         try:
-            X: Matrix = np.frombuffer(array("d", cells)).reshape(1, -1)
-            has_gaps = not math.isfinite(total)
-            if has_gaps and (np.isinf(X).any() or not self.fills):
+            if self.is_plain:
+                struct.pack_into(self._doubles, X.data, 0, *cells)
+            elif not self._place(cells, row, state, has_gaps, X):
                 return None
-            placed = X if self.is_plain else self._placed(X, row, state, has_gaps)
-            return None if placed is None else Usual(placed, has_gaps)
-        except (KeyError, TypeError, ValueError, OverflowError):
+        except (KeyError, TypeError, ValueError, OverflowError, struct.error):
             return None
+        return has_gaps if not has_gaps or (self.fills and not np.isinf(X).any()) else None
 
     def filled(self, X: Matrix) -> list[str]:
         """The columns of numbers that are missing in a row and count as filled in."""
         return [column.name for column, start in self.numbers if X[0, start] != X[0, start] and not column.late]
 
-    def _placed(self, numbers: Matrix, row: Mapping[str, Any], state: State, has_gaps: bool) -> Matrix | None:
-        """X with the numbers in their places, and with strings and dates; None if one of these is not usual."""
-        X = np.zeros((1, self.width))
-        X[0, self.places] = numbers
+    def _place(self, cells: Sequence[Any], row: Mapping[str, Any], state: State, has_gaps: bool, X: Matrix) -> bool:
+        """Write numbers, strings and dates to their places in X; False if a string or date is not usual."""
+        X.fill(0.0)
+        X[0, self.places] = np.frombuffer(array("d", cells)) if cells else ()
         for column, start in self.numbers if has_gaps else ():
             if column.indicator and np.isnan(X[0, start]):
                 X[0, start + column.width] = 1.0
@@ -86,18 +84,19 @@ class UsualRow:
             cycle.write(X[:, start : start + cycle.width])
         for name in self.left_out:
             if type(row[name]) is not str or not row[name].strip():
-                return None
+                return False
         for date, start in self.dates:
             moment = row[date.name]
             if type(moment) is not datetime or moment.tzinfo is not None:
-                return None
+                return False
             date.write(np.array([moment], dtype="datetime64[us]"), state, X[:, start : start + date.width], False)
-        return X
+        return True
 
-    def of_numbers(self, row: NDArray[Any]) -> Usual | None:
-        """A row that is given as an array of its numbers, if these are all of X."""
+    def write_numbers(self, row: NDArray[Any], X: Matrix) -> bool | None:
+        """The same for a row that is given as an array of its numbers; it is usual if these are all of X, and none is missing."""
         if self.is_plain and row.shape == (self.width,) and row.dtype == np.float64 and math.isfinite(sum(row.tolist())):
-            return Usual(np.array(row).reshape(1, -1), False)
+            np.copyto(X[0], row)
+            return False
         return None
 
 

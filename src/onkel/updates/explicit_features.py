@@ -7,6 +7,7 @@ learnt, and this step is registered as pending before, so that an interrupt cann
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -16,6 +17,7 @@ from onkel._inputs import no_weight, place
 from onkel._types import Matrix, Vector
 from onkel.features import Features
 from onkel.features.compose import as_features
+from onkel.one_row import Row, RowSteps, Step
 from onkel.protocol import Learner
 from onkel.turns import Call
 
@@ -63,6 +65,10 @@ class FeatureLearner(Learner[F]):
     def _fallible(self) -> bool:
         return self._map.fallible
 
+    @cached_property
+    def _fixed(self) -> bool:
+        return self._map.fixed
+
     def _take(self, call: Call, state: F, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         if len(X) <= FEW_ROWS:  # a fast path: for single rows, every instruction matters
             self._take_piece(call, state, X, Y, weight, scores)
@@ -96,6 +102,14 @@ class FeatureLearner(Learner[F]):
             now = slice(start, start + ROWS_AT_ONCE)
             Z, _ = self._map.transformed(state.features, X[now], no_weight(len(X[now])))  # nothing is learnt
             self._predict(state, Z, scores[now])
+
+    def _row_steps(self, state: F, own: Callable[[Matrix, Row], tuple[Step, Step]]) -> RowSteps | None:
+        """What `_single` returns, made of the calls that score, and that learn, a row of features; None if the features change."""
+        if not self._fixed:
+            return None
+        row, Z = Row.empty(state.dim, state.outputs), np.empty((1, self._map.size(state.dim)))
+        features, (score, learn) = self._map.steps(state.features, row.X, Z, 0), own(Z, row)
+        return RowSteps(row, [*features, score], [*features, learn])
 
     def _notes(self, state: F) -> list[str]:
         return self._map.notes(state.features)

@@ -1,0 +1,118 @@
+"""One row at a time: the calls of compiled code that score and learn a row, prepared once for a state.
+
+A row that is learnt as a block of one passes through some twenty functions of Python, which take longer than its arithmetic. A
+learner that needs the same few calls of compiled code for every row says so once (`Learner._single`): they read the row from
+buffers, and write to buffers. `SingleRow` then only fills the buffers and runs the calls.
+
+1.  The numbers are those of a block of one, bit for bit, since the same compiled functions make them.
+2.  The calls run one after the other in C, so an interrupt finds none or all of them done. (It may come in between when one is
+    compiled, or with the compiler off; they are then registered as pending: see `onkel.turns`.)
+3.  If a row turns out to be one that cannot be learnt in this way, its weight becomes 0, which changes nothing. It is then learnt
+    as a block of one, which also finds the errors.
+4.  The calls refer to arrays of the state. So `onkel.turns` forgets them when a call of another kind begins to change the state,
+    and a copy of the state prepares its own.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel._inputs import is_sound
+from onkel._types import Matrix, Vector
+from onkel.state import ROW
+from onkel.turns import Call, Steps
+
+Step = Callable[[], Any]
+_FLOAT64 = np.dtype(np.float64)
+
+
+class Row(NamedTuple):
+    """The buffers of a row."""
+
+    X: Matrix  # (1, dim)
+    Y: Matrix  # (1, outputs)
+    weight: Vector  # (1,)  1, or 0 if the row turns out to be one that cannot be learnt in this way
+    scores: Matrix  # (1, outputs)
+
+    @classmethod
+    def empty(cls, dim: int, outputs: int) -> Row:
+        return cls(np.empty((1, dim)), np.empty((1, outputs)), np.ones(1), np.empty((1, outputs)))
+
+
+class RowSteps(NamedTuple):
+    """Calls of compiled code, or of C, on the buffers of a row and the arrays of a state."""
+
+    row: Row
+    score: list[Step]  # write the row's score
+    learn: list[Step]  # write it, and learn the row if its weight is 1; or set the weight to 0, and change nothing
+
+
+class SingleRow:
+    """One row at a time on one state: fill the buffers of `row`, then `score` or `learn`, and read `scores`."""
+
+    __slots__ = ("learning", "row", "scoring", "shapes")
+
+    def __init__(self, steps: RowSteps) -> None:
+        self.row, self.scoring, self.learning = steps.row, steps.score, Steps()
+        self.learning.steps += steps.learn
+        self.shapes = ((1,), (1, 1)) if steps.row.Y.size == 1 else (steps.row.Y.shape,)  # that labels may have
+
+    def reads(self, X: Any) -> bool:
+        """Fill in X, if it is a block of one row as it is wanted."""
+        if type(X) is not np.ndarray or X.dtype is not _FLOAT64 or X.shape != self.row.X.shape:
+            return False
+        np.copyto(self.row.X, X)
+        return True
+
+    def reads_label(self, y: Any) -> bool:
+        """Fill in y, if it is the label of one row as it is wanted."""
+        if type(y) is not np.ndarray or y.dtype is not _FLOAT64 or y.shape not in self.shapes:
+            return False
+        self.row.Y[0] = y
+        return True
+
+    def score(self) -> bool:
+        """Score the row; False if it is not one that can be scored in this way."""
+        if not is_sound(self.row.X, self.row.X):
+            return False
+        deque(map(operator.call, self.scoring), 0)
+        return True
+
+    def learn(self, call: Call) -> bool:
+        """Score the row, and learn it; False if it must be learnt in another way, and nothing was learnt."""
+        row, steps = self.row, self.learning
+        if not is_sound(row.X, row.Y):
+            return False
+        row.weight[0] = 1.0
+        steps.done.clear()
+        call.defer(steps.run)
+        call.complete()
+        return bool(row.weight[0])
+
+    @property
+    def scores(self) -> Vector:
+        """The scores of the row: (1,), or (1, outputs) if there are several."""
+        scores = self.row.scores
+        return scores.copy() if scores.shape[1] > 1 else scores[0].copy()
+
+    def __reduce__(self) -> Any:
+        return type(None), ()  # a copy of a state prepares its own
+
+
+def prepared(learner: Any, state: Any) -> SingleRow | None:
+    """What single rows on this state need; None if the learner has no such steps for it."""
+    steps = learner._hooks._single(state)
+    return None if steps is None else SingleRow(steps)
+
+
+def single_row(learner: Any, state: Any) -> SingleRow | None:
+    """The same, prepared at most once as long as nothing else changes the state."""
+    found: SingleRow | None = vars(state).get(ROW)
+    if found is None and (found := prepared(learner, state)) is not None:
+        vars(state)[ROW] = found
+    return found
