@@ -18,7 +18,8 @@ Array = NDArray[np.float64]
 
 LEARNERS = [
     OneVsRest(),
-    OneVsRest(onkel.FOGD(onkel.Fourier(count=10))),
+    OneVsRest(onkel.FOGD((onkel.Standardize(), onkel.Fourier(count=10)))),
+    OneVsRest(onkel.MarginProjection(onkel.Additive(onkel.Spline()))),
     Scaled(),
     Scaled(onkel.NewtonFeatures(onkel.Fourier(count=10)), first_rows=100),
     Scaled(onkel.KernelRidge(), first_rows=40),
@@ -152,12 +153,50 @@ def test_configs_check_themselves(config: Any, message: str) -> None:
 
 
 @pytest.mark.once
-def test_each_class_has_the_learner_that_it_would_have_by_itself() -> None:
-    X, classes = labelled()
-    learner, bare = OneVsRest(onkel.FOGD()), onkel.FOGD()
-    scores = learner.learn(learner.init(2, 3), X, coded(classes, 3))
+@pytest.mark.parametrize(
+    "bare",
+    [
+        onkel.FOGD(),
+        onkel.NewtonFeatures((onkel.Standardize(), onkel.Fourier(count=10))),
+        onkel.PKAWV(onkel.Identity() + onkel.Constant()),
+        onkel.RBP(budget=10),
+        onkel.PassiveAggressive(),
+        onkel.NORMA(onkel.Additive(onkel.Exponential(rate=400.0))),  # so narrow that points have different anchors
+        onkel.ROMMA(onkel.Additive(onkel.Spline()) + onkel.Delta()),
+        onkel.KernelAdatron(onkel.Linear()),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_each_class_has_the_learner_that_it_would_have_by_itself(bare: Any) -> None:
+    """The same bits, whatever the learners of the classes share."""
+    X, classes = labelled(1500)
+    weight = np.where(np.random.default_rng(1).random(len(X)) < 0.1, 0.0, 1.0)
+    learner, labels = OneVsRest(bare), coded(classes, 3)
+    state = learner.init(2, 3)
+    scores = learner.learn(state, X, labels, weight)
+    later = learner.predict(state, X)
     for k, sign in enumerate((-1.0, 1.0, 1.0)):
-        assert np.array_equal(scores[:, k], sign * bare.learn(bare.init(2), X, sign * coded(classes, 3)[:, k]))
+        alone = bare.init(2)
+        assert np.array_equal(scores[:, k], sign * bare.learn(alone, X, sign * labels[:, k], weight))
+        assert np.array_equal(later[:, k], sign * bare.predict(alone, X))
+        assert bits(alone) == bits(state.parts[k])
+
+
+@pytest.mark.once
+def test_features_are_computed_once_for_all_classes() -> None:
+    calls = []
+
+    def line(X: Array) -> Array:
+        calls.append(len(X))
+        return X
+
+    X, classes = labelled()
+    learner = OneVsRest(onkel.FOGD(onkel.Basis(line, np.eye(2))))
+    state = learner.init(2, 3)
+    calls.clear()
+    learner.learn(state, X, coded(classes, 3))
+    learner.predict(state, X)
+    assert sum(calls) == 2 * len(X)
 
 
 def test_two_classes_share_one_learner() -> None:

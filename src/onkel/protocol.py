@@ -77,6 +77,7 @@ class Learner(ABC, Generic[S]):
     when: ClassVar[str] = ""  # when to take it, for the same list
     paper: ClassVar[str] = ""  # authors and year of the paper
     cut_tolerance: ClassVar[float]  # how much scores may depend on how the stream is cut into calls; 0 = same bits
+    takes_common: bool = False  # whether `_take` and `_score` accept `common`, results that learners of the same rows share
 
     def init(self, dim: int, outputs: int = 1) -> Any:
         """A state before the first row, for rows of `dim` inputs. Its type is S, or one that contains an S, if the learner

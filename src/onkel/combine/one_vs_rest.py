@@ -6,7 +6,8 @@ Labels have one column for each class, +1 in that of the row's class and −1 in
 reversed ("not the first"), so that two classes need only one learner: f_1 = −f_2. One additional learner sees −1 in every row. A
 class that appears later starts as a copy of it, exactly as if the class had been known from the start.
 
-Time and memory are those of the learner times the number of classes plus one.
+Memory is that of the learner times the number of classes plus one. So is time, except for what does not depend on labels, such as
+features: it is computed once for all classes (`onkel.updates.common`).
 
 >>> X, y = onkel.data.rings(600, seed=0)
 >>> thirds = np.where(y > 0, 0, np.where(X[:, 0] > 0, 1, 2))
@@ -33,6 +34,7 @@ from onkel.learners import Perceptron
 from onkel.protocol import Learner, is_learner, tasks_of
 from onkel.state import copied, memory
 from onkel.turns import Call
+from onkel.updates.common import Common
 from onkel.updates.gradient import may_diverge
 
 ROWS_AT_ONCE = 1024  # rows that one learner learns before the next learner learns the same rows
@@ -89,25 +91,33 @@ class OneVsRest(Learner[State]):
             now = slice(start, start + ROWS_AT_ONCE)
             labels = np.hstack([_first_negated(Y[now])[:, : len(work.parts)], np.full((len(X[now]), 1), self.absent)])
             each = np.empty((labels.shape[1], len(labels), 1))
-            call.defer(partial(self._learn, call, work, self._learnt(work), X[now], labels, weight[now], each, scores[now]))
+            rows = X[now], labels, weight[now]
+            call.defer(partial(self._learn, call, work, self._learnt(work), rows, each, scores[now], self._common()))
             call.complete()
         vars(state).update(vars(work))
 
     def _learn(
-        self, call: Call, state: State, before: int, X: Matrix, Y: Matrix, weight: Vector, each: Cube, scores: Matrix
+        self, call: Call, state: State, before: int, rows: tuple[Matrix, Matrix, Vector], each: Cube, scores: Matrix, common: Any
     ) -> None:  # fmt: skip
         """Let every learner learn the rows that it has not learnt yet; `before` is the number of rows before this block."""
+        X, Y, weight = rows
         for part, labels, own in zip((*state.parts, state.rest), Y.T, each, strict=True):
             done = place(weight, self.learner._hooks._learnt(part) - before)
             if done < len(X):
-                self.learner._hooks._take(call, part, X[done:], labels[done:, None].copy(), weight[done:], own[done:])
+                self.learner._hooks._take(call, part, X[done:], labels[done:, None].copy(), weight[done:], own[done:], **common)
         scores[:] = _first_negated(each[:-1, :, 0].T, state.outputs)
 
     def _score(self, state: State, X: Matrix, scores: Matrix) -> None:
         each = np.empty((len(state.parts), len(X), 1))
-        for part, own in zip(state.parts, each, strict=True):
-            self.learner._hooks._score(part, X, own)
+        for start in range(0, len(X), ROWS_AT_ONCE):
+            now, common = slice(start, start + ROWS_AT_ONCE), self._common()
+            for part, own in zip(state.parts, each, strict=True):
+                self.learner._hooks._score(part, X[now], own[now], **common)
         scores[:] = _first_negated(each[:, :, 0].T, state.outputs)
+
+    def _common(self) -> dict[str, Any]:
+        """The argument by which the learners share what they compute from one block of rows, if they can."""
+        return {"common": Common()} if self.learner._hooks.takes_common else {}
 
     def _settle(self, state: State) -> None:
         for part in (*state.parts, state.rest):

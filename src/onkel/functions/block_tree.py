@@ -60,7 +60,9 @@ def find_ways(inputs: Inputs, f: Curves, rows: Matrix) -> None:
         if f.children[root, FAN] == 0:
             continue
         close, anchor = shared_anchor(rate, *range_of(f, root))
-        for i in range(rows.shape[0] if close and rate > 0.0 else 0):
+        # rows that learners share may have this anchor from another one; `curve` verifies it in any case
+        unknown = close and rate > 0.0 and rows.shape[0] > 0 and rows[0, end - ANCHOR] != anchor
+        for i in range(rows.shape[0] if unknown else 0):
             rows[i, end - ANCHOR] = anchor
             rows[i, end - FALL], rows[i, end - RISE] = from_anchor(rate, rows[i, c * size], anchor)
         for level in range(min(f.roots[c, 1], LEVELS)):

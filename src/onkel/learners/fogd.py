@@ -34,6 +34,7 @@ from onkel.groups import Group
 from onkel.losses import Hinge, Loss
 from onkel.state import Counted, counter, memory, shallow
 from onkel.turns import Call
+from onkel.updates.common import alone
 from onkel.updates.explicit_features import FeatureLearner
 from onkel.updates.gradient import GradientSettings, check_loss, check_scores, descent_round, gradient_settings
 
@@ -84,11 +85,13 @@ class FOGD(FeatureLearner[State]):
         refuse_weights(self, weight)
         self.loss.admit(Y)
 
-    def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+    def _take(
+        self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, common: Any = alone
+    ) -> None:  # fmt: skip
         work = shallow(state)  # rows are learnt on a copy, because the descent may diverge
         work.weights, work.learnt = state.weights.copy(), state.learnt.copy()
         with np.errstate(over="ignore", invalid="ignore"):  # scores that overflow are refused below
-            super()._take(Call(), work, X, Y, weight, scores)
+            super()._take(Call(), work, X, Y, weight, scores, common)
         check_scores(self, scores[:, 0])
         vars(state).update(vars(work))
 

@@ -122,9 +122,10 @@ def _learn(
     scores: Vector,
 ) -> None:
     """Score, then learn, each row of Z."""
-    work = workspace(Z.shape[1])
+    z, work = np.empty(Z.shape[1]), workspace(Z.shape[1])
     for i in range(Z.shape[0]):
         learn = weight[i] > 0.0
-        scores[i] = newton_round(R, c, Z[i], dot(Z[i], Z[i]), y[i], learn, settings, learnt[0] + 1, met, work)
+        z[:] = Z[i]  # a copy, because the round overwrites it
+        scores[i] = newton_round(R, c, z, dot(z, z), y[i], learn, settings, learnt[0] + 1, met, work)
         if learn:
             learnt[0] += 1

@@ -95,6 +95,10 @@ class OnDomains(Learner[State[S]], Generic[S]):
 
     learner: SpaceLearner[S]
 
+    @property
+    def takes_common(self) -> bool:  # type: ignore[override]
+        return self.learner.takes_common
+
     def closed(self, state: State[S]) -> SpaceLearner[S]:
         """The learner that owns `state.inner`: the open domains of its kernel are replaced by those of the state."""
         return self._on(state.dim, state.domains)
@@ -131,7 +135,9 @@ class OnDomains(Learner[State[S]], Generic[S]):
     def _admit(self, state: State[S], Y: Matrix, weight: Vector) -> None:
         self.closed(state)._admit(state.inner, Y, weight)
 
-    def _take(self, call: Call, state: State[S], X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+    def _take(
+        self, call: Call, state: State[S], X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, **common: Any
+    ) -> None:  # fmt: skip
         if state.is_waiting:
             work = copied(state)
             self._take_first(work, X, Y, weight, scores)
@@ -139,7 +145,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
         else:
             learner = self.closed(state)
             call.defer(partial(_count, learner, state, X, weight, state.rows))
-            learner._take(call, state.inner, X, Y, weight, scores)
+            learner._take(call, state.inner, X, Y, weight, scores, **common)
             call.complete()
 
     def _take_first(self, state: State[S], X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
@@ -172,8 +178,8 @@ class OnDomains(Learner[State[S]], Generic[S]):
         _count(learner, state, first.X, first.weight, 0)
         state.waiting = first.dropped()
 
-    def _score(self, state: State[S], X: Matrix, scores: Matrix) -> None:
-        self.closed(state)._score(state.inner, X, scores)
+    def _score(self, state: State[S], X: Matrix, scores: Matrix, **common: Any) -> None:
+        self.closed(state)._score(state.inner, X, scores, **common)
         if state.is_waiting:
             scores[:] = 0.0
 

@@ -20,6 +20,7 @@ from onkel.features.compose import as_features
 from onkel.one_row import Row, RowSteps, Step
 from onkel.protocol import Learner
 from onkel.turns import Call
+from onkel.updates.common import alone
 
 ROWS_AT_ONCE = 1024  # rows for which features are computed at a time, so that they need little memory
 FEW_ROWS = ROWS_AT_ONCE // 2  # a call with at most this many rows is one piece
@@ -43,11 +44,12 @@ class FeatureLearner(Learner[F]):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     bounded: ClassVar[bool] = True
+    takes_common = True
 
     @abstractmethod
     def _learn(self, state: F, Z: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         """Score, then learn and count, each row of features; rows of weight 0 are only scored. At every instant the state must be
-        that after the first k rows, for some k."""
+        that after the first k rows, for some k. Z is left as it is, because learners of other classes may share it."""
 
     def _predict(self, state: F, Z: Matrix, scores: Matrix) -> None:
         """Score each row of features."""
@@ -69,19 +71,23 @@ class FeatureLearner(Learner[F]):
     def _fixed(self) -> bool:
         return self._map.fixed
 
-    def _take(self, call: Call, state: F, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
+    def _take(
+        self, call: Call, state: F, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, common: Any = alone
+    ) -> None:  # fmt: skip
         if len(X) <= FEW_ROWS:  # a fast path: for single rows, every instruction matters
-            self._take_piece(call, state, X, Y, weight, scores)
+            self._take_piece(call, state, X, Y, weight, scores, common, 0)
             return
         # a user's function may raise on any row, so then all rows are transformed, as one piece, before the first is learnt
         done, longest = 0, len(X) if self._fallible else self._first_piece(state)
         while done < len(X):
             now = slice(done, done + longest)
-            self._take_piece(call, state, X[now], Y[now], weight[now], scores[now])
+            self._take_piece(call, state, X[now], Y[now], weight[now], scores[now], common, done)
             done, longest = done + longest, ROWS_AT_ONCE
 
-    def _take_piece(self, call: Call, state: F, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        Z, features = self._map.transformed(state.features, X, weight)
+    def _take_piece(
+        self, call: Call, state: F, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, common: Any, start: int
+    ) -> None:  # fmt: skip
+        Z, features = common(start, self._map.transformed, state.features, X, weight)
         if features is state.features:
             self._learn(state, Z, Y, weight, scores)
         else:
@@ -94,13 +100,13 @@ class FeatureLearner(Learner[F]):
         self._learn(state, *(part[done:] for part in piece))
         state.features = features
 
-    def _score(self, state: F, X: Matrix, scores: Matrix) -> None:
+    def _score(self, state: F, X: Matrix, scores: Matrix, common: Any = alone) -> None:
         if len(X) == 1:  # a fast path
-            self._predict(state, self._map.transformed(state.features, X, no_weight(1))[0], scores)
+            self._predict(state, common(0, self._map.transformed, state.features, X, no_weight(1))[0], scores)
             return
         for start in range(0, len(X), ROWS_AT_ONCE):
             now = slice(start, start + ROWS_AT_ONCE)
-            Z, _ = self._map.transformed(state.features, X[now], no_weight(len(X[now])))  # nothing is learnt
+            Z, _ = common(start, self._map.transformed, state.features, X[now], no_weight(len(X[now])))  # nothing is learnt
             self._predict(state, Z, scores[now])
 
     def _row_steps(self, state: F, own: Callable[[Matrix, Row], tuple[Step, Step]]) -> RowSteps | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from onkel.functions.support import Support
 from onkel.protocol import check_room, tasks_of
 from onkel.state import Counted, copied, counter, memory
 from onkel.turns import Call
+from onkel.updates.common import alone
 from onkel.updates.domains import KernelLearner
 from onkel.updates.gradient import check_scores
 
@@ -53,6 +55,7 @@ class ExpansionLearner(KernelLearner[E]):
 
     bounded: ClassVar[bool]
     multi_output: ClassVar[bool] = False
+    takes_common = True
     cut_tolerance: ClassVar[float] = 0.0
 
     @property
@@ -100,30 +103,42 @@ class ExpansionLearner(KernelLearner[E]):
             remedy = "learn shorter blocks, or use a learner with a budget"
             check_room(self, state.support.bytes_with(int(np.count_nonzero(weight))), remedy)
 
-    def _take(self, call: Call, state: E, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
-        own = self.kernel.diagonal(X)
+    def _take(
+        self, call: Call, state: E, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, common: Any = alone
+    ) -> None:  # fmt: skip
+        own = common("own", self.kernel.diagonal, X)
         if self._may_run_away(state, own):
             work = copied(state)
             with np.errstate(over="ignore", invalid="ignore"):  # scores that overflow are refused below
-                self._rounds(work, X, own, Y[:, 0], weight, scores[:, 0])
+                self._rounds(work, X, own, Y[:, 0], weight, scores[:, 0], common)
             if weight.any():
                 check_scores(self, scores[:, 0])
         else:
             work = copied(state) if self.kernel.fallible and isinstance(state.support, Support) else state
-            self._rounds(work, X, own, Y[:, 0], weight, scores[:, 0])
+            self._rounds(work, X, own, Y[:, 0], weight, scores[:, 0], common)
         vars(state).update(vars(work))
 
-    def _score(self, state: E, X: Matrix, scores: Matrix) -> None:
+    def _score(self, state: E, X: Matrix, scores: Matrix, common: Any = alone) -> None:
         nothing = np.zeros(len(X))  # rows of weight 0 are not learnt
-        self._rounds(state, X, self.kernel.diagonal(X), nothing, nothing, scores[:, 0])
+        own = common("own", self.kernel.diagonal, X)
+        self._rounds(state, X, own, nothing, nothing, scores[:, 0], common)
 
-    def _rounds(self, state: E, X: Matrix, own: Vector, y: Vector, weight: Vector, scores: Vector) -> None:
-        done, f = 0, state.support
-        written = f.lists(self.kernel, X) if self.kernel.fallible else None  # a user's functions must raise before rows are learnt
-        while done < len(X):
-            now = slice(done, done + self._at_once(state, len(X)))
-            rows = f.placed(self.kernel, f.lists(self.kernel, X[now]) if written is None else written[now])
-            block = RowBlock(self._source(state, rows), rows, own[now], y[now], weight[now], state.learnt)
+    def _rounds(
+        self, state: E, X: Matrix, own: Vector, y: Vector, weight: Vector, scores: Vector, common: Any
+    ) -> None:  # fmt: skip
+        f, at_once, rows, convert = state.support, self._at_once(state, len(X)), X, partial(state.support.rows, self.kernel)
+        if self.kernel.fallible:  # a user's functions must raise before rows are learnt
+            rows, convert = common("lists", partial(f.lists, self.kernel), X), partial(f.placed, self.kernel)
+        for start in range(0, len(X), at_once):
+            now = slice(start, start + at_once)
+            self._block(state, common(start, convert, rows[now]), own[now], y[now], weight[now], scores[now])
+
+    def _block(self, state: E, rows: Matrix, own: Vector, y: Vector, weight: Vector, scores: Vector) -> None:
+        """Score, then learn, rows in the format of compiled code, making room when it is needed."""
+        done = 0
+        while done < len(rows):
+            now = slice(done, None)
+            block = RowBlock(self._source(state, rows[now]), rows[now], own[now], y[now], weight[now], state.learnt)
             done += self._learn(state, block, scores[now])
             if weight[now].any():
                 self._after(state)
@@ -145,7 +160,7 @@ class ExpansionLearner(KernelLearner[E]):
         """The number of rows that are passed to compiled code at a time; 1 for a user's own kernel."""
         if self.kernel.fallible and isinstance(state.support, Support):
             return 1
-        return ROWS_AT_ONCE if self._room is None else rows
+        return ROWS_AT_ONCE if self._room is None else max(rows, 1)
 
     def _footprint(self, dim: int, outputs: int) -> int:
         held = representations.footprint(self.kernel, dim) if self._room is None else support.bytes_of(dim, self._room)

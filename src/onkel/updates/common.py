@@ -1,0 +1,51 @@
+"""What several learners compute from the same rows and the same points is computed once.
+
+A learner whose results may be shared (`Learner.takes_common`) computes them by
+
+    result = common(key, function, *arguments)
+
+where `key` names the result within a call. For a learner by itself `common` is `alone`, which just calls the function. Learners of
+the same rows, such as those of the classes in `onkel.combine.OneVsRest`, get one `Common`, and each result is computed by the first
+of them that needs it. So the learners stay independent, and their scores have the bits that they have alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from onkel.state import leaves
+
+
+def alone(key: Hashable, function: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of the function, which nobody shares."""
+    return function(*arguments)
+
+
+class Common:
+    """The results of one block of rows. Nobody may change a result, except for a cache that whoever reads it verifies."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, tuple[tuple[Any, ...], Any]] = {}
+
+    def __call__(self, key: Hashable, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The result that is known for this key, if it was computed from equal arguments; otherwise that of the function.
+
+        The arguments are arrays and parts of states. All calls with the same key are for learners with the same settings.
+        """
+        known = self._known.get(key)
+        if known is None or not all(map(_equal, known[0], arguments)):
+            known = self._known[key] = arguments, function(*arguments)
+        return known[1]
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two arrays, or parts of states, are equal."""
+    if isinstance(a, np.ndarray):
+        return a.__array_interface__ == b.__array_interface__ or np.array_equal(a, b)
+    ours, theirs = list(leaves(a)), list(leaves(b))
+    return a is b or (
+        len(ours) == len(theirs) and all(np.array_equal(x, y) for (_, x, _), (_, y, _) in zip(ours, theirs, strict=True))
+    )
