@@ -351,7 +351,7 @@ def test_snapshots_thin_out_and_stay_evenly_spaced() -> None:
     book, one, everybody = ledger.init(2, 1), np.ones(64), np.ones((64, 2), dtype=bool)
     for check in range(1, 1000):
         label, steps = np.full((64, 1), float(check)), Steps()
-        ledger.mixed(book, np.repeat(label[:, :, None], 2, axis=2), label, label, one, everybody, steps)
+        ledger.count(book, np.repeat(label[:, :, None], 2, axis=2), label, label, label, one, everybody, -1, steps)
         steps.run()
         ledger.note(book, 64 * check, 64, np.full((1, 2), float(check)))
         rows = book.rows[: book.taken]

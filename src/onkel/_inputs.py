@@ -105,6 +105,14 @@ def place(weights: Vector, learnt: int) -> int:
     return int(np.flatnonzero(weights)[learnt - 1]) + 1
 
 
+def leading(weights: Vector, most: int) -> int:
+    """The number of rows up to the one that is number `most` of positive weight, or of all rows if there are fewer."""
+    if len(weights) < most:  # a fast path
+        return len(weights)
+    learnt = np.flatnonzero(weights)
+    return int(learnt[most - 1]) + 1 if len(learnt) >= most else len(weights)
+
+
 def check_signs(labels: Matrix) -> None:
     """Refuse labels of two classes other than -1 and +1."""
     wrong = np.flatnonzero(np.abs(labels[:, 0]) != 1.0)

@@ -24,13 +24,15 @@ from onkel.state import copied
 from onkel.turns import Steps
 
 
-def check_if_due(plan: Plan, views: Views | SparseViews, state: State) -> None:
-    """Make the check that is due every `plan.check` rows. It works on a copy of the parts of the state that it may change; the copy
-    is stored in one step."""
-    recent = state.recent
-    if recent.rows == recent.checked or recent.rows % plan.check:
-        return
-    weights_until_now = weights(plan, state)  # in the rows since the last check
+def is_due(plan: Plan, state: State) -> bool:
+    """Whether a check is due, as it is every `plan.check` rows."""
+    return not state.recent.rows % plan.check and state.recent.rows != state.recent.checked
+
+
+def check(plan: Plan, views: Views | SparseViews, state: State) -> None:
+    """Make the check that is due. It works on a copy of the parts of the state that it may change; the copy is stored in one
+    step."""
+    recent, weights_until_now = state.recent, weights(plan, state)  # in the rows since the last check
     noted = {name: getattr(recent, name).copy() for name in ("lag", "checks", "began", "again")}
     work = replace(state, recent=replace(recent, **noted), review=copied(state.review), ledger=copied(state.ledger))
     if isinstance(views, Views):  # sparse rows are not stored, so no family could restart

@@ -36,19 +36,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onkel._inputs import leading
 from onkel._sparse import Rows, check_labelled_rows, check_rows, count, part
 from onkel._types import Cube, Matrix, Vector
 from onkel._validate import config, real, whole
 from onkel.combine.auto import labels as label_scale
 from onkel.combine.auto import ledger, restarts
 from onkel.combine.auto import state as states
-from onkel.combine.auto.adaptation import check_if_due
+from onkel.combine.auto.adaptation import check, is_due
 from onkel.combine.auto.families import Expert
 from onkel.combine.auto.plan import WIDEST_LINE, Plan, plans
-from onkel.combine.auto.state import RULE, State, active_experts, active_families
+from onkel.combine.auto.state import RULE, State, active_experts, each_family
 from onkel.combine.auto.views import NARROW, SparseViews, Views, lag_columns
 from onkel.combine.lagged import check_lagged, lag_inputs
-from onkel.combine.rules.rule import Awake
 from onkel.groups import Group
 from onkel.protocol import Learner
 from onkel.turns import Call, Steps, turn
@@ -134,12 +134,11 @@ class Auto(Learner[State]):
     def _take(
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, lagged: ArrayLike | None = None
     ) -> None:  # fmt: skip
-        given, learnt = self._given(lagged, len(Y)), state.recent.rows + np.cumsum(weight > 0.0)
-        start, plan = 0, self._plan(state.dim)
+        given, start, plan = self._given(lagged, len(Y)), 0, self._plan(state.dim)
         while start < len(Y):
             stop = (state.recent.rows // plan.check + 1) * plan.check  # counted from the first row, however the stream is cut
             stop = min(stop, state.surveyed) if state.recent.rows < state.surveyed else stop
-            now, steps = slice(start, min(int(np.searchsorted(learnt, stop)) + 1, len(Y))), Steps()
+            now, steps = slice(start, start + leading(weight[start:], stop - state.recent.rows)), Steps()
             block = part(X, now), Y[now], weight[now], None if given is None else given[now], scores[now]
             self._plan_steps(state, *block, steps)
             call.defer(steps.run)
@@ -153,7 +152,9 @@ class Auto(Learner[State]):
             state.surveyed += len(Y)
 
     def _settle(self, state: State) -> None:
-        check_if_due(self._plan(state.dim), self._views(state.dim), state)
+        plan = self._plan(state.dim)
+        if is_due(plan, state):
+            check(plan, self._views(state.dim), state)
 
     def _plan_steps(
         self, state: State, rows: Matrix | Rows, labels: Matrix, weight: Vector, lagged: Matrix | None, scores: Matrix, steps: Steps
@@ -164,20 +165,21 @@ class Auto(Learner[State]):
         seen_before = state.recent.rows < state.surveyed
         view, views = self._views(state.dim).write(state.views, rows, Y, np.zeros(len(Y)) if seen_before else weight, lagged, steps)
         centred, active = Y - known.reference, active_experts(plan, state, len(Y))
-        parts = [family.learn(own, view, centred, weight, steps) for family, own in active_families(plan, state)]
+        parts = [
+            family.learn(own, view, centred, weight, steps) if awake else np.zeros((*Y.shape, size))
+            for family, own, awake, size in each_family(plan, state)
+        ]
         first = int(np.argmax(weight > 0.0)) if state.labels.rows == 0 and weight.any() else -1
         P = np.empty((*Y.shape, active.shape[1]))
-        steps.add(_write_scores, P, parts, active[0], known.reference, Y, first)
+        steps.add(_write_scores, P, parts, known.reference, Y, first)
         mixture = mixture_alone = RULE.plan(state.mixed, P, Y, weight, active, steps)
-        ledger.mixed(state.ledger, P, mixture, Y, weight, active, steps)
         if state.alone is not None:
             alone, P_alone = plan.without_lags, np.empty((*Y.shape, state.alone.experts))
             steps.add(np.compress, alone, P, 2, P_alone)
             mixture_alone = RULE.plan(state.alone, P_alone, Y, weight, np.ascontiguousarray(active[:, alone]), steps)
-        steps.add(_write_mixtures, mixture, mixture_alone, first, scores)
-        ledger.count(state.ledger, P, mixture, mixture_alone, Y, weight, active[0], steps)
-        trusted = np.where(np.all(labels == Y, axis=1), weight, 0.0)  # no family restarts with a clipped label
-        restarts.keep(state.recent, weight > 0.0, view.X, Y, trusted, view.lagged, P, steps)
+        ledger.count(state.ledger, P, mixture, mixture_alone, Y, weight, active, first, steps)
+        restarts.keep(state.recent, view.X, labels, Y, weight, view.lagged, P, steps)
+        steps.add(_write_mixture, mixture, first, scores)
         steps.add(vars(state).update, {"views": views, "labels": known})
 
     def _score(self, state: State, X: Any, scores: Matrix, lagged: ArrayLike | None = None) -> None:
@@ -202,9 +204,12 @@ class Auto(Learner[State]):
         """The score of each row by every expert, as if the row came next."""
         plan, nothing = self._plan(state.dim), np.zeros((count(rows), state.outputs))
         view, _ = self._views(state.dim).write(state.views, rows, nothing, nothing[:, 0], lagged)
-        P, active = np.empty((len(nothing), state.outputs, len(plan.experts))), active_experts(plan, state, 1)[0]
-        parts = [family.predict(own, view) for family, own in active_families(plan, state)]
-        _write_scores(P, parts, active, state.labels.reference, nothing, -1)
+        P = np.empty((len(nothing), state.outputs, len(plan.experts)))
+        parts = [
+            family.predict(own, view) if awake else np.zeros((*nothing.shape, size))
+            for family, own, awake, size in each_family(plan, state)
+        ]
+        _write_scores(P, parts, state.labels.reference, nothing, -1)
         return P
 
     def _remember(self, state: State) -> Vector:
@@ -277,18 +282,17 @@ def _chosen(auto: Auto, dim: int) -> Plan:
     return next((plan for plan in known if states.footprint(plan, auto._views_of(plan, dim), 1) <= auto.memory_limit), known[-1])
 
 
-def _write_scores(P: Cube, parts: list[Cube], active: Awake, reference: Vector, Y: Matrix, first: int) -> None:
+def _write_scores(P: Cube, parts: list[Cube], reference: Vector, Y: Matrix, first: int) -> None:
     """Write the scores of all experts into P, with the label `reference`, which was subtracted, added back. For inactive experts
     only this is left. Up to row `first`, the one with the first label of all, scores are set so that no expert has a loss."""
-    P[:] = 0.0
-    P[:, :, active] = np.concatenate(parts, axis=2)
+    np.concatenate(parts, axis=2, out=P)
     P += reference[:, None]
-    P[: first + 1] = 0.0  # before the first label no expert knows anything,
     if first >= 0:
+        P[:first] = 0.0  # before the first label no expert knows anything,
         P[first] = Y[first][:, None]  # so the first label is no loss for any of them
 
 
-def _write_mixtures(mixture: Matrix, mixture_alone: Matrix, first: int, scores: Matrix) -> None:
+def _write_mixture(mixture: Matrix, first: int, scores: Matrix) -> None:
     """Write the scores; up to the first label they are 0."""
-    mixture[: first + 1] = mixture_alone[: first + 1] = 0.0
     scores[:] = mixture
+    scores[: first + 1] = 0.0

@@ -16,7 +16,7 @@ import numpy as np
 
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
-from onkel.state import copied, memory
+from onkel.state import memory
 
 START = 20  # rows in which nothing is clipped
 LIMIT = 20.0  # in units of the running mean of |y − mean|
@@ -44,11 +44,10 @@ def footprint(outputs: int) -> int:
 
 def accepted(labels: Labels, Y: Matrix, weight: Vector) -> tuple[Matrix, Labels]:
     """The labels to learn, and the state after them."""
-    after, out = copied(labels), Y.copy()
-    known = after.reference, after.mean, after.distance, after.largest
-    after.rows, after.mass, cut = _accept(*known, labels.rows, labels.mass, weight, out)
-    after.cut += cut
-    return out, after
+    known = labels.reference.copy(), labels.mean.copy(), labels.distance.copy(), labels.largest.copy()
+    out = Y.copy()
+    rows, mass, cut = _accept(*known, labels.rows, labels.mass, weight, out)
+    return out, Labels(*known, mass, rows, labels.cut + cut)
 
 
 def widened(labels: Labels, outputs: int) -> Labels:

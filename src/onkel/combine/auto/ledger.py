@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from onkel._jit import hot
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine import account
 from onkel.combine.account import Account
@@ -56,35 +57,37 @@ def widen(ledger: Ledger, outputs: int) -> None:
 
 
 def count(
-    ledger: Ledger, P: Cube, mixture: Matrix, alone: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps
+    ledger: Ledger, P: Cube, mixture: Matrix, alone: Matrix, Y: Matrix, weight: Vector, awake: Awake, first: int, steps: Steps
 ) -> None:  # fmt: skip
-    """Add to `steps` the steps that sum the losses of the rows learnt. The experts in `awake` are active in all of these rows."""
-    learnt, squares, lost = weight > 0.0, np.empty(len(ledger.squares)), np.empty(2)
-
-    def measure() -> None:
-        squares[:] = np.where(awake, np.sum((P[learnt] - Y[learnt][:, :, None]) ** 2, axis=(0, 1)), 0.0)
-        lost[:] = [np.sum((scores[learnt] - Y[learnt]) ** 2) for scores in (mixture, alone)]
-
-    steps.add(measure)
-    _add(steps, ledger.squares, squares)
-    _add(steps, ledger.heard, np.where(awake, float(np.count_nonzero(learnt)), 0.0))
-    _add(steps, ledger.lost, lost)
+    """Add to `steps` the steps that sum scores, labels and losses over the rows learnt. Up to row `first`, the one with the first
+    label of all, the loss is that of the score 0."""
+    scores = account.count(ledger.account, P, mixture, Y, weight, awake, steps)
+    sums = ledger.squares, ledger.heard, ledger.scores, ledger.sums, ledger.lost
+    steps.add(_count, *sums, P, mixture, alone, Y, weight, awake, first, scores)
 
 
-def mixed(ledger: Ledger, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps) -> None:
-    """Add to `steps` the steps that sum the rule's losses, scores and labels over the rows learnt."""
-    learnt, sums = weight > 0.0, np.empty((Y.shape[1], 2))
-
-    def measure() -> None:
-        sums[:, 0], sums[:, 1] = mixture[learnt].sum(axis=0), Y[learnt].sum(axis=0)
-
-    _add(steps, ledger.scores, account.count(ledger.account, P, mixture, Y, weight, awake, steps))
-    steps.add(measure)
-    _add(steps, ledger.sums[:, -2:], sums)
-
-
-def _add(steps: Steps, sums: Vector | Matrix, more: Vector | Matrix) -> None:
-    steps.add(np.add, sums, more, sums)
+@hot
+def _count(
+    squares: Vector, heard: Vector, sums_of_scores: Matrix, sums: Matrix, lost: Vector, P: Cube, mixture: Matrix, alone: Matrix,
+    Y: Matrix, weight: Vector, awake: Awake, first: int, scores: Matrix,
+) -> None:  # fmt: skip
+    n, outputs, experts = P.shape
+    for o in range(outputs):
+        for k in range(experts):
+            sums_of_scores[o, k] += scores[o, k]
+    for t in range(n):
+        if weight[t] == 0.0:
+            continue
+        for k in range(experts):
+            heard[k] += 1.0 if awake[t, k] else 0.0
+        for o in range(outputs):
+            y, shown = Y[t, o], 1.0 if t > first else 0.0
+            for k in range(experts):
+                squares[k] += (P[t, o, k] - y) ** 2 if awake[t, k] else 0.0
+            sums[o, experts] += mixture[t, o]
+            sums[o, experts + 1] += y
+            lost[0] += (shown * mixture[t, o] - y) ** 2
+            lost[1] += (shown * alone[t, o] - y) ** 2
 
 
 def mixed_again(ledger: Ledger, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake) -> None:

@@ -84,7 +84,23 @@ class Plan:
     @functools.cached_property
     def family_of(self) -> Counts:
         """The index of each expert's family."""
-        return np.repeat(np.arange(len(self.families)), [len(family.experts) for family in self.families])
+        return np.repeat(np.arange(len(self.families)), self.sizes)
+
+    @functools.cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of experts of each family."""
+        return tuple(len(family.experts) for family in self.families)
+
+    def active(self, families: Counts) -> NDArray[np.bool_]:
+        """Which experts are active, (1, experts), given which families are. The array is shared: nobody may write to it."""
+        marks = families.tobytes()
+        if marks not in self._active:
+            self._active[marks] = (families[self.family_of] > 0).reshape(1, -1)
+        return self._active[marks]
+
+    @functools.cached_property
+    def _active(self) -> dict[bytes, NDArray[np.bool_]]:
+        return {}
 
     @functools.cached_property
     def without_lags(self) -> NDArray[np.bool_]:

@@ -34,6 +34,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel._jit import hot
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.state import memory
 from onkel.turns import Steps
@@ -84,18 +85,31 @@ def footprint(check: int, dim: int, outputs: int, lag_columns: int, experts: int
 
 
 def keep(
-    recent: Recent, learnt: Mask, X: Matrix, Y: Matrix, weight: Vector, lagged: Matrix, P: Cube, steps: Steps
+    recent: Recent, X: Matrix, given: Matrix, Y: Matrix, weight: Vector, lagged: Matrix, P: Cube, steps: Steps
 ) -> None:  # fmt: skip
-    """Add to `steps` the steps that store the rows learnt, at most as many as the buffer holds. A family that restarts learns them
-    with `weight`."""
-    places = (recent.rows + np.arange(np.count_nonzero(learnt))) % len(recent.weight)
+    """Add to `steps` the steps that store the rows learnt, at most as many as the buffer holds. Y are the labels learnt, and
+    `given` the labels before clipping."""
+    rings = recent.X, recent.Y, recent.weight, recent.lagged, recent.scores
+    steps.add(_keep, *rings, recent.rows, X, given, Y, weight, lagged, P)
+    steps.add(setattr, recent, "rows", recent.rows + int(np.count_nonzero(weight)))
 
-    def write() -> None:
-        for ring, block in ((recent.X, X), (recent.Y, Y), (recent.weight, weight), (recent.lagged, lagged), (recent.scores, P)):
-            ring[places] = block[learnt]
 
-    steps.add(write)
-    steps.add(setattr, recent, "rows", recent.rows + len(places))
+@hot
+def _keep(
+    kept_X: Matrix, kept_Y: Matrix, kept_weight: Vector, kept_lagged: Matrix, kept_scores: Cube, rows: int,
+    X: Matrix, given: Matrix, Y: Matrix, weight: Vector, lagged: Matrix, P: Cube,
+) -> None:  # fmt: skip
+    for t in range(weight.size):
+        if weight[t] == 0.0:
+            continue
+        place, trusted = rows % kept_weight.size, weight[t]
+        kept_X[place], kept_lagged[place], kept_scores[place] = X[t], lagged[t], P[t]
+        for o in range(Y.shape[1]):
+            kept_Y[place, o] = Y[t, o]
+            if Y[t, o] != given[t, o]:
+                trusted = 0.0  # no family restarts with a clipped label
+        kept_weight[place] = trusted
+        rows += 1
 
 
 def widen(recent: Recent, outputs: int) -> None:

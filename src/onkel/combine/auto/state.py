@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -91,15 +92,14 @@ def check(plan: Plan, state: State) -> None:
     account.check(state.ledger.account)
 
 
-def active_families(plan: Plan, state: State) -> list[tuple[Any, Any]]:
-    """The active families, with their states."""
-    each = zip(plan.families, state.families, state.review.awake, strict=True)
-    return [(family, own) for family, own, awake in each if awake]
+def each_family(plan: Plan, state: State) -> Iterator[tuple[Any, Any, int, int]]:
+    """Each family, its state, whether it is active, and the number of its experts."""
+    return zip(plan.families, state.families, state.review.awake.tolist(), plan.sizes, strict=True)
 
 
 def active_experts(plan: Plan, state: State, rows: int) -> Awake:
     """Which experts are active, (rows, experts)."""
-    active = (state.review.awake[plan.family_of] > 0).reshape(1, -1)
+    active = plan.active(state.review.awake)
     return active if rows == 1 else np.repeat(active, rows, axis=0)
 
 

@@ -26,6 +26,7 @@ combining predictors that specialize (sleeping experts).
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 
@@ -73,9 +74,13 @@ class FixedShare(Rule):
         return State(np.full((outputs, experts), 1.0 / experts), np.zeros((outputs, 2)), first_span(self.loss, outputs))
 
     def step(self, own: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
-        mixture, settings = np.empty(Y.shape), (self.loss.code, own_rate(self), self.share)
-        steps.add(_learn, own.shares, own.squares, own.span, P, Y, weight, awake, *settings, mixture)
+        mixture = np.empty(Y.shape)
+        steps.add(_learn, own.shares, own.squares, own.span, P, Y, weight, awake, *self._settings, mixture)
         return mixture
+
+    @cached_property
+    def _settings(self) -> tuple[int, float, float]:
+        return self.loss.code, own_rate(self), self.share
 
     def count(self, own: State, below: list[Matrix], awake: Awake) -> Matrix:
         shares = own.shares * awake

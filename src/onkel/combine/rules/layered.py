@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from onkel._types import Matrix, Vector
+from onkel._jit import hot
+from onkel._types import Cube, Matrix, Vector
 from onkel._validate import config
 from onkel.combine.rules.fixed_share import FixedShare
 from onkel.combine.rules.ml_poly import MLPoly
@@ -71,8 +72,8 @@ class Layered(Rule):
         return self.outer.init(len(self.rules), outputs)
 
     def step(self, own: State, P: Matrix, Y: Matrix, weight: Vector, awake: Awake, below: list[Matrix], steps: Steps) -> Matrix:
-        everyone, side_by_side = np.ones((len(Y), len(self.rules)), dtype=bool), np.empty((*Y.shape, len(self.rules)))
-        steps.add(np.stack, below, 2, side_by_side)
+        everyone, side_by_side = np.ones((len(Y), len(below)), dtype=bool), np.empty((*Y.shape, len(below)))
+        steps.add(_write_side_by_side, tuple(below), side_by_side)
         return self.outer.plan(own, side_by_side, Y, weight, everyone, steps)
 
     def count(self, own: State, below: list[Matrix], awake: Awake) -> Matrix:
@@ -87,3 +88,11 @@ class Layered(Rule):
 
     def check_own(self, own: State) -> None:
         self.outer.check(own)
+
+
+@hot
+def _write_side_by_side(below: tuple[Matrix, ...], out: Cube) -> None:
+    for k in range(len(below)):
+        for t in range(out.shape[0]):
+            for o in range(out.shape[1]):
+                out[t, o, k] = below[k][t, o]

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel._inputs import no_weight
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.losses import Logistic, Loss, Square
@@ -118,7 +119,7 @@ class Rule(ABC):
 
     def predict(self, state: State, P: Matrix, awake: Awake) -> Matrix:
         """The mixture of each row as if it came next; changes nothing."""
-        return self.learn(state, P, np.zeros(P.shape[:2]), np.zeros(len(P)), awake)
+        return self.learn(state, P, np.zeros(P.shape[:2]), no_weight(len(P)), awake)
 
     def weights(self, state: State, awake: Awake | None = None) -> Matrix:
         """The weight of each expert in the next round, if these (by default all) are awake; (outputs, experts)."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from onkel._inputs import leading
 from onkel._types import Cube, Matrix, Vector
 from onkel.combine.auto.families.expert import Expert
 from onkel.combine.auto.families.parts import Parts, ridge_diagonal
@@ -68,14 +69,13 @@ class RememberingRidge:
     def learn(self, state: RidgeState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         V, done, due = self.parts.transform(state.maps, view), 0, state.due
         scores = np.empty((*Y.shape, len(self.experts)))
-        learnt = state.rows + np.cumsum(weight > 0.0)
+        rows = state.rows
         while done < len(V):
-            stop = min(int(np.searchsorted(learnt, due)) + 1, len(V))
-            now = slice(done, stop)
-            steps.add(self._score, state, V[now], scores[now])
+            now = slice(done, done + leading(weight[done:], due - rows))
             root = np.sqrt(weight[now])[:, None]
+            steps.add(self._score, state, V[now], scores[now])
             steps.add(gram.add, state.products, state.targets, V[now] * root, Y[now] * root)
-            rows, done = int(learnt[stop - 1]), stop
+            rows, done = rows + int(np.count_nonzero(weight[now])), now.stop
             steps.add(setattr, state, "rows", rows)
             if rows >= due:
                 steps.add(self._renew, state)
