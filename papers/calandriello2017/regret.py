@@ -165,8 +165,8 @@ def claims(found: dict[str, Any]) -> Iterator[str]:
     yield f"- γ = 1: the largest difference from a score of KONS is {apart:.1g}."
     ratios = [run["regret"][-1] / run["proposition"] for run in runs if "proposition" in run]
     middle = np.median(ratios)
-    told = f"{min(ratios):.2f} to {max(ratios):.2f}, median {middle:.2f}"
-    yield f"- The regret divided by the bound of Proposition 1 with its ½: {told}."
+    spread = f"{min(ratios):.2f} to {max(ratios):.2f}, median {middle:.2f}"
+    yield f"- The regret divided by the bound of Proposition 1 with its ½: {spread}."
     first = [(run, "before" in run) for run in runs if "theorem" in run]
     for said, part, exact in (
         ("Theorem 1", "theorem", True),
