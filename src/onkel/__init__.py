@@ -22,13 +22,17 @@ def __getattr__(name: str) -> Any:
     """Import a folder of the package or a public name when it is first used, so that `onkel --help` need not wait for numba."""
     import importlib.util
 
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("onkel")
     if name.startswith("__") and name != "__all__":
         raise AttributeError(f"module 'onkel' has no attribute {name!r}")
     if importlib.util.find_spec(f"onkel.{name}"):
         return importlib.import_module(f"onkel.{name}")
-    value = getattr(importlib.import_module("onkel._names"), name, None)
+    names = importlib.import_module("onkel._names")
+    value = getattr(names, name, None)
     if value is None:
-        raise AttributeError(f"module 'onkel' has no attribute {name!r}")
+        hint = importlib.import_module("onkel.errors").did_you_mean(name, names.__all__, most=1)
+        raise AttributeError(f"module 'onkel' has no attribute {name!r}" + (f"; {hint.strip()}" if hint else ""))
     globals()[name] = value
     return value
 

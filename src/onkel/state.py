@@ -59,8 +59,9 @@ def growing(*axes: int) -> Any:
 
 @dataclass_transform(field_specifiers=(dataclasses.field,))
 def memory(kind: type[S]) -> type[S]:
-    """Make the class a dataclass that is a state, or a part of one. It prints in one line, without the arrays."""
-    made: Any = dataclasses.dataclass(repr=False)(kind)
+    """Make the class a dataclass that is a state, or a part of one. It prints in one line, without the arrays, and equals only
+    itself: arrays have no truth value."""
+    made: Any = dataclasses.dataclass(repr=False, eq=False)(kind)
     made.__repr__ = _in_one_line
     return kind
 

@@ -187,8 +187,20 @@ def read_learner(text: str | None) -> Any:
 
     learner = DEFAULT if text is None else parse(text)
     if not is_learner(learner):
-        raise InputError(f"{learner!r} is not a learner; name one, such as PKAWV(features={learner!r})")
+        raise InputError(f"{learner!r} is not a learner; {_learner_with(learner)}")
     return learner
+
+
+def _learner_with(part: Any) -> str:
+    """How to name a learner that has this part."""
+    from onkel.features import Features
+    from onkel.kernels import Kernel
+
+    if isinstance(part, Features):
+        return f"name one that has it, such as PKAWV(features={part!r})"
+    if isinstance(part, Kernel):
+        return f"name one that has it, such as PKAWVNystroem(kernel={part!r})"
+    return "see: onkel learners"
 
 
 @dataclass(frozen=True)

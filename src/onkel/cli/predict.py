@@ -30,6 +30,7 @@ from onkel.model.encoder import filled_in, policy
 
 ALL = "all"  # of --keep
 JSON_LINES = (".jsonl", ".ndjson")  # names of files that are JSON lines without --json
+PLAIN = ("", ".csv", ".txt")
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ def predict_file(
 ) -> None:
     if out is not None:
         check_place("--out", out, [model_path, *inputs.paths])
+        if out.suffix not in (*PLAIN, *JSON_LINES):
+            raise InputError(f"--out {out}: predictions are csv or JSON lines; let the name end in .csv or .jsonl")
         as_json = as_json or out.suffix in JSON_LINES
     model, state, _ = loaded(model_path, inputs.paths)
     wanted.check(model_path, state)

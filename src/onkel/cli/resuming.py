@@ -32,7 +32,7 @@ def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> Re
     """The saved run. With `append` it continues at the first row of the files, and all rows before count as earlier."""
     model, state, about = loaded(path)
     for option, has in _differences(model, state, inputs, learner):
-        again = f"leave {option} out to continue with it, or {'--append' if append else '--resume'} to start again"
+        again = f"leave out {option} to continue with it, or {'--append' if append else '--resume'} to replace it by a new model"
         raise InputError(f"{path} {has}; {again}")
     if not about and not append:
         raise InputError(f"{path} holds a model but no run to continue; to learn these files on top of it, use --append")

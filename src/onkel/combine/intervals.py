@@ -100,7 +100,7 @@ class Intervals(Around):
     def around(self, state: State, scores: Vector, level: float = 0.9) -> Matrix:
         """The same around scores that are already known."""
         if level not in self.levels:
-            raise InputError(f"level must be one of {', '.join(map(str, self.levels))}, as set in levels=…; got {level!r:.60}")
+            raise InputError(f"level must be one of {', '.join(map(str, self.levels))}; got {level!r:.60}")
         with turn(self, state):
             half = conformal.half_widths(state.bands)[:, self.levels.index(level)]
         half = half if state.outputs > 1 else half[0]

@@ -15,7 +15,7 @@ from onkel.errors import FileError, InputError
 class MatrixSource(Source):
     X: Any
 
-    def notes(self) -> list[str]:
+    def hints(self) -> list[str]:
         return ["labels of an array are given separately: read(X, y)"]
 
     def tables(self, sample: bool = False) -> Generator[Table]:
@@ -46,4 +46,4 @@ def open_matrix(X: Any, wanted: Sequence[str] | None, kinds: Mapping[str, Kind],
         rows=int(X.shape[0]),
         X=X.tocsr() if hasattr(X, "tocsr") else X,
     )
-    return replace(source, kinds=dict.fromkeys(choose(name, known, wanted, *source.notes()), Kind.NUMBER))
+    return replace(source, kinds=dict.fromkeys(choose(name, known, wanted, *source.hints()), Kind.NUMBER))

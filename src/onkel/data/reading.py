@@ -158,6 +158,10 @@ def locate(rows: Any, reading: Reading, target: Any = None) -> list[Located]:
 
 
 def _located(rows: Any, format: str | None, target: Any) -> Located:
+    if isinstance(rows, str) and "://" in rows:
+        raise FileError(f"{rows} is an address, and only files are read; download it first: curl -O {rows}")
+    if getattr(rows, "ndim", 2) == 1 and hasattr(rows, "to_dict"):
+        raise InputError(f"a {type(rows).__name__} is one row or one column; give a row as a dict: row.to_dict()")
     name = rows if is_name(rows, format) else None
     if name is not None:
         rows, own = find(name).open()
@@ -239,6 +243,13 @@ def _open_lines(stream: ByteStream, suffix: str, wanted: Wanted, kinds: Kinds, h
         return LINES[suffix](stream, wanted, kinds)
     if suffix in (*FILES, *SHEETS, ".npz"):
         raise FileError(f"{stream.name}: {suffix} cannot come through a pipe; save it to a file first")
+    if suffix == ".onkel":
+        raise FileError(f"{stream.name} is a saved model, not data; use it on data: onkel predict {stream.name} FILE")
+    if suffix == ".json":
+        lines = f"jq -c '.[]' {stream.name} > rows.jsonl"
+        raise FileError(
+            f"{stream.name}: of JSON, files with one object in each line are read (.jsonl); make one of a list: {lines}"
+        )
     known = " ".join([*CSV, *LINES, *FILES, *SHEETS, ".npz"])
     remedy = f"say it, as in format='csv' (--format csv); known are {known}"
     raise FileError(f"{stream.name}: cannot tell the format from {suffix!r}; {remedy}")

@@ -15,6 +15,7 @@ from onkel.errors import InputError
 MANY_LABELS = 32  # more different labels than these, and than half of the first rows, are hardly classes
 
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}((,\d{3})+(\.\d*)?|(\.\d{3})+,\d*|(\.\d{3}){2,}|([ '\u00a0\u202f]\d{3})+([.,]\d*)?)")
+_WITH_SIGN = re.compile(r"(?=.*[$€£¥%])[$€£¥]?\s*[+-]?\d[\d.,]*\s*[$€£¥%]?")
 _COMMA_OF_EITHER_USE = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _UNCERTAIN_DATE = re.compile(
     rf"(\d\d?[./-]\d\d?[./-](\d\d)?\d\d|\d\d?[ -]{dates.MONTH}[ -]\d\d)([ T,]+\d\d?:\d\d(:\d\d(\.\d+)?)?( ?[ap]m)?)?", re.IGNORECASE
@@ -88,6 +89,8 @@ def remarks(sample: Table, but: Collection[str] = ()) -> list[str]:
     found = []
     for name in sample.strings:
         cells = [] if name in but else cells_of(sample, name)
+        if cells and _nearly_all(_WITH_SIGN.fullmatch, cells):
+            found.append(f"{name!r} was taken as text: {shown(cells[0])} is a number with a sign beside it; write the number alone")
         if cells and _nearly_all(in_thousands, cells):
             found.append(
                 f"{name!r} was taken as text: {shown(cells[0])} has marks between its thousands; write numbers without them"

@@ -149,6 +149,10 @@ class Source(ABC):
         """What the user should know about the rows that were read, one sentence each."""
         return []
 
+    def hints(self) -> list[str]:
+        """What may help the user who asks for a column that is not there."""
+        return self.notes()
+
     def lacking(self) -> list[str]:
         """Which files lack which columns that other files have, one sentence for each."""
         return []

@@ -26,6 +26,10 @@ def budget_for(make: Callable[[int], Any], nbytes: int, dim: int) -> int:
     >>> onkel.budget_for(lambda count: onkel.FOGD(features=onkel.Fourier(count=count)), nbytes=100_000, dim=8)
     1249
     """
+    if not callable(make) or isinstance(make, type):
+        raise InputError(
+            f"make must be a function of the budget, such as lambda budget: onkel.RBP(budget=budget), got {make!r:.60}"
+        )
     nbytes, dim = operator.index(nbytes), operator.index(dim)
 
     def fits(budget: int) -> bool:

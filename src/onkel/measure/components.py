@@ -15,6 +15,7 @@ from onkel.errors import InputError
 from onkel.functions.learnt import Learnt
 from onkel.kernels import Additive
 from onkel.kernels.space import ANYWHERE
+from onkel.protocol import is_learner
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +60,8 @@ def components(learner: Any, state: Any, names: Sequence[str] | None = None, poi
     age [ 0.4 -0.6]
     """
     whole(_Points(points), "points", 2)
+    if not is_learner(learner):
+        raise InputError(f"components takes a learner and its state, in this order, got {type(learner).__name__} first")
     f = learner.function(state)
     if f is None or f.additive is None:
         raise InputError(f"{learner!r:.200} has no curves; take a learner with an additive kernel, such as Additive(Spline())")

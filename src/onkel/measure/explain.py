@@ -29,6 +29,7 @@ from onkel.combine.auto.state import RULE
 from onkel.errors import InputError
 from onkel.measure.bounds import so_far
 from onkel.measure.combination import best_combination
+from onkel.model import Model
 from onkel.turns import turn
 
 NAMED = 3  # kinds of experts that the first sentence names
@@ -136,17 +137,22 @@ def _proven(bound: float) -> str:
 
 
 def explain(learner: Any, state: Any) -> Explanation:
-    """Explain the state of Auto or Experts, also inside a wrapper.
+    """Explain the state of Auto or Experts, also inside a wrapper or a `Model`.
 
-    learner   Auto or Experts, or a wrapper around one.
-    state     Its state.
+    learner   Auto or Experts, or a wrapper or a Model around one: of an estimator its `model_`.
+    state     Its state: of an estimator its `state_`.
     """
+    if hasattr(learner, "model_"):
+        raise InputError("explain takes a model and its state; of an estimator: explain(estimator.model_, estimator.state_)")
     with turn(learner, state):
         return _explained(learner, state)
 
 
 def _explained(learner: Any, state: Any) -> Explanation:
     while not isinstance(learner, Auto | Experts):
+        if isinstance(learner, Model):
+            learner, state = state.learner, state.inner
+            continue
         if not hasattr(learner, "learner") or not hasattr(state, "inner"):
             raise InputError(f"explain knows Auto and Experts, alone or inside a wrapper, not {learner!r:.200}")
         learner, state = learner.learner, state.inner

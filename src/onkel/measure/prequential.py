@@ -115,7 +115,7 @@ def prequential(
     *,
     state: Any = None,
     delay: int = 0,
-    metrics: Mapping[str, Loss] | Sequence[Metric] | None = None,
+    metrics: Mapping[str, Loss] | Sequence[Metric] | Metric | None = None,
     progress: Progress | None = None,
 ) -> Trace:
     """Evaluate a learner on a stream; or on arrays X and y, given as two arguments.
@@ -125,10 +125,15 @@ def prequential(
     y          the labels of X
     state      a state to continue from, such as `trace.state` of an earlier run; None: begin a new one
     delay      how many rows later a label arrives: with delay k, after the score of row t + k
-    metrics    metrics such as (RMSE(), R2()), whose values and curves the trace then has; or functions of (scores, y) by name, each
-               of which gives every row a loss; None: mistakes and square loss for labels ±1, else square and absolute loss
+    metrics    a metric such as R2(), or several, such as (RMSE(), R2()), whose values and curves the trace then has; or functions
+               of (scores, y) by name, each of which gives every row a loss; None: mistakes and square loss for labels ±1, else
+               square and absolute loss
     progress   called with (rows learnt, trace so far) after each block
     """
+    if isinstance(stream, str):
+        raise InputError(
+            f"a stream is made of blocks of arrays; open {stream!r} first: prequential(learner, onkel.read({stream!r}))"
+        )
     if delay < 0:
         raise InputError(f"delay must be at least 0, got {delay}")
     trace = Trace(learner, state)
@@ -161,10 +166,11 @@ def prequential(
     return trace
 
 
-def _measure(trace: Trace, metrics: Mapping[str, Loss] | Sequence[Metric]) -> None:
+def _measure(trace: Trace, metrics: Mapping[str, Loss] | Sequence[Metric] | Metric) -> None:
     if isinstance(metrics, Mapping):
         trace.losses = {name: np.asarray(metric(trace.scores, trace.y), dtype=float) for name, metric in metrics.items()}
         return
+    metrics = metrics if isinstance(metrics, Sequence) else (metrics,)
     errors = errors_of(trace.learner, metrics, trace.scores, trace.y)
     means = errors.means()
     trace.values, trace.curve = {metric.name: means[metric.name] for metric in metrics}, curve_of(errors)

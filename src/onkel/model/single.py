@@ -13,6 +13,7 @@ import struct
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,8 @@ def _or_gap(value: Any) -> Any:
 
 def _getter(names: list[str]) -> Any:
     """A function of a row that returns the values under these names."""
-    if len(names) > 1:
-        return operator.itemgetter(*names)
-    return lambda row: [row[name] for name in names]
+    return operator.itemgetter(*names) if len(names) > 1 else partial(_values_of, names)
+
+
+def _values_of(names: list[str], row: Mapping[str, Any]) -> list[Any]:
+    return [row[name] for name in names]

@@ -189,7 +189,7 @@ def read(
         raise InputError(f"{source.name}: choose the target, one of: {listed(list(source.known))}")
     separate = found[0].has_labels
     if not separate:
-        choose(source.name, list(source.kinds), [label], *source.notes())
+        choose(source.name, list(source.kinds), [label], *source.hints())
     kinds = {name: kind for name, kind in source.kinds.items() if separate or name != label}
     if not kinds:
         raise InputError(f"{source.name}: there are no feature columns, only {label!r}; give at least one")

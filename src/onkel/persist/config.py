@@ -34,6 +34,9 @@ _JOIN: dict[str, dict[type, Callable[[tuple[Any, ...]], Any]]] = {
 }
 
 
+_PREFIX = re.compile(r"\bonkel\.(?=[A-Za-z])")  # as in onkel.PKAWV()
+
+
 @functools.cache
 def classes() -> dict[str, type]:
     """All config classes, by their public names."""
@@ -89,10 +92,12 @@ def parse(text: str, functions: Functions | None = None) -> Any:
     >>> parse("PKAWV(Taylor(degree=3), lam=0.5)")
     PKAWV(features=Taylor(degree=3, width=None), lam=0.5, awv=True, forgetting=1.0)
     """
+    if not isinstance(text, str):
+        raise InputError(f"parse takes a config as text, such as 'PKAWV(lam=0.1)', got {type(text).__name__}")
     if len(text) > LONGEST_TEXT:
         raise InputError(f"a config of {len(text):,} characters is too long to read; the limit is {LONGEST_TEXT:,}")
     try:
-        config = _value(_parsed(text.strip()), functions or {})
+        config = _value(_parsed(_PREFIX.sub("", text.strip())), functions or {})
     except InputError:
         raise
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -139,7 +144,8 @@ def _value(node: ast.expr, functions: Functions) -> Any:
 
 def _class(name: Any) -> type:
     if not isinstance(name, str) or name not in classes():
-        hint = did_you_mean(str(name), classes(), most=1) or f"the learners are {', '.join(sorted(learners.names))}"
+        known = sorted([*learners.names, "Auto", "Experts"])
+        hint = did_you_mean(str(name), classes(), most=1) or f"the learners are {', '.join(known)}"
         raise InputError(f"there is no {name!r:.60} in onkel; {hint.strip()}")
     return classes()[name]
 

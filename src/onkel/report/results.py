@@ -72,7 +72,7 @@ def _cells(results: Sequence[Result], compared: bool, metrics: Sequence[Metric])
     if results[0].rows == 1:  # nothing was known before it
         metrics = ()
     errors = {
-        metric.title: _spread(metric.name, [result.errors[metric.name] for result in results])
+        _title(metric, results[0]): _spread(metric.name, [result.errors[metric.name] for result in results])
         for metric in metrics if not all(math.isnan(result.errors.get(metric.name, math.nan)) for result in results)
     }  # fmt: skip
     shares = [result.coverage[LEVEL] for result in results if result.coverage and result.rows > 1]
@@ -113,6 +113,12 @@ def confusion(result: Result) -> Table | None:
         for label, counts in zip(labels, result.confusion, strict=True)
     }
     return lines(rows, heading="rows of")
+
+
+def _title(metric: Metric, result: Result) -> str:
+    """The heading of a metric's column. F1 of two classes is that of the second one."""
+    of_second = metric.name == F1.name and len(result.classes) == 2
+    return f"{metric.title} of {result.classes[1]}" if of_second else metric.title
 
 
 def _spread(name: str, values: Sequence[float]) -> str:

@@ -95,7 +95,8 @@ def label_notes(met: Vector, clip: float) -> list[str]:
     """A note if `clip` does not suit the labels."""
     beyond, largest = met.tolist()
     if beyond:
-        return [f"{beyond:.0f} labels were beyond clip={clip:g}, the largest at {largest:g}: no score reaches them (raise clip)"]
+        said = f"{beyond:.0f} labels were beyond clip={clip:g}, the largest at {largest:g}: no score reaches them"
+        return [f"{said} (raise clip, unless labels are standardised: their deviation is clip/2)"]
     if 0.0 < largest < FAR_BELOW * clip:
         return [f"no label is larger than {largest:g}, far below clip={clip:g}: scores may overshoot (lower clip to about that)"]
     return []
