@@ -1,28 +1,37 @@
 """What the encodings of columns are worth: the error of `Auto` and of a linear ridge with them, and with the plain ones before.
 
-Plain: numbers as they are, strings of many values and texts hashed into 64 columns, dates as cycles without a trend.
+Plain: numbers as they are, strings of many values and texts hashed into 64 columns, dates as cycles without a trend. A learner that
+draws random numbers runs with several seeds; the error is their mean, and ± the standard error of the ratio's mean.
 
     python bench/columns.py                                   # the named sets with dates, hours or months
     python bench/columns.py flights.csv=arr_delay 20000       # a file and its target; at most so many rows
+    python bench/columns.py --scales                          # the same encodings, standardised in several ways
 """
 
 from __future__ import annotations
 
 import dataclasses
 import sys
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import onkel
 from onkel._types import Matrix
+from onkel.cli.compare import reseeded
 from onkel.data.table import Dates
 from onkel.measure import Evaluation
-from onkel.model import Cycle, Date, Hashed, LeftOut, Model, Number, Stream, Text
+from onkel.model import Cycle, Date, Hashed, HourMinute, LeftOut, Model, Number, Stream, Text
 from onkel.model.encodings import Column, State
 
 SETS = ("bike=y", "household_power=y", "elec2=y", "AirlinePassengers=target", "TrumpApproval=target", "WaterFlow=target")
-LEARNERS = {"ridge": onkel.PKAWV(onkel.Identity() + onkel.Constant()), "PKAWV": onkel.PKAWV(), "Auto": onkel.Auto(lags=3)}
-ROWS = 20_000
+LEARNERS: dict[str, Any] = {
+    "ridge": onkel.PKAWV(onkel.Identity() + onkel.Constant()),
+    "PKAWV": onkel.PKAWV(),
+    "Auto": onkel.Auto(lags=3),
+}
+ROWS, SEEDS = 20_000, 5
 
 
 class Cycles(Date):
@@ -43,7 +52,7 @@ class Cycles(Date):
 
 def plain(column: Column) -> Column:
     """The encoding that the column had before."""
-    if isinstance(column, Cycle):
+    if isinstance(column, Cycle | HourMinute):
         return Number(column.name, column.indicator)
     if isinstance(column, Date):
         return Cycles(**vars(column))
@@ -53,7 +62,7 @@ def plain(column: Column) -> Column:
 
 
 def error(model: Model, stream: Stream, rows: int) -> float:
-    """The root of the mean square error, or the share of mistakes."""
+    """The mean square error, or the share of mistakes."""
     evaluation = Evaluation.begin(model, stream)
     for table in stream.tables():
         evaluation.learn(table[: rows - evaluation.state.rows])
@@ -62,20 +71,62 @@ def error(model: Model, stream: Stream, rows: int) -> float:
     return float(next(iter(evaluation.errors.means().values())))
 
 
+def ratios(stream: Stream, target: str, learner: Any, rows: int) -> str:
+    """The mean error with the encodings and with the plain ones, and the mean ratio."""
+    before = dataclasses.replace(stream.encoder, columns=tuple(map(plain, stream.encoder.columns)))
+    seeds = range(SEEDS) if reseeded(learner, 1) != learner else range(1)
+    models = [Model(target=target, learner=reseeded(learner, seed)) for seed in seeds]
+    now, then = (
+        np.array([error(model, dataclasses.replace(stream, encoder=used), rows) for model in models])
+        for used in (stream.encoder, before)
+    )
+    ratio = now / then
+    spread = f" ± {ratio.std(ddof=1) / np.sqrt(len(ratio)):.2f}" if len(ratio) > 1 else ""
+    return f"{now.mean():10.4g}{then.mean():10.4g}{f'{ratio.mean():.2f}{spread}':>13}"
+
+
+def scaled(X: Matrix, kept: NDArray[np.bool_], by_all: bool) -> Matrix:
+    """Standardised by the rows up to each row, or by all of them, but for the columns that are `kept`."""
+    count = np.arange(1.0, len(X) + 1.0)[:, None]
+    mean, square = (X.mean(0), (X * X).mean(0)) if by_all else (np.cumsum(X, 0) / count, np.cumsum(X * X, 0) / count)
+    deviation = np.sqrt(np.maximum(square - mean * mean, 0.0))
+    Z = np.where(deviation > 1e-12, (X - mean) / np.maximum(deviation, 1e-12), 0.0)
+    return np.where(kept, X, Z)
+
+
+def scales(path: str, target: str, rows: int) -> None:
+    """The root of the mean square error of learners of numbers, on the same columns of X with other scales."""
+    stream = onkel.read(path, target, missing="mean")
+    blocks = list(stream)
+    X, y = np.concatenate([X for X, _ in blocks])[:rows], np.concatenate([y for _, y in blocks])[:rows]
+    names = stream.encoder.names(stream.state)
+    ones = np.array([name.endswith(" is missing") or "=" in name or "#" in name for name in names])  # of strings, and indicators
+    none, unit = np.zeros(len(names), dtype=bool), (y - y[:256].mean()) / y[:256].std()
+    ways = {
+        "by rows so far": scaled(X, none, False), "by all rows": scaled(X, none, True), "raw": X,
+        "but strings": scaled(X, ones, False),
+    }  # fmt: skip
+    for name, learner in LEARNERS.items():
+        if not isinstance(learner, onkel.Auto):  # which scales by itself
+            found = {way: np.mean((learner.learn(learner.init(Z.shape[1]), Z, unit) - unit) ** 2) for way, Z in ways.items()}
+            print(f"{path.rpartition('/')[2] + ' ' + name:28}" + "".join(f"{y[:256].std() * e**0.5:16.4g}" for e in found.values()))
+
+
 def main() -> None:
     given = [word for word in sys.argv[1:] if "=" in word] or SETS
     rows = next((int(word) for word in sys.argv[1:] if word.isdecimal()), ROWS)
-    print(f"{'':24}" + "".join(f"{name:>10}{'plain':>10}{'ratio':>7}" for name in LEARNERS))
+    if "--scales" in sys.argv:
+        print(f"{'':28}" + "".join(f"{way:>16}" for way in ("by rows so far", "by all rows", "raw", "but strings")))
+        for source in given:
+            path, _, target = source.rpartition("=")
+            scales(path, target, rows)
+        return
+    print(f"{'':24}" + "".join(f"{name:>10}{'plain':>10}{'ratio':>13}" for name in LEARNERS))
     for source in given:
         path, _, target = source.rpartition("=")
-        line = f"{path.rpartition('/')[2]:24}"
-        for learner in LEARNERS.values():
-            model = Model(target=target, learner=learner)
-            stream = model.open(path)
-            before = dataclasses.replace(stream.encoder, columns=tuple(map(plain, stream.encoder.columns)))
-            now, then = (error(model, dataclasses.replace(stream, encoder=used), rows) for used in (stream.encoder, before))
-            line += f"{now:10.4g}{then:10.4g}{now / then:7.2f}"
-        print(line, flush=True)
+        stream = Model(target=target).open(path)
+        columns = "".join(ratios(stream, target, learner, rows) for learner in LEARNERS.values())
+        print(f"{path.rpartition('/')[2]:24}{columns}", flush=True)
 
 
 if __name__ == "__main__":

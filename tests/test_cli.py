@@ -300,6 +300,19 @@ def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on(
     assert whole["mistakes"] == found["mistakes"]
 
 
+def test_rows_that_a_relative_error_leaves_out_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("x,y\n" + "".join(f"{k},{k % 4}\n" for k in range(80)))
+    run = (monkeypatch, "run", file, "--target", "y", "--learner", "PKAWV", "--task", "regression")
+    note = "relative error leaves out rows whose y is 0, 20 of 80"
+    assert onkel_call(*run, "--metrics", "mape") == 0
+    assert note in capsys.readouterr().out
+    assert onkel_call(*run, "--metrics", "r2") == 0
+    assert note not in capsys.readouterr().out
+
+
 def test_a_growing_file_is_followed(mixed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     lines = MIXED.splitlines(keepends=True)
     mixed.write_text("".join(lines[:1000]))

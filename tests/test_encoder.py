@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections.abc import Callable
 from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,25 @@ from onkel._types import Matrix
 from onkel.data.clock import seconds_of
 from onkel.data.table import Origin, Table, recut, strings
 from onkel.errors import InputError
-from onkel.model import Cycle, Date, Duration, Encoder, Hashed, LeftOut, Missing, Number, OneHot, Stream, Text, Time, read
+from onkel.model import (
+    Cycle,
+    Date,
+    Duration,
+    Encoder,
+    Hashed,
+    HourMinute,
+    LeftOut,
+    Missing,
+    Number,
+    OneHot,
+    Stream,
+    Text,
+    Time,
+    read,
+)
 from onkel.model.encoder import Means
 from onkel.model.encodings import State
-from onkel.model.plan import period_of
+from onkel.model.plan import is_clock, period_of
 from onkel.model.target_means import SLOTS, TargetMeans, Terms
 
 pytestmark = pytest.mark.once
@@ -231,7 +247,7 @@ def test_a_hash_spreads_values_and_their_signs() -> None:
     ("make", "message"),
     [
         (lambda: Encoder(()), "no feature columns"),
-        (lambda: Encoder((3,)), "must be Number, Cycle, Time, Duration, OneHot, Hashed, Text, LeftOut or Date, got 3"),  # type: ignore[arg-type]
+        (lambda: Encoder((3,)), "columns must be encodings such as Number or OneHot, got 3"),  # type: ignore[arg-type]
         (lambda: Encoder((Number("a"),), "median"), "missing must be 'refuse' or 'mean' or 'drop', got 'median'"),  # type: ignore[arg-type]
         (lambda: OneHot("a", room=0), "OneHot: room must be at least 1, got 0"),
         (lambda: Hashed("a", buckets=1.5), "Hashed: buckets must be a whole number"),  # type: ignore[arg-type]
@@ -467,3 +483,38 @@ def test_the_words_of_a_text_have_means_too() -> None:
 
 def encoder_means(state: State, column: Text, texts: list[str]) -> list[float]:
     return [float(x) for x in state.means["note"].predict(column.terms(strings(texts)))[:, 0]]
+
+
+def test_numbers_of_hours_and_minutes_are_times(tmp_path: Path) -> None:
+    """A number such as 1430 in a column that is called a time is encoded as 14:30 is, unless the user says otherwise."""
+    minutes = [k * 37 % 1440 if k % 13 else None for k in range(200)]
+
+    def encoded(form: Callable[[int], str], **options: Any) -> tuple[Encoder, Matrix]:
+        cells = ["" if k is None else form(k) for k in minutes]
+        found = stream(tmp_path, "depTime,y\n" + "".join(f"{cell},1\n" for cell in cells), "y", missing="mean", **options)
+        return found.encoder, next(iter(found))[0]
+
+    numbers = encoded(lambda k: str(k // 60 * 100 + k % 60))
+    times = encoded(lambda k: f"{k // 60}:{k % 60:02}")
+    assert numbers[0].columns == (HourMinute("depTime", True),)
+    assert times[0].columns == (Time("depTime", True),)
+    assert numbers[1].tobytes() == times[1].tobytes()
+    assert encoded(lambda k: str(k // 60 * 100 + k % 60), cycles={})[0].columns == (Number("depTime", True),)
+    X = np.array([[2400.0, 0.0, 0.0]])
+    HourMinute("depTime").write(X)
+    np.testing.assert_allclose(X, [[86_400.0, 0.0, 1.0]], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("size", [100 * (k % 24) + k % 60 for k in range(100)]),  # not called a time
+        ("time", list(range(100, 200))),
+        ("time", [k % 60 for k in range(100)]),
+        ("time", [100 * (k % 20) for k in range(100)]),  # too few to be sure
+        ("time", [100 * (k % 40) + k % 60 for k in range(100)]),
+        ("time", [100 * (k % 24) + k % 60 + 0.5 for k in range(100)]),
+    ],
+)
+def test_other_numbers_are_no_clocks(name: str, numbers: list[float]) -> None:
+    assert not is_clock(name, np.array(numbers, dtype=float))

@@ -295,6 +295,21 @@ def test_bad_arguments(tmp_path: Path, arguments: dict[str, Any], message: str) 
         read(**{"path": path, "target": "price", **arguments})
 
 
+GAPS = ["", " ", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None", "nil", ".", "-", "--"]
+
+
+@pytest.mark.parametrize("quote", ["", '"'])  # with a quote at an odd place the csv module reads the file
+def test_words_for_a_missing_value(tmp_path: Path, quote: str) -> None:
+    """They are missing among numbers, dates and times; in a column of strings they are strings, such as NA for Namibia."""
+    rows = "".join(f"{gap},{gap},{gap},x{quote},1\n1,2026-01-02,14:05,{gap},2\n" for gap in GAPS)
+    found = read(written(tmp_path, "n,d,t,s,y\n" + rows), "y", missing="mean", hashed=["s"])
+    assert [column.kind.name for column in found.encoder.columns] == ["NUMBER", "DATE", "TIME", "TEXT"]
+    list(found)
+    counts = {"n": len(GAPS), "d": len(GAPS), "t": len(GAPS), "s": 2}
+    assert found.state.filled == counts
+    assert {name for name, value in found.sample.strings.items() if len(value.values) == len(GAPS) - 1} == {"s"}
+
+
 def test_columns_without_a_name(tmp_path: Path) -> None:
     """Row numbers, as pandas and R write them, are no input unless they are asked for; another unnamed column gets a name."""
     numbered = written(tmp_path, ",b,,y\n" + "".join(f"{k},{k % 3},{k * k},{k % 2}\n" for k in range(7, 30)))

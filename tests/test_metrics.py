@@ -95,6 +95,7 @@ def test_metrics_of_numbers_are_those_of_scikit_learn(name: str) -> None:
     assert found["mape"] == pytest.approx(
         sklearn_metrics.mean_absolute_percentage_error(y[there], scores[there]), rel=1e-9, abs=1e-12
     )
+    assert found["mape_left_out"] == np.count_nonzero(y == 0.0)
     mean = baselines(of_numbers(scores, y))["running mean"]["mae"]
     assert mean == pytest.approx(np.mean(np.abs(y - np.append(0.0, np.cumsum(y)[:-1] / np.arange(1, len(y))))), rel=1e-9)
 

@@ -92,7 +92,8 @@ def run(
         of how reliable the probabilities are.
     metrics
         Metrics to show, separated by commas, such as r2,mape or f1,auc; for labels, this also shows which classes are confused.
-        With --json all of them are printed anyway.
+        (mape leaves out rows whose target is 0, and says how many.) With --json all of them are printed anyway; auc is that of all
+        rows, not of windows.
     json
         Print the result as JSON (progress goes to the error stream).
     """

@@ -21,7 +21,7 @@ from onkel.data.table import Table
 from onkel.errors import InputError
 from onkel.measure import Evaluation, Result
 from onkel.measure.errors import headline_of, saved
-from onkel.measure.metrics import Metric, named
+from onkel.measure.metrics import MAPE, Metric, named
 from onkel.model import Stream
 from onkel.persist import Extra, save
 from onkel.persist.fingerprint import Fingerprint
@@ -182,6 +182,8 @@ def _print(result: Result, outputs: Outputs, metrics: Sequence[Metric]) -> None:
     page = Page()
     page.say(heading(result))
     page.show(table({result.name: [result]}, metrics=metrics))
+    if MAPE.name in {metric.name for metric in metrics} and (zeros := int(result.errors["mape_left_out"])):
+        page.note([f"{MAPE.title} leaves out rows whose {result.target} is 0, {zeros:,} of {result.rows:,}"])
     if outputs.metrics is not None and (confused := confusion(result)) is not None:
         page.show(confused)
     for said in changes(result):

@@ -14,7 +14,8 @@ from onkel.errors import InputError, did_you_mean
 
 SAMPLE_ROWS = 1000  # the first rows, which decide the kinds of the columns and their encodings
 SAMPLE_CELLS, LEAST_SAMPLE = 1 << 21, 20  # with many columns the sample is shorter: so many cells, but at least 20 rows
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")  # no number or date; among strings only the first
+# what stands for a missing number or date; among strings only the first does
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None", "nil", ".", "-", "--")
 NAMES_SHOWN = 20
 # a column that contains numbers is text if it has at least so many different words, in at least this share of its cells
 SEVERAL_WORDS, RARELY = 3, 0.05

@@ -87,7 +87,8 @@ class Result:
         """The result as plain numbers, strings, lists and dicts; a metric that is not defined is None.
 
         errors            under their own names: `rmse`, `mae`, `r2`, …, or `mistakes`, `accuracy`, `f1`, `auc`, …
-        `window`          the same for the last window, which has `rows` rows
+        `window`          the same for the last window, which has `rows` rows; but no `auc`, which needs the ranks of all rows
+        `mape_left_out`   the rows whose label is 0, which `mape` leaves out
         `curve`           the error that a picture shows, and that of the baselines, for windows that end at `rows`
         `changes`         of the stream: the `row`, and the mean absolute error, or share of mistakes, `before` and `after`
         `running_mean`, `most_frequent_label`, `last_label`    the errors of the baselines

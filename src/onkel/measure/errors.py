@@ -126,8 +126,9 @@ class NumberErrors:
         return NumberSums(*merged(self.pieces.windows(self.sums)).T)
 
     def means(self) -> Means:
-        """Every metric of all rows."""
-        return means_of(self.whole())
+        """Every metric of all rows, and how many of them the relative error leaves out."""
+        whole = self.whole()
+        return means_of(whole) | {"mape_left_out": float(whole.zeros)}
 
     @property
     def is_possible(self) -> bool:

@@ -4,7 +4,7 @@ Decisions: docs/decisions/model.md
 """
 
 from onkel.model.answers import Answers
-from onkel.model.encoder import Cycle, Date, Duration, Encoder, Hashed, LeftOut, Missing, Number, OneHot, Text, Time
+from onkel.model.encoder import Cycle, Date, Duration, Encoder, Hashed, HourMinute, LeftOut, Missing, Number, OneHot, Text, Time
 from onkel.model.learning import State
 from onkel.model.model import Model
 from onkel.model.stream import Stream, read
@@ -18,6 +18,7 @@ __all__ = [
     "Duration",
     "Encoder",
     "Hashed",
+    "HourMinute",
     "LeftOut",
     "Missing",
     "Model",

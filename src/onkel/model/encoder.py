@@ -25,24 +25,12 @@ from onkel._validate import flag, whole
 from onkel.data.records import Records
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
-from onkel.model.encodings import (
-    LARGEST_ROOM,
-    Column,
-    Cycle,
-    Date,
-    Duration,
-    Hashed,
-    LeftOut,
-    Number,
-    OneHot,
-    State,
-    Text,
-    Time,
-)
+from onkel.model.encodings import LARGEST_ROOM, Column, Date, Hashed, LeftOut, OneHot, State, Text
+from onkel.model.numeric import Cycle, Duration, HourMinute, Number, Numeric, Time, Waves
 from onkel.model.single import UsualRow
 from onkel.model.target_means import TargetMeans
 
-__all__ = ["Cycle", "Date", "Duration", "Encoder", "Hashed", "LeftOut", "Number", "OneHot", "Text", "Time"]
+__all__ = ["Cycle", "Date", "Duration", "Encoder", "Hashed", "HourMinute", "LeftOut", "Number", "OneHot", "Text", "Time"]
 
 Mask = NDArray[np.bool_]
 COLUMNS_NAMED = 8  # in a note on missing values
@@ -83,9 +71,7 @@ class Encoder:
             raise InputError("there are no feature columns; give at least one")
         object.__setattr__(self, "ignored", tuple(map(str, self.ignored)))
         if wrong := [column for column in self.columns if not isinstance(column, Column)]:
-            raise InputError(
-                f"columns must be Number, Cycle, Time, Duration, OneHot, Hashed, Text, LeftOut or Date, got {wrong[0]!r}"
-            )
+            raise InputError(f"columns must be encodings such as Number or OneHot, got {wrong[0]!r}")
 
     @functools.cached_property
     def width(self) -> int:
@@ -288,9 +274,9 @@ class Encoder:
         X[:, places] = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
         X[:, self.width - self.spare :] = np.nan
         for column, start in zip(self.columns, self.starts, strict=True):
-            if isinstance(column, Cycle | Time):
+            if isinstance(column, Waves):
                 column.write(X[:, start : start + column.width])
-            elif not isinstance(column, Number | Duration | LeftOut):
+            elif not isinstance(column, Numeric | LeftOut):
                 found: Any = table.strings[column.name] if column.kind is Kind.TEXT else table.dates[column.name]
                 column.write(found if kept.all() else found[kept], state, X[:, start : start + column.width], learning)
             if column.indicator and column.name in gaps:

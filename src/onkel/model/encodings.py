@@ -1,9 +1,6 @@
 """How a column of a table is encoded. The columns of X that it gets are fixed at `init`, because a learner's width is.
 
-number   Number: the number itself                                                                      1 column
-         Cycle: the number, and sine and cosine of its place in a period, such as an hour in the day    3
-time     Time: the hours since midnight, and sine and cosine of its place in the day                    3
-duration Duration: its seconds                                                                          1
+number   see `numeric`                                                                                  1 or 3 columns
 string   OneHot: 1 in the column of the value, which it gets when it first appears; late ones share     room
          Hashed: ±1 in a column chosen by a hash of the value; and the mean of the target for each      buckets + labels
          Text: the words of the value, each ±1 in a column chosen by its hash; and their means          buckets + labels
@@ -21,11 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from onkel._types import Matrix, Vector
-from onkel._validate import flag, real, whole
-from onkel.data.clock import DAY
+from onkel._validate import flag, whole
 from onkel.data.dates import date
 from onkel.data.table import Dates, Kind, Strings
 from onkel.errors import InputError
+from onkel.model.numeric import Numeric, waves
 from onkel.model.target_means import SLOTS, TargetMeans, Terms
 from onkel.model.words import hashed, terms, words
 from onkel.state import memory
@@ -67,96 +64,6 @@ class State:
     @staticmethod
     def from_json(tree: Mapping[str, Any]) -> State:
         return State(**{**tree, "means": {name: TargetMeans.from_json(found) for name, found in tree["means"].items()}})
-
-
-@dataclass(frozen=True)
-class Number:
-    name: str
-    indicator: bool = False  # one more column: 1 where the value was missing
-    late: bool = False  # it came after other rows: where it is absent, no row is refused or dropped
-
-    kind: ClassVar[Kind] = Kind.NUMBER
-
-    def __post_init__(self) -> None:
-        flag(self, "indicator")
-        flag(self, "late")
-
-    @property
-    def width(self) -> int:
-        return 1
-
-    def names(self, state: State) -> list[str]:
-        return [self.name]
-
-    def assumed(self, target: str) -> str:
-        return ""
-
-
-@dataclass(frozen=True)
-class Cycle:
-    name: str
-    period: float = 24.0
-    indicator: bool = False
-
-    kind: ClassVar[Kind] = Kind.NUMBER
-    late: ClassVar[bool] = False
-    width: ClassVar[int] = 3
-
-    def __post_init__(self) -> None:
-        real(self, "period", least=1e-9)
-        flag(self, "indicator")
-
-    def names(self, state: State) -> list[str]:
-        return [self.name, *(f"{self.name}: {wave} of {self.period:g}" for wave in ("sine", "cosine"))]
-
-    def assumed(self, target: str) -> str:
-        return "a number, and its place in a cycle of this length; --cycles none makes it a number alone"
-
-    def write(self, X: Matrix) -> None:
-        """Add the waves to the numbers in the first column; they are 0 where the number is missing."""
-        _add_waves(X, self.period)
-
-
-@dataclass(frozen=True)
-class Time:
-    """A time of day."""
-
-    name: str
-    indicator: bool = False
-
-    kind: ClassVar[Kind] = Kind.TIME
-    width: ClassVar[int] = 3
-
-    def __post_init__(self) -> None:
-        flag(self, "indicator")
-
-    def names(self, state: State) -> list[str]:
-        return [f"{self.name}: seconds since midnight", *(f"{self.name}: {wave} of the day" for wave in ("sine", "cosine"))]
-
-    def assumed(self, target: str) -> str:
-        return "a time of day: the seconds since midnight, and its place in the day"
-
-    def write(self, X: Matrix) -> None:
-        """Add the waves to the seconds in the first column; they are 0 where the time is missing."""
-        _add_waves(X, DAY)
-
-
-@dataclass(frozen=True)
-class Duration:
-    name: str
-    indicator: bool = False
-
-    kind: ClassVar[Kind] = Kind.DURATION
-    width: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        flag(self, "indicator")
-
-    def names(self, state: State) -> list[str]:
-        return [f"{self.name}: seconds"]
-
-    def assumed(self, target: str) -> str:
-        return "a duration, in seconds"
 
 
 @dataclass(frozen=True)
@@ -342,10 +249,10 @@ class Date:
         X[:, 0] = np.nan
         X[there, 0] = (moments - date(self.since)) / _DAY
         for k, part in enumerate(self.parts):
-            X[there, 1 + 2 * k], X[there, 2 + 2 * k] = _waves(_PHASES[part](moments))
+            X[there, 1 + 2 * k], X[there, 2 + 2 * k] = waves(_PHASES[part](moments))
 
 
-Column = Number | Cycle | Time | Duration | OneHot | Hashed | Text | LeftOut | Date
+Column = Numeric | OneHot | Hashed | Text | LeftOut | Date
 
 
 def _check_hashed(column: Hashed | Text) -> None:
@@ -357,16 +264,6 @@ def _check_hashed(column: Hashed | Text) -> None:
 def _hashed_names(column: Hashed | Text) -> list[str]:
     means = [f"{column.name}: mean of the target{f' {k}' * (column.labels > 1)}" for k in range(column.labels)]
     return [*(f"{column.name}#{k}" for k in range(column.buckets)), *means]
-
-
-def _add_waves(X: Matrix, period: float) -> None:
-    there = np.flatnonzero(~np.isnan(X[:, 0]))
-    X[there, 1], X[there, 2] = _waves(X[there, 0] / period % 1.0)
-
-
-def _waves(turns: Vector) -> tuple[Vector, Vector]:
-    angle = 2.0 * np.pi * turns
-    return np.sin(angle), np.cos(angle)
 
 
 def _of_day(moments: Dates) -> Vector:

@@ -5,6 +5,7 @@ string   few values: `OneHot`, with twice as many columns of X as there are valu
          otherwise different in nearly every row: `LeftOut`
          anything else, or if the user says so: `Hashed`, with the means of the target
 number   a `Cycle` if its name and its range say so, such as hour from 0 to 23; or if the user says so
+         `HourMinute` if it is called a time and all values are like 1430
 time     a `Time` of day, or a `Duration`
 date     a trend and cycles; those that the steps between the dates are too long for are left out
 
@@ -26,7 +27,8 @@ from onkel.data.columns import sample_rows
 from onkel.data.table import Dates, Kind, Source, Strings, Table, joined
 from onkel.errors import FileError, InputError
 from onkel.model.encoder import Encoder, Missing
-from onkel.model.encodings import Column, Cycle, Date, Duration, Hashed, LeftOut, Number, OneHot, Text, Time
+from onkel.model.encodings import Column, Date, Hashed, LeftOut, OneHot, Text
+from onkel.model.numeric import Cycle, Duration, HourMinute, Number, Time
 from onkel.model.words import words
 
 LEAST_ROOM, MOST_VALUES = 4, 32
@@ -44,6 +46,8 @@ PERIODS: dict[float, str] = {
     365.25: "dayofyear|doy|yday",
     360.0: "winddirection|winddir|bearing|heading|azimuth",
 }
+CLOCKS = {"time", "hhmm"}
+ENOUGH_TIMES = 30  # different values; so many whole numbers by chance have two digits below 60 at their ends with probability 2e-7
 IDENTIFIERS = {"id", "key", "index", "no", "nr", "number"}
 
 
@@ -119,6 +123,8 @@ def _planned(sample: Table, name: str, kind: Kind, wishes: Wishes, labels: int, 
     indicator = indicate and bool(np.isnan(numbers).any())
     if kind in (Kind.TIME, Kind.DURATION):
         return Time(name, indicator) if kind is Kind.TIME else Duration(name, indicator)
+    if wishes.cycles is None and is_clock(name, numbers):
+        return HourMinute(name, indicator)
     periods = {name: period_of(name, numbers)} if wishes.cycles is None else wishes.cycles
     period = periods.get(name)
     return Cycle(name, period, indicator) if period else Number(name, indicator)
@@ -163,6 +169,14 @@ def period_of(name: str, numbers: Vector) -> float | None:
     called = set(_called(name))
     fitting = (period for period, known in PERIODS.items() if called & set(known.split("|")) and there.max() <= np.ceil(period))
     return next(fitting, None)
+
+
+def is_clock(name: str, numbers: Vector) -> bool:
+    """Whether numbers that are called a time have hours and minutes as digits: 5 for 0:05, 1430 for 14:30."""
+    there = np.unique(numbers[~np.isnan(numbers)])
+    if not CLOCKS & set(_called(name)) or np.count_nonzero(there >= 100.0) < ENOUGH_TIMES:
+        return False
+    return bool((there >= 0.0).all() and (there <= 2400.0).all() and (there % 1.0 == 0.0).all() and (there % 100.0 < 60.0).all())
 
 
 def _called(name: str) -> Iterable[str]:

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Matrix
-from onkel.model.encodings import Column, Cycle, Date, LeftOut, Number, OneHot, State
+from onkel.model.encodings import Column, Date, LeftOut, OneHot, State
+from onkel.model.numeric import Cycle, HourMinute, Number
 
 
 class UsualRow:
@@ -30,8 +31,8 @@ class UsualRow:
         self, columns: Sequence[Column], starts: Sequence[int], width: int, ignored: Iterable[str], fills: bool
     ) -> None:  # fmt: skip
         placed = list(zip(columns, starts, strict=True))
-        self.numbers = [(column, start) for column, start in placed if isinstance(column, Number | Cycle)]
-        self.cycles = [(column, start) for column, start in placed if isinstance(column, Cycle)]
+        self.numbers = [(column, start) for column, start in placed if isinstance(column, Number | Cycle | HourMinute)]
+        self.cycles = [(column, start) for column, start in placed if isinstance(column, Cycle | HourMinute)]
         self.strings = [(column.name, start) for column, start in placed if isinstance(column, OneHot)]
         self.dates = [(column, start) for column, start in placed if isinstance(column, Date)]
         self.left_out = [column.name for column in columns if isinstance(column, LeftOut)]
