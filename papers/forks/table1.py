@@ -17,7 +17,8 @@ where every label contradicts the sign of the score. On the third the kernel mat
 next to nothing. The power of T is by least squares on logarithms, "fits best" the best of least squares lines over ln T, √T and T,
 both from T = 500 on: up to 250 rounds SkeGD and FORKS have hardly left their first stage.
 
-Why is the regret of FORKS so large on the first two? To find out, FORKS is also run with k = 40, and without updates, which set w to
+Why is the regret of FORKS so large on the first two? To find out, FORKS is also run with k = 40, and without updates, which set w
+to
 0. The last table has what any w could reach on the rings: the regret of the best function in hindsight among those of the k leading
 coordinates of the first 200 points that stay within [−C, C].
 
