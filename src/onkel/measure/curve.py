@@ -13,7 +13,8 @@ from onkel.measure.pieces import WINDOW
 
 @dataclass(frozen=True, repr=False)
 class ErrorCurve:
-    """Windows overlap. All have equally many rows, except that the last one ends with the stream."""
+    """The metrics of a run in overlapping windows along the stream. All windows have equally many rows, but the last ends with the
+    stream."""
 
     ends: Counts  # the last row of each window, counted from 1
     rows: Vector  # of each window
