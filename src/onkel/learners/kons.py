@@ -17,7 +17,7 @@ t of KONS costs O(t²), and its memory is O(t²). For SketchedKONS with m points
 
 Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Algorithms 1, 3.
 Departs from the paper: its Lemmas 2 and 4 have misprints (the scaled k̄_ii, and −1/√η outside the bracket) and divide by g, which
-may be 0; the coefficients above do not. `weighted=True` is the unbiased z/p̃ of its section 6.
+may be 0; the coefficients above do not. `weighted=True` adds z/p̃ instead of z to A, which is unbiased (section 6).
 
 >>> X, y = onkel.data.rings(1000, seed=0)
 >>> for learner in onkel.KONS(loss=onkel.Logistic()), onkel.SketchedKONS(loss=onkel.Logistic()):

@@ -38,7 +38,7 @@ class ErrorCurve:
 
 
 def curve_of(errors: Errors) -> ErrorCurve:
-    """The curve of at least one row."""
+    """The error curve of a stream, which must have at least one row."""
     sums = errors.windows()
     shown = metrics.headline(metrics.task_of(sums))
     baselines = {name: metrics.values([shown], guesses)[shown.name] for name, guesses in sums.baselines().items()}

@@ -44,7 +44,7 @@ class Ranks:
     def area(self, classes: int) -> tuple[float, float]:
         """The area and by how much it may be wrong: that of the second of two classes, else the mean over the classes.
 
-        NaN if there are too many classes, or if no class has both rows that belong to it and others.
+        NaN if there are too many classes, or if no class has both rows that belong to it and rows that do not.
         """
         if classes > len(self.own):
             return np.nan, np.nan
