@@ -171,9 +171,8 @@ def _beside_pros_n_kons(lines: dict[str, Any]) -> str:
     i = int(enough[0]) if len(enough) else -1
     verb = "reaches" if len(enough) else "does not reach"
     ours = f"at B = {BUDGETS[i]} FORKS has {errors[i]:.2%} in {seconds[i]:.2f} seconds"
-    return (
-        f"FORKS {verb} the error of ProsNKONS: {ours}, ProsNKONS {rival:.2%} in {time / seconds[i]:.1f} times as long, {time:.2f}"
-    )
+    theirs = f"ProsNKONS {rival:.2%} in {time:.2f}, {time / seconds[i]:.1f} times as long"
+    return f"FORKS {verb} the error of ProsNKONS: {ours}, {theirs}"
 
 
 def drawn(panel: Any, line: Line, x: Array, y: Array, spread: Array | None = None) -> None:

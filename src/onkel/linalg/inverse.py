@@ -143,7 +143,7 @@ def _learn_block(P: Matrix, theta: Matrix, H: Matrix, T: Matrix, E: Matrix, gain
 
 @hot
 def _inflation(P: Matrix, diagonal: Vector, V: Matrix, weight: Vector, grown: Vector) -> float:
-    """grown ← the diagonal of A after the rows of V; returns the largest P_ii A_ii, with P before them."""
+    """grown ← the diagonal of A after the rows of V. Returns the largest P_ii A_ii, with P as it was before these rows."""
     for i in range(grown.size):
         grown[i] = diagonal[i]
     for k in range(V.shape[0]):

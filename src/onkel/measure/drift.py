@@ -169,7 +169,8 @@ def _merge(one: Vector, other: Vector) -> None:
 
 @hot
 def _compressed(buckets: Matrix, used: int) -> int:
-    """Merge the two oldest buckets of a size of which there are too many; then the next size. Returns how many buckets are left."""
+    """Merge the two oldest buckets of each size of which there are too many, the smallest size first. Returns the number of
+    buckets."""
     last = used
     while last > ALIKE and buckets[last - ALIKE - 1, BATCHES] == buckets[last - 1, BATCHES]:
         first = last - ALIKE - 1

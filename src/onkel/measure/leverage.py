@@ -53,7 +53,7 @@ def online_dimension(space: Space, X: ArrayLike, alpha: float, weights: ArrayLik
 
 
 def rescaled_spectrum(space: Space, X: ArrayLike, weights: ArrayLike | None = None) -> Vector:
-    """The eigenvalues of the kernel matrix of X with √w on both sides; those that rounding made negative are 0."""
+    """The eigenvalues of the kernel matrix of X, multiplied by √w on both sides; those that rounding made negative are 0."""
     return np.asarray(np.maximum(np.linalg.eigvalsh(_rescaled(space, X, weights)), 0.0))
 
 
