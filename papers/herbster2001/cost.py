@@ -229,8 +229,8 @@ def factor(found: dict[str, Any], name: str, dim: int) -> str:
     times = slow["seconds"][-1] / fast["seconds"][fast["t"].index(last)]
     grown = fast["seconds"][-1] / fast["seconds"][0]
     return (
-        f"- {name}, {called(dim)}: at t = {last:,} the NumPy sum takes {times:,.0f} times as long. From t = {fast['t'][0]:,} to "
-        f"{fast['t'][-1]:,} a trial with sorted blocks becomes {grown:.1f} times as expensive."
+        f"- {name}, {called(dim)}: at t = {last:,} the NumPy sum takes {times:,.0f} times as long as sorted blocks. "
+        f"From t = {fast['t'][0]:,} to {fast['t'][-1]:,} a trial with sorted blocks becomes {grown:.1f} times as expensive."
     )
 
 
