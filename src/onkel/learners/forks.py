@@ -273,7 +273,7 @@ def _project(c: Matrix, z: Vector, q: float, excess: float, own: float, alpha: f
 
 @hot_inline
 def _step(R: Matrix, c: Matrix, z: Vector, slope: float, settings: ForksSettings, round: int, g: Vector, work: Matrix) -> None:
-    """A ← A + η GGᵀ, w ← w − A⁻¹G, with g ← R⁻ᵀG. By Sherman-Morrison the new A⁻¹G is the old one over 1 + η g·g."""
+    """A ← A + η GGᵀ, w ← w − A⁻¹G, with g ← R⁻ᵀG. By Sherman-Morrison the new A⁻¹G is the old one divided by 1 + η g·g."""
     for j in range(z.size):
         g[j] = slope * z[j]
     if settings.lam > 0.0:

@@ -242,7 +242,7 @@ def draw_contributions(
     """Write a picture of what each kind of expert added to the mixture along the stream: its weights times its scores.
 
     Negative contributions are drawn below 0. Mixture and labels are drawn as lines. All values are means over the rows since the
-    previous snapshot. With several classes, `output` is the index of the one to draw.
+    previous snapshot. With several classes, `output` is the index of the class to draw.
     """
     from matplotlib.patheffects import withStroke
 
