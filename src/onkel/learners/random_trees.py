@@ -113,7 +113,7 @@ class RandomTrees(Learner[State]):
 
     count       T, the number of trees. The cost of a row is proportional to it. Default: 10.
     splits      J, the number of candidate splits in a leaf. Default: 32.
-    leaves      L, the most leaves of a tree; it bounds the memory. Default: 256.
+    leaves      L, the largest number of leaves of a tree, which limits the memory. Default: 256.
     gain        A leaf is split if this reduces its sum of squares by more than `gain` times its variance. A larger gain
                 gives smaller trees. Default: 9.0.
     forgetting  μ in (0, 1]: each row that reaches a leaf multiplies the weight of the earlier rows there by μ; 1 never
