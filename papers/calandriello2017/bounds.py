@@ -1,10 +1,10 @@
-"""Every bound of the paper on 200 streams, for every curved loss: measured regret beside what the theorem allows.
+"""Every bound of the paper on 200 streams, for every loss: the measured regret beside what the theorem allows.
 
     python -m papers.calandriello2017.bounds        prints the table and writes bounds.md
 
 The streams are those of papers/jezequel2019/bounds.py: random, constant, alternating, heavy duplicates, adversarial; 60 rows, with
-labels in [−1, 1], of which the losses of a margin see the sign. α is the stream's λ: 0.1, 1 or 10. C = 1. The regret is that
-against the worst function for the bound in question, among all with |f(x_t)| ≤ C in every round.
+labels in [−1, 1]; losses of a margin get only the signs of labels. α is the stream's λ (0.1, 1 or 10), and C = 1. The regret is
+that against the function with |f(x_t)| ≤ C in every round for which the bound in question is tightest.
 """
 
 from __future__ import annotations

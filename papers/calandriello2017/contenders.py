@@ -1,4 +1,5 @@
-"""The learners that regret.py and time.py compare, all with the same kernel, loss, C, α and η = σ, and the streams they meet."""
+"""The learners that regret.py and time.py compare, all with the same kernel, loss, C, α and η = σ, and the streams that they
+learn."""
 
 from __future__ import annotations
 

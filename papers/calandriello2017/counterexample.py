@@ -1,19 +1,19 @@
-"""Section 6: always the same point, labels C and −C in turn, the square loss, α = 1, η = σ = 1/(8C²), C = 1.
+"""Section 6: every row is the same point, with labels C and −C in turn, the square loss, α = 1, η = σ = 1/(8C²) and C = 1.
 
-With one point every learner is a recursion of two numbers, u = f(x) and A, so rounds are cheap. The script first plays onkel's
-KONS and SketchedKONS for CHECKED rounds and prints how far the recursion, with the same coins, is from their scores and from the
-R_G and R_D of `onkel.measure.newton_regret`. Beside them:
+With one point every learner is a recursion of two numbers, u = f(x) and A, so rounds are cheap. The script first runs onkel's KONS
+and SketchedKONS for CHECKED rounds and prints how far the recursion, with the same random draws, is from their scores and from the
+R_G and R_D of `onkel.measure.newton_regret`. It compares them with:
 
     gradient descent      w ← w − g/(2t), clipped: (y − w)² is 2-strongly convex along φ, so this is the step of the theory, and w
                           is the mean of the labels. The paper writes 1/t; that is here too.
     frequent directions   the online Newton step whose matrix is αI + SᵀS, S a sketch of one row (Luo et al. 2016; Ghashami et al.
                           2016), in five explicit features.
 
-R_G = Σ g² φᵀA⁻¹φ. R_D = Σ (w − σg²)(ŷ − f)², w what a round adds to A, f the best function: Σy/(T + ½α), or 0. Two more streams,
-which are not in the paper: one where the best answer is not the first one (labels C and −C/2), and one where it moves (labels C
-and 0 in the first half, 0 and −C in the second). The last panel plays the paper's schedules of weights: w₁ = W − B, then B ones,
-then zeros. Mean over the seeds; bands from the smallest to the largest. γ = 0 stands for 1e-12. Writes counterexample.png,
-counterexample.json and counterexample.md.
+R_G = Σ g² φᵀA⁻¹φ and R_D = Σ (w − σg²)(ŷ − f)², where w is what a round adds to A, and f the best function, Σy/(T + ½α), or 0. Two
+more streams, which are not in the paper: one where the best answer is not the first one (labels C and −C/2), and one where it moves
+(labels C and 0 in the first half, 0 and −C in the second). The last panel has the paper's schedules of weights: w₁ = W − B, then B
+ones, then zeros. Lines are means over the seeds, bands reach from the smallest to the largest. γ = 0 stands for 1e-12. Writes
+counterexample.png, counterexample.json and counterexample.md.
 """
 
 from __future__ import annotations

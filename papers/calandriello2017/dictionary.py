@@ -1,15 +1,16 @@
-"""How many points KORS keeps, against the effective dimension, and what Theorem 2 and Corollary 1 promise beside what is measured.
+"""How many points KORS keeps, compared with the effective dimension, and whether Theorem 2 and Corollary 1 hold.
 
-3000 rows, uniform on [−1, 1]², the Gaussian kernel at four widths, two ridges μ (α in the paper), ε = ½; β = 1, and the theory's
-β = 3 ln(T/δ)/ε² with δ = 0.05. The rows span few directions, so all of it is done in orthonormal coordinates of their span, with
-the coins of `onkel.Kors`; where β = 1 the script asserts that it takes the very points that `Kors.choose` takes. In every round:
+There are 3000 rows, uniform on [−1, 1]², the Gaussian kernel with four widths, two ridges μ (α in the paper) and ε = ½. β is 1, or
+the theory's 3 ln(T/δ)/ε² with δ = 0.05. The rows span few directions, so all is computed in orthonormal coordinates of their span,
+with the random draws of `onkel.Kors`; for β = 1 the script asserts that it takes the same points as `Kors.choose`. In every round
+it measures:
 
     τ̃/τ    the estimated over the true online leverage score      (3)  from 1 to ρ = (1 + ε)/(1 − ε)
     a, b     the largest a and smallest b with aA ⪯ A^I ⪯ bA         (1)  from 1 − ε to 1 + ε
     c        the largest c with c p_min A ⪯ Ã, the points taken counted once     (Corollary 1)  at least 1 − ε
 
-a, b and c are looked at after each round of LOOKS. The third panel goes on to 30,000 rows, at width 1.2 and μ = 10, in the span
-of the first 3000. Writes dictionary.png, dictionary.json and dictionary.md.
+a, b and c are measured after each round of LOOKS. The third panel continues to 30,000 rows, at width 1.2 and μ = 10, in the span of
+the first 3000. Writes dictionary.png, dictionary.json and dictionary.md.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Regret against t: KONS, its sketches, and the Newton step in the span of a dictionary, on four streams.
 
 The regret after t rounds is Σ ℓ(ŷ) − Σ ℓ(f), where f has the least Σ ℓ + ½α‖f‖² among all functions of the Gaussian kernel's
-space (width 1) with |f(x_s)| ≤ C in the first t rounds; it is sought anew for every t shown. α = 1 and η = σ for all. KORS of
-ProsNKONS: μ = 1, β = 1, ε = ½, no budget. SketchedKONS: β = 1, but for one line of the tables. Gradient descent is NORMA with
-λ = 0 and a constant step 1/√T; it keeps all points, and its scores are not held within [−C, C].
+space (width 1) with |f(x_s)| ≤ C in the first t rounds; f is computed anew for every t shown. All learners have α = 1 and η = σ.
+KORS of ProsNKONS has μ = 1, β = 1, ε = ½ and no budget. SketchedKONS has β = 1, except in one line of the tables. Gradient descent
+is NORMA with λ = 0 and a constant step 1/√T; it keeps all points, and its scores are not clipped to [−C, C].
 
-Streams: rings that overlap, with the logistic loss (C = 2) and the squared hinge (C = 1); a noisy regression in the plane, with
-the square loss (C = 1); and one where x is uniform on [−1, 1] and every label is the sign that the learner did not say. There
-each learner has a stream of its own. Mean over the seeds; the band is from the smallest to the largest. Dotted: c√t, through the
-regret of KONS at the first t shown. Writes regret.png, regret.json and regret.md.
+The streams are rings that overlap, with the logistic loss (C = 2) and the squared hinge (C = 1); a noisy regression in the plane,
+with the square loss (C = 1); and one where x is uniform on [−1, 1] and every label contradicts the sign of the score, so that each
+learner has a stream of its own. Lines are means over the seeds, bands reach from the smallest to the largest. The dotted line is
+c√t, through the regret of KONS at the first t shown. Writes regret.png, regret.json and regret.md.
 """
 
 from __future__ import annotations

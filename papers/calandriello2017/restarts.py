@@ -1,14 +1,14 @@
-"""When do restarts pay? ProsNKONS with restart=True against restart=False, the same dictionary, coins and rows.
+"""When do restarts pay? ProsNKONS with restart=True and with restart=False, on the same rows, dictionary and random draws.
 
     ONKEL_DATA=folder python -m papers.calandriello2017.restarts
 
-A restart forgets everything that was learnt, whenever a point joins the dictionary. Shown is the loss that it costs so far, as a
-share of the loss without restarts: below zero restarts pay. Dictionaries: KORS with μ = 100, 10 and 1, and with μ = 1 and at most
-20 points. α = 1, C = 1, η = σ/2. Stationary streams, streams whose beginning misleads, and two real sets (ONKEL_DATA names their
-folder; the first 20,000 rows of a permutation each seed, columns divided by their largest absolute value). The sixth stream is
-made for restarts: in its first half x stays in a fifth of the range, with the labels of the other class; then the range opens,
-and the dictionary grows for a while just when what was learnt is wrong. Mean over the seeds; bands from the smallest to the
-largest. Writes restarts.png, restarts.json and restarts.md.
+With restarts the learner forgets everything whenever a point joins the dictionary. The pictures show by how much this has raised
+the loss so far, as a share of the loss without restarts: below zero restarts pay. The dictionaries are KORS with μ = 100, 10 and 1,
+and with μ = 1 and at most 20 points; α = 1, C = 1, η = σ/2. There are stationary streams, streams whose beginning misleads, and two
+real sets (ONKEL_DATA names their folder; each seed takes the first 20,000 rows of a permutation, with columns divided by their
+largest absolute value). The sixth stream is made for restarts: in its first half x stays in a fifth of the range, with the labels
+of the other class; then the range opens, and the dictionary grows for a while just when what was learnt is wrong. Lines are means
+over the seeds, bands reach from the smallest to the largest. Writes restarts.png, restarts.json and restarts.md.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Time per row against t, for the learners of regret.py: processor time of one thread, in blocks of 32 rows.
+"""Time per row as t grows, for the learners of regret.py: processor time of one thread, in blocks of 32 rows.
 
-The stream is the noisy regression in the plane, with the square loss, and is played three times: the time of a block is the median.
-A point of a line is the median over the blocks whose last row lies between t/1.3 and t. A learner stops after SECONDS of
-processor time. Slopes are those of log(time) against log(t), by least squares from t = 512 to 2048, and over the last factor of
-4 of a learner's own rounds.
-ProsNKONS comes with its dictionary left to KORS, and with one of 50 points at most. Writes time.png, time.json and time.md.
+The stream is the noisy regression in the plane, with the square loss. It is learnt three times, and the time of a block is the
+median. A point of a line is the median over the blocks whose last row lies between t/1.3 and t. A learner stops after SECONDS of
+processor time. Slopes are those of log(time) against log(t), by least squares from t = 512 to 2048, and over the last factor of 4
+of a learner's own rounds. ProsNKONS is shown with a dictionary that only KORS limits, and with one of at most 50 points. Writes
+time.png, time.json and time.md.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Every learner with the same bytes, on the same inputs, its width and its pace chosen by the same rule.
+"""Every learner with the same memory and the same inputs; width and pace of each are chosen by the same rule.
 
-Memory: as much as FORKS takes with the sizes of the paper; the budget of each learner is the largest that fits. Where a learner
-grows as the stream goes on, its bytes are those of a full dictionary. Inputs are standardised by the running mean and deviation of
-the rows up to and including the present one. Width: √dim · 2^j, j = −2 … 4. Pace: the one other number by which a learner is hasty
-or slow, times 1, 1/10 or 10: step, aggressiveness, α or λ; the perceptrons have none. Taken is the pair with the fewest mistakes on
-the first rows of a stream that is not counted afterwards; of equals, the one nearest to √dim and 1.
+Each learner gets as much memory as FORKS takes with the sizes of the paper; its budget is the largest that fits. If a learner grows
+along the stream, the bytes of its full dictionary count. Inputs are standardised by the running mean and deviation of the rows up
+to and including the present one. The width is √dim · 2^j with j = −2 … 4. The pace is the setting that decides how fast a learner
+adapts (step, aggressiveness, α or λ; the perceptrons have none), times 1, 1/10 or 10. The pair with the fewest mistakes on the
+first rows of a stream that is not counted afterwards is taken; of equal pairs, the one nearest to √dim and 1.
 
-SkeGD has no λ here, FOGD the step for features of unit length, NOGD a coordinate for each 5 points. FORKS and SkeGD keep the
-proportions of the paper. Two more FORKS, and one more ProsNKONS, have the squared hinge, a loss with a curvature.
+SkeGD has no λ here, FOGD has the step for features of unit length, and NOGD one coordinate for every 5 points. FORKS and SkeGD keep
+the proportions of the paper. Two more FORKS, and one more ProsNKONS, have the squared hinge, a loss with a curvature.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""The learners that the tables and figures of this folder compare, as section 5 and appendix H set them, and how one is played.
+"""The learners that the tables and figures of this folder compare, with the settings of section 5 and appendix H, and how one is
+run.
 
 All have the hinge loss and the step 0.2 unless told otherwise. FORKS and SkeGD have a buffer of B̃ points, a sketch of s_p columns,
-s_m = 0.2 s_p landmarks and k = 0.1 B coordinates. Where the text is silent, the authors' code speaks: the width of the Gaussian is
-50 for SkeGD and FORKS and 8 for all others, NOGD has the buffer of SkeGD and FORKS, PROS-N-KONS takes at most 100 points, with
-η = 1/16. FOGD's step is for features without the factor 1/√D: times D it is ours. λ = 0.01 shrinks SkeGD; FORKS has none, neither
-in Algorithm 1 nor in the code.
+s_m = 0.2 s_p landmarks and k = 0.1 B coordinates. Where the text is silent, settings are those of the authors' code: the width of
+the Gaussian kernel is 50 for SkeGD and FORKS and 8 for all others, NOGD has the buffer of SkeGD and FORKS, PROS-N-KONS takes at
+most 100 points, with η = 1/16. The paper's step of FOGD is for features without the factor 1/√D; multiplied by D it is onkel's.
+SkeGD is regularised by λ = 0.01; FORKS is not, neither in Algorithm 1 nor in the code.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
-"""Figure 1: what TISVD saves, and what it costs, on cod-rna: the rate of updates θ from 0.5 to 0.0005, period ⌊θN⌋.
+"""Figure 1: how much time TISVD saves, and how much accuracy it costs, on cod-rna, for periods ⌊θN⌋ between updates, θ = 0.5 to
+0.0005.
 
-Three ways to decompose the sketch at an update: TISVD at every one, as in the paper; TISVD, but the exact decomposition every 50th
-time, which is what `onkel.FORKS` does; the exact decomposition at every one. First the sizes of Table 2, B = 100: a sketch of
-s_p = 100 columns, s_m = 20 landmarks, k = 10. Then four times as large, where the decomposition has something to do. Rows are
-permuted, inputs unscaled, width 50, as in Table 2. Mean over the permutations; bars from the smallest to the largest.
+There are three ways to decompose the sketch: TISVD at every update, as in the paper; TISVD, but the exact decomposition at every
+50th update, as in `onkel.FORKS`; the exact decomposition at every update. Sizes are first those of Table 2 with B = 100 (a sketch
+of s_p = 100 columns, s_m = 20 landmarks, k = 10), then four times as large, so that the decomposition takes more of the time. As in
+Table 2 rows are permuted, inputs are unscaled and the width is 50. Points are means over the permutations, bars reach from the
+smallest to the largest.
 
 "Updates" is the time spent where a point joins the sketch: kernel values to all sketched points, both sketches, the decomposition,
 and the pseudo-inverse of Φ_pm, which no way of decomposing Φ_pp saves. Time is processor time of one thread. All mistakes count.
-Takes eight minutes. Writes figure1.png, figure1.json and figure1.md.
+The script takes eight minutes. Writes figure1.png, figure1.json and figure1.md.
 """
 
 from __future__ import annotations

@@ -1,16 +1,18 @@
-"""Figure 3 (appendix D): the time of TISVD and of the randomised SVD, a Gaussian A of 100 × 100, updates BᵀC of 3 rows, k = 30.
+"""Figure 3 (appendix D): the time of TISVD and of the randomised SVD, for a Gaussian A of 100 × 100, updates BᵀC of 3 rows and k =
+30.
 
-The paper draws time alone, of two methods. Here are also the full SVD, larger matrices, and what each method is worth, by ‖M −
-its rank 30‖/‖M‖, M the sum of A and all updates, beside the best that any rank 30 can do. TISVD goes on from its own last answer;
-the others decompose M anew. The randomised SVD is that of Halko, Martinsson & Tropp (2011), algorithms 4.4 and 5.1, 10 columns
-wider than k, with 2 power iterations and with none. Time is processor time of one thread; adding an update to M is not counted.
-Two of the methods stop at 20,000 updates, to save time: what they cost an update does not change.
+The paper draws only the time, and only of these two methods. This script adds the full SVD, larger matrices, and the error ‖M −
+M̃‖/‖M‖ of the approximation M̃ of rank 30 by each method, where M is the sum of A and all updates, compared with the best possible
+approximation of rank 30. TISVD continues from its own last result; the others decompose M anew. The randomised SVD is that of
+Halko, Martinsson & Tropp (2011), algorithms 4.4 and 5.1, 10 columns wider than k, with 2 power iterations and with none. Time is
+processor time of one thread; adding an update to M is not counted. Two of the methods stop at 20,000 updates, to save time; the
+time of an update does not change.
 
-The last panel is what TISVD is used for: the sketch SᵀKS of a Gaussian kernel's matrix, of points from N(0, I) in 8 dimensions
-and of width √8, by a CountSketch of 100 columns. It grows by one point an update. `onkel.linalg.eigen.updated` goes on from the
-first 100 points, once as it is, and once starting anew from the sketch after every 50 updates.
+The last panel shows what TISVD is used for: the sketch SᵀKS of a Gaussian kernel's matrix, of points from N(0, I) in 8 dimensions
+and of width √8, by a CountSketch of 100 columns. It grows by one point an update. `onkel.linalg.eigen.updated` continues from the
+first 100 points, once as it is, and once starting again from the sketch after every 50 updates.
 
-Takes about three minutes. Writes figure3.png, figure3.json and figure3.md.
+The script takes about three minutes. Writes figure3.png, figure3.json and figure3.md.
 """
 
 from __future__ import annotations

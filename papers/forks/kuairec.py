@@ -9,10 +9,10 @@ The folder ONKEL_DATA/kuairec must hold three of the published files (kuairec.co
 A row's label is +1 where watch_ratio > 0.75, else −1. Rows come in the order of timestamp; those without label, keys or timestamp
 are left out and counted (the paper's 4,494,578 rows are what remains of 4,676,570).
 
-Features are the numbers of the three files. Not among them: play_duration and watch_ratio of the row itself, which are the label;
-times and dates; ids (of author, music, tag); texts (degree of activity, ranges of what is there as a number too, type, status and
-tag of the video). onehot_feat0 … 17 are codes of categories and come as they are. What is missing becomes 0 and is counted. The
-counters of a video are those of its whole day: they look ahead by hours, in the paper's experiment as here.
+Features are the numbers of the three files, except play_duration and watch_ratio of the row itself, which give the label; times and
+dates; ids (of author, music, tag); and texts (degree of activity, ranges of what is there as a number too, type, status and tag of
+the video). onehot_feat0 … 17 are codes of categories and come as they are. Missing values become 0 and are counted. The counters of
+a video are those of its whole day, so they look ahead by hours, in the paper's experiment as here.
 
 Departs from the paper: its code takes one column for each category of the users, the 31 tags of item_categories.csv, and six ratios
 of the counters in the place of the counters.

@@ -1,10 +1,10 @@
-"""Two learners as the authors' published code has them, where it is not the algorithm, and the published figures show it.
+"""Two learners as in the authors' published code, which differs from their algorithms in a way that the published figures show.
 
 RBP        with a full budget a mistake removes a random point and adds none. The next one adds its point again.
 Projectron the inverse of the kernel matrix is updated in single precision. Where points are alike its rounding makes a distance
            negative, and the root of it NaN. From then on every score is NaN, which the code reads as the label −1.
 
-Slow, and for this comparison only. `onkel.RBP` and `onkel.Projectron` do as their papers say.
+They are slow, and only for this comparison. `onkel.RBP` and `onkel.Projectron` follow their papers.
 """
 
 from __future__ import annotations

@@ -1,27 +1,28 @@
-"""Table 1: the stated orders of time and regret, beside what is measured.
+"""Table 1: the stated growth rates of time and regret, beside the measured ones.
 
-Time. Microseconds a row of regular rounds (no update of a sketch, see figure1) once the budget is full, for B or D from 50 to 800,
-with the rank k = 10 and with k = B/10; x ~ N(0, I) in 16 dimensions, width 4, labels by a coin, so that half of all rounds are
-mistakes and Projectron projects in these. FOGD has D frequencies. Processor time of one thread, learners in turns, the median. The
-power is that of B, by least squares on logarithms from 100 on; the last column is the power between the two largest B.
+Time is in microseconds a row, in regular rounds (no update of a sketch, see figure1) once the budget is full, for B or D from 50 to
+800, with the rank k = 10 and with k = B/10; x ~ N(0, I) in 16 dimensions, width 4, random labels, so that half of all rounds are
+mistakes and Projectron projects in these. FOGD has D frequencies. It is the median processor time of one thread, with learners in
+turns. The power is that of B, by least squares on logarithms from 100 on; the last column is the power between the two largest B.
 
-Regret. Σ ℓ(ŷ) − Σ ℓ(f), where f has the least Σ ℓ + ½‖f‖² among the functions of the kernel's space (Gaussian, width 1) that stay
+Regret is Σ ℓ(ŷ) − Σ ℓ(f), where f has the least Σ ℓ + ½‖f‖² among the functions of the kernel's space (Gaussian, width 1) that stay
 within [−1, 1], as FORKS and ProsNKONS do. Every T is a run of its own: gradient steps are √(10/T), the paper's 0.2 at T = 250,
 because O(√T) is stated for steps of that kind and not for a constant one; ρ = ⌊0.3T⌋. B = 100 and all other sizes are those of
-Table 2. The loss is the squared hinge, and the hinge for BOGD, which has no other. RBP, BPAS and Projectron follow no loss: what is
-proved for them bounds *mistakes* by the hinge loss of f times a constant. They come with the regret of their hinge loss, and with
-mistakes − Σ hinge(f). NORMA (λ = 0) and KONS are what first and second order come to with no budget at all.
+Table 2. The loss is the squared hinge, and the hinge for BOGD, which has no other. RBP, BPAS and Projectron minimise no loss: their
+theorems bound *mistakes* by the hinge loss of f times a constant. For these the tables show the regret of their hinge loss, and
+mistakes − Σ hinge(f). NORMA (λ = 0) and KONS show what first and second order reach without a budget.
 
-Three streams: two rings that overlap; the sign of a smooth target in the plane with noise; x uniform on [−1, 1] and every label the
-sign that the learner did not say. On the third the kernel matrix has a small rank, so that what is lost by budget and sketch is
-next to nothing. The power of T is by least squares on logarithms, "fits best" the best of least squares lines over ln T, √T
-and T, both from T = 500 on: up to 250 rounds SkeGD and FORKS have hardly left their first stage.
+There are three streams: two rings that overlap; the sign of a smooth function in the plane, with noise; and x uniform on [−1, 1],
+where every label contradicts the sign of the score. On the third the kernel matrix has a small rank, so that budget and sketch lose
+next to nothing. The power of T is by least squares on logarithms, "fits best" the best of least squares lines over ln T, √T and T,
+both from T = 500 on: up to 250 rounds SkeGD and FORKS have hardly left their first stage.
 
-Why is FORKS so far off on the first two? It is played with k = 40 too, and without updates, which set w to 0. The last table has
-what any w could do on the rings: the regret of the best function in hindsight among those of the k leading coordinates of the first
-200 points that stay within [−C, C].
+Why is the regret of FORKS so large on the first two? To find out, FORKS is also run with k = 40, and without updates, which set w
+to
+0. The last table has what any w could reach on the rings: the regret of the best function in hindsight among those of the k leading
+coordinates of the first 200 points that stay within [−C, C].
 
-Takes five minutes. Writes table1.png, table1.json and table1.md.
+The script takes five minutes. Writes table1.png, table1.json and table1.md.
 """
 
 from __future__ import annotations

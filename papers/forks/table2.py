@@ -2,15 +2,16 @@
 
     ONKEL_DATA=folder python -m papers.forks.table2
 
-Played twice. *The settings of the paper*, its text first and its code where the text is silent (contenders.py): B = 50, or 100 for
-more than 10,000 rows; inputs as they are stored. *Equal bytes*: alike.py.
+Each learner is run with two sets of settings. *The settings of the paper* are those of its text, and of its code where the text is
+silent (contenders.py): B = 50, or 100 for more than 10,000 rows, and inputs as they are stored. *Equal bytes* is described in
+alike.py.
 
 A mistake is counted in every round. The authors' code counts those of NOGD, SkeGD and FORKS only after their first stage, and
-divides by all rows: this is the column "after stage 1". Some learners are here twice or more, to see what the published figures are
-figures of: with the sizes of the code's only script of this kind, B̃ = 200, s_p = 150, s_m = 100, k = 15; with the width of FORKS;
-with sign(0) = −1, which the code has for PROS-N-KONS alone; and as release.py has them. svmguide3 is the training part, 1,243 rows
-(with the 41 test rows, all +1, FORKS came to 22.8 after stage 1, far from 19.7); ijcnn1 is both parts. Writes table2.json and
-table2.md; takes a quarter of an hour.
+divides by all rows: this is the column "after stage 1". Some learners are in the table several times, to see which settings the
+published figures belong to: with the sizes of the code's only script of this kind, B̃ = 200, s_p = 150, s_m = 100, k = 15; with the
+width of FORKS; with sign(0) = −1, which the code has for PROS-N-KONS alone; and as release.py has them. svmguide3 is the training
+part, 1,243 rows (with the 41 test rows, all +1, FORKS had 22.8 after stage 1, far from 19.7); of ijcnn1 both parts are used. Writes
+table2.json and table2.md; takes a quarter of an hour.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How Tables 2, 3 and 4 are measured and told."""
+"""How Tables 2, 3 and 4 are measured and written."""
 
 from __future__ import annotations
 

@@ -1,14 +1,16 @@
-"""Tables 3 and 4: streams made against learners, 500 blocks of one row that comes 10 (Table 3) or 20 times (Table 4), 20 seeds.
+"""Tables 3 and 4: streams made against learners, of 500 blocks of one row repeated 10 times (Table 3) or 20 times (Table 4), 20
+seeds.
 
     ONKEL_DATA=folder python -m papers.forks.tables34
 
-In every second block the labels are flipped (`onkel.measure.adversaries.blocks`). Played three times. *The text*: B = 200, s_p =
-0.75B, s_m = 0.2 s_p, k = 0.1B, ρ = ⌊0.005(N − B)⌋, a buffer of B points; the width is 50 for all, as in the authors' script. *The
-script*: B = 100. *Equal bytes* (alike.py): as many as FORKS takes with the sizes of the text. Inputs of the first two are as they
-are stored. Widths and paces are chosen on a whole stream: with its first 2,000 rows, SkeGD and NOGD were given what suited their
-first stage. A mistake is counted in every round; "after stage 1" is how the authors' code counts for NOGD, SkeGD and FORKS.
+In every second block the labels are flipped (`onkel.measure.adversaries.blocks`). Each stream is learnt with three sets of
+settings. *The text*: B = 200, s_p = 0.75B, s_m = 0.2 s_p, k = 0.1B, ρ = ⌊0.005(N − B)⌋, a buffer of B points; the width is 50 for
+all, as in the authors' script. *The script*: B = 100. *Equal bytes* (alike.py): each learner has as many as FORKS takes with the
+sizes of the text. In the first two, inputs are used as they are stored. In the third, widths and paces are chosen on a whole
+stream; with only its first 2,000 rows, SkeGD and NOGD got settings that suited only their first stage. A mistake is counted in
+every round; "after stage 1" is how the authors' code counts for NOGD, SkeGD and FORKS.
 
-To repeat the last label is hard to beat here, and looks at no input: it stands below every table. PKAWV with forgetting is onkel's
+Predicting the last label uses no input and is hard to beat here, so it is shown below every table. PKAWV with forgetting is onkel's
 learner for streams that change. Writes table3.json, table3.md, table4.json and table4.md; takes seven minutes.
 """
 

@@ -1,9 +1,10 @@
-"""Losses of the projection algorithms beside what Theorems 2 to 6 and equation 18 allow, on streams that some u agrees with.
+"""Losses of the projection algorithms beside what Theorems 2 to 6 and equation 18 allow, on streams in which every label agrees
+with some u.
 
 The streams are those of streams.py: 2,000 rows with one u, or five stretches of 400 rows, each with a u of its own, for the
-theorems with a radius γ, which is the largest ‖u‖ there. Ten of each. `onkel.measure.bounds` has the bounds. The last column is
-the stream that meets them: rows at right angles, or, with a radius, one row, f at one end of the ball and u at the other.
-Writes bounds.png, bounds.json and bounds.md.
+theorems with a radius γ, which is the largest ‖u‖ there. There are ten streams of each kind. `onkel.measure.bounds` has the bounds.
+The last column is a stream that reaches them: orthogonal rows, or, with a radius, one row, with f at one end of the ball and u at
+the other. Writes bounds.png, bounds.json and bounds.md.
 """
 
 from __future__ import annotations

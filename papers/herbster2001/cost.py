@@ -1,4 +1,4 @@
-"""What a trial costs after t trials: f(x) = Σ a_i k(x_i, x) is read at a new x, and x joins the sum.
+"""The time of a trial after t trials: f(x) = Σ a_i k(x_i, x) is evaluated at a new x, and x joins the sum.
 
 Keys are uniform in [0, 1], in random order; every x is new, so f has t points, and t of them in each coordinate. Four ways:
 
@@ -7,9 +7,9 @@ Keys are uniform in [0, 1], in random order; every x is new, so f has t points, 
     compiled sum     every point, by a compiled loop, the one that sorted blocks use inside of a block
     NumPy sum        every point, by array operations: the usual way
 
-A point of a line is the median of several goes; each go plays up to 10,000 new rows (sorted blocks), or one row (sums, which are
-measured up to t = 10⁶ and never continued by a formula). The sums are queries only: to append to an array costs nothing beside.
-Slopes are those of log(time) against log(t), by least squares. Writes cost.png, cost.json and cost.md.
+A point of a line is the median of several measurements, each of up to 10,000 new rows (sorted blocks) or of one row (sums, which
+are measured up to t = 10⁶ and not extrapolated). For the sums only the evaluation is timed, because appending to an array costs
+next to nothing. Slopes are those of log(time) against log(t), by least squares. Writes cost.png, cost.json and cost.md.
 """
 
 from __future__ import annotations
@@ -229,8 +229,8 @@ def factor(found: dict[str, Any], name: str, dim: int) -> str:
     times = slow["seconds"][-1] / fast["seconds"][fast["t"].index(last)]
     grown = fast["seconds"][-1] / fast["seconds"][0]
     return (
-        f"- {name}, {called(dim)}: at t = {last:,} the NumPy sum takes {times:,.0f} times as long. From t = {fast['t'][0]:,} to "
-        f"{fast['t'][-1]:,} a trial with sorted blocks becomes {grown:.1f} times as expensive."
+        f"- {name}, {called(dim)}: at t = {last:,} the NumPy sum takes {times:,.0f} times as long as sorted blocks. "
+        f"From t = {fast['t'][0]:,} to {fast['t'][-1]:,} a trial with sorted blocks becomes {grown:.1f} times as expensive."
     )
 
 

@@ -1,8 +1,8 @@
-"""The learners that the paper names, and others, with an additive kernel and with one that does not fall apart: µs a row.
+"""The time of a row of the learners that the paper names, and of others, with an additive kernel and with one that is not additive.
 
-Inputs are uniform in [0, 1]^4 and labels are by a coin, so that f gains a point in every second row, or more often. It has fewer
-at the end where ROMMA passes over rows, and where NORMA or a radius has shrunk coefficients to 0: the last column counts them.
-Time is processor time of one thread over the last tenth of t rows, one call. Slopes are those of log(time) against log(t), by least
+Inputs are uniform in [0, 1]^4 and labels are random, so that f gains a point in at least every second row. The last column counts
+the points at the end; there are fewer where ROMMA has skipped rows, and where NORMA or a radius has shrunk coefficients to 0. Time
+is processor time of one thread over the last tenth of t rows, one call. Slopes are those of log(time) against log(t), by least
 squares. Writes learners.json and learners.md.
 """
 

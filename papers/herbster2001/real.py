@@ -5,12 +5,12 @@
     kin8nm     8,192 positions of a robot's arm, permuted (seed 0); y: distance of its hand from a target
 
 Splines have the order 1, and 2 where they are periodic (hour, weekday, month); rough splines have one less. Their domains are those
-of the calendar and of the instruments for bike, the range of the first 100 rows for the two others (what lies outside counts as the
-edge). Exponential has the rate 1/deviation of the first 100 rows in each column (1 where they are all alike). The linear learners
-get the same inputs as the splines, mapped to [0, 1], and a constant. Step, ε, γ and the weight of Delta are those of a small grid
-that have the least square error on the first 2,000 rows; these rows then count like all others. Time is processor time of one
-thread, the least of three passes. Keys: equal values of an input are one.
-Writes real.json and real.md, and the curves after the last row: curves_cadata.png, curves_bike.png, curves_kin8nm.png.
+of the calendar and of the instruments for bike, the range of the first 100 rows for the two others (values outside are clipped to
+it). Exponential has the rate 1/deviation of the first 100 rows in each column (1 where they are all equal). The linear learners get
+the same inputs as the splines, mapped to [0, 1], and a constant. Step, ε, γ and the weight of Delta are those of a small grid that
+have the least square error on the first 2,000 rows; these rows then count like all others. Time is processor time of one thread,
+the least of three passes. The number of keys counts equal values of an input once. Writes real.json and real.md, and the curves
+after the last row: curves_cadata.png, curves_bike.png, curves_kin8nm.png.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""A target that changes, with a stretch of noise between: what a radius is for.
+"""What a radius is for: a target that changes, with a stretch of noise in between.
 
-Five stretches of 2,000 rows: two functions u, noise alone (deviation 10; each u has deviation 1), two other functions. The rows are
-those of streams.py, ε = 0.1. γ is a multiple of the largest ‖u‖, which the learner is told. Theorem 5 bounds the loss of each
-stretch but the noisy one by κ²(γ + ‖u‖)², where ‖u‖ ≤ γ. A stretch is recovered at the first row that ends 100 rows with a mean
-loss of at most 0.01. Five streams of each kind. Then, for one kernel, recovery after noise of other sizes and lengths, up to 20,000
-rows later. Writes shifting.png, shifting.json and shifting.md.
+A stream has five stretches of 2,000 rows: two functions u, noise alone (deviation 10; each u has deviation 1), two other functions.
+The rows are those of streams.py, ε = 0.1. γ is a multiple of the largest ‖u‖, which the learner is told. Theorem 5 bounds the loss
+of each stretch except the noisy one by κ²(γ + ‖u‖)², if ‖u‖ ≤ γ. A learner has recovered in a stretch at the first row that ends
+100 rows with a mean loss of at most 0.01. There are five streams of each kind. Then, for one kernel, the script measures recovery
+after noise of other sizes and lengths, up to 20,000 rows later. Writes shifting.png, shifting.json and shifting.md.
 """
 
 from __future__ import annotations

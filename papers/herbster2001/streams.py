@@ -1,4 +1,4 @@
-"""Streams that a function of a kernel's space agrees with: u = Σ c_j k(z_j, ·), 20 random points, Σ c_j = 0, x uniform in [-1, 1]⁴.
+"""Streams in which every label agrees with some u = Σ c_j k(z_j, ·), with 20 random points, Σ c_j = 0 and x uniform in [-1, 1]⁴.
 
 Classification: rows with |u(x)| below its 20 % quantile are left out and u is scaled so that all others have y u(x) ≥ 1.
 Regression: u has deviation 1 over the rows, and y differs from u(x) by a uniform number from [-ε, ε].

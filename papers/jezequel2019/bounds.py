@@ -1,9 +1,9 @@
-"""Every bound of the paper on 200 streams: measured regret beside what the theorem allows.
+"""Every bound of the paper on 200 streams: the measured regret beside what the theorem allows.
 
     python -m papers.jezequel2019.bounds        prints the table and writes bounds.md
 
-Streams: random, constant, alternating, heavy duplicates, and adversarial (the greedy adversary of appendix G), 40 of each, of one
-to three columns, with n = 60 rows, labels in [−1, 1] and rows in the unit ball. A bound is asked for where its conditions hold.
+The streams are random, constant, alternating, heavily duplicated, and adversarial (the greedy adversary of appendix G), 40 of each,
+with one to three columns, n = 60 rows in the unit ball and labels in [−1, 1]. A bound is computed where its conditions hold.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     Sketched-KONS     λ + (n/m) d_eff(λ)
     PROS-N-KONS       m(λ + d_eff(λ)) + nμ/λ
 
-With λ = n^l, m = n^a, d_eff(λ) = (n/λ)^γ and μ = n m^(-1/γ), each term is n to a power that is affine in (l, a). The regret is n^b
-with b the largest of the powers, so the best l, and the best a, are linear programs.
+With λ = n^l, m = n^a, d_eff(λ) = (n/λ)^γ and μ = n m^(-1/γ), each term is n to a power that is affine in (l, a). The regret is n^b,
+where b is the largest of the powers, so the best l and the best a are found by linear programs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Figure 1: the power b of the regret n^b against the power a of the dictionary's size m = n^a, where d_eff(λ) ≤ (n/λ)^γ.
 
-PKAWV from Corollary 7, and with known inputs from Corollary 8, which the paper does not draw; Sketched-KONS and PROS-N-KONS from
-equation (8) with the best λ, μ = n m^(-1/γ). A learner may always use fewer points than it could, so each line is the best for *at
-most* n^a points. Writes figure1.png.
+The line of PKAWV is from Corollary 7, and with known inputs from Corollary 8, which the paper does not draw; the lines of
+Sketched-KONS and PROS-N-KONS are from equation (8) with the best λ and μ = n m^(-1/γ). A learner may always use fewer points than
+allowed, so each line is the best for *at most* n^a points. Writes figure1.png.
 """
 
 from __future__ import annotations

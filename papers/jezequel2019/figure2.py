@@ -2,13 +2,12 @@
 
     ONKEL_DATA=folder python -m papers.jezequel2019.figure2
 
-λ = 1; σ = 1, for SUSY 4; KORS with μ = 1, β = 1, ε = 0.5. Solid: plain ridge regression (Projected-KRR), which the paper ran on
-real data. Dashed: the same features or points with the AWV forecaster. ProsNKONS has the square loss, α = 1, C = 1, η half of the
-curvature, and no limit on its points; FOGD has the square loss, 1,000 features and the step 1/√n, n the rows of the set. A learner
-stops when it has used up its seconds (a cross ends its curve). One whose state would take more than MOST_BYTES at the start is left
-out. SUSY is a sample of 30,000 rows.
-ijcnn1 comes twice, scaled in two ways, because the way matters.
-Writes figure2.png, figure4.png and figure2.json, and prints the tables.
+All have λ = 1 and the width σ = 1 (4 for SUSY); KORS has μ = 1, β = 1, ε = 0.5. Solid lines are plain ridge regression
+(Projected-KRR), which the paper ran on real data. Dashed lines are the AWV forecaster with the same features or points. ProsNKONS
+has the square loss, α = 1, C = 1, η half of the curvature, and no limit on its points; FOGD has the square loss, 1,000 features and
+the step 1/√n for a set of n rows. A learner stops when its time is used up (a cross ends its curve). A learner whose state would
+take more than MOST_BYTES at the start is left out. SUSY is a sample of 30,000 rows. ijcnn1 is shown twice, scaled in two ways,
+because the way of scaling matters. Writes figure2.png, figure4.png and figure2.json, and prints the tables.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Figure 2: fitted curves beside the truth, with the band in which `band` says that the truth lies, at each x with 95 %.
+"""Figure 2: fitted curves beside the truth, with the band that should contain the truth with 95 % probability at each x.
 
-Examples 1 and 2 after 1,000 and 10,000 rows: an N that follows the data, one stream with its band, four others as thin lines. The
-table tells how much of the truth lay within the band, over 100 places and 200 streams, for the paper's constant too; and how
-often all of it lay within the wider band that `everywhere=True` gives. Writes figure2.png, figure2.json and figure2.md.
+The picture shows Examples 1 and 2 after 1,000 and 10,000 rows, with an N that follows the data: one stream with its band, four
+others as thin lines. The table tells how much of the truth lay within the band, over 100 places and 200 streams, also for the
+paper's constant; and how often all of it lay within the wider band of `everywhere=True`. Writes figure2.png, figure2.json and
+figure2.md.
 """
 
 from __future__ import annotations

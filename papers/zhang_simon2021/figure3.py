@@ -1,12 +1,12 @@
-"""Figure 3: processor time against n, in Example 2, for α of 1, 2 and 3; and what a state holds.
+"""Figure 3: processor time after n rows of Example 2, for α = 1, 2 and 3; and the bytes of a state.
 
-(A) Up to n, with N = ⌊n^(1/(2α+1))⌋ as in the paper, and with the constant ½ of Figure 1. Functional SGD in its usual form, a sum
-over all rows so far, in NumPy and as a compiled loop: timed in windows of rows up to a million, the rows before them being filled
-in; the lines are the integrals. And functional SGD as onkel has it, in sorted blocks.
-(B) For one row, where the constant is so small that there are 1,200 functions at a million rows: the theory says N², n^(2/(2α+1)),
-where N is so large that N² is most of what a row costs.
-The faster of two streams, since what else the machine does only adds; a row's time is the median of five windows around n.
-Writes figure3.png, figure3.json and figure3.md.
+(A) The time of the first n rows, with N = ⌊n^(1/(2α+1))⌋ as in the paper, and with the constant ½ of Figure 1. Functional SGD in
+its usual form is a sum over all rows so far, in NumPy and as a compiled loop. It is timed in windows of rows up to a million, with
+the rows before a window filled in; the lines are the integrals. Functional SGD as onkel has it is in sorted blocks.
+(B) The time of one row, where the constant is so small that there are 1,200 functions at a million rows: the theory says N², hence
+n^(2/(2α+1)), where N is so large that N² is most of what a row costs.
+Times are those of the faster of two streams, since other work of the machine only adds time; a row's time is the median of five
+windows around n. Writes figure3.png, figure3.json and figure3.md.
 """
 
 from __future__ import annotations
@@ -181,15 +181,14 @@ def table(found: dict[str, Any]) -> Iterator[str]:
     yield f"- Over 2,000 rows scores computed by a sum and by sorted blocks differ by at most {found['apart']:.1g}."
     for name in (OWN, *(f"α = {order}" for order in (1, 2, 3)), BLOCKS):
         ratio, compiled = (found[way]["total"][-1] / found[name]["total"][-1] for way in (SUM, COMPILED))
-        said = (
-            f"{name}: up to {ROWS:,} rows the NumPy sum takes {ratio:,.0f} times as long (the compiled one {compiled:,.0f} times)"
-        )
+        times = f"{ratio:,.0f} times as long as this (the compiled one {compiled:,.0f} times)"
+        said = f"{name}: up to {ROWS:,} rows the NumPy sum takes {times}"
         yield judged(f"{said}; is it at least {LEAST:g} times?", ratio >= LEAST)
     for order in (1, 2, 3):
         row, N, theory = found[f"{LEVELS} functions, α = {order}"]["row"], levels(wide(float(order))), 2.0 / (2.0 * order + 1.0)
         for start in (0, LAST):
             value = exponent(row, start)
-            said = f"α = {order}, N from {N[start]:.0f} to {N[-1]:.0f}: a row costs n^{value:.2f}"
+            said = f"α = {order}, N from {N[start]:.0f} to {N[-1]:.0f}: the cost of a row grows like n^{value:.2f}"
             yield judged(f"{said}; is the exponent within {NEAR} of the theory's {theory:.2f}?", abs(value - theory) <= NEAR)
         fixed, growing, off = parts(row, N)
         yield f"- α = {order}: a row costs {1e6 * fixed:.1f} µs + {1e9 * growing:.2f} ns · N², within {off:.0%}."

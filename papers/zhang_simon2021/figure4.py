@@ -1,14 +1,14 @@
-"""Figure 4: an additive model of ten inputs, against a generalised additive model (GAM) of smoothing splines, refitted.
+"""Figure 4: an additive model of ten inputs, compared with a generalised additive model (GAM) of smoothing splines that is
+refitted.
 
     f(x) = Σ_k sin(2π/(x_k + 0.1)^(k/20)) − sin(2π/0.1^(k/20)),  k = 1 … 10,    x uniform,    noise of variance 5
 
-(A) Errors on 1,000 fresh rows, means over 5 streams (the paper: 15). `AdditiveSystem` of `Beam`, the functions of W₂, with the
-paper's constant; of `Legendre` polynomials, with a constant of 0.05 and with an N that follows the data; and pyGAM's LinearGAM,
-25 splines an input, whose smoothness has the least GCV (pyGAM's own score counts each degree of freedom 1.4 times), sought on a
-ladder of factors √10.
-(B) Processor time of one stream up to n, with a fit at every row: for the learners of (A), and for N = ⌊n^(1/(2α+1))⌋. The GAM is
-fitted at the checkpoints only: once with the smoothness known; on the ladder; and by its own `gridsearch`.
-Needs pyGAM: pip install 'onkel[papers]'. Writes figure4.png, figure4.json and figure4.md.
+(A) Errors on 1,000 fresh rows, means over 5 streams (15 in the paper). The models are `AdditiveSystem` of `Beam`, the functions of
+W₂, with the paper's constant; `AdditiveSystem` of `Legendre` polynomials, with a constant of 0.05 and with an N that follows the
+data; and pyGAM's LinearGAM, 25 splines an input, whose smoothness has the least GCV (pyGAM's own score counts each degree of
+freedom 1.4 times) among values on a ladder of factors √10. (B) Processor time of one stream up to n, with a fit at every row: for
+the learners of (A), and for N = ⌊n^(1/(2α+1))⌋. The GAM is fitted at the checkpoints only: once with the smoothness known; on the
+ladder; and by its own `gridsearch`. Needs pyGAM: pip install 'onkel[papers]'. Writes figure4.png, figure4.json and figure4.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Figure 5: errors against n, of the paper's two additional examples, whose curves need not begin at 0 or close a circle.
+"""Figure 5: errors after n rows, in the paper's two additional examples, whose curves need not begin at 0 or be periodic.
 
-As in Figure 1: N functions with the paper's constant, an N that follows the data, and the best N in hindsight. Means over 15
-streams, each on 1,000 fresh rows. Writes figure5.png, figure5.json and figure5.md.
+As in Figure 1 there are N functions with the paper's constant, an N that follows the data, and the best N in hindsight. Errors are
+means over 15 streams, each on 1,000 fresh rows. Writes figure5.png, figure5.json and figure5.md.
 """
 
 from __future__ import annotations

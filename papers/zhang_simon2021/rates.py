@@ -1,4 +1,4 @@
-"""Errors against the rows learnt, and the rates at which they fall: what Figures 1, 4 and 5 and the heavy tails have in common."""
+"""Errors after n rows, and the rates at which they fall: code shared by Figures 1, 4 and 5 and the heavy tails."""
 
 from __future__ import annotations
 

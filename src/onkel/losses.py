@@ -79,7 +79,7 @@ class Loss(ABC):
 
     @abstractmethod
     def curvature(self, clip: float, largest_label: float = 1.0) -> float:
-        """The σ of this file's header; 0 for a piecewise linear loss."""
+        """σ: ℓ(b) ≥ ℓ(a) + g(b − a) + (σ/2)(g(b − a))² for scores a, b in [−clip, clip], g = ℓ'(a); 0 if piecewise linear."""
 
     def _pair(self, scores: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         f, labels = np.array(scores, np.float64, order="C", ndmin=1), np.array(y, np.float64, order="C", ndmin=1)
@@ -94,7 +94,7 @@ class Loss(ABC):
 @final
 @config
 class Square(Loss):
-    """(f − y)²"""
+    """(f − y)² for a score f and a label y"""
 
     code = SQUARE
     tasks = frozenset({"classification", "regression"})
@@ -109,7 +109,7 @@ class Square(Loss):
 @final
 @config
 class Hinge(Loss):
-    """(1 − yf)₊, for y = ±1"""
+    """(1 − yf)₊ for a score f and a label y = ±1"""
 
     code = HINGE
     tasks = frozenset({"classification"})
@@ -124,7 +124,7 @@ class Hinge(Loss):
 @final
 @config
 class SquaredHinge(Loss):
-    """(1 − yf)₊², for y = ±1"""
+    """(1 − yf)₊² for a score f and a label y = ±1"""
 
     code = SQUARED_HINGE
     tasks = frozenset({"classification"})
@@ -139,7 +139,7 @@ class SquaredHinge(Loss):
 @final
 @config
 class Logistic(Loss):
-    """ln(1 + e^{−yf}), for y = ±1"""
+    """ln(1 + e^{−yf}) for a score f and a label y = ±1"""
 
     code = LOGISTIC
     tasks = frozenset({"classification"})
@@ -169,7 +169,7 @@ class _Tube(Loss):
 @final
 @config
 class EpsilonInsensitive(_Tube):
-    """(|f − y| − ε)₊
+    """(|f − y| − ε)₊ for a score f and a label y
 
     epsilon  ε ≥ 0, half the width of the tube inside which the loss is 0, in units of the label. Default: 0.1.
     """
@@ -186,7 +186,7 @@ class EpsilonInsensitive(_Tube):
 @final
 @config
 class SquaredEpsilonInsensitive(_Tube):
-    """(|f − y| − ε)₊²
+    """(|f − y| − ε)₊² for a score f and a label y
 
     epsilon  ε ≥ 0, half the width of the tube inside which the loss is 0, in units of the label. Default: 0.1.
     """
@@ -197,7 +197,8 @@ class SquaredEpsilonInsensitive(_Tube):
         return 2.0 * max(_reach(clip, largest_label) - self.epsilon, 0.0)
 
     def curvature(self, clip: float, largest_label: float = 1.0) -> float:
-        """1/(2 r (r − ε)) with r = C + Y: the inequality is tightest between a residual and its mirror image."""
+        """1/(2 r (r − ε)) with r = C + Y: the inequality of the file's header is tightest between a residual and its mirror
+        image."""
         r = _reach(clip, largest_label)
         if r <= self.epsilon:
             raise InputError(f"{self!r}: no residual exceeds clip + largest_label = {r:g}, so the loss is always 0; lower epsilon")

@@ -6,18 +6,18 @@ the weights v_N start as the prior π_N. In round t
     g(y) = −2B² ln Σ v_N e^(−(y − q_N)²/2B²),    prediction (g(−B) − g(B))/4B
     v_N ∝ v_N e^(−(y − q_N)²/2B²),    then v_N ← (1 − 1/(t+1)) v_N + π_N/(t+1)
 
-Compare with any sequence of experts that changes the expert a few times, so that it consists of pieces with one expert N each. In T
-rounds, the loss of the mixture is at most the loss of this sequence plus 2B² Σ_pieces ln((T+1)/π_N), because
+The mixture is compared with any sequence of experts that consists of a few pieces, with one expert N in each. In T rounds, the loss
+of the mixture is at most the loss of this sequence plus 2B² Σ_pieces ln((T+1)/π_N), because
 
 1.  an expert keeps at least the product of the factors 1 − 1/(t+1), which is 1/(T+1), of its weight during a piece, and
 2.  each new piece starts with a weight of at least π_N/(T+1).
 
-So one expert may be best at first and another one later. Without the shares, the early losses of the second would count against it
-for ever.
+So one expert may be best at first and another one later. Without the shares, the second would never make up for its early losses.
 
-If B is the largest |y| so far, the bound becomes 2Y²(1 + Σ …), where Y is the largest |y| at the end. When B grows by a factor,
-v ← π(v/π)^γ, where γ is the inverse square of the factor. By Jensen's inequality that can only lower the mix loss of all rounds,
-and it preserves the lower bound on each sequence's weight. A label beyond B costs at most 2(y² − B²) more.
+If B is not given but is the largest |y| so far, the excess loss becomes at most 2Y²(1 + Σ_pieces ln((T+1)/π_N)), where Y is the
+largest |y| at the end. When B grows by a factor, v ← π(v/π)^γ, where γ is the inverse square of the factor. By Jensen's inequality
+this step can only lower the mix loss of all rounds, and it preserves the lower bound on each sequence's weight. A label beyond B
+costs at most 2(y² − B²) more.
 
 Vovk (2001), Competitive on-line statistics, International Statistical Review. Herbster & Warmuth (1998), Tracking the best expert.
 

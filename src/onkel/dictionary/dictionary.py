@@ -113,8 +113,8 @@ def remember(weights: Vector, factor: Vector, size: int, l: Vector, own: float, 
     """Append a point that was taken with probability p to the weights and the factor of KORS, after `size` others. There must be
     room.
 
-    The pivot √(μ + (k(x, x) − l·l)/p) is at least √μ, so it cannot fail. If μ is so small that it would be lost in the rounding of
-    k(x, x)/p, it is raised.
+    The pivot √(μ + (k(x, x) − l·l)/p) is at least √μ, so the factorisation cannot fail. If μ is so small that it would be lost in
+    the rounding of k(x, x)/p, it is raised.
     """
     weights[size] = 1.0 / np.sqrt(p)
     rest = max(own - dot(l[:size], l[:size]), 0.0)

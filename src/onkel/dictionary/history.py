@@ -1,4 +1,4 @@
-"""Past rows, kept so that the coordinate that a new point adds to the span can be computed for them too.
+"""Past rows, which are kept because a new point adds a coordinate to the span, and this coordinate is computed for past rows too.
 
     g(x_s) = (k(x, x_s) − l·z_s)/pivot        for row s, and a new point x with its l and pivot (see `onkel.dictionary.span`)
 

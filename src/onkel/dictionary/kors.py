@@ -14,7 +14,7 @@ The reasons, step by step, with φ = φ(x) the feature vector of the kernel:
 
 Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Algorithm 2.
 Departs from the paper: τ̃ of its eq. 4 is computed in closed form, without adding the point to L first; the pivot is at least √μ,
-so it cannot fail.
+so the factorisation cannot fail.
 
 >>> X, _ = onkel.data.rings(5000, seed=0)
 >>> [len(onkel.Kors(mu=mu).choose(onkel.Gaussian(width=1.0), X)) for mu in (10.0, 1.0, 0.1)]
@@ -39,8 +39,9 @@ class Kors(Dictionary):
     """Points join with a probability proportional to their online leverage score.
 
     mu            μ > 0, the ridge of the leverage scores (not the learner's λ). A smaller one keeps more points. Default: 1.0.
-    accuracy      ε in (0, 1), of the leverage scores. A smaller one samples more points. Default: 0.5.
-    oversampling  β > 0, of KORS. A larger one samples more points; the theory requires 3 ln(T/δ)/ε². Default: 1.0.
+    accuracy      ε in (0, 1), the relative error of the leverage scores. A smaller one samples more points. Default: 0.5.
+    oversampling  β > 0: a point joins with β times its leverage score as probability. A larger one samples more points; for
+                  T rows and a failure probability of δ the theory requires 3 ln(T/δ)/ε², with ε the accuracy. Default: 1.0.
     """
 
     mu: float = 1.0

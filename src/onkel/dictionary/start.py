@@ -14,7 +14,7 @@ from onkel.errors import InputError
 
 @config
 class Start:
-    """Σ_j coef_j k(points_j, ·)
+    """f = Σ_j coef_j k(points_j, ·), from which a learner starts instead of 0
 
     points  The points, (m, dim).
     coef    Their coefficients, (m,).

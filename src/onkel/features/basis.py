@@ -38,10 +38,10 @@ class State:
 
 @config
 class Basis(Features):
-    """Features of your own: a Python function on blocks of rows.
+    """Your own features z(x) = Q^{-½} (g_1(x), …, g_r(x)), with Q (`gram`) their scalar products.
 
     fn    Your function: a block of rows (n, dim) in, its features (n, r) out. It is saved by its name.
-    gram  The (r, r) matrix of scalar products of the features, so that their norm is known.
+    gram  The (r, r) matrix of scalar products of the features in the kernel's space.
     """
 
     fn: Callable[[Matrix], ArrayLike]

@@ -1,8 +1,8 @@
 """The protocol of feature maps, x -> z of finite width, and maps that are made of other maps.
 
 A feature map has a small state of its own. `write` transforms each row and then learns from it, in order, and returns the state
-after the rows. A row of weight 0 is transformed as if it came next, and is not learnt; so a block of weights 0 is a pure
-prediction. The given state is never changed: a learner keeps the returned one only if everything else succeeded.
+after the rows. A row of weight 0 is transformed as if it came next, and is not learnt; so with weights 0 nothing is learnt at all.
+The given state is never changed: a learner keeps the returned state only if everything else succeeded.
 
 Identity, Constant   the two simplest maps: the inputs themselves, and the intercept
 Sum                  puts the features of its parts side by side
@@ -117,8 +117,8 @@ class Constant(Fixed):
 
 
 class Composed(Features):
-    """A map made of maps. It computes their sizes once for each width of rows: for a single row this would take most of the
-    time."""
+    """A map made of maps. Their sizes are computed once for each width of rows, because for a single row this would take most of
+    the time."""
 
     @abstractmethod
     def _measured(self, dim: int) -> Iterator[int]:

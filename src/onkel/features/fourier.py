@@ -46,10 +46,10 @@ class State:
 class Fourier(Fixed):
     """Random Fourier features: waves whose scalar products approximate a Gaussian or Laplacian kernel.
 
-    count   The number of frequencies; there are twice as many features. More are closer to the kernel, and cost more. Default:
-            100.
+    count   The number of frequencies; there are twice as many features. More approximate the kernel better, and take more
+            time. Default: 100.
     width   The width of the kernel; None: that of `kernel`, or √dim, which suits standardised inputs. Default: None.
-    seed    Of the random draws: the same seed and stream give the same bits. Default: 0.
+    seed    The seed of the random draws: the same seed and stream give the same bits. Default: 0.
     kernel  Gaussian() or Laplacian(), whose frequencies are drawn; None: Gaussian(). Default: None.
     spread  At least 1: widths are drawn from width/spread to width · spread. 2 or 3 helps if the right width is unknown.
             Default: 1.0.

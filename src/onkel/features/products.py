@@ -40,8 +40,8 @@ class State:
 class Products(Fixed):
     """Products of pairs of columns.
 
-    count  The most products of two columns; if there are more pairs, a random choice of them. Default: 66.
-    seed   Of the random draws: the same seed and stream give the same bits. Default: 0.
+    count  The largest number of products; if there are more pairs of columns, some are chosen at random. Default: 66.
+    seed   The seed of the random draws: the same seed and stream give the same bits. Default: 0.
     """
 
     count: int = 66

@@ -41,8 +41,8 @@ class Project(Fixed):
     """A sparse random projection to fewer columns.
 
     count    The number of outputs. Default: 50.
-    seed     Of the random draws: the same seed and stream give the same bits. Default: 0.
-    entries  To how many outputs each input is added, at most count. Default: 4.
+    seed     The seed of the random draws: the same seed and stream give the same bits. Default: 0.
+    entries  The number of outputs to which each input is added, at most count. Default: 4.
     """
 
     count: int = 50

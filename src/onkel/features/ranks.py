@@ -8,9 +8,9 @@ values, all of them are quantiles, so z is exactly its rank, with ties in the mi
 computed again after rows 32, 128, 512 and 2048, and are then fixed, so that the features keep their meaning for the learner. Before
 row 32, F is the normal distribution function of the standardised input.
 
-The sample has at most 512 rows. Up to row 512 it has all rows; at row 2048 it has one random row of every four (always the same of
-four would miss some hours of the day). Give Ranks the raw inputs, not standardised ones: a running mean makes equal values
-different.
+The sample has at most 512 rows. Up to row 512 it has all rows; at row 2048 it has one random row of every four (if it took every
+fourth row, it would miss some hours of the day). Give Ranks the raw inputs, not standardised ones: a running mean makes equal
+values different.
 
 >>> x = np.random.default_rng(0).normal(size=(3000, 1))
 >>> ranks = onkel.Transformer(Ranks()).fit(np.sinh(5.0 * x))
@@ -49,7 +49,7 @@ class State:
 
 @config
 class Ranks(Features):
-    """Each input replaced by its rank among the rows so far: for inputs of any scale and shape.
+    """Each input replaced by its rank among the rows so far, for inputs of any scale and any distribution.
 
     knots  The number of quantiles kept for each input, the smallest and the largest value included. Default: 33.
     """

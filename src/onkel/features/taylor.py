@@ -8,8 +8,8 @@ Each feature is computed from one of the degree below, its parent: g_{k+e_i} = g
 the last coordinate with a power in k. So each feature has one parent, the children of a parent lie next to each other, and no
 powers or factorials are needed.
 
-The features capture the share Σ g_k(x)² = PoissonCDF(degree; ‖x‖²/width²) of k(x, x) = 1, the kernel's mass at x; the truncation
-loses the rest.
+The features capture the share Σ g_k(x)² = PoissonCDF(degree; ‖x‖²/width²) of the kernel's mass at x, which is k(x, x) = 1; the
+truncation loses the rest.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, section 3.1.
 Departs from the paper: its listing has Σ_j dim^j features, many of them equal; here each is kept once, with the same predictions.

@@ -39,8 +39,8 @@ def carried(rate: float, distance: float) -> float:
 def shared_anchor(rate: float, first: float, last: float) -> tuple[bool, float]:
     """Whether all sums of a node share one anchor if its keys are from `first` to `last`, and this anchor.
 
-    The anchor is on a grid, at the last grid point that is not after the first key, so that it seldom moves. Keys too large for the
-    resolution of the grid have no shared anchor.
+    The anchor is the last point of a grid that is not after the first key, so it seldom moves. Keys so large that float64 cannot
+    resolve the grid there have no shared anchor.
     """
     if rate == 0.0:
         return True, 0.0
@@ -54,8 +54,8 @@ def from_anchor(rate: float, u: float, anchor: float) -> tuple[float, float]:
     """The factors by which the left and the right sums are multiplied at the key u: e^(−rate (u − anchor)), and its inverse.
 
     A key before the anchor has no left sums, so their factor is 0. A key at a distance of more than CLOSE/rate is after all others
-    and has no right sums; there the left factor is that of the distance CLOSE/rate, and `beyond` gives what is missing. The
-    function is strict, so that every caller gets the same bits.
+    and has no right sums; its left factor is that of the distance CLOSE/rate, and `beyond` returns the rest of it. The function is
+    strict, so that every caller gets the same bits.
     """
     distance = rate * (u - anchor)
     before = distance < 0.0

@@ -1,7 +1,7 @@
 """Validation of a tree from a file: could `block_tree.insert` have made it?
 
-The rounding error of a sum is proportional to the sum of everything that was ever added to it, Σ |a| = `added`, not to its present
-value: if coefficients cancel, all that is left may be rounding.
+The rounding error of a sum is proportional to the sum of the absolute values of all that was ever added to it, Σ |a| = `added`, not
+to its present value: if coefficients cancel, only rounding errors may be left.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Functions of an additive kernel plus `Delta`, curves with spikes: f(x) = ρ (Σ_c f_c(x_c) + weight · Σ_{x_i = x} a_i).
 
-The delta lets f fit a row without changing the curves. With it noisy labels are separable, so a learner made for clean streams can
-be used on noisy ones (Shawe-Taylor & Cristianini; Herbster 2001, section 2.2). A repeated row is found by a hash of its bits, which
-costs O(1) besides the O(log m) of the curves. If f has a moment, a row has two entries in the table: with label 0 for f, and with
-label 1 for the moment.
+The delta lets f fit a row without changing the curves. With the delta some f fits even noisy labels, so a learner made for clean
+streams can be used on noisy ones (Shawe-Taylor & Cristianini; Herbster 2001, section 2.2). A repeated row is found by a hash of its
+bits, which costs O(1) besides the O(log m) of the curves. If f has a moment, a row has two entries in the table: with label 0 for
+f, and with label 1 for the moment.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Function(ABC):
 
     @abstractmethod
     def bytes_with(self, rows: int) -> int:
-        """The most bytes that f may hold until `rows` more rows are learnt, including the copies while arrays grow."""
+        """An upper bound on the bytes that f holds while `rows` more rows are learnt, including copies while arrays grow."""
 
     @abstractmethod
     def check(self, kernel: Kernel, rows: int, room: int | None) -> None:
@@ -42,11 +42,13 @@ class Function(ABC):
         """f as it is now; if `rounds` is given, the mean of f over that many rounds, for which f must have a moment."""
 
     def lists(self, kernel: Kernel, X: Matrix) -> Matrix:
-        """The numbers that are computed from each row before it is used. A user's functions are called here, and may raise."""
+        """The numbers that are computed from each row before it is scored or learnt. A user's functions are called here, and may
+        raise."""
         return X
 
     def placed(self, kernel: Kernel, lists: Matrix) -> Matrix:
-        """The `lists` of rows in the format of compiled code. It may be far wider, so it is made for a few rows at a time."""
+        """The `lists` of rows in the format of compiled code. These arrays may be far wider, so they are made for a few rows at a
+        time."""
         return lists
 
     def rows(self, kernel: Kernel, X: Matrix) -> Matrix:

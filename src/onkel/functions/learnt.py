@@ -14,7 +14,8 @@ from onkel.kernels import Additive, Interval, Kernel
 
 
 class Learnt(ABC):
-    """f in the space of a kernel whose domains are known. Its values are not clipped, and have no spikes of a `Delta`."""
+    """A learnt function f in the space of a kernel whose domains are known. Its values are not clipped; spikes of a `Delta` are
+    left out."""
 
     kernel: Kernel
     squared_norm: float | None  # ‖f‖², if the learner computes it
@@ -37,7 +38,7 @@ class Learnt(ABC):
 
     @abstractmethod
     def keys(self, c: int) -> Vector:
-        """The values of input c at the points that f is made of. Only for an additive kernel."""
+        """The values of input c at the points of f = Σ a_i k(x_i, ·). Only for an additive kernel."""
 
 
 @dataclass(frozen=True, repr=False)

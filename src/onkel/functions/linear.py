@@ -1,4 +1,4 @@
-"""f(x) = ρ w·x, a function of the linear kernel: a row costs O(dim), however many points f is made of."""
+"""f(x) = ρ w·x, a function of the linear kernel: a row costs O(dim), however many points were added."""
 
 from __future__ import annotations
 

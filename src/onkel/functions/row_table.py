@@ -1,8 +1,8 @@
 """A hash table with a number for each row seen.
 
 Rows are identified by a hash of 128 bits (Philox, as in `onkel.random`): the probability that any two different rows of a stream of
-10⁹ collide is 10⁻²¹. The table has open addressing with linear probing: a row is stored in the first free slot from the one that
-its hash gives.
+10⁹ collide is 10⁻²¹. The table has open addressing with linear probing: a row is stored in the slot that its hash selects, or in
+the first free slot after it.
 """
 
 from __future__ import annotations

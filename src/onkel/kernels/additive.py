@@ -90,7 +90,7 @@ class Given(Interval):
 @final
 @config
 class Additive(Kernel):
-    """Σ_c base_c(x_c, z_c)
+    """k(x, z) = Σ_c base_c(x_c, z_c): a sum of kernels of one input, so that f is a sum of curves
 
     base      A kernel of one input, such as Spline(), for all inputs; or a tuple with one for each: columns first, then
               products.
@@ -156,7 +156,7 @@ class Additive(Kernel):
 
     @cached_property
     def _known(self) -> dict[tuple[str, int], Any]:
-        """Tables computed before, by name and number of columns. Computing them again for each single row would cost more than the
+        """A cache of tables, by name and number of columns. To compute a table for each single row would take longer than the
         kernel itself."""
         return {}
 

@@ -35,12 +35,12 @@ Function = Callable[[Vector], Matrix]
 @final
 @config
 class Bases(Given):
-    """e^(−rate |p − q|) Σ lower(min) upper(max) + Σ both(p) both(q)
+    """k(p, q) = e^(−rate |p − q|) Σ_j lower_j(min(p, q)) upper_j(max(p, q)) + Σ_r both_r(p) both_r(q), a kernel of one input
 
-    lower  Your functions of the smaller of the two numbers; None: none.
-    upper  Your functions of the larger one; None: none.
-    both   Your functions of each of the two; None: none. Default: None.
-    rate   In e^(−rate |p − q|), the factor of the first sum; 0: no factor. Default: 0.0.
+    lower  Your functions of the smaller of the two inputs p and q; None: none.
+    upper  Your functions of the larger of p and q; None: none.
+    both   Your functions that are applied to p and to q; None: none. Default: None.
+    rate   The rate of e^(−rate |p − q|), the factor of the first sum; 0: no factor. Default: 0.0.
     """
 
     lower: Function | None

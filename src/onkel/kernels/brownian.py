@@ -13,7 +13,7 @@ from onkel.kernels.space import Domain, check_domain
 @final
 @config
 class Brownian(Interval):
-    """min(p, q): piecewise linear curves that start at 0.
+    """k(p, q) = min(p, q), whose functions are piecewise linear curves that start at 0.
 
     domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
             clamped. Default: None.

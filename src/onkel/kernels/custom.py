@@ -25,7 +25,7 @@ from onkel.kernels.kernel import Kernel, Program
 @final
 @config
 class CustomKernel(Kernel):
-    """k(x, z) = fn([x], [z])
+    """k(x, z) = fn([x], [z]), a kernel given by your own function
 
     fn  Your function: two blocks of rows in, their kernel matrix out. It is called with one row each, and saved by its name.
     """

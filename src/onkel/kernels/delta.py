@@ -14,7 +14,7 @@ from onkel.kernels.rows import DELTA
 @final
 @config
 class Delta(Elementary):
-    """weight · [x = z]
+    """k(x, z) = weight if x = z, else 0: added to another kernel, it fits the noise of single rows
 
     weight  The value for equal rows, at least 0; for others it is 0. Default: 1.0.
     """

@@ -12,9 +12,10 @@ from onkel.kernels.lists import EXPONENTIAL
 @final
 @config
 class Exponential(Interval):
-    """exp(−rate |p − q|) of one input, which is not mapped to [0, 1]
+    """k(p, q) = exp(−rate |p − q|), a kernel of one input, which is not mapped to [0, 1]
 
-    rate  How fast the kernel falls, per unit of the input. A larger one means rougher curves. Default: 1.0.
+    rate  How fast the kernel falls with the distance, per unit of the input. A larger rate means rougher curves. Default:
+          1.0.
     """
 
     rate: float = 1.0

@@ -14,7 +14,7 @@ from onkel.kernels.rows import GAUSSIAN
 @final
 @config
 class Gaussian(Elementary):
-    """exp(−‖x − z‖² / (2 width²))
+    """k(x, z) = exp(−‖x − z‖² / (2 width²))
 
     width  σ > 0, the distance at which the kernel has fallen to e^(−1/2); None: √dim, which suits standardised inputs.
            Default: None.

@@ -32,7 +32,7 @@ class Kernel(Space, ABC):
 
     @abstractmethod
     def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:
-        """out ← k(X, Z), for blocks already checked. A row of `out` has the same bits whatever the other rows are."""
+        """out ← k(X, Z), for blocks already checked. The bits of a row of `out` do not depend on the other rows."""
 
     @abstractmethod
     def fill_diagonal(self, X: Matrix, out: Vector) -> None:

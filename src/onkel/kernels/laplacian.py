@@ -14,7 +14,7 @@ from onkel.kernels.rows import LAPLACIAN
 @final
 @config
 class Laplacian(Elementary):
-    """exp(−‖x − z‖₁ / width)
+    """k(x, z) = exp(−‖x − z‖₁ / width)
 
     width  The distance (sum of absolute differences) at which the kernel has fallen to 1/e; None: √dim, which suits
            standardised inputs. Default: None.

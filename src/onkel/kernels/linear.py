@@ -14,7 +14,7 @@ from onkel.kernels.rows import LINEAR
 @final
 @config
 class Linear(Elementary):
-    """x·z"""
+    """k(x, z) = x·z: with it a learner is linear."""
 
     def program(self, dim: int) -> Program:
         return np.array([LINEAR]), np.empty(0)

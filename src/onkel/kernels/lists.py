@@ -52,7 +52,7 @@ def _spline_betas() -> Matrix:
 
 
 def _periodic_terms() -> Matrix:
-    """The coefficients of B_{2·order}(δ) / 2B_{2·order}(0), that of the constant first, one row for each order."""
+    """The coefficients of B_{2·order}(δ) / 2B_{2·order}(0), one row for each order; the constant term comes first."""
     numbers = [Fraction(1)]  # the Bernoulli numbers
     for n in range(1, 2 * LARGEST_ORDER + 1):
         numbers.append(-sum((math.comb(n + 1, k) * numbers[k] for k in range(n)), Fraction(0)) / (n + 1))
@@ -107,8 +107,8 @@ def halves_sum_twin(kind: int, shape: float, keys: Vector, coef: Vector, u: floa
 
 @compiled_or(halves_sum_twin)
 def halves_sum(kind: int, shape: float, keys: Vector, coef: Vector, u: float, near: bool) -> float:
-    """Σ coef[i] k(keys[i], u), where k is taken without its term Σ_r (pq)^r. `near` says that no key whose coefficient is not 0 is
-    farther from u than NEAR / rate."""
+    """Σ coef[i] k(keys[i], u), where k is taken without its term Σ_r (pq)^r. If `near` is true, every key with a nonzero
+    coefficient is within NEAR / rate of u."""
     total, order = 0.0, int(shape)
     if kind == EXPONENTIAL and near:
         for i in range(keys.size):

@@ -22,8 +22,8 @@ class PeriodicSpline(Interval):
     """A constant and a periodic spline of degree 2·order − 1: for hours, weekdays, angles. The domain is one period.
 
     domain    (low, high): one period, such as (0, 24). It cannot be found from the data.
-    order     m ≥ 1. A larger one means smoother curves. Default: 2.
-    constant  Whether the constant 1 is added; False: the curves of mean 0. Default: True.
+    order     m ≥ 1. A larger order means smoother curves. Default: 2.
+    constant  Whether the constant 1 is added; False: only curves of mean 0. Default: True.
     """
 
     domain: Domain | None = field()

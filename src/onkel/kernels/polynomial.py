@@ -14,7 +14,7 @@ from onkel.kernels.rows import POLYNOMIAL
 @final
 @config
 class Polynomial(Elementary):
-    """(x·z + offset)^degree
+    """k(x, z) = (x·z + offset)^degree
 
     degree  The degree, at least 1. Default: 2.
     offset  Added to x·z, at least 0. With 0 there are only terms of exactly this degree. Default: 1.0.

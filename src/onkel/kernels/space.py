@@ -88,7 +88,7 @@ def ranges(inputs: Matrix) -> Matrix:
 
 
 def _margin(value: Vector) -> Vector:
-    """By how much the domain of a constant input extends to each side: one half, or more if rounding would lose one half."""
+    """By how much the domain of a constant input extends to each side: one half, or more if one half would be lost in rounding."""
     return np.maximum(0.5, 1e-9 * np.abs(value))
 
 

@@ -41,18 +41,18 @@ BogdSettings = tuple[float, float, float, bool, int]  # η, 1 − ηλ, η·cap,
 @final
 @config
 class BOGD(ExpansionLearner[State]):
-    """Bounded online gradient descent.
+    """Bounded online gradient descent (hinge loss): when the budget is full, a random point is removed.
 
     kernel    The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
               Gaussian().
-    budget    B, the largest number of points kept. A row costs in proportion to it, and more points mean fewer errors.
-              Default: 100.
+    budget    B, the largest number of points kept. The cost of a row is proportional to it, and more points mean fewer
+              errors. Default: 100.
     step      η > 0, the size of a gradient step. A larger one learns faster and follows noise more. Default: 0.2.
     lam       λ ≥ 0: in each step the function shrinks by the factor 1 − step · λ. Default: 1e-06.
-    cap       γ > 0: when the budget is full, no coefficient exceeds step · cap. Default: 10.0.
+    cap       γ > 0: when the budget is full, no coefficient is larger than step · cap. Default: 10.0.
     weighted  True: BOGD++, which prefers to remove points with small coefficients; False: all points are equally likely.
               Default: False.
-    seed      Of the random draws: the same seed and stream give the same bits. Default: 0.
+    seed      The seed of the random draws: the same seed and stream give the same bits. Default: 0.
     """
 
     group: ClassVar[Group] = Group.BASELINES
@@ -113,7 +113,7 @@ def _learn(block: RowBlock, f: SupportTerms, settings: BogdSettings, scores: Vec
 
 @hot
 def _evict(f: SupportTerms, coin: float) -> int:
-    """The slot of the point to evict, each with the same probability; the others are scaled up to compensate."""
+    """The slot of the point to evict, drawn uniformly; the coefficients of the others are scaled up to compensate."""
     count = f.coef.size
     shrink(f, count / (count - 1.0))
     return int(coin * count)

@@ -34,12 +34,12 @@ from onkel.updates.projection import passive_aggressive
 @final
 @config
 class BPAS(ExpansionLearner[State]):
-    """PA-I on a budget, by replacement.
+    """Passive-aggressive steps (PA-I) on a budget: when it is full, a new point replaces another one.
 
     kernel          The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first.
                     Default: Gaussian().
-    budget          B, the largest number of points kept. A row costs in proportion to it, and more points mean fewer errors.
-                    Default: 100.
+    budget          B, the largest number of points kept. The cost of a row is proportional to it, and more points mean
+                    fewer errors. Default: 100.
     aggressiveness  C > 0, the largest step. A smaller one is better with noisy labels; 1e30 means no limit. Default: 1.0.
     """
 

@@ -217,8 +217,8 @@ class KernelRidge(Exact):
 def _learn(
     block: RidgeRows, lam: float, awv: bool, clip: float, L: Vector, targets: Matrix, counts: Tally, scores: Matrix
 ) -> tuple[int, Tally]:
-    """Score each row, then append it if its weight is positive. Returns the index of the first row that shows that the kernel is
-    not positive semi-definite, or -1; and the new counts."""
+    """Score each row, then append it if its weight is positive. Returns the index of the first row that
+    shows that the kernel is not positive semi-definite (-1: none), and the new counts."""
     K, F, own, Y, weight = block
     size, clamped, raised = counts
     old = size

@@ -53,12 +53,12 @@ class State(Counted):
 @final
 @config
 class Forgetron(ExpansionLearner[State]):
-    """The self-tuned Forgetron.
+    """The self-tuned Forgetron: a perceptron with a budget that shrinks f before it removes the oldest point.
 
     kernel  The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
             Gaussian().
-    budget  B, the largest number of points kept. A row costs in proportion to it, and more points mean fewer errors. Default:
-            100.
+    budget  B, the largest number of points kept. The cost of a row is proportional to it, and more points mean fewer
+            errors. Default: 100.
     """
 
     group: ClassVar[Group] = Group.BASELINES

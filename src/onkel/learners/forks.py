@@ -12,8 +12,9 @@ map costs O(μ·dim + s m² + k³), and memory is O(μ·dim + s² + sm).
 Anonymous (2023), FORKS: fast second-order online kernel learning using incremental sketching. Departs from the paper: Φ_pp includes
 the kernel values between all sketched points; its decomposition is updated symmetrically (rank 2 for each point) and computed again
 every 50 updates; stage 2 starts from the least squares fit to stage 1; A includes the round's own gradient when the step is taken,
-and a score is clipped in its own round, as in the proof. With `step_uses_old_matrix` and `project_on_current` these two are as in
-Algorithm 1 and the authors' code. The period is counted in rounds, so the length of the stream need not be known.
+and a score is clipped in its own round, as in the proof. With `step_uses_old_matrix` the step is taken as in Algorithm 1, with
+`project_on_current` the clip is as in the authors' code and Algorithm 1. The period is counted in rounds, so the length of the
+stream need not be known.
 
 >>> X, y = onkel.data.rings(4000, seed=0)
 >>> for loss in onkel.Hinge(), onkel.SquaredHinge():
@@ -89,30 +90,32 @@ class State(Counted):
 @final
 @config
 class FORKS(SketchedDescent[State]):
-    """Second-order learning on incremental sketches, linear in the budget.
+    """Newton steps in the coordinates of an incrementally sketched kernel matrix; a row costs time linear in the budget.
 
     kernel                The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first.
                           Default: Gaussian().
     loss                  The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for
                           numbers. Default: Hinge().
-    budget                B: gives the defaults of the sizes below. A row costs in proportion to it. Default: 100.
+    budget                B, from which the defaults of the sizes below follow. The cost of a row is proportional to it.
+                          Default: 100.
     buffer                B̃, the number of points learnt in the first stage; None: 2B. Default: None.
     sketch                s_p, the number of columns of the sketch; None: B. Default: None.
-    landmarks             s_m, the number of points whose kernel values with a row are computed; None: a fifth of the sketch.
+    landmarks             s_m, the number of points whose kernel values with a row are computed; None: a fifth of `sketch`.
                           Default: None.
     rank                  k, the number of coordinates of the second stage; None: a tenth of B. Default: None.
-    period                ρ ≥ 1, the rounds from one update of the map to the next. Lower it if the stream changes fast.
+    period                ρ ≥ 1, the number of rounds between two updates of the map. Lower it if the stream changes fast.
                           Default: 1000.
     blocks                d ≥ 1, the number of nonzero entries of the sketch for each point. Default: 1.
     step                  η > 0, the size of a gradient step in the first stage (of SkeGD in the second, too). Default: 0.2.
-    max_updates           The largest number of updates of the map; after them it stays as it is. Default: 100.
+    max_updates           The largest number of updates of the map; after them the map stays fixed. Default: 100.
     growing_landmarks     True: points that join may become landmarks too, so the cost of a row grows. Default: False.
-    seed                  Of the random draws: the same seed and stream give the same bits. Default: 0.
+    seed                  The seed of the random draws: the same seed and stream give the same bits. Default: 0.
     alpha                 α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 0.01.
     clip                  C > 0: scores of the second stage stay within [−C, C]. Set it to the largest label that you expect.
                           Default: 1.0.
-    curvature             η > 0, the weight of g gᵀ in the Newton matrix; None: the curvature of the loss, or √k/(LC√t) if it
-                          has none. Default: 0.5.
+    curvature             η > 0, the weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: the
+                          curvature of the loss, or, if it has none, √rank/(L · clip · √t) in round t, with L the largest
+                          slope of the loss. Default: 0.5.
     lam                   λ ≥ 0: adds λw to each gradient. Default: 0.0.
     project_on_current    True: w is projected after its step, for the row just learnt; False: before the next score. Default:
                           False.
@@ -157,7 +160,7 @@ class FORKS(SketchedDescent[State]):
         return _NewtonStage(self)
 
     def _rows_to_repeat(self, state: State) -> int:
-        """Those that can be learnt before the next update of the map, with which the weights start anew."""
+        """The number of rows that can be learnt before the next update of the map, with which the weights start again."""
         return self._due(state) - state.rows if self._is_built(state) and state.sketch.updates < self.max_updates else 0
 
     def _footprint(self, dim: int, outputs: int) -> int:
@@ -270,7 +273,7 @@ def _project(c: Matrix, z: Vector, q: float, excess: float, own: float, alpha: f
 
 @hot_inline
 def _step(R: Matrix, c: Matrix, z: Vector, slope: float, settings: ForksSettings, round: int, g: Vector, work: Matrix) -> None:
-    """A ← A + η GGᵀ, w ← w − A⁻¹G, with g ← R⁻ᵀG. By Sherman-Morrison the new A⁻¹G is the old one over 1 + η g·g."""
+    """A ← A + η GGᵀ, w ← w − A⁻¹G, with g ← R⁻ᵀG. By Sherman-Morrison the new A⁻¹G is the old one divided by 1 + η g·g."""
     for j in range(z.size):
         g[j] = slope * z[j]
     if settings.lam > 0.0:

@@ -51,9 +51,9 @@ class FunctionalSGD(ExpansionLearner[State]):
 
     kernel     The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
                Gaussian().
-    step       γ_1 > 0, the first step; at most 1/k(x, x) is safe. Default: 1.0.
-    decay      γ_n = step · n^(−decay), decay in [0, 1]: ⅓ for Brownian(), ⅕ for Spline(); 0 for steps of one size. Default:
-               0.5.
+    step       γ_1 > 0, the first step. With at most 1/k(x, x) the descent cannot diverge. Default: 1.0.
+    decay      In [0, 1]: the n-th step is step · n^(−decay). ⅓ suits Brownian(), ⅕ Spline(); with 0 all steps are equal.
+               Default: 0.5.
     averaging  Whether scores are those of the mean of all iterates, which averages noise out; False: those of the last
                iterate. Default: True.
     """

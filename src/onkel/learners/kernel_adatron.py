@@ -56,13 +56,13 @@ class State(Counted):
 @final
 @config
 class KernelAdatron(ExpansionLearner[State]):
-    """The Kernel-Adatron, in one pass or in several.
+    """The Kernel-Adatron: a support vector machine learnt row by row, in one pass or in several.
 
     kernel          The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first.
                     Default: Additive(Exponential()).
     step            η in (0, 2), the size of a step towards the margin. Default: 0.5.
-    aggressiveness  C > 0, the largest coefficient. 1e30 is a hard margin; a smaller one is better with noisy labels. Default:
-                    1.0.
+    aggressiveness  C > 0, the largest coefficient. 1e30 means no limit (a hard margin); a smaller limit is better with
+                    noisy labels. Default: 1.0.
     """
 
     group: ClassVar[Group] = Group.CURVES

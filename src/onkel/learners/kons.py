@@ -17,7 +17,7 @@ t of KONS costs O(t²), and its memory is O(t²). For SketchedKONS with m points
 
 Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Algorithms 1, 3.
 Departs from the paper: its Lemmas 2 and 4 have misprints (the scaled k̄_ii, and −1/√η outside the bracket) and divide by g, which
-may be 0; the coefficients above do not. `weighted=True` is the unbiased z/p̃ of its section 6.
+may be 0; the coefficients above do not. `weighted=True` adds z/p̃ instead of z to A, which is unbiased (section 6).
 
 >>> X, y = onkel.data.rings(1000, seed=0)
 >>> for learner in onkel.KONS(loss=onkel.Logistic()), onkel.SketchedKONS(loss=onkel.Logistic()):
@@ -107,7 +107,7 @@ class Newton(KernelLearner[State]):
     clip       C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted in
                a note. Default: 1.0.
     curvature  The weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: the curvature of the
-               loss, or ∝ 1/√t if it has none. Default: None.
+               loss, or, if it has none, a weight that falls like 1/√t with the round t. Default: None.
     dimension  d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
     """
 
@@ -149,7 +149,7 @@ class Newton(KernelLearner[State]):
         self._rounds(state, X, np.zeros(len(X)), np.zeros(len(X)), scores[:, 0])  # weight 0: nothing is learnt
 
     def _rounds(self, state: State, X: Matrix, y: Vector, weight: Vector, scores: Vector) -> State:
-        """The state after the rows. It may share those arrays with the given state to which rows are only appended."""
+        """The state after the rows. Arrays to which rows are only appended may be shared with the given state."""
         own, work = self.kernel.diagonal(X), shallow(state)
         work.omega, work.met = state.omega.copy(), state.met.copy()
         at_once = 1 if self.kernel.fallible else ROWS_AT_ONCE  # a user's kernel gets single rows, however the stream is cut
@@ -230,7 +230,7 @@ class KONS(Newton):
     clip       C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted in
                a note. Default: 1.0.
     curvature  The weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: the curvature of the
-               loss, or ∝ 1/√t if it has none. Default: None.
+               loss, or, if it has none, a weight that falls like 1/√t with the round t. Default: None.
     dimension  d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
     """
 
@@ -260,14 +260,15 @@ class SketchedKONS(Newton):
     clip          C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted
                   in a note. Default: 1.0.
     curvature     The weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: the curvature of the
-                  loss, or ∝ 1/√t if it has none. Default: None.
+                  loss, or, if it has none, a weight that falls like 1/√t with the round t. Default: None.
     dimension     d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
     floor         γ in (0, 1], the least probability with which a point is added; 1 is KONS itself. Default: 0.1.
-    accuracy      ε in (0, 1), of the leverage scores. A smaller one samples more points. Default: 0.5.
-    oversampling  β > 0, of KORS. A larger one samples more points; the theory requires 3 ln(T/δ)/ε². Default: 1.0.
-    weighted      True: a point added with probability p counts 1/p, which is unbiased, but has a large variance. Default:
-                  False.
-    seed          Of the random draws: the same seed and stream give the same bits. Default: 0.
+    accuracy      ε in (0, 1), the relative error of the leverage scores. A smaller one samples more points. Default: 0.5.
+    oversampling  β > 0: a point joins with β times its leverage score as probability. A larger one samples more points; for
+                  T rows and a failure probability of δ the theory requires 3 ln(T/δ)/ε², with ε the accuracy. Default: 1.0.
+    weighted      True: a point added with probability p counts 1/p, so that the matrix is right on average, but with a
+                  large variance. Default: False.
+    seed          The seed of the random draws: the same seed and stream give the same bits. Default: 0.
     """
 
     group: ClassVar[Group] = Group.EXACT

@@ -84,15 +84,16 @@ class State(Counted):
 @final
 @config
 class MercerProjection(SpaceLearner[State]):
-    """The online projection estimator.
+    """The online projection estimator: least squares on the first N functions of a kernel; N grows, or all N are mixed.
 
     system      The functions ψ_1, ψ_2, … of a kernel, such as Cosine() or AdditiveSystem(Cosine()). X is not scaled here:
                 scale it first. Default: ProductSystem().
-    count       The most levels; each adds one function (for an additive system one for each column). More cost more and fit
-                finer detail. Default: 100.
-    rate        c > 0: c N^p functions are used after N rows; None: all levels are mixed by how well they do, which needs no
-                tuning. Default: None.
-    smoothness  α > 0, how smooth the target is taken to be; used only with a rate. Default: 1.0.
+    count       The largest number of levels; each adds one function (in an additive system one for each column). More
+                levels take more time and memory, and fit finer detail. Default: 100.
+    rate        c > 0: the N-th function is used from row c N^((2α + d)/d) on, where α is the smoothness and d the dimension
+                of the inputs (1 for an additive system); None: all levels are mixed by their losses, which needs no tuning.
+                Default: None.
+    smoothness  α > 0, how smooth the target is assumed to be; used only with a rate. Default: 1.0.
     lam         λ > 0, the ridge: the weight of ‖f‖². A larger one gives a smoother, more cautious function; raise it for noisy
                 labels. Default: 1.0.
     forgetting  μ in [0.001, 1]: in each round the weight of past rows is multiplied by it. 1 never forgets; try 0.999 for a
@@ -271,7 +272,8 @@ class MercerProjection(SpaceLearner[State]):
         return np.tile(np.arange(1, state.shares.shape[1] + 1) == self._level_of(state), (state.outputs, 1)).astype(float)
 
     def standard_error(self, state: Any, X: ArrayLike) -> Vector:
-        """The standard error of the fitted curve at each row, for homoscedastic noise: σ̂ √(ψᵀA⁻¹ψ), σ̂² = (RSS + λ‖θ‖²)/(n − N).
+        """The standard error of the fitted curve at each row, for noise of constant variance: σ̂ √(ψᵀA⁻¹ψ). With n rows, N functions
+        and the residual sum of squares RSS, σ̂² = (RSS + λ‖θ‖²)/(n − N).
 
         A level with at least as many functions as rows uses the σ̂ of the last level with fewer; if there is none, the standard
         error is infinite. It covers the variance of the fit, not its bias.

@@ -64,7 +64,7 @@ class Neighbours(Learner[State]):
     """The weighted mean of the labels of the nearest rows.
 
     budget      B, the number of rows kept, always the latest ones. Lower it for a stream that changes. Default: 4000.
-    neighbours  k ≥ 1, the number of rows over which the mean is taken. Raise it for noisy labels. Default: 8.
+    neighbours  k ≥ 1, the number of nearest rows whose labels are averaged. Raise it for noisy labels. Default: 8.
     """
 
     group: ClassVar[Group] = Group.CHANGING

@@ -62,7 +62,7 @@ class NewtonFeatures(FeatureLearner[State]):
     clip       C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted in
                a note. Default: 1.0.
     curvature  The weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: the curvature of the
-               loss, or ∝ 1/√t if it has none. Default: None.
+               loss, or, if it has none, a weight that falls like 1/√t with the round t. Default: None.
     dimension  d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
     """
 

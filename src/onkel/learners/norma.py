@@ -41,7 +41,7 @@ class NORMA(ExpansionLearner[State]):
     loss    The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for numbers.
             Default: Hinge().
     step    η > 0, the size of a gradient step. A larger one learns faster and follows noise more. Default: 0.2.
-    lam     λ ≥ 0: in each step the function shrinks by 1 − step · λ; 0 is KOGD. Default: 0.01.
+    lam     λ ≥ 0: in each step the function shrinks by the factor 1 − step · λ; 0 is KOGD. Default: 0.01.
     budget  How many of the latest terms are kept; None: all, so memory grows. Default: None.
     """
 

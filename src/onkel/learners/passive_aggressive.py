@@ -31,7 +31,7 @@ from onkel.updates.projection import passive_aggressive
 @final
 @config
 class PassiveAggressive(ExpansionLearner[State]):
-    """PA-I with kernels, without a budget.
+    """Passive-aggressive steps (PA-I) in the space of a kernel, without a budget.
 
     kernel          The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first.
                     Default: Gaussian().

@@ -79,13 +79,14 @@ class PKAWVNystroem(KernelLearner[State]):
                   Gaussian().
     lam           λ > 0, the ridge: the weight of ‖f‖². A larger one gives a smoother, more cautious function; raise it for
                   noisy labels. Default: 1.0.
-    dictionary    How points are chosen: Kors() by leverage scores, Uniform(rate) by a coin. Default: Kors().
+    dictionary    How points are chosen: Kors() by leverage scores, Uniform(rate) each row with probability rate. Default:
+                  Kors().
     awv           Whether the forecaster is Azoury, Vovk and Warmuth's, which shrinks each score by its own leverage; False:
                   plain ridge regression. Default: True.
-    keep_history  Whether all past rows are kept, so that they count in new coordinates too; False: memory O(m²), and larger
-                  errors. Default: True.
+    keep_history  Whether all past rows are kept, so that they count in the coordinates of later points too; False: memory
+                  O(m²) for m points, and larger errors. Default: True.
     budget        The largest number of points; None: no limit. Default: None.
-    seed          Of the random draws: the same seed and stream give the same bits. Default: 0.
+    seed          The seed of the random draws: the same seed and stream give the same bits. Default: 0.
     """
 
     group: ClassVar[Group] = Group.POINTS
@@ -238,8 +239,8 @@ def _learn(
     marks in `joins` all rows whose points join.
 
     If the point of a row of weight 0 joins, the row is not scored, and this function also stops before the next row of positive
-    weight, so that the caller can score it first. The points of the first `decided` rows do not join. Counts the rows learnt, and
-    those whose leverage was above LARGEST_LEVERAGE.
+    weight, so that the caller can score the row of weight 0 first. The points of the first `decided` rows do not join. Counts the
+    rows learnt, and those whose leverage was above LARGEST_LEVERAGE.
     """
     K, own, Y, weight = block
     spanning, whitening, R, c = form

@@ -1,4 +1,4 @@
-"""Projections: f moves to the nearest function in the set U of functions that fit the row.
+"""Projections: f moves to the nearest function in U, the set of functions that fit the row.
 
     MarginProjection   U = {f : y f(x) ≥ 1}            f ← f + a k(x, ·),  a = (y − f(x)) / k(x, x)         if y f(x) < 1
     TubeProjection     U = {f : |f(x) − y| ≤ ε}        f ← f + a k(x, ·),  a = (y ± ε − f(x)) / k(x, x)     if |f(x) − y| > ε
@@ -127,11 +127,11 @@ class _Projecting(ExpansionLearner[State]):
 @final
 @config
 class MarginProjection(_Projecting):
-    """The projection algorithm for classification.
+    """The projection algorithm for classification: f moves to the nearest function with margin 1 on the row.
 
     kernel  The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
             Additive(Exponential()).
-    radius  γ > 0, the largest ‖f‖, for streams that change; None: no limit. Default: None.
+    radius  γ > 0, the largest ‖f‖; it limits the harm if the stream changes. None: no limit. Default: None.
     start   f before the first row, as Start(points, coef); None: f = 0. Default: None.
     """
 
@@ -155,12 +155,12 @@ class MarginProjection(_Projecting):
 @final
 @config
 class TubeProjection(_Projecting):
-    """The projection algorithm for regression with the squared ε-insensitive loss.
+    """The projection algorithm for regression: f moves to the nearest function within ε of the row's label.
 
     kernel   The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
              Additive(Exponential()).
     epsilon  ε ≥ 0, in units of the label: errors up to it count as 0, and change nothing. Default: 0.1.
-    radius   γ > 0, the largest ‖f‖, for streams that change; None: no limit. Default: None.
+    radius   γ > 0, the largest ‖f‖; it limits the harm if the stream changes. None: no limit. Default: None.
     start    f before the first row, as Start(points, coef); None: f = 0. Default: None.
     """
 

@@ -89,12 +89,12 @@ class _Projectron(ExpansionLearner[State]):
 @final
 @config
 class Projectron(_Projectron):
-    """The Projectron, which learns mistakes only.
+    """The Projectron: a perceptron that projects a mistake near the span of its points, instead of storing it.
 
     kernel     The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
                Gaussian().
-    budget     B, the largest number of points kept. A row costs in proportion to it, and more points mean fewer errors.
-               Default: 100.
+    budget     B, the largest number of points kept. The cost of a row is proportional to it, and more points mean fewer
+               errors. Default: 100.
     threshold  η ≥ 0: a row no farther than this from the span of the points is projected instead of kept. Default: 0.0.
     """
 
@@ -110,12 +110,12 @@ class Projectron(_Projectron):
 @final
 @config
 class ProjectronPP(_Projectron):
-    """Projectron++: rows within the margin are projected too, if that helps.
+    """Projectron++: the Projectron, which also projects correct rows within the margin if this helps.
 
     kernel     The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
                Gaussian().
-    budget     B, the largest number of points kept. A row costs in proportion to it, and more points mean fewer errors.
-               Default: 100.
+    budget     B, the largest number of points kept. The cost of a row is proportional to it, and more points mean fewer
+               errors. Default: 100.
     threshold  η ≥ 0: a row no farther than this from the span of the points is projected instead of kept. Default: 0.0.
     """
 

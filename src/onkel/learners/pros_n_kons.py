@@ -78,15 +78,15 @@ class ProsNKONS(KernelLearner[State]):
     alpha       α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 1.0.
     clip        C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted in
                 a note. Default: 1.0.
-    curvature   The weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: half of the loss's curvature,
-                or ∝ 1/√t if it has none. Default: None.
+    curvature   The weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: half of the loss's
+                curvature, or, if it has none, a weight that falls like 1/√t with the round t. Default: None.
     dimension   d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
     dictionary  How points are chosen: Kors() by leverage scores, Uniform(rate) each row with probability rate. Default:
                 Kors().
-    restart     True: the function starts again at 0 when a point is added, as the theory asks; False: it is kept (CON-KONS in
-                the paper), which does better in practice. Default: True.
+    restart     True: the function starts again at 0 when a point is added, as the theory requires; False: the function is
+                kept (CON-KONS in the paper), which has lower losses in practice. Default: True.
     budget      The largest number of points; None: no limit. Default: 100.
-    seed        Of the random draws: the same seed and stream give the same bits. Default: 0.
+    seed        The seed of the random draws: the same seed and stream give the same bits. Default: 0.
     """
 
     group: ClassVar[Group] = Group.POINTS
@@ -132,7 +132,7 @@ class ProsNKONS(KernelLearner[State]):
         vars(state).update(vars(work))
 
     def _take_again(self, state: State, X: Matrix, Y: Matrix, weight: Vector, **more: Any) -> None:
-        """No point joins, so the function does not start anew."""
+        """Learn rows again; no point joins, so the function does not restart."""
         self._rounds(state, X, Y[:, 0], weight, np.empty(len(X)), joins=False)
 
     def _rows_to_repeat(self, state: State) -> int:

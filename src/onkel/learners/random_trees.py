@@ -109,16 +109,16 @@ def plant(trees: int, leaves: int, splits: int, outputs: int) -> Forest:
 
 @config
 class RandomTrees(Learner[State]):
-    """The mean of trees with random splits.
+    """The mean of online regression trees, whose splits are the best of a few random candidates.
 
-    count       T, the number of trees. A row costs in proportion to it. Default: 10.
+    count       T, the number of trees. The cost of a row is proportional to it. Default: 10.
     splits      J, the number of candidate splits in a leaf. Default: 32.
-    leaves      L, the most leaves of a tree; it bounds the memory. Default: 256.
-    gain        A leaf is split if that reduces its sum of squares by this many times its variance. A larger one gives smaller
-                trees. Default: 9.0.
-    forgetting  μ in (0, 1]: the weight of a leaf's past rows is multiplied by it with each row there; 1 never forgets.
-                Default: 0.9.
-    seed        Of the random draws: the same seed and stream give the same bits. Default: 0.
+    leaves      L, the largest number of leaves of a tree, which limits the memory. Default: 256.
+    gain        A leaf is split if this reduces its sum of squares by more than `gain` times its variance. A larger gain
+                gives smaller trees. Default: 9.0.
+    forgetting  μ in (0, 1]: each row that reaches a leaf multiplies the weight of the earlier rows there by μ; 1 never
+                forgets. Default: 0.9.
+    seed        The seed of the random draws: the same seed and stream give the same bits. Default: 0.
     """
 
     group: ClassVar[Group] = Group.CHANGING

@@ -35,13 +35,13 @@ from onkel.updates.kernel_expansion import ExpansionLearner, State
 @final
 @config
 class RBP(ExpansionLearner[State]):
-    """The randomized budget perceptron.
+    """The randomized budget perceptron: when the budget is full, a random point is removed.
 
     kernel  The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
             Gaussian().
-    budget  B, the largest number of points kept. A row costs in proportion to it, and more points mean fewer errors. Default:
-            100.
-    seed    Of the random draws: the same seed and stream give the same bits. Default: 0.
+    budget  B, the largest number of points kept. The cost of a row is proportional to it, and more points mean fewer
+            errors. Default: 100.
+    seed    The seed of the random draws: the same seed and stream give the same bits. Default: 0.
     """
 
     group: ClassVar[Group] = Group.BASELINES

@@ -1,5 +1,5 @@
-"""ROMMA: the relaxed maximum margin. The new f is the shortest one that has a margin of 1 on the row and is in a half-space that
-the old f defines.
+"""ROMMA: the relaxed maximum margin. The new f is the shortest function that has a margin of 1 on the row and lies in a half-space
+that the old f defines.
 
     f ← argmin ‖g‖  over  {g : ⟨g, f⟩ ≥ ‖f‖², y g(x) ≥ 1}
 
@@ -66,7 +66,7 @@ class State(Counted):
 @final
 @config
 class ROMMA(ExpansionLearner[State]):
-    """The relaxed online maximum margin algorithm.
+    """The relaxed online maximum margin algorithm: mistakes are learnt by the shortest f with a margin of 1 on them.
 
     kernel      The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
                 Additive(Exponential()).

@@ -53,25 +53,26 @@ class State(Counted):
 @final
 @config
 class SkeGD(SketchedDescent[State]):
-    """First-order learning on incremental sketches.
+    """Gradient descent in the coordinates of an incrementally sketched kernel matrix.
 
     kernel             The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first.
                        Default: Gaussian().
     loss               The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for
                        numbers. Default: Hinge().
-    budget             B: gives the defaults of the sizes below. A row costs in proportion to it. Default: 100.
+    budget             B, from which the defaults of the sizes below follow. The cost of a row is proportional to it.
+                       Default: 100.
     buffer             B̃, the number of points learnt in the first stage; None: 2B. Default: None.
     sketch             s_p, the number of columns of the sketch; None: B. Default: None.
-    landmarks          s_m, the number of points whose kernel values with a row are computed; None: a fifth of the sketch.
+    landmarks          s_m, the number of points whose kernel values with a row are computed; None: a fifth of `sketch`.
                        Default: None.
     rank               k, the number of coordinates of the second stage; None: a tenth of B. Default: None.
-    period             ρ ≥ 1, the rounds from one update of the map to the next. Lower it if the stream changes fast. Default:
-                       1000.
+    period             ρ ≥ 1, the number of rounds between two updates of the map. Lower it if the stream changes fast.
+                       Default: 1000.
     blocks             d ≥ 1, the number of nonzero entries of the sketch for each point. Default: 1.
     step               η > 0, the size of a gradient step in the first stage (of SkeGD in the second, too). Default: 0.2.
-    max_updates        The largest number of updates of the map; after them it stays as it is. Default: 100.
+    max_updates        The largest number of updates of the map; after them the map stays fixed. Default: 100.
     growing_landmarks  True: points that join may become landmarks too, so the cost of a row grows. Default: False.
-    seed               Of the random draws: the same seed and stream give the same bits. Default: 0.
+    seed               The seed of the random draws: the same seed and stream give the same bits. Default: 0.
     lam                λ ≥ 0: adds λw to each gradient. Default: 0.01.
     """
 

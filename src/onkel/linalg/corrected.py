@@ -1,18 +1,19 @@
-"""Ridge regression with forgetting from sums of products (`onkel.linalg.gram`), on the first N features for several N at once.
+"""Ridge regression with forgetting from sums of products (as in `onkel.linalg.gram`), on the first N features for several N at
+once.
 
 The predictions are exact in every row, although the factor R is computed only every `block` rows:
 
     G ← μG + w v vᵀ,   b ← μb + w y v,   A = G + Λ = RᵀR
 
-The k rows since the last factorisation are buffered, also as z̃ = R⁻ᵀũ, and correct the predictions of R:
+The k rows since the last factorisation are buffered, as ũ and as z̃ = R⁻ᵀũ, and correct the predictions of R:
 
     A_k = μᵏ(A + Σ_{i<k} ũ_i ũ_iᵀ),   ũ_i = √(w_i μ^{−i−1}) v_i,   z̃_i = R⁻ᵀũ_i          (the ridge fades in between)
 
     L Lᵀ = I + Z̃Z̃ᵀ,   e = L⁻¹(ỹ − Z̃c),   l = L⁻¹Z̃z      c = R⁻ᵀb, z = R⁻ᵀv, ỹ_i = √(w_i μ^{−i−1}) y_i
     score = vᵀA_k⁻¹b_k = z·c + l·e
 
-Each N is an *expert*: it uses only the first N coordinates of z, z̃ and c, so its products are prefix sums of those of a larger N.
-The triangles L of the experts are interleaved, so that each expert has one lane of a vector register.
+Each N is an *expert*: it uses only the first N coordinates of z, z̃ and c, so its scalar products are prefix sums of those of a
+larger N. The triangles L of the experts are interleaved, so that each expert has one lane of a vector register.
 
 A row of r features costs, in multiplications, r²/2 for z, r²/2 for G, r³/(6 block) for R, and block · r/2 for the buffered rows.
 """

@@ -6,7 +6,7 @@
 
 The k leading eigenpairs of H, rotated by (U P), are those of the right-hand side. This costs O(k³), and O(n k²) to rotate U.
 `tisvd` does the same for M ≈ U diag(values) Vᵀ and any update A Bᵀ. All pairs after the k-th are dropped in each update, so a
-direction that grows slowly is dropped each time and starts again from zero. A caller that keeps M itself can recompute the pairs
+direction that grows slowly is dropped each time and starts again from zero. A caller that stores M itself can recompute the pairs
 by `leading`.
 
 FORKS: Fast Second-Order Online Kernel Learning using Incremental Sketching, algorithm 2 (TISVD).
@@ -71,8 +71,8 @@ def tisvd(U: Matrix, values: Vector, V: Matrix, A: Matrix, B: Matrix) -> tuple[M
 def _widened(U: Matrix, F: Matrix) -> tuple[Matrix, Matrix]:
     """An orthonormal basis (U P) of the columns of U and F, and the coordinates of F in this basis.
 
-    P has no column for a part of F that may be rounding alone, so F may be rank-deficient, or in the span of U. The columns of F
-    are scaled to largest entry 1 before this test, because their lengths are arbitrary: s uᵀ is the same if s is halved and u
+    A part of F that may be only rounding errors gets no column of P, so F may be rank-deficient, or in the span of U. The columns
+    of F are scaled to largest entry 1 before this test, because their lengths are arbitrary: s uᵀ is the same if s is halved and u
     doubled.
     """
     G = U.T @ F

@@ -15,8 +15,8 @@ A block of rows V gives the same numbers by matrix products:
 
 Subtracting g p pᵀ loses log₁₀(1 + w s) digits along v, and P as a whole has a relative error of about eps · max_i P_ii A_ii. This
 maximum is the largest variance inflation of a feature. Both are checked before anything is learnt. A block that would raise the
-inflation above its limit is learnt row by row. A single row that would do so is left to the factor form (`onkel.linalg.factor`),
-which never subtracts from a matrix.
+inflation above its limit is learnt row by row. A single row that would do so must be learnt in the factor form
+(`onkel.linalg.factor`), which never subtracts from a matrix.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _learn_block(P: Matrix, theta: Matrix, H: Matrix, T: Matrix, E: Matrix, gain
 
 @hot_lean
 def _inflation(P: Matrix, diagonal: Vector, V: Matrix, weight: Vector, grown: Vector) -> float:
-    """grown ← the diagonal of A after the rows of V; returns the largest P_ii A_ii, with P before them."""
+    """grown ← the diagonal of A after the rows of V. Returns the largest P_ii A_ii, with P as it was before these rows."""
     for i in range(grown.size):
         grown[i] = diagonal[i]
     for k in range(V.shape[0]):

@@ -34,8 +34,8 @@ def rotate(R: Matrix, c: Matrix, new: Matrix, labels: Matrix, start: Counts, m: 
 
 @hot_inline
 def _stride(r: int) -> int:
-    """The distance between the starts of two rows of r numbers. It must not be near a multiple of the page: the processor would
-    confuse loads and stores of the two rows (4K aliasing) and stall."""
+    """The distance between the starts of two rows of r numbers. It must not be near a multiple of the page size, because the
+    processor would confuse loads and stores of the two rows (4K aliasing) and stall."""
     stride = (r + LANES - 1) & -LANES
     while (stride + SAME_PLACE) % PAGE < 2 * SAME_PLACE:
         stride += LANES

@@ -1,6 +1,6 @@
 """One scoring engine, regret and bounds, effective dimension, adversaries, components.
 
-How well a learner predicts, what it costs, and what theory guarantees.
+This room measures how well a learner predicts and what it costs, and computes what theory guarantees.
 
 Decisions: docs/decisions/measure.md
 """

@@ -64,9 +64,9 @@ def blocks(X: ArrayLike, y: ArrayLike, blocks: int = 500, repeats: int = 10, see
     """(X, y) of blocks · repeats rounds: each block repeats one row, drawn from those given, `repeats` times.
 
     The labels of every second block (the second, the fourth and so on) have their signs changed. This misleads a learner that
-    generalises. Predicting the last label errs only at the start of a block, so compare every result on this stream with
-    `onkel.measure.last_label`. If a share p of the given labels is +1, the labels of neighbouring blocks differ with probability
-    q = p² + (1 − p)², and the error of the last label is about q/repeats.
+    generalises. Predicting the last label is wrong only at the start of a block, so compare every result on this stream with
+    `onkel.measure.last_label`. If a share p of the given labels is +1, the labels of neighbouring blocks differ with probability q
+    = p² + (1 − p)², and the error of the last label is about q/repeats.
 
     FORKS: Fast Second-Order Online Kernel Learning using Incremental Sketching, section 5.2.
 
@@ -95,7 +95,7 @@ class _Past:
         self.v = solved_lower(self.L, y) if len(y) else y
 
     def gains(self, rows: Matrix, scores: Vector, largest: float) -> tuple[Vector, Vector]:
-        """What each row adds to the regret with the label `largest`, and with −`largest`."""
+        """How much each row would add to the regret with the label `largest`, and with −`largest`."""
         l = solved_lower(self.L, self.kernel(self.X, rows)) if len(self.X) else np.empty((0, len(rows)))
         m, s = self.v @ l, np.maximum(self.kernel.diagonal(rows) - np.sum(l * l, axis=0), 0.0)
         up, down = ((label - scores) ** 2 - self.lam * (label - m) ** 2 / (self.lam + s) for label in (largest, -largest))

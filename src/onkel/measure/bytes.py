@@ -14,11 +14,11 @@ LARGEST_BUDGET = 2**40
 def budget_for(make: Callable[[int], Any], nbytes: int, dim: int) -> int:
     """The largest budget with which the state of `make(budget)` has at most `nbytes` after `init`, on rows of `dim` inputs.
 
-    `make` defines what the budget means, so that different learners can be given the same memory. A learner that is not `bounded`
-    grows later; the header of its file says how.
+    `make` decides which setting the budget is, so that different learners can be given the same memory. A learner that is not
+    `bounded` grows later; the header of its file says how.
 
     make     Makes the learner of a given budget.
-    nbytes   The most bytes of its state.
+    nbytes   The largest size of its state in bytes.
     dim      The number of inputs.
 
     >>> onkel.budget_for(lambda budget: onkel.RBP(budget=budget), nbytes=100_000, dim=8)

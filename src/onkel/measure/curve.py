@@ -13,7 +13,8 @@ from onkel.measure.pieces import WINDOW
 
 @dataclass(frozen=True, repr=False)
 class ErrorCurve:
-    """Windows overlap. All have equally many rows, except that the last one ends with the stream."""
+    """The metrics of a run in overlapping windows along the stream. All windows have equally many rows, but the last ends with the
+    stream."""
 
     ends: Counts  # the last row of each window, counted from 1
     rows: Vector  # of each window
@@ -37,7 +38,7 @@ class ErrorCurve:
 
 
 def curve_of(errors: Errors) -> ErrorCurve:
-    """The curve of at least one row."""
+    """The error curve of a stream, which must have at least one row."""
     sums = errors.windows()
     shown = metrics.headline(metrics.task_of(sums))
     baselines = {name: metrics.values([shown], guesses)[shown.name] for name, guesses in sums.baselines().items()}

@@ -31,11 +31,11 @@ def cycle(learner: Any, X: ArrayLike, y: ArrayLike, tolerance: float = 1e-6, pas
 
     If no f agrees with all rows, the scores do not converge: f cycles.
 
-    learner     What learns, such as KernelAdatron().
+    learner     The learner, such as KernelAdatron().
     X           The rows.
     y           Their labels.
-    tolerance   The largest change of a score at which the passes end. Default: 1e-06.
-    passes      The most passes. Default: 1000.
+    tolerance   The passes end when no score changes by more than this. Default: 1e-06.
+    passes      The largest number of passes. Default: 1000.
 
     >>> X, y = onkel.data.rings(200, seed=0)
     >>> done = onkel.cycle(onkel.MarginProjection(), X, y)

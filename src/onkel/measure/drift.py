@@ -3,16 +3,16 @@
 Losses are taken in batches of 64. Each batch has one value: the share of mistakes, or the logarithm of the mean error, where an
 error counts as at most CAP times the median of its batch. So neither the unit of the errors nor a few huge ones matter.
 
-The values enter a window that adapts its length (ADWIN), kept as buckets of 1, 2, 4, … batches, at most five of each size: O(log n)
-memory. After each batch every boundary between two buckets is a place where the window may be cut. With m = n₀n₁/(n₀ + n₁) for n₀
-rows before it and n₁ after it, the window is cut if the two means differ by more than
+The values enter a window that adapts its length (ADWIN). It is kept as buckets of 1, 2, 4, … batches, at most five of each size, so
+memory is O(log n). After each batch the window may be cut at any boundary between two buckets. With m = n₀n₁/(n₀ + n₁) for n₀ rows
+before it and n₁ after it, the window is cut if the two means differ by more than
 
     √(2 c σ² L / m) + ⅔ c b L / m,        L = ln(2 ln(batches) / DELTA)
 
 which is Bernstein's inequality for groups of c rows that are alike, with the variance σ² of a row and its largest deviation b. c is
-what the losses show: 64 times the variance of batches on one side of the cut, over σ², times (1 + r)/(1 − r) with the correlation r
-of successive batches; at least 1. The rows before the cut are forgotten. A rise is a change of the stream; a fall is what learning
-looks like, and is not reported.
+estimated from the losses, as 64 v/σ² · (1 + r)/(1 − r) and at least 1, where v is the variance of the batches on one side of the
+cut and r the correlation of successive batches. The rows before the cut are forgotten. A rise of the losses is reported as a change
+of the stream; a fall is not, because learning makes losses fall.
 
 >>> errors = np.abs(np.random.default_rng(0).standard_cauchy(10_000))
 >>> errors[6000:] *= 3.0
@@ -39,11 +39,12 @@ from onkel._types import Counts, Matrix, Vector
 BATCH = 64  # rows
 ALIKE = 5  # buckets of one size
 MOST_BUCKETS = 200  # enough for 2⁴⁰ batches
-MOST_CHANGES = 100  # that are kept; later ones are only counted
+MOST_CHANGES = 100  # changes that are stored; later ones are only counted
 DELTA = 0.0005
 CAP = 5.0  # an error counts as at most this many times the median of its batch
 LEAST = 1e-9  # smaller mean errors, as shares of the largest one so far, count as equal
-DEVIATION_OF_MISTAKES, DEVIATION_OF_ERRORS = 1.0, 3.0  # b: of a row from the mean of its batch, in units of the batch's value
+# b: the largest deviation of a row from the mean of its batch, in units of the batch's value
+DEVIATION_OF_MISTAKES, DEVIATION_OF_ERRORS = 1.0, 3.0
 
 BATCHES, MEAN, BETWEEN, JUMP, STEPS, WITHIN, LOSS = range(7)  # columns of a bucket, see `Drift`
 COLUMNS = 7
@@ -52,16 +53,16 @@ USED, CHANGES = range(2)
 
 
 def whole_numbers(*shape: int) -> Any:
-    """A field that begins with zeros."""
+    """A field that is an array of zeros at first."""
     return field(default_factory=partial(np.zeros, shape, np.int64))
 
 
 class Change(NamedTuple):
-    """A rise of the loss."""
+    """A change of the stream, found as a rise of the loss."""
 
-    row: int  # about the first row after it, counted from 1
-    before: float  # the mean loss in the window before it
-    after: float  # the mean loss from there to the row where it was found
+    row: int  # about the first row after the change, counted from 1
+    before: float  # the mean loss in the window before the change
+    after: float  # the mean loss from the change to the row where it was found
 
 
 @dataclass
@@ -70,9 +71,9 @@ class Drift:
 
     of_mistakes: bool  # losses are 0 or 1; else they are errors of any size
     rows: int = 0
-    largest: float = 0.0  # mean error of a batch so far
+    largest: float = 0.0  # the largest mean error of a batch so far
     start: Counts = whole_numbers(1)  # batches before the window
-    count: Counts = whole_numbers(2)  # of buckets, and of changes
+    count: Counts = whole_numbers(2)  # the number of buckets, and of changes
     # oldest first: batches, mean of their values, sum of squares about it, squared difference of the first batch from the one
     # before it, sum of those of the others, mean variance of a row within its batch, mean loss
     buckets: Matrix = field(default_factory=partial(np.zeros, (MOST_BUCKETS, COLUMNS)))
@@ -115,7 +116,7 @@ class Drift:
 
     @property
     def found_in_all(self) -> int:
-        """The number of changes, also of those that are no longer kept."""
+        """The number of changes, including those that are no longer stored."""
         return int(self.count[CHANGES])
 
     def changes(self) -> list[Change]:
@@ -155,7 +156,7 @@ def watch(buckets: Matrix, count: Counts, start: Counts, found: Matrix, values: 
 
 @hot
 def _merge(one: Vector, other: Vector) -> None:
-    """Make one bucket of two, in place of the first."""
+    """Merge two buckets; the result replaces the first."""
     batches = one[BATCHES] + other[BATCHES]
     share, apart = other[BATCHES] / batches, other[MEAN] - one[MEAN]
     one[BETWEEN] += other[BETWEEN] + apart * apart * share * one[BATCHES]
@@ -168,7 +169,8 @@ def _merge(one: Vector, other: Vector) -> None:
 
 @hot
 def _compressed(buckets: Matrix, used: int) -> int:
-    """Merge the two oldest buckets of a size of which there are too many; then the next size. Returns how many buckets are left."""
+    """Merge the two oldest buckets of each size of which there are too many, the smallest size first. Returns the number of
+    buckets."""
     last = used
     while last > ALIKE and buckets[last - ALIKE - 1, BATCHES] == buckets[last - 1, BATCHES]:
         first = last - ALIKE - 1
@@ -182,7 +184,7 @@ def _compressed(buckets: Matrix, used: int) -> int:
 
 @hot
 def _cut(buckets: Matrix, used: int, deviation: float) -> int:
-    """The boundary where the means differ most, in units of what chance allows; 0 if it allows all of them."""
+    """The boundary where the two means differ most, relative to what chance allows; 0 if chance explains all differences."""
     whole = buckets[0].copy()
     for k in range(1, used):
         _merge(whole, buckets[k])

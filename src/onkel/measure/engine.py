@@ -57,7 +57,7 @@ class Result:
     learner: str  # the learner as Python code
     name: str  # the learner as Python code, without settings that have their default values
     lags: int  # the number of earlier labels that were inputs
-    standardised: dict[str, bool]  # whether the inputs, and whether the target
+    standardised: dict[str, bool]  # whether the inputs are standardised, and whether the target is
     rows: int  # rows that were scored, then learnt
     earlier_rows: int  # rows of other files, learnt before these
     inputs: int  # columns of the source that are inputs
@@ -86,8 +86,8 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         """The result as plain numbers, strings, lists and dicts; a metric that is not defined is None.
 
-        errors            under their own names: `rmse`, `mae`, `r2`, …, or `mistakes`, `accuracy`, `f1`, `auc`, …
-        `window`          the same for the last window, which has `rows` rows; but no `auc`, which needs the ranks of all rows
+        errors            each metric under its own name: `rmse`, `mae`, `r2`, …, or `mistakes`, `accuracy`, `f1`, `auc`, …
+        `window`          the same metrics for the last window, which has `rows` rows; but no `auc`, which needs the ranks of all rows
         `mape_left_out`   the rows whose label is 0, which `mape` leaves out
         `curve`           the error that a picture shows, and that of the baselines, for windows that end at `rows`
         `changes`         of the stream: the `row`, and the mean absolute error, or share of mistakes, `before` and `after`
@@ -127,7 +127,7 @@ class Result:
 
 
 def as_json(found: Any) -> Any:
-    """The same with None for NaN, which JSON does not have."""
+    """The same values with None for NaN, which JSON does not have."""
     if isinstance(found, dict):
         return {name: as_json(value) for name, value in found.items()}
     if isinstance(found, list):
@@ -142,7 +142,7 @@ class Evaluation:
     model: Model
     state: State
     errors: Errors
-    rows: int = 0  # rows scored by this object; a resumed run has scored others before
+    rows: int = 0  # rows scored by this object; a resumed run scored others earlier
     watch: Stopwatch = field(default_factory=Stopwatch)
     warm: bool = False  # whether the compiled code is loaded
 

@@ -36,13 +36,13 @@ Means = dict[str, float]
 
 @dataclass
 class HalfWidths:
-    """The intervals of rows, before each was learnt."""
+    """Half the widths of the intervals of rows, as given before each row was learnt."""
 
     levels: Vector
     half: Matrix  # (rows, levels)  half their widths
 
     def pinball(self, errors: Vector) -> Vector:
-        """The mean pinball loss of all ends; infinite where an interval is."""
+        """The mean pinball loss over all ends of the intervals; infinite if an interval is."""
         outside = np.maximum(np.abs(errors)[:, None] - self.half, 0.0)
         return np.asarray(np.mean((1.0 - self.levels) * self.half + np.nan_to_num(outside), axis=1) / 2.0)
 
@@ -83,7 +83,7 @@ class NumberErrors:
         return values.square
 
     def _values(self, scores: Vector, y: Vector, intervals: HalfWidths | None) -> NumberSums:
-        """What each row adds to each sum; `spread` comes later."""
+        """What each row adds to each sum, except to `spread` (see `_spread`)."""
         mean, last = running_mean(y, self.rows, self.labels), last_label(y, self.last)
         errors, is_zero, nothing = scores - y, y == 0.0, np.zeros(len(y))
         is_first = np.arange(self.rows, self.rows + len(y)) == 0
@@ -288,7 +288,7 @@ def headline_of(errors: Errors) -> Means:
 
 
 def baselines(errors: Errors) -> dict[str, Means]:
-    """The metrics of the baselines, as far as they have them."""
+    """The metrics of the baselines, without those that a baseline does not have."""
     return {
         name: {metric: value for metric, value in means_of(guesses).items() if not math.isnan(value)}
         for name, guesses in errors.whole().baselines().items()
@@ -321,7 +321,7 @@ def restored(task: str, numbers: dict[str, Any], arrays: dict[str, NDArray[Any]]
 
 
 def _alike(value: Any, like: Any) -> bool:
-    """Whether they are of the same type and shape; axes of classes, which begin without any, may be longer."""
+    """Whether both are of the same type and shape; the axes of classes, which have length 0 at first, may be longer."""
     if not isinstance(value, np.ndarray) or not isinstance(like, np.ndarray):
         return type(value) is type(like)
     if (value.dtype, value.ndim) != (like.dtype, like.ndim):

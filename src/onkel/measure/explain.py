@@ -1,4 +1,4 @@
-"""The weights of a mixture of experts, now and over time, the kinds of its experts, and its regret to the best of them.
+"""The weights of a mixture of experts, now and over time, the kinds of its experts, and its regret against the best of them.
 
 >>> X, y = onkel.data.friedman(2000, seed=0)
 >>> learner = onkel.Auto()
@@ -39,7 +39,7 @@ HELPS = 0.02  # earlier labels help if they remove more than this part of the sq
 
 @dataclass(frozen=True, repr=False)
 class Compared:
-    """The mixture compared with fixed weights, since its rule (re)started. Rows that a restarted rule learns again count.
+    """The mixture compared with fixed weights, over the rows since its rule (re)started, including those learnt at the restart.
 
     Square losses are weighted by the rows' weights and summed over outputs. Scores are those that the rule uses: clipped to the
     span of the labels before the row.

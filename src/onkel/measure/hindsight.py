@@ -40,7 +40,7 @@ NEARBY = 1e-7  # the step of numerical derivatives, relative to C
 
 @dataclass(frozen=True)
 class Best:
-    """A function, described by its values at the rows."""
+    """The best function in hindsight, described by its values at the rows."""
 
     values: Vector  # f(x_t)
     squared_norm: float  # ‖f‖²
@@ -49,7 +49,8 @@ class Best:
 
 
 def best_within(space: Space, X: ArrayLike, y: ArrayLike, loss: Loss, lam: float, clip: float) -> Best:
-    """The best function as defined at the top of this file, in a kernel's space or in the span of features."""
+    """The f with the least Σ ℓ(f(x_t), y_t) + λ‖f‖² and |f(x_t)| ≤ C in every row, in a kernel's space or in the span of
+    features."""
     rows = check_block("X", X)
     _, labels, _ = check_labelled(rows, y, rows.shape[1], 1)
     lam, clip, y = positive("lam", lam), positive("clip", clip), labels[:, 0].copy()

@@ -1,4 +1,4 @@
-"""Leverage scores with a ridge α: how much of a row is not explained by the others, or, online, by the rows before it.
+"""Leverage scores with a ridge α: how much of a row is not explained by all other rows, or, online, by the rows before it.
 
     τ_i = w_i φ_iᵀA⁻¹φ_i,   A = αI + Σ_s w_s φ_sφ_sᵀ over all rows:     Σ τ_i = d_eff(α), the effective dimension
     τ_t = w_t φ_tᵀA_t⁻¹φ_t,   A_t the same sum over the rows up to t:    Σ τ_t = d_onl(α), the online effective dimension
@@ -30,14 +30,14 @@ from onkel.measure.regret import Space, embed, gram, positive
 
 
 def leverage_scores(space: Space, X: ArrayLike, alpha: float, weights: ArrayLike | None = None) -> Vector:
-    """τ_i of every row, with A over all rows."""
+    """The leverage score τ_i = w_i φ_iᵀA⁻¹φ_i of every row, with A = αI + Σ w_s φ_sφ_sᵀ over all rows."""
     values, vectors = np.linalg.eigh(_rescaled(space, X, weights))
     values = np.maximum(values, 0.0)
     return np.asarray(vectors**2 @ (values / (values + positive("alpha", alpha))))
 
 
 def online_leverage_scores(space: Space, X: ArrayLike, alpha: float, weights: ArrayLike | None = None) -> Vector:
-    """τ_t of every row, with A_t over the rows up to t."""
+    """The online leverage score τ_t = w_t φ_tᵀA_t⁻¹φ_t of every row, with A_t = αI + Σ w_s φ_sφ_sᵀ over the rows up to t."""
     K, w = _weighted(space, X, weights)
     return w * online_quadratic_forms(K, w, positive("alpha", alpha))
 
@@ -53,7 +53,7 @@ def online_dimension(space: Space, X: ArrayLike, alpha: float, weights: ArrayLik
 
 
 def rescaled_spectrum(space: Space, X: ArrayLike, weights: ArrayLike | None = None) -> Vector:
-    """The eigenvalues of the kernel matrix of X with √w on both sides; those that rounding made negative are 0."""
+    """The eigenvalues of the kernel matrix of X, multiplied by √w on both sides; those that rounding made negative are 0."""
     return np.asarray(np.maximum(np.linalg.eigvalsh(_rescaled(space, X, weights)), 0.0))
 
 
@@ -74,7 +74,7 @@ def spectral_bounds(
 ) -> tuple[float, float]:
     """The largest a and the smallest b with a A' ⪯ A ⪯ b A', where A has the weights `weights` and A' has `others` (None: 1).
 
-    They measure how well a sample represents all rows: KORS promises a ≥ 1 − ε and b ≤ 1 + ε for weights 1/p of the points taken
+    a and b measure how well a sample represents all rows: KORS promises a ≥ 1 − ε and b ≤ 1 + ε for weights 1/p of the points taken
     and 0 of the others.
     """
     rows, alpha = check_block("X", X), positive("alpha", alpha)

@@ -73,7 +73,7 @@ class MAE:
 
 @dataclass(frozen=True)
 class Explained:
-    """The share of the running mean's square error that is gone: like R², but with the mean of the rows before each row.
+    """1 minus the square error divided by that of the running mean: like R², but with the mean of the rows before each row.
 
     It leaves out the first row of the stream, where there is no mean yet: with a target far from 0 that row would dominate.
     """
@@ -114,7 +114,7 @@ class MAPE:
 class Pinball:
     """The mean pinball loss of both ends of the intervals of all levels; the ends of level 0.9 are the quantiles 0.05 and 0.95.
 
-    Rows before the intervals of all levels are finite do not count.
+    Rows count only if the intervals of all levels are finite.
     """
 
     name = "pinball"
@@ -170,7 +170,7 @@ class BalancedAccuracy:
 
 @dataclass(frozen=True)
 class F1:
-    """2 · correct / (true + predicted): of the second of two classes, else the mean over the classes."""
+    """2 · correct / (true + predicted), in numbers of rows: that of the second of two classes, else the mean over the classes."""
 
     name = "f1"
     title = "F1"
@@ -184,9 +184,10 @@ class F1:
 
 @dataclass(frozen=True)
 class AUC:
-    """The area under the ROC curve: of the second of two classes, else the mean over the classes, each against all others.
+    """The area under the ROC curve: that of the second of two classes, else the mean over the classes, each against all others.
 
-    Only of the whole stream, and of at most `ranks.MOST_RANKED` classes. Its error is at most `auc_within` in `Result.errors`.
+    It is defined only for the whole stream, and for at most `ranks.MOST_RANKED` classes. Its error is at most `auc_within` in
+    `Result.errors`.
     """
 
     name = "auc"
@@ -200,7 +201,7 @@ class AUC:
 
 @dataclass(frozen=True)
 class Brier:
-    """The mean of Σ (probability − label)² over the classes; with two classes, of only one of them."""
+    """The mean of Σ (p − y)² over the classes, with y = 1 for the row's class, else 0; with two classes, only for the second."""
 
     name = "brier"
     title = "Brier score"

@@ -1,4 +1,5 @@
-"""The parts of the regret bound of an online Newton step: the gradients, and what its matrix gains beyond the curvature.
+"""The terms of the regret bound of an online Newton step: one from the gradients, one from what its matrix gains beyond the
+curvature.
 
     2 (Σ ℓ(ŷ_t) − Σ ℓ(f(x_t)))  ≤  α‖f‖² + R_G + R_D            for every f with |f(x_t)| ≤ C in every round
     R_G = Σ g_t² φ_tᵀA_t⁻¹φ_t,      R_D = Σ (w_t − σ g_t²)(ŷ_t − f(x_t))²,      A_t = αI + Σ_{s≤t} w_s φ_sφ_sᵀ
@@ -63,7 +64,7 @@ class NewtonRegret:
 
     @property
     def printed(self) -> float:
-        """The bound as printed in the paper, which is twice as large."""
+        """The bound as printed in the paper, α‖f‖² + R_G + R_D, which is twice `allowed`."""
         return self.norm + self.gradients + self.drift
 
 
@@ -112,7 +113,7 @@ def newton_regret(learner: Learner, X: ArrayLike, y: ArrayLike, against: Best | 
 
 
 def gradient_part(learner: Learner, X: Matrix, played: Rounds) -> float:
-    """R_G, the part of the bound that comes from the gradients."""
+    """R_G = Σ g_t² φ_tᵀA_t⁻¹φ_t, the part of the bound that comes from the gradients."""
     return float(played.slopes**2 @ online_quadratic_forms(gram_of(space_of(learner), X), played.added, learner.alpha))
 
 

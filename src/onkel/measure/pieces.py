@@ -1,4 +1,5 @@
-"""Consecutive pieces of a stream, equally long and never more than MOST: when all are full, every two become one.
+"""Consecutive pieces of a stream, equally long and never more than MOST: when all are full, neighbouring pieces are merged in
+pairs.
 
 So sums over pieces need bounded memory, and give sums over the whole stream and over windows along it. Piece k begins at row
 k · length, however the rows are handed over.
@@ -24,7 +25,8 @@ class Pieces:
     length: int = SHORTEST
 
     def cuts(self, rows: int, halve: Callable[[], None]) -> Iterator[tuple[int, slice]]:
-        """For so many further rows, each piece and those of the rows that belong to it. `halve` makes one piece of every two."""
+        """For this many further rows: each piece, with the slice of those rows that belong to it. `halve` merges pieces in
+        pairs."""
         done = 0
         while done < rows:
             if self.rows == MOST * self.length:

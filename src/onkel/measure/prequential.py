@@ -33,7 +33,7 @@ Progress = Callable[[int, "Trace"], None]
 
 @dataclass(repr=False)
 class Trace:
-    """The outcome: for each row its score and its value of each metric; for each block the time and memory.
+    """The outcome of `prequential`: the score and the losses of each row, and time and memory at the end of each block.
 
     learner     The learner that was evaluated.
     state       Its state after the last row.
@@ -177,7 +177,7 @@ def _measure(trace: Trace, metrics: Mapping[str, Loss] | Sequence[Metric] | Metr
 
 
 def _late(learner: Any, state: Any, block: Block, waiting: deque[Block], delay: int) -> Vector:
-    """Score each row; after it, learn the earlier row whose label has now arrived."""
+    """Score each row; after each score, learn the earlier row whose label has now arrived."""
     scores = []
     for t in range(len(block[0])):
         row = tuple(np.array(part[t : t + 1]) for part in block)  # a copy, since it is learnt later
@@ -203,7 +203,8 @@ def _init(learner: Any, block: Block) -> Any:
 
 
 def _blocks(stream: Any) -> Iterator[Block]:
-    """Blocks of at most ROWS_AT_ONCE rows, so that progress is reported; cut at its multiples, so that a rerun has the same."""
+    """Blocks of at most ROWS_AT_ONCE rows, so that progress is reported. They end at its multiples, so that a rerun has the same
+    blocks."""
     for block in [stream] if isinstance(stream, tuple) else stream:
         if not isinstance(block, tuple) or len(block) not in (2, 3):
             raise InputError(

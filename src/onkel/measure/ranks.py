@@ -1,9 +1,9 @@
 """The area under the ROC curve along a stream, from counts of probabilities in bins.
 
 The area is the share of pairs of rows, one of a class and one not of it, in which the first has the larger probability; a pair with
-equal ones counts half. All pairs would need all probabilities. So these are counted in bins, which are equally wide in
-ln(p/(1 − p)); 0 and 1 have bins of their own. A pair in one bin counts half, so the area is wrong by at most half the share of such
-pairs.
+equal probabilities counts half. To compare all pairs, all probabilities would have to be stored. Instead they are counted in bins,
+which are equally wide in ln(p/(1 − p)); 0 and 1 have bins of their own. A pair whose rows fall into one bin counts half, so the
+area is wrong by at most half the share of such pairs.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Ranks:
             self.others[k] += np.bincount(place[~is_own], minlength=BINS)
 
     def area(self, classes: int) -> tuple[float, float]:
-        """The area and by how much it may be wrong: of the second of two classes, else the mean over the classes.
+        """The area and by how much it may be wrong: that of the second of two classes, else the mean over the classes.
 
-        NaN if there are too many classes, or if no class has both rows that belong to it and others.
+        NaN if there are too many classes, or if no class has both rows that belong to it and rows that do not.
         """
         if classes > len(self.own):
             return np.nan, np.nan

@@ -3,8 +3,9 @@
     R_t = Σ_{s≤t} (y_s − ŷ_s)² − min_f [ Σ_{s≤t} (y_s − f(x_s))² + λ‖f‖² ]
 
 f ranges over the whole space of a kernel (in the dual: (K + λI)⁻¹, for up to LARGEST_DUAL rows) or over the span of features (any
-number of rows). One factorisation gives R_t for all t. For a kernel, with L Lᵀ = K + λI, the minimum grows by λ(L⁻¹y)_t² in round
-t. For features it grows by (y_t − m_t)²/(1 + z_tᵀA⁻¹z_t), the squared residual after the row is rotated into the factor.
+number of rows). One factorisation is enough to compute R_t for all t. For a kernel, with L Lᵀ = K + λI, the minimum grows by
+λ(L⁻¹y)_t² in round t. For features it grows by (y_t − m_t)²/(1 + z_tᵀA⁻¹z_t), the squared residual after the row is rotated into
+the factor.
 
 >>> X, y = onkel.data.smooth(300, seed=0)
 >>> learner = onkel.KernelAWV(kernel=onkel.Gaussian(width=1.0))

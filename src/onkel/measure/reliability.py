@@ -26,7 +26,7 @@ BINS = 10
 
 @dataclass(frozen=True, repr=False)
 class Reliability:
-    """Rows grouped by predicted probability, in bins of equal width; empty bins are left out.
+    """How reliable probabilities are: rows are grouped by predicted probability, in bins of equal width; empty bins are left out.
 
     With several classes, each row counts once for each of them.
     """
@@ -64,7 +64,7 @@ def reliability(probabilities: ArrayLike, labels: ArrayLike, bins: int = BINS, f
 def add_to_bins(sums: Matrix, p: NDArray[np.float64], own: NDArray[np.float64]) -> None:
     """Add rows to the sums of each bin, (bins, 3): the count, and the sums of p and own.
 
-    They are added one after the other, so that cuts between them change nothing.
+    Rows are added one after the other, so that cuts between them change nothing.
 
     p are probabilities of classes; own is 1 if the row belongs to the class, else 0.
     """

@@ -22,20 +22,20 @@ Values = NDArray[np.float64]
 @dataclass(frozen=True)
 class NumberSums:
     rows: Values
-    labels: Values  # minus the first label of the stream
-    spread: Values  # squares of the labels, about their mean
-    first_square: Values  # of the model, in the first row of the stream
-    first_guess: Values  # square error of both baselines there, which predict 0
-    later_square: Values  # of the model, since
-    mean_square: Values  # of the running mean, since
-    last_square: Values  # of the last label, since
-    absolute: Values
-    mean_absolute: Values
-    last_absolute: Values
-    relative: Values  # |error| / |label|, of rows whose label is not 0
-    zeros: Values  # rows whose label is 0
+    labels: Values  # label minus the first label of the stream
+    spread: Values  # (label − mean of the labels)²
+    first_square: Values  # square error of the model in the first row of the stream
+    first_guess: Values  # square error of the baselines in that row, for which both predict 0
+    later_square: Values  # square error of the model in all other rows
+    mean_square: Values  # square error of the running mean in these rows
+    last_square: Values  # square error of the last label in these rows
+    absolute: Values  # absolute error of the model in all rows
+    mean_absolute: Values  # that of the running mean
+    last_absolute: Values  # that of the last label
+    relative: Values  # |error| / |label|, in rows whose label is not 0
+    zeros: Values  # number of rows whose label is 0
     pinball: Values
-    banded: Values  # rows that had an interval of every level
+    banded: Values  # number of rows that had an interval of every level
 
     @cached_property
     def square(self) -> Values:
@@ -58,14 +58,14 @@ class ClassSums:
     rows: Values
     wrong: Values
     log_loss: Values
-    first_brier: Values  # (probability − label)² of the first class
-    other_brier: Values  # of the others
+    first_brier: Values  # (p − y)² of the first class: p is its probability, y is 1 if the row belongs to it, else 0
+    other_brier: Values  # the same for all other classes together
     frequent_wrong: Values  # mistakes of the most frequent label
     last_wrong: Values  # mistakes of the last label
     true: Values  # (…, classes)  rows of each class
     predicted: Values  # (…, classes)  rows predicted as each class
     correct: Values  # (…, classes)
-    ranks: Ranks | None = None  # only of the whole stream
+    ranks: Ranks | None = None  # only for the whole stream, not for windows
 
     @property
     def classes(self) -> int:
@@ -87,9 +87,9 @@ ROWS, LABELS, SPREAD = map(NUMBER_COLUMNS.index, ("rows", "labels", "spread"))
 
 
 def merged(groups: Matrix) -> Matrix:
-    """From the columns of `NumberSums` for each piece of each group, (groups, pieces, columns), those of each group."""
+    """The columns of `NumberSums` for each group, from those for each of its pieces, (groups, pieces, columns)."""
     sums = groups.sum(axis=1)
     mean = sums[:, LABELS] / np.maximum(sums[:, ROWS], 1.0)
     apart = groups[:, :, LABELS] / np.maximum(groups[:, :, ROWS], 1.0) - mean[:, None]
-    sums[:, SPREAD] += (groups[:, :, ROWS] * apart**2).sum(axis=1)  # of the means of the pieces about the mean of all
+    sums[:, SPREAD] += (groups[:, :, ROWS] * apart**2).sum(axis=1)  # squares of the means of the pieces about the mean of all
     return np.asarray(sums)

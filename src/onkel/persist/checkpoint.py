@@ -6,8 +6,8 @@
     more/*.npy     optional arrays of the caller (`Extra`); their plain values, such as a run's errors so far, are in onkel.json
 
 A file is written completely or not at all (`_writing.py`). Reading trusts nothing: sizes are checked before memory is allocated,
-checksums before bytes are used, and names, types and shapes against a fresh state of the same learner. Nothing is unpickled or
-imported.
+checksums before bytes are used, and names, types and shapes are compared with a fresh state of the same learner. Nothing is
+unpickled or imported.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Extra:
 
 
 def pack(model: Any, state: Any, extra: Extra | None = None) -> bytes:
-    """A model, or a bare learner, and its state as bytes: what `save` writes to a file. Equal states give equal bytes.
+    """A model, or a bare learner, and its state as the bytes that `save` writes to a file. Equal states give equal bytes.
 
     model   The model, or the bare learner.
     state   Its state.
@@ -263,7 +263,7 @@ def _npy(array: NDArray[Any]) -> bytes:
 
 
 def _entries(archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:
-    """The bytes of every entry. None may be compressed or larger than the file, and all must match their checksums."""
+    """The bytes of every entry. No entry may be compressed or larger than the file, and all must match their checksums."""
     infos = archive.infolist()
     names = [info.filename for info in infos]
     if len(set(names)) < len(names) or any(

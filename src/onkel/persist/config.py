@@ -108,7 +108,7 @@ def parse(text: str, functions: Functions | None = None) -> Any:
 
 
 def _parsed(text: str) -> ast.expr:
-    """The text as Python sees it. A reserved word as a setting, such as lambda=0.1, becomes a name that no class has."""
+    """The text, parsed as Python code. A reserved word as a setting, such as lambda=0.1, becomes a name that no class has."""
     try:
         return ast.parse(text, mode="eval").body
     except SyntaxError:

@@ -36,7 +36,7 @@ class Fingerprint:
 
 
 def _words(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
-    """One 64-bit word per cell, row by row."""
+    """One 64-bit word for each cell, row by row."""
     at = {name: j for j, name in enumerate(table.names)}
     parts: list[NDArray[Any]] = [np.take(table.numbers, [at[name] for name in names if name in at], axis=1).view(np.int64)]
     parts += [_checksums(table.strings[name])[:, None] for name in names if name in table.strings]

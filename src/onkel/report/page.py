@@ -1,4 +1,4 @@
-"""Output for people: strings are printed as they are, never read as markup, and each stays on its line."""
+"""Output for people: strings from files are printed as they are, never interpreted as markup, and each stays on its line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Page:
     def __init__(self, errors: bool = False) -> None:
         """A page on the error stream if `errors`, else on standard output.
 
-        Its width is COLUMNS if that is set, else the width of the terminal; in a pipe WIDE.
+        Its width is COLUMNS if that is set, else the width of the terminal, or WIDE in a pipe.
         """
         out = sys.stderr if errors else sys.stdout
         said = os.environ.get("COLUMNS", "")

@@ -62,8 +62,8 @@ def draw_curves(
 
 
 def draw_result(path: str | os.PathLike[str], result: Result) -> Path:
-    """Write a picture of the error along the stream, with those of the baselines, and where the stream changed; for labels, also of
-    how reliable the probabilities are."""
+    """Write a picture of the error along the stream, with the errors of the baselines and the places where the stream changed. For
+    classes, a second panel shows how reliable the probabilities are."""
     curve, metric = result.curve, result.curve.metric
     of_two = f" of {result.classes[1]}" if len(result.classes) == 2 else ""
     believed = {} if result.reliability is None else {f"probabilities{of_two}": result.reliability}
@@ -99,7 +99,7 @@ def _stream_figure(title: str, reliabilities: Mapping[str, Reliability]) -> tupl
 
 
 def _top(values: Vector) -> float:
-    """The largest value, without the largest hundredth of them."""
+    """The largest value, after the largest hundredth of the values is left out."""
     return float(np.quantile(values, 0.99))
 
 
@@ -242,7 +242,7 @@ def draw_contributions(
     """Write a picture of what each kind of expert added to the mixture along the stream: its weights times its scores.
 
     Negative contributions are drawn below 0. Mixture and labels are drawn as lines. All values are means over the rows since the
-    previous snapshot. With several classes, `output` is the index of the one to draw.
+    previous snapshot. With several classes, `output` is the index of the class to draw.
     """
     from matplotlib.patheffects import withStroke
 

@@ -4,8 +4,8 @@ A domain may be left open (`domain=None`). Then the first rows score 0 and are s
 of each input is set to its range among these rows, and they are learnt in order. Later values outside a domain are clipped to it,
 and counted.
 
-A learner whose kernel has domains delegates its verbs to `OnDomains`, whose state contains a state of the same learner with the
-domains written into its kernel. A learner with any other kernel delegates nothing.
+A learner whose kernel has domains delegates its verbs to `OnDomains`. The state of `OnDomains` contains a state of the same
+learner, but with the domains written into its kernel. A learner with any other kernel delegates nothing.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
 
     @cached_property
     def _known(self) -> dict[tuple[int, bytes], SpaceLearner[S]]:
-        """Learners built before, by number of columns and domains. Building one costs more than a row."""
+        """A cache of learners, by number of columns and domains. To build a learner takes longer than to learn a row."""
         return {}
 
     @property

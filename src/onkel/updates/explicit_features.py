@@ -1,7 +1,7 @@
 """The base of learners on explicit features: everything except how a row of features changes the rest of the state.
 
-Rows are transformed in pieces. The features have a state of their own, such as a running mean. It is stored after the piece is
-learnt, and this step is registered as pending before, so that an interrupt cannot leave one without the other.
+Rows are transformed in pieces. The features have a state of their own, such as a running mean. That state is stored after the piece
+is learnt. This step is registered as pending before the piece is learnt, so that an interrupt cannot separate the two.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FEW_ROWS = ROWS_AT_ONCE // 2  # a call with at most this many rows is one piece
 
 
 class FeatureState(Protocol):
-    """The fields that the state of every such learner has."""
+    """The fields of every state of a learner on explicit features."""
 
     features: Any  # the state of the features
     dim: int

@@ -34,7 +34,7 @@ class State(Counted):
 
 
 class ExpansionState(Protocol):
-    """The fields that the state of every such learner has."""
+    """The fields of every state of a learner of a kernel expansion."""
 
     learnt: Counts
     dim: int

@@ -1,4 +1,4 @@
-"""The online Newton step in explicit coordinates, and the weight of a gradient in Newton's matrix.
+"""The online Newton step in explicit coordinates, and the weight of a gradient in the Newton matrix A.
 
     ȳ = φ·u,   h = sign(ȳ)(|ȳ| − C)₊,   ŷ = ȳ − h,   g = ℓ'(ŷ, y)                       A₀ = αI, u₀ = 0
     u ← u − (h/q) A⁻¹φ   (the projection on |f(x)| ≤ C),    A ← A + η g² φφᵀ,   u ← u − g A⁻¹φ,        q = φᵀA⁻¹φ
@@ -8,7 +8,7 @@ With A = RᵀR, c = R u and z = R⁻ᵀφ:  ȳ = z·c,  q = z·z,  and a round c
 η is the curvature σ of the loss, or a share of it that the learner sets. For a loss without curvature it is √d/(L C √t), where L is
 the Lipschitz constant on [−C, C] and d the field `dimension`: 1, or an estimate of the effective dimension.
 
-C must suit the labels, because it is in their units. Scores cannot reach labels beyond C. If all labels are far below C, gradients
+C is in the units of the labels and must suit them. Scores cannot reach labels beyond C. If all labels are far below C, gradients
 are so small that they hardly add to A, so steps are too long. Each state keeps statistics of its labels, and `notes` reports both
 cases.
 """

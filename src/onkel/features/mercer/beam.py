@@ -26,7 +26,7 @@ from onkel.kernels.space import Domain, check_domain
 @final
 @config
 class Beam(Line):
-    """The Sobolev space W₂: the smooth curves of a cubic smoothing spline.
+    """The eigenfunctions of the Sobolev space W₂, the space of cubic smoothing splines: 1, x, and vibrations of a free beam.
 
     domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
             clamped. Default: None.

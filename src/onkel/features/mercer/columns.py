@@ -87,7 +87,7 @@ def _for_columns(bases: tuple[Line, ...], dim: int) -> tuple[Line, ...]:
 @final
 @config
 class ProductSystem(Columns):
-    """All products of the columns' functions.
+    """The eigenfunctions of a product of kernels, one per column: all products of the columns' functions, by decreasing eigenvalue.
 
     base  A system for every column, or a tuple with one for each. Default: Hermite().
     """
@@ -125,7 +125,7 @@ class ProductSystem(Columns):
 @final
 @config
 class AdditiveSystem(Columns):
-    """A constant, and a sum of curves, one per column.
+    """The functions of an additive model: a constant, then the columns' functions in turn, so that f is a sum of curves.
 
     base  A system for every column, such as Cosine(), or a tuple with one for each.
     """

@@ -24,10 +24,10 @@ from onkel.features.mercer.system import System
 
 @config
 class Mercer(Features):
-    """√λ_j ψ_j(x), j = 1 … count.
+    """The features √λ_j ψ_j(x), j = 1 … count, for the first eigenfunctions ψ_j of a kernel and their eigenvalues λ_j.
 
     system  The functions ψ_j of a kernel, and their eigenvalues λ_j. Default: ProductSystem().
-    count   How many of them are features. Default: 100.
+    count   The number of these functions that are features. Default: 100.
     """
 
     system: System = ProductSystem()

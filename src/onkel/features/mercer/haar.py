@@ -24,9 +24,9 @@ _LAST = math.nextafter(1.0, 0.0)  # used for x = 1, which belongs to the last in
 @final
 @config
 class Haar(Line):
-    """Haar wavelets.
+    """Haar wavelets: step functions on dyadic intervals of [0, 1], for functions that jump.
 
-    order   How fast the eigenvalues fall. A larger one means smoother functions. Default: 1.0.
+    order   How fast the eigenvalues fall. A larger order means smoother functions. Default: 1.0.
     domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
             clamped. Default: None.
     """

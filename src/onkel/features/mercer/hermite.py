@@ -25,7 +25,7 @@ SMALLEST_VALUE = 1e-30  # limit for λ_j/λ_1; functions with less hardly contri
 @final
 @config
 class Hermite(Line):
-    """The Gaussian kernel.
+    """The eigenfunctions of the Gaussian kernel for normally distributed inputs: Hermite functions.
 
     width   σ > 0, the distance at which the kernel has fallen to e^(−1/2); None: √dim, which suits standardised inputs.
             Default: None.

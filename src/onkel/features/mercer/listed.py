@@ -31,7 +31,7 @@ Function = Callable[[Matrix], ArrayLike]
 @final
 @config
 class Listed(System):
-    """ψ_1 … ψ_N are these functions, λ_j their sizes.
+    """Your own functions ψ_1 … ψ_N with values λ_1 … λ_N, used like the eigenfunctions and eigenvalues of a kernel.
 
     each   Your functions, a tuple; each takes a block of rows (n, dim) and returns n numbers. They are saved by their names.
     sizes  The eigenvalues λ_j, a tuple of decreasing numbers; None: 1/j². Default: None.

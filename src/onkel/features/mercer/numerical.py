@@ -28,10 +28,10 @@ LARGEST_NEGATIVE = 1e-10  # limit for −λ_j relative to λ_1; if it is larger,
 @final
 @config
 class Numerical(Line):
-    """The eigenfunctions of a kernel without a known closed form.
+    """The eigenfunctions of any kernel of one column, computed by quadrature.
 
     kernel  A kernel of one input whose eigenfunctions have no known closed form.
-    nodes   The number of quadrature nodes. More are more exact. Default: 200.
+    nodes   The number of quadrature nodes. With more, the eigenfunctions are more accurate. Default: 200.
     domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
             clamped. Default: None.
     """

@@ -20,9 +20,9 @@ from onkel.kernels.space import Domain, check_domain
 @final
 @config
 class Legendre(Line):
-    """Polynomials of rising degree.
+    """Legendre polynomials of rising degree on [0, 1].
 
-    order   How fast the eigenvalues fall. A larger one means smoother functions. Default: 2.0.
+    order   How fast the eigenvalues fall. A larger order means smoother functions. Default: 2.0.
     domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
             clamped. Default: None.
     """

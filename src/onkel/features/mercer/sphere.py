@@ -23,9 +23,9 @@ from onkel.features.mercer.system import System
 @final
 @config
 class Sphere(System):
-    """Functions of a direction in space.
+    """Spherical harmonics: functions of the direction of a row with three columns.
 
-    order  How fast the eigenvalues fall. A larger one means smoother functions. Default: 2.0.
+    order  How fast the eigenvalues fall. A larger order means smoother functions. Default: 2.0.
     """
 
     order: float = 2.0

@@ -56,7 +56,7 @@ class Line(System):
 
     @abstractmethod
     def on_unit(self, u: Vector, count: int) -> Matrix:
-        """The functions at the values u. They are in [0, 1] if the system has a domain, otherwise anywhere."""
+        """The functions at the values u, which are in [0, 1] if the system has a domain, otherwise anywhere."""
 
     def check_columns(self, dim: int) -> None:
         if dim != 1:

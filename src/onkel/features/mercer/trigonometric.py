@@ -27,7 +27,7 @@ from onkel.kernels.space import Domain, check_domain
 @final
 @config
 class Sine(WaveLine):
-    """The Sobolev space W₁⁰ of the kernel `Brownian`, min(s, t).
+    """The eigenfunctions √2 sin((2j−1)πx/2) of the kernel `Brownian`, min(s, t): curves with f(0) = 0.
 
     domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
             clamped. Default: None.
@@ -48,7 +48,7 @@ class Sine(WaveLine):
 @final
 @config
 class Cosine(WaveLine):
-    """The Sobolev space W₁.
+    """The eigenfunctions 1, √2 cos jπx of the Sobolev space W₁, with ‖f‖² = (∫f)² + ∫f'².
 
     domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
             clamped. Default: None.
@@ -70,9 +70,9 @@ class Cosine(WaveLine):
 @final
 @config
 class Periodic(WaveLine):
-    """The Sobolev space W_m on the circle. The domain is one period.
+    """The eigenfunctions 1, √2 cos 2πjx, √2 sin 2πjx of the Sobolev space W_m on the circle (m: `order`). The domain is one period.
 
-    domain    (low, high): one period. It cannot be found from the data.
+    domain    (low, high): one period, which cannot be found from the data.
     order     m > ½, whole or not. A larger one means smoother functions. Default: 2.0.
     constant  Whether the constant function is among them; False: only functions of mean 0. Default: True.
     """

@@ -1,5 +1,5 @@
-"""Upper bounds on the regret of the mixing rules: R = Σℓ(ŷ, y) − Σℓ(c, y), where c is an expert, a sequence of experts, or a
-combination of experts.
+"""Upper bounds on the regret of the mixing rules: R = Σℓ(ŷ, y) − Σℓ(c, y), where c are the scores of an expert, a sequence of
+experts, or a combination of experts.
 
 The experts' scores P have shape (rows, experts) and the labels y have shape (rows,): there is one output, rows have weight 1, and
 all experts are awake.
@@ -9,8 +9,8 @@ scores of the first row are not clipped. The regret to experts with unclipped sc
 that is outside the span by more than the span's width is replaced by a nearer y'. This costs at most 2|y − y'||ŷ − c|, which all
 bounds contain.
 
-The bounds depend on the stream: each function runs the rule on it and uses its rates, gaps and squares. If a bound needs less, its
-docstring says so. `so_far` runs nothing: it uses the sums in a rule's state.
+The bounds depend on the stream: each function runs the rule on it and uses its rates, gaps and squares. If a bound does not need a
+run, its docstring says so. `so_far` runs nothing: it uses the sums in a rule's state.
 
 The papers are named in the files of the rules (`onkel.combine.rules`).
 """

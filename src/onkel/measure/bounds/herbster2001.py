@@ -5,7 +5,7 @@ mistakes, or Σ(1 − y f(x))₊², for which the proof holds too; the loss of `
 k(x, x) of these rows. u = Σ_j coef_j k(points_j, ·) is given as a `Start`. It agrees with a row if y u(x) ≥ 1 (`MarginProjection`),
 or |u(x) − y| ≤ ε (`TubeProjection`).
 
-Departs from the paper: Theorem 6 prints R = max k(x, x) but means R².
+Departs from the paper: Theorem 6 prints R = max k(x, x), where it must be R².
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ from onkel.measure.regret import Space, effective_dimension, embed, log_det, pos
 def kernel_awv(kernel: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
     """B² ln det(I + K/λ): `KernelAWV` against every f of the kernel's space; `PKAWV` on features against every f of their span.
 
-    JGR Proposition 1. Conditions: |y| ≤ B. Holds for all inputs, in any order.
+    K is the kernel matrix of X, B is `largest` (None: the largest |y|). JGR Proposition 1. Conditions: |y| ≤ B. It holds for all
+    inputs, in any order.
     """
     return _largest(X, y, largest) ** 2 * log_det(kernel, X, lam)
 
@@ -35,6 +36,7 @@ def kernel_awv(kernel: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: f
 def kernel_awv_by_dimension(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
     """B² d_eff(λ) ln(e + enκ²/λ): the bound of `kernel_awv` in terms of the effective dimension.
 
+    n is the number of rows, κ² the largest k(x, x), B is `largest` (None: the largest |y|).
     JGR Propositions 1 and 2. Conditions: |y| ≤ B.
     """
     return _largest(X, y, largest) ** 2 * _dimension_term(kernel, check_block("X", X), lam)
@@ -43,7 +45,7 @@ def kernel_awv_by_dimension(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: flo
 def clipped_ridge(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, clip: float) -> float:
     """4B² ln det(I + K/λ): `KernelRidge` whose scores are clipped to [−B, B].
 
-    Zhdanov & Kalnishkan (2013), An identity for kernel ridge regression. Conditions: |y| ≤ clip = B.
+    K is the kernel matrix of X. Zhdanov & Kalnishkan (2013), An identity for kernel ridge regression. Conditions: |y| ≤ clip = B.
     """
     return 4.0 * _largest(X, y, clip) ** 2 * log_det(kernel, X, lam)
 
@@ -51,6 +53,7 @@ def clipped_ridge(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, clip: 
 def fixed_span(kernel: Kernel, features: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
     """B² ln det(I + K/λ) + (μ + λ)nμB²/λ², μ = ‖(I − P)C^½‖²: `PKAWV` on features, against every f of the *kernel's* space.
 
+    K is the kernel matrix of the n rows, B is `largest` (None: the largest |y|), μ the `projection_error`.
     JGR Theorem 3. Conditions: |y| ≤ B; the features are orthonormal in the kernel's space.
     """
     B, mu = _largest(X, y, largest), projection_error(kernel, X, features)
@@ -58,7 +61,7 @@ def fixed_span(kernel: Kernel, features: Space, X: ArrayLike, y: ArrayLike, lam:
 
 
 def taylor_degree(n: int, lam: float, radius: float, width: float) -> int:
-    """The degree M = ⌈max(8R²/σ², 2 ln(n/min(λ, 1)))⌉ that JGR Theorem 4 requires."""
+    """The degree M = ⌈max(8R²/σ², 2 ln(n/min(λ, 1)))⌉ that JGR Theorem 4 requires; R is the `radius`, σ the `width`."""
     if n < 1:
         raise InputError(f"n must be at least 1, got {n}")
     radius, width, lam = positive("radius", radius), positive("width", width), positive("lam", lam)
@@ -68,6 +71,7 @@ def taylor_degree(n: int, lam: float, radius: float, width: float) -> int:
 def taylor(features: Taylor, X: ArrayLike, y: ArrayLike, lam: float, radius: float, largest: float | None = None) -> float:
     """1.5 B² ln det(I + K/λ): `PKAWV` on Taylor features of high degree, against every f of the Gaussian kernel's space.
 
+    K is the kernel matrix of X, R is `radius`, B is `largest` (None: the largest |y|).
     JGR Theorem 4. Conditions: |y| ≤ B; ‖x‖ ≤ R; degree ≥ `taylor_degree`.
     """
     rows = check_block("X", X)
@@ -82,6 +86,7 @@ def taylor(features: Taylor, X: ArrayLike, y: ArrayLike, lam: float, radius: flo
 def gaussian_dimension(n: int, dim: int, lam: float, radius: float, width: float) -> float:
     """d_eff(λ) ≤ 3(6 + 41R²/(2dσ²) + 3 ln(n/λ)/d)^d, for the Gaussian kernel.
 
+    n is the number of rows, d is `dim`, R is `radius`, σ is `width`.
     Altschuler, Bach, Rudi & Weed (2018), quoted by JGR after Theorem 4. Conditions: ‖x‖ ≤ R, λ ≤ n.
     """
     if not 0.0 < lam <= n:
