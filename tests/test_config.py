@@ -350,7 +350,7 @@ def test_a_sum_of_many_parts_is_built_at_once() -> None:
         "PKAWV.init",
         "PKAWV().init(3)",
         "PKAWV.__class__.__mro__[1].__subclasses__()",
-        "onkel.PKAWV()",
+        "os.PKAWV()",
         "ruler(3)",
         "load('CANARY')",
         "save('CANARY', PKAWV(), None)",

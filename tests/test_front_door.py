@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import importlib.metadata
 import inspect
 import json
+import pickle
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 import onkel
@@ -161,3 +164,86 @@ def test_a_misspelt_file_is_answered_with_a_remedy(
     flats.write_text("size,price\n1,2\n")
     assert onkel_call(monkeypatch, "run", flats, "--target", "price", "--learner", "PKAWV") == 0
     assert "flats.csv: 1 row, 1 input, " in capsys.readouterr().out
+
+
+def test_an_estimator_is_pickled_after_single_rows() -> None:
+    for row in ({"a": 1.0}, {"a": 1.0, "b": 2.0}):
+        model = onkel.Regressor(onkel.PKAWV(onkel.Identity() + onkel.Constant()))
+        for k in range(5):
+            model.predict_one(row)
+            model.learn_one(row, float(k))
+        assert pickle.loads(pickle.dumps(model)).predict_one(row) == model.predict_one(row)
+
+
+def test_models_are_explained() -> None:
+    rows, labels = onkel.data.friedman(100, seed=0)
+    estimator = onkel.Regressor().fit(rows, labels)
+    assert onkel.explain(estimator.model_, estimator.state_).rows == 100
+    with pytest.raises(InputError, match=r"explain\(estimator\.model_, estimator\.state_\)"):
+        onkel.explain(estimator, estimator.state_)
+
+
+def test_equal_states_are_equal() -> None:
+    learner = onkel.PKAWV(onkel.Taylor())
+    one, other = learner.init(dim=3), learner.init(dim=3)
+    learner.learn(one, X, y)
+    assert one != other
+    learner.learn(other, X, y)
+    assert one == other
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: onkel.parse(5),  # type: ignore[arg-type]
+     "parse takes a config as text"),
+    (lambda: onkel.parse("Foo"), "the learners are Auto, BOGD"),
+    (lambda: onkel.budget_for(onkel.BOGD, 1000, 3),  # type: ignore[arg-type]
+     "make must be a function of the budget"),
+    (lambda: onkel.components(onkel.PKAWV().init(2), onkel.PKAWV()), "a learner and its state, in this order"),
+    (lambda: onkel.prequential(onkel.PKAWV(), "diabetes"), r"onkel.read\('diabetes'\)"),
+    (lambda: onkel.read("https://example.com/a.csv", target="y"), "download it first: curl -O https://example.com/a.csv"),
+    (lambda: onkel.read("model.onkel", target="y", format="onkel"), "is a saved model, not data"),
+    (lambda: onkel.read(pandas.Series([1.0, 2.0]), target="y"), r"row\.to_dict\(\)"),
+])  # fmt: skip
+def test_what_cannot_be_used_is_answered_with_a_remedy(
+    call: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("model.onkel").write_bytes(b"PK")
+    with pytest.raises((InputError, onkel.FileError), match=message):
+        call()
+
+
+def test_a_name_of_the_package_is_spell_checked() -> None:
+    with pytest.raises(AttributeError, match="did you mean 'PKAWV'"):
+        _ = onkel.pkawv
+    assert onkel.__version__ == importlib.metadata.version("onkel")
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (("run", "flats.csv", "--target", "price", "--learner", "Gaussian"), "such as PKAWVNystroem(kernel=Gaussian(width=None))"),
+    (("run", "flats.csv", "--target", "price", "--learner", "Square"), "see: onkel learners"),
+    (("run", "rows.json", "--target", "price"), "jq -c '.[]' rows.json > rows.jsonl"),
+    (("predict", "model.onkel", "flats.csv", "--out", "flats.parquet"), "let the name end in .csv or .jsonl"),
+])  # fmt: skip
+def test_options_that_cannot_be_used_are_answered_with_a_remedy(
+    words: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path)
+    Path("rows.json").write_text('[{"size": 1, "price": 2}]')
+    assert onkel_call(monkeypatch, *words) == 1
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.usefixtures("cheap_default")
+def test_columns_that_rise_and_numbers_with_signs_are_noted_and_f1_names_its_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{3 * k},{k % 7},{k % 11}%,{'yes' if k % 7 > 3 else 'no'}" for k in range(150)]
+    path = tmp_path / "flats.csv"
+    path.write_text("\n".join(["count,size,share,sold", *rows]))
+    assert onkel_call(monkeypatch, "run", path, "--target", "sold") == 0
+    said = capsys.readouterr().out
+    assert "'count' rises along the rows, so predictions of rows from before the last ones learnt may be far off" in said
+    assert "'share' was taken as text: '0%' is a number with a sign beside it" in said
+    assert "F1 of yes" in said

@@ -376,7 +376,7 @@ X5, Y5 = stream(5)
         ((X5, None), r"as many labels"),
         ((X5, None, Y5), r"as many labels"),
         ([None], r"tuples \(X, y\).* got None"),
-        ("text", r"tuples \(X, y\).* got 't'"),
+        ("text", r"open 'text' first: prequential\(learner, onkel.read\('text'\)\)"),
         (((X5, Y5), (X5, Y5)), r"give several blocks as a list"),
         ((X5[:, 0], Y5), r"two dimensions"),
         ((X5, ["a"] * 5), r"y must hold numbers"),

@@ -59,11 +59,19 @@ def growing(*axes: int) -> Any:
 
 @dataclass_transform(field_specifiers=(dataclasses.field,))
 def memory(kind: type[S]) -> type[S]:
-    """Make the class a dataclass that is a state, or a part of one. It prints in one line, without the arrays, and equals only
-    itself: arrays have no truth value."""
+    """Make the class a dataclass that is a state, or a part of one. It prints in one line, without the arrays, and equals another
+    state if all arrays and numbers are equal."""
     made: Any = dataclasses.dataclass(repr=False, eq=False)(kind)
-    made.__repr__ = _in_one_line
+    made.__repr__, made.__eq__, made.__hash__ = _in_one_line, _equal, None
     return kind
+
+
+def _equal(state: Any, other: Any) -> Any:
+    """What a dataclass does, but arrays are equal if all of their elements are."""
+    if type(state) is not type(other):
+        return NotImplemented
+    pairs = ((getattr(state, field.name), getattr(other, field.name)) for field in dataclasses.fields(state))
+    return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
 
 
 def _in_one_line(state: Any) -> str:

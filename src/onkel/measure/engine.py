@@ -87,7 +87,7 @@ class Result:
         """The result as plain numbers, strings, lists and dicts; a metric that is not defined is None.
 
         errors            each metric under its own name: `rmse`, `mae`, `r2`, …, or `mistakes`, `accuracy`, `f1`, `auc`, …
-        `window`          the same metrics for the last window, which has `rows` rows; but no `auc`, which needs the ranks of all rows
+        `window`          the same metrics for the last window, which has `rows` rows; without `auc`, which needs all rows
         `mape_left_out`   the rows whose label is 0, which `mape` leaves out
         `curve`           the error that a picture shows, and that of the baselines, for windows that end at `rows`
         `changes`         of the stream: the `row`, and the mean absolute error, or share of mistakes, `before` and `after`

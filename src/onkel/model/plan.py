@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from onkel._types import Vector
-from onkel.data.columns import sample_rows
+from onkel.data.columns import listed, sample_rows
 from onkel.data.table import Dates, Kind, Source, Strings, Table, joined
 from onkel.errors import FileError, InputError
 from onkel.model.encoder import Encoder, Missing
@@ -48,6 +48,7 @@ PERIODS: dict[float, str] = {
 }
 CLOCKS = {"time", "hhmm"}
 ENOUGH_TIMES = 30  # different values; so many whole numbers by chance have two digits below 60 at their ends with probability 2e-7
+ENOUGH_TO_RISE = 100  # rows by which a column is said to rise along the stream
 IDENTIFIERS = {"id", "key", "index", "no", "nr", "number"}
 
 
@@ -97,7 +98,32 @@ def assumptions(columns: Sequence[Column], sample: Table, target: str) -> list[s
         if said:
             period = f" ({column.period:g})" if isinstance(column, Cycle) else ""
             found.setdefault(said, []).append(column.name + period)
-    return [f"{', '.join(names)}: {said}" for said, names in found.items()]
+    return [f"{', '.join(names)}: {said}" for said, names in found.items()] + _on_rising(columns, sample)
+
+
+def _on_rising(columns: Sequence[Column], sample: Table) -> list[str]:
+    """A warning of columns that rise along the rows, such as dates and counters.
+
+    No two parts of the stream have the same values of them. So a learner that follows the stream need not remember what came with
+    the earlier ones.
+    """
+    rising = [column.name for column in columns if _rises(column.name, sample)]
+    if not rising:
+        return []
+    they = "rises" if len(rising) == 1 else "rise"
+    off = "so predictions of rows from before the last ones learnt may be far off"
+    return [f"{listed(rising)} {they} along the rows, {off}; if you want such predictions: --without {','.join(rising)}"]
+
+
+def _rises(name: str, sample: Table) -> bool:
+    """Whether the values never fall from row to row, and hardly any two are equal."""
+    if name in sample.strings or not isinstance(sample.numbers, np.ndarray):
+        return False
+    values = sample.dates[name].astype(np.int64) if name in sample.dates else sample.numbers[:, sample.places[name]]
+    if len(values) < ENOUGH_TO_RISE or (name in sample.dates and np.isnat(sample.dates[name]).any()):
+        return False
+    steps = np.diff(values)
+    return bool((steps >= 0).all() and np.count_nonzero(steps) >= MOSTLY * len(steps))
 
 
 def _on_row_numbers(name: str, sample: Table) -> str:
