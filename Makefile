@@ -22,9 +22,9 @@ setup: .venv/ready  ## the virtual environment, with everything installed
 compiled: setup  ## compile what first answers need into the package, for this processor (a minute or two)
 	$(BIN)/python compile_ahead.py
 
-wheel: setup  ## dist/onkel-*.whl, with compiled code for every level of x86-64 that this processor has
+wheel: setup  ## dist/onkel-*.whl and .tar.gz, with compiled code for every level of x86-64 that this processor has
 	$(BIN)/python compile_ahead.py --all
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	$(BIN)/python -m hatchling build -d dist
 	$(BIN)/python bench/wheel.py --check dist/onkel-*.whl
 
 demo: setup  ## Auto beside River's forest and a linear model on a real stream: table, and demo.png

@@ -54,18 +54,21 @@ def test_our_blas_has_one_thread_and_others_keep_theirs() -> None:
 
 
 WITHOUT_BLAS = "import onkel._numpys_blas as n; n.NAMES = ('no_{}',)"
+SHORT_INTEGERS = "import scipy.linalg.cython_blas as s, onkel._numpys_blas as n; n.numpys = s"  # of 32 bits in SciPy's wheel
 SOLVE = """
 import numpy as np
 from onkel.linalg import blas, triangular
-print(triangular.solved_lower(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([2.0, 9.0])), blas.symv is blas.loops.symv)
+info = np.full(1, 7)
+blas.potrf(np.array([[4.0, 2.0], [0.0, 2.0]]), info)
+print(triangular.solved_lower(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([2.0, 9.0])), info, blas.symv is blas.loops.symv)
 """
 
 
 def test_where_numpy_has_no_blas_loops_take_its_place_and_their_code_is_kept_apart(tmp_path: Path) -> None:
-    for head, loops in ("", False), (WITHOUT_BLAS, True), ("", False):
+    for head, loops, files in ("", False, 2), (SHORT_INTEGERS, False, 2), (WITHOUT_BLAS, True, 4):
         done = run(head + SOLVE, NUMBA_CACHE_DIR=str(tmp_path))
-        assert (done.stdout, done.stderr) == (f"[1. 2.] {loops}\n", "")
-    assert len(kept(tmp_path / "onkel")) == 2
+        assert (done.stdout, done.stderr) == (f"[1. 2.] [0] {loops}\n", "")
+        assert len(kept(tmp_path / "onkel")) == files
 
 
 def kept(root: Path) -> list[Path]:
