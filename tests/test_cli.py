@@ -300,6 +300,16 @@ def test_ctrl_c_keeps_a_checkpoint_and_says_how_to_go_on(
     assert whole["mistakes"] == found["mistakes"]
 
 
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_a_target_without_labels_is_an_error_that_says_so(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("x,y\n" + "1,\n" * 30)
+    assert onkel_call(monkeypatch, command, file, *["PKAWV"][: command == "compare"], "--target", "y") == 1
+    assert "no row has a label in 'y'; choose another column to predict (--target)" in capsys.readouterr().err
+
+
 def test_rows_that_a_relative_error_leaves_out_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

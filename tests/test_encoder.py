@@ -37,7 +37,7 @@ from onkel.model import (
 )
 from onkel.model.encoder import Means
 from onkel.model.encodings import State
-from onkel.model.plan import is_clock, period_of
+from onkel.model.plan import are_lists, is_clock, period_of
 from onkel.model.target_means import SLOTS, TargetMeans, Terms
 
 pytestmark = pytest.mark.once
@@ -518,3 +518,34 @@ def test_numbers_of_hours_and_minutes_are_times(tmp_path: Path) -> None:
 )
 def test_other_numbers_are_no_clocks(name: str, numbers: list[float]) -> None:
     assert not is_clock(name, np.array(numbers, dtype=float))
+
+
+GENRES = ["Comedy", "Drama", "Crime", "War", "Music", "Western", "Horror", "Sport"]
+
+
+@pytest.mark.parametrize("mark", [", ", ";", "|"])
+def test_lists_of_items_are_known_by_their_items(tmp_path: Path, mark: str) -> None:
+    """A combination that never came before is known by its parts; towns that contain a comma are no lists."""
+    rng = np.random.default_rng(0)
+    lists = [mark.join(rng.choice(GENRES, size=1 + k % 3, replace=False)) for k in range(400)]
+    towns = [f"Town {chr(97 + k % 20)}{chr(97 + k // 20 % 5)}, {'AB'[k % 2]}" for k in range(400)]
+    rows = "".join(f'"{genres}","{town}",{"Drama" in genres:d}.5\n' for genres, town in zip(lists, towns, strict=True))
+    found = stream(tmp_path, "genres,town,y\n" + rows, "y")
+    assert [type(column) for column in found.encoder.columns] == [Text, Hashed]
+    assert are_lists(sorted(set(lists)))
+    assert not are_lists(sorted({genres.split(mark)[0] for genres in lists}))
+    column, state = Text("genres", 256), ENCODER.init()
+    X = np.zeros((3, 256))
+    column.write(strings([mark.join(GENRES[:2]), mark.join(GENRES[1::-1]), GENRES[2]]), state, X, False)
+    np.testing.assert_array_equal(X[0], X[1])
+    assert not (X[0] * X[2]).any()
+
+
+def test_months_and_weekdays_that_come_later_have_their_columns(tmp_path: Path) -> None:
+    months = [datetime(2026, 1 + k // 100, 1).strftime("%b") for k in range(1200)]  # of which the first 1,000 rows show ten
+    days = [datetime(2026, 3, 1 + k // 600 % 7).strftime("%A") for k in range(1200)]
+    rows = "".join(f"{month},{day},{month}{k % 2},1\n" for k, (month, day) in enumerate(zip(months, days, strict=True)))
+    found = stream(tmp_path, "month,day,code,y\n" + rows, "y", columns=["month", "day"])
+    assert found.encoder.columns == (OneHot("month", 20), OneHot("day", 7))
+    first = stream(tmp_path, "month,code,y\n" + "Jan,a,1\n" * 1000 + "Feb,b,1\n" * 9, "y")
+    assert first.encoder.columns == (OneHot("month", 12), OneHot("code", 4))

@@ -16,7 +16,7 @@ from onkel.data.table import Kind, Source, Table
 from onkel.groups import Group
 from onkel.report.page import Page, lines
 
-VALUES_SHOWN = 4
+VALUES_SHOWN, LONGEST_SHOWN = 4, 40  # characters of each
 LOSSES = ("Square", "Hinge", "SquaredHinge", "Logistic", "EpsilonInsensitive", "SquaredEpsilonInsensitive")
 
 
@@ -157,11 +157,15 @@ def _seen(sample: Table, name: str, kind: Kind) -> dict[str, Any]:
 def _as_cells(row: dict[str, Any]) -> dict[str, str]:
     """A column of a file as cells of a table."""
     if "values" in row:
-        seen = f"{row['values']} values: " + ", ".join(row["first values"]) + "…" * (row["values"] > VALUES_SHOWN)
+        seen = f"{row['values']} values: " + ", ".join(map(_short, row["first values"])) + "…" * (row["values"] > VALUES_SHOWN)
     else:
         ends = [f"{end:g}" if isinstance(end, float) else end for end in (row["least"], row["largest"])]
         seen = "nothing yet; if the values will not be numbers: --text or --dates" if row["least"] is None else " … ".join(ends)
     return {"kind": row["kind"], "columns of X": str(row["columns of X"]), "missing": str(row["missing"]), "seen": seen}
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= LONGEST_SHOWN else value[:LONGEST_SHOWN] + "…"
 
 
 def _sampling_error(source: Source) -> list[str]:

@@ -20,6 +20,7 @@ from onkel.cli.writing import check_model, check_place
 from onkel.data.table import Table
 from onkel.errors import InputError
 from onkel.measure import Evaluation, Result
+from onkel.measure.advice import on_no_rows
 from onkel.measure.errors import headline_of, saved
 from onkel.measure.metrics import MAPE, Metric, named
 from onkel.model import Stream
@@ -132,7 +133,7 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     if stop.pressed:
         _say_how_to_continue(run)
     if not run.evaluation.errors.rows:
-        raise InputError(f"{run.stream.name}: no row was left to learn from; see --missing")
+        raise InputError(on_no_rows(run.evaluation.state, run.stream))
     result = run.evaluation.result(run.stream, run.earlier)
     if outputs.plot is not None:
         draw_result(outputs.plot, result)

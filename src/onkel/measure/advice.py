@@ -17,6 +17,13 @@ def advice(model: Model, state: State, errors: Errors, stream: Stream) -> list[s
     return [*on_target(model, state, stream), *on_rows]
 
 
+def on_no_rows(state: State, stream: Stream) -> str:
+    """What to do if no row could be learnt."""
+    if state.encoded.unlabelled:
+        return f"{stream.name}: no row has a label in {state.target.name!r}; choose another column to predict (--target)"
+    return f"{stream.name}: no row was left to learn from; see --missing"
+
+
 def on_order(state: State, errors: Errors, lags: int) -> list[str]:
     """Advice if the labels are sorted, so that the last label reveals the next one."""
     if not lags or errors.rows < ENOUGH_ROWS or not errors.is_sorted:

@@ -22,6 +22,7 @@ from onkel.combine.assembly import called
 from onkel.data.order import Shuffled
 from onkel.data.reading import Reading
 from onkel.errors import InputError
+from onkel.measure.advice import on_no_rows
 from onkel.measure.engine import Evaluation, Result
 from onkel.measure.errors import Means, headline_of
 from onkel.model import Model, Stream
@@ -101,9 +102,9 @@ class Comparison:
 
     def finish(self) -> None:
         """Make the results."""
-        stream = self.passes[0].stream
-        if not self.contenders[0].runs[0].errors.rows:
-            raise InputError(f"{stream.name}: no row was left to learn from; see --missing")
+        stream, first = self.passes[0].stream, self.contenders[0].runs[0]
+        if not first.errors.rows:
+            raise InputError(on_no_rows(first.state, stream))
         for one in self.contenders:
             one.results = [run.result(stream) for run in one.runs]
 

@@ -1,7 +1,7 @@
 """The encodings of a source's columns, chosen by the first rows unless the user has chosen them.
 
 string   few values: `OneHot`, with twice as many columns of X as there are values, at least 4
-         several words, and mostly different: `Text`
+         several words, and mostly different, or lists of items: `Text`
          otherwise different in nearly every row: `LeftOut`
          anything else, or if the user says so: `Hashed`, with the means of the target
 number   a `Cycle` if its name and its range say so, such as hour from 0 to 23; or if the user says so
@@ -33,6 +33,9 @@ from onkel.model.words import words
 
 LEAST_ROOM, MOST_VALUES = 4, 32
 SEVERAL_WORDS, MOSTLY = 3, 0.5  # the least median of words in a text, and the least share of different values
+MONTHS = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
+WEEKDAYS = {"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
+SEPARATORS, IN_LISTS, FEWER_ITEMS = re.compile(r"\s*[,;|]\s*"), 0.25, 0.7  # of lists: the least share of values, the most items
 IDENTIFIES = 0.95  # the least share of different values that only identify the rows
 WEEKLY, YEARLY = np.timedelta64(6, "D"), np.timedelta64(300, "D")  # dates with such steps have no cycle within the week, the year
 
@@ -160,12 +163,28 @@ def _of_strings(name: str, strings: Strings, hashed: bool, labels: int, indicato
     codes = strings.codes[strings.codes >= 0]
     values = [str(strings.values[code]) for code in np.unique(codes)]
     if not hashed and len(values) <= MOST_VALUES:
-        return OneHot(name, max(LEAST_ROOM, 2 * len(values)), indicator)
+        return OneHot(name, _room(values), indicator)
     if not hashed and len(values) >= MOSTLY * len(codes) and np.median([len(words(value)) for value in values]) >= SEVERAL_WORDS:
+        return Text(name, labels=labels, indicator=indicator)
+    if not hashed and are_lists(values):
         return Text(name, labels=labels, indicator=indicator)
     if not hashed and len(values) >= IDENTIFIES * len(codes):
         return LeftOut(name)
     return Hashed(name, labels=labels, indicator=indicator)
+
+
+def _room(values: Sequence[str]) -> int:
+    """The columns for a string's values: twice as many as have come; or one for each month or weekday if they are called so."""
+    called = {value[:3].lower() for value in values}
+    known = max((len(names) for names in (MONTHS, WEEKDAYS) if called and called <= names), default=LEAST_ROOM)
+    return max(known, 2 * len(values))
+
+
+def are_lists(values: Sequence[str]) -> bool:
+    """Whether the values are lists, such as Comedy, Drama: many have more than one item, and there are fewer items than values."""
+    lists = [[item for item in SEPARATORS.split(value) if item] for value in values]
+    several = sum(len(items) > 1 for items in lists)
+    return several >= IN_LISTS * len(values) and len({item for items in lists for item in items}) <= FEWER_ITEMS * len(values)
 
 
 def _of_dates(name: str, moments: Dates, indicator: bool) -> Date:
