@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 import onkel
 from onkel._types import Matrix
+from onkel.combine.settings import reseeded
 from onkel.data.table import Dates
 from onkel.measure import Evaluation
-from onkel.measure.comparison import reseeded
 from onkel.model import Cycle, Date, Hashed, HourMinute, LeftOut, Model, Number, Stream, Text
 from onkel.model.encodings import Column, State
 

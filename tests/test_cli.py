@@ -20,11 +20,11 @@ import pytest
 import onkel
 from onkel.cli import main
 from onkel.cli import watch as watch_module
-from onkel.cli.resuming import loaded
 from onkel.combine import Intervals, Scaled
-from onkel.measure.comparison import reseeded
+from onkel.combine.settings import reseeded
 from onkel.model import Model, stream
 from onkel.persist import Extra
+from onkel.persist.run import loaded
 from onkel.state import leaves
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]

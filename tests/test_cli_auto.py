@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.cli.resuming import loaded
 from onkel.combine import Auto, Lagged, Scaled
 from onkel.combine.assembly import part
 from onkel.measure.errors import ClassErrors, NumberErrors
 from onkel.model import Answers
+from onkel.persist.run import loaded
 from tests.test_cli import call, onkel_call, result, write_csv
 
 pytestmark = pytest.mark.once
@@ -60,7 +60,7 @@ def test_auto_learns_with_the_last_labels_and_says_so(wave: Path, monkeypatch: P
     assert call(monkeypatch, wave, "--save", "m.onkel", "--resume", "--learner", "Auto", "--lags", 3) == 0
     capsys.readouterr()
     assert call(monkeypatch, wave, "--save", "m.onkel", "--resume", "--lags", 1) == 1
-    assert "was made with --lags 3; leave --lags out" in capsys.readouterr().err
+    assert "was made with --lags 3; leave out --lags" in capsys.readouterr().err
 
 
 def test_classes_go_on_where_they_were(tmp_path: Path, monkeypatch: Patch, capsys: Captured) -> None:

@@ -13,9 +13,9 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from onkel.cli.resuming import loaded
 from onkel.model import read, stream
 from onkel.persist.fingerprint import Fingerprint
+from onkel.persist.run import loaded
 from tests.test_cli import MIXED, call, result
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]

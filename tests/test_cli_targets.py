@@ -16,11 +16,11 @@ import pyarrow.parquet
 import pytest
 
 import onkel
-from onkel.cli.resuming import loaded
 from onkel.measure import reliability
 from onkel.measure.errors import ClassErrors, baselines
 from onkel.model import Answers, Classes, Model, stream
 from onkel.model.target import met_before
+from onkel.persist.run import loaded
 from tests.test_cli import call, onkel_call, result, write_csv
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.cli.resuming import loaded
+from onkel.persist.run import loaded
 
 KILLS = int(os.environ.get("ONKEL_KILLS", "20"))  # of each kind
 

@@ -325,16 +325,22 @@ def shorter(name: str, part: str = "") -> Any:
 
 CHANGES: dict[str, tuple[Any, str]] = {
     "a point less": (shorter("points", "span"), "do not belong to its points"),
-    "a point moved": (lambda state: state.span.points.__setitem__((0, 0), 3.0), "is not that of its points"),
+    "a point moved": (lambda state: state.span.points.__setitem__((0, 0), 3.0), "match the kernel matrix of its points"),
     "a weight below 1": (lambda state: state.span.sampling.weights.__setitem__(0, 0.5), "do not belong"),
-    "a factor of nothing": (lambda state: state.span.sampling.factor.__setitem__(slice(None), 1.0), "is not that of its points"),
+    "a factor of nothing": (
+        lambda state: state.span.sampling.factor.__setitem__(slice(None), 1.0),
+        "match the kernel matrix of its points",
+    ),
     "a round less": (shorter("joined", "span"), "do not fit its rows"),
     "a round twice": (lambda state: state.span.joined.__setitem__(1, state.span.joined[0]), "do not fit its rows"),
     "a round to come": (lambda state: state.span.joined.__setitem__(-1, 10**6), "do not fit its rows"),
     "points out of range": (lambda state: state.span.spanning.__setitem__(-1, 10**6), "are not points of its dictionary"),
     "a negative index": (lambda state: state.span.spanning.__setitem__(0, -1), "are not points of its dictionary"),
-    "a span point less": (shorter("spanning", "span"), "whitening is not the factor"),
-    "a whitening of nothing": (lambda state: state.span.whitening.__setitem__(0, 2.0), "whitening is not the factor"),
+    "a span point less": (shorter("spanning", "span"), "matrix of the stored points"),
+    "a whitening of nothing": (
+        lambda state: state.span.whitening.__setitem__(0, 2.0),
+        "matrix of the stored points",
+    ),
     "a matrix too small": (shorter("matrix"), "its matrix does not belong"),
     "a singular matrix": (lambda state: state.matrix.__setitem__((0, 0), 0.0), "its matrix does not belong"),
     "a matrix below the ridge": (lambda state: state.matrix.__setitem__((1, 1), 1e-3), "its matrix does not belong"),

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from onkel.cli import STOPPED
-from onkel.cli.catalogue import learner_names
+from onkel.cli.catalogue import learners
 from onkel.cli.options import Inputs, read_learner
 from onkel.cli.watch import CtrlC, ProgressLine
 from onkel.data.columns import listed
@@ -48,7 +48,7 @@ def split_files_and_learners(words: Sequence[str]) -> tuple[Sequence[str], Seque
 
 def _names_learner(text: str) -> bool:
     found = CODE.fullmatch(text)
-    return found is not None and found[1] in learner_names()
+    return found is not None and found[1] in learners()
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,14 @@ import numpy as np
 
 from onkel._writing import replacing
 from onkel.cli.options import Inputs, Missing, split
-from onkel.cli.resuming import loaded
-from onkel.cli.writing import check_place
 from onkel.data.clock import written
 from onkel.data.reading import STANDARD_INPUT, open_tables
 from onkel.data.table import Kind, Strings, Table
 from onkel.errors import InputError
 from onkel.model import Model, State, encoder
 from onkel.model.encoder import filled_in, policy
+from onkel.persist.places import check_place
+from onkel.persist.run import loaded
 
 ALL = "all"  # of --keep
 JSON_LINES = (".jsonl", ".ndjson")  # names of files that are JSON lines without --json

@@ -3,69 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from onkel.cli.options import Inputs, read_learner, split
 from onkel.data.columns import listed
 from onkel.data.table import Kind
-from onkel.errors import FileError, InputError
-from onkel.measure import Evaluation
-from onkel.measure.errors import errors_for, restored
-from onkel.model import Cycle, Hashed, Model, Signs, State, Stream
-from onkel.persist import read
-from onkel.persist.checkpoint import is_ours
+from onkel.errors import InputError
+from onkel.model import Cycle, Hashed, Model, Signs, State
+from onkel.persist.run import Run, continued, loaded
 
 
-class Resumed(NamedTuple):
-    """What is needed to continue a run."""
-
-    evaluation: Evaluation
-    stream: Stream
-    path: Path  # where it was saved
-    earlier: int  # rows of other files, learnt before these
-    learnt: str  # the fingerprint of the rows of these files that were learnt
-
-
-def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> Resumed:
+def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> Run:
     """The saved run. With `append` it continues at the first row of the files, and all rows before count as earlier."""
     model, state, about = loaded(path)
     for option, has in _differences(model, state, inputs, learner):
         again = f"leave out {option} to continue with it, or {'--append' if append else '--resume'} to replace it by a new model"
         raise InputError(f"{path} {has}; {again}")
-    if not about and not append:
-        raise InputError(f"{path} holds a model but no run to continue; to learn these files on top of it, use --append")
-    stream, errors = model.open_again(state, inputs.path, inputs.reading), errors_for(state.target.task)
-    earlier, learnt = state.rows, ""
-    try:
-        if about:
-            errors = restored(state.target.task, about["errors"], about["arrays"])
-            before, rows = int(about["earlier"]), str(about["learnt"])
-            if not 0 <= before <= state.rows:
-                raise ValueError(f"{before} earlier rows")
-            earlier, learnt = (earlier, learnt) if append else (before, rows)
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileError(f"cannot load {path}: {error}; it may be altered, save it again") from None
-    return Resumed(Evaluation(model, state, errors), stream, path, earlier, learnt)
-
-
-def loaded(path: Path, files: Sequence[str] = ()) -> tuple[Model, State, dict[str, Any]]:
-    """A model, its state, and what `onkel run` has saved with it (empty if the file was saved from Python).
-
-    `files` are those that it is to be used on, for the case that the user has named them in the wrong order.
-    """
-    if path.is_file() and not is_ours(path):
-        swapped = next((file for file in files if Path(file).is_file() and is_ours(Path(file))), None)
-        remedy = "make one: onkel run FILE --target NAME --save model.onkel"
-        if swapped is not None:
-            remedy = f"{swapped} is one, so name it first: onkel predict {swapped} {path}"
-        raise FileError(f"{path} is not a model that onkel has saved; {remedy}")
-    model, state, extra = read(path)
-    if not isinstance(model, Model):
-        raise FileError(f"{path} holds a bare learner without an encoder for its inputs; use onkel.load in Python")
-    about = {} if extra is None else extra.about.get("run", {})
-    return model, state, {**about, "arrays": extra.arrays} if extra is not None and isinstance(about, dict) and about else {}
+    return continued(model, state, about, model.open_again(state, inputs.path, inputs.reading), path, append)
 
 
 def _differences(model: Model, state: State, inputs: Inputs, learner: str | None) -> Iterator[tuple[str, str]]:

@@ -7,25 +7,21 @@ import math
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from onkel.cli import STOPPED
 from onkel.cli.options import Inputs, read_learner
 from onkel.cli.resuming import resumed
 from onkel.cli.watch import CtrlC, ProgressLine
-from onkel.cli.writing import check_model, check_place
-from onkel.data.table import Table
 from onkel.errors import InputError
 from onkel.measure import Evaluation, Result
 from onkel.measure.advice import on_no_rows
-from onkel.measure.errors import headline_of, saved
+from onkel.measure.errors import headline_of
 from onkel.measure.metrics import MAPE, Metric, named
-from onkel.model import Stream
-from onkel.persist import Extra, save
-from onkel.persist.fingerprint import Fingerprint
+from onkel.persist.places import check_model, check_place
+from onkel.persist.run import Run
 from onkel.report.page import Page
 from onkel.report.plots import check_drawing, draw_result
 from onkel.report.results import SHOWN, changes, confusion, errors_shown, heading, memory, table
@@ -74,55 +70,6 @@ class Outputs:
                 raise InputError(f"--save and --plot name the same file, {self.save}; name two")
 
 
-@dataclass
-class Run:
-    """One model on one stream and, if it is saved, a fingerprint of the rows that it has learnt."""
-
-    evaluation: Evaluation
-    stream: Stream
-    path: Path | None  # where it is saved
-    earlier: int = 0  # rows of other files, learnt before these
-    learnt: str = ""  # the fingerprint of the rows of these files that were learnt before
-
-    def __post_init__(self) -> None:
-        self.rows_to_skip = self.rows  # rows of these files that were learnt before
-        self.seen = None if self.path is None else Fingerprint((*self.stream.names, self.stream.target.name))
-
-    @property
-    def rows(self) -> int:
-        """The number of rows of these files that were learnt or dropped."""
-        return self.evaluation.state.rows - self.earlier
-
-    def tables(self) -> Iterator[Table]:
-        """The rows to learn. The files must begin with the same rows that were learnt before."""
-        if self.seen is None:
-            yield from self.stream.tables()
-            return
-        yield from self.stream.tables(self.rows_to_skip, partial(self._see, self.seen))
-        if self.seen.rows < self.rows_to_skip:
-            raise InputError(f"{self.stream.name} has {self.seen.rows:,} rows, not the {self.rows_to_skip:,} {self._remedy()}")
-
-    def _see(self, seen: Fingerprint, rows: Table) -> None:
-        seen.add(rows)
-        if seen.rows == self.rows_to_skip > 0 and seen.value != self.learnt:
-            raise InputError(f"the first {self.rows_to_skip:,} rows of {self.stream.name} are not those {self._remedy()}")
-
-    def _remedy(self) -> str:
-        return (
-            f"that {self.path} has learnt; name the files that it has learnt before this one, or learn all of this one on top of "
-            "them: --append instead of --resume"
-        )
-
-    def save(self) -> None:
-        """Write the model, if --save was given."""
-        if self.path is None or self.seen is None:
-            return
-        learnt = self.seen.value if self.seen.rows >= self.rows_to_skip else self.learnt  # else not all rows to skip were read yet
-        numbers, arrays = saved(self.evaluation.errors)
-        about = {"errors": numbers, "learnt": learnt, "earlier": self.earlier}
-        save(self.path, self.evaluation.model, self.evaluation.state, Extra({"run": about}, arrays))
-
-
 def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     outputs.check(inputs)
     run = _begun(inputs, learner, outputs)
@@ -147,7 +94,7 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
 
 def _begun(inputs: Inputs, learner: str | None, outputs: Outputs) -> Run:
     if (outputs.resume or outputs.append) and outputs.save is not None and outputs.save.exists():
-        return Run(*resumed(inputs, learner, outputs.save, outputs.append))
+        return resumed(inputs, learner, outputs.save, outputs.append)
     model = inputs.model(read_learner(learner))
     stream = model.open(inputs.path, inputs.reading)
     return Run(Evaluation.begin(model, stream), stream, outputs.save)

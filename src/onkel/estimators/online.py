@@ -18,15 +18,14 @@ from onkel._inputs import check_weight
 from onkel._types import Vector
 from onkel._validate import flag, whole
 from onkel.combine.assembly import DEFAULT
+from onkel.combine.settings import changed, inside
 from onkel.data.labels import is_missing
 from onkel.data.table import Labels, Origin, Table
 from onkel.errors import FileError, InputError
 from onkel.estimators import tables
-from onkel.estimators import waiting as later
-from onkel.estimators.params import changed, inside
 from onkel.estimators.tables import is_table
-from onkel.estimators.waiting import Waiting
 from onkel.model import Model, State
+from onkel.model import waiting as later
 from onkel.persist.checkpoint import Extra, read, save
 from onkel.protocol import suited
 from onkel.state import filled, leaves
@@ -115,7 +114,7 @@ class Online(BaseEstimator):
     @property
     def too_late_(self) -> int:
         """Labels that came for rows that were no longer kept."""
-        return int(self.__dict__.get("_too_late", 0))
+        return self._waiting_rows.too_late
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """An unpickled state may lie in a file (joblib's mmap_mode): compiled code wants arrays of its own."""
@@ -126,7 +125,7 @@ class Online(BaseEstimator):
             self.state_.inner = filled(inner, values)
 
     def _forget(self) -> None:
-        for name in ("state_", "model_", "n_features_in_", "feature_names_in_", "waiting_", "_too_late"):
+        for name in ("state_", "model_", "n_features_in_", "feature_names_in_", "waiting_"):
             self.__dict__.pop(name, None)
 
     def _describe(self) -> None:
@@ -291,15 +290,15 @@ class Online(BaseEstimator):
 
     # --- labels that come later
 
+    @property
+    def _waiting_rows(self) -> later.WaitingRows:
+        rows: later.WaitingRows = self.__dict__.setdefault("waiting_", later.WaitingRows())
+        return rows
+
     def _wait(self, id: Hashable, x: later.Row) -> None:
-        if id is None:
-            return
-        rows = self.__dict__.setdefault("waiting_", {})
-        rows.pop(id, None)
-        known = self.model_.remember(self.state_).tolist() if hasattr(self, "state_") else ()
-        rows[id] = Waiting(x, tuple(known))
-        while len(rows) > self.waiting:
-            del rows[next(iter(rows))]
+        if id is not None:
+            known = self.model_.remember(self.state_).tolist() if hasattr(self, "state_") else ()
+            self._waiting_rows.keep(id, later.Waiting(x, tuple(known)), self.waiting)
 
     def learn_late(self, id: Hashable, y: Any, weight: float = 1.0) -> bool:
         """Learn the row that was predicted under this id, now that its label has come; each id is learnt once.
@@ -307,9 +306,9 @@ class Online(BaseEstimator):
         At most `waiting` rows wait, then the oldest gives way. False: there is no such row (any more), and nothing was learnt.
         A learner with lags is given the labels that were known when the row was predicted.
         """
-        rows = self.__dict__.get("waiting_", {})
+        rows = self._waiting_rows
         if id not in rows:
-            self._too_late = self.too_late_ + 1
+            rows.too_late += 1
             return False
         self._learn_one(self._given(rows[id].row), y, weight, rows[id].lagged)
         del rows[id]
@@ -327,7 +326,7 @@ class Online(BaseEstimator):
             "settings": {name: value for name, value in self.get_params(deep=False).items() if name != "learner"},
             "named": hasattr(self, "feature_names_in_"),
             "too_late": self.too_late_,
-            "waiting": later.packed(self.__dict__.get("waiting_", {})),
+            "waiting": self._waiting_rows.packed(),
         }
         save(path, self.model_, self.state_, Extra(about, {}))
 
@@ -365,6 +364,5 @@ class Online(BaseEstimator):
         if about["named"] is True:
             estimator.feature_names_in_ = np.array(names, dtype=object)
         estimator._describe()
-        estimator._too_late = int(about["too_late"])
-        estimator.waiting_ = later.unpacked(about["waiting"], len(model.remember(state)))
+        estimator.waiting_ = later.WaitingRows.unpacked(about["waiting"], len(model.remember(state)), int(about["too_late"]))
         return estimator

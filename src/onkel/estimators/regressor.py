@@ -26,8 +26,8 @@ from onkel._types import Matrix, Vector
 from onkel._validate import spell_checked
 from onkel.data.table import Labels
 from onkel.errors import InputError
-from onkel.estimators import waiting as later
 from onkel.estimators.online import Online, Row
+from onkel.model import waiting as later
 
 
 @spell_checked

@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from onkel._inputs import check_block
 from onkel._types import Matrix
 from onkel._validate import spell_checked
+from onkel.combine.settings import changed, inside
 from onkel.errors import InputError
-from onkel.estimators.params import changed, inside
 from onkel.estimators.tables import in_order
 from onkel.features import Features, Fourier
 from onkel.features.compose import as_features

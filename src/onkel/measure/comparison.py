@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from onkel import features
 from onkel.combine.assembly import called
+from onkel.combine.settings import reseeded
 from onkel.data.order import Shuffled
 from onkel.data.reading import Reading
 from onkel.errors import InputError
@@ -122,20 +122,6 @@ def opened_for(contenders: Sequence[Contender], rows: Any, reading: Reading) -> 
             taken = called(suitable) in {other.name for other in contenders}
             one.model, one.name = dataclasses.replace(one.model, learner=suitable), one.name if taken else called(suitable)
     return stream
-
-
-def reseeded(config: Any, seed: int) -> Any:
-    """The same settings, with `seed` added to every seed in them."""
-    if isinstance(config, tuple):
-        return tuple(reseeded(part, seed) for part in config)
-    if not dataclasses.is_dataclass(config) or isinstance(config, type) or not dataclasses.fields(config):
-        return config
-    parts = {one.name: getattr(config, one.name) for one in dataclasses.fields(config)}
-    parts = {name: part + seed if name == "seed" else reseeded(part, seed) for name, part in parts.items()}
-    make: Any = type(config)
-    if isinstance(config, features.Sum):
-        return make(*parts["parts"])
-    return make(**parts)
 
 
 def _begun(one: Contender, stream: Stream, seeds: Sequence[int]) -> list[Evaluation]:

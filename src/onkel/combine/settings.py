@@ -1,4 +1,4 @@
-"""The settings inside a config, by scikit-learn's long names.
+"""The settings inside a config: read or changed by long names, and all of its seeds shifted.
 
 learner__lam    learner__kernel__width    learner__features__0__count (the first part of a sum or of a chain)
 """
@@ -36,6 +36,14 @@ def changed(config: Any, settings: dict[str, Any]) -> Any:
     for name, theirs in deeper.items():
         parts[name] = changed(parts[name], theirs)
     return _rebuilt(config, parts)
+
+
+def reseeded(config: Any, seed: int) -> Any:
+    """The same settings, with `seed` added to every seed in them."""
+    parts = _parts(config)
+    if not parts:
+        return config
+    return _rebuilt(config, {name: part + seed if name == "seed" else reseeded(part, seed) for name, part in parts.items()})
 
 
 def _parts(config: Any) -> dict[str, Any]:
