@@ -19,7 +19,7 @@ import numpy as np
 import onkel
 from onkel.losses import Loss
 from onkel.measure import best_within, bounds, newton_regret, online_dimension
-from onkel.measure.newton import Learner, play
+from onkel.measure.newton_regret import Learner, play
 from papers.jezequel2019.bounds import DELTA, KERNEL, ROWS, Check, Stream, table
 
 CURVED: tuple[Loss, ...] = (onkel.Square(), onkel.SquaredHinge(), onkel.Logistic(), onkel.SquaredEpsilonInsensitive(epsilon=0.1))

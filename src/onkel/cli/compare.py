@@ -25,7 +25,7 @@ from onkel.errors import InputError, did_you_mean
 from onkel.measure.advice import on_order, on_target
 from onkel.measure.comparison import Comparison, Contender, opened_for
 from onkel.measure.engine import as_json
-from onkel.measure.forecast import ROWS_IF_UNKNOWN, Cost, is_quadratic, measured, work_of
+from onkel.measure.running_time import ROWS_IF_UNKNOWN, Cost, is_quadratic, measured, work_of
 from onkel.report.page import Page
 from onkel.report.results import duration, errors_shown, heading, microseconds_per_row, table
 

@@ -59,9 +59,9 @@ from onkel._inputs import check_signs, place
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config
-from onkel.combine.inner import Around
 from onkel.combine.one_vs_rest import OneVsRest
 from onkel.combine.probabilities import estimates
+from onkel.combine.wrapper import Wrapper
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.losses import Square
@@ -98,7 +98,7 @@ class State:
 
 
 @config
-class Calibrated(Around):
+class Calibrated(Wrapper):
     """A classifier, and maps that turn its scores into probabilities.
 
     learner  The learner inside, for classes.

@@ -29,7 +29,7 @@ from onkel._inputs import place
 from onkel._types import Matrix, Vector
 from onkel._validate import config
 from onkel.combine import conformal
-from onkel.combine.inner import Around
+from onkel.combine.wrapper import Wrapper
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.one_row import RowSteps
@@ -49,7 +49,7 @@ class State:
 
 
 @config
-class Intervals(Around):
+class Intervals(Wrapper):
     """A regression learner with intervals around its scores.
 
     learner  The learner inside, for numbers.

@@ -40,7 +40,7 @@ from onkel._inputs import LARGEST_NUMBER, check_block, place
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel._validate import config, whole
-from onkel.combine.inner import Around
+from onkel.combine.wrapper import Wrapper
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.protocol import is_learner
@@ -62,7 +62,7 @@ class State:
 
 
 @config
-class Lagged(Around):
+class Lagged(Wrapper):
     """A learner on rows and earlier labels.
 
     learner  The learner inside.

@@ -28,7 +28,7 @@ import numpy as np
 from onkel._inputs import check_signs, place
 from onkel._types import Cube, Matrix, Vector
 from onkel._validate import config
-from onkel.combine.inner import same
+from onkel.combine.wrapper import same
 from onkel.errors import InputError
 from onkel.learners import Perceptron
 from onkel.protocol import Learner, is_learner, tasks_of

@@ -37,7 +37,7 @@ from onkel._sparse import Rows
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config, flag, whole
 from onkel.combine import scales
-from onkel.combine.inner import Around, takes_sparse
+from onkel.combine.wrapper import Wrapper, takes_sparse
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.one_row import RowSteps
@@ -83,7 +83,7 @@ class State(Counted):
 
 
 @config
-class Scaled(Around):
+class Scaled(Wrapper):
     """A learner on standardised inputs and targets.
 
     learner     The learner inside.

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
+from onkel.measure.baselines import frequent_class, last_label, running_mean
 from onkel.measure.drift import Drift, of_errors, of_mistakes, whole_numbers
 from onkel.measure.metrics import every, headline, task_of, values
 from onkel.measure.pieces import MOST, Pieces, added, halves, with_room
-from onkel.measure.ranks import BINS as BINS_OF_RANKS
-from onkel.measure.ranks import MOST_RANKED, Ranks
 from onkel.measure.reliability import BINS, FLOOR, Reliability, add_to_bins, from_bins
-from onkel.measure.scores import last_label, running_mean
+from onkel.measure.roc_auc import BINS as ROC_BINS
+from onkel.measure.roc_auc import MOST_RANKED, RocCounts
 from onkel.measure.sums import CLASS_COLUMNS, LABELS, NUMBER_COLUMNS, ROWS, SPREAD, ClassSums, NumberSums, merged
 from onkel.model import Answers
 from onkel.state import filled, leaves
@@ -148,7 +148,7 @@ class ClassErrors:
     # (pieces, 3, classes)  rows of each class, rows predicted as it, rows of it that were predicted as it
     of_classes: Counts = whole_numbers(MOST, 3, 0)
     confused: Counts = whole_numbers(0, 0)  # rows by class and predicted class
-    ranks: Ranks = field(default_factory=Ranks)
+    ranks: RocCounts = field(default_factory=RocCounts)
     of_first: Matrix = field(default_factory=partial(np.zeros, (BINS, 3)))  # `add_to_bins` of the first class
     of_others: Matrix = field(default_factory=partial(np.zeros, (BINS, 3)))  # of all other classes
     drift: Drift = field(default_factory=of_mistakes)
@@ -187,7 +187,6 @@ class ClassErrors:
 
     def _values(self, y: Counts, predicted: Counts, p: Matrix, own: Matrix, before: Counts) -> ClassSums:
         """What each row adds to each sum; classes are counted elsewhere."""
-        frequent = np.where(before.any(axis=1), before.argmax(axis=1), -1)
         brier = (p - own) ** 2
         return ClassSums(
             rows=np.ones(len(y)),
@@ -195,8 +194,8 @@ class ClassErrors:
             log_loss=-np.log(np.clip(p[own > 0.0], FLOOR, 1.0)),
             first_brier=brier[:, 0],
             other_brier=brier[:, 1:].sum(axis=1),
-            frequent_wrong=np.asarray(frequent != y, dtype=np.float64),
-            last_wrong=np.asarray(np.append(self.last, y[:-1]) != y, dtype=np.float64),
+            frequent_wrong=np.asarray(frequent_class(before) != y, dtype=np.float64),
+            last_wrong=np.asarray(last_label(y.astype(np.float64), self.last) != y, dtype=np.float64),
             true=own,
             predicted=own,
             correct=own,
@@ -253,7 +252,7 @@ class ClassErrors:
         classes = self.of_classes.shape[2]
         confused, ranked = min(classes, MOST_CONFUSED), min(classes, MOST_RANKED)
         shapes = self.confused.shape, self.ranks.own.shape, self.ranks.others.shape
-        fit = shapes == ((confused, confused), (ranked, BINS_OF_RANKS), (ranked, BINS_OF_RANKS))
+        fit = shapes == ((confused, confused), (ranked, ROC_BINS), (ranked, ROC_BINS))
         return fit and -1 <= self.last < max(1, classes)
 
     def reliability(self) -> Reliability:

@@ -27,8 +27,8 @@ from onkel.combine.account import Account
 from onkel.combine.auto.families import Expert
 from onkel.combine.auto.state import RULE
 from onkel.errors import InputError
+from onkel.measure.best_combination import best_combination
 from onkel.measure.bounds import so_far
-from onkel.measure.combination import best_combination
 from onkel.model import Model
 from onkel.turns import turn
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Matrix
-from onkel.measure.ranks import Ranks
+from onkel.measure.roc_auc import RocCounts
 
 Values = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ class ClassSums:
     true: Values  # (…, classes)  rows of each class
     predicted: Values  # (…, classes)  rows predicted as each class
     correct: Values  # (…, classes)
-    ranks: Ranks | None = None  # only for the whole stream, not for windows
+    ranks: RocCounts | None = None  # only for the whole stream, not for windows
 
     @property
     def classes(self) -> int:

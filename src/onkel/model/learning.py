@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from onkel._types import Counts, Vector
 from onkel.combine.assembly import bare
-from onkel.combine.inner import takes_sparse
+from onkel.combine.wrapper import takes_sparse
 from onkel.data.table import Table
 from onkel.model import stream
 from onkel.model.answers import Scored, joined

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from onkel.combine.inner import takes_sparse
+from onkel.combine.wrapper import takes_sparse
 from onkel.data.labels import classes_of, labels_of
 from onkel.data.records import of_rows
 from onkel.data.table import Labels, Origin, Strings, Table, rows_at_once

@@ -24,7 +24,7 @@ from onkel.errors import InputError
 from onkel.measure import Components, Explanation, Reliability, Result
 from onkel.measure.components import Curve
 from onkel.measure.explain import History
-from onkel.measure.scores import windowed
+from onkel.measure.row_losses import windowed
 from onkel.report.results import SHARES, counted, number, short
 
 # the colours of Okabe & Ito: colour-blind readers can distinguish them, and their lightness differs in grey

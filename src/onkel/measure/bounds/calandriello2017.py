@@ -2,7 +2,7 @@
 
 CLV: Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML.
 T is the number of rows, κ² the largest k(x, x), C the learner's `clip`, L and σ the loss's Lipschitz constant and curvature on
-[−C, C]. `squared_norm` is ‖f‖². `onkel.measure.newton` has Proposition 1 with measured terms, a much tighter bound.
+[−C, C]. `squared_norm` is ‖f‖². `onkel.measure.newton_regret` has Proposition 1 with measured terms, a much tighter bound.
 
 Departs from the paper: the last steps of its proofs need more than its theorems say (a normalised kernel, an α that is not small,
 η₁ ≤ 1), and Theorem 3 is printed without the 1/(1 − ε) of its proof. The functions return the proof's expression before that step.
@@ -22,7 +22,7 @@ from onkel.errors import InputError
 from onkel.learners.kons import SketchedKONS
 from onkel.measure.bounds.conditions import check_sampling
 from onkel.measure.leverage import gram_of, online_dimension, online_leverage_scores, rescaled_spectrum
-from onkel.measure.newton import Learner, check_within, etas, play, space_of
+from onkel.measure.newton_regret import Learner, check_within, etas, play, space_of
 from onkel.measure.regret import Space, effective_dimension, positive
 
 

@@ -20,7 +20,7 @@ MOST_RANKED = 20  # classes; for more no area is computed
 
 
 @dataclass
-class Ranks:
+class RocCounts:
     """The number of rows in each bin, for each class."""
 
     others: Counts = field(default_factory=lambda: np.zeros((0, BINS), dtype=np.int64))  # (classes, BINS)  not of the class

@@ -20,7 +20,7 @@ def same(name: str) -> Any:
     return property(lambda outer: getattr(outer.learner, name))
 
 
-class Around(Learner[Any]):
+class Wrapper(Learner[Any]):
     """A wrapper. Its state contains the state of the inner learner as `inner`.
 
     The inner learner learns the rows first. Then `_follow` updates the wrapper's own part by the same rows. After an interrupt or
