@@ -135,7 +135,8 @@ def describe_data(inputs: Inputs, as_json: bool) -> None:
 
 
 def _seen(sample: Table, name: str, kind: Kind) -> dict[str, Any]:
-    """A column in the first rows: the number of missing values, and the range, or the number of values and the first of them."""
+    """A summary of a column in the first rows: the number of missing values; then the range or, for strings, the number of values
+    and the first ones."""
     if name in sample.strings:
         codes = sample.strings[name].codes
         values = [sample.strings[name].values[code] for code in dict.fromkeys(codes[codes >= 0].tolist())]

@@ -19,11 +19,11 @@ PLAIN = (str, int, float, bool, type(None))  # what a file can hold
 
 class Waiting(NamedTuple):
     row: Row
-    lagged: tuple[float, ...]  # what the learner knew of earlier labels when the row was predicted
+    lagged: tuple[float, ...]  # the earlier labels that were known when the row was predicted
 
 
 def packed(rows: Mapping[Hashable, Waiting]) -> list[Any]:
-    """As lists and dicts of plain values, ready for JSON."""
+    """The waiting rows as lists and dicts of plain values, ready for JSON."""
     return [[*plain("id", [id]), _packed(waiting.row), list(waiting.lagged)] for id, waiting in rows.items()]
 
 
@@ -36,7 +36,7 @@ def _packed(row: Row) -> Any:
 
 
 def _cell(value: Any) -> Any:
-    """NaN is None, a date is marked as one."""
+    """A value ready for JSON: NaN becomes None, and a date is marked as a date."""
     if isinstance(value, date):
         return {DATE: datetime(value.year, value.month, value.day).isoformat() if type(value) is date else value.isoformat()}
     return None if isinstance(value, float) and math.isnan(value) else value
@@ -46,7 +46,7 @@ def unpacked(rows: list[Any], lags: int) -> dict[Hashable, Waiting]:
     found: dict[Hashable, Waiting] = {}
     for id, row, lagged in rows:
         if len(lagged) not in (0, lags):
-            raise InputError("its waiting rows know of other labels than its learner asks for")
+            raise InputError("its waiting rows do not have the number of earlier labels that its learner uses")
         given = _row(row) if isinstance(row, dict) else np.array(row, dtype=np.float64)
         found[plain("id", [id])[0]] = Waiting(given, tuple(map(float, lagged)))
     return found
@@ -57,7 +57,7 @@ def _row(row: dict[str, Any]) -> Row:
 
 
 def plain(what: str, values: list[Any]) -> list[Any]:
-    """The values, where a file can hold them."""
+    """The values, unchanged; an error if a file cannot hold one of them."""
     for value in values:
         if type(value) not in PLAIN:
             raise InputError(

@@ -91,5 +91,6 @@ def merged(groups: Matrix) -> Matrix:
     sums = groups.sum(axis=1)
     mean = sums[:, LABELS] / np.maximum(sums[:, ROWS], 1.0)
     apart = groups[:, :, LABELS] / np.maximum(groups[:, :, ROWS], 1.0) - mean[:, None]
-    sums[:, SPREAD] += (groups[:, :, ROWS] * apart**2).sum(axis=1)  # squares of the means of the pieces about the mean of all
+    # plus the squared deviations of the pieces' means from the mean of all rows
+    sums[:, SPREAD] += (groups[:, :, ROWS] * apart**2).sum(axis=1)
     return np.asarray(sums)
