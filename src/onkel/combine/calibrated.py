@@ -153,7 +153,7 @@ class Calibrated(Wrapper):
         self._calibrate(state, inner, np.zeros(len(inner), dtype=np.int64), np.zeros(len(inner)), scores)
 
     def _widen(self, state: State, outputs: int) -> None:
-        """Each new class starts exactly as if it had been known from the start, without any row of its own."""
+        """Add classes. Each new class starts exactly as if it had been known from the start, but had no row yet."""
         self._inside._widen(state.inner, outputs)
         more = max(2, outputs) - len(state.seen)
         state.means = np.concatenate([state.means, np.tile(_identity(), (more, 1))])

@@ -50,7 +50,7 @@ class State:
 
 @config
 class Intervals(Wrapper):
-    """A regression learner with intervals around its scores.
+    """A learner for regression, with prediction intervals around its scores.
 
     learner  The learner inside, for numbers.
     levels   Nominal coverages, increasing. Default: (0.5, 0.8, 0.9, 0.95).
@@ -98,7 +98,7 @@ class Intervals(Wrapper):
             return self.around(state, self.predict(state, X, **more), level)
 
     def around(self, state: State, scores: Vector, level: float = 0.9) -> Matrix:
-        """The same around scores that are already known."""
+        """The interval around each of these scores, as in `predict_interval`."""
         if level not in self.levels:
             raise InputError(f"level must be one of {', '.join(map(str, self.levels))}; got {level!r:.60}")
         with turn(self, state):
