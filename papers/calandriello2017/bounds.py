@@ -1,4 +1,4 @@
-"""Every bound of the paper on 200 streams, for every loss: the measured regret beside what the theorem allows.
+"""Every bound of the paper on 200 streams, for every loss: the measured regret compared with what the theorem allows.
 
     python -m papers.calandriello2017.bounds        prints the table and writes bounds.md
 
@@ -30,7 +30,7 @@ THEORY = 3.0 * math.log(ROWS / DELTA) / ACCURACY**2
 
 
 def labelled(stream: Stream, loss: Loss) -> Stream:
-    """The stream with labels that the loss can have."""
+    """The stream with labels that the loss accepts."""
     return stream if "regression" in loss.tasks else replace(stream, y=np.where(stream.y >= 0.0, 1.0, -1.0))
 
 

@@ -14,8 +14,8 @@ the q of all classes are normalised to sum 1. The maps are mixed by Bayes' rule 
     p(class) = Σ_j v_j q_j(class),    v_j ∝ v_j q_j(the row's class),    then v_j ← (1 − 1/(t+1)) v_j + 1/(4(t+1))
 
 After few rows the maps are inaccurate, and for probabilities near 1/2 that would change decisions. So the class c with the largest
-score, among the classes seen, stays the most likely one until the labels are evidence against it. If some classes are more likely
-than c by p, then c and these classes get the mean g of their probabilities:
+score, among the classes seen, stays the most likely one until the labels are evidence against it. If p gives some classes a larger
+probability than c, then c and these classes all get the mean g of their probabilities:
 
     p°(class) = g  for c and all classes with p > g;    p°(class) = p(class)  for the others
     E ← E + ln p(the row's class) − ln p°(the row's class),    from 0

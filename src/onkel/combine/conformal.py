@@ -198,7 +198,7 @@ def reach(theta: Vector, scale: float, half: Vector) -> None:
 
 @hot_inline
 def _hide(levels: Vector, rows: int, half: Vector) -> None:
-    """Make the bands infinite whose levels need more rows."""
+    """Make a band infinite as long as its level needs more rows."""
     for i in range(levels.size - 1, -1, -1):
         if rows >= _needed(levels[i]):
             return

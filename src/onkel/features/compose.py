@@ -117,8 +117,8 @@ class Constant(Fixed):
 
 
 class Composed(Features):
-    """A map made of maps. Their sizes are computed once for each width of rows, because for a single row this would take most of
-    the time."""
+    """A map made of other maps. The sizes of its parts are computed once for each width of rows, because for a single row this
+    would take most of the time."""
 
     @abstractmethod
     def _measured(self, dim: int) -> Iterator[int]:

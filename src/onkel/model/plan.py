@@ -199,7 +199,7 @@ def _of_dates(name: str, moments: Dates, indicator: bool) -> Date:
 
 
 def periods_given(cycles: Any) -> tuple[tuple[str, float], ...] | None:
-    """Columns and their periods as a user gives them, {"hour": 24} or pairs; None stays None."""
+    """The user's periods as pairs of column and period. They may be given as a dict, {"hour": 24}, or as pairs; None stays None."""
     if cycles is None:
         return None
     try:

@@ -79,7 +79,7 @@ class Rule(ABC):
 
     @abstractmethod
     def check_own(self, own: Any) -> None:
-        """Refuse a part that no rows can lead to."""
+        """Refuse a part of a state that no rows can lead to."""
 
     def acquaint(self, fresh: Any, own: Any, label: float) -> None:
         """Change `fresh`, a part before the first row, to what it would be after as many rows as `own` has had, if the label and
