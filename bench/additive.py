@@ -1,8 +1,9 @@
-"""What a point costs an additive learner: python bench/additive.py [--check]
+"""The time and memory that a point costs an additive learner: python bench/additive.py [--check]
 
-One coordinate, a query and an insertion, with 10⁵ to 10⁷ points there already: keys at random, sorted, backwards and in clusters.
-Blocks and nodes touched are counted; times are compared with one random read in an array of as many bytes, which has to wait for
-the same memory, and with the naive sum over all points in NumPy. All in one run, on one thread.
+Measures a query and an insertion in one coordinate that has 10⁵ to 10⁷ points already. Keys come at random, sorted, backwards or in
+clusters. The script counts the blocks and nodes that are touched, and compares times with two others: one random read in an array
+of as many bytes, which has to wait for the same memory, and the naive sum over all points in NumPy. Everything is measured in one
+run, on one thread.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Curve:
         self.rng = np.random.default_rng(1)
 
     def grow(self, points: int) -> float:
-        """Query and insert so many, in blocks as learners do it: seconds each."""
+        """Query and insert this many keys, in blocks as learners do it. Returns the seconds for each."""
         X, a, scores = self.keys(self.points, points)[:, None], self.rng.normal(size=points), np.empty(points)
         rows, done, used, before = self.f.rows(self.kernel, X), 0, 0.0, int(self.f.used.sum())
         while done < points:
@@ -75,7 +76,8 @@ class Curve:
         return used / points
 
     def measure(self, points: int) -> tuple[float, float]:
-        """At so many points: seconds for one more, the fastest of a few chunks; and blocks and nodes that it touches."""
+        """With this many points: the seconds for one more point (the fastest of a few chunks), and the blocks and nodes that it
+        touches."""
         while self.points < points - TURNS * CHUNK // 2:
             self.grow(min(10 * CHUNK, points - TURNS * CHUNK // 2 - self.points))
         taken, touched = [], []
@@ -110,7 +112,8 @@ def _walk(chain: NDArray[np.int64], steps: int) -> int:
 
 
 def random_read(nbytes: int) -> float:
-    """Seconds to read one place of an array of so many bytes, each place named by the one before: nothing can be fetched ahead."""
+    """The seconds to read one place of an array of this many bytes. Each place holds the index of the next, so nothing can be
+    fetched ahead."""
     n = max(nbytes // 8, 2)
     order = np.random.default_rng(0).permutation(n)
     chain = np.empty(n, np.int64)
@@ -156,8 +159,8 @@ def growth(verdicts: Verdicts) -> dict[str, float]:
 
 
 def beside_naive(verdicts: Verdicts, fast: dict[str, float]) -> None:
-    """Ours costs the same whatever the kernel. The naive sum costs what NumPy needs for a kernel value, which for a minimum is so
-    little that the ratio is printed and not judged."""
+    """The naive sum takes as long as NumPy needs for a kernel value, while onkel takes the same time for every kernel. For the
+    minimum NumPy needs so little that the ratio is printed but not checked."""
     rng = np.random.default_rng(2)
     p, a = rng.random(NAIVE_SIZE), rng.normal(size=NAIVE_SIZE)
     for name in ("Spline(order=1)", "Exponential(rate=10)", "Brownian()"):

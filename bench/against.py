@@ -1,4 +1,4 @@
-"""One row a call, this code against another checkout: python bench/against.py OTHER/src [--learners PKAWV]
+"""Compares this code with another checkout, one row in each call: python bench/against.py OTHER/src [--learners PKAWV]
 
 Two processes, one for each tree, learn the same rows in turns, one row a call; the median of each learner's turns, and their ratio.
 Learners are given as text, a bare name means the defaults; `Scaled`, which every estimator uses, is around PKAWV.
@@ -75,7 +75,7 @@ class Tree:
         )
 
     def seconds(self, name: str, rows: int) -> float:
-        """Of one row, one row a call."""
+        """The seconds of one row, if each call has one row."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         print(json.dumps([name, rows]), file=self.process.stdin, flush=True)

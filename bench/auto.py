@@ -1,4 +1,5 @@
-"""What Auto promises besides `bench/peers.py`: python bench/auto.py [--check] [--permutations 20] [--only changes]
+"""Checks what Auto promises, except for the comparisons of `bench/peers.py`: python bench/auto.py [--check] [--permutations 20]
+[--only changes]
 
 changes    after an abrupt change: the error of rows 2,000 to 3,000 after it, over that of a learner that began there,
            in the mean of four streams and on each
@@ -52,7 +53,7 @@ def played(learner: onkel.Auto | onkel.PKAWV, X: Array, y: Array) -> Array:
 
 
 def changes(verdicts: Verdicts, permutations: int) -> None:
-    """In the mean of the streams of each setting, and on single ones."""
+    """The error after a change: the mean over the streams of each setting, and the error on single streams."""
     means, single = [], list[float]()
     for dim in (2, 3, 5, 10):
         for noise in (0.05, 0.1, 0.3, 0.6):
@@ -187,7 +188,7 @@ def six(verdicts: Verdicts, permutations: int) -> None:
 
 
 def _mistakes(X: Array, y: Array, seed: int) -> float:
-    """As `onkel run` counts them: Auto with calibrated probabilities."""
+    """The mistakes of Auto with calibrated probabilities, as `onkel run` counts them."""
     order = np.random.default_rng(seed).permutation(len(y))
     learner = Calibrated(onkel.Auto())
     state, wrong = learner.init(X.shape[1]), 0.0

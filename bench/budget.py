@@ -1,11 +1,11 @@
-"""What a row costs the learners with a budget: python bench/budget.py [--check]
+"""The time that a row takes in the learners with a budget: python bench/budget.py [--check]
 
 On cod-rna with B = 100: FORKS beside the time NumPy needs for the same kernel values alone, in one vectorised call, and beside NOGD
 with as many landmarks; first-order learners with a full set beside their kernel row; and the time of a row against the round, which
 must not grow. Then µs a row on cod-rna, ijcnn1 and w7a. FORKS updates its sketch every 0.3 n rows, as its paper has it.
 
-Real sets are read from the folder that ONKEL_DATA names, permuted, and standardised by the rows so far. Where cod-rna is not there,
-a generated stream of the same shape takes its place; the others are left out. One thread for everybody.
+Real sets are read from the folder that ONKEL_DATA names, permuted, and standardised by the rows so far. If cod-rna is missing, a
+generated stream of the same shape takes its place; other missing sets are left out. Every contender uses one thread.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def learn(learner: Any, X: Array, y: Array) -> None:
 
 
 def beside_numpy(verdicts: Verdicts, name: str, X: Array, y: Array) -> None:
-    """Whole streams, stage 1 and updates of the sketch included. NOGD's landmarks are its B points: FORKS is given as many."""
+    """Times of whole streams, including stage 1 and updates of the sketch. FORKS gets as many landmarks as NOGD has: its B
+    points."""
     ours, wide = forks(len(y)), replace(forks(len(y)), landmarks=BUDGET)
     taken = in_turns(
         TURNS,
@@ -91,7 +92,7 @@ def beside_numpy(verdicts: Verdicts, name: str, X: Array, y: Array) -> None:
 
 
 def beside_the_kernel_row(verdicts: Verdicts, name: str, X: Array, y: Array) -> None:
-    """From the moment that every set is full, over the same rows."""
+    """Times over the same rows, from the moment at which every learner's budget is full."""
     half = len(y) // 2
     states = {who: learner.init(X.shape[1]) for who, learner in FIRST_ORDER.items()}
     for who, learner in FIRST_ORDER.items():

@@ -1,4 +1,4 @@
-"""What the encodings of columns are worth: the error of `Auto` and of a linear ridge with them, and with the plain ones before.
+"""What the encodings of columns gain: the error of `Auto` and of a linear ridge with these encodings, and with plain ones.
 
 Plain: numbers as they are, strings of many values and texts hashed into 64 columns, dates as cycles without a trend. A learner that
 draws random numbers runs with several seeds; the error is their mean, and ± the standard error of the ratio's mean.
@@ -51,7 +51,7 @@ class Cycles(Date):
 
 
 def plain(column: Column) -> Column:
-    """The encoding that the column had before."""
+    """The plain encoding of a column."""
     if isinstance(column, Cycle | HourMinute):
         return Number(column.name, column.indicator)
     if isinstance(column, Date):

@@ -1,4 +1,4 @@
-"""What the estimators are worth, and what they cost: python bench/estimators.py [--check] [--only fit|cost]
+"""The accuracy of the estimators, and their cost: python bench/estimators.py [--check] [--only fit|cost]
 
 fit     five folds of the sets that come with scikit-learn, by the default estimators and by scikit-learn's own models after
         StandardScaler; and of 5,000 rows of cadata, if ONKEL_DATA names a folder with it
@@ -33,7 +33,7 @@ import onkel
 ROWS, DIM, CLASSES = 8192, 10, 10
 CLASS_SETS = "iris", "wine", "breast_cancer", "digits"
 RIDGE_GRID = {"kernelridge__alpha": [0.01, 0.1, 1.0], "kernelridge__gamma": [0.003, 0.01, 0.03, 0.1, 0.3]}
-POINTS, SHARE = 0.02, 1.03  # how much less accurate, and how much larger the error may be
+POINTS, SHARE = 0.02, 1.03  # how much lower the accuracy may be, and how many times as large the error
 
 
 def stream() -> tuple[Any, Any]:
@@ -93,7 +93,7 @@ def face_cost(console: Console, verdicts: Verdicts, single: int = 1000) -> None:
 
 
 def accuracies(verdicts: Verdicts, table: Table) -> None:
-    """The rows as they come: those of iris and wine are sorted by class."""
+    """The rows are not shuffled before `fit`: those of iris and wine are sorted by class."""
     peers = {
         "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
         "support vectors": make_pipeline(StandardScaler(), SVC()),

@@ -38,7 +38,7 @@ def rows_of(n: int, seed: int) -> tuple[Array, Array]:
 
 
 def chunk_of(kernel: onkel.kernels.Kernel, size: int) -> int:
-    """The rows that are timed together: few beside those that are there, and few where each of them takes milliseconds."""
+    """The number of rows that are timed together: few compared with the rows learnt so far, and few if each takes milliseconds."""
     return min(2000, size // 10) if kernel is TREE else max(20, min(size // 10, 10**6 // size))
 
 
@@ -50,7 +50,8 @@ class Learner:
         self.state = self.learner.init(1)
 
     def grow(self, size: int) -> None:
-        """Up to so many rows. A list that long would take hours to learn: it is written as it would be, with other coefficients."""
+        """The state after this many rows. To learn a long list of points would take hours, so its arrays are filled directly, with
+        other coefficients."""
         if not isinstance(self.state.support, support.Support):
             self.learner.learn(self.state, *rows_of(size - self.state.rows, size))
             return
@@ -68,7 +69,7 @@ class Learner:
 
 
 class TwoFunctions:
-    """The same with S0 and S1 held each for itself."""
+    """The learner with S0 and S1 stored as two separate functions."""
 
     def __init__(self, kernel: onkel.kernels.Kernel) -> None:
         self.kernel, self.round = kernel, 0

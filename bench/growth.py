@@ -17,7 +17,7 @@ def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
 
 
 def table(title: str, symbol: str, sizes: Sequence[float], rows: dict[str, list[float]]) -> None:
-    """One line a quantity, one column a size, and the fitted exponent."""
+    """Print a table with one line for each quantity, one column for each size, and the fitted exponent."""
     shown = Table(title=title, box=None, title_justify="left", header_style="bold")
     shown.add_column("")
     for heading in (*(f"{symbol} = {size:,.0f}" for size in sizes), "exponent"):

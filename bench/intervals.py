@@ -68,21 +68,22 @@ def fixed_window(r: Array, window: int, level: float) -> Array:
 
 
 def worst(within: Any, level: float) -> tuple[float, float]:
-    """How far coverage is from the level, in the worst of consecutive and of sliding windows."""
+    """The largest distance of the coverage from the level, over consecutive windows and over sliding windows."""
     total = np.concatenate([[0.0], np.cumsum(within)])
     away = np.abs((total[WINDOW:] - total[:-WINDOW]) / WINDOW - level)
     return float(away[::WINDOW].max()), float(away.max())
 
 
 def measured(X: Array, y: Array) -> tuple[Array, Array]:
-    """Residuals, and the half-widths that the rows had before them."""
+    """The residuals, and the half-width of each row before its residual was known."""
     r = y - LEARNER.learn(LEARNER.init(DIM), X, y)
     bands = conformal.init(INTERVALS.levels, 1)
     return np.abs(r), conformal.learn(bands, r[:, None], np.ones(len(r)))[:, 0]
 
 
 def best_window(r: Array, level: float) -> tuple[Array, bool]:
-    """Half-widths of the narrowest fixed window that keeps the promise, or of the one nearest to it; and whether it does."""
+    """The half-widths of the narrowest fixed window whose coverage is close enough to the level; if there is none, of the window
+    that comes closest. Also whether it is close enough."""
     halves = [fixed_window(r, window, level) for window in FIXED]
     away = [worst(r <= half, level)[1] for half in halves]
     kept = [half for half, points in zip(halves, away, strict=True) if points <= POINTS]

@@ -1,4 +1,4 @@
-"""What a row costs in the Newton family: python bench/newton.py [--check]
+"""The time that a row takes in the Newton family: python bench/newton.py [--check]
 
 Exponents fitted to the time of a row and to bytes: KONS against the round t; SketchedKONS against t, against the points m in its
 matrix, and against both at once; ProsNKONS with a full dictionary, against t and against its budget. Then, on cod-rna, ProsNKONS
@@ -32,7 +32,7 @@ import onkel
 Array = NDArray[np.float64]
 Learner = Any
 
-LOSS = onkel.Logistic()  # its slope is never 0: every round is a whole one
+LOSS = onkel.Logistic()  # the slope of this loss is never 0, so every round does all of its work
 WIDE, TURNS = 64, 15  # columns of a wide stream; times a measurement is repeated
 KONS_ROUNDS = (250, 500, 1000, 2000, 4000)
 FLOORS, SKETCHED_ROUNDS = (1e-12, 0.05, 0.2), (1000, 2000, 4000)
@@ -44,7 +44,7 @@ BUDGET, NUMPY_ROWS, KONS_ROWS = 100, 2000, 2000
 
 
 def states_at(learner: Learner, rounds: tuple[int, ...], X: Array, y: Array) -> dict[int, Any]:
-    """The state after so many rounds each. In short blocks, since growing learners make room for a whole block."""
+    """The states after these numbers of rounds. Blocks are short, since growing learners make room for a whole block."""
     state, states, done = learner.init(X.shape[1]), {}, 0
     for t in rounds:
         while done < t:
@@ -79,7 +79,8 @@ class Growing:
 
 def kons(verdicts: Verdicts) -> None:
     grown = Growing(onkel.KONS(loss=LOSS), KONS_ROUNDS, more=10)
-    table("KONS, against the round t", "t", grown.t, {"µs": grown.micros})  # 2, but more where its factor outgrows a cache
+    # the exponent is 2, but larger if the factor outgrows a cache
+    table("KONS, against the round t", "t", grown.t, {"µs": grown.micros})
     table("KONS, against the round t", "t", KONS_ROUNDS, {"kB": grown.kilobytes})
     verdicts.at_most("KONS: |exponent of time in t − 2|", abs(exponent(grown.t, grown.micros) - 2.0), 0.75)
     verdicts.at_most("KONS: |exponent of bytes in t − 2|", abs(exponent(KONS_ROUNDS, grown.kilobytes) - 2.0), 0.1)
@@ -203,7 +204,7 @@ class Inverting:
 
 
 class Solving(Inverting):
-    """The same with a system solved in the place of the inverse."""
+    """The same, but solving a system instead of inverting A."""
 
     def add(self, phi: Array, gain: float) -> None:
         self.A += np.outer(gain * phi, phi)

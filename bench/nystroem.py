@@ -1,9 +1,9 @@
 """How the cost of PKAWVNystroem grows: python bench/nystroem.py [--check]
 
 Exponents fitted to seconds a round and bytes, against the round t at a fixed dictionary of m points, and against m. In the exact
-mode the m points join all along the stream, so that a round's share of the joining is in its cost. Beside it Algorithm 2 of its
-paper (Jézéquel et al. 2019), which multiplies with all past rows in every round and keeps their m kernel values, in NumPy, and the
-exact learner, which keeps everything. One thread for everybody.
+mode the m points join all along the stream, so that a round's share of the joining is in its cost. It is compared with Algorithm 2
+of its paper (Jézéquel et al. 2019) in NumPy, which multiplies with all past rows in every round and keeps their m kernel values,
+and with the exact learner, which keeps everything. Every contender uses one thread.
 """
 
 from __future__ import annotations

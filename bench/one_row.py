@@ -1,4 +1,4 @@
-"""One row a call, as River learns: python bench/one_row.py [--check]
+"""The time of a row if each call has one row, as in River: python bench/one_row.py [--check]
 
 `predict_one` and `learn_one` of ten numbers, as a dict and as an array, with River's linear regression in the same run; and, for
 the linear ridge, where the time of a row goes: reading the dict, turns, each call of compiled code, and the Python in between (the
@@ -84,7 +84,7 @@ def contenders(X: Any, y: Any) -> dict[str, Callable[[], None]]:
         works[f"{name}, bare"], works[f"{name}, block"] = bare_rows(learner, X, y), block(learner, X, y)
     for name, model in models.items():
         rows = list(X) if name.endswith("array") else dicts
-        rows_of(model, rows, labels)()  # beyond the first rows, which are kept
+        rows_of(model, rows, labels)()  # go beyond the first rows, which `Scaled` stores
         works[name] = rows_of(model, rows[:SINGLE], labels[:SINGLE])
     return works
 
@@ -121,7 +121,7 @@ def parts(dicts: list[Any], labels: list[float]) -> dict[str, Callable[[], objec
 
 
 def _name(step: Any) -> str:
-    """What a call is of: a compiled function and its module, or a function of NumPy."""
+    """The name of a call: that of the compiled function and its module, or of the NumPy function."""
     function = getattr(step, "func", step)
     return f"{function.__module__}.{function.__name__}" if hasattr(function, "py_func") else f"numpy {function.__name__}"
 

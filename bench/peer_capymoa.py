@@ -1,4 +1,5 @@
-"""CapyMOA, where it and Java are installed; elsewhere its figures as measured before, on the same rows in the same order."""
+"""Runs CapyMOA if CapyMOA and Java are installed; otherwise its figures of an earlier run on the same rows in the same order are
+used."""
 
 from __future__ import annotations
 
@@ -61,12 +62,12 @@ PRINTED = {
 
 
 def printed(name: str) -> dict[str, Printed]:
-    """Of one set: each system's figures."""
+    """Print the figures of each system on one set."""
     return {system: by_set[name] for system, by_set in PRINTED.items() if name in by_set}
 
 
 def peers() -> list[Peer]:
-    """Those that can be run here: none where it is not installed."""
+    """The peers of CapyMOA that can be run here; none if it is not installed."""
     if find_spec("capymoa") is None:
         return []
     import capymoa

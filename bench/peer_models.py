@@ -1,4 +1,4 @@
-"""The systems that onkel stands beside in bench/peers.py, each run over a stream: every row is scored before it is learnt.
+"""The systems that bench/peers.py compares with onkel. Each is run over a stream, and every row is scored before it is learnt.
 
 River         one row a call, from dicts made before the clock runs
 scikit-learn  one row a call, the features of 1,024 rows at a time; numeric targets standardised by those so far, and cut, too;
@@ -44,7 +44,7 @@ FAR = 8.0  # deviations
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a system said of each row before it learnt it, and what that cost."""
+    """The predictions of a system for each row before it learnt the row, and their cost."""
 
     said: Array  # numbers, or the probability of +1
     seconds: float
@@ -60,12 +60,12 @@ class Peer:
     name: str
     version: str
     run: Run
-    widest: int = 1_000_000  # columns beyond which it takes hours
+    widest: int = 1_000_000  # with more columns than this the system takes hours
     lags: bool = False  # also run with earlier labels as inputs
 
 
 def clocked(step: Callable[[int], float], rows: int, model: Any) -> Outcome:
-    """Rows one after the other, by what `step` says of each before it learns it."""
+    """Time `step`, which predicts a row and then learns it, on one row after the other."""
     said, times = np.empty(rows), [time.process_time()]
     for first, last in ((0, min(START, rows)), (min(START, rows), rows)):
         for t in range(first, last):
@@ -159,13 +159,13 @@ def standardised(X: Array) -> Array:
 
 
 def _so_far(y: Array) -> tuple[Array, Array]:
-    """Mean and deviation of the labels before each; 0 where there is none."""
+    """The mean and deviation of the labels before each row; 0 before the first."""
     mean, shifted = running_mean(y), y - y[0]  # squares of a large mean would drown the deviation
     return mean, np.sqrt(np.maximum(running_mean(shifted**2) - running_mean(shifted) ** 2, 0.0))
 
 
 def of_onkel(make: Callable[[bool], Any]) -> Run:
-    """`make` says for classes or for numbers; scores of classes are 2p − 1."""
+    """A learner of onkel as a peer: `make` makes it for classes or for numbers. The scores of classes are 2p − 1."""
 
     def run(X: Array, y: Array, classify: bool) -> Outcome:
         learner = make(classify)

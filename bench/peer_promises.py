@@ -1,4 +1,5 @@
-"""What onkel's Auto promises beside its peers, judged on the sheets of one run; what needs sets that were not run is left out."""
+"""Checks what onkel's Auto promises compared with its peers, on the figures of one run. Promises about sets that were not run are
+left out."""
 
 from __future__ import annotations
 

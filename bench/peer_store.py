@@ -1,8 +1,8 @@
-"""What peers scored, kept in peers.json beside this file: figures only, by data, rows, peer and its version.
+"""The figures of the peers, stored in peers.json beside this file, by data, rows, peer and its version.
 
-A peer is run again only where its figures are missing or `again` is asked for: a forest takes milliseconds a row. Times so come
-from another moment, maybe another machine. Those of the first START rows are kept too: what they take now over what they took then
-turns old times into today's.
+A peer is run again only where its figures are missing or `again` is asked for: a forest takes milliseconds a row. So stored times
+come from another moment, and maybe from another machine. To convert them, the time of the first START rows is stored too: stored
+times are multiplied by the time of these rows now, divided by their time then.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from onkel.measure import log_loss, mistakes, square
 
 FILE = Path(__file__).with_name("peers.json")
 EARLY = 10_000
-CUT = 1e-6  # probabilities of everybody are cut at this and 1 minus this
+CUT = 1e-6  # the probabilities of all systems are clipped to [CUT, 1 − CUT]
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one system on one stream."""
+    """The figures of one system on one stream."""
 
     error: float  # share of mistakes, or mean square
     early: float  # the same, of the first EARLY rows
@@ -58,7 +58,7 @@ def kept() -> dict[str, Figures]:
 
 
 def keep(name: str, values: Figures) -> None:
-    """Into the file, at once: it is whole at every moment, and others may have written to it."""
+    """Write the figures to the file at once. The file is complete at every moment, and other processes may have written to it."""
     everything = {**kept(), name: values}
     lines = [f"{json.dumps(one)}: {json.dumps(asdict(everything[one]))}" for one in sorted(everything)]
     work = FILE.with_suffix(f".{os.getpid()}")
@@ -67,7 +67,7 @@ def keep(name: str, values: Figures) -> None:
 
 
 def measured(rows: Rows, peer: Peer, again: bool = False) -> Figures:
-    """The figures that are kept, or the peer is run."""
+    """The stored figures; if there are none, the peer is run."""
     name = key(rows, peer)
     found = None if again else kept().get(name)
     if found is None:

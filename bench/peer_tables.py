@@ -46,7 +46,7 @@ class Sheet:
 
     @property
     def forest_now(self) -> float:
-        """µs a row of the forest: as kept, times how much longer its first rows take now."""
+        """The µs of a row of the forest: the stored time, multiplied by how much longer its first rows take now."""
         assert self.forest.microseconds is not None
         assert self.forest.start is not None
         return self.forest.microseconds * self.forest_start / self.forest.start
@@ -67,7 +67,7 @@ def mean(ratios: Iterable[float]) -> float:
 
 
 def show(console: Console, sheet: Sheet) -> None:
-    """One set, the best first; onkel's learner in bold."""
+    """Print one set, the best system first, and onkel's learner in bold."""
     order = "in the order of the file" if sheet.ordered else "permuted"
     title = f"{sheet.name}: {sheet.rows:,} rows {order}, {sheet.dim} inputs, {sheet.metric}"
     table = Table(title=title, box=None, header_style="bold", title_justify="left", pad_edge=False)
@@ -105,7 +105,7 @@ def _cells(sheet: Sheet, line: Figures) -> list[str]:
 
 
 def systems(sheets: Sequence[Sheet]) -> list[str]:
-    """All names, those with lags last."""
+    """The names of all systems, those with lags last."""
     found = dict.fromkeys(name for sheet in sheets for name in sheet.lines)
     return sorted(found, key=lambda name: name.endswith(" lags"))
 
@@ -133,7 +133,7 @@ def summary(console: Console, sheets: Sequence[Sheet]) -> None:
 
 
 def totals(sheets: Sequence[Sheet], name: str) -> list[str]:
-    """One system over the sets that it has been run on; the best of all is sought among those without lags."""
+    """The totals of one system over the sets on which it was run. Only systems without lags can be the best of a set."""
     pairs = [(sheet.lines[name], sheet) for sheet in sheets if name in sheet.lines]
     ratios = [line.error / sheet.forest.error for line, sheet in pairs]
     best = sum(line.error == min(other.error for other in sheet.without_lags.values()) for line, sheet in pairs)
@@ -182,7 +182,7 @@ def _marked(sheet: Sheet) -> Cells:
 
 
 def _grid(what: str, figures: dict[str, Cells], text: Callable[[str, float], str]) -> str:
-    """One line a set, one column a system."""
+    """A table with one line for each set and one column for each system."""
     names = sorted(dict.fromkeys(name for cells in figures.values() for name in cells), key=lambda name: name.endswith(" lags"))
     body = []
     for row, cells in figures.items():

@@ -60,7 +60,7 @@ def own(rows: Rows, learner: Any, lags: int = 0) -> Figures:
 
 
 def references(rows: Rows) -> dict[str, Figures]:
-    """What anybody could have said without looking at the inputs."""
+    """The baselines, which do not use the inputs."""
     guesses = {"majority" if rows.classify else "running mean": running_mean(rows.y), "last label": last_label(rows.y)}
 
     def of(guess: Array) -> Figures:
@@ -72,7 +72,7 @@ def references(rows: Rows) -> dict[str, Figures]:
 
 
 def to_run(rows: Rows, wanted: Callable[[Peer], bool], lags: int) -> Iterator[tuple[Rows, Peer]]:
-    """Peers that can bear so many columns, and those with lags on rows that they also get."""
+    """The peers that can handle this many columns; those with lags only on sets for which they are run."""
     peers = [peer for peer in (*PEERS, *capymoa_peers()) if wanted(peer) and rows.X.shape[1] <= peer.widest]
     yield from ((rows, peer) for peer in peers)
     if rows.ordered and lags:
@@ -91,7 +91,7 @@ def fill(rows: Rows, wanted: Callable[[Peer], bool], lags: int, again: bool) -> 
 
 
 def sheet(rows: Rows, learner: Any, peers: dict[str, Figures], lags: int) -> Sheet:
-    """All figures of a set; the times of this run one after the other."""
+    """All figures of a set. The systems are timed one after the other."""
     name, lagged = type(learner).__name__, f", {lags} lags"
     first = slice(0, START)
     now = figures(FOREST.run(standardised(rows.X[first]), rows.y[first], rows.classify), rows.y[first], rows.classify)

@@ -1,4 +1,4 @@
-"""What reading costs beside learning: python bench/reading.py [--check]
+"""The time of reading compared with learning: python bench/reading.py [--check]
 
 A million rows of 20 columns, as csv with six digits and with all of them, against PKAWV on 100 features of the same rows; our
 parser of numbers against that of pyarrow; and the largest memory of a process that reads them, above what it has after

@@ -36,7 +36,7 @@ def run(*command: str) -> None:
 
 
 def megabytes(folder: Path) -> Counter[str]:
-    """What each package takes: blocks on disk, as `du` counts them."""
+    """The megabytes of each package: blocks on disk, as `du` counts them."""
     sizes: Counter[str] = Counter()
     for file in folder.rglob("*"):
         if file.is_file() and not file.is_symlink():

@@ -1,4 +1,4 @@
-"""What a row costs: python bench/speed.py [--check]
+"""The time that a row takes: python bench/speed.py [--check]
 
 PKAWV on Taylor features against the formulation of its paper (Jézéquel et al. 2019, appendix H.2: redundant features, the full
 inverse, one row at a time, NumPy) and against NumPy with the unique features; the block form against the machine's own matrix
@@ -97,7 +97,7 @@ def against_the_paper(verdicts: Verdicts, dim: int, degree: int, paper_rows: int
 
 
 def counts() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of rows, and of guards that fired, before the first row."""
+    """The counts of rows and of guards that acted, before the first row."""
     return np.zeros(1, np.int64), np.zeros(1, np.int64)
 
 

@@ -1,4 +1,4 @@
-"""How long before the first answer: python bench/start_up.py [--check]
+"""The time before the first answer: python bench/start_up.py [--check]
 
 Fresh processes, in turns: `import numba` for scale, `import onkel` (which fetches its names when the first is asked for), that
 first name, the command's help, and `onkel run` on a small csv, by PKAWV and by Auto: with an empty cache of compiled code, and with

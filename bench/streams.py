@@ -35,7 +35,7 @@ def folder() -> Path | None:
 
 
 def stored(name: str) -> tuple[Any, Array] | None:
-    """A stored set as it is in its file: the matrix, dense or sparse, and the labels; None where it is not there."""
+    """A stored set as it is in its file: the matrix, dense or sparse, and the labels; None if the file is missing."""
     file = (folder() or Path()) / f"{name}.npz"
     if not file.is_file():
         return None
@@ -45,7 +45,7 @@ def stored(name: str) -> tuple[Any, Array] | None:
 
 
 def real(name: str) -> tuple[Array, Array] | None:
-    """A stored set, permuted (some are sorted by class) and standardised by the rows so far; None where it is not there."""
+    """A stored set, permuted (some are sorted by class) and standardised by the rows so far; None if the file is missing."""
     found = stored(name)
     if found is None:
         return None
@@ -63,7 +63,7 @@ WIDEST = 2000  # columns that may be made dense
 
 @dataclass(frozen=True)
 class Rows:
-    """So many rows of a set, in the order in which everybody gets them."""
+    """Rows of a set, in the order in which every system gets them."""
 
     name: str
     X: Array
@@ -80,7 +80,7 @@ class Rows:
 
 
 def names() -> list[str]:
-    """Of the sets in the folder, or, without one, of some that need no file."""
+    """The names of the sets in the folder; without a folder, of some sets that need no file."""
     there = folder()
     return sorted(file.stem for file in there.glob("*.npz")) if there else ["bananas", "friedman", "phishing-river"]
 
@@ -88,7 +88,7 @@ def names() -> list[str]:
 def rows_of(name: str, most: int) -> Rows | None:
     """The first rows of a set, in the file's order where that is one of time, otherwise of one fixed permutation; dense.
 
-    None where it has more than WIDEST columns.
+    None if the set has more than WIDEST columns.
     """
     found = stored(name) if folder() else _generated(name)
     if found is None:
@@ -118,7 +118,7 @@ def _dense(X: Any) -> Array:
 
 
 def cod_rna() -> tuple[str, Array, Array]:
-    """The stream and its name; where it is not there, a generated one of the same shape."""
+    """The stream and its name; if the file is missing, a generated stream of the same shape."""
     found = real("cod-rna")
     if found is None:
         console.print("cod-rna.npz is not there (ONKEL_DATA=folder): a generated stream of its shape takes its place\n")

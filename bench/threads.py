@@ -1,4 +1,4 @@
-"""What threads gain and turns cost: python bench/threads.py [--check]
+"""What several threads gain, and what taking turns costs: python bench/threads.py [--check]
 
 Two states in two threads against the same work in one, in blocks (compiled code runs without the interpreter's lock), of learners
 that take milliseconds for one: a block of 0.3 ms, as of RBP, waits longer for the lock than it runs, and gains nothing. And what it

@@ -1,4 +1,5 @@
-"""How the benchmarks time: contenders take turns in one run, so a busy machine slows them alike; only ratios are judged."""
+"""How the benchmarks measure time: contenders take turns in one run, so that a busy machine slows all of them. Only ratios are
+checked."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def in_turns(turns: int, **contenders: Callable[[], object]) -> dict[str, float]:
-    """The median seconds of each contender over so many turns, after one unmeasured turn."""
+    """The median seconds of each contender over this many turns, after one turn that is not measured."""
     taken: dict[str, list[float]] = {name: [] for name in contenders}
     for turn in range(turns + 1):
         for name, work in contenders.items():

@@ -24,7 +24,7 @@ import onkel
 from onkel.cli import main as command_line
 
 ROWS = 40
-MOST_MODULES, MOST_CALLS = 60, 850  # what is reached; docs/decisions/cli.md says why not 25 and 400
+MOST_MODULES, MOST_CALLS = 60, 850  # the present counts; docs/decisions/cli.md says why the aim of 25 and 400 is missed
 
 
 class Walk:
@@ -46,7 +46,7 @@ class Walk:
 
 
 def _is_import(frame: FrameType) -> bool:
-    """Whether it runs while a module is loaded: decorators, classes and constants."""
+    """Whether this code runs while a module is loaded: decorators, classes and constants."""
     back: FrameType | None = frame
     while back is not None:
         if back.f_code.co_name == "<module>" and str(back.f_globals.get("__name__", "")).startswith("onkel"):

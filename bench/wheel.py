@@ -1,7 +1,8 @@
 """First answers of an installed onkel: python bench/wheel.py [--check] [WHEEL]
 
-Installs the wheel (by default one of this checkout, which brings the code that `make compiled` has put there) into a fresh
-environment, outside of the repository, and runs bench/start_up.py there: its bounds, and that nothing has to be compiled.
+Installs the wheel into a fresh environment outside of the repository and runs bench/start_up.py there, which checks the start-up
+times and that no code has to be compiled. Without an argument, the wheel is built from this checkout, with the code that `make
+compiled` has put into it.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ LEARNERS = {
 
 
 def mistakes(scores: Matrix, labels: Matrix) -> Vector:
-    """1 where the largest score is not that of the row's class."""
+    """1 for each row whose largest score is not that of its class, else 0."""
     return np.asarray(scores.argmax(axis=1) != labels.argmax(axis=1), dtype=float)
 
 

@@ -14,7 +14,7 @@ from PIL import Image
 from onkel.report.plots import COLOURS
 
 BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK = COLOURS
-COLOURS_KEPT = 128  # of a picture: a third of the bytes, and the eye sees no difference
+COLOURS_KEPT = 128  # the number of colours of a picture: it takes a third of the bytes, and the eye sees no difference
 
 
 def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, Any]:

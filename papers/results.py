@@ -1,4 +1,5 @@
-"""What a script found: kept as json beside it, to be drawn again, and told in a table that goes to the screen and to a page."""
+"""The results of a script: stored as json beside it, so that they can be drawn again, and written as a table to the screen and to a
+page."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ DIGITS = 7  # of the numbers kept
 def main(
     file: str, measured: Callable[[], Any], table: Callable[[Any], Iterable[str]], draw: Callable[[Any, Path], None] | None = None
 ) -> None:
-    """A script's main: measure and keep, or read what was kept; then draw it and tell it."""
+    """The main function of a script: measure and store, or read what was stored; then draw the picture and write the table."""
     script, about = Path(file), sys.modules["__main__"].__doc__
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     again = f"measure nothing: write {script.stem}.md{' and .png' if draw else ''} again from {script.stem}.json"
@@ -46,7 +47,7 @@ def publish(script: Path, lines: Iterable[str]) -> None:
 
 
 def spread(values: Any, form: str = ",.0f") -> str:
-    """The mean, and the smallest and largest where they differ as printed."""
+    """The mean; also the smallest and largest value, if they are printed with other digits than the mean."""
     mean, low, high = (_unsigned(f"{f(values):{form}}") for f in (np.mean, np.min, np.max))
     return mean if low == high else f"{mean} ({low} to {high})"
 

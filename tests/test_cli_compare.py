@@ -11,7 +11,7 @@ import pytest
 
 import onkel
 from onkel.measure import Evaluation
-from onkel.measure.forecast import Cost, work_of
+from onkel.measure.running_time import Cost, work_of
 from onkel.model import stream
 from tests.test_cli import onkel_call, write_csv
 

@@ -64,7 +64,7 @@ def test_the_config_survives_json_and_repr(case: Case) -> None:
 
 
 def by_hand(y: Array, weight: Array, lags: int) -> Array:
-    """What each row is given besides its inputs: from all labels before it, each time anew."""
+    """The additional inputs of each row, computed for every row from all labels before it."""
     rows = []
     for t in range(len(y)):
         known = y[:t][weight[:t] > 0.0]

@@ -20,7 +20,7 @@ PACKAGE = Path(onkel.__file__).parent
 LAYERS = [
     {"errors", "_types", "groups", "_code_files", "_chi_square", "_numpys_blas"},
     {"_validate", "_jit", "state", "_writing", "_extras"},
-    {"_inputs", "_lanes", "turns"},
+    {"_inputs", "_simd", "turns"},
     {"_sparse", "one_row"},
     {"random"},
     {"kernels", "losses", "mixing", "linalg"},

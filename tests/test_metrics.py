@@ -20,7 +20,7 @@ from onkel.measure.engine import as_json
 from onkel.measure.errors import ClassErrors, Errors, HalfWidths, NumberErrors, baselines, errors_for, restored, saved
 from onkel.measure.metrics import named
 from onkel.measure.pieces import MOST, SHORTEST, WINDOW
-from onkel.measure.ranks import MOST_RANKED
+from onkel.measure.roc_auc import MOST_RANKED
 from onkel.model import Answers
 from onkel.state import leaves
 

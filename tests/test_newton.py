@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import onkel
 from onkel import KONS, NewtonFeatures, ProsNKONS, SketchedKONS
 from onkel.losses import Loss
-from onkel.measure.newton import play
+from onkel.measure.newton_regret import play
 
 Array = NDArray[np.float64]
 

@@ -26,7 +26,7 @@ from onkel.measure import (
     online_leverage_scores,
     spectral_bounds,
 )
-from onkel.measure.newton import play
+from onkel.measure.newton_regret import play
 from papers.calandriello2017.bounds import CURVED, FLAT, checks, labelled
 from papers.jezequel2019.bounds import Check, stream, streams
 from tests.repetition import others_are_long

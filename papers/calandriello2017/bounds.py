@@ -1,4 +1,4 @@
-"""Every bound of the paper on 200 streams, for every loss: the measured regret beside what the theorem allows.
+"""Every bound of the paper on 200 streams, for every loss: the measured regret compared with what the theorem allows.
 
     python -m papers.calandriello2017.bounds        prints the table and writes bounds.md
 
@@ -19,7 +19,7 @@ import numpy as np
 import onkel
 from onkel.losses import Loss
 from onkel.measure import best_within, bounds, newton_regret, online_dimension
-from onkel.measure.newton import Learner, play
+from onkel.measure.newton_regret import Learner, play
 from papers.jezequel2019.bounds import DELTA, KERNEL, ROWS, Check, Stream, table
 
 CURVED: tuple[Loss, ...] = (onkel.Square(), onkel.SquaredHinge(), onkel.Logistic(), onkel.SquaredEpsilonInsensitive(epsilon=0.1))
@@ -30,7 +30,7 @@ THEORY = 3.0 * math.log(ROWS / DELTA) / ACCURACY**2
 
 
 def labelled(stream: Stream, loss: Loss) -> Stream:
-    """The stream with labels that the loss can have."""
+    """The stream with labels that the loss accepts."""
     return stream if "regression" in loss.tasks else replace(stream, y=np.where(stream.y >= 0.0, 1.0, -1.0))
 
 

@@ -56,7 +56,7 @@ def sketched(floor: float, oversampling: float = 1.0) -> Callable[[Setting, int]
 
 
 def by_theory(floor: float) -> Callable[[Setting, int], Any]:
-    """With the β that Theorem 3 asks for."""
+    """A SketchedKONS with the β that Theorem 3 requires."""
     return lambda at, seed: sketched(floor, 3.0 * math.log(at.rows / DELTA) / KORS.accuracy**2)(at, seed)
 
 
@@ -70,7 +70,7 @@ def spanned(restart: bool, share: float = 1.0, budget: int | None = None) -> Cal
 
 
 def gradient_descent(at: Setting, seed: int) -> Any:
-    """The only one whose scores are not held within [−C, C]."""
+    """Gradient descent: the only learner here whose scores are not clipped to [−C, C]."""
     return onkel.NORMA(KERNEL, at.loss, step=1.0 / math.sqrt(at.rows), lam=0.0)
 
 
@@ -90,12 +90,12 @@ CONTENDERS = [
 
 
 def points(state: Any) -> int:
-    """In the learner's matrix; gradient descent has none."""
+    """The number of points in the learner's matrix; 0 for gradient descent, which has no matrix."""
     return len(state.span.points) if hasattr(state, "span") else int(getattr(state, "taken", 0))
 
 
 def regression(rows: int, seed: int) -> tuple[Array, Array]:
-    """A smooth target in the plane with noise; labels within [−1, 1]."""
+    """A regression stream: a smooth target in the plane, with noise, and labels within [−1, 1]."""
     X, y = onkel.data.smooth(rows, dim=2, noise=0.3, seed=seed)
     return X, np.clip(y / 3.0, -1.0, 1.0)
 

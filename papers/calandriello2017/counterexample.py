@@ -39,7 +39,7 @@ from papers.results import keep, kept, publish, spread
 
 C, ALPHA, ACCURACY, OVERSAMPLING = 1.0, 1.0, 0.5, 1.0
 SIGMA = 1.0 / (8.0 * C**2)
-NONE = 1e-12  # as good as γ = 0
+NONE = 1e-12  # stands for γ = 0
 ROUNDS, SEEDS, CHECKED = 100_000, 20, 1000
 SHOWN = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000]
 HORIZONS = [1000, 10_000, 100_000]
@@ -124,7 +124,7 @@ class Ledger:
 
 
 def newton(labels: Array, shown: list[int], added: Callable[[int, Array], Array], runs: int) -> tuple[Curves, Array]:
-    """The Newton step on one point; `added` says what a round adds to A, given σg². Also the last scores."""
+    """The Newton step on one point; `added` says what a round adds to A, given σg². Returns the last scores too."""
     ledger, u, A, score = Ledger(labels, shown, runs), np.zeros(runs), np.full(runs, ALPHA), np.zeros(runs)
     for t, label in enumerate(labels):
         score = np.clip(u, -C, C)  # with one point the projection is this
@@ -158,7 +158,7 @@ def gradient_descent(labels: Array, shown: list[int], convexity: float) -> Curve
     ledger, u = Ledger(labels, shown, 1), np.zeros(1)
     for t, label in enumerate(labels):
         g = 2.0 * (u - label)
-        ledger.note(t, u, g, SIGMA * g * g, np.full(1, np.inf))  # R_G and R_D do not speak of it
+        ledger.note(t, u, g, SIGMA * g * g, np.full(1, np.inf))  # R_G and R_D are not defined for gradient descent
         u = np.clip(u - g / (convexity * (t + 1)), -C, C)
     return {name: of for name, of in ledger.read().items() if name == "regret"}
 

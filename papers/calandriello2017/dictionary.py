@@ -52,7 +52,8 @@ def inputs(seed: int, rows: int = ROWS) -> Array:
 
 
 class Visits:
-    """φᵀA⁻¹φ, with A = μI + Σ wφφᵀ over the rows added so far; its inverse by one-sided updates, the ridge is honest."""
+    """φᵀA⁻¹φ, with A = μI + Σ wφφᵀ over the rows added so far; The inverse is kept by one-sided updates, and the ridge is not
+    raised."""
 
     def __init__(self, columns: int, ridge: float) -> None:
         self.inverse = np.eye(columns) / ridge
@@ -219,7 +220,7 @@ def draw(found: list[dict[str, Any]], long: dict[str, Any], path: Path) -> None:
 
 
 def against(one: Any, found: list[dict[str, Any]], part: str, bound: str) -> None:
-    """Points kept against a dimension, one mark a run, and what the theorem allows."""
+    """Draw the points kept against a dimension, one mark for each run, and what the theorem allows."""
     for of in found:
         for run in of["runs"]:
             style = {"marker": MARKS[of["mu"]][0], "color": COLOURS[of["theory"]], "markerfacecolor": "none"}

@@ -111,13 +111,14 @@ def measure(task: Task, contender: Contender, seed: int, hindsight: Hindsight) -
     elif isinstance(learner, onkel.KONS | onkel.SketchedKONS):
         parts = newton_regret(learner, X, y, best[-1])
         found |= {"norm": parts.norm, "R_G": parts.gradients, "R_D": parts.drift, "proposition": parts.allowed}
-        if seed == 0:  # the theorems play the stream again
+        if seed == 0:  # the bounds run the learner on the stream again, so they are computed for one seed only
             found |= promised(learner, X, y, best[-1].squared_norm)
     return found
 
 
 def promised(learner: Any, X: Array, y: Array, squared_norm: float) -> dict[str, float]:
-    """Theorem 1, after and before the stream is played, or Theorem 3 where its β is given."""
+    """What the theorems allow: Theorem 1, with the measured slopes and before the stream is played; or Theorem 3 for learners with
+    its β."""
     if isinstance(learner, onkel.KONS):
         before = bounds.kons_by_dimension(learner, X, y, squared_norm)
         return {"theorem": bounds.kons(learner, X, y, squared_norm), "before": before}

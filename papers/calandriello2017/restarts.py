@@ -124,7 +124,7 @@ def run(stream: Stream, mu: float, budget: int | None, seed: int) -> dict[str, A
 def measured() -> dict[str, dict[str, list[dict[str, Any]]]]:
     found: dict[str, dict[str, list[dict[str, Any]]]] = {stream.title: {} for stream in STREAMS}
     for stream in STREAMS:
-        stream.data(1000, 0)  # a missing file is better missed at once
+        stream.data(1000, 0)  # so that a missing file is an error now, and not after the other streams
     jobs = [(stream, name) for stream in STREAMS for name in DICTIONARIES]
     for stream, name in track(jobs, console=Console(stderr=True)):
         mu, budget, _, _ = DICTIONARIES[name]
@@ -133,7 +133,7 @@ def measured() -> dict[str, dict[str, list[dict[str, Any]]]]:
 
 
 def extra(runs: list[dict[str, Any]]) -> Array:
-    """What restarts cost so far, as a share of the loss without them; one row a seed."""
+    """What restarts have cost so far, as a share of the loss without them: one row for each seed."""
     return np.array([np.array(one["with"]) / np.array(one["without"]) - 1.0 for one in runs])
 
 

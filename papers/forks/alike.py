@@ -23,14 +23,14 @@ from papers.forks.contenders import Array, Setting, bogd, forks, play, rbp, skeg
 
 WIDTHS = (0, 1, -1, 2, -2, 3, 4)  # powers of 2, those nearest to 1 first
 PACES = (1.0, 0.1, 10.0)
-FEWEST = 2  # points: BOGD cannot do with one
+FEWEST = 2  # the least number of points: BOGD needs more than one
 RATIO = 5  # NOGD: points for each coordinate
 
 
 @dataclass(frozen=True)
 class Learner:
-    make: Callable[[Setting, int], Any]  # with the paces of the papers; all take the width of the setting
-    pace: str = ""  # the field that is its pace; none where empty
+    make: Callable[[Setting, int], Any]  # makes the learner with the pace of its paper and the width of the setting
+    pace: str = ""  # the name of the field that is its pace; "" if it has none
     times: tuple[float, ...] = PACES
 
 
@@ -130,7 +130,7 @@ def allowance(at: Setting, dim: int) -> int:
 
 
 def choose(learner: Learner, at: Setting, X: Array, y: Array, nbytes: int) -> Chosen:
-    """By the mistakes on these rows."""
+    """The setting with the fewest mistakes on these rows."""
     dim = X.shape[1]
 
     def full(budget: int) -> _Full:
@@ -145,7 +145,7 @@ def choose(learner: Learner, at: Setting, X: Array, y: Array, nbytes: int) -> Ch
 
 @dataclass(frozen=True)
 class _Full:
-    """A learner that says what it will hold in the end."""
+    """A learner whose `footprint` is the memory that it holds at the end of the stream."""
 
     learner: Any
 

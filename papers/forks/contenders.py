@@ -33,7 +33,7 @@ threadpool_limits(1)  # NumPy's too: two threads on two busy cores take ten time
 
 @dataclass(frozen=True)
 class Setting:
-    """What the learners are told of a stream of `rows` rows."""
+    """The settings of the learners for a stream of `rows` rows."""
 
     rows: int  # N
     budget: int  # B
@@ -152,12 +152,12 @@ def play(learner: Any, X: Array, y: Array) -> Played:
 
 
 def last_label(X: Array, y: Array) -> Played:
-    """What repeating the last label gives."""
+    """The mistakes of predicting the last label."""
     return Played(onkel.measure.mistakes(onkel.measure.last_label(y), y))
 
 
 def majority(X: Array, y: Array) -> Played:
-    """What the more frequent label so far gives."""
+    """The mistakes of predicting the more frequent label so far."""
     return Played(onkel.measure.mistakes(onkel.measure.running_mean(y), y))
 
 

@@ -61,7 +61,7 @@ class Line:
     colour: str
     marker: str
     dashes: str = "-"
-    seeds: int = 1  # one where no coin is thrown, and for FOGD, which throws many
+    seeds: int = 1  # one seed is enough for learners without random draws, and for FOGD, which makes many
     theta: float = THETA
     hinge_only: bool = False
     budgets: tuple[int, ...] = tuple(BUDGETS)
@@ -176,7 +176,7 @@ def _beside_pros_n_kons(lines: dict[str, Any]) -> str:
 
 
 def drawn(panel: Any, line: Line, x: Array, y: Array, spread: Array | None = None) -> None:
-    """The means of y over those of x, and bars for the spread of y."""
+    """Draw the means of y against the means of x, with bars for the spread of y."""
     bars = None if spread is None else np.abs([spread.min(axis=1) - y, spread.max(axis=1) - y])
     panel.errorbar(x, y, bars, color=line.colour, linestyle=line.dashes, marker=line.marker, markersize=6, linewidth=1.5, capsize=2)
 

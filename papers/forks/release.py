@@ -41,7 +41,7 @@ def projectron(at: Setting, X: Array, y: Array, seed: int) -> Played:
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         for t, x in enumerate(X.astype(np.float32)):
             k = _values(points[:size], x, at.width)
-            mistakes[t] = (coef[:size] @ k >= 0.0) != (y[t] > 0.0)  # NaN is not at least 0
+            mistakes[t] = (coef[:size] @ k >= 0.0) != (y[t] > 0.0)  # a NaN fails this comparison, so it counts as the label −1
             if not mistakes[t]:
                 continue
             d = inverse[:size, :size] @ k

@@ -120,7 +120,7 @@ def timed_learners(fixed: bool) -> dict[tuple[str, int], Any]:
 
 
 def microseconds(fixed: bool) -> dict[str, list[float]]:
-    """Of a row, for each method and size."""
+    """The microseconds of a row, for each method and size."""
     rng = np.random.default_rng(0)
     learners = timed_learners(fixed)
     states = {}
@@ -243,7 +243,8 @@ def in_spans() -> dict[str, list[float]]:
 
 
 def growth(values: list[float]) -> tuple[str, str]:
-    """The power of T, and which of the usual growths fits best; not from the first T, most of which is a first stage."""
+    """The power of T, and which of ln T, √T and T fits best. The first T are left out, because most of their rounds are in the
+    first stage."""
     y, t = np.array(values[1:]), np.array(LENGTHS[1:], dtype=float)
     left = {}
     for name, of in GROWTHS.items():
@@ -332,7 +333,7 @@ def draw(found: dict[str, Any], path: Path) -> None:
 
 
 def curve(panel: Any, values: list[float], colour: str, dashes: str) -> None:
-    """What is not positive is left out."""
+    """The positive points of a curve, which a logarithmic axis can show."""
     panel.plot(LENGTHS, np.where(np.array(values) > 0.0, values, np.nan), dashes, color=colour, linewidth=1.8, marker=".")
 
 

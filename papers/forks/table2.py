@@ -41,7 +41,7 @@ from papers.forks.tables import (
 from papers.results import main
 
 SETS = {"german": None, "svmguide3": 1243, "spambase": None, "cod-rna": None, "w7a": None, "ijcnn1": None}  # rows taken; None: all
-SMALL = 10_000  # so many rows have half the budget
+SMALL = 10_000  # sets with at most this many rows get half the budget
 THETA = 0.3  # ρ/N
 MOST_ROWS = 2000  # for the choice of width and pace
 NEAR = 1 / 20  # of a published figure
@@ -128,7 +128,7 @@ def measured() -> dict[str, Any]:
 
 
 def publications(name: str) -> dict[str, Publication]:
-    """Of a set; a variant stands beside the figure of its learner."""
+    """The published figures of a set. A variant is compared with the figure of its learner."""
     column = list(SETS).index(name)
     of = {learner: Publication(*figures[column]) for learner, figures in PUBLISHED.items()}
     return of | {variant: of[variant.split(",")[0]] for variant in ROWS if variant.split(",")[0] in of}

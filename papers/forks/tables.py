@@ -52,7 +52,7 @@ def as_published(title: str, rows: dict[str, Row], at: Setting, stream: Stream) 
 
 
 def with_equal_bytes(title: str, learners: dict[str, alike.Learner], at: Setting, stream: Stream, rows: int) -> dict[str, Any]:
-    """Width and pace are chosen on so many rows."""
+    """The learners with equal bytes; width and pace are chosen on this many rows."""
     X, y = stream(UNCOUNTED)
     nbytes = alike.allowance(at, X.shape[1])
     X, y = alike.standardised(X[:rows]), y[:rows]

@@ -1,5 +1,5 @@
-"""Losses of the projection algorithms beside what Theorems 2 to 6 and equation 18 allow, on streams in which every label agrees
-with some u.
+"""Losses of the projection algorithms compared with what Theorems 2 to 6 and equation 18 allow, on streams in which every label
+agrees with some function u.
 
 The streams are those of streams.py: 2,000 rows with one u, or five stretches of 400 rows, each with a u of its own, for the
 theorems with a radius γ, which is the largest ‖u‖ there. There are ten streams of each kind. `onkel.measure.bounds` has the bounds.
@@ -63,7 +63,7 @@ def changing_target(kernel: Kernel, margin: bool, seed: int) -> dict[str, Any]:
 
 
 def extreme(margin: bool) -> dict[str, list[float]]:
-    """Loss over bound of the streams that meet them: without a radius, and with one."""
+    """The loss divided by the bound on the two streams that reach the bounds, one without and one with a radius."""
     X, y = np.eye(50), -np.ones(50)  # a score of 0 counts as +1
     model = learner(onkel.Linear(), margin, epsilon=0.0)
     of = losses(model.learn(model.init(50), X, y), y, margin) if margin else {"tube": y**2}
@@ -167,7 +167,7 @@ def draw(found: dict[str, Any], path: Path) -> None:
 
 
 def positive(values: list[float]) -> Any:
-    """A logarithmic axis has no place for 0."""
+    """The values with every 0 replaced, because a logarithmic axis has no place for 0."""
     each = np.array(values)
     return np.where(each > 1e-9, each, np.nan)
 

@@ -60,7 +60,7 @@ def play(inputs: Any, f: Any, rows: Array, a: Array, scores: Array) -> int:
 
 
 class Tree:
-    """A sum of curves, with so many points."""
+    """A sum of curves with a given number of points."""
 
     def __init__(self, kernel: onkel.Additive, dim: int) -> None:
         self.kernel, self.dim, self.rng = kernel, dim, np.random.default_rng(0)
@@ -86,7 +86,7 @@ class Tree:
         return f, time.thread_time() - before, rows
 
     def seconds(self) -> float:
-        """Of one trial now; f is left as it is where a copy costs little."""
+        """The seconds of one trial now. If a copy is cheap, f is not changed."""
         rows, each = min(self.points // 10, ROWS_OF_A_GO), []
         for _ in range(GOES):
             f = copied(self.f) if self.points <= LARGEST_SUM else self.f
@@ -186,7 +186,7 @@ def measured(largest: int) -> dict[str, Any]:
 
 
 def slope(of: dict[str, Any], last: float) -> float:
-    """Of log(time) against log(t), over the last so many tenfolds."""
+    """The slope of log(time) against log(t), over the last `decades` factors of ten."""
     t, seconds = np.array(of["t"], float), np.array(of["seconds"])
     part = t >= t[-1] / 10.0**last
     return float(np.polyfit(np.log(t[part]), np.log(seconds[part]), 1)[0])

@@ -46,7 +46,7 @@ DRAWN = STEPS[2]  # of the curves shown
 EPSILONS = (0.01, 0.05, 0.2, 0.5, 1.0)  # over the deviation of the first labels
 RADII = (0.3, 1.0, 3.0, 10.0)  # over the same
 SPIKES = (0.3, 1.0, 3.0, 10.0, 30.0)  # over the number of inputs
-BIKE_UNITS = np.array([1.0, 1, 1, 1, 1, 1, 1, 1, 41, 50, 100, 67])  # the file has shares of these
+BIKE_UNITS = np.array([1.0, 1, 1, 1, 1, 1, 1, 1, 41, 50, 100, 67])  # the file holds the values divided by these
 BIKE: dict[str, onkel.Spline | onkel.PeriodicSpline] = {
     "season (1 winter … 4 autumn)": onkel.Spline(domain=(1.0, 4.0)),
     "year (0: 2011, 1: 2012)": onkel.Spline(domain=(0.0, 1.0)),
@@ -83,7 +83,7 @@ class Problem:
     names: tuple[str, ...]
     bases: tuple[Splines, ...]
     unit: float  # of y
-    error: str  # what its errors are told in
+    error: str  # the unit in which errors are printed
     output: str
 
 
@@ -141,7 +141,7 @@ def kernels(of: Problem) -> dict[str, Kernel]:
 
 
 def contenders(of: Problem) -> dict[str, tuple[Array, Choices]]:
-    """Each with the inputs that it gets, and the settings among which it chooses."""
+    """The learners, each with its inputs and the settings to choose from."""
     ways: dict[str, Callable[[Kernel], Choices]] = {
         "TubeProjection": lambda kernel: tubes(kernel, of),
         "TubeProjection, a radius": lambda kernel: tubes(kernel, of, radius=True),
@@ -237,7 +237,7 @@ def curves(of: Problem, kernel: Kernel) -> tuple[Any, onkel.measure.Components]:
 
 
 def heights(of: Problem) -> dict[str, dict[str, float]]:
-    """From the lowest to the highest place of each curve among the middle 99 % of the rows, in units of the error."""
+    """The height of each curve, from its lowest to its highest value among the middle 99 % of the rows, in units of the error."""
     low, high = np.quantile(of.X, (0.005, 0.995), axis=0)
     found: dict[str, dict[str, float]] = {}
     for name, kernel in kernels(of).items():

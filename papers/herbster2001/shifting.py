@@ -81,7 +81,7 @@ def play(learner: Any, state: Any, one: Stream) -> Array:
 
 
 def allowed(learner: Any, one: Stream, part: str) -> float | None:
-    """Theorem 5, where it says something."""
+    """What Theorem 5 allows; NaN where it makes no statement."""
     if learner.radius is None or part == "noise" or one.norm > learner.radius:
         return None
     return constrained_projection(learner, one.X, one.y, one.u)
@@ -102,7 +102,7 @@ def recovery(loss: Array) -> int | None:
 
 
 def after_noise(kernel: Kernel, size: float, length: int, seed: int) -> dict[str, int | None]:
-    """Rows until recovery, when noise of this deviation and length came before."""
+    """The number of rows until the learner has recovered from noise of this deviation and length."""
     before, one = agreeing(kernel, False, length, 100 * seed), agreeing(kernel, False, AFTERWARDS, 100 * seed + 1)
     noise = before.y + size * np.random.default_rng(seed).normal(size=length)
     found = {}

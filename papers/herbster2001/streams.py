@@ -38,7 +38,7 @@ class Stream:
 def agreeing(kernel: Kernel, margin: bool, rows: int, seed: int) -> Stream:
     rng = np.random.default_rng(seed)
     points, coef = rng.uniform(-1.0, 1.0, (POINTS, DIM)), rng.normal(size=POINTS)
-    coef -= coef.mean()  # else the constant of a spline is all there is
+    coef -= coef.mean()  # otherwise u would be little more than the constant of the spline
     X = rng.uniform(-1.0, 1.0, (2 * rows, DIM))
     values = kernel(X, points) @ coef
     unit = float(np.quantile(np.abs(values), LEFT_OUT) if margin else np.std(values))
@@ -49,7 +49,7 @@ def agreeing(kernel: Kernel, margin: bool, rows: int, seed: int) -> Stream:
 
 
 def losses(scores: Array, y: Array, margin: bool) -> dict[str, Array]:
-    """What the theorems bound: mistakes and (1 − y f(x))₊², or (|f(x) − y| − ε)₊²."""
+    """The losses that the theorems bound: mistakes and (1 − y f(x))₊² for classes, (|f(x) − y| − ε)₊² for numbers."""
     if margin:
         return {"mistakes": onkel.measure.mistakes(scores, y), "squared hinge": np.maximum(1.0 - y * scores, 0.0) ** 2}
     return {"ε-insensitive square": np.maximum(np.abs(scores - y) - EPSILON, 0.0) ** 2}

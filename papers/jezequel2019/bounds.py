@@ -1,4 +1,4 @@
-"""Every bound of the paper on 200 streams: the measured regret beside what the theorem allows.
+"""Every bound of the paper on 200 streams: the measured regret compared with what the theorem allows.
 
     python -m papers.jezequel2019.bounds        prints the table and writes bounds.md
 

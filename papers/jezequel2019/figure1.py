@@ -18,7 +18,7 @@ from papers.jezequel2019.equation8 import best, pkawv, pros_n_kons, sketched_kon
 from papers.plots import BLACK, BLUE, GREEN, RED, SKY, key, panels, save
 
 GAMMAS = {"0.25": 0.25, "√2 - 1": math.sqrt(2.0) - 1.0, "0.75": 0.75}
-N = 1e6  # any: the rates are powers of it
+N = 1e6  # any number does, since the rates are powers of it
 SIZES = np.linspace(0.0, 1.0, 121)
 LINES = {  # name -> colour, dashes, width
     "PKAWV (Corollary 7)": (SKY, "-", 5.0),

@@ -83,7 +83,8 @@ def random_inputs(learner: Any, seed: int) -> Stream:
 
 
 def worst(gains: dict[float, float], score: float) -> float:
-    """The label that adds most to the regret; where both add the same (always, to KernelAWV's), the one against the score."""
+    """The label that adds most to the regret. If both labels add the same, as they always do for KernelAWV, the one that
+    contradicts the score."""
     return max(gains, key=lambda label: (round(gains[label], 9), -label * score))
 
 

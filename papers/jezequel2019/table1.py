@@ -59,7 +59,7 @@ def log_rows() -> list[Row]:
 
 
 def _slopes(d: int, restarts: bool) -> tuple[float, float]:
-    """d log(regret) / d log log n and d log(m) / d log log n, between two n."""
+    """Two slopes between two values of n: d log(regret) / d log log n, and d log(m) / d log log n."""
     (low, few), (high, many) = (_at(log_n, d, restarts) for log_n in LOGS_OF_N)
     gap = math.log(LOGS_OF_N[1] / LOGS_OF_N[0])
     return (high - low) / gap, (many - few) / gap

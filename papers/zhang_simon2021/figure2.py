@@ -28,7 +28,7 @@ PLACES = np.arange(0.005, 1.0, 0.01)
 
 
 def fitted(example: Example, learner: Any, rows: int, seed: int) -> tuple[dict[str, float], dict[str, list[float]]]:
-    """How good the band is, and what is drawn of it."""
+    """How often the band contains the truth, and the curves to draw."""
     state, X = learner.init(1), PLACES[:, None]
     learner.learn(state, *example.stream(rows, seed))
     truth, (low, high) = example.truth(X), learner.band(state, X, CONFIDENCE)

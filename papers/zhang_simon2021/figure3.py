@@ -31,7 +31,7 @@ ROWS, LEVELS, STREAMS, WINDOWS = 10**6, 1200, 2, 5
 AT = tuple(round(10.0 ** (3.0 + i / 4.0)) for i in range(13))  # 10³ … 10⁶
 STEP = 5.0  # of functional SGD, as in the paper
 FEWEST, MOST = 64, 2_048  # rows of a window
-LAST = AT.index(10**5)  # from here on what does not grow with N is the lesser part of a row
+LAST = AT.index(10**5)  # from this n on, most of a row's time grows with N
 LEAST = 100.0  # times as long, the sum over all rows
 OWN, BLOCKS = "N as in Figure 1", "functional SGD, sorted blocks"
 SUM, COMPILED = "functional SGD, NumPy sum", "functional SGD, compiled sum"
@@ -157,7 +157,7 @@ def levels(learner: onkel.MercerProjection) -> Array:
 
 
 def parts(row: list[float], N: Array) -> tuple[float, float, float]:
-    """p and q of a row's time p + q N², with the least relative errors, and the largest of these."""
+    """p and q such that p + q N² fits the time of a row with the least relative errors, and the largest of these errors."""
     seconds = np.array(row)
     design = np.column_stack([np.ones(len(N)), N**2]) / seconds[:, None]
     (p, q), *_ = np.linalg.lstsq(design, np.ones(len(N)))

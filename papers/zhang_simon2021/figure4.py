@@ -59,7 +59,7 @@ POLYNOMIAL = onkel.AdditiveSystem(onkel.Legendre(domain=UNIT))
 
 
 def growing(system: Any, rate: float, smoothness: float = SMOOTHNESS) -> onkel.MercerProjection:
-    """With just the levels that it will need."""
+    """A growing learner with exactly the number of levels that the stream needs."""
     levels = int((CHECKPOINTS[-1] / rate) ** (1.0 / (2.0 * smoothness + 1.0)) + 1e-9)
     return onkel.MercerProjection(system, count=levels, rate=rate, smoothness=smoothness)
 

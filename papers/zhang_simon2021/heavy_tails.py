@@ -37,7 +37,7 @@ def tailed(freedom: float) -> Draw:
 
 
 def promised(smoothness: float, freedom: float) -> float:
-    """The slope, but for log n."""
+    """The slope that the theorem promises, without the factor log n."""
     return max(-2.0 * smoothness / (2.0 * smoothness + 1.0), -1.0 + 1.0 / freedom)
 
 

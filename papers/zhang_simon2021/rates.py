@@ -27,7 +27,7 @@ Way = Callable[[Example, int], Path]  # of a stream
 
 
 def learnt(learner: Any, at: tuple[int, ...] = CHECKPOINTS) -> Way:
-    """By a learner, in one pass."""
+    """The errors of a learner in one pass."""
 
     def path(example: Example, seed: int) -> Path:
         (X, y), fresh = example.stream(at[-1], seed), example.fresh(seed)
@@ -43,7 +43,7 @@ def learnt(learner: Any, at: tuple[int, ...] = CHECKPOINTS) -> Way:
 
 
 def best_level(count: int, at: tuple[int, ...] = CHECKPOINTS, lam: float = 1.0) -> Way:
-    """By the level with the least error on the fresh rows, which nobody knows."""
+    """The errors of the level that has the least error on the fresh rows. No learner can know this level."""
 
     def path(example: Example, seed: int) -> Path:
         (X, y), fresh = example.stream(at[-1], seed), example.fresh(seed)
@@ -76,12 +76,12 @@ def mean(paths: list[Path], what: str = "error") -> Array:
 
 
 def slope(errors: Array, at: tuple[int, ...] = CHECKPOINTS) -> float:
-    """Of log error over log n."""
+    """The slope of log(error) over log(n)."""
     return float(np.polyfit(np.log(at[: len(errors)]), np.log(errors), 1)[0])
 
 
 def slope_and_spread(paths: list[Path], at: tuple[int, ...] = CHECKPOINTS) -> tuple[float, float]:
-    """Of the mean error; and how far another set of repetitions would be from it (the jackknife's standard error)."""
+    """The slope of the mean error, and its standard error by the jackknife."""
     without = [slope(mean(paths[:i] + paths[i + 1 :]), at) for i in range(len(paths))]
     return slope(mean(paths), at), float(np.sqrt((len(paths) - 1) * np.var(without)))
 
@@ -101,7 +101,7 @@ def table(title: str, found: dict[str, list[Path]], at: tuple[int, ...] = CHECKP
 
 
 def claims(name: str, found: dict[str, list[Path]], rate: float, at: tuple[int, ...] = CHECKPOINTS) -> Iterator[str]:
-    """What should hold, and whether it does."""
+    """The claims, each with whether it holds."""
     for way in (GROWING, FOLLOWING):
         value = slope(mean(found[way]), at)
         yield judged(

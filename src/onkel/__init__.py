@@ -38,5 +38,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names, and those that every module has; not what this file needs for itself."""
+    """The public names and the attributes that every module has, but not the names that only this file needs."""
     return sorted({*(name for name in globals() if name.startswith("__")), *__getattr__("__all__")})

@@ -23,7 +23,8 @@ if sys.platform != "win32":  # Windows has no such locks: there every process co
     import fcntl
 
 SECONDS_UNUSED_CODE_IS_KEPT = 30 * 24 * 3600
-SECONDS_ANOTHER_IS_WAITED_FOR = 60.0  # for another process that compiles the same function; no function takes nearly as long
+# the longest wait for another process that compiles the same function; no function takes nearly as long
+SECONDS_ANOTHER_IS_WAITED_FOR = 60.0
 SECONDS_BETWEEN_LOOKS = 0.01
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 IMPORT = re.compile(r"^[ ]*from (onkel(?:[.]\w+)*) import ([(][^)]*[)]|.*)$", re.MULTILINE)
@@ -51,8 +52,8 @@ def lock_of(path: str) -> str:
 
 
 def claim(path: str) -> int | None:
-    """Lock this path against other processes that would compile the same code: the handle of the lock's file, or None if the lock
-    cannot be had.
+    """Lock this path against other processes that would compile the same code. Returns the handle of the lock's file, or None if it
+    cannot be locked.
 
     The system releases the locks of a process that ends, however it ends.
     """

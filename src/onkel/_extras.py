@@ -1,4 +1,4 @@
-"""Packages that onkel does not need for most of what it does. Whoever needs one is told how to install it."""
+"""Packages that onkel needs only for some of its features. If one is missing, the error says how to install it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IMPORTED_AS = {"scikit-learn": "sklearn", "python-calamine": "python_calamine"}
 
 @contextmanager
 def extra(name: str, work: str) -> Iterator[None]:
-    """Imports that need the extra of this name, for this work.
+    """A block of imports from the extra of this name. If a package is missing, the error says that `work` needs it.
 
     >>> with extra("plot", "drawing pictures"):
     ...     import matplotlib

@@ -14,7 +14,7 @@ from onkel.errors import InputError
 
 LARGEST_NUMBER = 1e50  # in X, y and weight; products of three such numbers stay far from overflow
 
-SMALLEST_WEIGHT = 1e-100  # limit for weights other than 0; roots and quotients of smaller ones would lose digits
+SMALLEST_WEIGHT = 1e-100  # the smallest weight other than 0; roots and quotients of smaller ones would lose digits
 _ONES = np.ones(1024)  # never written to
 _ONE = _ONES[:1]  # the weights of a call with one row
 _ZERO = np.zeros(1)  # the weights of a row that is only scored; never written to
@@ -99,14 +99,15 @@ def refuse_weights(learner: object, weights: Vector) -> None:
 
 
 def place(weights: Vector, learnt: int) -> int:
-    """The index after the first `learnt` rows of positive weight."""
+    """The index just after the row that is number `learnt` among the rows of positive weight."""
     if learnt in (0, len(weights)):  # a fast path
         return learnt
     return int(np.flatnonzero(weights)[learnt - 1]) + 1
 
 
 def leading(weights: Vector, most: int) -> int:
-    """The number of rows up to the one that is number `most` of positive weight, or of all rows if there are fewer."""
+    """How many rows there are up to and including the row that is number `most` among those of positive weight; all rows if there
+    are fewer."""
     if len(weights) < most:  # a fast path
         return len(weights)
     learnt = np.flatnonzero(weights)

@@ -49,7 +49,8 @@ compiler_off: bool = bool(numba.config.DISABLE_JIT)
 REORDERED = {"reassoc", "contract"}  # fastmath flags: additions may be reordered, products and additions fused
 SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")  # settings of numba that change its code
 BROUGHT = Path(__file__).parent / "_compiled"  # one folder for each level of the processor
-LEVELS = {  # highest first: the features that a processor must have, and how numba is to use them
+# the levels of x86-64, highest first: the features that a processor must have, and the settings that make numba use them
+LEVELS = {
     "x86-64-v4": ("avx512f avx512bw avx512cd avx512dq avx512vl", "-prefer-256-bit"),
     "x86-64-v3": ("avx2 bmi bmi2 f16c fma lzcnt movbe", "+avx2"),
 }
@@ -105,7 +106,7 @@ class _Cache(numba.core.caching.NullCache):
 
     def load_overload(self, kinds: Any, context: Any) -> Any:
         """The code for arguments of these types; None if there is none that can be trusted, so that this process must compile."""
-        rtsys.initialize(context)  # all that loaded code needs; to refresh the context would import half of numba
+        rtsys.initialize(context)  # loaded code needs only this; refreshing the whole context would import half of numba
         name = self._file(kinds, context.codegen())
         data = _brought(name)
         if data is None and (folder := cache_folder()) is not None:
@@ -143,7 +144,7 @@ class _Cache(numba.core.caching.NullCache):
         if code.lifted or code.library.has_dynamic_globals:
             raise TypeError(f"{self.name} contains an address of this process, so its code cannot be cached; see `fortran`")
         *parts, environments = code._reduce()
-        # most are empty, and to load one imports the module that it is for: 20 modules of numba
+        # most of them are empty, and loading one imports the module that it belongs to, 20 modules of numba in all
         data = numba.core.serialize.dumps((kinds, (*parts, [each for each in environments if each.consts])))
         try:
             write_whole(os.path.join(folder, self._file(kinds, code.codegen)), hashlib.sha256(data).digest() + data)
@@ -174,8 +175,8 @@ def _say_once(line: str) -> None:
 
 
 class _Compilation(numba.core.event.Listener):
-    """Tells a person at a terminal, once, why the first answer takes a few seconds; sums those seconds; and releases the locks of
-    functions that could not be compiled."""
+    """Watches compilations: tells a person at a terminal, once, why the first answer takes a few seconds; adds up the time; and
+    releases the locks of functions that could not be compiled."""
 
     def __init__(self) -> None:
         self.depth = 0  # how many compilations are nested: compiling a function compiles those that it calls
@@ -227,7 +228,7 @@ def by_type(position: int, table: Mapping[type, Any]) -> Callable[..., Any]:
 
     if compiler_off:
         return choose
-    theirs = next(iter(table.values())).targetoptions  # the same for all functions in the table
+    theirs = next(iter(table.values())).targetoptions  # all functions in the table have the same options
     options = {name: theirs[name] for name in ("fastmath", "forceinline", "error_model", "_nrt", "no_cfunc_wrapper")}
 
     @numba.extending.overload(choose, jit_options=options, strict=False)

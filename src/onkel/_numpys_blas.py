@@ -13,7 +13,8 @@ import functools
 import numpy.linalg._umath_linalg as numpys  # type: ignore[import-not-found, unused-ignore]
 from threadpoolctl import ThreadpoolController
 
-# in NumPy's wheels; OpenBLAS with integers of 64 bits; Apple's library; SciPy's build of OpenBLAS with 32 bits; all others
+# the name of a routine: in NumPy's wheels; in OpenBLAS with integers of 64 bits; in Apple's library; in SciPy's build of OpenBLAS
+# with integers of 32 bits; in all other libraries
 NAMES = ("scipy_{}_64_", "{}_64_", "{}$NEWLAPACK$ILP64", "scipy_{}_", "{}_")
 ROUTINES = ("dgemm", "dpotrf", "dsymm", "dsymv", "dsyr", "dsyrk", "dtrsm")
 
@@ -34,7 +35,7 @@ def _address(library: ctypes.CDLL, routine: str) -> int:
 
 
 def pin() -> None:
-    """Limit this BLAS to one thread: at our sizes two threads are 7 to 11 times slower."""
+    """Limit this BLAS to one thread: for matrices of the sizes that learners use, two threads are 7 to 11 times slower than one."""
     loaded = ThreadpoolController().select(user_api="blas").lib_controllers
     for library in [each for each in loaded if _is_ours(each.dynlib)] or loaded:
         library.set_num_threads(1)

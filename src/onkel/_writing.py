@@ -44,7 +44,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
             if sys.platform == "win32":
-                file.close()  # an open file cannot be renamed there
+                file.close()  # Windows cannot rename an open file
             os.replace(file.name, target)
     except OSError as error:
         raise failed(path, error.strerror or error) from error
@@ -107,7 +107,7 @@ def _create(target: Path, mode: int) -> IO[bytes]:
             is_ours = True  # on a drive without locks no other process removes the file
         if is_ours:
             return file
-        file.close()  # before it was locked, another process removed it as the file of a killed writer
+        file.close()  # between its creation and the lock, another process took it for the file of a killed writer and removed it
 
 
 def _sweep(target: Path) -> None:
@@ -133,13 +133,13 @@ def _prefix(target: Path) -> str:
 if sys.platform == "win32":
 
     def _lock(handle: int) -> None:
-        """Nothing to do: an open file cannot be removed there."""
+        """Nothing to do on Windows, where an open file cannot be removed."""
 
     def _be_like(old: os.stat_result, handle: int) -> None:
-        """Nothing to do: rights come from the folder."""
+        """Nothing to do on Windows, where permissions come from the folder."""
 
     def _flush_folder(folder: Path) -> None:
-        """Nothing to do: a rename is flushed."""
+        """Nothing to do on Windows, where a rename is flushed at once."""
 
 else:
     import fcntl

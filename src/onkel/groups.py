@@ -1,4 +1,5 @@
-"""The groups in which `onkel learners` lists the learners, in this order. Each learner names its own, and says when to take it."""
+"""The groups in which `onkel learners` lists the learners, in this order. Each learner names its group, and says in which case to
+choose it."""
 
 from __future__ import annotations
 

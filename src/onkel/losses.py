@@ -79,7 +79,8 @@ class Loss(ABC):
 
     @abstractmethod
     def curvature(self, clip: float, largest_label: float = 1.0) -> float:
-        """σ: ℓ(b) ≥ ℓ(a) + g(b − a) + (σ/2)(g(b − a))² for scores a, b in [−clip, clip], g = ℓ'(a); 0 if piecewise linear."""
+        """The largest σ with ℓ(b) ≥ ℓ(a) + g(b − a) + (σ/2)(g(b − a))² for all scores a, b in [−clip, clip], where g = ℓ'(a). It is
+        0 for a piecewise linear loss."""
 
     def _pair(self, scores: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         f, labels = np.array(scores, np.float64, order="C", ndmin=1), np.array(y, np.float64, order="C", ndmin=1)
@@ -197,8 +198,7 @@ class SquaredEpsilonInsensitive(_Tube):
         return 2.0 * max(_reach(clip, largest_label) - self.epsilon, 0.0)
 
     def curvature(self, clip: float, largest_label: float = 1.0) -> float:
-        """1/(2 r (r − ε)) with r = C + Y: the inequality of the file's header is tightest between a residual and its mirror
-        image."""
+        """1/(2 r (r − ε)) with r = C + Y. The inequality in the file's header is tightest for the residuals r and −r."""
         r = _reach(clip, largest_label)
         if r <= self.epsilon:
             raise InputError(f"{self!r}: no residual exceeds clip + largest_label = {r:g}, so the loss is always 0; lower epsilon")

@@ -37,7 +37,7 @@ from onkel._jit import hot_inline
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 
-_TERMS = 36  # terms of a power series on [−1, 1]; further ones are below 1e-20
+_TERMS = 36  # terms of a power series on [−1, 1]; all later terms are below 1e-20
 
 
 def _series(x: float) -> Vector:
@@ -142,7 +142,7 @@ def check_span(span: Matrix) -> None:
 
 @hot_inline
 def ends(span: Vector) -> tuple[float, float]:
-    """The range that predictions are clipped to; unbounded before the first label."""
+    """The two ends of the range that predictions are clipped to; infinite before the first label."""
     if span[2] == 0.0:
         return -np.inf, np.inf
     return span[0], span[1]

@@ -1,10 +1,10 @@
-"""One row at a time: the calls of compiled code that score and learn a row, prepared once for a state.
+"""Single rows: for a state, the calls of compiled code that score and learn one row are prepared once.
 
-A row that is learnt as a block of one passes through some twenty functions of Python, which take longer than its arithmetic. A
-learner that needs the same few calls of compiled code for every row says so once (`Learner._single`): they read the row from
+A row that is learnt as a block of one passes through some twenty functions of Python, which take longer than its arithmetic. If a
+learner needs the same few calls of compiled code for every row, it returns them once (`Learner._single`). They read the row from
 buffers, and write to buffers. `SingleRow` then only fills the buffers and runs the calls.
 
-1.  The numbers are those of a block of one, bit for bit, since the same compiled functions make them.
+1.  The numbers are those of a block of one, bit for bit, since the same compiled functions compute them.
 2.  The calls run one after the other in C, so an interrupt finds none or all of them done. (It may come in between when one is
     compiled, or with the compiler off; they are then registered as pending: see `onkel.turns`.)
 3.  If a row turns out to be one that cannot be learnt in this way, its weight becomes 0, which changes nothing. It is then learnt
@@ -49,7 +49,8 @@ class RowSteps(NamedTuple):
 
     row: Row
     score: list[Step]  # write the row's score
-    learn: list[Step]  # write it, and learn the row if its weight is 1; or set the weight to 0, and change nothing
+    # the calls that write the score and, if the weight is 1, learn the row; or that set the weight to 0 and change nothing
+    learn: list[Step]
 
 
 class SingleRow:
@@ -63,21 +64,21 @@ class SingleRow:
         self.shapes = ((1,), (1, 1)) if steps.row.Y.size == 1 else (steps.row.Y.shape,)  # that labels may have
 
     def reads(self, X: Any) -> bool:
-        """Fill in X, if it is a block of one row as it is wanted."""
+        """Fill in X and return True, if X is a block of one row in the usual format."""
         if type(X) is not np.ndarray or X.dtype is not _FLOAT64 or X.shape != self.row.X.shape:
             return False
         np.copyto(self.row.X, X)
         return True
 
     def reads_label(self, y: Any) -> bool:
-        """Fill in y, if it is the label of one row as it is wanted."""
+        """Fill in y and return True, if y is the label of one row in the usual format."""
         if type(y) is not np.ndarray or y.dtype is not _FLOAT64 or y.shape not in self.shapes:
             return False
         self.row.Y[0] = y
         return True
 
     def score(self) -> bool:
-        """Score the row; False if it is not one that can be scored in this way."""
+        """Score the row; False if it cannot be scored in this way."""
         if not is_sound(self.row.X, self.row.X):
             return False
         deque(map(operator.call, self.scoring), 0)
@@ -105,13 +106,13 @@ class SingleRow:
 
 
 def prepared(learner: Any, state: Any) -> SingleRow | None:
-    """What single rows on this state need; None if the learner has no such steps for it."""
+    """The `SingleRow` for this state; None if the learner has no such steps for it."""
     steps = learner._hooks._single(state)
     return None if steps is None else SingleRow(steps)
 
 
 def single_row(learner: Any, state: Any) -> SingleRow | None:
-    """The same, prepared at most once as long as nothing else changes the state."""
+    """The `SingleRow` for this state, prepared only once as long as no other call changes the state."""
     found: SingleRow | None = vars(state).get(ROW)
     if found is None and (found := prepared(learner, state)) is not None:
         vars(state)[ROW] = found

@@ -60,9 +60,9 @@ class Learner(ABC, Generic[S]):
     _learnt    the number of rows that a state has learnt
     _is_waiting  whether the rows so far are only buffered, so that scores mean nothing yet
     _merge     merge equal points if there are more than `most` and their rounds do not matter
-    _survey    take the scales of inputs and labels from rows that will be learnt next, before any is learnt
-    _take_again  learn rows that were learnt before; what is measured of new rows, such as their errors, is left as it is
-    _rows_to_repeat  how many rows are to be learnt again at the end of a fit, because the function has started anew lately
+    _survey    compute the scales of inputs and labels from rows that will be learnt next, before any is learnt
+    _take_again  learn rows that were learnt before; statistics of new rows, such as their errors, do not change
+    _rows_to_repeat  how many rows are to be learnt again at the end of a fit, because the function has started anew recently
     _widen, _footprint, _check, _notes, _function      the methods of the same names
 
     They are called as `learner._hooks._take(…)`, because a learner may delegate to another one (`onkel.updates.domains`).
@@ -74,7 +74,7 @@ class Learner(ABC, Generic[S]):
     cost: ClassVar[str] = ""  # time for a row, besides its kernel values, as shown by `onkel learners`
     memory: ClassVar[str] = ""  # memory of a state
     group: ClassVar[Group] = Group.OTHER  # where `onkel learners` lists it
-    when: ClassVar[str] = ""  # when to take it, for the same list
+    when: ClassVar[str] = ""  # in which case to choose this learner, for the same list
     paper: ClassVar[str] = ""  # authors and year of the paper
     cut_tolerance: ClassVar[float]  # how much scores may depend on how the stream is cut into calls; 0 = same bits
     takes_common: bool = False  # whether `_take` and `_score` accept `common`, results that learners of the same rows share
@@ -94,7 +94,7 @@ class Learner(ABC, Generic[S]):
             single = None if more or weight is not None or not _is_one(X) else call.single or prepared(self, state)
             if single is not None and single.reads(X) and single.reads_label(y) and single.learn(call):
                 scores = single.scores.reshape(np.shape(y))
-                vars(state)[ROW] = single  # it holds for the next row, too
+                vars(state)[ROW] = single  # the prepared calls can be used for the next row, too
             else:
                 scores = self._learnt_rows(call, state, X, y, weight, more)
         except BaseException:
@@ -138,7 +138,7 @@ class Learner(ABC, Generic[S]):
             self._hooks._check(state)
 
     def notes(self, state: Any) -> list[str]:
-        """What a person should know about this state, one sentence each, such as guards that fired."""
+        """What the user should know about this state, one sentence each, such as how often a safeguard was needed."""
         with turn(self, state):
             return self._hooks._notes(state)
 

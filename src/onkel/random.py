@@ -5,7 +5,7 @@ Philox4x32-10: ten rounds of multiply and exchange turn a 128-bit counter into f
     (c₀, c₁, c₂, c₃) ← (hi(m₁c₂) ⊕ c₁ ⊕ k₀,  lo(m₁c₂),  hi(m₀c₀) ⊕ c₃ ⊕ k₁,  lo(m₀c₀)),   (k₀, k₁) ← (k₀ + w₀, k₁ + w₁)
 
 The key is the seed; the counter is (round, lane), 64 bits each: the round of the stream, and the number of the draw in that round.
-A draw does not depend on the order of the calls, nor on how the stream is cut. Seed, round and lane must not be negative.
+A draw depends neither on the order of the calls nor on how the stream is cut into calls. Seed, round and lane must not be negative.
 
 Salmon, Moraes, Dror & Shaw (2011), Parallel Random Numbers: As Easy as 1, 2, 3, SC '11.
 

@@ -67,7 +67,7 @@ def memory(kind: type[S]) -> type[S]:
 
 
 def _equal(state: Any, other: Any) -> Any:
-    """What a dataclass does, but arrays are equal if all of their elements are."""
+    """Equality as for every dataclass, except that arrays are equal if all of their elements are equal."""
     if type(state) is not type(other):
         return NotImplemented
     pairs = ((getattr(state, field.name), getattr(other, field.name)) for field in dataclasses.fields(state))
@@ -75,7 +75,7 @@ def _equal(state: Any, other: Any) -> Any:
 
 
 def _in_one_line(state: Any) -> str:
-    """Whose state it is, how many rows it has learnt, its inputs and outputs, and its bytes."""
+    """One line with the state's learner, the number of rows learnt, of inputs and of outputs, and the size in bytes."""
     owner = vars(state).get(OWNER)
     name = type(state).__module__.removeprefix("onkel.") if owner is None else type(owner).__name__
     dim, outputs = (_own_or_inner(state, fact) for fact in ("dim", "outputs"))

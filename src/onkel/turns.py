@@ -36,7 +36,7 @@ _changing_hands = threading.Lock()  # protects the queue, and the takeover of a 
 
 
 class Call:
-    """A call on a state that nobody else sees, such as a copy: if it fails, its pending steps need not run."""
+    """A call on a state that no one else uses, such as a copy. If it fails, its pending steps need not run."""
 
     __slots__ = ("pending",)
 
@@ -92,10 +92,11 @@ class turn(Call):
         if marks.get(OWNER) is not learner:
             _check_owner(learner, state, marks)
         self.state, self.changes, self.pending = state, changes, None
-        self.frame: FrameType | None = _getframe(1)  # the caller's; None if this call is nested in another one, or is over
+        # the frame of the calling function; None if this call is nested in another one, or is over
+        self.frame: FrameType | None = _getframe(1)
         if marks.setdefault(TURN, self) is not self:
             self._wait()
-        self.single = marks.pop(ROW, None) if changes else None  # it may refer to arrays that this call replaces
+        self.single = marks.pop(ROW, None) if changes else None  # the prepared calls may refer to arrays that this call replaces
 
     def __enter__(self) -> turn:
         return self

@@ -25,7 +25,7 @@ from onkel.errors import InputError, did_you_mean
 from onkel.measure.advice import on_order, on_target
 from onkel.measure.comparison import Comparison, Contender, opened_for
 from onkel.measure.engine import as_json
-from onkel.measure.forecast import ROWS_IF_UNKNOWN, Cost, is_quadratic, measured, work_of
+from onkel.measure.running_time import ROWS_IF_UNKNOWN, Cost, is_quadratic, measured, work_of
 from onkel.report.page import Page
 from onkel.report.results import duration, errors_shown, heading, microseconds_per_row, table
 
@@ -53,7 +53,7 @@ def _names_learner(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Race:
-    """What is compared: these learners, on these files."""
+    """The learners to compare, written as Python code, and the files to compare them on."""
 
     inputs: Inputs
     strings: Sequence[str]
@@ -66,7 +66,7 @@ class Race:
             raise InputError(f"{twice[0]} is named twice; name each learner once")
 
     def opened(self) -> Comparison:
-        """The learners before their first row, and their stream."""
+        """The comparison before its first row."""
         contenders = [Contender(text, self.inputs.model(read_learner(text))) for text in self.strings]
         return Comparison(contenders, opened_for(contenders, self.inputs.path, self.inputs.reading), self.seeds)
 
@@ -108,7 +108,7 @@ def compare_file(race: Race, workers: int, as_json: bool) -> None:
 
 
 def _costs(comparison: Comparison) -> list[Cost]:
-    """The cost of each learner, and a warning of those that take O(t²); without such a learner nothing is measured."""
+    """The cost of each learner; prints a warning for those whose row t takes O(t²). If there is none, nothing is measured."""
     contenders, stream = comparison.contenders, comparison.stream
     if not any(is_quadratic(one.model.learner) for one in contenders):
         return []
@@ -149,7 +149,7 @@ def _in_processes(race: Race, workers: int) -> list[Contender]:
 
 
 def _alone(race: Race, number: int) -> Contender:
-    """One of the learners, after all rows. Only the first brings its state, from which remarks on the rows are made."""
+    """Run one of the learners over all rows. Only the first learner returns its state, from which remarks on the rows are made."""
     comparison = race.opened()
     comparison.contenders = [one] = [comparison.contenders[number]]
     with ProgressLine(None, shown=False) as progress:

@@ -1,6 +1,6 @@
 """Learners made of learners: scaled, one-vs-rest, experts, auto, lags, intervals.
 
-Wrappers with the same three verbs around other learners, and rules that mix the scores of several.
+Wrappers have the same three verbs as the learner inside them. Rules mix the scores of several learners.
 
 Decisions: docs/decisions/combine.md
 """

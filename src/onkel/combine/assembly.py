@@ -1,4 +1,4 @@
-"""Puts the wrappers around the user's learner; the only place that does.
+"""Puts the wrappers around the user's learner. Only this module does so.
 
     Intervals( Lagged( Scaled( Calibrated( OneVsRest( learner ) ) ) ) )
 
@@ -83,7 +83,7 @@ def lags_of(whole: Any) -> int:
 
 
 def called(learner: Any) -> str:
-    """A learner's name with the settings that differ from the defaults."""
+    """A learner as Python code, with only the settings that differ from the defaults."""
     usual = type(learner)()
     other = [field.name for field in dataclasses.fields(learner) if getattr(learner, field.name) != getattr(usual, field.name)]
     settings = ", ".join(f"{name}={getattr(learner, name)!r}" for name in other)

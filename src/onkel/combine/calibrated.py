@@ -14,8 +14,8 @@ the q of all classes are normalised to sum 1. The maps are mixed by Bayes' rule 
     p(class) = Σ_j v_j q_j(class),    v_j ∝ v_j q_j(the row's class),    then v_j ← (1 − 1/(t+1)) v_j + 1/(4(t+1))
 
 After few rows the maps are inaccurate, and for probabilities near 1/2 that would change decisions. So the class c with the largest
-score, among the classes seen, stays the most likely one until the labels are evidence against it. If some classes are more likely
-than c by p, then c and these classes get the mean g of their probabilities:
+score, among the classes seen, stays the most likely one until the labels are evidence against it. If p gives some classes a larger
+probability than c, then c and these classes all get the mean g of their probabilities:
 
     p°(class) = g  for c and all classes with p > g;    p°(class) = p(class)  for the others
     E ← E + ln p(the row's class) − ln p°(the row's class),    from 0
@@ -59,9 +59,9 @@ from onkel._inputs import check_signs, place
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config
-from onkel.combine.inner import Around
 from onkel.combine.one_vs_rest import OneVsRest
 from onkel.combine.probabilities import estimates
+from onkel.combine.wrapper import Wrapper
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.losses import Square
@@ -98,7 +98,7 @@ class State:
 
 
 @config
-class Calibrated(Around):
+class Calibrated(Wrapper):
     """A classifier, and maps that turn its scores into probabilities.
 
     learner  The learner inside, for classes.
@@ -153,7 +153,7 @@ class Calibrated(Around):
         self._calibrate(state, inner, np.zeros(len(inner), dtype=np.int64), np.zeros(len(inner)), scores)
 
     def _widen(self, state: State, outputs: int) -> None:
-        """Each new class starts exactly as if it had been known from the start, without any row of its own."""
+        """Add classes. Each new class starts exactly as if it had been known from the start, but had no row yet."""
         self._inside._widen(state.inner, outputs)
         more = max(2, outputs) - len(state.seen)
         state.means = np.concatenate([state.means, np.tile(_identity(), (more, 1))])

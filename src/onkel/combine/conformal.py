@@ -90,7 +90,7 @@ def learn(bands: Bands, residuals: Matrix, weight: Vector) -> Matrix:
 
 
 def follow(bands: Bands, Y: Matrix, scores: Matrix, weight: Vector, done: int, upto: int) -> None:
-    """Learn the residuals of the rows from `done` up to `upto`; their half-widths are not kept."""
+    """Learn the residuals of the rows from `done` up to `upto`, without returning half-widths."""
     _follow(Y[done:upto], scores[done:upto], weight[done:upto], *_room(bands, upto - done), *_arrays(bands))
 
 
@@ -104,7 +104,7 @@ def _arrays(bands: Bands) -> tuple[Any, ...]:
 
 
 def _room(bands: Bands, rows: int) -> tuple[Matrix, Cube]:
-    """Room for the residuals and the half-widths of so many rows."""
+    """Arrays for the residuals and the half-widths of `rows` rows."""
     return np.empty((rows, len(bands.unit))), np.empty((rows, *bands.theta.shape))
 
 
@@ -198,7 +198,7 @@ def reach(theta: Vector, scale: float, half: Vector) -> None:
 
 @hot_inline
 def _hide(levels: Vector, rows: int, half: Vector) -> None:
-    """Make the bands infinite whose levels need more rows."""
+    """Make a band infinite as long as its level needs more rows."""
     for i in range(levels.size - 1, -1, -1):
         if rows >= _needed(levels[i]):
             return

@@ -199,7 +199,7 @@ class Experts(Learner[State]):
         )
 
     def _check_awake(self, awake: ArrayLike | None, rows: int) -> Awake:
-        """The mask of learners awake in each row, by default all."""
+        """The checked mask, (rows, learners), of the learners that are awake in each row; by default all are."""
         shape = (rows, len(self.learners))
         if awake is None:
             return np.ones(shape, dtype=bool)

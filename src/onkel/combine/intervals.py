@@ -29,7 +29,7 @@ from onkel._inputs import place
 from onkel._types import Matrix, Vector
 from onkel._validate import config
 from onkel.combine import conformal
-from onkel.combine.inner import Around
+from onkel.combine.wrapper import Wrapper
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.one_row import RowSteps
@@ -49,8 +49,8 @@ class State:
 
 
 @config
-class Intervals(Around):
-    """A regression learner with intervals around its scores.
+class Intervals(Wrapper):
+    """A learner for regression, with prediction intervals around its scores.
 
     learner  The learner inside, for numbers.
     levels   Nominal coverages, increasing. Default: (0.5, 0.8, 0.9, 0.95).
@@ -98,7 +98,7 @@ class Intervals(Around):
             return self.around(state, self.predict(state, X, **more), level)
 
     def around(self, state: State, scores: Vector, level: float = 0.9) -> Matrix:
-        """The same around scores that are already known."""
+        """The interval around each of these scores, as in `predict_interval`."""
         if level not in self.levels:
             raise InputError(f"level must be one of {', '.join(map(str, self.levels))}; got {level!r:.60}")
         with turn(self, state):

@@ -2,10 +2,11 @@
 
     x_t, u_{t−1}, u_{t−2}, …, u_{t−lags},  m₁, m₂          u_t = y_t − y_1,   mᵢ ← mᵢ + (u − mᵢ)/min(t, memory)
 
-The two running means have memories of 10 and 100 rows. On streams in time order the last labels often tell more than all inputs; on
-rows in random order they tell nothing, and cost little. The new columns come after the row's own columns, first those for the first
-column of y, then those for the second, up to `outputs`. They are 0 until there is a label. The first label is subtracted, because
-if labels are far from 0, these zeros would be outliers that distort a running deviation for a long time.
+The two running means have memories of 10 and 100 rows. On streams in time order the last labels often say more about the next label
+than all inputs do. On rows in random order they say nothing, and cost little. The new columns come after the row's own columns,
+first those for the first column of y, then those for the second, up to `outputs`. They are 0 until there is a label. The first
+label is subtracted, because if labels are far from 0, these zeros would be outliers that distort a running deviation for a long
+time.
 
 `predict` scores each row as the next one, with the labels known now. If labels come late, store `remember(state)` with each row
 that is predicted, and pass it to `learn(…, lagged=…)`, so that the row is learnt with the labels that were known when it was
@@ -40,7 +41,7 @@ from onkel._inputs import LARGEST_NUMBER, check_block, place
 from onkel._jit import hot, hot_inline
 from onkel._types import Matrix, Vector
 from onkel._validate import config, whole
-from onkel.combine.inner import Around
+from onkel.combine.wrapper import Wrapper
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.protocol import is_learner
@@ -62,7 +63,7 @@ class State:
 
 
 @config
-class Lagged(Around):
+class Lagged(Wrapper):
     """A learner on rows and earlier labels.
 
     learner  The learner inside.

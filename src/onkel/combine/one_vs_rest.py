@@ -6,8 +6,8 @@ Labels have one column for each class, +1 in that of the row's class and −1 in
 reversed ("not the first"), so that two classes need only one learner: f_1 = −f_2. One additional learner sees −1 in every row. A
 class that appears later starts as a copy of it, exactly as if the class had been known from the start.
 
-Memory is that of the learner times the number of classes plus one. So is time, except for what does not depend on labels, such as
-features: it is computed once for all classes (`onkel.updates.common`).
+Memory and time are those of the learner, multiplied by the number of classes plus one. But results that do not depend on labels,
+such as features, are computed only once for all classes (`onkel.updates.common`).
 
 >>> X, y = onkel.data.rings(600, seed=0)
 >>> thirds = np.where(y > 0, 0, np.where(X[:, 0] > 0, 1, 2))
@@ -28,7 +28,7 @@ import numpy as np
 from onkel._inputs import check_signs, place
 from onkel._types import Cube, Matrix, Vector
 from onkel._validate import config
-from onkel.combine.inner import same
+from onkel.combine.wrapper import same
 from onkel.errors import InputError
 from onkel.learners import Perceptron
 from onkel.protocol import Learner, is_learner, tasks_of
@@ -116,7 +116,7 @@ class OneVsRest(Learner[State]):
         scores[:] = _first_negated(each[:, :, 0].T, state.outputs)
 
     def _common(self) -> dict[str, Any]:
-        """The argument by which the learners share what they compute from one block of rows, if they can."""
+        """The keyword argument through which the learners share results about one block of rows; empty if they cannot share."""
         return {"common": Common()} if self.learner._hooks.takes_common else {}
 
     def _settle(self, state: State) -> None:
@@ -136,7 +136,7 @@ class OneVsRest(Learner[State]):
         return min(filter(None, rows), default=0)
 
     def _widen(self, state: State, outputs: int) -> None:
-        """Each new class starts exactly as if it had been known from the start, without any row of its own."""
+        """Add classes. Each new class starts exactly as if it had been known from the start, but had no row yet."""
         if state.outputs <= 2 < outputs:  # until now "not the first" has meant the second class
             state.parts = (state.parts[0], copied(state.parts[0] if state.outputs == 2 else state.rest))
         state.parts += tuple(copied(state.rest) for _ in range(_parts(outputs) - len(state.parts)))

@@ -37,7 +37,7 @@ from onkel._sparse import Rows
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config, flag, whole
 from onkel.combine import scales
-from onkel.combine.inner import Around, takes_sparse
+from onkel.combine.wrapper import Wrapper, takes_sparse
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.one_row import RowSteps
@@ -83,7 +83,7 @@ class State(Counted):
 
 
 @config
-class Scaled(Around):
+class Scaled(Wrapper):
     """A learner on standardised inputs and targets.
 
     learner     The learner inside.
@@ -197,9 +197,8 @@ class Scaled(Around):
             known = state.known, state.centre, state.scale
             scales.prepare(self.inputs, *known, X, _present(there, X), Y, no_weight(len(X)), Z, after, u)
         self._inside._take_again(state.inner, Z, u, weight, **more)
-        if self.keeps_rows(
-            state
-        ):  # it has now learnt more than the stored rows, so they cannot be learnt again: the scale is fixed
+        # the learner has now learnt rows that are not stored, so training cannot start again: the scale is fixed
+        if self.keeps_rows(state):
             state.first, state.surveyed = state.first.dropped(), state.rows
         state.learnt = np.array([self._inside._learnt(state.inner)])
 
@@ -269,7 +268,7 @@ class Scaled(Around):
 
     @cached_property
     def _far_away(self) -> float:
-        """How many of the target's scales are FAR deviations."""
+        """The distance of FAR deviations, in units of the target's scale."""
         return FAR / self._stretch
 
     def _kept(self, state: State) -> int:
@@ -296,7 +295,8 @@ class Scaled(Around):
             ends = np.flatnonzero(learnt & self._differs_first(state, block.y).any(axis=1))  # such a row is learnt alone
             return max(1, int(ends[0])) if ends.size else len(learnt)
         boundary = min(1 << state.rows.bit_length(), self.first_rows) if self.targets else self.first_rows
-        ends = np.flatnonzero(np.cumsum(learnt) == boundary - state.rows)  # that row is the last of the block
+        # the row that reaches the boundary is the last of the block
+        ends = np.flatnonzero(np.cumsum(learnt) == boundary - state.rows)
         return int(ends[0]) + 1 if ends.size else len(learnt)
 
     def _differs_first(self, state: State, y: Matrix) -> There:
@@ -330,8 +330,8 @@ class Scaled(Around):
     def _follow(
         self, state: State, before: int, block: GappyRows, after: Matrix, inner: Matrix, scores: Matrix
     ) -> None:  # fmt: skip
-        """Update means, counts and stored rows by the rows that the learner has learnt: all rows of the block, or the first
-        ones."""
+        """Update means, counts and stored rows by the rows that the learner has learnt: all rows of the block, or only the first
+        ones after an interrupt."""
         if state.rows > before:
             return
         learnt = self._inside._learnt(state.inner)
@@ -359,7 +359,7 @@ class Scaled(Around):
             state.first = kept.dropped()
 
     def _moving(self, state: State, weight: Vector) -> Vector:
-        """The weights with which rows move the scales: 0 for rows that were surveyed."""
+        """The weights of the rows in the running scales: 0 for rows that were surveyed."""
         if state.rows >= state.surveyed:
             return weight
         return np.where(state.rows + np.cumsum(weight > 0.0) > state.surveyed, weight, 0.0)
@@ -384,7 +384,7 @@ class Scaled(Around):
 
 
 def _given(there: ArrayLike | None, lagged: ArrayLike | None) -> dict[str, Any]:
-    """The keyword arguments for the learner."""
+    """The keyword arguments that are passed on to the learner."""
     given = {} if there is None else {"there": there}
     return given if lagged is None else given | {"lagged": lagged}
 

@@ -18,7 +18,7 @@ There = NDArray[np.bool_]
 
 
 class Scales(Protocol):
-    """What a state knows of inputs and targets: the fields of the same names in `scaled.State`."""
+    """The running statistics of inputs and targets: the fields of the same names in `scaled.State`."""
 
     known: Matrix
     centre: Vector
@@ -28,14 +28,15 @@ class Scales(Protocol):
 
 
 def standardise(inputs: bool, known: Matrix, X: Matrix, there: There, weight: Vector) -> tuple[Matrix, Matrix]:
-    """z of each row, and what is known of the columns after the last row."""
+    """The standardised row z of each row, and the statistics of the columns after the last row."""
     Z, after = np.empty(X.shape), np.empty(known.shape)
     standardize_present(inputs, known, X, there, weight, Z, after)
     return Z, after
 
 
 def row_steps(inputs: bool, far_away: float, state: Scales, inner: RowSteps) -> RowSteps:
-    """The calls that scale a row, those of the learner inside, which has the scaled row, and those that follow it."""
+    """The calls for one row, in order: those that scale it, those of the learner inside on the scaled row, and those that
+    follow."""
     scaled = inner.row
     row = Row(np.empty_like(scaled.X), np.empty_like(scaled.Y), scaled.weight, np.empty_like(scaled.scores))
     there, after = np.ones(row.X.shape, dtype=bool), np.empty(state.known.shape)
@@ -56,7 +57,7 @@ def prepare(
     inputs: bool, known: Matrix, centre: Vector, scale: Vector, X: Matrix, there: There, Y: Matrix, weight: Vector,
     Z: Matrix, after: Matrix, U: Matrix,
 ) -> float:  # fmt: skip
-    """Write z and u of each row, and what is known of the columns after the last row; returns the largest |u|.
+    """Write z and u of each row (see `scaled.py`), and the statistics of the columns after the last row. Returns the largest |u|.
 
     A scale of 0 counts as 1.
     """
@@ -84,8 +85,8 @@ def follow(
     centre: Vector, scale: Vector, far_away: float, Y: Matrix, weight: Vector, inner: Matrix, scores: Matrix,
     known: Matrix, after: Matrix, learnt: Counts, far: Counts,
 ) -> None:  # fmt: skip
-    """After the learner inside has learnt these rows: write their scores; then count rows and labels that are far away, and replace
-    what is known of the columns by `after`. A scale of 0 means that the target is not scaled, or constant so far."""
+    """Called when the learner inside has learnt these rows: write their scores, count rows and labels that are far away, and
+    replace the statistics of the columns by `after`. A scale of 0 means that the target is not scaled, or constant so far."""
     unscale(centre, scale, inner, scores)
     rows = 0
     for t in range(Y.shape[0]):

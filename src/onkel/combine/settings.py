@@ -13,7 +13,7 @@ from onkel.errors import InputError
 
 
 def inside(config: Any, prefix: str) -> dict[str, Any]:
-    """Every setting of a config, and theirs in turn, by long name."""
+    """Every setting of a config, and the settings of these settings, by long name."""
     found = {}
     for name, value in _parts(config).items():
         found[f"{prefix}__{name}"] = value
@@ -22,7 +22,8 @@ def inside(config: Any, prefix: str) -> dict[str, Any]:
 
 
 def changed(config: Any, settings: dict[str, Any]) -> Any:
-    """The config with these settings, all at once: one alone might not go with the others' old values."""
+    """The config with these settings. They are changed together, since one new value alone might not fit the old values of the
+    others."""
     parts = _parts(config)
     deeper: dict[str, dict[str, Any]] = {}
     for long_name, value in settings.items():
@@ -47,7 +48,7 @@ def reseeded(config: Any, seed: int) -> Any:
 
 
 def _parts(config: Any) -> dict[str, Any]:
-    """Fields by name; parts of tuples, sums and products by number."""
+    """The parts of a config by name: fields by their names; the parts of tuples, sums and products by their numbers."""
     if isinstance(config, type):
         return {}
     if isinstance(numbered := getattr(config, "parts", config), tuple):

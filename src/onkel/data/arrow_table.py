@@ -85,7 +85,8 @@ class ArrowSource(Source):
         return np.asarray(self._parsed(name, kind, column, done, all_seconds, np.nan))
 
     def _parsed(self, name: str, kind: Kind, column: Any, done: int, parse: Callable[[Sequence[str]], Any], missing: Any) -> Any:
-        """A column of strings as values of this kind, by a function that returns `missing` for a string that is none."""
+        """A column of strings as values of this kind. The function `parse` returns `missing` for a string that has no such
+        value."""
         cells = _strings(column)
         found = np.append(parse(cells.values), missing)[cells.codes]
         wrong = np.flatnonzero(np.isnan(found) & (cells.codes >= 0))

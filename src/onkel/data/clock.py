@@ -60,7 +60,8 @@ def all_seconds(cells: Sequence[str]) -> Vector:
 
 
 def kind_of_value(value: Any) -> Kind | None:
-    """Whether the value of a program is a time of day or a duration, or a string like one; None for anything else."""
+    """Whether a Python or NumPy value is a time of day or a duration, or a string that is written like one; None for anything
+    else."""
     if isinstance(value, str):
         return kind_of_cell(value)
     if isinstance(value, time):
@@ -69,7 +70,7 @@ def kind_of_value(value: Any) -> Kind | None:
 
 
 def seconds_of(value: Any) -> float:
-    """The value of a program in seconds, NaN if it is neither. A time of day is that of its own clock, whatever its time zone."""
+    """A Python or NumPy value in seconds, NaN if it is neither a time of day nor a duration. A time zone is ignored."""
     if isinstance(value, str):
         return seconds(value)
     if isinstance(value, time):

@@ -13,8 +13,8 @@ from onkel.data.table import Kind
 from onkel.errors import InputError, did_you_mean
 
 SAMPLE_ROWS = 1000  # the first rows, which decide the kinds of the columns and their encodings
-SAMPLE_CELLS, LEAST_SAMPLE = 1 << 21, 20  # with many columns the sample is shorter: so many cells, but at least 20 rows
-# what stands for a missing number or date; among strings only the first does
+SAMPLE_CELLS, LEAST_SAMPLE = 1 << 21, 20  # with many columns the sample is shorter: at most this many cells, but at least 20 rows
+# cells that mean a missing number or date; a missing string is only the first of them, the empty cell
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None", "nil", ".", "-", "--")
 NAMES_SHOWN = 20
 # a column that contains numbers is text if it has at least so many different words, in at least this share of its cells
@@ -109,8 +109,8 @@ def shown(text: str) -> str:
 def kinds_in(cells: Iterable[str], mark: str = ".") -> tuple[Kind, bool]:
     """The kind of a column: number if any cell is a number, else date if any cell is a date, else text, or times if all are.
 
-    So a typing error does not make a column of numbers text. But if several different words appear, and in more than a few cells,
-    it is text that contains numbers, such as ticket numbers; only then is the second value True.
+    A few typing errors do not turn a column of numbers into text. But if several different words appear, and in more than a few
+    cells, the column is text that contains numbers, such as ticket numbers; only then is the second value True.
     """
     found = [(cell, _kind(cell, mark)) for cell in cells if cell.strip() not in MISSING]
     kinds = {kind for _, kind in found}
@@ -124,7 +124,7 @@ def kinds_in(cells: Iterable[str], mark: str = ".") -> tuple[Kind, bool]:
 
 
 def mixed(name: str) -> str:
-    """What to say of a column of which `kinds_in` says that it is text."""
+    """The remark on a column of text that contains numbers (see `kinds_in`)."""
     return f"{name!r} contains numbers and words and was taken as text"
 
 

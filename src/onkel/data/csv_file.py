@@ -324,7 +324,7 @@ def _as_dates(column: Strings) -> Dates | None:
 
 
 def _as_seconds(column: Strings) -> Vector | None:
-    """The strings as times of day or durations, in seconds; None if one is neither, nor missing."""
+    """The strings as times of day or durations, in seconds; None if one of them is something else, and not missing."""
     found = all_seconds(column.values)
     if any(value not in MISSING for value, one in zip(column.values, found, strict=True) if math.isnan(one)):
         return None

@@ -1,8 +1,9 @@
 """Cuts bytes into the records of a csv file, or into pieces of whole records.
 
-The first record is the header, unless the caller names the columns, or says that there is no header: then they are c0, c1, c2 …
-If a quote stands where no program would write one, the ends of records are uncertain, and the rest of the file becomes one piece.
-A quote inside a cell that does not begin with a quote is an ordinary character. A quoted cell must end with its closing quote.
+The first record is the header, unless the caller names the columns or says that there is no header; then the columns are named c0,
+c1, c2 … If a quote stands where no program would write one, the ends of records are uncertain, and the rest of the file becomes one
+piece. A quote inside a cell that does not begin with a quote is an ordinary character. A quoted cell must end with its closing
+quote.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def first_lines(name: str, chunks: Iterable[bytes]) -> Replayed:
 def find_separator(name: str, lines: Replayed, separators: str) -> str:
     """The separator that gives the first record the most fields.
 
-    One that makes all fields numbers is preferred: 1,5;2,5 has two fields, separated by a semicolon.
+    A separator that makes all fields numbers is preferred: in 1,5;2,5 the semicolon separates two numbers.
     """
 
     def rank(separator: str) -> tuple[bool, int]:
@@ -87,7 +88,7 @@ def find_header(name: str, lines: Replayed, separator: str, named: Header) -> Re
 def first_rows(name: str, lines: Replayed, separator: str, header: Record, most: int) -> list[Record]:
     """At most `most` rows after the header.
 
-    If a record cannot be read, only the rows before it; its error is raised later, when the rows before it have been read.
+    If a record cannot be read, only the rows before it are returned. The error is raised later, when those rows have been read.
     """
     start, rows = 1 if header.last else 0, list[Record]()
     try:

@@ -3,7 +3,7 @@
 2026-11-16    2026-11-16 14:05    2026-11-16T14:05:00.5Z    2026-11-16 14:05:00+01:00    ISO 8601
 2026/11/16 14:05    2026.11.16    2026-1-6                                              the year first
 16 Nov 2026    16-Nov-2026    Nov 16, 2026 2:05 pm    Mon, 16 Nov 2026 14:05:00 +0100    the month by its name
-2026-11                                                                                 a month, where a whole column is so
+2026-11                                                                                 a whole column of months
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def is_month(cell: str) -> bool:
 
 
 def date(cell: str) -> np.datetime64:
-    """The cell as a moment, NaT if it is not a date. One with an offset is converted to UTC."""
+    """The cell as a moment, NaT if it is not a date. A date with an offset from UTC is converted to UTC."""
     cell = cell.strip()
     if found := _YEAR_FIRST.fullmatch(cell):
         year, _, month, day, *rest = found.groups()

@@ -35,7 +35,7 @@ from onkel.errors import FileError, InputError, did_you_mean
 
 
 class _Row(NamedTuple):
-    number: int  # as a spreadsheet shows it, from 1
+    number: int  # the row's number in the spreadsheet, counted from 1
     cells: list[Any]  # None for a blank one
 
 
@@ -123,7 +123,7 @@ def _with_header(name: str, rows: list[_Row], named: Header) -> tuple[list[str],
 
 
 def _tidy(cell: Any) -> Any:
-    """A cell as a program would have it: None if it is blank, 3 for 3.0."""
+    """A cell as a Python value: None if it is blank, 3 for 3.0."""
     if isinstance(cell, str):
         return cell if cell.strip() else None
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
@@ -139,7 +139,7 @@ def _kind(cells: Sequence[Any]) -> tuple[Kind, bool]:
 
 
 def _as_text(cell: Any) -> str:
-    """A cell as a csv file would have it."""
+    """A cell as it would be written in a csv file."""
     return str(int(cell)) if isinstance(cell, bool) else str(cell)
 
 

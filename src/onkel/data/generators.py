@@ -5,7 +5,8 @@ The targets of `smooth`, `drifting` and `abrupt` are random waves,
     f(x) = Σ_k a_k sin(u_k·x + b_k)        a_k ~ N(0, 1),  u_k uniform on the sphere |u| = ω,  b_k uniform on [0, 2π)
 
 shifted and scaled to mean 0 and variance 1 under x ~ N(0, I), in closed form. The target is drawn before the rows, and the rows are
-drawn one after the other, so a longer stream starts with the shorter one (except for `abrupt`, whose changes move).
+drawn one after the other. So a longer stream begins with the rows of a shorter one (except for `abrupt`, where the number of rows
+decides when the target changes).
 """
 
 from __future__ import annotations

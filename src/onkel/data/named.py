@@ -26,7 +26,7 @@ from onkel.errors import FileError, InputError, did_you_mean
 
 FOLDER = "ONKEL_DATA"
 GENERATED_ROWS = 10_000
-SECONDS_TO_ANSWER = 20.0  # so long we wait for a server
+SECONDS_TO_ANSWER = 20.0  # how long to wait for a server's answer
 SUFFIXES = (".npz", ".csv", ".csv.gz", ".tsv", ".jsonl", ".svm", ".libsvm", ".parquet")
 
 SCIKIT_LEARN = {  # the sets that it contains: task, rows, remark

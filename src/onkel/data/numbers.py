@@ -7,8 +7,8 @@ gigabyte per second, Software: Practice and Experience; Mushtak & Lemire (2023),
 that those bits always suffice. All other cells (blanks, words, 20 digits, numbers below 2.2e-308) are left to pyarrow or the csv
 module. The decimal mark need not be a point.
 
-The first `PATIENCE` bytes of a process are read by `float`, which gives the same bits: to compile the parser, or even to load it,
-takes longer.
+The first `PATIENCE` bytes of a process are read by `float`, which gives the same bits: compiling the parser, or even loading it
+from the cache, takes longer than that.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from onkel._types import Counts, Matrix, Vector
 
 LEAST, MOST = -342, 308  # the range of q; outside it w · 10^q is 0 or infinite for every w < 2⁶⁴
 PATIENCE = 300_000  # bytes: what `float` reads in about 20 ms
-DIGITS = 19  # so many decimal digits always fit into 64 bits
+DIGITS = 19  # a whole number of at most this many decimal digits fits into 64 bits
 _NAN = np.frombuffer(np.float64(np.nan).tobytes(), np.uint64)[0]
 
 Bits = NDArray[np.uint64]

@@ -32,7 +32,7 @@ class Order:
             raise InputError(f"the seed of an order must be at least 0, got {self.seed} (--shuffle)")
 
     def permutation(self, rows: int) -> NDArray[np.int64]:
-        """The numbers of the rows, of which there are so many, in this order."""
+        """The indices 0 to rows − 1 in this order."""
         order = np.arange(rows) if self.seed is None else np.random.default_rng(self.seed).permutation(rows)
         return order[: self.rows]
 

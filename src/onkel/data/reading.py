@@ -59,17 +59,17 @@ class Reading:
     """How rows are read, whatever is done with them afterwards.
 
     format   The format, such as "csv"; None: by the suffix of the name. Default: None.
-    header   Whether a csv file or a sheet has one; if not, False names the columns c0, c1, c2 …, and a list gives their names.
-             Default: True.
+    header   True: a csv file or a sheet begins with a header. If there is none: False names the columns c0, c1, c2 …, a list gives
+             their names. Default: True.
     sheet    The sheet of a workbook; None: its first. Default: None.
     columns  The columns that are read besides the target, in this order; None: all. Default: None.
     without  Columns that are not read. Default: ().
     text     Columns of strings though they look like numbers, such as postcodes. Default: ().
     dates    Columns of dates (ISO 8601), besides those that are recognised by their first rows. Default: ().
     numbers  Columns of numbers, whatever the first rows look like. Default: ().
-    times    Columns of times of day (14:05), likewise. Default: ().
-    durations    Columns of durations (2 days 01:30:00), likewise. Default: ().
-    follow   Read on as the file grows, until nothing new has come for so many seconds (math.inf: for ever). Default: None.
+    times    Columns of times of day (14:05), besides those that are recognised by their first rows. Default: ().
+    durations    Columns of durations (2 days 01:30:00), besides those that are recognised by their first rows. Default: ().
+    follow   Read on as the file grows, until nothing new has come for this number of seconds (math.inf: for ever). Default: None.
     order    A random order (which holds all rows in memory), or only the first rows: see `Order`. Default: None.
     """
 

@@ -35,7 +35,7 @@ from onkel.errors import FileError, InputError
 Row = Mapping[str, Any]
 
 _PLAIN = {float, int, bool, type(None), *(np.dtype(code).type for code in "?bBhHiIlLqQefd")}  # types that NumPy makes floats of
-MOST_NOTED = 100  # so many unused keys are noted
+MOST_NOTED = 100  # at most this many unused keys are noted
 
 
 class BadCell(InputError):

@@ -12,7 +12,7 @@ from onkel.data.columns import DECLARE, MISSING, RARELY, number, shown
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
 
-MANY_LABELS = 32  # more different labels than these, and than half of the first rows, are hardly classes
+MANY_LABELS = 32  # more different labels than this number, and more than half of the first rows, are hardly classes
 
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}((,\d{3})+(\.\d*)?|(\.\d{3})+,\d*|(\.\d{3}){2,}|([ '\u00a0\u202f]\d{3})+([.,]\d*)?)")
 _WITH_SIGN = re.compile(r"(?=.*[$€£¥%])[$€£¥]?\s*[+-]?\d[\d.,]*\s*[$€£¥%]?")

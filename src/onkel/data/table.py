@@ -76,7 +76,7 @@ class Table:
 
     @functools.cached_property
     def places(self) -> dict[str, int]:
-        """Where each column of numbers is; for a loop over many columns."""
+        """The index of each column of numbers, by its name, for loops over many columns."""
         return {name: place for place, name in enumerate(self.names)}
 
     def cells(self, name: str) -> Labels | Dates:
@@ -203,7 +203,7 @@ def coded(codes: NDArray[np.int64], values: Iterable[str | None]) -> Strings:
 
 
 def joined(tables: Sequence[Table]) -> Table:
-    """The rows of several tables of one source, one after the other, as one table."""
+    """Several tables of one source as one table: their rows one after the other."""
     if len(tables) == 1:
         return tables[0]
     first = tables[0]
@@ -219,7 +219,7 @@ def joined(tables: Sequence[Table]) -> Table:
 
 
 def stacked(blocks: Sequence[Any]) -> Any:
-    """The blocks stacked vertically; sparse if they are."""
+    """The blocks stacked vertically; sparse if the blocks are sparse."""
     if isinstance(blocks[0], np.ndarray):
         return np.concatenate(blocks)
     import scipy.sparse

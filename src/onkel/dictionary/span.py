@@ -34,7 +34,7 @@ def empty(dictionary: Dictionary, dim: int) -> Span:
 
 
 def widened(span: Span, dictionary: Dictionary, x: Vector, k: Vector, own: float, round: int) -> tuple[Span, Vector, float]:
-    """The span after the point x has joined in this round; and l and the pivot of x. The pivot is 0 if x was in the span already.
+    """The span after the point x has joined in this round, with l and the pivot of x. The pivot is 0 if x was in the span already.
 
     k are the kernel values of x with all points, own = k(x, x). The given span is not changed.
     """

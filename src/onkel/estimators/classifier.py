@@ -1,9 +1,10 @@
-"""Classifier: any learner of classes, as scikit-learn and River know one.
+"""Classifier: a scikit-learn and River classifier made of any learner that learns classes.
 
-`Auto` and the ridge family learn one 0/1 output a class on shared matrices; every other learner becomes `OneVsRest`. A class may
-appear at any time: each then starts exactly where it would be had it been known.
+`Auto` and the ridge family learn one 0/1 output for each class, with matrices that all outputs share. Every other learner is put
+into `OneVsRest`. A class may appear at any time; its output is then exactly what it would be if the class had been known from the
+start.
 
-Where probabilities come from, and of which learners they deserve the name, `combine/probabilities.py` says.
+`combine/probabilities.py` says how scores become probabilities, and for which learners this makes sense.
 
 >>> X, y = onkel.data.rings(1000, seed=0)
 >>> names = np.where(y > 0, "outer", "inner")
@@ -39,7 +40,8 @@ from onkel.protocol import is_learner, suited, tasks_of
 
 
 def _has_probabilities(estimator: Classifier) -> bool:
-    """Whether scores of its learner say how likely a class is. Margins, as of a perceptron, only say which class it is."""
+    """Whether the learner's scores say how likely a class is. Margins, such as those of a perceptron, only say which class it
+    is."""
     learner = estimator._learner
     return (
         not is_learner(learner) or "classification" not in tasks_of(learner) or are_probabilities(suited(learner, "classification"))
@@ -50,13 +52,14 @@ def _has_probabilities(estimator: Classifier) -> bool:
 class Classifier(ClassifierMixin, Online):
     """Online classification.
 
-    learner       what learns; None: Auto(), which needs no tuning and takes inputs of any size, whatever the next setting says
-    standardize   whether inputs are standardised as they come
-    spare         columns kept free for keys that appear only after 256 rows; others that come so late are passed over
-    waiting       the most rows that wait for their labels (`predict_one(x, id=…)`, then `learn_late(id, y)`)
-    shuffle       whether `fit` learns rows in a random order; a learner with lags always gets them in their own
-    seed          of that order
-    epochs        how often `fit` learns each row: simple learners such as `Perceptron` gain by more than once, `Auto` does not
+    learner       the learner; None: Auto(), which needs no tuning and accepts inputs of any size even if `standardize` is False
+    standardize   whether inputs are standardised by the rows so far
+    spare         the number of columns reserved for keys that first appear after 256 rows; keys that find no such column are
+                  ignored
+    waiting       the largest number of rows that wait for their labels (`predict_one(x, id=…)`, then `learn_late(id, y)`)
+    shuffle       whether `fit` learns rows in a random order; a learner with lags always learns them in the given order
+    seed          the seed of that random order
+    epochs        how often `fit` learns each row; more than once helps simple learners such as `Perceptron`, but not `Auto`
     """
 
     task = "classification"
@@ -81,24 +84,26 @@ class Classifier(ClassifierMixin, Online):
         self.epochs = epochs
 
     def partial_fit(self, X: Any, y: Any, classes: Sequence[Any] | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn these rows, in order, besides all rows before them. `classes` may name some that have not come; it need not."""
+        """Learn these rows, in order, in addition to all rows before them. `classes` may name classes that have not appeared
+        yet."""
         return self._learn(X, y, sample_weight, classes)
 
     def decision_function(self, X: Any) -> Vector:
-        """The scores in the order of `classes_`; for two classes one of them, positive for the second class."""
+        """The scores of the classes in the order of `classes_`; for two classes a single score, which is positive for the second
+        class."""
         scores = self._scores(X)
         if scores.shape[1] != 2:
             return scores
         return np.asarray(scores[:, 1] - scores[:, 0]) / (2.0 if self.model_.are_signs(self.state_) else 1.0)  # as of labels ±1
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row, which may come at any time: a learner with lags does without them."""
+        """The class of each row. Rows may come at any time, so a learner with lags does not use the last labels."""
         scores = self._scores(X)
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Matrix:
-        """The probability of each class in the order of `classes_`, for rows that may come at any time."""
+        """The probability of each class, in the order of `classes_`, for each row. Rows may come at any time (see `predict`)."""
         scores = self._scores(X)
         return self.model_.probabilities(self.state_, scores)
 
@@ -143,7 +148,8 @@ class Classifier(ClassifierMixin, Online):
         return classes_of(y)
 
     def _describe(self) -> None:
-        """Also the classes: the model has them in the order in which they came."""
+        """Set the attributes about columns and classes. The model has the classes in the order in which they came; `classes_` is
+        sorted."""
         super()._describe()
         known = list(self.state_.labels)
         if self.__dict__.get("_known") != known:

@@ -1,4 +1,5 @@
-"""What both estimators share: scikit-learn's and River's words for a `Model`, rows whose labels come later, files."""
+"""What both estimators share: the methods of scikit-learn and River on top of a `Model`, rows whose labels come later, and
+files."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ Row = Mapping[Any, Any] | ArrayLike
 
 
 class Online(BaseEstimator):
-    """An estimator that goes on learning: `model_` says how rows become answers, `state_` is what it has learnt."""
+    """An estimator that can always continue to learn. `model_` is the `Model` that turns rows into answers, `state_` its state."""
 
     task: str
     learner: Any
@@ -57,7 +58,7 @@ class Online(BaseEstimator):
         return params | inside(self._learner, "learner") if deep else params
 
     def set_params(self, **params: Any) -> Self:
-        """Change settings, the learner's too; they take effect at the next `fit`."""
+        """Change settings, including those of the learner. They take effect at the next `fit`."""
         own = {name: value for name, value in params.items() if "__" not in name}
         theirs = {name.removeprefix("learner__"): value for name, value in params.items() if name not in own}
         if wrong := [name for name in params if name not in own and not name.startswith("learner__")]:
@@ -72,7 +73,8 @@ class Online(BaseEstimator):
         return DEFAULT if self.learner is None else self.learner
 
     def _model(self) -> Model:
-        """The model that the settings describe, around a copy of the learner: a config caches results, but not the user's own."""
+        """The model that the settings describe. It gets a copy of the learner, since configs cache results and the user's object
+        must not change."""
         model = Model(
             learner=copy.deepcopy(self._learner),
             task=self.task,
@@ -80,7 +82,7 @@ class Online(BaseEstimator):
             scale_target=getattr(self, "scale_target", True),
             spare=self.spare,
         )
-        suited(self._learner, self.task)  # which refuses a learner of the other task
+        suited(self._learner, self.task)  # refuses a learner of the other task
         whole(self, "waiting", least=0)
         whole(self, "seed", least=0)
         whole(self, "epochs", least=1)
@@ -94,7 +96,7 @@ class Online(BaseEstimator):
 
     @property
     def _supervised(self) -> bool:
-        """River's pipelines ask each step for this, and would only say that it is missing."""
+        """Only here to raise a helpful error: River's pipelines ask each step for this attribute."""
         raise AttributeError(f"a pipeline of River takes onkel.to_river({type(self).__name__}()), not the estimator itself")
 
     def __sklearn_tags__(self) -> Any:
@@ -104,11 +106,12 @@ class Online(BaseEstimator):
 
     @property
     def notes_(self) -> list[str]:
-        """What a person should know: guards that fired, keys that were passed over, labels that came too late."""
+        """What the user should know, one sentence each: inputs that were limited, keys that were ignored, labels that came too
+        late."""
         check_is_fitted(self)
         notes = self.model_.notes(self.state_)
         if self.too_late_:
-            notes.append(f"{self.too_late_} labels came for rows that were no longer kept (waiting=… keeps more)")
+            notes.append(f"{self.too_late_} labels came for rows that were no longer stored (a larger waiting=… stores more)")
         return notes
 
     @property
@@ -117,7 +120,8 @@ class Online(BaseEstimator):
         return self._waiting_rows.too_late
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """An unpickled state may lie in a file (joblib's mmap_mode): compiled code wants arrays of its own."""
+        """Copy the arrays of an unpickled state. They may be mapped from a file (joblib's mmap_mode), which compiled code cannot
+        use."""
         super().__setstate__(state)
         if "state_" in state:
             inner = self.state_.inner
@@ -139,7 +143,8 @@ class Online(BaseEstimator):
     # --- many rows
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Forget everything, then learn these rows, scaled by mean and deviation of all of them, in a random order (`shuffle`)."""
+        """Forget everything, then learn these rows: scaled by the mean and deviation of all of them, and in a random order if
+        `shuffle`."""
         with self._whole():
             self._forget()
             model = self._model()
@@ -161,7 +166,7 @@ class Online(BaseEstimator):
         return self
 
     def _given_rows(self, X: Any, y: Any, sample_weight: ArrayLike | None, first: bool) -> tuple[Any, Vector | None]:
-        """Rows with their labels as a model takes them, and their weights."""
+        """The checked rows with their labels in the form that `Model` takes, and the checked weights."""
         X = self._checked(X, first)
         y = self._checked_labels(X, y)
         weight = None if sample_weight is None else check_weight(sample_weight, len(y))
@@ -171,7 +176,7 @@ class Online(BaseEstimator):
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """A call that fails leaves the estimator as it was; a state of its own is sound in any case (`onkel.turns`)."""
+        """If the call fails, the estimator's attributes are restored. The state itself is always sound (see `onkel.turns`)."""
         before = dict(vars(self))
         try:
             yield
@@ -183,7 +188,7 @@ class Online(BaseEstimator):
             raise
 
     def _checked(self, X: Any, first: bool = False) -> Any:
-        """The rows as scikit-learn wants them: a table as it is, anything else as numbers."""
+        """The rows after scikit-learn's checks: a table stays a table, anything else becomes an array of numbers."""
         if is_table(X):
             return tables.checked(self, X, first)
         try:
@@ -194,19 +199,19 @@ class Online(BaseEstimator):
             raise InputError(f"X holds text ({error}); an array holds numbers only, give a DataFrame or a list of dicts") from None
 
     def _checked_labels(self, X: Any, y: Any) -> Any:
-        """The labels as scikit-learn wants them, one for each of the rows."""
+        """The labels after scikit-learn's checks, one for each row."""
         numbers = {"multi_output": self._learner.multi_output, "y_numeric": True} if self.task == "regression" else {}
         rows = X.shape[0] if hasattr(X, "shape") else len(X)
         return check_X_y(np.zeros((rows, 1)), y, estimator=self, **numbers)[1]
 
     def _as_rows(self, X: Any, y: Any = None) -> Any:
-        """Checked rows, and their labels, as a model takes them."""
+        """Checked rows, with their labels if these are given, in the form that `Model` takes."""
         if is_table(X):
             return X if y is None else (X, self._labels(y))
         return self._table(X, y)
 
     def _table(self, X: Any, y: Any = None) -> Table:
-        """Rows of numbers, and their labels."""
+        """A `Table` of rows of numbers, with their labels if these are given."""
         if hasattr(self, "state_"):
             names, late = self.state_.encoder.names_of_numbers, self.state_.encoded.late
             if len(names) < len(self.state_.encoder.columns):
@@ -221,29 +226,30 @@ class Online(BaseEstimator):
         return Table(names, X[:, : len(names)] if late else X, {}, {}, (origin,), took, labels)
 
     def _labels(self, y: Any) -> Labels:
-        """Labels as a model takes them."""
+        """Labels in the form that `Model` takes."""
         raise NotImplementedError
 
     def _scores(self, X: Any) -> Vector:
-        """Of rows that may come at any time."""
+        """The scores of rows that may come at any time."""
         check_is_fitted(self)
         return self.model_.scores_any(self.state_, self._as_rows(self._checked(X)))[0]
 
     # --- single rows
 
     def learn_one(self, x: Row, y: Any, weight: float = 1.0) -> None:
-        """Learn one row, a dict or an array. New keys become new columns; missing ones are taken as their mean."""
+        """Learn one row, a dict or an array. New keys become new columns; for missing keys the mean of their column is filled
+        in."""
         if weight == 1.0 and self._is_known(x) and self.model_.update_usual(self.state_, (x, y)):
             return
         self._learn_one(self._given(x), y, weight)
 
     def _is_known(self, x: Row) -> bool:
-        """Whether rows were learnt that had names, or none, as this one."""
+        """Whether rows were learnt before that were like this one: dicts with names, or arrays without."""
         known = self.__dict__
         return "state_" in known and (type(x) is not dict or "feature_names_in_" in known)
 
     def _scores_one(self, x: Row) -> Vector | None:
-        """The scores of a usual row, the quick way."""
+        """The scores of one row by the quick way (`model/single.py`); None if the row needs the long way."""
         return self.model_.scores_usual(self.state_, x) if self._is_known(x) else None
 
     def _learn_one(self, x: later.Row, y: Any, weight: float, lagged: tuple[float, ...] | None = None) -> None:
@@ -265,13 +271,13 @@ class Online(BaseEstimator):
         self._describe()
 
     def _rows(self, x: later.Row, y: Any = None) -> Any:
-        """One row, and its label if there is one, as a model takes it."""
+        """One row, with its label if there is one, in the form that `Model` takes."""
         if isinstance(x, dict):
             return x if y is None else (x, y)
         return self._table(x.reshape(1, -1), None if y is None else [y])
 
     def _given(self, x: Row) -> later.Row:
-        """One row, apart from the caller's."""
+        """A checked copy of one row, which the caller may change afterwards."""
         fitted = hasattr(self, "state_")
         if isinstance(x, Mapping):
             if fitted and not hasattr(self, "feature_names_in_"):
@@ -303,8 +309,8 @@ class Online(BaseEstimator):
     def learn_late(self, id: Hashable, y: Any, weight: float = 1.0) -> bool:
         """Learn the row that was predicted under this id, now that its label has come; each id is learnt once.
 
-        At most `waiting` rows wait, then the oldest gives way. False: there is no such row (any more), and nothing was learnt.
-        A learner with lags is given the labels that were known when the row was predicted.
+        Returns False, and learns nothing, if no row waits under this id. At most `waiting` rows wait; if there are more, the oldest
+        is dropped. A learner with lags is given the labels that were known when the row was predicted.
         """
         rows = self._waiting_rows
         if id not in rows:
@@ -317,7 +323,8 @@ class Online(BaseEstimator):
     # --- files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one `.onkel` file; the class's own `load` reads it, and goes on bit for bit."""
+        """Write everything to one `.onkel` file. `load` of the same class reads it; the estimator then continues to the same
+        bits."""
         check_is_fitted(self)
         later.plain("label", self.state_.labels)
         about = {
@@ -337,7 +344,7 @@ class Online(BaseEstimator):
         kernels: dict[str, Callable[..., Any]] | None = None,
         bases: dict[str, Callable[..., Any]] | None = None,
     ) -> Self:
-        """The estimator that `save` wrote; a user's own kernels and bases are handed in by name."""
+        """The estimator that `save` wrote. The user's own kernels and bases must be passed by name."""
         model, state, extra = read(path, kernels, bases)
         if extra is None or extra.about.get("type") != cls.__name__:
             held = "a bare learner, or a model; onkel.load reads it" if extra is None else f"a {extra.about.get('type')!r:.60}"
@@ -354,11 +361,11 @@ class Online(BaseEstimator):
     @classmethod
     def _loaded(cls, model: Model, state: State, about: dict[str, Any]) -> Self:
         if "learner" in about["settings"]:
-            raise InputError("its settings speak of another learner")
+            raise InputError("its settings name a learner, but the learner is stored with the model")
         estimator = cls(**about["settings"])
         estimator.learner = None if about["default"] else model.learner
         if model != estimator._model():
-            raise InputError("its model is another than its settings say")
+            raise InputError("its model does not fit its settings")
         estimator.model_, estimator.state_ = model, state
         names = [*(column.name for column in state.encoder.columns), *state.encoded.late]
         if about["named"] is True:

@@ -1,4 +1,4 @@
-"""Regressor: any learner of numbers, as scikit-learn and River know one.
+"""Regressor: a scikit-learn and River regressor made of any learner that learns numbers.
 
 >>> X, y = onkel.data.friedman(3000, seed=0)
 >>> model = onkel.Regressor().fit(X[:2000], y[:2000])
@@ -34,14 +34,15 @@ from onkel.model import waiting as later
 class Regressor(RegressorMixin, Online):
     """Online regression.
 
-    learner       what learns; None: Auto(), which needs no tuning and takes numbers of any size, whatever the next two say
-    standardize   whether inputs are standardised as they come
-    scale_target  whether targets are: by their first 256 (`onkel.combine.Scaled` says how)
-    spare         columns kept free for keys that appear only after 256 rows; others that come so late are passed over
-    waiting       the most rows that wait for their labels (`predict_one(x, id=…)`, then `learn_late(id, y)`)
-    shuffle       whether `fit` learns rows in a random order; a learner with lags always gets them in their own
-    seed          of that order
-    epochs        how often `fit` learns each row: simple learners such as `Perceptron` gain by more than once, `Auto` does not
+    learner       the learner; None: Auto(), which needs no tuning and accepts numbers of any size even if the next two are False
+    standardize   whether inputs are standardised by the rows so far
+    scale_target  whether targets are standardised, by the first 256 of them (see `onkel.combine.Scaled`)
+    spare         the number of columns reserved for keys that first appear after 256 rows; keys that find no such column are
+                  ignored
+    waiting       the largest number of rows that wait for their labels (`predict_one(x, id=…)`, then `learn_late(id, y)`)
+    shuffle       whether `fit` learns rows in a random order; a learner with lags always learns them in the given order
+    seed          the seed of that random order
+    epochs        how often `fit` learns each row; more than once helps simple learners such as `Perceptron`, but not `Auto`
     """
 
     task = "regression"
@@ -73,17 +74,18 @@ class Regressor(RegressorMixin, Online):
         return tags
 
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn these rows, in order, besides all rows before them."""
+        """Learn these rows, in order, in addition to all rows before them."""
         return self._learn(X, y, sample_weight)
 
     def predict(self, X: Any) -> Vector:
-        """The prediction of each row, which may come at any time: a learner with lags does without them."""
+        """The prediction of each row. Rows may come at any time, so a learner with lags does not use the last labels."""
         return self._scores(X)
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Matrix:
         """Lower and upper end for each row as if it came next (n, 2), or for each of its targets (n, targets, 2).
 
-        `level` 0.5, 0.8, 0.9 or 0.95 of the targets of late lay within; before level/(1 − level) rows are known they are infinite.
+        `level` is 0.5, 0.8, 0.9 or 0.95: this share of recent targets was inside the intervals. Before level/(1 − level) rows are
+        learnt, intervals are infinite.
         """
         check_is_fitted(self)
         return self.model_.predict_interval(self.state_, self._as_rows(self._checked(X)), level)

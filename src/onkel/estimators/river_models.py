@@ -1,4 +1,4 @@
-"""River's base classes around our estimators. Importing this imports River, which needs pandas."""
+"""River models around our estimators. Importing this module imports River, which needs pandas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ESTIMATORS = {"regression": Regressor, "classification": Classifier}
 
 
 class RiverRegressor(river.base.MiniBatchRegressor):
-    """A `Regressor` as River knows one: `estimator` has the settings, `learning` is the one that learns."""
+    """A River regressor around a `Regressor`: `estimator` holds the settings, `learning` is the copy that learns."""
 
     def __init__(self, estimator: Regressor) -> None:
         self.estimator = estimator
@@ -34,7 +34,7 @@ class RiverRegressor(river.base.MiniBatchRegressor):
         self.learning.partial_fit(_rows(X), y, sample_weight=w)
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """The prediction of each row, which may come at any time; 0 before the first row was learnt."""
+        """The prediction of each row, 0 before the first row was learnt. Rows may come at any time."""
         known = hasattr(self.learning, "state_") and len(X)
         return pd.Series(self.learning.predict(_rows(X)) if known else 0.0, index=X.index, dtype="float64")
 
@@ -44,7 +44,7 @@ class RiverRegressor(river.base.MiniBatchRegressor):
 
 
 class RiverClassifier(river.base.MiniBatchClassifier):
-    """A `Classifier` as River knows one: `estimator` has the settings, `learning` is the one that learns."""
+    """A River classifier around a `Classifier`: `estimator` holds the settings, `learning` is the copy that learns."""
 
     def __init__(self, estimator: Classifier) -> None:
         self.estimator = estimator
@@ -65,12 +65,12 @@ class RiverClassifier(river.base.MiniBatchClassifier):
         self.learning.partial_fit(_rows(X), y, sample_weight=w)
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """The class of each row, which may come at any time; None before the first row was learnt."""
+        """The class of each row, None before the first row was learnt. Rows may come at any time."""
         known = hasattr(self.learning, "state_") and len(X)
         return pd.Series(self.learning.predict(_rows(X)) if known else None, index=X.index)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
-        """The probability of each class, a column each; no column before the first row was learnt."""
+        """The probability of each class, one column for each; no columns before the first row was learnt."""
         self._check_probabilities()
         if not hasattr(self.learning, "state_") or not len(X):
             return pd.DataFrame(index=X.index)
@@ -90,12 +90,12 @@ class RiverClassifier(river.base.MiniBatchClassifier):
 
 
 def _rows(X: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows as dicts, as `learn_one` takes them: their keys may come and go."""
+    """The rows as dicts. Like the rows of `learn_one` they may have different keys."""
     return list(X.rename(columns=str).to_dict("records"))
 
 
 def model_of(given: Any) -> RiverRegressor | RiverClassifier:
-    """The River model whose `learning` is this very estimator, or one around this learner."""
+    """The River model whose `learning` is this estimator itself or, for a bare learner, a new estimator around it."""
     estimator = _around(given) if is_learner(given) else given
     for kind, ours in ((RiverRegressor, Regressor), (RiverClassifier, Classifier)):
         if isinstance(estimator, ours):

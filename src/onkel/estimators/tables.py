@@ -1,7 +1,8 @@
-"""Tables with names, checked in scikit-learn's manner, as a model takes them; the model encodes them.
+"""Checks tables with named columns in the way of scikit-learn. Their columns are encoded later, by the model.
 
-Columns are found by their names, so they may come in any order. A data frame whose names are not strings is like an array: columns
-are found by their places. An estimator that began with dicts takes a data frame as dicts, whose keys may come and go.
+Columns are found by their names, so they may come in any order. A data frame whose names are not strings is treated as an array:
+columns are found by their positions. An estimator whose first rows were dicts turns a data frame into dicts, which may have
+different keys.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def is_table(X: Any) -> bool:
 
 
 def checked(estimator: Any, X: Any, first: bool) -> Any:
-    """The table under the names that the model knows. Unless these are its `first` rows, other columns than before are an error."""
+    """The table with the column names that the model knows. Unless `first`, a table with other columns than before is an error."""
     if not _is_frame(X):
         return X
     if not first and estimator.state_.encoder.grows:

@@ -1,4 +1,4 @@
-"""Transformer: any feature map, as scikit-learn knows one.
+"""Transformer: a scikit-learn transformer made of any feature map.
 
 >>> X, y = onkel.data.rings(400, seed=0)
 >>> from sklearn.linear_model import LogisticRegression
@@ -30,7 +30,7 @@ from onkel.features.compose import as_features
 
 @spell_checked
 class Transformer(TransformerMixin, BaseEstimator):
-    """x → z by a feature map, or by a chain of them (a tuple).
+    """Computes features z of each row x by a feature map, or by a chain of maps (a tuple).
 
     features   the map; None: Fourier(count=100)
     """
@@ -45,7 +45,7 @@ class Transformer(TransformerMixin, BaseEstimator):
         return {"features": self.features} | (inside(self._features, "features") if deep else {})
 
     def set_params(self, **params: Any) -> Self:
-        """Change settings, the map's too; they are heeded by the next `fit`."""
+        """Change settings, including those of the map. They take effect at the next `fit`."""
         params = dict(params)
         self.features = params.pop("features", self.features)
         if wrong := [name for name in params if not name.startswith("features__")]:
@@ -55,12 +55,12 @@ class Transformer(TransformerMixin, BaseEstimator):
         return self
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Forget everything, then learn these rows: most maps have nothing to learn but the number of columns."""
+        """Forget everything, then learn these rows. Most maps learn nothing but the number of columns."""
         self.__dict__.pop("state_", None)
         return self.partial_fit(X)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn these rows besides all rows before them."""
+        """Learn these rows in addition to all rows before them."""
         first = not hasattr(self, "state_")
         rows = self._checked(X, first)
         map = self._map
@@ -78,7 +78,7 @@ class Transformer(TransformerMixin, BaseEstimator):
         return Z
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """z0, z1, …: features have no names of their own."""
+        """The names z0, z1, …, since features have no names of their own."""
         check_is_fitted(self)
         return np.array([f"z{k}" for k in range(self._map.size(self.n_features_in_))], dtype=object)
 
@@ -91,7 +91,8 @@ class Transformer(TransformerMixin, BaseEstimator):
 
     @property
     def _map(self) -> Features:
-        map = as_features(copy.deepcopy(self._features))  # a config caches results, and the user's own must not change
+        # a copy, since configs cache results and the user's object must not change
+        map = as_features(copy.deepcopy(self._features))
         if not isinstance(map, Features):
             raise InputError(f"features must be a feature map, such as onkel.Fourier(), a tuple of them or None, got {map!r:.200}")
         return map

@@ -28,7 +28,7 @@ from onkel.one_row import Step
 
 
 class Features(ABC):
-    fixed: bool = False  # True if it learns nothing, and its features are written by calls of compiled code, or of C
+    fixed: bool = False  # True if the map learns nothing and its features are written by calls of compiled code, or of C
     fallible: bool = False  # True if a user's function is called, which may raise in the middle of a block
 
     @abstractmethod
@@ -57,7 +57,7 @@ class Features(ABC):
         return Z, self.write(state, X, weight, Z, 0)
 
     def notes(self, state: Any) -> list[str]:
-        """What a person should know about this state, one sentence each."""
+        """What the user should know about this state, one sentence each."""
         return []
 
     def __add__(self, other: Features | tuple[Features, ...]) -> Features:
@@ -117,8 +117,8 @@ class Constant(Fixed):
 
 
 class Composed(Features):
-    """A map made of maps. Their sizes are computed once for each width of rows, because for a single row this would take most of
-    the time."""
+    """A map made of other maps. The sizes of its parts are computed once for each width of rows, because for a single row this
+    would take most of the time."""
 
     @abstractmethod
     def _measured(self, dim: int) -> Iterator[int]:
@@ -166,7 +166,7 @@ class Sum(Composed):
         return all(part.fixed for part in self.parts)
 
     def _measured(self, dim: int) -> Iterator[int]:
-        """The index of the first feature of each part, then the number of all features."""
+        """The index of each part's first feature, followed by the number of all features."""
         return accumulate((part.size(dim) for part in self.parts), initial=0)
 
     def init(self, dim: int) -> tuple[Any, ...]:

@@ -77,7 +77,7 @@ class Nystroem(Features):
         return self._span.points.nbytes + self._span.whitening.nbytes
 
     def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
-        self.kernel.diagonal(X)  # refuses rows whose kernel values would overflow
+        self.kernel.diagonal(X)  # `diagonal` refuses rows whose kernel values would overflow
         for start in range(0, len(X), ROWS_AT_ONCE):
             now = slice(start, start + ROWS_AT_ONCE)
             _whiten(state.whitening, self.kernel.values(X[now], state.points), Z[now], at)

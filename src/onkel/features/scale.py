@@ -71,7 +71,7 @@ def _standardize(mean: Vector, spread: Vector, rows: int, clip: float, X: Matrix
 def standardize_present(
     inputs: bool, known: Matrix, X: Matrix, there: NDArray[np.bool_], weight: Vector, Z: Matrix, after: Matrix
 ) -> None:
-    """Write z of rows in which values may be missing, and what is known of the columns after the last row.
+    """Write z of rows in which values may be missing, and the statistics of the columns after the last row.
 
     `known` (before the rows) and `after` have three rows: mean, spread and count of the values present in each column. `there` is
     the mask of values present. A missing value gives z = 0 and changes nothing. Without `inputs` values are not standardised, and a

@@ -34,7 +34,8 @@ from onkel.state import memory
 
 CUT = 1e-6  # limit for singular values in Φ_pm⁺, relative to the largest; φ·φ has an error of up to 1e-16/CUT²
 UPDATES_TO_REBUILD = 50  # after this many updates Φ_pp is decomposed again: truncated updates lose directions that grow slowly
-LARGEST_MISMATCH = 1e-6  # between a sketch and the one computed again from its points, relative to the size of its terms
+# largest difference between a sketch and the same sketch computed again from its points, relative to the size of its terms
+LARGEST_MISMATCH = 1e-6
 LANES = 8  # compiled code handles this many landmarks at once; Zᵀ is padded with zeros to a multiple of it
 
 
@@ -159,7 +160,7 @@ class Sketching:
         ):
             raise InputError("the values of its sketch are not eigenvalues of it")
         roots = state.vectors * np.sqrt(state.values)
-        gap = state.pm[:, :m].T @ (state.pm[:, :m] @ state.map[:, :m].T - roots)  # 0 at a least squares solution
+        gap = state.pm[:, :m].T @ (state.pm[:, :m] @ state.map[:, :m].T - roots)  # this gap is 0 at a least squares solution
         if not np.max(np.abs(gap)) <= 10.0 * CUT * float(np.linalg.norm(state.pm) * np.linalg.norm(roots)):
             raise InputError("its map is not the one that follows from its sketch")
 

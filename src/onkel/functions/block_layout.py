@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._jit import hot_inline
-from onkel._lanes import lanes
+from onkel._simd import lanes
 from onkel._types import Counts, Matrix, Vector
 
 BLOCK = 32  # most points of a block: a loop over them costs about as much as a step down the tree

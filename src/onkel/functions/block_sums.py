@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from onkel._jit import hot, hot_inline, hot_lean
-from onkel._lanes import lanes
+from onkel._simd import lanes
 from onkel._types import Matrix, Vector
 from onkel.functions.anchors import carried, decay_rate, shared_anchor
 from onkel.functions.block_layout import BLOCK, COEF, FAN, FIRST, KEY, LAST, SUMS, Curves, Inputs, range_of, way_to

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from onkel._jit import hot, hot_inline, hot_lean
-from onkel._lanes import lanes
+from onkel._simd import lanes
 from onkel._types import Counts, Matrix, Vector
 from onkel.functions.anchors import beyond, decay, decay_rate, from_anchor, shared_anchor
 from onkel.functions.block_layout import (

@@ -40,7 +40,8 @@ class SortedBlocks(Function):
     used: Counts  # (2,)  the numbers of blocks and of nodes in use; after them there are zeros
     roots: Counts  # (inputs, 2)  the root of each tree, and its height in nodes
     totals: NDArray[np.float64]  # (inputs, layers, powers)  Σ a_i p_i^r
-    added: Vector  # (layers,)  Σ |a| over all points ever added, in units of ρ: rounding errors of the sums are proportional to it
+    # (layers,)  Σ |a| over all points ever added, in units of ρ; the rounding errors of the sums are proportional to it
+    added: Vector
     nodes: NDArray[np.float64] = growing(0)  # (room, 2 + 2·sides·layers, FAN)
     children: Counts = growing(0)  # (room, FAN + 1)  indices of nodes, at the lowest level of blocks; their number is last
     blocks: NDArray[np.float64] = growing(0)  # (room, lines, BLOCK)

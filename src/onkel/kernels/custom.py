@@ -1,7 +1,7 @@
 """A user's own kernel: any Python function of two blocks, (m, d) and (n, d), that returns their (m, n) Gram block.
 
-It is called one row at a time, so that the cut of the stream into blocks changes nothing, and its values are checked. The user must
-make sure that it is positive semi-definite; this is not checked.
+It is called one row at a time, so that it does not matter how the stream is cut into blocks, and its values are checked. The user
+must make sure that it is positive semi-definite; this is not checked.
 
 >>> def cosine(X, Z):
 ...     return X @ Z.T / np.linalg.norm(X, axis=1)[:, None] / np.linalg.norm(Z, axis=1)

@@ -1,4 +1,5 @@
-"""k(x, z) = weight if x = z, else 0. Added to another kernel, it fits the noise of single rows, so that the other one need not"""
+"""k(x, z) = weight if x = z, else 0. Added to another kernel, it fits the noise of single rows, so that the other kernel need
+not"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from onkel._jit import compiled_or, hot_strict
-from onkel._lanes import fma
+from onkel._simd import fma
 from onkel._types import Vector
 
 _LEAST_EXPONENT = -708.0  # e⁻⁷⁰⁸ is about the smallest normal float64; below it the result is 0

@@ -1,4 +1,5 @@
-"""One-input kernels that separate into a left and a right factor, and sums of them over inputs.
+"""Semiseparable kernels: kernels of one input that split into a factor of the smaller and one of the larger argument; and sums of
+them.
 
     k(p, q) = e^(−rate |p − q|) Σ_j lower_j(min(p, q)) upper_j(max(p, q))  +  Σ_r (pq)^r
 
@@ -29,7 +30,7 @@ from onkel.kernels.exponentials import exponential, exponentials, near_exponenti
 SPLINE, PERIODIC, EXPONENTIAL, GIVEN = range(4)
 KIND, SHAPE, SIDES, POWERS, FIRST, SECOND, LOW, SPAN = range(8)  # the columns of the table of inputs
 LARGEST_ORDER = 20
-LARGEST_TURN = 1e15  # distance from the domain in periods, beyond which rounding leaves nothing of the position within a period
+LARGEST_TURN = 1e15  # at this distance from the domain, in periods, rounding leaves nothing of the position within a period
 
 
 def _spline_terms() -> Matrix:

@@ -1,7 +1,7 @@
 """k(p, q) = 1 + B_{2m}(|p − q|) / 2B_{2m}(0) on the circle [0, 1), with B the Bernoulli polynomial and m = order.
 
-Textbooks divide by (2m)! instead of 2B_{2m}(0). At order 2 the part that varies is then at most 1/720, while the constant is 1, so
-that gradient steps would hardly learn it. Here the part that varies is ½ at p = q, for every order.
+Textbooks divide by (2m)! instead of 2B_{2m}(0). At order 2 the part of k that varies is then at most 1/720, while the constant is
+1, so gradient steps would hardly learn the varying part. Here the part that varies is ½ at p = q, for every order.
 """
 
 from __future__ import annotations

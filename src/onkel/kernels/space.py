@@ -20,8 +20,8 @@ ANYWHERE: Domain = (-np.inf, np.inf)  # the domain of an input that is not mappe
 
 
 class Space:
-    """A space of functions of rows whose inputs may have domains. This base class has no domain; subclasses have one of their own,
-    or those of their parts."""
+    """A space of functions of rows whose inputs may have domains. This base class has no domain; a subclass has a domain of its
+    own, or the domains of its parts."""
 
     fallible: bool = False  # True if a user's function is called, which may raise in the middle of a block
 
@@ -88,7 +88,7 @@ def ranges(inputs: Matrix) -> Matrix:
 
 
 def _margin(value: Vector) -> Vector:
-    """By how much the domain of a constant input extends to each side: one half, or more if one half would be lost in rounding."""
+    """How far the domain of a constant input extends to each side: one half, or more if one half would be lost in rounding."""
     return np.maximum(0.5, 1e-9 * np.abs(value))
 
 

@@ -49,7 +49,7 @@ LARGEST_TARGET = 1e150  # largest entry of v in absolute value; accepted labels 
 
 RidgeRows = tuple[
     Matrix, Matrix, Vector, Matrix, Vector
-]  # of a block: kernel values with stored rows, kernel values with its own rows, k(x, x), labels, weights
+]  # the arrays of a block: kernel values with stored rows, kernel values with its own rows, k(x, x), labels, weights
 Tally = tuple[int, int, int]  # rows, clamped, raised
 
 

@@ -2,9 +2,9 @@
 
     f = Σ a_i y_i k(x_i, ·),      a ← clip(a + (η/k(x, x)) (1 − y f(x)), 0, C)                      η = `step`, C = `aggressiveness`
 
-Here a is the coefficient of this row; it is 0 for a row not seen before. A repeated row is recognised by its values and its label,
-so several passes over a stream are coordinate ascent: f approaches the support vector machine without a bias, with a hard margin
-if C is large. If η < 2, each step raises the dual objective Σ a − ½‖f‖².
+Here a is the coefficient of the present row; it is 0 if the row was not seen before. A repeated row is recognised by its values and
+its label, so several passes over a stream are coordinate ascent: f approaches the support vector machine without a bias, with a
+hard margin if C is large. If η < 2, each step raises the dual objective Σ a − ½‖f‖².
 
 After m different rows, a row costs O(m); for an additive kernel O(log m) for each input, for `Linear()` O(dim). Memory is O(m).
 

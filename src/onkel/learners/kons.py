@@ -70,7 +70,7 @@ ROWS_AT_ONCE = 32  # rows for which kernel values are computed at a time
 
 NewtonRows = tuple[
     Matrix, Matrix, Vector, Vector, Vector
-]  # of a block: kernel values with stored points, kernel values with its own rows, k(x, x), labels, weights
+]  # the arrays of a block: kernel values with stored points, kernel values with its own rows, k(x, x), labels, weights
 Sketch = tuple[float, float, float, bool, int]  # floor, accuracy, oversampling, weighted, seed
 Arrays = tuple[Vector, Counts, Vector, Vector, Vector, Vector]  # ω, active, D, L, weights and factor of KORS
 Counters = tuple[int, int, int, int, int]  # size, taken, rows, unprojected, raised

@@ -276,7 +276,7 @@ class MercerProjection(SpaceLearner[State]):
         and the residual sum of squares RSS, σ̂² = (RSS + λ‖θ‖²)/(n − N).
 
         A level with at least as many functions as rows uses the σ̂ of the last level with fewer; if there is none, the standard
-        error is infinite. It covers the variance of the fit, not its bias.
+        error is infinite. The standard error covers the variance of the fit, not its bias.
         """
         learner, own = self._alone(state)
         return learner._standard_error(own, check_inputs(X, state.dim))

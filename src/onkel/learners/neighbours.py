@@ -196,7 +196,8 @@ def _search_group(
     for layer in range(near.shape[0]):
         end = x.size - extra if layer == 0 else x.size
         while done < end:
-            if done > 0 and not _any_below(sums, near[-1, last]):  # with all columns, distances, and so the limit, are largest
+            # distances, and so the limit, are largest in the search with all columns
+            if done > 0 and not _any_below(sums, near[-1, last]):
                 return
             until = min(done + COLUMNS_AT_ONCE, end)
             _add_squares(group[done:until], x[done:until], sums)

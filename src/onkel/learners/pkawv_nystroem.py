@@ -188,7 +188,7 @@ class PKAWVNystroem(KernelLearner[State]):
                 states.append(replace(_with_own_arrays(state), span=after))
                 continue
             R, c, sound = border(state.matrix, state.coef, column, self.lam + corner, target, self.lam)
-            if not sound:  # rows have large weights, or λ is small
+            if not sound:  # this happens if rows have large weights, or λ is small
                 R, c = history.relearnt(state.history, self._past(state), self.kernel, after, self.lam)
             learnt, strained, rebuilt = state.learnt.copy(), state.strained.copy(), state.rebuilt + (not sound)
             states.append(replace(state, span=after, matrix=R, coef=c, learnt=learnt, strained=strained, rebuilt=rebuilt))

@@ -13,9 +13,9 @@ right.
 3.  Each of the first rows in a leaf draws one candidate: a column, and a cut between this row and the next one with another value
     in this column.
 
-Trees differ only in columns and cuts: each of them learns every row. A row of weight w counts as w rows. Several outputs share the
-leaves, and squares are summed over outputs. A tree with `leaves` leaves no longer grows, but updates their means. Columns may have
-any scale.
+Trees differ only in their random columns and cuts; every tree learns every row. A row of weight w counts as w rows. Several outputs
+share the leaves, and squares are summed over outputs. A tree with `leaves` leaves no longer grows, but updates their means. Columns
+may have any scale.
 
 For T trees and J candidates in a leaf, a row costs O(T·J) for each output. Memory is O(T·J) for each output and each of the
 `leaves`, allocated at the start.

@@ -29,7 +29,7 @@ from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.linalg.blas import gemm_nt_part, solve_upper_transposed
 from onkel.linalg.gram import add, factorise
 
-EXPERTS = 4  # how many different N there are; the largest is r
+EXPERTS = 4  # the number of different N; the largest N is r
 
 
 class Sums(NamedTuple):

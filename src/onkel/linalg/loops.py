@@ -1,4 +1,4 @@
-"""What `linalg/blas` asks of BLAS, in loops: in the place of BLAS where NumPy's cannot be called, and the inner product everywhere.
+"""The functions of `linalg/blas` as plain loops. They are used if NumPy's BLAS cannot be called; the inner product is always used.
 
 Each function has the name, the arguments and the result of the one in `blas.py`. They are right on every machine, and several times
 slower than BLAS on large matrices.

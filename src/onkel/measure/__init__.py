@@ -6,7 +6,8 @@ Decisions: docs/decisions/measure.md
 """
 
 from onkel.measure import adversaries, bounds, drift
-from onkel.measure.bytes import budget_for
+from onkel.measure.baselines import last_label, running_mean
+from onkel.measure.budget import budget_for
 from onkel.measure.components import Components, Curve, components
 from onkel.measure.cycle import Cycled, cycle
 from onkel.measure.engine import Evaluation, Result
@@ -28,11 +29,11 @@ from onkel.measure.metrics import (
     Mistakes,
     Pinball,
 )
-from onkel.measure.newton import NewtonRegret, newton_regret
+from onkel.measure.newton_regret import NewtonRegret, newton_regret
 from onkel.measure.prequential import Trace, prequential
 from onkel.measure.regret import Regret, best_in_hindsight, effective_dimension, log_det, projection_error, regret, spectrum
 from onkel.measure.reliability import Reliability, log_loss, reliability
-from onkel.measure.scores import absolute, last_label, mistakes, running_mean, square
+from onkel.measure.row_losses import absolute, mistakes, square
 
 __all__ = [
     "AUC",

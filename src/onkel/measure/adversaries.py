@@ -63,7 +63,7 @@ def greedy(
 def blocks(X: ArrayLike, y: ArrayLike, blocks: int = 500, repeats: int = 10, seed: int = 0) -> tuple[Matrix, Vector]:
     """(X, y) of blocks · repeats rounds: each block repeats one row, drawn from those given, `repeats` times.
 
-    The labels of every second block (the second, the fourth and so on) have their signs changed. This misleads a learner that
+    In every second block (the second, the fourth and so on) the label has its sign changed. This misleads a learner that
     generalises. Predicting the last label is wrong only at the start of a block, so compare every result on this stream with
     `onkel.measure.last_label`. If a share p of the given labels is +1, the labels of neighbouring blocks differ with probability q
     = p² + (1 − p)², and the error of the last label is about q/repeats.

@@ -30,7 +30,7 @@ from onkel.protocol import suited, tasks_of
 
 
 class Pass(NamedTuple):
-    """One pass through all rows, with models of these seeds."""
+    """One pass through all rows. In it, every learner with a seed runs once for each of these seeds."""
 
     seeds: Sequence[int]
     stream: Stream
@@ -83,7 +83,7 @@ class Comparison:
             yield done
 
     def error(self) -> Means:
-        """The first metric of the first learner so far."""
+        """The first metric of the first learner, over the rows so far."""
         return headline_of(self.contenders[0].runs[-1].errors)
 
     @property
@@ -91,8 +91,8 @@ class Comparison:
         return self.passes_done == len(self.passes)
 
     def cut(self) -> str:
-        """After `steps` was left early: keep only complete passes, or, if there are none, the rows so far, which all models have
-        learnt. Returns a sentence that says which these are; empty if no row was learnt."""
+        """To be called if `steps` was left early. Keeps only the complete passes or, if there are none, the rows so far, which all
+        models have learnt. Returns a sentence that says what was kept; empty if no row was learnt."""
         if self.passes_done:
             for one in self.contenders:
                 one.runs = one.runs[: self.passes_done]

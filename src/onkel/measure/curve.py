@@ -18,7 +18,7 @@ class ErrorCurve:
 
     ends: Counts  # the last row of each window, counted from 1
     rows: Vector  # of each window
-    values: dict[str, Vector]  # of each metric in each window, NaN where it is not defined
+    values: dict[str, Vector]  # the value of each metric in each window, NaN where it is not defined
     metric: metrics.Metric  # the one that pictures show
     baselines: dict[str, Vector]  # the same metric of each baseline
 
@@ -31,7 +31,7 @@ class ErrorCurve:
         return {"rows": int(self.rows[-1]), **{name: float(values[-1]) for name, values in self.values.items()}}
 
     def shown(self) -> dict[str, Any]:
-        """What pictures show, in windows that do not overlap."""
+        """The curves that pictures show, in windows that do not overlap."""
         apart = slice((len(self.ends) - 1) % WINDOW, None, WINDOW)
         lines = {self.metric.name: self.values[self.metric.name], **self.baselines}
         return {"rows": self.ends[apart].tolist(), **{name.replace(" ", "_"): line[apart].tolist() for name, line in lines.items()}}

@@ -43,7 +43,7 @@ MOST_CHANGES = 100  # changes that are stored; later ones are only counted
 DELTA = 0.0005
 CAP = 5.0  # an error counts as at most this many times the median of its batch
 LEAST = 1e-9  # smaller mean errors, as shares of the largest one so far, count as equal
-# b: the largest deviation of a row from the mean of its batch, in units of the batch's value
+# b in the formula above: the largest deviation of a row from the mean of its batch, in units of the batch's value
 DEVIATION_OF_MISTAKES, DEVIATION_OF_ERRORS = 1.0, 3.0
 
 BATCHES, MEAN, BETWEEN, JUMP, STEPS, WITHIN, LOSS = range(7)  # columns of a bucket, see `Drift`
@@ -126,12 +126,12 @@ class Drift:
 
 
 def of_errors() -> Drift:
-    """For errors of any size, at least 0."""
+    """A `Drift` for errors: losses of any size, at least 0."""
     return Drift(of_mistakes=False)
 
 
 def of_mistakes() -> Drift:
-    """For losses of 0 and 1."""
+    """A `Drift` for mistakes: losses of 0 or 1."""
     return Drift(of_mistakes=True)
 
 
@@ -209,7 +209,8 @@ def _cut(buckets: Matrix, used: int, deviation: float) -> int:
 
 @hot
 def _alike(squares: float, steps: float, variance: float, batches: float) -> float:
-    """c: how many rows vary as one, by the sum of squares of the batches about the means on both sides."""
+    """c in the formula above: how many rows vary as one, estimated from the sum of squares of the batches about the means on both
+    sides."""
     if squares <= 0.0 or variance <= 0.0:
         return 1.0
     r = min(max(0.0, 1.0 - 0.5 * steps / squares), MOST_ALIKE)

@@ -53,7 +53,7 @@ class Result:
     source: str  # where the rows came from
     target: str  # the column that was predicted
     task: str  # "regression" or "classification"
-    classes: tuple[Any, ...]  # labels, in the order of their probabilities; empty for numbers
+    classes: tuple[Any, ...]  # the labels of the classes, in the order of their probabilities; empty for numbers
     learner: str  # the learner as Python code
     name: str  # the learner as Python code, without settings that have their default values
     lags: int  # the number of earlier labels that were inputs

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
+from onkel.measure.baselines import frequent_class, last_label, running_mean
 from onkel.measure.drift import Drift, of_errors, of_mistakes, whole_numbers
 from onkel.measure.metrics import every, headline, task_of, values
 from onkel.measure.pieces import MOST, Pieces, added, halves, with_room
-from onkel.measure.ranks import BINS as BINS_OF_RANKS
-from onkel.measure.ranks import MOST_RANKED, Ranks
 from onkel.measure.reliability import BINS, FLOOR, Reliability, add_to_bins, from_bins
-from onkel.measure.scores import last_label, running_mean
+from onkel.measure.roc_auc import BINS as ROC_BINS
+from onkel.measure.roc_auc import MOST_RANKED, RocCounts
 from onkel.measure.sums import CLASS_COLUMNS, LABELS, NUMBER_COLUMNS, ROWS, SPREAD, ClassSums, NumberSums, merged
 from onkel.model import Answers
 from onkel.state import filled, leaves
@@ -42,7 +42,7 @@ class HalfWidths:
     half: Matrix  # (rows, levels)  half their widths
 
     def pinball(self, errors: Vector) -> Vector:
-        """The mean pinball loss over all ends of the intervals; infinite if an interval is."""
+        """The mean pinball loss over all ends of the intervals; infinite if an interval is infinite."""
         outside = np.maximum(np.abs(errors)[:, None] - self.half, 0.0)
         return np.asarray(np.mean((1.0 - self.levels) * self.half + np.nan_to_num(outside), axis=1) / 2.0)
 
@@ -126,7 +126,7 @@ class NumberErrors:
         return NumberSums(*merged(self.pieces.windows(self.sums)).T)
 
     def means(self) -> Means:
-        """Every metric of all rows, and how many of them the relative error leaves out."""
+        """Every metric over all rows, and the number of rows that the relative error leaves out."""
         whole = self.whole()
         return means_of(whole) | {"mape_left_out": float(whole.zeros)}
 
@@ -136,7 +136,8 @@ class NumberErrors:
 
     @property
     def is_sorted(self) -> bool:
-        """Whether the label rises (or falls) in almost no row, and the last label is far better than the mean."""
+        """Whether the labels are sorted: they rise (or fall) in almost no row, and the last label predicts far better than the
+        mean."""
         few, whole = min(self.rises, self.falls) <= LONG_RUNS * self.rows, self.whole()
         return bool(few and whole.last_square < AS_IF_SORTED * whole.mean_square)
 
@@ -148,7 +149,7 @@ class ClassErrors:
     # (pieces, 3, classes)  rows of each class, rows predicted as it, rows of it that were predicted as it
     of_classes: Counts = whole_numbers(MOST, 3, 0)
     confused: Counts = whole_numbers(0, 0)  # rows by class and predicted class
-    ranks: Ranks = field(default_factory=Ranks)
+    ranks: RocCounts = field(default_factory=RocCounts)
     of_first: Matrix = field(default_factory=partial(np.zeros, (BINS, 3)))  # `add_to_bins` of the first class
     of_others: Matrix = field(default_factory=partial(np.zeros, (BINS, 3)))  # of all other classes
     drift: Drift = field(default_factory=of_mistakes)
@@ -187,7 +188,6 @@ class ClassErrors:
 
     def _values(self, y: Counts, predicted: Counts, p: Matrix, own: Matrix, before: Counts) -> ClassSums:
         """What each row adds to each sum; classes are counted elsewhere."""
-        frequent = np.where(before.any(axis=1), before.argmax(axis=1), -1)
         brier = (p - own) ** 2
         return ClassSums(
             rows=np.ones(len(y)),
@@ -195,8 +195,8 @@ class ClassErrors:
             log_loss=-np.log(np.clip(p[own > 0.0], FLOOR, 1.0)),
             first_brier=brier[:, 0],
             other_brier=brier[:, 1:].sum(axis=1),
-            frequent_wrong=np.asarray(frequent != y, dtype=np.float64),
-            last_wrong=np.asarray(np.append(self.last, y[:-1]) != y, dtype=np.float64),
+            frequent_wrong=np.asarray(frequent_class(before) != y, dtype=np.float64),
+            last_wrong=np.asarray(last_label(y.astype(np.float64), self.last) != y, dtype=np.float64),
             true=own,
             predicted=own,
             correct=own,
@@ -253,22 +253,24 @@ class ClassErrors:
         classes = self.of_classes.shape[2]
         confused, ranked = min(classes, MOST_CONFUSED), min(classes, MOST_RANKED)
         shapes = self.confused.shape, self.ranks.own.shape, self.ranks.others.shape
-        fit = shapes == ((confused, confused), (ranked, BINS_OF_RANKS), (ranked, BINS_OF_RANKS))
+        fit = shapes == ((confused, confused), (ranked, ROC_BINS), (ranked, ROC_BINS))
         return fit and -1 <= self.last < max(1, classes)
 
     def reliability(self) -> Reliability:
-        """With two classes, the reliability for the second. With more, for all of them: each row counts once for each class."""
+        """The reliability of the probabilities of the second class if there are two classes, else of all classes; then each row
+        counts once for each class."""
         means, several = self.means(), self.of_classes.shape[2] > 2
         return from_bins(self.of_others + (self.of_first if several else 0.0), means["brier"], means["log_loss"])
 
     @property
     def confusion(self) -> list[list[int]] | None:
-        """Rows by class and predicted class; None for more than MOST_CONFUSED classes. Without rows before any class was known."""
+        """The number of rows by class and predicted class; None for more than MOST_CONFUSED classes. Rows before any class was
+        known are left out."""
         return self.confused.tolist() if len(self.confused) == self.of_classes.shape[2] else None
 
     @property
     def is_sorted(self) -> bool:
-        """Whether equal labels form a few long runs."""
+        """Whether the labels are sorted: equal labels form a few long runs."""
         changes, shares = (self.whole().last_wrong - 1.0) / max(1, self.rows), self.counts / max(1, self.rows)
         in_random_order = 1.0 - float(np.sum(shares**2))
         return bool(changes < LONG_RUNS and changes < AS_IF_SORTED * in_random_order)
@@ -282,7 +284,7 @@ def errors_for(task: str) -> Errors:
 
 
 def headline_of(errors: Errors) -> Means:
-    """The metric that is shown first, of the whole stream so far."""
+    """The metric that is shown first, over the stream so far."""
     whole = errors.whole()
     return {name: float(value) for name, value in values([headline(task_of(whole))], whole).items()}
 
@@ -321,7 +323,7 @@ def restored(task: str, numbers: dict[str, Any], arrays: dict[str, NDArray[Any]]
 
 
 def _alike(value: Any, like: Any) -> bool:
-    """Whether both are of the same type and shape; the axes of classes, which have length 0 at first, may be longer."""
+    """Whether both have the same type and shape. Axes of classes have length 0 in a fresh state and may be longer in `value`."""
     if not isinstance(value, np.ndarray) or not isinstance(like, np.ndarray):
         return type(value) is type(like)
     if (value.dtype, value.ndim) != (like.dtype, like.ndim):

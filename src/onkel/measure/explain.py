@@ -27,13 +27,13 @@ from onkel.combine.account import Account
 from onkel.combine.auto.families import Expert
 from onkel.combine.auto.state import RULE
 from onkel.errors import InputError
+from onkel.measure.best_combination import best_combination
 from onkel.measure.bounds import so_far
-from onkel.measure.combination import best_combination
 from onkel.model import Model
 from onkel.turns import turn
 
 NAMED = 3  # kinds of experts that the first sentence names
-MATTERS = 0.2  # with a smaller share of experts that forget, the mixture is said to remember everything
+MATTERS = 0.2  # if experts that forget have a smaller share than this, the mixture is said to remember everything
 HELPS = 0.02  # earlier labels help if they remove more than this part of the square error
 
 
@@ -69,7 +69,8 @@ class History:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """What `explain` returns. Weights may be negative, since stacking also subtracts; shares are by absolute value."""
+    """What `explain` returns. Weights may be negative, since stacking also subtracts; so shares are computed from absolute
+    values."""
 
     experts: tuple[Expert, ...]
     weights: Vector  # (experts,)  the weights in the next score, mean over outputs
@@ -218,7 +219,7 @@ def _compared(rule: Rule, state: Any, account: Account) -> tuple[Compared | None
     for o, one in enumerate(allowed):
         products = account.products[o][np.ix_(there, there)]
         weights[o, there], theirs = best_combination(products)
-        # the bound holds for every θ, so take the θ that minimises loss plus bound: its weights are not huge
+        # The bound holds for every θ, so we take the θ that minimises loss plus bound, because its weights are not huge.
         bounded = [best_combination(products, c.ridge, c.tilt[there])[1] + c.constant for c in one.combinations]
         least, bound = least + theirs, bound + min(bounded, default=math.inf) - theirs
     return expert, Compared(weights, lost - least, bound)

@@ -33,7 +33,7 @@ from onkel.measure.regret import Space, embed, positive
 
 GAP = 1e-8  # accuracy of the minimum, relative to itself plus 1
 MULTIPLIER_STEPS, NEWTON_STEPS, SHORTEST_STEP = 40, 60, 1e-10
-GROWTH, LARGEST_PENALTY = 3.0, 1e7  # factor and limit for ρ; with a larger ρ rounding spoils the multipliers
+GROWTH, LARGEST_PENALTY = 3.0, 1e7  # the factor by which ρ grows, and its limit: with a larger ρ rounding spoils the multipliers
 HALVINGS = 60  # steps of the bisection of [−C, C] for a value
 NEARBY = 1e-7  # the step of numerical derivatives, relative to C
 

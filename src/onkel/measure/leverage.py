@@ -85,7 +85,7 @@ def spectral_bounds(
     ridge = alpha * np.eye(Z.shape[1])
     L = np.linalg.cholesky(Z.T @ (v[:, None] * Z) + ridge)
     values = np.linalg.eigvalsh(solved_lower(L, solved_lower(L, Z.T @ (w[:, None] * Z) + ridge).T))
-    return min(float(values[0]), 1.0), max(float(values[-1]), 1.0)  # in directions without rows both are αI
+    return min(float(values[0]), 1.0), max(float(values[-1]), 1.0)  # in directions without rows A and A' are both αI
 
 
 def gram_of(space: Space, X: Matrix) -> Matrix:

@@ -35,7 +35,7 @@ class Metric(Protocol):
         """The heading of its column."""
 
     def of(self, sums: Any) -> Values:
-        """Its value for each window; NaN where it is not defined."""
+        """The metric's value for each window; NaN where it is not defined."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,8 @@ class Explained:
 
 @dataclass(frozen=True)
 class R2:
-    """1 − Σ(prediction − label)² / Σ(label − mean)², with the mean of all labels; 1 or 0 if all labels are equal."""
+    """1 − Σ(prediction − label)² / Σ(label − mean)², with the mean of all labels. If all labels are equal, it is 1 (no error) or
+    0."""
 
     name = "r2"
     title = "R²"
@@ -114,7 +115,7 @@ class MAPE:
 class Pinball:
     """The mean pinball loss of both ends of the intervals of all levels; the ends of level 0.9 are the quantiles 0.05 and 0.95.
 
-    Rows count only if the intervals of all levels are finite.
+    A row counts only if its intervals of all levels are finite.
     """
 
     name = "pinball"
@@ -159,7 +160,7 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class BalancedAccuracy:
-    """The accuracy on the rows of each class, as a mean over the classes."""
+    """The mean, over the classes, of the accuracy on the rows of each class."""
 
     name = "balanced_accuracy"
     title = "balanced accuracy"
@@ -170,7 +171,8 @@ class BalancedAccuracy:
 
 @dataclass(frozen=True)
 class F1:
-    """2 · correct / (true + predicted), in numbers of rows: that of the second of two classes, else the mean over the classes."""
+    """2 · correct / (true + predicted), in numbers of rows. With two classes it is the F1 of the second one, otherwise the mean
+    over the classes."""
 
     name = "f1"
     title = "F1"
@@ -184,9 +186,10 @@ class F1:
 
 @dataclass(frozen=True)
 class AUC:
-    """The area under the ROC curve: that of the second of two classes, else the mean over the classes, each against all others.
+    """The area under the ROC curve. With two classes it is the area for the second one, otherwise the mean over the classes, each
+    against all others.
 
-    It is defined only for the whole stream, and for at most `ranks.MOST_RANKED` classes. Its error is at most `auc_within` in
+    It is defined only for the whole stream, and for at most `roc_auc.MOST_RANKED` classes. Its error is at most `auc_within` in
     `Result.errors`.
     """
 
@@ -211,7 +214,7 @@ class Brier:
 
 
 def _mean(parts: Values, wholes: Values, there: Any) -> Values:
-    """The mean share over the classes that there are."""
+    """The mean of the shares over the classes that occur."""
     return np.asarray(np.where(there, parts / wholes, 0.0).sum(axis=-1) / there.sum(axis=-1))
 
 
@@ -225,7 +228,7 @@ def metrics_for(task: str) -> tuple[Metric, ...]:
 
 
 def named(names: str, task: str) -> tuple[Metric, ...]:
-    """The first metric of the task, and those with these names, which are separated by commas: "f1,auc"."""
+    """The first metric of the task, followed by the metrics that `names` lists, such as "f1,auc"."""
     known = {metric.name: metric for metric in metrics_for(task)}
     first, given = headline(task), [name.strip() for name in names.split(",")]
     for name in given:

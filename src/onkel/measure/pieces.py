@@ -1,8 +1,8 @@
 """Consecutive pieces of a stream, equally long and never more than MOST: when all are full, neighbouring pieces are merged in
 pairs.
 
-So sums over pieces need bounded memory, and give sums over the whole stream and over windows along it. Piece k begins at row
-k · length, however the rows are handed over.
+So sums over pieces need bounded memory, and give sums over the whole stream and over windows along it. Piece k always begins at row
+k · length; it does not matter how many rows come in one call.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Pieces:
     length: int = SHORTEST
 
     def cuts(self, rows: int, halve: Callable[[], None]) -> Iterator[tuple[int, slice]]:
-        """For this many further rows: each piece, with the slice of those rows that belong to it. `halve` merges pieces in
-        pairs."""
+        """Divide this many further rows among pieces. Yields the index of each piece and the slice of the rows that belong to it.
+        `halve` is called to merge pieces in pairs."""
         done = 0
         while done < rows:
             if self.rows == MOST * self.length:
@@ -51,7 +51,7 @@ class Pieces:
         first = min(WINDOW, self.used)
         return np.minimum(self.length * np.arange(first, self.used + 1), self.rows)
 
-    # for an array whose first axis is the pieces, the pieces that belong together along a new second axis
+    # The first axis of `sums` is the pieces. The next two methods move pieces that belong together to a new second axis.
 
     def together(self, sums: NDArray[Any]) -> NDArray[Any]:
         return sums[None, : self.used]
@@ -68,12 +68,12 @@ def halves(sums: NDArray[Any]) -> NDArray[Any]:
 
 
 def with_room(merged: NDArray[Any]) -> NDArray[Any]:
-    """The pieces, and as many empty ones after them."""
+    """The pieces, followed by the same number of empty ones."""
     return np.concatenate([merged, np.zeros_like(merged)])
 
 
 def added(total: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The total and all rows of values, one after the other, so that cuts between them change nothing.
+    """The total plus all rows of values, added one after the other, so that it does not matter how the rows are divided into calls.
 
     Several columns are summed in this order by NumPy; a single one would not be.
     """

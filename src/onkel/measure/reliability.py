@@ -64,7 +64,7 @@ def reliability(probabilities: ArrayLike, labels: ArrayLike, bins: int = BINS, f
 def add_to_bins(sums: Matrix, p: NDArray[np.float64], own: NDArray[np.float64]) -> None:
     """Add rows to the sums of each bin, (bins, 3): the count, and the sums of p and own.
 
-    Rows are added one after the other, so that cuts between them change nothing.
+    Rows are added one after the other, so that it does not matter how they are divided into calls.
 
     p are probabilities of classes; own is 1 if the row belongs to the class, else 0.
     """

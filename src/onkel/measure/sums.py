@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Matrix
-from onkel.measure.ranks import Ranks
+from onkel.measure.roc_auc import RocCounts
 
 Values = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ class ClassSums:
     true: Values  # (…, classes)  rows of each class
     predicted: Values  # (…, classes)  rows predicted as each class
     correct: Values  # (…, classes)
-    ranks: Ranks | None = None  # only for the whole stream, not for windows
+    ranks: RocCounts | None = None  # only for the whole stream, not for windows
 
     @property
     def classes(self) -> int:
@@ -91,5 +91,6 @@ def merged(groups: Matrix) -> Matrix:
     sums = groups.sum(axis=1)
     mean = sums[:, LABELS] / np.maximum(sums[:, ROWS], 1.0)
     apart = groups[:, :, LABELS] / np.maximum(groups[:, :, ROWS], 1.0) - mean[:, None]
-    sums[:, SPREAD] += (groups[:, :, ROWS] * apart**2).sum(axis=1)  # squares of the means of the pieces about the mean of all
+    # plus the squared deviations of the pieces' means from the mean of all rows
+    sums[:, SPREAD] += (groups[:, :, ROWS] * apart**2).sum(axis=1)
     return np.asarray(sums)

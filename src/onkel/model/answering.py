@@ -21,8 +21,9 @@ from onkel.turns import turn
 
 ONE_ROW = np.ones(1, dtype=bool)  # the mask of a single row that has scores
 
-Score = Callable[..., Vector]  # of (learner, its state, X, further arguments): what the learner says of rows
-Shape = Callable[..., Vector]  # of (scores, labels): the scores in the shape that is wanted
+# a function of (learner, its state, X, further arguments) that returns scores, or the ends of intervals
+Score = Callable[..., Vector]
+Shape = Callable[..., Vector]  # a function of (scores, labels) that brings the scores into the shape that is wanted
 
 
 def next_scores(learner: Any, *given: Any, **gaps: Any) -> Vector:
@@ -71,7 +72,7 @@ def scored_usual(model: Opens, state: State, row: Any, score: Score, shape: Shap
 
 
 def predicted_codes(state: State, scored: Scored) -> Vector:
-    """The code of each prediction. A class that is new in the table is unknown before its first row."""
+    """The code of each prediction. A class that first appears in this table is not predicted before its first row."""
     target = state.target
     if not target.one_hot:
         return target.predicted_codes(target.scores(scored.scores, state.labels))

@@ -1,4 +1,4 @@
-"""What a model says of rows: scores, and the answers that they stand for."""
+"""What a model returns for rows: scores, and the answers made of the scores."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from onkel.model.target import Mask
 
 
 class Scored(NamedTuple):
-    """The scores of the rows of a table before each was learnt, beside the codes of their labels (`Target`)."""
+    """The score of each row of a table before it was learnt, and the code of its label (see `Target`)."""
 
     scores: Vector
     codes: Vector
-    kept: Mask  # which rows of the table these are: others lack a label, or a value where such rows are dropped
+    kept: Mask  # which rows of the table these are; the others lack a label, or were dropped because a value is missing
     met: int  # classes that were known before the table
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What a model said of the rows of a table before it learnt each of them, beside their labels; both as codes (`Target`)."""
+    """The model's answer for each row of a table before it learnt the row, and the row's label; both as codes (see `Target`)."""
 
     predicted: Vector  # -1 where no class was known yet
     probabilities: Matrix | None  # of each class; None for numbers
@@ -33,7 +33,7 @@ class Answers:
 
 
 def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """One below the other; where a class came between two of them, 0 for it before."""
+    """The blocks, one below the other. A class that an earlier block did not know yet has 0 there."""
     if len(parts) == 1 or not parts:
         return parts[0] if parts else np.empty(0)
     if parts[0].ndim == 2:
@@ -43,7 +43,7 @@ def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def spread(answers: NDArray[Any], kept: Mask) -> NDArray[Any]:
-    """One answer a row; NaN, or None for labels, for rows that were not kept."""
+    """One answer for each row. Rows that were not kept get NaN, or None if answers are labels."""
     if kept.all():
         return answers
     every = np.full((len(kept), *answers.shape[1:]), None if answers.dtype == object else np.nan, dtype=answers.dtype)

@@ -1,11 +1,11 @@
 """Turns a table into X: the columns of each encoding (`encodings.py`), then spare columns for keys that appear later.
 
-A spare column is a gap until a key takes it. A missing value is refused, or its row is dropped, or it stays a gap: NaN in the
-column of a number and in the trend of a date, zeros elsewhere, and 1 in an indicator. Whoever uses X fills the gaps with the mean
-so far: a learner in `Scaled`, or `Means`.
+A spare column is a gap until a key takes it. If a value is missing, this is an error, or its row is dropped, or it stays a gap: NaN
+in the column of a number and in the trend of a date, zeros elsewhere, and 1 in an indicator. Gaps are filled later, with the mean
+of the column so far: by `Scaled` around the learner, or by `Means`.
 
 The verbs are those of a learner: `learn` records values and counts, `learn_labels` the labels of the same rows, `predict` encodes a
-row as if it came next. A row is encoded by what came before it, so the cut of the stream into blocks changes nothing.
+row as if it came next. A row is encoded only by what came before it, so it does not matter how the stream is cut into blocks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from onkel.model.target_means import TargetMeans
 __all__ = ["Cycle", "Date", "Duration", "Encoder", "Hashed", "HourMinute", "LeftOut", "Number", "OneHot", "Text", "Time"]
 
 Mask = NDArray[np.bool_]
-COLUMNS_NAMED = 8  # in a note on missing values
+COLUMNS_NAMED = 8  # at most this many columns are named in a note on missing values
 
 
 class Missing(enum.StrEnum):
@@ -58,9 +58,9 @@ def policy(missing: Missing | str) -> Missing:
 class Encoder:
     columns: tuple[Column, ...]
     missing: Missing = Missing.REFUSE
-    spare: int = 0  # columns of X, the last ones, kept free for columns that come later
-    ignored: tuple[str, ...] = ()  # columns that were there from the start and are no inputs
-    grows: bool = False  # rows are dicts, whose new keys may become columns
+    spare: int = 0  # the number of columns at the end of X that are kept free for keys that come later
+    ignored: tuple[str, ...] = ()  # columns that were there from the start but are not inputs
+    grows: bool = False  # whether rows are dicts, whose new keys may become columns
 
     def __post_init__(self) -> None:
         whole(self, "spare", least=0, most=LARGEST_ROOM)
@@ -80,7 +80,7 @@ class Encoder:
 
     @functools.cached_property
     def starts(self) -> list[int]:
-        """Where each column begins in X; its indicator, if it has one, is its last."""
+        """The column of X at which each encoding begins. If an encoding has an indicator, this is its last column."""
         return [int(k) for k in np.cumsum([0, *(column.width + column.indicator for column in self.columns)])[:-1]]
 
     @functools.cached_property
@@ -94,8 +94,8 @@ class Encoder:
         return frozenset(column.name for column in self.columns if isinstance(column, Number) and column.late)
 
     def write_usual(self, row: Any, state: State, target: str | None, X: Matrix) -> bool | None:
-        """Write a single row that teaches nothing new, a dict or an array of numbers, to X, (1, width), and say whether numbers are
-        missing in it; None for any other row."""
+        """Write a single usual row (see `single.py`), a dict or an array of numbers, to X, (1, width). Returns whether numbers are
+        missing in it; None if the row is not usual."""
         if (usual := self._usual) is None:
             return None
         return usual.write(row, state, target, X) if type(row) is dict else usual.write_numbers(row, X)
@@ -109,7 +109,7 @@ class Encoder:
 
     @functools.cached_property
     def _usual(self) -> UsualRow | None:
-        """None if these columns have no quick way."""
+        """The quick way for usual rows; None if these columns have none."""
         found = UsualRow(self.columns, self.starts, self.width, self.ignored, self.missing is Missing.MEAN)
         return found if found.exists and not self.spare else None
 
@@ -135,22 +135,23 @@ class Encoder:
 
     @functools.cached_property
     def _records(self) -> dict[tuple[Any, ...], Records]:
-        """A cache of `records`, by target and ignored keys; making them again would take longer than a single row."""
+        """A cache of `records`, by target and ignored keys; to make a new one would take longer than to learn a single row."""
         return {}
 
     def extended(self, names: Sequence[str]) -> Encoder:
-        """With more columns of numbers. All are in the order of their names: it makes no difference which key came first."""
+        """This encoder with more columns of numbers. All columns are in the order of their names, so it does not matter which key
+        came first."""
         columns = (*self.columns, *(Number(name, late=True) for name in names))
         return dataclasses.replace(self, columns=tuple(sorted(columns, key=lambda column: column.name)))
 
     def places(self, before: Encoder) -> list[int]:
-        """Where the columns of X of an encoder before it was `extended` are now."""
+        """The columns of X to which the columns of an earlier encoder moved when it was `extended`."""
         start = dict(zip((column.name for column in self.columns), self.starts, strict=True))
         found = [start[column.name] + k for column in before.columns for k in range(column.width + column.indicator)]
         return [*found, *range(self.width - self.spare, self.width)]
 
     def taking_late(self, table: Table) -> Table:
-        """A table whose columns were planned before this encoder was `extended`, with the others among its numbers."""
+        """A table that was read before this encoder was `extended`: its late columns become numbers like the others."""
         others = [name for name in self.names_of_numbers if name not in table.names]
         if not others:
             return table
@@ -174,13 +175,13 @@ class Encoder:
         ] + [state.late[k] if k < len(state.late) else f"spare#{k}" for k in range(self.spare)]
 
     def learn(self, state: State, table: Table) -> tuple[Matrix, Mask]:
-        """X, with NaN in gaps; and which rows of the table it has."""
+        """X, with NaN in gaps, and the mask of the table's rows that X contains."""
         X, kept = self._encode(state, table, True)
         state.dropped += len(kept) - X.shape[0]
         return X, kept
 
     def predict(self, state: State, table: Table) -> tuple[Matrix, Mask]:
-        """The same, each row as if it came next, with the means of the target so far; changes nothing."""
+        """X and mask as from `learn`, but each row as if it came next, with the means of the target so far; changes nothing."""
         X, kept = self._encode(state, table, False)
         if self._with_means:
             rows = table if kept.all() else table.where(kept)
@@ -189,18 +190,19 @@ class Encoder:
         return X, kept
 
     def learn_labels(self, state: State, table: Table, Y: Matrix, X: Matrix) -> None:
-        """Write the means of the target before each row into X, what `learn` made of the same rows, and learn the labels Y."""
+        """Write the means of the target before each row into X, which `learn` has made of the same rows; then learn the labels
+        Y."""
         for column, places in self._with_means:
             terms = column.terms(table.strings[column.name])
             X[:, places] = state.means[column.name].learn(terms, np.ascontiguousarray(Y[:, : column.labels]))
 
     @functools.cached_property
     def labels(self) -> int:
-        """The columns of labels that `learn_labels` needs; with 0 it need not be called."""
+        """The number of columns of labels that `learn_labels` needs; if it is 0, `learn_labels` need not be called."""
         return max((column.labels for column, _ in self._with_means), default=0)
 
     def with_labels(self, labels: int) -> Encoder:
-        """The same columns, for targets with so many columns of labels."""
+        """The same columns, for targets with this number of columns of labels."""
         if not self.labels:
             return self
         fitted = [
@@ -210,7 +212,7 @@ class Encoder:
 
     @functools.cached_property
     def _with_means(self) -> list[tuple[Hashed | Text, slice]]:
-        """The columns with means of the target, and the places of these in X."""
+        """The encodings that contain means of the target, and the columns of X where these means are."""
         return [
             (column, slice(start + column.buckets, start + column.width))
             for column, start in zip(self.columns, self.starts, strict=True)
@@ -235,7 +237,7 @@ class Encoder:
             raise InputError("the encoder's state is not one of this encoder")
 
     def notes(self, state: State) -> list[str]:
-        """What a person should know of the rows so far, one sentence each."""
+        """What the user should know about the rows so far, one sentence each."""
         late = "came too late for a column of their own and share one; hash them all:"
         shared = [f"{rows:,} values of {name!r} {late} --hash {name}" for name, rows in state.shared.items() if rows]
         filled = [filled_in(state.filled) + "; missing='refuse' (--missing refuse) stops at the first"] if state.filled else []
@@ -252,7 +254,7 @@ class Encoder:
 
     @functools.cached_property
     def is_plain(self) -> bool:
-        """Whether X is the numbers as they are, whatever the rows before them."""
+        """Whether X is the numbers of the table unchanged, whatever rows came before."""
         return len(self._numbers[0]) == self.width
 
     def _encode(self, state: State, table: Table, learning: bool) -> tuple[Matrix, Mask]:
@@ -286,7 +288,8 @@ class Encoder:
         return X, kept
 
     def _write_late(self, state: State, late: Mapping[str, Vector], X: Matrix, learning: bool) -> None:
-        """New columns take spare ones in the order of their rows, in one row by name, so that the cut changes nothing."""
+        """New keys take the spare columns in the order of the rows in which they first appear, and by name within a row. So it does
+        not matter how the stream is cut into blocks."""
         there = {name: ~np.isnan(late[name]) for name in sorted(late)}
         fresh = [name for name in there if there[name].any() and name not in state.late]
         if learning:
@@ -312,11 +315,11 @@ class Encoder:
         return table.numbers[:, [at[name] for name in names]]
 
     def missing_in(self, table: Table) -> dict[str, int]:
-        """How many values are missing, for the columns in which any is."""
+        """The number of missing values of each column that has any."""
         return {name: int(np.count_nonzero(mask)) for name, mask in self._gaps(table, self._numbers_of(table)).items()}
 
     def _gaps(self, table: Table, numbers: Any) -> dict[str, Mask]:
-        """Where values are missing, for the columns in which any is."""
+        """The mask of missing values of each column that has any."""
         found: dict[str, Mask] = {}
         if not np.isfinite(numbers if isinstance(numbers, np.ndarray) else numbers.data).all():
             names = self._numbers[0]
@@ -344,7 +347,7 @@ def counted(count: int, noun: str, of: str = "") -> str:
 
 
 def filled_in(gaps: Mapping[str, int]) -> str:
-    """That so many missing values of these columns were filled in."""
+    """A sentence that says how many missing values of these columns were filled in."""
     most = sorted(gaps, key=lambda name: -gaps[name])
     if len(most) == 1:
         return counted(gaps[most[0]], "missing value", f" of {most[0]!r}") + " filled in"

@@ -1,4 +1,4 @@
-"""How a column of a table is encoded. The columns of X that it gets are fixed at `init`, because a learner's width is.
+"""How a column of a table is encoded. It gets a fixed number of columns of X at `init`, because the learner's width is fixed then.
 
 number   see `numeric`                                                                                  1 or 3 columns
 string   OneHot: 1 in the column of the value, which it gets when it first appears; late ones share     room
@@ -35,20 +35,22 @@ _MONDAY = np.datetime64("1970-01-05", "us")
 
 @memory
 class State:
-    """What the rows so far have taught."""
+    """What was learnt from the rows so far."""
 
-    values: dict[str, list[str]]  # of each OneHot, in the order of their columns
+    values: dict[str, list[str]]  # the values of each OneHot, in the order of their columns
     shared: dict[str, int]  # rows whose value had to share the last column
     filled: dict[str, int] = field(default_factory=dict)  # missing values, by column
     dropped: int = 0  # rows
-    unlabelled: int = 0  # those of them that had no label
-    late: list[str] = field(default_factory=list)  # the columns that came later, in the order of the spare ones that they took
-    crowded: int = 0  # numbers that found no spare column
-    means: dict[str, TargetMeans] = field(default_factory=dict)  # of each Hashed or Text with labels
+    unlabelled: int = 0  # the dropped rows that had no label
+    # the names of columns that came later, in the order of the spare columns that they took
+    late: list[str] = field(default_factory=list)
+    crowded: int = 0  # the number of late numbers for which no spare column was left
+    means: dict[str, TargetMeans] = field(default_factory=dict)  # for each Hashed or Text that uses labels
 
     @functools.cached_property
     def places(self) -> dict[str, dict[str, int]]:
-        """The place of each value of each OneHot. A state whose values may still change is a copy (see `learning.py`)."""
+        """For each OneHot, the place of each value. This may be cached, because only a copy of a state changes its values (see
+        `learning.py`)."""
         return {name: {value: k for k, value in enumerate(values)} for name, values in self.values.items()}
 
     def copy(self) -> State:
@@ -69,7 +71,7 @@ class State:
 @dataclass(frozen=True)
 class OneHot:
     name: str
-    room: int = 8  # values that get a column of their own, the last of which is shared by all that come later
+    room: int = 8  # the number of columns; values that come when all are taken share the last one
     indicator: bool = False
 
     kind: ClassVar[Kind] = Kind.TEXT
@@ -141,7 +143,7 @@ class Hashed:
         X[there, place[codes]] = sign[codes]
 
     def terms(self, column: Strings) -> Terms:
-        """The value of each row, for `TargetMeans`."""
+        """The hashed value of each row, for `TargetMeans`."""
         there = column.codes >= 0
         slots = np.array([self._hash(value) // self.buckets % SLOTS for value in column.values], dtype=np.int64)
         return Terms(np.concatenate([[0], np.cumsum(there)]), slots[column.codes[there]])
@@ -174,12 +176,12 @@ class Text:
         return f"text, the words hashed into {self.buckets} columns{means}"
 
     def write(self, column: Strings, state: State, X: Matrix, learning: bool) -> None:
-        """Rows of length 1, so that long texts count no more than short ones."""
+        """Write the words of each text as a row of length 1, so that long texts count no more than short ones."""
         described = np.array([*(self._described(value) for value in column.values), np.zeros(self.buckets)])
         X[:, : self.buckets] = described[column.codes]
 
     def terms(self, column: Strings) -> Terms:
-        """The words of each row, for `TargetMeans`."""
+        """The hashed words of each row, for `TargetMeans`."""
         of_values = [np.array([hashed(word) % SLOTS for word in words(value)], dtype=np.int64) for value in column.values]
         rows = [of_values[code] if code >= 0 else np.empty(0, dtype=np.int64) for code in column.codes]
         start = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
@@ -210,7 +212,7 @@ class LeftOut:
 @dataclass(frozen=True)
 class Date:
     name: str
-    since: str = "1970-01-01"  # the trend counts days from here
+    since: str = "1970-01-01"  # the trend is the number of days since this date
     day: bool = True
     week: bool = True
     year: bool = True
@@ -243,7 +245,7 @@ class Date:
         return f"a date: the trend in days since {self.since}" + (f", and its place in the {both}" if last else "")
 
     def write(self, column: Dates, state: State, X: Matrix, learning: bool) -> None:
-        """The trend of a missing date is a gap."""
+        """Write trend and waves of each date. If a date is missing, the trend is a gap and the waves are 0."""
         there = np.flatnonzero(~np.isnat(column))
         moments = column[there]
         X[:, 0] = np.nan

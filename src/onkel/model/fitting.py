@@ -1,11 +1,11 @@
-"""How a model learns rows that are all there: scaled by mean and deviation of all of them, in a random order, and more than once
-if that is wanted.
+"""How a model learns a whole data set at once: scaled by mean and deviation of all rows, in a random order, and several times if
+`epochs` says so.
 
 1.  The rows are surveyed: `Scaled`, or a learner that scales itself, takes mean and deviation of each column from all of them.
-2.  They are learnt like a stream. So each residual, by which intervals and probabilities are made, is that of a new row.
+2.  They are learnt like a stream. So intervals and probabilities are made from residuals of rows that were new at that moment.
 3.  Further passes, if any, leave intervals and probabilities as they are.
-4.  If the learner's function starts anew from time to time (`FORKS`, `ProsNKONS`), rows are learnt once more without another
-    start, since a function that has just started knows little.
+4.  If the learner's function starts anew from time to time (`FORKS`, `ProsNKONS`), the rows since the last start are few. So rows
+    are learnt once more without another start.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def fitted(model: Model, rows: Any, weight: ArrayLike | None, seed: int | None, 
 
 
 def _parts(opened: Stream, order: Order, weight: ArrayLike | None) -> Iterator[Part]:
-    """The rows in their order, some at a time, with their weights."""
+    """Yields some of the rows at a time, in their order, with their weights."""
     if weight is None:
         yield from ((table, None) for table in opened.tables())
         return
@@ -78,7 +78,7 @@ def _survey(state: State, parts: Iterator[Part]) -> None:
 
 
 def _learn_again(state: State, table: Table, weight: Vector | None) -> None:
-    """Learn rows that were learnt before; they have nothing to teach to the encoder."""
+    """Learn rows that were learnt before. The encoder has learnt them already, so it does not change."""
     if weight is not None:
         which, weight = repeated(state, weight)
         table = table.take(which)

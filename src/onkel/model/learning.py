@@ -1,7 +1,7 @@
-"""How a model learns a table: what the encoder has learnt is committed with the rows that the learner has learnt, and no further.
+"""How a model learns a table. Encoder and learner stay together: after an interrupt both have learnt the same first rows.
 
-1.  A table is cut before each row that brings a new key. So how rows are handed over makes no difference.
-2.  Each piece is encoded on a copy of the encoder's state. With a new column or class, the learner's state is copied too.
+1. A table is cut before each row that brings a new key. So it does not matter how many rows come in one call.
+2. Each piece is encoded by a copy of the encoder's state. If it brings a new column or class, the learner's state is copied too.
 3.  The learner learns. If that is interrupted, it has learnt the first k rows; the encoder's state is then made for these rows.
 4.  One assignment puts the copies in place (`onkel.turns`).
 """
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from onkel._types import Counts, Vector
 from onkel.combine.assembly import bare
-from onkel.combine.inner import takes_sparse
+from onkel.combine.wrapper import takes_sparse
 from onkel.data.table import Table
 from onkel.model import stream
 from onkel.model.answers import Scored, joined
@@ -34,14 +34,14 @@ MOST_REPEATS = 1000  # of a row, for a learner that has no weights
 
 @memory
 class State:
-    """What the first rows have decided, and what all rows have taught."""
+    """What was decided by the first rows (encoder, target, learner), and what was learnt from all rows."""
 
     encoder: Encoder  # how columns become X
-    target: Target  # what kind of thing is predicted
-    learner: Any  # for this target, in its wrappers
+    target: Target  # how labels are coded, and scores decoded
+    learner: Any  # the learner for this target, in its wrappers
     inner: Any  # its state
     encoded: EncoderState
-    labels: list[Label] = field(default_factory=list)  # of classes, in the order in which they came
+    labels: list[Label] = field(default_factory=list)  # the labels of the classes, in the order in which they came
 
     @property
     def rows(self) -> int:
@@ -81,17 +81,19 @@ def learn_usual(call: Call, state: State, row: Any, label: Any, separate: bool) 
 
 
 def learn_weighted(call: Call, state: State, table: Table, weight: Vector, lagged: ArrayLike | None) -> Scored:
-    """Without the rows of weight 0; for a learner without weights, those of weight 3 three times."""
+    """Learn the rows with their weights. Rows of weight 0 are left out; a learner that takes no weights learns a row of weight 3
+    three times."""
     which, weights = repeated(state, weight)
     scored = learn(call, state, table.take(which), weights, lagged)
-    is_first = np.diff(which, prepend=-1) > 0  # of each row, where it is repeated
+    is_first = np.diff(which, prepend=-1) > 0  # the first copy of each row that is repeated
     kept, own = np.zeros(len(table), dtype=bool), is_first[scored.kept]
     kept[which[is_first & scored.kept]] = True
     return Scored(scored.scores[own], scored.codes[own], kept, scored.met)
 
 
 def repeated(state: State, weight: Vector) -> tuple[Counts, Vector]:
-    """The rows to learn, and the weight of each: without those of weight 0; for a learner without weights, repeated instead."""
+    """The indices of the rows to learn, and their weights. Rows of weight 0 are left out; for a learner that takes no weights a row
+    is repeated."""
     times = np.where(weight > 0.0, 1, 0)
     if not bare(state.learner).multi_output and np.all(weight == np.floor(weight)) and np.all(weight <= MOST_REPEATS):
         times, weight = weight.astype(int), np.minimum(weight, 1.0)
@@ -100,7 +102,7 @@ def repeated(state: State, weight: Vector) -> tuple[Counts, Vector]:
 
 
 def with_mask(state: State, X: Any) -> tuple[Any, dict[str, Any]]:
-    """X as the learner takes it, and what it is told besides: which values are there, if any is missing."""
+    """X in the form that the learner takes and, if any value is missing, the keyword argument that says which values are there."""
     if not isinstance(X, np.ndarray):
         if takes_sparse(state.learner):
             return X, {}
@@ -110,7 +112,7 @@ def with_mask(state: State, X: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def widened(state: State, inner: Any, classes: int) -> Any:
-    """The learner's state with room for so many classes; a copy where it gets more."""
+    """The learner's state with room for this many classes. It is a copy if the room had to grow."""
     if classes <= inner.outputs or not state.target.one_hot:
         return inner
     wider = copied(inner) if inner is state.inner else inner
@@ -142,7 +144,8 @@ def _take(call: Call, state: State, table: Table, weight: Vector | None, lagged:
 
 
 def _known_then(state: State, lagged: ArrayLike, rows: int) -> dict[str, Any]:
-    """What the learner is told of earlier labels: those that were known when the row was predicted, 0 where there were none."""
+    """The earlier labels that are inputs of a row: those that were known when it was predicted, 0 for those that did not exist
+    yet."""
     known = np.zeros(len(state.learner.remember(state.inner)))
     then = np.ravel(lagged)[: len(known)]
     known[: len(then)] = then
@@ -150,7 +153,7 @@ def _known_then(state: State, lagged: ArrayLike, rows: int) -> dict[str, Any]:
 
 
 def _follow(state: State, encoded: EncoderState, table: Table | None, before: int, rows: int, after: dict[str, Any]) -> None:
-    """Bring the encoder up to the rows that the learner has learnt: all of the table's, or the first ones.
+    """Let the encoder learn the rows that the learner has learnt: all rows of the table, or only the first ones after an interrupt.
 
     `encoded` and `before` are the encoder's state and the learner's number of rows before the table.
     """
@@ -168,7 +171,7 @@ def _follow(state: State, encoded: EncoderState, table: Table | None, before: in
 def _with_columns(state: State, table: Table) -> tuple[Table, Encoder, Any]:
     """The table, the encoder and the learner's state with room for numbers under new names.
 
-    As long as the learner keeps its first rows, a new column begins as if it had been there, and missing, from the start.
+    As long as the learner still stores its first rows, a new column begins as if it had been missing in all earlier rows.
     """
     found = _new_keys(state, table) if state.encoder.grows and table.late and len(table) else {}
     new = [name for name, row in found.items() if row == 0]
@@ -180,7 +183,7 @@ def _with_columns(state: State, table: Table) -> tuple[Table, Encoder, Any]:
 
 
 def _cuts(state: State, table: Table) -> list[slice]:
-    """Before each row that brings a new key."""
+    """The indices of rows that bring a new key; the table is cut before each of them."""
     if not (state.encoder.grows and table.late) or not len(table):
         return [slice(0, len(table))]
     cuts = sorted({0, *_new_keys(state, table).values(), len(table)})
@@ -188,7 +191,7 @@ def _cuts(state: State, table: Table) -> list[slice]:
 
 
 def _new_keys(state: State, table: Table) -> dict[str, int]:
-    """Names of numbers that have no column, and the first row with a label that has each."""
+    """New keys with numbers, each with the first labelled row that has it."""
     labelled = ~state.target.missing(table)
     there = {
         name: ~np.isnan(column) & labelled for name, column in table.late.items() if name not in state.encoder.names_of_numbers

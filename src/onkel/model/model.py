@@ -46,10 +46,10 @@ from onkel.model.encoder import Missing, policy
 from onkel.model.fitting import fitted
 from onkel.model.learning import State
 from onkel.model.plan import periods_given
-from onkel.model.recognising import recognised
 from onkel.model.rows import is_vector, separate_labels, tables_of
 from onkel.model.stream import Stream
 from onkel.model.target import MOST_CLASSES, Classes, Label, Mask, Target, two_given
+from onkel.model.target_kind import recognised
 from onkel.protocol import is_learner, suited
 from onkel.state import owned
 from onkel.turns import turn

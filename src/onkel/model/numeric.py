@@ -24,7 +24,7 @@ from onkel.data.table import Kind
 class Number:
     name: str
     indicator: bool = False  # one more column: 1 where the value was missing
-    late: bool = False  # it came after other rows: where it is absent, no row is refused or dropped
+    late: bool = False  # whether the column first appeared after other rows; then a row without it is neither refused nor dropped
 
     kind: ClassVar[Kind] = Kind.NUMBER
 

@@ -1,15 +1,15 @@
-"""The encodings of a source's columns, chosen by the first rows unless the user has chosen them.
+"""Chooses the encoding of each column: by the user's wishes, otherwise by the first rows.
 
 string   few values: `OneHot`, with twice as many columns of X as there are values, at least 4
          several words, and mostly different, or lists of items: `Text`
-         otherwise different in nearly every row: `LeftOut`
-         anything else, or if the user says so: `Hashed`, with the means of the target
+         different in nearly every row, but no text: `LeftOut`
+         anything else, and columns that the user names as hashed: `Hashed`, with the means of the target
 number   a `Cycle` if its name and its range say so, such as hour from 0 to 23; or if the user says so
          `HourMinute` if it is called a time and all values are like 1430
 time     a `Time` of day, or a `Duration`
 date     a trend and cycles; those that the steps between the dates are too long for are left out
 
-A column in which a value is missing gets an indicator.
+A column with a missing value in the first rows gets an indicator, one more column of X that is 1 where the value is missing.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from onkel.model.numeric import Cycle, Duration, HourMinute, Number, Time
 from onkel.model.words import words
 
 LEAST_ROOM, MOST_VALUES = 4, 32
-SEVERAL_WORDS, MOSTLY = 3, 0.5  # the least median of words in a text, and the least share of different values
+SEVERAL_WORDS, MOSTLY = 3, 0.5  # a column of text has at least this median of words, and at least this share of different values
 MONTHS = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 WEEKDAYS = {"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
 SEPARATORS, IN_LISTS, FEWER_ITEMS = re.compile(r"\s*[,;|]\s*"), 0.25, 0.7  # of lists: the least share of values, the most items
-IDENTIFIES = 0.95  # the least share of different values that only identify the rows
+IDENTIFIES = 0.95  # with at least this share of different values a column only identifies the rows
 WEEKLY, YEARLY = np.timedelta64(6, "D"), np.timedelta64(300, "D")  # dates with such steps have no cycle within the week, the year
 
 PERIODS: dict[float, str] = {
@@ -50,17 +50,19 @@ PERIODS: dict[float, str] = {
     360.0: "winddirection|winddir|bearing|heading|azimuth",
 }
 CLOCKS = {"time", "hhmm"}
-ENOUGH_TIMES = 30  # different values; so many whole numbers by chance have two digits below 60 at their ends with probability 2e-7
-ENOUGH_TO_RISE = 100  # rows by which a column is said to rise along the stream
+# different values; the probability that the last two digits of this many random whole numbers are all below 60 is 2e-7
+ENOUGH_TIMES = 30
+ENOUGH_TO_RISE = 100  # rows that are needed to say that a column rises along the stream
 IDENTIFIERS = {"id", "key", "index", "no", "nr", "number"}
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user says of single columns."""
+    """What the user wants for single columns."""
 
-    hashed: Collection[str] = ()  # strings, of which no value gets a column of its own
-    cycles: Mapping[str, float] | None = None  # numbers that begin again, and their periods; None: by name and range
+    hashed: Collection[str] = ()  # columns of strings of which no value gets a column of X of its own
+    # columns of numbers that begin again, and their periods; None: found by name and range
+    cycles: Mapping[str, float] | None = None
 
 
 def sampled(source: Source) -> Table:
@@ -74,7 +76,7 @@ def sampled(source: Source) -> Table:
                 rows += len(table)
                 if rows >= enough:
                     break
-        except (InputError, FileError):  # raised again later, when the rows before it have been read
+        except (InputError, FileError):  # the error is raised again later, when the rows before it have been read
             if not rows:
                 raise
     if not rows:
@@ -86,7 +88,7 @@ def planned(
     sample: Table, kinds: Mapping[str, Kind], missing: Missing, wishes: Wishes = Wishes(), labels: int = 1, spare: int = 0,
     ignored: Sequence[str] = (), grows: bool = False,
 ) -> Encoder:  # fmt: skip
-    """The encoder for columns of these kinds; `labels`: the columns of labels whose means are inputs."""
+    """The encoder for columns of these kinds. `labels` is the number of columns of labels whose means are inputs."""
     columns = [_planned(sample, name, kind, wishes, labels, missing is Missing.MEAN) for name, kind in kinds.items()]
     if not any(column.width for column in columns):  # better than nothing
         columns = [Hashed(name, labels=labels) for name in kinds]
@@ -94,7 +96,7 @@ def planned(
 
 
 def assumptions(columns: Sequence[Column], sample: Table, target: str) -> list[str]:
-    """How unusual columns are encoded, one sentence for all that are encoded alike."""
+    """Sentences that say how unusual columns are encoded; columns that are encoded alike share a sentence."""
     found: dict[str, list[str]] = {}
     for column in columns:
         said = column.assumed(target) or (_on_row_numbers(column.name, sample) if isinstance(column, Number) else "")
@@ -105,10 +107,10 @@ def assumptions(columns: Sequence[Column], sample: Table, target: str) -> list[s
 
 
 def _on_rising(columns: Sequence[Column], sample: Table) -> list[str]:
-    """A warning of columns that rise along the rows, such as dates and counters.
+    """A warning about columns that rise along the rows, such as dates and counters.
 
-    No two parts of the stream have the same values of them. So a learner that follows the stream need not remember what came with
-    the earlier ones.
+    Early and late rows never have the same value of such a column. So a learner that follows the stream forgets what it learnt
+    from the early ones, and its predictions for such rows may be far off later.
     """
     rising = [column.name for column in columns if _rises(column.name, sample)]
     if not rising:
@@ -130,7 +132,7 @@ def _rises(name: str, sample: Table) -> bool:
 
 
 def _on_row_numbers(name: str, sample: Table) -> str:
-    """What to say of whole numbers that are all different and called an id or an index."""
+    """A remark on a column of different whole numbers that is called an id or an index."""
     if not IDENTIFIERS & set(_called(name)) or not isinstance(sample.numbers, np.ndarray):
         return ""
     numbers = sample.numbers[:, sample.places[name]]
@@ -181,7 +183,8 @@ def _room(values: Sequence[str]) -> int:
 
 
 def are_lists(values: Sequence[str]) -> bool:
-    """Whether the values are lists, such as Comedy, Drama: many have more than one item, and there are fewer items than values."""
+    """Whether the values are lists, such as "Comedy, Drama": many have more than one item, and there are fewer different items than
+    values."""
     lists = [[item for item in SEPARATORS.split(value) if item] for value in values]
     several = sum(len(items) > 1 for items in lists)
     return several >= IN_LISTS * len(values) and len({item for items in lists for item in items}) <= FEWER_ITEMS * len(values)
@@ -196,7 +199,7 @@ def _of_dates(name: str, moments: Dates, indicator: bool) -> Date:
 
 
 def periods_given(cycles: Any) -> tuple[tuple[str, float], ...] | None:
-    """Columns and their periods as a user gives them, {"hour": 24} or pairs; None stays None."""
+    """The user's periods as pairs of column and period. They may be given as a dict, {"hour": 24}, or as pairs; None stays None."""
     if cycles is None:
         return None
     try:
@@ -217,7 +220,7 @@ def period_of(name: str, numbers: Vector) -> float | None:
 
 
 def is_clock(name: str, numbers: Vector) -> bool:
-    """Whether numbers that are called a time have hours and minutes as digits: 5 for 0:05, 1430 for 14:30."""
+    """Whether the column is called a time and its numbers have hours and minutes as digits: 5 for 0:05, 1430 for 14:30."""
     there = np.unique(numbers[~np.isnan(numbers)])
     if not CLOCKS & set(_called(name)) or np.count_nonzero(there >= 100.0) < ENOUGH_TIMES:
         return False
@@ -225,6 +228,6 @@ def is_clock(name: str, numbers: Vector) -> bool:
 
 
 def _called(name: str) -> Iterable[str]:
-    """A column's name in lower case without signs, as a whole and its end: pickup_hour is also hour."""
+    """The names by which a column is recognised, in lower case: pickup_hour is "pickuphour" and "hour"."""
     parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name)
     return ("".join(parts[start:]).lower() for start in range(len(parts)))

@@ -1,4 +1,4 @@
-"""Rows as the user hands them over: with their labels apart, and dicts as tables."""
+"""Rows as the user passes them: labels that are given separately, dicts, and arrays become tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from onkel.combine.inner import takes_sparse
+from onkel.combine.wrapper import takes_sparse
 from onkel.data.labels import classes_of, labels_of
 from onkel.data.records import of_rows
 from onkel.data.table import Labels, Origin, Strings, Table, rows_at_once
@@ -37,10 +37,10 @@ def are_dicts(rows: Any) -> bool:
 def tables_of_dicts(
     state: State, rows: Sequence[Any], y: Labels | None, labelled: bool, without: Sequence[str]
 ) -> Iterator[Table]:  # fmt: skip
-    """Tables of dicts, whose columns and kinds are known; an absent key is a missing value."""
+    """Makes tables of dicts. The columns and their kinds are known; an absent key is a missing value."""
     target, ignored = state.target, tuple(without) if y is not None else (*without, state.target.name)
     if y is None and labelled and target.one_hot and not all(isinstance(label, str) for label in state.labels):
-        y = classes_of([row.get(target.name) for row in rows])  # classes before were numbers or other objects, not strings
+        y = classes_of([row.get(target.name) for row in rows])  # the classes so far are numbers or other objects, not strings
     y = y if isinstance(y, Strings | None) else labels_of(y)
     if y is not None and len(y) != len(rows):
         raise InputError(f"y must hold one label for each of the {len(rows):,} rows, got {len(y):,}")
@@ -52,12 +52,12 @@ def tables_of_dicts(
 
 
 def is_vector(row: Any) -> bool:
-    """Whether it is one row, as an array of its numbers."""
+    """Whether `rows` is a single row, given as an array of its numbers."""
     return type(row) is np.ndarray and row.ndim == 1
 
 
 def table_of_vector(state: State, task: str | None, row: Any) -> Table:
-    """A table of one row, which is an array of its numbers, or (array, label)."""
+    """A table of a single row, given as an array of its numbers, or as (array, label)."""
     x, y = row if isinstance(row, tuple) else (row, None)
     names, late = state.encoder.names_of_numbers, state.encoded.late
     if len(names) < len(state.encoder.columns):
@@ -71,7 +71,7 @@ def table_of_vector(state: State, task: str | None, row: Any) -> Table:
 
 
 class Opens(Protocol):
-    """What is needed of a model to make tables of rows."""
+    """The part of a model that is needed to make tables of rows."""
 
     @property
     def task(self) -> str | None: ...
@@ -87,7 +87,7 @@ def tables_of(model: Opens, state: State, rows: Any, labelled: bool = True) -> I
     if isinstance(rows, Table):
         if isinstance(rows.numbers, np.ndarray) or takes_sparse(state.learner):
             return iter([rows])
-        step = rows_at_once(state.encoder.width + 1)  # made dense some at a time
+        step = rows_at_once(state.encoder.width + 1)  # sparse rows are made dense a few at a time
         return (rows[start : start + step] for start in range(0, len(rows), step))
     if is_vector(rows[0] if type(rows) is tuple and len(rows) == 2 else rows):
         return iter([table_of_vector(state, model.task, rows)])

@@ -1,4 +1,4 @@
-"""A quick way for one row: the X of a row that teaches the encoder nothing new, made without a table.
+"""A quick way for one row: if the encoder has nothing new to learn from it, X is made without a table.
 
 A row is usual if all its keys are known and every string and date is there and has its place in X. Numbers may be missing if they
 are filled in. Anything else (a new key, a value that comes for the first time, a hashed column) goes through a table, which also
@@ -25,7 +25,7 @@ from onkel.model.numeric import Cycle, HourMinute, Number
 
 
 class UsualRow:
-    """What can be prepared once for all rows of an encoder."""
+    """The quick way for the rows of one encoder: everything that does not depend on the row is prepared once."""
 
     def __init__(
         self, columns: Sequence[Column], starts: Sequence[int], width: int, ignored: Iterable[str], fills: bool
@@ -45,7 +45,7 @@ class UsualRow:
         self._doubles = f"{len(self.numbers)}d"
 
     def write(self, row: Mapping[str, Any], state: State, target: str | None, X: Matrix) -> bool | None:
-        """Write a usual row to X, (1, width), and say whether numbers are missing in it (NaN); None if it is not usual.
+        """Write a usual row to X, (1, width). Returns whether numbers are missing in it (NaN); None if the row is not usual.
 
         Its label may be under the key `target`.
         """
@@ -70,7 +70,7 @@ class UsualRow:
         return has_gaps if not has_gaps or (self.fills and not np.isinf(X).any()) else None
 
     def filled(self, X: Matrix) -> list[str]:
-        """The columns of numbers that are missing in a row and count as filled in."""
+        """The columns whose number is missing in this row and is counted as filled in."""
         return [column.name for column, start in self.numbers if X[0, start] != X[0, start] and not column.late]
 
     def _place(self, cells: Sequence[Any], row: Mapping[str, Any], state: State, has_gaps: bool, X: Matrix) -> bool:
@@ -95,7 +95,7 @@ class UsualRow:
         return True
 
     def write_numbers(self, row: NDArray[Any], X: Matrix) -> bool | None:
-        """The same for a row that is given as an array of its numbers; it is usual if these are all of X, and none is missing."""
+        """`write` for a row that is given as an array. It is usual if its numbers are all of X and none is missing."""
         if self.is_plain and row.shape == (self.width,) and row.dtype == np.float64 and math.isfinite(sum(row.tolist())):
             np.copyto(X[0], row)
             return False

@@ -1,4 +1,4 @@
-"""A stream: rows of a source, their columns planned and their target recognised by the first ones; as blocks (X, y) for learners.
+"""A stream: the rows of a source as blocks (X, y) for learners. The first rows decide how columns and target are encoded.
 
 stream = onkel.read("prices.csv", target="price")
 for X, y in stream: ...                        # float64, at most `block` rows; iterate again to read again
@@ -27,7 +27,8 @@ from onkel.model.plan import Wishes, assumptions, planned, sampled
 from onkel.model.target import Classes, Label, Signs, Target, Unlabelled, Value, columns_with_means, two_labels
 
 LARGEST_BLOCK = 1 << 30  # bytes of one block
-BLOCK: int | None = None  # rows of one, where nobody says so; None: as many as suit their width. A run that goes on cuts alike
+# rows of a block if the user does not say; None: as many as suit the number of columns. A resumed run must cut in the same places
+BLOCK: int | None = None
 
 Block = tuple[Matrix, Vector]
 Mask = NDArray[np.bool_]
@@ -40,12 +41,12 @@ class Stream:
     source: Source
     target: Target
     encoder: Encoder
-    block: int  # rows of the source at a time
-    sample: Table  # the first rows, by which the rest was planned
+    block: int  # the number of rows that are read at a time
+    sample: Table  # the first rows, which have decided encodings and target
     remarks: tuple[str, ...] = ()  # on what these look like
-    state: State = field(init=False)  # of the encoder, after the rows given so far
+    state: State = field(init=False)  # the encoder's state after the rows that were returned so far
     means: Means = field(init=False)  # of its columns
-    labels: list[Label] = field(init=False, default_factory=list)  # of classes, in the order in which they came
+    labels: list[Label] = field(init=False, default_factory=list)  # the labels of the classes, in the order in which they came
 
     def __post_init__(self) -> None:
         self.state, self.means = self.encoder.init(), Means(self.encoder.width)
@@ -71,20 +72,20 @@ class Stream:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns that X is made from."""
+        """The names of the columns that X is made from."""
         return tuple(column.name for column in self.encoder.columns)
 
     @property
     def rows(self) -> int | None:
-        """Of the source; None where only reading would tell."""
+        """The number of rows of the source; None if it is not known before reading."""
         return self.source.rows
 
     def about(self) -> int | None:
-        """About how many rows there are, where that can be told from the size of the file."""
+        """An estimate of the number of rows, from the size of the file; None if there is no such estimate."""
         return self.source.about
 
     def notes(self) -> list[str]:
-        """What a person should know of the rows so far, one sentence each."""
+        """What the user should know about the rows so far, one sentence each."""
         return [*self.source.notes(), *self.remarks, *self.encoder.notes(self.state)]
 
     def __iter__(self) -> Iterator[Block]:
@@ -93,9 +94,11 @@ class Stream:
             yield self._encoded(table)
 
     def tables(self, skip: int = 0, seen: Callable[[Table], None] = lambda table: None) -> Iterator[Table]:
-        """The rows of the source after the first `skip` ones, in tables of `block` rows, cut where they always are.
+        """The rows of the source after the first `skip` ones, in tables of `block` rows, which are cut at the same rows as without
+        `skip`.
 
-        `seen` is given all rows before they come, those that are passed over among them, with a cut after the last of these.
+        `seen` is called with all rows, also with those that are skipped, before they are returned. No call mixes skipped rows with
+        others.
         """
         start = 0
         for table in recut(self.source.tables(), self.block):
@@ -109,7 +112,8 @@ class Stream:
 
     def _encoded(self, table: Table) -> Block:
         X, codes, _ = encoded(self.encoder, self.state, self.target, self.labels, table)
-        dense = np.array(X if isinstance(X, np.ndarray) else X.toarray(), order="C")  # of its own: the table may be the caller's
+        # a copy, since the table may belong to the caller
+        dense = np.array(X if isinstance(X, np.ndarray) else X.toarray(), order="C")
         spare = dense[:, self.encoder.width - self.encoder.spare :]
         spare[np.isnan(spare)] = 0.0
         X = self.means.fill(dense) if self.encoder.missing is Missing.MEAN or self.encoder.late else dense
@@ -117,9 +121,9 @@ class Stream:
 
 
 def encoded(encoder: Encoder, state: State, target: Target, labels: list[Label], table: Table) -> tuple[Matrix, Vector, Mask]:
-    """X and the labels' codes of the rows that can be learnt, and which rows of the table these are; `state` and `labels` learn.
+    """X and the codes of the labels for the rows that can be learnt, and the mask of these rows. `state` and `labels` learn them.
 
-    A row without a label, or with a gap where such rows are dropped, cannot.
+    A row without a label cannot be learnt, nor one with a missing value if such rows are dropped.
     """
     labelled = ~target.missing(table)
     if not labelled.all():
@@ -156,11 +160,12 @@ def read(
     """Open rows as a stream of blocks (X, y), read once for each iteration.
 
     path     whatever `open_tables` takes: a file, "-", a name, a table, an array, dicts, a list of files
-    target   the column that y comes from (npz and libsvm files know theirs); for rows in memory also y itself: numbers or labels
-    block    the rows of a block, of which the last may have fewer; None: 4,096, or fewer if rows are wide
+    target   the column that y comes from (npz and libsvm files name it themselves); for rows in memory also y itself: numbers or
+             labels
+    block    the number of rows of a block (the last may have fewer); None: 4,096, or fewer if there are many columns
     missing  what is done with a missing value: "refuse" it, fill in the "mean" so far, or "drop" the row. Default: 'refuse'.
-    labels   two classes, low and high, which y gives as -1 and 1; detected if the target has two strings. With more strings
-             y is 0, 1, 2 …, the index of the row's own in `stream.labels`, which grows as new ones come
+    labels   two classes, low and high, which are -1 and 1 in y; found automatically if the target has two strings. With more
+             strings y is 0, 1, 2 …, the index of the row's label in `stream.labels`, which grows as new labels come
     hashed   columns of strings of which no value gets a column of its own, however few there are in the first rows; each value
              also gets the mean of y so far
     cycles   columns of numbers that begin again, and their periods: {"hour": 24}; None: those whose names and ranges say so
@@ -215,7 +220,7 @@ def read(
 
 
 def _check_cycles(source: Source, cycles: Mapping[str, float]) -> None:
-    """Refuse a cycle of a column that is not there, or has no numbers."""
+    """Refuse a period for a column that does not exist or does not hold numbers."""
     choose(source.name, list(source.kinds), list(cycles))
     if wrong := [name for name in cycles if source.kinds[name] is not Kind.NUMBER]:
         raise InputError(f"{source.name}: {wrong[0]!r} is {source.kinds[wrong[0]].value}; only a column of numbers has a period")
@@ -225,9 +230,9 @@ def read_again(
     path: Any, encoder: Encoder, target: Target | None, *, y: Any = None, block: int | None = None,
     keep: Sequence[str] = (), reading: Reading = AS_DETECTED, **fields: Any,
 ) -> Stream:  # fmt: skip
-    """The same columns of the same or of another file, encoded as they were before; without a target there is no y to read.
+    """Open the same or another file, with the columns encoded as they were before. Without a target no y is read.
 
-    Of what is in memory, y may be given by itself. `keep` names further columns, which are read as strings.
+    For rows in memory, y may be given separately. `keep` names further columns, which are read as strings.
     """
     kinds = {column.name: column.kind for column in encoder.columns}
     label = None if target is None else target.name
@@ -245,7 +250,7 @@ def read_again(
 
 
 def _open_again(path: Any, reading: Reading, label: Any, encoder: Encoder) -> Source:
-    """A column that came late may be absent."""
+    """Open the rows; a column that came late may be absent from them."""
     try:
         return open_tables(path, reading, label)
     except NoColumn as error:
@@ -261,7 +266,7 @@ def _rows_in(block: int | None, encoder: Encoder) -> int:
 
 
 def _roomy(source: Source, encoder: Encoder) -> Source:
-    """Let keys through that are new to the encoder, if it has spare columns for them, or may get some."""
+    """Let the source return keys that are new to the encoder, if there are spare columns for them or if the encoder may grow."""
     known = (*(column.name for column in encoder.columns), *encoder.ignored)
     return source.with_room(known) if encoder.spare or encoder.grows else source
 
@@ -275,6 +280,6 @@ def _target(name: str, labels: tuple[Label, Label] | None, sample: Table) -> Tar
 
 
 def _check_whole(source: Source, missing: Missing) -> None:
-    """Refuse a file that lacks a column of another before anything is learnt, where missing values are refused."""
+    """If missing values are refused, refuse a file that lacks a column of another file, before anything is learnt."""
     if missing is Missing.REFUSE and (lacking := source.lacking()):
         raise InputError(f"{lacking[0]}; choose the columns without it, or say what to do: missing='mean' (--missing mean)")

@@ -1,7 +1,7 @@
 """The column to predict: how its cells become labels for a learner, and a learner's scores become answers.
 
 Value     a number, or several at once; the answer is the score
-Signs     one of two labels, low and high: the learner sees -1 and 1
+Signs     one of two labels, low and high, which the learner sees as -1 and 1
 Classes   one of any number of labels, new ones at any time: the learner sees one column for each, in the order in which they came
 
 A label's *code* is the number that stands for it: the number itself, or the place of a class among the labels.
@@ -29,7 +29,7 @@ Label = str | float
 Mask = NDArray[np.bool_]
 
 MOST_CLASSES = 500
-MOST_MEANS = 8  # columns of labels whose means for each value of a column are inputs
+MOST_MEANS = 8  # the means of at most this many columns of labels are inputs
 
 
 @runtime_checkable
@@ -60,7 +60,7 @@ class Target(Protocol):
         """The classes as the user wrote them, in the order of their scores; empty for numbers."""
 
     def code(self, label: Any, labels: list[Label]) -> float | None:
-        """The code of one label, if it is a number or a class that came before; None for any other."""
+        """The code of one label: a number, or a class that came before; None for any other label."""
 
     def coded(self, codes: Vector, outputs: int, absent: float) -> Matrix:
         """The labels for the learner; `absent` is the label of the classes that a row does not belong to."""
@@ -69,13 +69,13 @@ class Target(Protocol):
         """The learner's scores with one column for each class; for numbers unchanged."""
 
     def predicted_codes(self, scores: Vector, met: Mask | None = None) -> Vector:
-        """The code of each prediction. `met`: which classes were seen before each row; where none was, the code is -1."""
+        """The code of each prediction. `met` says which classes were seen before each row; the code is -1 if there was none."""
 
 
 @dataclass(frozen=True)
 class Value:
     name: str
-    columns: int | None = None  # how many numbers a row has to predict; None: a single number, not an array
+    columns: int | None = None  # how many numbers are predicted for each row, as an array; None: a single number
 
     task: ClassVar[str] = "regression"
     one_hot: ClassVar[bool] = False
@@ -90,7 +90,7 @@ class Value:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of what is predicted for one row."""
+        """The shape of a prediction for one row."""
         return () if self.columns is None else (self.columns,)
 
     def missing(self, table: Table) -> Mask:
@@ -180,14 +180,14 @@ class Signs:
         return np.column_stack([-scores, scores])
 
     def predicted_codes(self, scores: Vector, met: Mask | None = None) -> Vector:
-        """The high label where the two are even."""
+        """The code of each prediction; a score of 0 is the high label."""
         return np.asarray(scores[:, 1] >= 0.0, dtype=float)
 
 
 @dataclass(frozen=True)
 class Classes:
     name: str
-    text: bool = True  # the labels are strings, or objects that were given with the rows; False: numbers
+    text: bool = True  # whether the labels are strings or other objects, not numbers
 
     task: ClassVar[str] = "classification"
     one_hot: ClassVar[bool] = True
@@ -228,7 +228,7 @@ class Classes:
         return float(labels.index(label)) if label in labels else None
 
     def label(self, given: Any) -> Any:
-        """A label as the classes before it are written."""
+        """The label in the form in which the classes before it are stored."""
         if given is None or given != given:
             raise InputError(f"{given!r} is no class; leave it out")
         if self.text:
@@ -257,7 +257,7 @@ class Classes:
 
 @dataclass(frozen=True)
 class Unlabelled(Value):
-    """There is none: every code is 0."""
+    """The target of rows without labels: every code is 0."""
 
     name: str = ""
 
@@ -269,13 +269,13 @@ class Unlabelled(Value):
 
 
 def met_before(codes: Vector, known: int, classes: int) -> Mask:
-    """Which of the classes had come before each row, (n, classes), where the first `known` had come before them all."""
+    """A mask, (n, classes), of the classes that had come before each row. The first `known` classes had come before all rows."""
     came = [-1 if k < known else min(np.flatnonzero(codes == k), default=len(codes)) for k in range(classes)]
     return np.asarray(np.array(came) < np.arange(len(codes))[:, None])
 
 
 def two_labels(sample: Table, name: str) -> tuple[Label, Label] | None:
-    """The labels of two classes, where the first rows have two strings, or only -1 and 1 or 0 and 1; None for anything else."""
+    """The labels of two classes, if the first rows have exactly two strings, or only -1 and 1, or only 0 and 1; otherwise None."""
     seen = labels_in(sample, name)
     if not isinstance(sample.cells(name), Strings):
         return (seen[0], 1.0) if seen in ([0.0, 1.0], [-1.0, 1.0]) else None
@@ -283,7 +283,8 @@ def two_labels(sample: Table, name: str) -> tuple[Label, Label] | None:
 
 
 def columns_with_means(target: Target, sample: Table) -> int:
-    """How many columns of labels are worth a mean for each value of a column: one for two classes, one each for more."""
+    """For how many columns of labels the mean at each value of a column is an input: one for two classes, one for each
+    of several classes, but at most MOST_MEANS."""
     if not isinstance(target, Classes):
         return min(target.outputs, MOST_MEANS)
     classes = len(labels_in(sample, target.name))
@@ -291,7 +292,7 @@ def columns_with_means(target: Target, sample: Table) -> int:
 
 
 def two_given(labels: Any) -> tuple[Label, Label]:
-    """Two labels, as a file can hold them: strings, or numbers."""
+    """The user's two labels, checked: both must be strings or both numbers, since only these can be saved."""
     given = labels if isinstance(labels, list | tuple) else ()
     plain = [label.item() if isinstance(label, np.generic) else label for label in given]
     of_one_kind = any(all(isinstance(label, kind) for label in plain) for kind in (str, int | float))
@@ -311,7 +312,7 @@ def labels_in(sample: Table, name: str) -> list[Any]:
 
 
 def in_order(labels: Iterable[Any]) -> list[Any]:
-    """Sorted; as they come where they have no order."""
+    """The labels, sorted; if they cannot be compared, in the order in which they came."""
     found = list(labels)
     try:
         return sorted(found)
@@ -320,18 +321,18 @@ def in_order(labels: Iterable[Any]) -> list[Any]:
 
 
 def numbered(sample: Table, name: str, most: int) -> list[float]:
-    """The numbers in a column of the first rows, where they are whole and few, as numbers of classes are."""
+    """The different numbers in a column of the first rows, if they are whole and few, as class numbers are; otherwise none."""
     found: list[float] = labels_in(sample, name)
     return found if len(found) <= min(most, len(sample) // 5) and all(value.is_integer() for value in found) else []
 
 
 def shown(label: Label) -> str:
-    """A label as messages show it."""
+    """The label as error messages show it."""
     return repr(label) if isinstance(label, str) else str(cell(label))
 
 
 def cell(label: Label) -> str | float | int:
-    """A label as a file would have it: 1, not 1.0."""
+    """The label as a file would have it: 1, not 1.0."""
     return int(label) if isinstance(label, float) and label.is_integer() else label
 
 

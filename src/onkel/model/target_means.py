@@ -3,8 +3,8 @@
     x = Σ n/(n + PRIOR_ROWS) · (m − mean) / √terms      over the terms of a row: its value, or the words of its text
         n, m: rows and mean label of the term so far;  mean: that of all rows so far
 
-It is 0 for terms that were never seen. A row's own label is learnt after its input has been written, so nothing leaks. Memory is
-fixed: terms share SLOTS slots by their hash.
+x is 0 for terms that were never seen. A row's own label is learnt after its x was computed, so a label cannot leak into its own
+input. Memory is fixed: terms share SLOTS slots by their hash.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from onkel._jit import hot
 from onkel._types import Matrix, Vector
 
 SLOTS = 4096
-PRIOR_ROWS = 10.0  # so many rows with the overall mean are added to those of each value
+PRIOR_ROWS = 10.0  # the mean of each value is computed as if it had this many more rows with the overall mean
 
 Slots = NDArray[np.int64]
 
@@ -30,7 +30,7 @@ Slots = NDArray[np.int64]
 class Terms(NamedTuple):
     """The terms of rows."""
 
-    start: Slots  # (rows + 1,)  where those of each row begin
+    start: Slots  # (rows + 1,)  the index at which the terms of each row begin
     slot: Slots  # the slot of each term
 
 
@@ -64,7 +64,7 @@ class TargetMeans:
         return X
 
     def is_possible(self, labels: int) -> bool:
-        """Whether it can be a state of so many labels."""
+        """Whether this can be a state for this number of columns of labels."""
         fits = self.rows.shape == (SLOTS + 1,) and self.means.shape == (SLOTS + 1, labels)
         return bool(fits and np.isfinite(self.means).all() and np.isfinite(self.rows).all() and (self.rows >= 0.0).all())
 

@@ -19,7 +19,7 @@ PLAIN = (str, int, float, bool, type(None))  # what a file can hold
 
 class Waiting(NamedTuple):
     row: Row
-    lagged: tuple[float, ...]  # what the learner knew of earlier labels when the row was predicted
+    lagged: tuple[float, ...]  # the earlier labels that were known when the row was predicted
 
 
 class WaitingRows(dict[Hashable, Waiting]):
@@ -35,7 +35,7 @@ class WaitingRows(dict[Hashable, Waiting]):
             del self[next(iter(self))]
 
     def packed(self) -> list[Any]:
-        """As lists and dicts of plain values, ready for JSON."""
+        """The waiting rows as lists and dicts of plain values, ready for JSON."""
         return [[*plain("id", [id]), _packed(one.row), list(one.lagged)] for id, one in self.items()]
 
     @classmethod
@@ -44,14 +44,14 @@ class WaitingRows(dict[Hashable, Waiting]):
         found.too_late = too_late
         for id, row, lagged in rows:
             if len(lagged) not in (0, lags):
-                raise InputError("its waiting rows know of other labels than its learner asks for")
+                raise InputError("its waiting rows do not have the number of earlier labels that its learner uses")
             given = _row(row) if isinstance(row, dict) else np.array(row, dtype=np.float64)
             found[plain("id", [id])[0]] = Waiting(given, tuple(map(float, lagged)))
         return found
 
 
 def plain(what: str, values: list[Any]) -> list[Any]:
-    """The values, if a file can hold them."""
+    """The values, unchanged; an error if a file cannot hold one of them."""
     for value in values:
         if type(value) not in PLAIN:
             raise InputError(
@@ -69,7 +69,7 @@ def _packed(row: Row) -> Any:
 
 
 def _cell(value: Any) -> Any:
-    """NaN is None, a date is marked as one."""
+    """A value ready for JSON: NaN becomes None, and a date is marked as a date."""
     if isinstance(value, date):
         return {DATE: datetime(value.year, value.month, value.day).isoformat() if type(value) is date else value.isoformat()}
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,7 +1,7 @@
 """The words of a text, and the sequences of characters in them: terms, each of which is hashed into a column of X.
 
-Words are in lower case. The sequences of NGRAM characters, with marks at both ends of a word, make words of one stem similar. All
-those of a word together count less than the word itself.
+Words are in lower case. Words of one stem share sequences of NGRAM characters (with marks at both ends of the word), which makes
+them similar. All sequences of a word together count less than the word itself.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import math
 import re
 from collections.abc import Iterator
 
-NGRAM, NGRAMS_COUNT = 3, 0.3  # characters; the length of the vector of a word's sequences, where that of the word is 1
-LONGEST = 4000  # characters of a text that are read
+# the length of a sequence; the length of the vector of all sequences of a word, relative to that of the word
+NGRAM, NGRAMS_COUNT = 3, 0.3
+LONGEST = 4000  # only this many characters of a text are read
 CACHED = 1 << 16  # hashes
 
 _WORD = re.compile(r"\w+|[^\w\s]+")
@@ -25,7 +26,7 @@ def words(text: str) -> list[str]:
 
 
 def terms(text: str) -> Iterator[tuple[str, float]]:
-    """What a text is described by, and how much each term counts."""
+    """The terms of a text, each with its weight."""
     for word in words(text):
         yield word, 1.0
         if len(word) > NGRAM:
@@ -36,5 +37,5 @@ def terms(text: str) -> Iterator[tuple[str, float]]:
 
 @functools.lru_cache(maxsize=CACHED)
 def hashed(term: str) -> int:
-    """64 bits; the same in every process."""
+    """A hash of 64 bits, the same in every process."""
     return int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest(), "big")

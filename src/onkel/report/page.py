@@ -65,7 +65,7 @@ def _cells_below_each_other(table: Table) -> Iterator[Text]:
 
 
 def lines(rows: Cells, dim: Cells | None = None, heading: str = "learner", bold: str | None = None) -> Table:
-    """A table with one line per name: `rows`, then `dim` in grey. The name `bold` is bold."""
+    """A table with one line per name: first `rows`, then `dim` in grey. The line of the name `bold` is bold."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     headings = list(dict.fromkeys(key for cells in rows.values() for key in cells))
     table.add_column(plain(heading), overflow="fold")

@@ -58,7 +58,7 @@ def table(
     """One line per learner, with the mean and standard deviation over its results; then the baselines, in grey."""
     rows = {name: _cells(those, compared, metrics) for name, those in results.items()}
     first = next(iter(results.values()))[0]
-    guesses = first.baselines if first.rows > 1 else {}  # of the first row nobody knows anything
+    guesses = first.baselines if first.rows > 1 else {}  # a single row has no earlier labels, so there are no baselines
     return lines(rows, {f"the {name}": errors_shown(means, metrics) for name, means in guesses.items()}, bold=bold)
 
 

@@ -1,4 +1,4 @@
-"""What several learners compute from the same rows and the same points is computed once.
+"""Shared results: if several learners need the same result from the same rows and points, it is computed once.
 
 A learner whose results may be shared (`Learner.takes_common`) computes them by
 
@@ -6,7 +6,7 @@ A learner whose results may be shared (`Learner.takes_common`) computes them by
 
 where `key` names the result within a call. For a learner by itself `common` is `alone`, which just calls the function. Learners of
 the same rows, such as those of the classes in `onkel.combine.OneVsRest`, get one `Common`, and each result is computed by the first
-of them that needs it. So the learners stay independent, and their scores have the bits that they have alone.
+of them that needs it. So the learners stay independent, and their scores are the same to the last bit as if each learnt alone.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from onkel.state import leaves
 
 
 def alone(key: Hashable, function: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of the function, which nobody shares."""
+    """The result of the function, which is shared with no other learner."""
     return function(*arguments)
 
 
 class Common:
-    """The results of one block of rows. Nobody may change a result, except for a cache that whoever reads it verifies."""
+    """The results of one block of rows. No learner may change a result, except for caches that are verified whenever they are
+    read."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, tuple[tuple[Any, ...], Any]] = {}
 
     def __call__(self, key: Hashable, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The result that is known for this key, if it was computed from equal arguments; otherwise that of the function.
+        """The stored result for this key, if it was computed from equal arguments; otherwise the result of the function, which is
+        then stored.
 
         The arguments are arrays and parts of states. All calls with the same key are for learners with the same settings.
         """

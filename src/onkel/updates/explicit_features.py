@@ -1,7 +1,7 @@
 """The base of learners on explicit features: everything except how a row of features changes the rest of the state.
 
 Rows are transformed in pieces. The features have a state of their own, such as a running mean. That state is stored after the piece
-is learnt. This step is registered as pending before the piece is learnt, so that an interrupt cannot separate the two.
+is learnt. Storing it is registered as pending before the piece is learnt, so an interrupt cannot come between learning and storing.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ class FeatureLearner(Learner[F]):
             self._predict(state, Z, scores[now])
 
     def _row_steps(self, state: F, own: Callable[[Matrix, Row], tuple[Step, Step]]) -> RowSteps | None:
-        """What `_single` returns, made of the calls that score, and that learn, a row of features; None if the features change."""
+        """What `_single` returns: the calls that write the features of a row, then those that score it, or learn it. None if the
+        features themselves learn."""
         if not self._fixed:
             return None
         row, Z = Row.empty(state.dim, state.outputs), np.empty((1, self._map.size(state.dim)))

@@ -19,7 +19,8 @@ Present = NDArray[np.bool_]
 
 @memory
 class FirstRows:
-    """A buffer of rows, with zeros after the last row seen. When the rows are no longer needed, all of it is zeros."""
+    """A buffer of rows, with zeros after the last row stored. When the rows are no longer needed, the whole buffer is set to
+    zeros."""
 
     X: Matrix  # (count, dim)
     y: Matrix  # (count, outputs)
@@ -77,6 +78,6 @@ def footprint(count: int, dim: int, outputs: int, gaps: bool = False) -> int:
 
 
 def learn_again(learner: Learner[S], state: S, X: Matrix, Y: Matrix, weight: Vector) -> None:
-    """Learn buffered rows, which were scored before. The state must be one that nobody else sees yet."""
+    """Learn buffered rows, which were scored before. No other call may be able to see the state yet."""
     learner._admit(state, Y, weight)
     learner._take(Call(), state, X, Y, weight, np.empty(Y.shape))

@@ -25,7 +25,7 @@ from onkel.turns import Steps
 
 
 def is_due(plan: Plan, state: State) -> bool:
-    """Whether a check is due, as it is every `plan.check` rows."""
+    """Whether a check is due; this is so every `plan.check` rows."""
     return not state.recent.rows % plan.check and state.recent.rows != state.recent.checked
 
 
@@ -67,8 +67,8 @@ def _check(plan: Plan, views: Views, state: State) -> None:
 
 
 def _try_views(plan: Plan, views: Views, state: State, is_outdated: bool) -> Counts | None:
-    """Restart the views if the inputs have moved and the remembering family gains by it. Returns the places in the buffer of the
-    rows since then; None if the views do not restart.
+    """Restart the views if the inputs have moved and the remembering family has smaller errors with restarted views. Returns the
+    places in the buffer of the rows since the move; None if the views do not restart.
 
     If the remembering family is suspected anyway, or has just restarted (`is_outdated`), its copy must beat the family itself;
     otherwise it must beat all experts.
@@ -105,7 +105,7 @@ def _replace(state: State, k: int, fresh: Any, since: Counts) -> None:
 
 def _restart_rule(plan: Plan, views: Views, state: State, scores: Cube, since: Counts, too: NDArray[np.bool_]) -> None:
     """Restart the rule, with the rows at the places `since` and the experts' `scores` of them. The families that were active at
-    first are active again; those in `too`, and those that had been dropped, restart with the same rows."""
+    first are active again. The families in `too`, and those that had been dropped, restart with the same rows."""
     recent = state.recent
     for k in np.flatnonzero(plan.starts & (too | (state.review.awake == 0))).tolist():
         fresh, again, own = _trained(plan, views, state, state.views, k, since)

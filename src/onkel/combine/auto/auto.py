@@ -136,7 +136,8 @@ class Auto(Learner[State]):
     ) -> None:  # fmt: skip
         given, start, plan = self._given(lagged, len(Y)), 0, self._plan(state.dim)
         while start < len(Y):
-            stop = (state.recent.rows // plan.check + 1) * plan.check  # counted from the first row, however the stream is cut
+            # checks are due at fixed rows of the stream, however it is cut into calls
+            stop = (state.recent.rows // plan.check + 1) * plan.check
             stop = min(stop, state.surveyed) if state.recent.rows < state.surveyed else stop
             now, steps = slice(start, start + leading(weight[start:], stop - state.recent.rows)), Steps()
             block = part(X, now), Y[now], weight[now], None if given is None else given[now], scores[now]
@@ -262,7 +263,7 @@ class Auto(Learner[State]):
         states.check(self._plan(state.dim), state)
 
     def _notes(self, state: State) -> list[str]:
-        """What a person should know; `onkel.explain` has the details."""
+        """What the user should know, one sentence each; `onkel.explain` has the details."""
         said, cut = [], state.labels.cut
         if cut:
             labels = "1 label was" if cut == 1 else f"{cut} labels were"
@@ -284,7 +285,7 @@ def _chosen(auto: Auto, dim: int) -> Plan:
 
 def _write_scores(P: Cube, parts: list[Cube], reference: Vector, Y: Matrix, first: int) -> None:
     """Write the scores of all experts into P, with the label `reference`, which was subtracted, added back. For inactive experts
-    only this is left. Up to row `first`, the one with the first label of all, scores are set so that no expert has a loss."""
+    only this is left. Up to the row of the very first label, `first`, scores are set so that no expert has a loss."""
     np.concatenate(parts, axis=2, out=P)
     P += reference[:, None]
     if first >= 0:

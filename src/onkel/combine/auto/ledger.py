@@ -18,7 +18,7 @@ from onkel.combine.rules.rule import Awake
 from onkel.state import memory
 from onkel.turns import Steps
 
-SNAPSHOTS = 64  # largest number of snapshots; then pairs of them are merged, and from then on half as many are taken
+SNAPSHOTS = 64  # the largest number of snapshots. When it is reached, pairs are merged, and from then on half as many are taken
 
 
 @memory
@@ -59,8 +59,8 @@ def widen(ledger: Ledger, outputs: int) -> None:
 def count(
     ledger: Ledger, P: Cube, mixture: Matrix, alone: Matrix, Y: Matrix, weight: Vector, awake: Awake, first: int, steps: Steps
 ) -> None:  # fmt: skip
-    """Add to `steps` the steps that sum scores, labels and losses over the rows learnt. Up to row `first`, the one with the first
-    label of all, the loss is that of the score 0."""
+    """Add to `steps` the steps that sum scores, labels and losses over the rows learnt. Up to the row of the very first label,
+    `first`, the loss is that of the score 0."""
     scores = account.count(ledger.account, P, mixture, Y, weight, awake, steps)
     sums = ledger.squares, ledger.heard, ledger.scores, ledger.sums, ledger.lost
     steps.add(_count, *sums, P, mixture, alone, Y, weight, awake, first, scores)

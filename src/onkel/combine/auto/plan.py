@@ -1,8 +1,8 @@
 """The plan of `Auto`: its families for rows with `dim` columns, within its limits of time and memory.
 
-This is the recipe at full size. Z, U, N, L and X are the views (`views`), 1 is the intercept. Each "/" ends an expert: the expert
-uses all features from the beginning of the line up to there. Hats are piecewise linear functions (`features/hats.py`), products are
-those of two inputs, frequencies those of random Fourier features.
+This is the recipe at full size. Z, U, N, L and X are the views (`views`), 1 is the intercept. Each "/" ends an expert, which uses
+all features from the beginning of the line up to its "/". Hats are piecewise linear functions (`features/hats.py`), products are
+products of two inputs, frequencies are the frequencies of random Fourier features.
 
     slow    μ = 1       1, Z / U / 5 hats of each input of U / 120 products of N / 50 Gaussian frequencies of N / 64 Laplacian
                         frequencies of U
@@ -71,9 +71,8 @@ class Plan:
     families: tuple[Family, ...]
     check: int  # rows between two checks whether the stream has changed
     first_review: int = 0  # rows until families are reviewed for the first time (`zoom`)
-    zooms: dict[int, int] = field(
-        default_factory=dict
-    )  # index of each family that is inactive at first: that of the one it extends
+    # for each family that is inactive at first, by its index: the index of the family that it extends
+    zooms: dict[int, int] = field(default_factory=dict)
     cost_ceiling: float = math.inf  # the largest cost of all active families together
     lines_only: bool = False  # True: only linear experts, on the nonzero values; no family ever restarts
 
@@ -135,8 +134,8 @@ class Plan:
 def plans(dim: int, lag_columns: int, cost_limit: float, seed: int) -> list[Plan]:
     """All plans within the cost limit, the largest first, each once with zooms and then without.
 
-    The last plan may exceed the limit and is used if no other fits. It has only linear experts if there are more than WIDEST_LINE
-    columns; otherwise it has the smallest size.
+    The last plan may exceed the limit; it is used if no other plan fits. With more than WIDEST_LINE columns it has only linear
+    experts, otherwise it has the smallest size.
     """
     found, read = list[Plan](), MIXING + (READING * dim if dim > WIDEST_LINE else 0.0)
     for size in SIZES:

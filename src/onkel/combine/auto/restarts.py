@@ -3,7 +3,9 @@
 Families that forget adapt by themselves, and serve as the reference. Every 256 rows (fewer in a small plan) each other family is
 compared with them over these rows: its best expert with the best expert that forgets. The family's deficit is
 
-    (own errors − the other's)/(own errors + the other's)             negative if it is better; 1/9 if it has a quarter more errors
+    (own errors − the reference's)/(own errors + the reference's)
+
+It is negative if the family is better, and 1/9 if it has a quarter more errors.
 
 1.  Suspicion. A family whose usual deficit is small is suspected if its deficit now exceeds the usual one by more than noise, which
     is four standard deviations of the mean. This is tested over the last 256 rows, and then over the last 512.
@@ -135,7 +137,8 @@ def suspected(recent: Recent, family_of: Counts, forgets: Mask, awake: Mask) -> 
         if recent.checks[family] > 0 and usual < NEARLY:
             for seen in (latest, _compare(errors, own, rivals, tiny)):
                 if seen.deficit > max(0.0, usual + seen.noise):
-                    before = int(own[np.argmin(errors[:check, own].mean(axis=0))])  # probably the best one before the change
+                    # the expert with the smallest errors in the older rows, probably before the change
+                    before = int(own[np.argmin(errors[:check, own].mean(axis=0))])
                     halfway = 0.5 * (max(0.0, usual) + seen.deficit) * seen.both
                     found.append((family, _since(order, _place(errors[:, before] - errors[:, seen.rival] - halfway))))
                     break
@@ -178,7 +181,7 @@ def _place(excess: Vector) -> int:
 
 
 def _since(order: Counts, place: int) -> Counts:
-    """The entries of `order` from `place` on, without the first ones of these (SPARED)."""
+    """The entries of `order` from `place` on, without the first 1/SPARED of them."""
     since = order[place:]
     return since[len(since) // SPARED :]
 

@@ -47,7 +47,7 @@ def init(plan: Plan, views: Views | SparseViews, outputs: int) -> State:
 
 
 def footprint(plan: Plan, views: Views | SparseViews, outputs: int) -> int:
-    """The bytes that `init` will hold."""
+    """The size in bytes of the state that `init` makes."""
     experts = [len(plan.experts)] + ([int(plan.without_lags.sum())] if views.lags else [])
     sizes = outputs, lag_columns(views.lags), len(plan.experts), len(plan.families)
     return (

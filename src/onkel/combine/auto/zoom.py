@@ -1,4 +1,4 @@
-"""Zooms: families of little worth are dropped, and the time saved goes to variants of the best families.
+"""Zooms: families that hardly lower the loss are dropped, and the time saved goes to variants of the best families.
 
     loss(S) = min θᵀE_S θ over weights θ of sum 1 = 1/(1ᵀE_S⁻¹1)        S: some experts; E: products of errors (`combine.account`)
     worth of a family = loss(all active experts without its own)/loss(all active experts) − 1 − k/n

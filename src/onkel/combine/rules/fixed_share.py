@@ -7,8 +7,8 @@ of those awake is redistributed, among themselves.
 
 `rate=None` means η = 0.5/s, where s is the running mean square of the mixture's residuals, including this round's, with forgetting
 factor 0.998. That is about the largest rate at which residuals of this size leave no mixability gap. η rises again when residuals
-become small. In trials on 30 real sets this was the best of all rates. The price is that the bound grows with the total rise of s
-(`onkel.measure.bounds.fixed_share`), so it is not known before the stream.
+become small. Of all rates tried on 30 real sets, this one had the least error. The price is that the bound grows with the total
+rise of s (`onkel.measure.bounds.fixed_share`), so it is not known before the stream.
 
 Herbster & Warmuth (1998), Tracking the best expert, Machine Learning 32. Freund, Schapire, Singer & Warmuth (1997), Using and
 combining predictors that specialize (sleeping experts).
@@ -136,7 +136,8 @@ def _learn(
             total = 0.0
             for k in range(experts):
                 if awake[t, k]:
-                    w[k] *= math.exp(-eta * (losses[k] - least))  # relative to the least loss, so that one factor is 1
+                    # losses count relative to the least one, so that the largest factor is 1
+                    w[k] *= math.exp(-eta * (losses[k] - least))
                 total += w[k]
             kept, back = (1.0 - share) * mass / total, share * mass / count  # the mass of those awake does not change
             for k in range(experts):

@@ -28,7 +28,7 @@ from onkel.combine.rules.stacking import Stacking
 from onkel.errors import InputError
 from onkel.turns import Steps
 
-# two convex rules and, around each, a faster and a slower regression: the best of what was tried on 30 real sets
+# two convex rules and, around each, a faster and a slower regression; of all lists tried on 30 real sets this had the least error
 _RULES: tuple[Rule, ...] = (
     FixedShare(),
     MLPoly(),

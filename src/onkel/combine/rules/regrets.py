@@ -62,9 +62,9 @@ class RegretRule(Rule):
 def linear_round(
     w: Vector, P: Vector, y: float, weight: float, awake: Awake, code: int, span: Vector, scores: Vector, r: Vector, curved: Vector
 ) -> float:
-    """The weighted mean of the scores, after they are clipped to the span. If the row is learnt, r receives the linearised regret
-    of the round (0 for sleeping experts), the difference between the regret and this is added to `curved`, and the span is extended
-    by the label."""
+    """The weighted mean of the scores, after they are clipped to the span. If the row is learnt, the linearised regrets of the
+    round are written to r (0 for sleeping experts), the regrets minus the linearised ones are added to `curved`, and the span is
+    extended by the label."""
     mean = cut_mean(w, P, awake, span, scores)
     if weight > 0.0:
         g, lost = weight * slope(code, 0.0, mean, counted(span, y)), value(code, 0.0, mean, y)

@@ -6,8 +6,8 @@
 
 P is (n, outputs, experts), Y is (n, outputs), weight (n,) multiplies a row's loss, awake (n, experts) marks the experts that are
 awake, at least one in each row. A sleeping expert has weight 0 in that round, and its statistics do not change. Outputs are
-independent of each other. Rows are processed one by one in order, so any cut of a stream gives the same bits. The caller checks the
-arguments.
+independent of each other. Rows are processed one by one in order, so every way to cut a stream into calls gives the same bits. The
+caller checks the arguments.
 
 A rule may use the mixtures of other rules (`below`): `Stacking` uses that of its prior, `Layered` those of its rules. Each distinct
 rule is evaluated once in each round, even if several rules use it. Scores are clipped to the range of the labels so far, the *span*
@@ -79,11 +79,11 @@ class Rule(ABC):
 
     @abstractmethod
     def check_own(self, own: Any) -> None:
-        """Refuse a part that no rows can lead to."""
+        """Refuse a part of a state that no rows can lead to."""
 
     def acquaint(self, fresh: Any, own: Any, label: float) -> None:
-        """Change `fresh`, a part before the first row, to the part after as many rows as `own` has had, if the label and all scores
-        had been `label` in each of them."""
+        """Change `fresh`, a part before the first row, to what it would be after as many rows as `own` has had, if the label and
+        all scores had been `label` in each of them."""
         if not fresh.span[:, 2].all():
             fresh.span[:] = label, label, own.span[0, 2]
 
@@ -144,11 +144,11 @@ class Rule(ABC):
         return type(own)(*(np.concatenate([getattr(own, name), getattr(fresh, name)]) for name in names))
 
     def footprint(self, experts: int, outputs: int = 1) -> int:
-        """The bytes that `init` will hold."""
+        """The size in bytes of the state that `init` makes."""
         return sum(rule.size(experts, outputs) for rule in self.order) + 8 * 2
 
     def size(self, experts: int, outputs: int) -> int:
-        """The bytes of the rule's own part."""
+        """The size in bytes of the rule's own part."""
         return outputs * nbytes(self.start(experts, 1))
 
     def check(self, state: State) -> None:
@@ -157,7 +157,7 @@ class Rule(ABC):
             rule.check_own(own)
 
     def notes(self, state: State) -> list[str]:
-        """What a person should know about this state, one sentence each."""
+        """What the user should know about this state, one sentence each."""
         return []
 
 

@@ -161,10 +161,10 @@ class AdditiveSystem(Columns):
 def _largest(system: ProductSystem, count: int, dim: int) -> tuple[Counts, Vector]:
     """The multi-indices of the largest products, (count, dim), counted from 0, and the values λ of these products.
 
-    Products are taken from a heap, those of equal value together. Columns are ranked: the first is the one whose second value is
-    the largest. An index taken from the heap adds up to three others, its successors: its last entry plus 1; a new entry 1 in the
-    next column; and its last entry moved to the next column, if it is 1. So every index is added exactly once, by one whose value
-    is not smaller, and the work does not depend on the number of columns.
+    Products are taken from a heap, those of equal value together. Columns are ranked by their second values; the column with the
+    largest one is the first. An index taken from the heap adds up to three others, its successors: its last entry plus 1; a new
+    entry 1 in the next column; and its last entry moved to the next column, if it is 1. So every index is added exactly once, by
+    one whose value is not smaller, and the work does not depend on the number of columns.
     """
     known = {base: _Falling(base) for base in set(system.bases(dim))}
     columns = [known[base] for base in system.bases(dim)]

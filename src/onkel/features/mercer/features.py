@@ -1,4 +1,4 @@
-"""Mercer: the first functions of an eigen-system as features, z_j = √λ_j ψ_j(x), so that z·z' is their part of the kernel.
+"""Mercer: the first functions of an eigen-system as features, z_j = √λ_j ψ_j(x), so that z·z' approximates the kernel k(x, x').
 
 >>> X = np.linspace(0.0, 1.0, 5)[:, None]
 >>> Z = np.empty((5, 400))

@@ -48,7 +48,7 @@ class Waves(NamedTuple):
         targets[:, later] += self.size[later] * heights[:, self.is_sine[later].astype(int), self.multiple[later]]
 
     def products(self, sums: Matrix, j: int) -> Vector:
-        """Σ ψ_i ψ_j for i = 0 … j, from the sums."""
+        """Σ ψ_i ψ_j for i = 0 … j, computed from the sums."""
         out = np.empty(j + 1)
         _multiply(self.multiple, self.is_sine, self.size, sums, j, out)
         return out

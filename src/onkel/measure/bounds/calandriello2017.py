@@ -2,7 +2,7 @@
 
 CLV: Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML.
 T is the number of rows, κ² the largest k(x, x), C the learner's `clip`, L and σ the loss's Lipschitz constant and curvature on
-[−C, C]. `squared_norm` is ‖f‖². `onkel.measure.newton` has Proposition 1 with measured terms, a much tighter bound.
+[−C, C]. `squared_norm` is ‖f‖². `onkel.measure.newton_regret` has Proposition 1 with measured terms, a much tighter bound.
 
 Departs from the paper: the last steps of its proofs need more than its theorems say (a normalised kernel, an α that is not small,
 η₁ ≤ 1), and Theorem 3 is printed without the 1/(1 − ε) of its proof. The functions return the proof's expression before that step.
@@ -22,12 +22,12 @@ from onkel.errors import InputError
 from onkel.learners.kons import SketchedKONS
 from onkel.measure.bounds.conditions import check_sampling
 from onkel.measure.leverage import gram_of, online_dimension, online_leverage_scores, rescaled_spectrum
-from onkel.measure.newton import Learner, check_within, etas, play, space_of
+from onkel.measure.newton_regret import Learner, check_within, etas, play, space_of
 from onkel.measure.regret import Space, effective_dimension, positive
 
 
 def online_effective_dimension(space: Space, X: ArrayLike, alpha: float, weights: ArrayLike | None = None) -> tuple[float, float]:
-    """Two upper bounds on the online effective dimension: ln det(I + K/α) and d_eff(α)(1 + ln(1 + ‖K‖/α)).
+    """Two upper bounds on the online effective dimension: ln det(I + K/α), and d_eff(α)(1 + ln(1 + ‖K‖/α)).
 
     CLV Lemma 3. With weights, K is the rescaled kernel matrix. Holds for all inputs, in any order.
     """
@@ -37,10 +37,10 @@ def online_effective_dimension(space: Space, X: ArrayLike, alpha: float, weights
 
 
 def kons(learner: Learner, X: ArrayLike, y: ArrayLike, squared_norm: float) -> float:
-    """α‖f‖² + d̄_onl(α)/η_T + 4C²L² Σ(η_t − σ)₊: the regret of `KONS` on this stream.
+    """α‖f‖² + d̄_onl(α)/η_T + 4C²L² Σ(η_t − σ)₊, the bound on the regret of `KONS` on this stream.
 
-    d̄_onl is that of the kernel rescaled by the slopes on the stream. CLV Theorem 1. Conditions: |y| ≤ C if labels are numbers. It
-    holds for `KONS`, and for `NewtonFeatures` in the span of its features.
+    d̄_onl is the online effective dimension of the kernel rescaled by the slopes on the stream. CLV Theorem 1. Conditions: |y| ≤ C
+    if labels are numbers. It holds for `KONS`, and for `NewtonFeatures` in the span of its features.
     """
     rows = _stream(learner, X, y)
     played, eta = play(learner, rows, y), etas(learner, len(rows))
@@ -68,10 +68,12 @@ def kons_by_dimension(learner: Learner, X: ArrayLike, y: ArrayLike, squared_norm
 
 
 def sketched_kons(learner: SketchedKONS, X: ArrayLike, y: ArrayLike, squared_norm: float, delta: float) -> float:
-    """α‖f‖² + d̄_onl(α)/((1 − ε)σ max(γ, βτ_min)): the regret of `SketchedKONS` on this stream, with probability 1 − δ.
+    """α‖f‖² + d̄_onl(α)/((1 − ε)σ max(γ, βτ_min)), the bound on the regret of `SketchedKONS` on this stream, with probability 1 −
+    δ.
 
-    d̄_onl and τ_min = min_t τ̄_t are those of the kernel rescaled by the slopes on the stream; rounds with slope 0 are left out.
-    CLV Theorem 3. Conditions: σ > 0; `curvature` None; unweighted; ε < 1; β ≥ 3 ln(T/δ)/ε²; |y| ≤ C if labels are numbers.
+    d̄_onl (the online effective dimension) and τ_min = min_t τ̄_t (the least leverage score) are those of the kernel rescaled by
+    the slopes on the stream; rounds with slope 0 are left out. CLV Theorem 3. Conditions: σ > 0; `curvature` None; unweighted; ε <
+    1; β ≥ 3 ln(T/δ)/ε²; |y| ≤ C if labels are numbers.
     """
     rows = _stream(learner, X, y)
     _own_steps(learner)

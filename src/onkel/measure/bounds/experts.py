@@ -6,8 +6,8 @@ all experts are awake.
 
 The bounds are for the scores that the rule uses, which are clipped to the span of the labels before the row (`onkel.mixing`); the
 scores of the first row are not clipped. The regret to experts with unclipped scores is larger by at most `cutting(y)`. A label y
-that is outside the span by more than the span's width is replaced by a nearer y'. This costs at most 2|y − y'||ŷ − c|, which all
-bounds contain.
+that is outside the span by more than the span's width is replaced by a nearer y'. This costs at most 2|y − y'||ŷ − c|; all bounds
+include this cost.
 
 The bounds depend on the stream: each function runs the rule on it and uses its rates, gaps and squares. If a bound does not need a
 run, its docstring says so. `so_far` runs nothing: it uses the sums in a rule's state.
@@ -99,10 +99,10 @@ def ridge(rule: Ridge, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
 def stacking(rule: Stacking, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
     """The bound on the regret against Σ θ_k p_k, for fixed weights θ that sum to 1: λs²‖θ‖² + Σ (y' − q)²x/(1 + x) + (y_1 − q_1)².
 
-    y' is the label that the rule uses (see the header), q is the prior's mixture, s² the rule's last estimate of the variance of
-    the labels, and x = vᵀA⁻¹v, where A contains the rows before and the ridge of that round. If s² never grew, the second term is
-    at most B² ln det(I + Σ v vᵀ/λs²) with B the largest |y' − q|, as in Proposition 1 of Jézéquel, Gaillard & Rudi (2019). The last
-    term is the loss of the first row, before which nothing is known. Conditions: forgetting = 1.
+    y' is the label that the rule uses (see the header), q is the prior's mixture, and s² is the rule's last estimate of the
+    variance of the labels. x = vᵀA⁻¹v, where A contains the rows before and the ridge of that round. If s² never grew, the second
+    term is at most B² ln det(I + Σ v vᵀ/λs²) with B the largest |y' − q|, as in Proposition 1 of Jézéquel, Gaillard & Rudi (2019).
+    The last term is the loss of the first row, before which nothing is known. Conditions: forgetting = 1.
     """
     scores, labels = _stream(P, y)
     theta = _affine(weights, scores)
@@ -123,7 +123,7 @@ def layered(rule: Layered, P: ArrayLike, y: ArrayLike, weights: ArrayLike | None
 
 
 def cutting(y: ArrayLike) -> float:
-    """Σ δ², where δ is the distance of a label from the span of the labels before it. At most (largest − smallest)².
+    """Σ δ², where δ is the distance of a label from the span of the labels before it. It is at most (largest − smallest)².
 
     In the square loss, clipping scores to the span of the labels adds at most this to the total loss.
     """
@@ -152,7 +152,8 @@ class SoFar:
     """Bounds on the regret of one output of a rule, for the square loss and rows of any weight."""
 
     experts: Vector  # (experts,)  regret to each expert that was awake in every row; infinite if no bound is known
-    combinations: tuple[Quadratic, ...] = ()  # regret to fixed combinations of these experts, weights of sum 1; each is a bound
+    # bounds on the regret to fixed combinations of these experts, with weights of sum 1; each of them holds
+    combinations: tuple[Quadratic, ...] = ()
 
 
 def so_far(rule: Rule, state: State, output: int = 0) -> SoFar:

@@ -25,7 +25,8 @@ from onkel.measure.regret import Space, effective_dimension, embed, log_det, pos
 
 
 def kernel_awv(kernel: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
-    """B² ln det(I + K/λ): `KernelAWV` against every f of the kernel's space; `PKAWV` on features against every f of their span.
+    """B² ln det(I + K/λ), for `KernelAWV` against every f of the kernel's space, and for `PKAWV` on features against every f of
+    their span.
 
     K is the kernel matrix of X, B is `largest` (None: the largest |y|). JGR Proposition 1. Conditions: |y| ≤ B. It holds for all
     inputs, in any order.
@@ -34,7 +35,7 @@ def kernel_awv(kernel: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: f
 
 
 def kernel_awv_by_dimension(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
-    """B² d_eff(λ) ln(e + enκ²/λ): the bound of `kernel_awv` in terms of the effective dimension.
+    """B² d_eff(λ) ln(e + enκ²/λ), the bound of `kernel_awv` in terms of the effective dimension.
 
     n is the number of rows, κ² the largest k(x, x), B is `largest` (None: the largest |y|).
     JGR Propositions 1 and 2. Conditions: |y| ≤ B.
@@ -43,7 +44,7 @@ def kernel_awv_by_dimension(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: flo
 
 
 def clipped_ridge(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, clip: float) -> float:
-    """4B² ln det(I + K/λ): `KernelRidge` whose scores are clipped to [−B, B].
+    """4B² ln det(I + K/λ), for `KernelRidge` whose scores are clipped to [−B, B].
 
     K is the kernel matrix of X. Zhdanov & Kalnishkan (2013), An identity for kernel ridge regression. Conditions: |y| ≤ clip = B.
     """
@@ -51,7 +52,7 @@ def clipped_ridge(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, clip: 
 
 
 def fixed_span(kernel: Kernel, features: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
-    """B² ln det(I + K/λ) + (μ + λ)nμB²/λ², μ = ‖(I − P)C^½‖²: `PKAWV` on features, against every f of the *kernel's* space.
+    """B² ln det(I + K/λ) + (μ + λ)nμB²/λ² with μ = ‖(I − P)C^½‖², for `PKAWV` on features against every f of the *kernel's* space.
 
     K is the kernel matrix of the n rows, B is `largest` (None: the largest |y|), μ the `projection_error`.
     JGR Theorem 3. Conditions: |y| ≤ B; the features are orthonormal in the kernel's space.
@@ -69,7 +70,7 @@ def taylor_degree(n: int, lam: float, radius: float, width: float) -> int:
 
 
 def taylor(features: Taylor, X: ArrayLike, y: ArrayLike, lam: float, radius: float, largest: float | None = None) -> float:
-    """1.5 B² ln det(I + K/λ): `PKAWV` on Taylor features of high degree, against every f of the Gaussian kernel's space.
+    """1.5 B² ln det(I + K/λ), for `PKAWV` on Taylor features of high degree against every f of the Gaussian kernel's space.
 
     K is the kernel matrix of X, R is `radius`, B is `largest` (None: the largest |y|).
     JGR Theorem 4. Conditions: |y| ≤ B; ‖x‖ ≤ R; degree ≥ `taylor_degree`.
@@ -115,7 +116,7 @@ def nystroem(
     delta: float,
     largest: float | None = None,
 ) -> float:
-    """B² d_eff(λ) ln(e + enκ²/λ) + 2B²(m + 1)nμ/λ: `PKAWVNystroem` whose KORS has taken m points, with probability 1 − δ.
+    """B² d_eff(λ) ln(e + enκ²/λ) + 2B²(m + 1)nμ/λ, for `PKAWVNystroem` whose KORS has taken m points, with probability 1 − δ.
 
     JGR Theorem 6. Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ). It holds for the default learner: AWV,
     no budget, history kept. `points` is m.
@@ -131,7 +132,7 @@ def nystroem(
 def known_inputs(
     kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, dictionary: Kors, delta: float, largest: float | None = None
 ) -> float:
-    """B² d_eff(λ) ln(e + enκ²/λ) + 2B²nμ/λ: `PKAWV` on points that KORS chose from all inputs before the first round.
+    """B² d_eff(λ) ln(e + enκ²/λ) + 2B²nμ/λ, for `PKAWV` on points that KORS chose from all inputs before the first round.
 
     JGR Theorem 3 with Proposition 5, as in the proof of Corollary 8; with probability 1 − δ.
     Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ).
@@ -144,7 +145,7 @@ def known_inputs(
 def growing_span(
     kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, joined: Sequence[int] | Vector, largest: float | None = None
 ) -> float:
-    """Σ y_t² z_tᵀA_t⁻¹z_t + Σ_t (μ_t + λ)tμ_tB²/λ²: `PKAWVNystroem` with any dictionary.
+    """Σ y_t² z_tᵀA_t⁻¹z_t + Σ_t (μ_t + λ)tμ_tB²/λ², for `PKAWVNystroem` with any dictionary.
 
     `joined` are the rows of X that joined the span, in order: `state.span.joined[state.span.spanning]` if every row was learnt.
     μ_t is ‖(P_{t+1} − P_t)C_t^½‖², and P_{n+1} = I. JGR Theorem 9. Conditions: |y| ≤ B; the history is kept.
@@ -222,7 +223,7 @@ def _leverages(Z: Matrix, joined: Vector, lam: float) -> Vector:
 
 
 def _largest(X: ArrayLike, y: ArrayLike, largest: float | None) -> float:
-    """B. There must be one label for each row; if there are several outputs, each has a bound of its own."""
+    """The bound B on |y|. There must be one label for each row; if there are several outputs, each has a bound of its own."""
     rows = check_block("X", X)
     _, labels, _ = check_labelled(rows, y, rows.shape[1], 1)
     found = float(np.max(np.abs(labels), initial=0.0))

@@ -218,7 +218,7 @@ def _straighten(tables: Tables, o: int, size: float) -> None:
 
 @hot_inline
 def _step(tables: Tables, o: int, y: float, w: float, z: Vector, said: Vector, theta: Matrix, spread: Matrix) -> None:
-    """Let every expert learn the row; `said` are their predictions in units of `_size`."""
+    """Let every expert learn the row. `said` are the experts' predictions, in units of `_size`."""
     two = tables.values[o] == TWO
     unit = 1.0 if two else np.sqrt(tables.squares[o] / (tables.rows[0] + 1.0))
     target = (y - tables.first[o]) / _size(tables, o)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Expert:
     family: str  # such as "linear" or "linear, of ranks"
-    forgetting: float | None = 1.0  # None if it is not known
+    forgetting: float | None = 1.0  # the forgetting factor; None if it is not known
     lam: float = 0.0
     lagged: bool = False  # whether it sees earlier labels
 

@@ -1,4 +1,4 @@
-"""Parts: the features of a family, in the order in which its experts use them.
+"""Parts: the features of a family of experts, in groups. Each expert uses one group more than the expert before it.
 
 Expert k uses the features of parts 0 to k. One matrix then serves all experts of a family, since the leading block of its factor is
 the factor of the leading features.
@@ -43,7 +43,8 @@ def select(view: View, name: str) -> Matrix:
 
 
 class Parts(tuple[Part, ...]):
-    """The parts of a family, in their order. What follows from them is computed once: a single row would spend its time on it."""
+    """The parts of a family, in their order. Sizes and places are computed once, because a single row would spend most of its time
+    on them."""
 
     @cached_property
     def ends(self) -> Counts:

@@ -1,5 +1,5 @@
-"""Ridge regression that remembers every row. Sums of products are updated in each row, and solved when there are an eighth more
-rows.
+"""Ridge regression that remembers every row. Sums of products are updated in each row; the coefficients are solved for again
+whenever the number of rows has grown by an eighth.
 
 Between two solutions the coefficients do not change. Every prefix of the parts is an expert (`parts`).
 """
@@ -41,7 +41,8 @@ class RidgeState:
 @dataclass(frozen=True)
 class RememberingRidge:
     parts: Parts
-    lams: tuple[float, float]  # two ridges: one for all prefixes of the parts, and one for the longer half of them once more
+    # two ridges: the first is used for every prefix of the parts, the second only for the longer half of the prefixes
+    lams: tuple[float, float]
 
     @cached_property
     def experts(self) -> tuple[Expert, ...]:

@@ -36,7 +36,8 @@ class Trees:
     def learn(self, state: Any, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         learner, scores = self.learner, np.empty((*Y.shape, 1))
         settings = learner.gain, learner.forgetting, learner.seed
-        labels = np.clip(Y, -LARGEST_NUMBER, LARGEST_NUMBER)  # the first label was subtracted, which may have made them larger
+        # the first label was subtracted from the labels, which may have made them larger than is allowed
+        labels = np.clip(Y, -LARGEST_NUMBER, LARGEST_NUMBER)
         steps.add(random_trees.learn_block, state.forest, select(view, self.view), labels, weight, *settings, scores[:, :, 0])
         return scores
 

@@ -1,7 +1,4 @@
-"""The loss of scores, row by row, and what simple baselines would have predicted.
-
-The baselines do not use X: they know only the labels before each row.
-"""
+"""The loss of each row, and its mean over the last rows."""
 
 from __future__ import annotations
 
@@ -61,15 +58,3 @@ def default_metrics(y: Vector) -> dict[str, Loss]:
 
 def _summed(values: Vector) -> Vector:
     return np.asarray(values.sum(axis=1) if values.ndim == 2 else values)
-
-
-def running_mean(y: Vector, rows: int = 0, total: float = 0.0) -> Vector:
-    """The mean of the labels before each row; 0 before the first. There are `rows` earlier labels, with the sum `total`."""
-    before = np.cumsum(np.concatenate([np.full((1, *y.shape[1:]), total), y]), axis=0)[:-1]
-    count = np.maximum(rows + np.arange(len(y)), 1).reshape(-1, *[1] * (y.ndim - 1))
-    return np.asarray(before / count)
-
-
-def last_label(y: Vector, last: float = 0.0) -> Vector:
-    """The label of the previous row; for the first row, `last`."""
-    return np.concatenate([np.full((1, *y.shape[1:]), last), y[:-1]])

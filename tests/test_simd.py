@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onkel._jit import hot_lean
-from onkel._lanes import fma, lanes
+from onkel._simd import fma, lanes
 from onkel.kernels.exponentials import NEAR, exponential, near_exponential
 from onkel.state import CACHE_LINE, grown, zeros
 

@@ -1,4 +1,5 @@
-"""The base of wrappers, which are learners around another learner. What a wrapper does not define is forwarded to that learner."""
+"""The base of wrappers, which are learners around another learner. A hook that a wrapper does not define is that of the inner
+learner."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ def same(name: str) -> Any:
     return property(lambda outer: getattr(outer.learner, name))
 
 
-class Around(Learner[Any]):
-    """A wrapper. Its state contains the state of the inner learner as `inner`.
+class Wrapper(Learner[Any]):
+    """A learner around another one. Its state contains the state of the inner learner as `inner`.
 
     The inner learner learns the rows first. Then `_follow` updates the wrapper's own part by the same rows. After an interrupt or
     an error, the inner learner's count of rows says which rows it has learnt.
@@ -57,7 +58,7 @@ class Around(Learner[Any]):
         return self._predicted(self._score_any, state, X, **more)
 
     def survey(self, state: Any, X: Any, y: ArrayLike, **more: Any) -> None:
-        """Take the scales of inputs and labels from rows that will be learnt next, before any row is learnt.
+        """Compute the scales of inputs and labels from rows that will be learnt next. No row may have been learnt yet.
 
         Call it for all of these rows, in parts of any size. While they are learnt the scales do not change.
         """
@@ -70,8 +71,8 @@ class Around(Learner[Any]):
             vars(state).update(vars(work))  # as one step
 
     def learn_again(self, state: Any, X: Any, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> None:
-        """Learn rows that were learnt before. Intervals and probabilities are left as they are, since the errors of rows that are
-        known say little about those of new ones."""
+        """Learn rows that were learnt before. Intervals and probabilities do not change, since errors on rows that were learnt
+        before say little about errors on new rows."""
         with turn(self, state, True):
             if not self._learnt(state):
                 raise InputError("no row was learnt before; learn the rows first")

@@ -1,4 +1,5 @@
-"""What is predicted: numbers, two classes, or any number of classes, by the user's settings, the first rows and the learner."""
+"""Decides what is predicted: numbers, two classes, or any number of classes. The user's settings, the first rows and the learner
+decide."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from onkel.model.stream import Stream
 from onkel.model.target import Classes, Label, Signs, Target, numbered, two_labels
 from onkel.protocol import tasks_of
 
-MOST_NUMBERED = 50  # different whole numbers that a learner of classes alone takes as classes
+MOST_NUMBERED = 50  # a learner that knows only classes takes at most this many different whole numbers as classes
 
 
 def recognised(opened: Stream, task: str | None, labels: tuple[Label, Label] | None, learner: Any) -> Target:
-    """The target of a stream; `task` and `labels` are what the user has said of it."""
+    """The target of a stream. `task` and `labels` are the user's settings, None if the user has given none."""
     name, sample = opened.target.name, opened.sample
     is_text = isinstance(sample.cells(name), Strings)
     if task == "regression" and (is_text or labels is not None):

@@ -1,4 +1,5 @@
-"""How long a learner will take whose row costs more the more rows it has learnt, from its first rows."""
+"""Estimates, from the first rows, how long a learner will take. It is meant for learners whose rows cost more as the stream
+grows."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from onkel.measure.engine import Evaluation
 from onkel.model import Model, Stream
 
 ROWS_MEASURED = 512
-ROWS_IF_UNKNOWN = 10_000  # for which the time is said if nobody knows how many rows will come
-Work = Callable[[int], float]  # the work of so many rows, in any unit
+ROWS_IF_UNKNOWN = 10_000  # the number of rows for which the time is estimated if it is not known how many will come
+Work = Callable[[int], float]  # a function that returns the work of a number of rows, in any unit
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,15 @@ def is_quadratic(learner: Any) -> bool:
 
 
 def measured(model: Model, stream: Stream) -> Cost:
-    """The cost by the first rows, learnt by a temporary state: their first half h takes f h + g h³/3, all of them f n + g n³/3."""
+    """Measure the cost on the first n rows, with a temporary state. The first half of them, h rows, takes fixed · h + growth · h³/3
+    seconds, all of them fixed · n + growth · n³/3; these two equations give the cost."""
     rows = stream.sample[:ROWS_MEASURED]
     run, n = Evaluation.begin(model, stream), len(rows)
     try:
         run.learn(rows[: n // 2])
         half = run.watch.seconds
         run.learn(rows[n // 2 :])
-    except InputError:  # such as a missing value: the comparison itself will say so, at the row's turn
+    except InputError:  # such as a missing value: the comparison raises the same error when it comes to that row
         return Cost(0.0, 0.0)
     growth = max(0.0, 4.0 * (run.watch.seconds - 2.0 * half) / n**3) if is_quadratic(model.unwrapped(run.state.learner)) else 0.0
     return Cost(max(0.0, run.watch.seconds / n - growth * n**2 / 3.0), growth)

@@ -102,7 +102,8 @@ def lanes(width: int) -> Lanes:
         prefetch = _declared(builder, "llvm.prefetch.p0", ir.VoidType(), [byte, SHORT, SHORT, SHORT])
         for start in range(0, width, CACHE_LINE // NUMBER_SIZE):
             place = builder.bitcast(builder.gep(address, [INTEGER(start)]), byte)
-            builder.call(prefetch, [place, SHORT(1), SHORT(3), SHORT(1)])  # for writing, with high locality, in the data cache
+            # the three constants mean: for writing, with high locality, in the data cache
+            builder.call(prefetch, [place, SHORT(1), SHORT(3), SHORT(1)])
 
     return Lanes(
         instructions(lambda numbers, n, u: int(np.sum(numbers[:n] < u)), "int64", count, counting("<")),

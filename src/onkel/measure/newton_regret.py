@@ -45,7 +45,7 @@ class Rounds:
 
     scores: Vector  # ŷ
     slopes: Vector  # g
-    added: Vector  # w: the weight of φφᵀ in its matrix
+    added: Vector  # w_t, the weight of φφᵀ in the learner's matrix
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def gradient_part(learner: Learner, X: Matrix, played: Rounds) -> float:
 
 
 def drift_part(learner: Learner, played: Rounds, against: Best) -> float:
-    """R_D, the part of the bound that comes from what the matrix gains beyond the curvature."""
+    """R_D (see the header), the part of the bound that comes from what the matrix gains beyond the curvature."""
     sigma = learner.loss.curvature(learner.clip, learner.clip)
     return float((played.added - sigma * played.slopes**2) @ (played.scores - against.values) ** 2)
 

@@ -18,7 +18,7 @@ REMEDY = "give metrics of one kind, such as RMSE(), MAE() for numbers or Accurac
 
 
 def errors_of(learner: Any, metrics: Sequence[Metric], scores: Vector, y: Vector) -> Errors:
-    """The sums for these metrics, which must be of one task."""
+    """The sums from which these metrics are computed. The metrics must be of one task."""
     tasks = [task for task in ("regression", "classification") if all(metric in metrics_for(task) for metric in metrics)]
     if not metrics or not tasks:
         raise InputError(f"metrics must be all of numbers or all of classes, got {metrics!r:.200}; {REMEDY}")
@@ -34,7 +34,7 @@ def _numbers(scores: Vector, y: Vector) -> Answers:
 
 
 def _classes(learner: Any, scores: Vector, y: Vector) -> Answers:
-    """Classes from labels of ±1 or, with one column for each class, from the largest."""
+    """The answers as classes: by the sign if labels are ±1; with one column for each class, by the largest value."""
     kept = np.ones(len(y), dtype=bool)
     if y.size != len(y):
         found = probabilities(learner, scores, bool(y.min() < 0.0))

@@ -16,18 +16,18 @@ from onkel._types import Counts, Matrix, Vector
 
 BINS = 1026  # the first for 0, the last for 1
 FURTHEST = 14.0  # largest |ln(p/(1 − p))| that is told apart: p = 8e-7. Odds in one bin differ by 2.8 %
-MOST_RANKED = 20  # classes; for more no area is computed
+MOST_RANKED = 20  # no area is computed for more classes than this
 
 
 @dataclass
-class Ranks:
+class RocCounts:
     """The number of rows in each bin, for each class."""
 
     others: Counts = field(default_factory=lambda: np.zeros((0, BINS), dtype=np.int64))  # (classes, BINS)  not of the class
     own: Counts = field(default_factory=lambda: np.zeros((0, BINS), dtype=np.int64))  # (classes, BINS)  of the class
 
     def widen(self, classes: int, rows: int) -> None:
-        """Room for more classes, whose probability was 0 in all `rows` rows so far."""
+        """Make room for more classes, whose probability was 0 in all `rows` rows so far."""
         more = max(0, min(classes, MOST_RANKED) - len(self.own))
         self.own = np.pad(self.own, ((0, more), (0, 0)))
         self.others = np.pad(self.others, ((0, more), (0, 0)))
@@ -42,7 +42,8 @@ class Ranks:
             self.others[k] += np.bincount(place[~is_own], minlength=BINS)
 
     def area(self, classes: int) -> tuple[float, float]:
-        """The area and by how much it may be wrong: that of the second of two classes, else the mean over the classes.
+        """The area, and the largest error that it may have. With two classes it is the area for the second one, otherwise the mean
+        over the classes.
 
         NaN if there are too many classes, or if no class has both rows that belong to it and rows that do not.
         """
