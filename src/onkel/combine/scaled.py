@@ -294,9 +294,10 @@ class Scaled(Wrapper):
         if not self.keeps_rows(state):
             ends = np.flatnonzero(learnt & self._differs_first(state, block.y).any(axis=1))  # such a row is learnt alone
             return max(1, int(ends[0])) if ends.size else len(learnt)
-        boundary = min(1 << state.rows.bit_length(), self.first_rows) if self.targets else self.first_rows
+        rows = state.rows
+        boundary = min(1 << rows.bit_length(), self.first_rows) if self.targets else self.first_rows
         # the row that reaches the boundary is the last of the block
-        ends = np.flatnonzero(np.cumsum(learnt) == boundary - state.rows)
+        ends = np.flatnonzero(np.cumsum(learnt) == boundary - rows)
         return int(ends[0]) + 1 if ends.size else len(learnt)
 
     def _differs_first(self, state: State, y: Matrix) -> There:
@@ -347,30 +348,30 @@ class Scaled(Wrapper):
         if learnt > before:
             work = shallow(state)
             work.known, work.learnt = after, np.array([learnt])
-            self._keep(work, state.first.with_more(state.rows, block.X, block.y, block.weight, block.there))
+            self._keep(work, state.first.with_more(before, block.X, block.y, block.weight, block.there))
             vars(state).update(vars(work))  # one step, which no interrupt can split
 
     def _keep(self, state: State, kept: FirstRows) -> None:
         """Store the first rows so far. If their number is a power of two, or FIRST_ROWS, compute the target's scale from them."""
-        state.first = kept
-        if self.targets and state.rows in (1 << state.rows.bit_length() >> 1, self.first_rows):
-            self._rebase(state)
+        state.first, rows = kept, state.rows
+        if self.targets and rows in (1 << rows.bit_length() >> 1, self.first_rows):
+            self._rebase(state, rows)
         if not self.keeps_rows(state):
             state.first = kept.dropped()
 
     def _moving(self, state: State, weight: Vector) -> Vector:
         """The weights of the rows in the running scales: 0 for rows that were surveyed."""
-        if state.rows >= state.surveyed:
+        if not state.surveyed or state.rows >= state.surveyed:
             return weight
         return np.where(state.rows + np.cumsum(weight > 0.0) > state.surveyed, weight, 0.0)
 
-    def _rebase(self, state: State) -> None:
+    def _rebase(self, state: State, rows: int) -> None:
         """Set the target's centre and scale from the rows so far, and train the learner again from the first row."""
-        y = state.first.y[: state.rows]
+        y = state.first.y[:rows]
         constant = y.min(axis=0) == y.max(axis=0)
         state.centre = np.where(constant, y[0], y.mean(axis=0))
         state.scale = np.where(constant, 0.0, self._stretch * y.std(axis=0))
-        self._learn_kept(state, state.rows)
+        self._learn_kept(state, rows)
 
     def _learn_kept(self, state: State, rows: int) -> None:
         first = state.first.first(rows)
