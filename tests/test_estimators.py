@@ -217,6 +217,16 @@ def test_one_class_alone() -> None:
     assert (onkel.Classifier(SMALL).fit(X[:20], np.full(20, "a")).predict_proba(X) == 1.0).all()
 
 
+@pytest.mark.parametrize("labels", [("low", "high"), ("high", "low"), ("b", "a", "c")])
+def test_a_tie_is_decided_as_by_the_model(labels: tuple[str, ...]) -> None:
+    rows, x = np.eye(len(labels), 4), np.zeros(4)  # nothing is known about x, so all classes have the same score
+    model = onkel.Classifier(learner=onkel.Perceptron(kernel=onkel.Linear()), standardize=False)
+    model.partial_fit(rows, labels)
+    assert not np.any(model.decision_function(x[None]))
+    (decided,) = model.model_.predict(model.state_, x[None])
+    assert model.predict(x[None])[0] == decided == model.predict_one(x)
+
+
 def test_scores_of_a_square_loss_go_to_the_nearest_probabilities() -> None:
     rng = np.random.default_rng(0)
     for scores in rng.normal(size=(50, 4)):

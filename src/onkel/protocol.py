@@ -50,8 +50,8 @@ class Learner(ABC, Generic[S]):
 
     _init      a state before the first row
     _admit     refuse labels and weights that this learner cannot learn, before any row is learnt
-    _take      learn rows and write their scores. At every instant, the state is that after the first k rows and their scores are
-               written, or else the remaining steps are registered as pending with the call (`onkel.turns`)
+    _take      learn rows and write their scores. At every instant either the state has learnt exactly the first k rows, for some
+               k, and their scores are written; or the remaining steps are registered as pending with the call (`onkel.turns`)
     _score     write the scores of rows that are not learnt, as if each came next
     _score_any write the scores of rows that may come at any time, so earlier labels are not used
     _remember  the earlier labels that a row predicted now uses
@@ -59,7 +59,7 @@ class Learner(ABC, Generic[S]):
     _single    the calls of compiled code that score and learn a single row, if these are always the same (`onkel.one_row`)
     _learnt    the number of rows that a state has learnt
     _is_waiting  whether the rows so far are only buffered, so that scores mean nothing yet
-    _merge     merge equal points if there are more than `most` and their rounds do not matter
+    _merge     merge equal support points if there are more than `most` points, and if it does not matter in which round each came
     _survey    compute the scales of inputs and labels from rows that will be learnt next, before any is learnt
     _take_again  learn rows that were learnt before; statistics of new rows, such as their errors, do not change
     _rows_to_repeat  how many rows are to be learnt again at the end of a fit, because the function has started anew recently

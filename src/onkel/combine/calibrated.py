@@ -168,7 +168,7 @@ class Calibrated(Wrapper):
         if state.seen.sum() > self._inside._learnt(state.inner):
             raise InputError("its counts of classes sum to more than its number of rows")
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs) or len(state.seen) != max(2, state.outputs):
-            raise InputError("its sizes do not agree")
+            raise InputError("the columns or outputs of its parts differ in number")
         if np.any(state.means < 0.0) or np.any(state.means > 1.0) or np.any(state.counts < PRIOR) or np.any(state.seen < 0):
             raise InputError("its shares or counts of rows are impossible")
         if np.any(state.shares < 0.0) or not math.isclose(float(state.shares.sum()), 1.0, rel_tol=1e-6):

@@ -185,10 +185,10 @@ class Experts(Learner[State]):
     def _check(self, state: State) -> None:
         for learner, part in zip(self.learners, state.learners, strict=True):
             if (part.dim, part.outputs) != (state.dim, state.outputs):
-                raise InputError("its sizes do not agree")
+                raise InputError("the columns or outputs of its parts differ in number")
             learner._hooks._check(part)
         if (state.rule.experts, state.rule.outputs) != (len(self.learners), state.outputs):
-            raise InputError("its sizes do not agree")
+            raise InputError("the columns or outputs of its parts differ in number")
         self.rule.check(state.rule)
         account.check(state.account)
 

@@ -134,7 +134,7 @@ class Intervals(Wrapper):
 
     def _check(self, state: State) -> None:
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
-            raise InputError("its sizes do not agree")
+            raise InputError("the columns or outputs of its parts differ in number")
         if state.bands.rows > self._inside._learnt(state.inner):
             raise InputError("it has more residuals than rows")
         conformal.check(state.bands, self.levels)

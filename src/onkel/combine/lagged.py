@@ -164,7 +164,7 @@ class Lagged(Wrapper):
 
     def _check(self, state: State) -> None:
         if (state.inner.dim, state.inner.outputs) != (state.dim + self.columns, state.outputs):
-            raise InputError("its sizes do not agree")
+            raise InputError("the columns or outputs of its parts differ in number")
         if state.rows != self._inside._learnt(state.inner):
             raise InputError("its number of labels is not equal to its number of rows")
         if state.rows == 0 and any(np.any(array) for array in (state.first, state.last, state.means)):

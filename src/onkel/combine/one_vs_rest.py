@@ -148,7 +148,7 @@ class OneVsRest(Learner[State]):
     def _check(self, state: State) -> None:
         for part in (*state.parts, state.rest):
             if (part.dim, part.outputs) != (state.dim, 1) or self.learner._hooks._learnt(part) != self._learnt(state):
-                raise InputError("its sizes do not agree")
+                raise InputError("the columns or outputs of its parts differ in number")
             self.learner._hooks._check(part)
 
     def _notes(self, state: State) -> list[str]:

@@ -248,7 +248,7 @@ class Scaled(Wrapper):
         if spread.min() < 0.0 or seen.min() < 0.0 or seen.max() > most or np.any(state.scale < 0.0):
             raise InputError("its means, deviations or scales are impossible")
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):
-            raise InputError("its sizes do not agree")
+            raise InputError("the columns or outputs of its parts differ in number")
         if state.rows != self._inside._learnt(state.inner):
             raise InputError("its learner has learnt another number of rows")
         self._inside._check(state.inner)

@@ -70,8 +70,10 @@ def check(span: Span, dictionary: Dictionary, kernel: Kernel, rows: int, budget:
     dictionary.check(span.sampling, kernel, span.points)
     if len(span.joined) != m or np.any(np.diff(span.joined, prepend=-1, append=rows) <= 0):
         raise InputError("the rounds in which its points joined do not fit its rows")
-    if np.any(np.diff(span.spanning, prepend=-1, append=m) <= 0) or (r < m and not dictionary.remembers):
+    if np.any(np.diff(span.spanning, prepend=-1, append=m) <= 0):
         raise InputError("its spanning points are not points of its dictionary")
+    if r < m and not dictionary.remembers:
+        raise InputError(f"of its {m} points only {r} span, although its dictionary forgets points that do not")
     spanning = span.points[span.spanning]
     own = kernel.diagonal(spanning)
     if len(span.whitening) != packed(r) or not is_factor(

@@ -98,8 +98,9 @@ class Classifier(ClassifierMixin, Online):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row. Rows may come at any time, so a learner with lags does not use the last labels."""
-        scores = self._scores(X)
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
+        scores = super()._scores(X)
+        codes = self.state_.target.predicted_codes(scores)
+        return np.asarray(self.classes_[self._places[codes.astype(int)]])
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Matrix:
@@ -110,25 +111,25 @@ class Classifier(ClassifierMixin, Online):
     @available_if(_has_probabilities)
     def predict_proba_one(self, x: Row, id: Hashable = None) -> dict[Any, float]:
         """The probability of each class for one row; with an `id` the row waits for `learn_late(id, y)`."""
-        scores = self._ordered_scores(x, id)
+        scores = self._waiting_scores(x, id)
         if scores is None:
             return {}
-        return dict(zip(self._sorted, self.model_.probabilities(self.state_, scores)[0].tolist(), strict=True))
+        return dict(zip(self._sorted, self.model_.probabilities(self.state_, scores[:, self._order])[0].tolist(), strict=True))
 
     def predict_one(self, x: Row, id: Hashable = None) -> Any:
         """The class of one row (None before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
-        scores = self._ordered_scores(x, id)
-        return None if scores is None else self._sorted[int(scores[0].argmax())]
+        scores = self._waiting_scores(x, id)
+        return None if scores is None else self._known[int(self.state_.target.predicted_codes(scores)[0])]
 
-    def _ordered_scores(self, x: Row, id: Hashable) -> Matrix | None:
-        """The scores of one row in the order of `classes_`; None before the first row was learnt. With an `id` it waits."""
+    def _waiting_scores(self, x: Row, id: Hashable) -> Matrix | None:
+        """The scores of one row in the model's order of classes; None before the first row was learnt. With an `id` it waits."""
         scores = self._scores_one(x)
         if scores is None or id is not None:
             row = self._given(x)
             if scores is None and hasattr(self, "state_"):
                 scores = self.model_.scores(self.state_, self._rows(row))[0]
             self._wait(id, row)
-        return None if scores is None else scores[:, self._order]
+        return None if scores is None else np.asarray(scores)
 
     def _scores(self, X: Any) -> Matrix:
         scores = super()._scores(X)
@@ -141,7 +142,7 @@ class Classifier(ClassifierMixin, Online):
 
     def _forget(self) -> None:
         super()._forget()
-        for name in ("classes_", "_known", "_sorted", "_order"):
+        for name in ("classes_", "_known", "_sorted", "_order", "_places"):
             self.__dict__.pop(name, None)
 
     def _labels(self, y: Any) -> Labels:
@@ -156,6 +157,7 @@ class Classifier(ClassifierMixin, Online):
             self._known = known
             self._sorted = in_order(known)
             self._order = [known.index(label) for label in self._sorted]
+            self._places = np.argsort(self._order)  # of the model's classes in `classes_`
             plain = len(kinds := {type(label) for label in known}) == 1 and kinds <= {str, int, float, bool}
             self.classes_ = np.array(self._sorted) if plain else np.empty(len(known), dtype=object)
             self.classes_[:] = self._sorted

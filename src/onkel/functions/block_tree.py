@@ -95,7 +95,7 @@ def _turn(f: Curves, at: int, u: float, turn: float) -> int:
 
 @hot_inline
 def curve(inputs: Inputs, f: Curves, c: int, x: Vector, work: Vector) -> tuple[float, float]:
-    """f_c at the key x[0], and its moment there (0 if f has none)."""
+    """f_c at the key x[0], and the moment of f_c there (see `representations`); 0 if f keeps none."""
     line, d, layers = inputs.table[c], inputs.sides, f.totals.shape[1]
     u, sides, rate, value, later = x[0], int(line[SIDES]), decay_rate(line), 0.0, 0.0
     if line[POWERS] > 0.0:

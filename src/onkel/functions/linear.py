@@ -79,7 +79,7 @@ def evaluate(kernel: KernelSource, f: LinearTerms, x: Vector, work: Vector) -> f
 
 @hot_inline
 def with_moment(kernel: KernelSource, f: LinearTerms, x: Vector, work: Vector) -> tuple[float, float]:
-    """f(x), and its moment there (0 if f has none)."""
+    """f(x), and the moment of f at x (see `representations`); 0 if f keeps none."""
     later = 0.0
     if f.weights.size > x.size:
         for j in range(x.size):

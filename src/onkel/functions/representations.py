@@ -52,7 +52,7 @@ def _by_type(position: int, verb: str) -> Any:
 
 
 evaluate = _by_type(1, "evaluate")  # (kernel, f, x, work): f(x)
-with_moment = _by_type(1, "with_moment")  # (kernel, f, x, work): f(x), and its moment there (0 if f has none)
+with_moment = _by_type(1, "with_moment")  # (kernel, f, x, work): f(x), and the moment of f at x; 0 if f keeps none
 add = _by_type(1, "join")  # (kernel, f, x, own, a, round): f ← f + a k(x, ·); there must be room
 amend = _by_type(1, "amend")  # (kernel, f, slot, x, own, a, round): as `add`, for a point that may already be in this slot
 keep = _by_type(1, "keep")  # (kernel, f, x, own, a, round, most): as `add`, but if f has `most` points, it replaces the oldest

@@ -51,9 +51,9 @@ class Bases(Given):
 
     def __post_init__(self) -> None:
         if (self.lower is None) != (self.upper is None) or (self.lower is None and self.both is None):
-            raise InputError("Bases: give lower and upper, or only both, with None for the other two")
+            raise InputError("Bases: give 'lower' and 'upper', or 'both' alone with None for the other two")
         if wrong := [fn for fn in (self.lower, self.upper, self.both) if fn is not None and not callable(fn)]:
-            raise InputError(f"Bases: lower, upper and both must be functions of a vector, got {wrong[0]!r}")
+            raise InputError(f"Bases: the settings 'lower', 'upper' and 'both' must be functions of a vector, got {wrong[0]!r}")
         real(self, "rate", 0.0, 1e30)
 
     def __repr__(self) -> str:

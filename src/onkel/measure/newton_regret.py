@@ -124,7 +124,7 @@ def drift_part(learner: Learner, played: Rounds, against: Best) -> float:
 
 
 def check_within(learner: Learner, labels: Vector) -> None:
-    """Refuse labels outside [−C, C], for which the curvature of the loss does not hold."""
+    """Refuse labels outside [−C, C], where C is the learner's `clip`: the loss's curvature σ is known only for labels inside."""
     largest = float(np.max(np.abs(labels), initial=0.0))
     if "regression" in learner.loss.tasks and largest > learner.clip:
         raise InputError(f"the bound is for |y| ≤ clip = {learner.clip:g}, but a label is {largest:g}")

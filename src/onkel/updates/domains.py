@@ -210,7 +210,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
             self._check_first(state, state.waiting)
         inner, rows = state.inner, 0 if state.is_waiting else state.rows
         if (inner.dim, inner.outputs, learner._learnt(inner)) != (state.dim, state.outputs, rows):
-            raise InputError("its sizes do not agree")
+            raise InputError("the columns or outputs of its parts differ in number")
         learner._check(inner)
 
     def _check_first(self, state: State[S], first: FirstRows) -> None:

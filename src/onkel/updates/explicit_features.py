@@ -49,7 +49,8 @@ class FeatureLearner(Learner[F]):
     @abstractmethod
     def _learn(self, state: F, Z: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
         """Score, then learn and count, each row of features; rows of weight 0 are only scored. At every instant the state must be
-        that after the first k rows, for some k. Z is left as it is, because learners of other classes may share it."""
+        that after the first k rows, for some k. Z must not be changed: in `OneVsRest` the learners of the other labels may use
+        the same array (`onkel.updates.common`)."""
 
     def _predict(self, state: F, Z: Matrix, scores: Matrix) -> None:
         """Score each row of features."""

@@ -144,9 +144,9 @@ class ExpansionLearner(KernelLearner[E]):
                 self._after(state)
 
     def _after(self, state: E) -> None:
-        """Called after rows have been learnt. Makes room now, and not only when the next point needs it, so that the time does not
-        depend on how the stream is cut into calls: making room may remove points with coefficient 0, which changes the last bits
-        of f."""
+        """Called after rows have been learnt. Makes room at once, before the next point needs it. Making room may remove points
+        with coefficient 0, which changes the last bits of f, so the round in which it happens must not depend on how the stream
+        is cut into calls."""
         if self._room is None and not state.support.has_room:
             state.support.make_room(self.kernel)
 

@@ -67,7 +67,10 @@ def fixed_share(rule: FixedShare, P: ArrayLike, y: ArrayLike, switches: int = 0)
 
 
 def ml_poly(rule: MLPoly, P: ArrayLike, y: ArrayLike) -> float:
-    """The bound on the regret against the best expert: √(S(b² + V)) + b − Σ(ŷ − p)², where V and p are those of this expert.
+    """The bound on the regret against the best expert: √(S(b² + V)) + b − Σ(ŷ − p)².
+
+    p and V are this expert's scores and the sum of its squared regrets, b and V as in `onkel.combine.rules.ml_poly`; ŷ are the
+    scores of the mixture.
 
     The last term is for the square loss. For another loss it is the regret minus the regret for the linearised loss. S = Σ_t Σ_k
     r̃²/(b² + V), with b and V before the round. It is at most Σ_k ln(1 + V_k/b_1²)/ln 2, where b_1 is the first b that is not 0.
