@@ -1,7 +1,7 @@
 """The colours of all pictures and pages, each with one meaning.
 
-They are the colours of Okabe & Ito (2008), which colour-blind readers can distinguish and whose lightness differs in grey. `Light` is for a
-white page, `Dark` for a black one: the same names, the same meanings, and hues as near as the background allows.
+They are the colours of Okabe & Ito (2008), which colour-blind readers can distinguish and whose lightness differs in grey.
+`Light` is for a white page, `Dark` for a black one: the same names, the same meanings, and hues as near as the background allows.
 
 PAPER     the background
 INK       text, axes and the truth
