@@ -25,8 +25,8 @@ def named(page: Path) -> str:
 )
 def test_a_page_ends_in_a_picture(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
+    matplotlib.use("Agg")
     before = dict(matplotlib.rcParams)
-    monkeypatch.setattr(plt, "show", lambda: None)
     try:
         runpy.run_path(str(page), run_name="__main__")
         (number,) = plt.get_fignums()
@@ -35,14 +35,16 @@ def test_a_page_ends_in_a_picture(page: Path, tmp_path: Path, monkeypatch: pytes
     finally:
         plt.close("all")
     assert dict(matplotlib.rcParams) == before
-    assert figure.get_suptitle() and capsys.readouterr().out
+    assert figure.get_suptitle()
+    assert capsys.readouterr().out
     assert figure.get_figwidth() * figure.dpi == WIDTH * DPI
-    assert not any(tmp_path.glob("*.onkel"))
-    assert all(axes.get_xlabel() or axes.get_ylabel() or axes.lines or axes.patches for axes in figure.axes)
+    assert [path.name for path in tmp_path.iterdir()] == ["picture.png"]
 
 
 @pytest.mark.once
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_a_page_asks_a_question_and_says_why(page: Path) -> None:
     title, line, empty, why = page.read_text(encoding="utf-8").splitlines()[1:5]
-    assert title.endswith("?") and line == "=" * len(title) and not empty and why
+    assert title.endswith("?")
+    assert line == "=" * len(title)
+    assert why > empty == ""

@@ -50,7 +50,7 @@ print(f"mean leverage of a rare row {leverage[rare].mean():.2f}, of a usual row 
 # Both panels show the same rows. KORS takes a few points of the cloud, and covers the arc.
 
 with looks():
-    figure, panels = plt.subplots(1, 2, figsize=(8.0, 3.9), sharey=True)
+    figure, panels = plt.subplots(1, 2, figsize=(8.0, 4.4), sharey=True)
     for axes, (name, points), colour in zip(panels, kept.items(), (Light.LEARNER, Light.OTHERS[0]), strict=True):
         axes.plot(*X.T, ".", color=Light.MUTED, markersize=2.5, alpha=0.35, label="rows")
         axes.plot(*points.T, "o", color=colour, markersize=5, markeredgecolor="white", markeredgewidth=0.5)

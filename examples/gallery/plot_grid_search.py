@@ -28,7 +28,7 @@ pipeline = make_pipeline(StandardScaler(), onkel.Regressor(onkel.PKAWV(features,
 RIDGES, WIDTHS = np.logspace(-2, 3, 11), (1.0, 2.0, 4.0, 8.0, 16.0)
 grid = {"regressor__learner__lam": RIDGES, "regressor__learner__features__width": WIDTHS}
 search = GridSearchCV(pipeline, grid, scoring="r2", cv=5).fit(X, y)
-found = search.cv_results_["mean_test_score"].reshape(len(RIDGES), len(WIDTHS))
+found = search.cv_results_["mean_test_score"].reshape(len(WIDTHS), len(RIDGES))
 print(f"best of {found.size} settings: R² {search.best_score_:.3f} with {search.best_params_}")
 
 # %%
@@ -45,7 +45,7 @@ print(f"Auto: R² {auto:.3f}, better than {worse:.0%} of the grid, {search.best_
 shades = plt.get_cmap("cividis")(np.linspace(0.75, 0.0, len(WIDTHS)))
 with looks():
     figure, axes = plt.subplots()
-    for width, colour, scores in zip(WIDTHS, shades, found.T, strict=True):
+    for width, colour, scores in zip(WIDTHS, shades, found, strict=True):
         axes.plot(RIDGES, scores, "o-", color=colour, markersize=4, linewidth=1.4, label=f"width {width:g}")
     axes.axhline(auto, color=Light.LEARNER, linewidth=2.6)
     axes.text(RIDGES[0], auto + 0.008, "Auto, no search", color=ink(Light.LEARNER), va="bottom")

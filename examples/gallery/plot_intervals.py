@@ -40,7 +40,7 @@ for t in range(ROWS):
 inside = {level: (ends[level][:, 0] <= y) & (y <= ends[level][:, 1]) for level in LEVELS}
 for level in LEVELS:
     after = inside[level][CHANGE : CHANGE + 500].mean()
-    width = [np.median(np.diff(ends[level][part], axis=1)) for part in (slice(CHANGE // 2, CHANGE), slice(-CHANGE // 2, None))]
+    width = [np.median(np.diff(ends[level][part], axis=1)) for part in (slice(CHANGE // 2, CHANGE), slice(-(CHANGE // 2), None))]
     print(f"{level:.0%}: {inside[level].mean():.1%} of all rows, {after:.1%} just after the change", end="; ")
     print(f"width {width[0]:.1f} before it, {width[1]:.1f} long after")
 
