@@ -58,7 +58,7 @@ with looks():
             rows[SHOWN], *error[SHOWN].T, step="mid", color=Light.LEARNER, alpha=alpha, linewidth=0, label=f"{level:.0%}"
         )
     good = inside[LEVELS[-1]]
-    for marks, colour, name in ((good, Light.INK, "label inside"), (~good, Light.BAD, "outside of the widest")):
+    for marks, colour, name in ((good, Light.INK, "label inside"), (~good, Light.BAD, "outside")):
         here = rows[SHOWN][marks[SHOWN]]
         above.plot(here, (y - scores)[here], "o", color=colour, markersize=4, label=name)
     above.axvline(CHANGE - 0.5, color=Light.INK, linestyle=":")
@@ -78,4 +78,4 @@ with looks():
     below.set_ylabel(f"inside, last {WINDOW} rows")
     along_rows(below)
     name_ends(below)
-    headline(figure, f"Noise four times as large, and still {inside[0.95].mean():.0%} of all labels are in their 95% interval")
+    headline(figure, f"Noise four times as large, yet {inside[0.95].mean():.0%} stay in their 95% interval")

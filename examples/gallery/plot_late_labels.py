@@ -45,7 +45,7 @@ with looks():
     axes.set_ylim(0.0, 1.4)
     axes.set_xlim(-15, DELAYS[-1])
     axes.set_xlabel("delay of the labels, in rows")
-    axes.set_ylabel("rms error, each row predicted before its label is known")
+    axes.set_ylabel("rms error")
     name_ends(axes)
     hundred = DELAYS.index(100)
     costs = [errors[hundred] / errors[0] - 1.0 for errors in found.values()]
