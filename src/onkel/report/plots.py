@@ -26,7 +26,7 @@ from onkel.measure.explain import History
 from onkel.measure.row_losses import windowed
 from onkel.report.palette import Light
 from onkel.report.results import SHARES, counted, number, short
-from onkel.report.style import WIDTH, along_rows, looks
+from onkel.report.style import WIDTH, along_rows, headline, looks
 
 COLOURS = (Light.LEARNER, *Light.OTHERS, Light.INK)
 BASELINES = (Light.MEAN, Light.LAST)
@@ -54,10 +54,13 @@ def draw_curves(
     figure, axes = _stream_figure(title, reliabilities or {})
     for colour, (name, rows) in zip(COLOURS * len(losses), losses.items(), strict=False):
         shown = np.unique(np.linspace(0, len(rows) - 1, POINTS).astype(int))
-        label = f"{name}: {rows.mean():.3g} over all rows"
+        mean = float(rows.mean())
+        label = f"{name}: {number(metric, mean) if metric in SHARES else f'{mean:.3g}'} over all rows"
         axes.plot(shown + 1, windowed(rows, window)[shown], color=colour, linewidth=1.6, label=label)
     top = max((_top(windowed(rows, window)) for rows in losses.values()), default=0.0)
     _frame(axes, f"{metric}, mean of the last {window:,} rows", top, max(map(len, losses.values()), default=1))
+    if metric in SHARES:
+        axes.yaxis.set_major_formatter("{x:.0%}")
     _mark(axes, marks)
     return _with_legend(figure, path, len(losses) + len(reliabilities or ()))
 
@@ -91,7 +94,7 @@ def _stream_figure(title: str, reliabilities: Mapping[str, Reliability]) -> tupl
     figure = _figure(7.6 if reliabilities else 4.5)
     grid = figure.add_gridspec(2, 2, height_ratios=(5, 4)) if reliabilities else figure.add_gridspec(1, 1)
     axes = figure.add_subplot(grid[0, :])
-    axes.set_title(title, color=Light.INK, weight="bold")
+    headline(figure, title)
     if reliabilities:
         left, right = figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[1, 1])
         left.set_title("how reliable the probabilities are")
@@ -153,8 +156,9 @@ def draw_components(
         axes.set_xlabel(curve.name)
         axes.tick_params(labelleft=c % columns == 0)
     figure.supylabel(f"effect on {output}" if output else "effect", size="medium")
-    grey = "" if X is None else "grey: how many rows lie there, in the middle 99 % of them"
-    figure.suptitle("\n".join(filter(None, (title, grey))), ha="left", x=0.02, size="medium")
+    if X is not None:
+        figure.supxlabel("grey: how many rows lie there, in the middle 99 % of them", size="medium", color=Light.MUTED)
+    headline(figure, title)
     return _saved(figure, path)
 
 
@@ -163,7 +167,7 @@ def draw_reliability(path: str | os.PathLike[str], reliabilities: Mapping[str, R
     """Write a picture of observed shares over predicted probabilities, one line per learner; below, the rows in each bin."""
     figure = _figure(6.5, width=6.0)
     axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
-    axes.set_title(title, color=Light.INK, weight="bold")
+    headline(figure, title)
     _draw_reliability(axes, below, reliabilities)
     figure.legend(loc="outside lower center")
     return _saved(figure, path)
@@ -289,7 +293,7 @@ def _along(figure: Any, history: History, title: str) -> Any:
     axes = figure.add_subplot()
     if len(history.rows) > 1:
         axes.set_xlim(history.rows[0], history.rows[-1])
-    axes.set_title(title, color=Light.INK, weight="bold")
+    headline(figure, title)
     along_rows(axes)
     return axes
 

@@ -52,9 +52,10 @@ def check_drawing() -> None:
 
 
 def headline(figure: Any, finding: str, about: str = "") -> None:
-    """The finding above the figure, and above its first axes what is drawn."""
-    lines = textwrap.fill(finding, int(LETTERS_AN_INCH * figure.get_figwidth()))
-    figure.suptitle(lines, x=0.01, ha="left", weight="bold", size=LETTERS + 2.0)
+    """The finding above the figure, and above its first axes what is drawn. Either may be empty."""
+    if finding:
+        lines = textwrap.fill(finding, int(LETTERS_AN_INCH * figure.get_figwidth()))
+        figure.suptitle(lines, x=0.01, ha="left", weight="bold", size=LETTERS + 2.0)
     if about:
         figure.axes[0].set_title(about)
 
