@@ -36,12 +36,13 @@ THREADS = threading.RLock()  # the settings of matplotlib are global
 
 
 @contextmanager
-def looks(palette: Any = Light) -> Iterator[None]:
-    """Figures made inside look like ours, in the colours of `palette`. Afterwards the settings of matplotlib are as before."""
+def looks(palette: Any = Light, letters: float = LETTERS) -> Iterator[None]:
+    """Figures made inside look like ours, in the colours of `palette`, with letters of so many points. Afterwards the settings of
+    matplotlib are as before."""
     check_drawing()
     import matplotlib
 
-    with THREADS, matplotlib.rc_context(_settings(palette)):
+    with THREADS, matplotlib.rc_context(_settings(palette, letters)):
         yield
 
 
@@ -113,7 +114,7 @@ def _lowest(group: list[int], ends: Any, height: float) -> float:
     return float(np.mean(ends[group])) - 0.5 * height * (len(group) - 1)
 
 
-def _settings(palette: Any) -> Any:
+def _settings(palette: Any, letters: float) -> Any:
     from cycler import cycler
 
     return {
@@ -124,12 +125,12 @@ def _settings(palette: Any) -> Any:
         "figure.facecolor": palette.PAPER,
         "savefig.facecolor": palette.PAPER,
         "axes.facecolor": palette.PAPER,
-        "font.size": LETTERS,
+        "font.size": letters,
         "text.color": palette.INK,
-        "axes.titlesize": LETTERS,
+        "axes.titlesize": letters,
         "axes.titlecolor": palette.MUTED,
         "axes.titlelocation": "left",
-        "axes.labelsize": LETTERS,
+        "axes.labelsize": letters,
         "axes.labelcolor": palette.INK,
         "axes.edgecolor": palette.MUTED,
         "axes.spines.top": False,
@@ -139,10 +140,10 @@ def _settings(palette: Any) -> Any:
         "grid.color": palette.GRID,
         "xtick.color": palette.MUTED,
         "ytick.color": palette.MUTED,
-        "xtick.labelsize": LETTERS - 1.0,
-        "ytick.labelsize": LETTERS - 1.0,
+        "xtick.labelsize": letters - 1.0,
+        "ytick.labelsize": letters - 1.0,
         "legend.frameon": False,
-        "legend.fontsize": LETTERS - 1.0,
+        "legend.fontsize": letters - 1.0,
         "lines.linewidth": 1.8,
         "axes.prop_cycle": cycler(color=(palette.LEARNER, *palette.OTHERS)),
     }
