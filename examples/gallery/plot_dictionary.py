@@ -40,14 +40,14 @@ for name, dictionary in dictionaries.items():
     print(f"{name:27} {len(kept[name]):3} points, {on_arc:4.0%} of them on the arc; rms error of rare rows {error[name]:.2f}")
 
 # %%
-# The online leverage score of a row is near 1 if nothing like it came before, and falls as soon as its neighbourhood is
+# The online leverage score of a row is largest if nothing like it came before, and falls as its neighbourhood becomes
 # known.
 
 leverage = onkel.measure.online_leverage_scores(kernel, X, alpha=1.0)
 print(f"mean leverage of a rare row {leverage[rare].mean():.2f}, of a usual row {leverage[~rare].mean():.3f}")
 
 # %%
-# Both panels show the same rows. KORS takes a few points of the cloud, and covers the arc.
+# Both panels show the same rows. KORS covers the arc; chance takes nearly all points from the middle of the cloud.
 
 with looks():
     figure, panels = plt.subplots(1, 2, figsize=(8.0, 4.4), sharey=True)

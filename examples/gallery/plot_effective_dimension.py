@@ -51,7 +51,7 @@ THRICE = SHARES.index(3.0)
 above = max(losses[width][THRICE] / limit[width] - 1.0 for width in WIDTHS)
 with looks():
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.0, 4.4))
-    for width, colour in zip(WIDTHS, (Light.LEARNER, *Light.OTHERS), strict=False):
+    for width, colour in zip(WIDTHS, plt.get_cmap("cividis")(np.linspace(0.75, 0.0, len(WIDTHS))), strict=True):
         name = f"width {width:g}: dimension {needed[width]:.0f}"
         left.plot(counts[width], losses[width], "o-", color=colour, markersize=4, label=name)
         right.plot(SHARES, np.array(losses[width]) / limit[width] - 1.0, "o-", color=colour, markersize=4)

@@ -49,7 +49,6 @@ for level in LEVELS:
 
 WINDOW, SHOWN = 300, slice(CHANGE - 40, CHANGE + 60)
 rows = np.arange(ROWS)
-colours = dict(zip(LEVELS, (Light.OTHERS[1], Light.OTHERS[0], Light.LEARNER), strict=True))
 with looks():
     figure, (above, below) = plt.subplots(2, 1, figsize=(8.0, 6.2))
     for level, alpha in zip(reversed(LEVELS), (0.25, 0.4, 0.6), strict=True):
@@ -69,7 +68,7 @@ with looks():
     above.xaxis.set_major_formatter("{x:,.0f}")
     for level in LEVELS:
         recent = np.convolve(inside[level], np.ones(WINDOW) / WINDOW, mode="valid")
-        below.plot(rows[WINDOW - 1 :], recent, color=colours[level], label=f"{level:.0%} promised")
+        below.plot(rows[WINDOW - 1 :], recent, color=Light.LEARNER, label=f"{level:.0%} promised")
         below.axhline(level, color=Light.BOUND, linewidth=0.8, linestyle="--")
     below.axvline(CHANGE, color=Light.INK, linestyle=":")
     below.set_xlim(WINDOW, ROWS)

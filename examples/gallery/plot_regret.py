@@ -28,7 +28,7 @@ attacked = onkel.regret(scores, X, y, kernel, LAM).curve
 
 # %%
 # For comparison, the same rows with other labels: those of a coin, and those of a smooth function. The bound depends on
-# the rows and on the largest label, so it is the same.
+# the rows and on the largest label, so it holds for them too.
 
 coin = onkel.regret(learner, X, np.random.default_rng(0).choice([-1.0, 1.0], ROUNDS)).curve
 smooth = onkel.regret(learner, X, np.sin(4.0 * X[:, 0])).curve
@@ -40,7 +40,7 @@ print(f"labels by a coin: {coin[-1]:.2f}; labels of a smooth function: {smooth[-
 print(f"largest share of the bound in any round: {worst:.0%}")
 
 # %%
-# No stream crosses the bound, and a search of a second finds one that comes close to it.
+# No stream can cross the bound. A greedy search finds one that comes near it, and labels by chance are not much better.
 
 rounds = np.arange(1, ROUNDS + 1)
 lines = {

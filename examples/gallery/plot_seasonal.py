@@ -67,7 +67,7 @@ inside = np.mean((ends[:, 0] <= demand[SHOWN]) & (demand[SHOWN] <= ends[:, 1]))
 print(f"{inside:.0%} of these hours lie in their 90% interval")
 
 # %%
-# The dates alone know the shape; three lags know the level and the disturbance, and come near the news itself.
+# The dates alone know the shape. Three lags add the level and the disturbance, and more lags hardly anything.
 
 with looks():
     figure, (above, below) = plt.subplots(2, 1, figsize=(8.0, 6.4), height_ratios=(3, 2))
