@@ -217,7 +217,7 @@ def _draw_curve(axes: Any, curve: Curve, column: Vector, band: tuple[float, floa
         counts, edges = np.histogram(column, bins=BINS, range=(float(curve.x[0]), float(curve.x[-1])))
         values, width = 0.5 * (edges[1:] + edges[:-1]), float(edges[1] - edges[0])
     heights = (band[1] - band[0]) * counts / np.max(counts, initial=1)
-    axes.bar(values, heights, width, band[0], color=Light.GRID, linewidth=0)
+    axes.bar(values, heights, width, band[0], color=Light.LAST, alpha=0.5, linewidth=0)
 
 
 def _tick(value: float, position: float) -> str:
