@@ -60,7 +60,8 @@ def main() -> None:
     traces["River's forest"] = of_the_forest(rows, kinds)
     console.print(f"{len(X):,} patches of outdoor pictures, seven classes; every row is answered before it is learnt\n")
     console.print(results(traces))
-    title = "What is on the picture? Seven classes, each row answered before it is learnt"
+    auto, _, of_forest = (f"{trace.losses[METRIC].mean():.1%}" for trace in traces.values())
+    title = f"Auto errs in {auto} of the rows, River's forest in {of_forest}"
     picture = draw_curves(Path("demo.png"), {name: trace.losses[METRIC] for name, trace in traces.items()}, METRIC, WINDOW, title)
     console.print(f"\ndrew {picture} in {time.perf_counter() - began:.0f} s, compilation included")
 

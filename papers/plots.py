@@ -11,21 +11,20 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 
-from onkel.report.plots import COLOURS
+from onkel.report.palette import Light
+from onkel.report.style import LETTERS, looks
 
-BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK = COLOURS
+BLUE, BLACK = Light.LEARNER, Light.BOUND
+RED, GREEN, PINK, ORANGE, SKY = Light.OTHERS
+WIDEST = 10.5  # inches; letters of wider figures are larger, because all are shown equally wide
 COLOURS_KEPT = 128  # the number of colours of a picture: it takes a third of the bytes, and the eye sees no difference
 
 
 def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, Any]:
     """A figure, and its axes as an array of (rows, columns)."""
-    figure = Figure(figsize=(width, height), dpi=110, layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False)
-    for one in axes.flat:
-        one.grid(color="0.92")
-        one.set_axisbelow(True)
-        one.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    with looks(letters=_letters(width)):
+        figure = Figure(figsize=(width, height))
+        return figure, figure.subplots(rows, columns, squeeze=False)
 
 
 def key(name: str, colour: str, dashes: Any = "-", width: float = 1.8) -> Line2D:
@@ -35,13 +34,19 @@ def key(name: str, colour: str, dashes: Any = "-", width: float = 1.8) -> Line2D
 
 def ticks(axis: Any, at: Sequence[float], form: str = ",") -> None:
     """An axis with these ticks and no others."""
-    axis.set_ticks(at, [f"{tick:{form}}" for tick in at])
+    axis.set_ticks(at, [f"{tick:{form}}".replace("-", "−") for tick in at])
     axis.set_ticks([], minor=True)
 
 
 def save(figure: Figure, path: Path, handles: list[Line2D], columns: int) -> None:
     """Write the picture, with one legend below all panels."""
-    figure.legend(handles=handles, frameon=False, loc="outside lower center", ncols=columns)
     drawn = BytesIO()
-    figure.savefig(drawn, format="png")
+    with looks(letters=_letters(figure.get_figwidth())):
+        figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+        figure.savefig(drawn, format="png")
     Image.open(drawn).convert("RGB").quantize(COLOURS_KEPT, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def _letters(width: float) -> float:
+    """The size of the letters of a figure so many inches wide."""
+    return LETTERS * max(1.0, width / WIDEST)

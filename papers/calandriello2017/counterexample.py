@@ -338,11 +338,11 @@ def weigh(one: Any, found: list[dict[str, float]]) -> None:
              ("R_D uneven", "R_D, labels C, −C/2", RED, "--"), ("regret alternating", "regret, labels C, −C", BLACK, "-"),
              ("regret uneven", "regret, labels C, −C/2", BLACK, "--")]  # fmt: skip
     for part, name, colour, dashes in drawn:
-        values = np.array([of[part] for of in found])
-        one.plot(W, np.where(values > 0.0, values, np.nan), dashes, color=colour, linewidth=1.7, label=name)
-    one.set(xscale="log", yscale="log", xlabel="W, the sum of the weights", ylim=(0.002, None))
+        one.plot(W, [of[part] for of in found], dashes, color=colour, linewidth=1.7, label=name)
+    one.set_yscale("symlog", linthresh=1.0)
+    one.set(xscale="log", xlabel="W, the sum of the weights", ylim=(-3e4, None))
     one.set_title(f"weights W − B, 1, …, 1, 0, …: B = {SMALL}, T = {SCHEDULED:,}", loc="left")
-    one.legend(frameon=False, fontsize=8, loc="lower left")
+    one.legend(frameon=False, fontsize=8, loc="lower right")
 
 
 def main() -> None:

@@ -54,6 +54,7 @@ BLOCK, TURNS = 2000, 9
 NO_UPDATES = 10**9
 
 LENGTHS = [250, 500, 1000, 2000, 4000]
+LINEAR = 20.0  # regrets up to this size are on a linear scale, since some are negative
 SEEDS, BUDGET, THETA = 5, 100, 0.3
 STEP_AT = 10.0  # steps are √(this/T)
 ENOUGH = 1e-6  # relative accuracy of the loss of the best function
@@ -333,16 +334,21 @@ def draw(found: dict[str, Any], path: Path) -> None:
 
 
 def curve(panel: Any, values: list[float], colour: str, dashes: str) -> None:
-    """The positive points of a curve, which a logarithmic axis can show."""
-    panel.plot(LENGTHS, np.where(np.array(values) > 0.0, values, np.nan), dashes, color=colour, linewidth=1.8, marker=".")
+    panel.plot(LENGTHS, values, dashes, color=colour, linewidth=1.8, marker=".")
 
 
 def finish(panel: Any, title: str) -> None:
     for p, dashes in ((0.5, ":"), (1.0, "-.")):
         panel.plot(LENGTHS, 40.0 * (np.array(LENGTHS) / LENGTHS[0]) ** p, dashes, color="0.6", linewidth=1.4)
     panel.set(xscale="log", yscale="log", ylim=(15.0, 5000.0), xlabel="rounds T, each a run of its own", ylabel="regret")
+    levels = [20, 50, 100, 200, 500, 1000, 2000, 5000]
+    if min(np.min(line.get_ydata()) for line in panel.lines) < 0.0:
+        panel.set_yscale("symlog", linthresh=LINEAR, linscale=0.4)
+        panel.axhspan(-LINEAR, LINEAR, color="0.95", zorder=0)
+        panel.set(ylim=(-600.0, 5000.0), ylabel="regret (grey: linear scale)")
+        levels = [-500, -100, 0, *levels]
     ticks(panel.xaxis, LENGTHS)
-    ticks(panel.yaxis, [20, 50, 100, 200, 500, 1000, 2000, 5000])
+    ticks(panel.yaxis, levels)
     panel.set_title(title, loc="left")
 
 

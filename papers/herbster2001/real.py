@@ -250,9 +250,7 @@ def heights(of: Problem) -> dict[str, dict[str, float]]:
 def draw(name: str, path: Path) -> None:
     of = problem(name)
     learner, parts = curves(of, kernels(of)["exponentials"])
-    draw_components(
-        path, parts, of.X, of.output, f"{name}, after one pass of NORMA with Additive of Exponential, η = {learner.step:.3g}"
-    )
+    draw_components(path, parts, of.X, of.output, f"{name}: NORMA, one pass, Additive of Exponential, η = {learner.step:.3g}")
 
 
 def table(found: dict[str, Any]) -> Iterator[str]:

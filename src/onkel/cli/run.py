@@ -23,8 +23,9 @@ from onkel.measure.metrics import MAPE, Metric, named
 from onkel.persist.places import check_model, check_place
 from onkel.persist.run import Run
 from onkel.report.page import Page
-from onkel.report.plots import check_drawing, draw_result
+from onkel.report.plots import draw_result
 from onkel.report.results import SHOWN, changes, confusion, errors_shown, heading, memory, table
+from onkel.report.style import check_drawing
 
 PICTURES = (".png", ".svg", ".pdf")
 

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from onkel._extras import extra
 from onkel._types import Matrix, Vector
 from onkel._writing import replacing
 from onkel.errors import InputError
@@ -25,17 +24,19 @@ from onkel.measure import Components, Explanation, Reliability, Result
 from onkel.measure.components import Curve
 from onkel.measure.explain import History
 from onkel.measure.row_losses import windowed
+from onkel.report.palette import Light
 from onkel.report.results import SHARES, counted, number, short
+from onkel.report.style import WIDTH, along_rows, headline, looks
 
-# the colours of Okabe & Ito: colour-blind readers can distinguish them, and their lightness differs in grey
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-GREYS = ("0.45", "0.75")  # the colours of the baselines
+COLOURS = (Light.LEARNER, *Light.OTHERS, Light.INK)
+BASELINES = (Light.MEAN, Light.LAST)
 LARGEST_BASELINE = 4.0  # an error more than this many times the learner's is cut off
 POINTS = 1500  # the largest number of points of a line
 FEW_VALUES = 12  # a column with at most this many different values is drawn as categories
 BINS = 40  # bins of the histogram of rows along an axis
 
 
+@looks()
 def draw_curves(
     path: str | os.PathLike[str],
     losses: Mapping[str, Vector],
@@ -53,14 +54,18 @@ def draw_curves(
     figure, axes = _stream_figure(title, reliabilities or {})
     for colour, (name, rows) in zip(COLOURS * len(losses), losses.items(), strict=False):
         shown = np.unique(np.linspace(0, len(rows) - 1, POINTS).astype(int))
-        label = f"{name}: {rows.mean():.3g} over all rows"
+        mean = float(rows.mean())
+        label = f"{name}: {number(metric, mean) if metric in SHARES else f'{mean:.3g}'} over all rows"
         axes.plot(shown + 1, windowed(rows, window)[shown], color=colour, linewidth=1.6, label=label)
     top = max((_top(windowed(rows, window)) for rows in losses.values()), default=0.0)
     _frame(axes, f"{metric}, mean of the last {window:,} rows", top, max(map(len, losses.values()), default=1))
+    if metric in SHARES:
+        axes.yaxis.set_major_formatter("{x:.0%}")
     _mark(axes, marks)
     return _with_legend(figure, path, len(losses) + len(reliabilities or ()))
 
 
+@looks()
 def draw_result(path: str | os.PathLike[str], result: Result) -> Path:
     """Write a picture of the error along the stream, with the errors of the baselines and the places where the stream changed. For
     classes, a second panel shows how reliable the probabilities are."""
@@ -74,25 +79,25 @@ def draw_result(path: str | os.PathLike[str], result: Result) -> Path:
         **{f"the {name}": (result.baselines[name], curve.baselines[name]) for name in curve.baselines},
     }
     for order, (name, (errors, values)) in enumerate(lines.items()):
-        look = {"color": (COLOURS[0], *GREYS)[order], "linewidth": (1.8, 1.0, 1.0)[order], "zorder": 3 - 0.1 * order}
+        look = {"color": (Light.LEARNER, *BASELINES)[order], "linewidth": (1.8, 1.0, 1.0)[order], "zorder": 3 - 0.1 * order}
         axes.plot(curve.ends, values, label=f"{name}: {number(metric.name, errors[metric.name])}", **look)
     top = min(max(map(_top, curve.baselines.values())), LARGEST_BASELINE * _top(own))
     _frame(axes, f"{metric.title} in windows of {counted(int(curve.rows.max()), 'row')}", max(top, _top(own)), int(curve.ends[-1]))
     if metric.name in SHARES:
         axes.yaxis.set_major_formatter("{x:.0%}")
     _mark(axes, [(change.row, "" if k else "changed") for k, change in enumerate(result.changes)])
-    return _with_legend(figure, path, 1 + len(GREYS) + len(believed))
+    return _with_legend(figure, path, 1 + len(BASELINES) + len(believed))
 
 
 def _stream_figure(title: str, reliabilities: Mapping[str, Reliability]) -> tuple[Any, Any]:
     """A figure with axes along the stream and, if there are any, panels of reliabilities below."""
-    figure = _figure(9.0, 8.5 if reliabilities else 5.0)
+    figure = _figure(7.6 if reliabilities else 4.5)
     grid = figure.add_gridspec(2, 2, height_ratios=(5, 4)) if reliabilities else figure.add_gridspec(1, 1)
     axes = figure.add_subplot(grid[0, :])
-    axes.set_title(title, loc="left")
+    headline(figure, title)
     if reliabilities:
         left, right = figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[1, 1])
-        left.set_title("how reliable the probabilities are", loc="left")
+        left.set_title("how reliable the probabilities are")
         left.set_xlabel("predicted probability")
         _draw_reliability(left, right, reliabilities)
     return figure, axes
@@ -106,25 +111,23 @@ def _top(values: Vector) -> float:
 def _frame(axes: Any, label: str, top: float, rows: int) -> None:
     axes.set_ylim(0.0, 1.12 * top or 1.0)
     axes.set_xlim(0, rows)
-    axes.set_xlabel("rows of the stream")
     axes.set_ylabel(label)
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.grid(color="0.92")
-    axes.spines[["top", "right"]].set_visible(False)
+    along_rows(axes)
 
 
 def _mark(axes: Any, marks: Sequence[tuple[int, str]]) -> None:
     """Dotted lines at these rows."""
     for row, text in marks:
-        axes.axvline(row, color="0.5", linewidth=1.0, linestyle=":")
-        axes.text(row, 0.99, f" {text}", transform=axes.get_xaxis_transform(), va="top", color="0.3")
+        axes.axvline(row, color=Light.MUTED, linewidth=1.0, linestyle=":")
+        axes.text(row, 0.99, f" {text}", transform=axes.get_xaxis_transform(), va="top", color=Light.MUTED)
 
 
 def _with_legend(figure: Any, path: str | os.PathLike[str], entries: int) -> Path:
-    figure.legend(frameon=False, loc="outside lower center", ncols=min(3, entries))
+    figure.legend(loc="outside lower center", ncols=min(2, entries))
     return _saved(figure, path)
 
 
+@looks()
 def draw_components(
     path: str | os.PathLike[str], parts: Components, X: Matrix | None = None, output: str = "", title: str = "", columns: int = 3
 ) -> Path:
@@ -135,7 +138,7 @@ def draw_components(
     """
     columns = min(columns, len(parts.curves))
     lines = -(-len(parts.curves) // columns)
-    figure = _figure(8.0, 0.7 + 2.3 * lines, dpi=100)  # 800 pixels wide
+    figure = _figure(0.7 + 2.3 * lines)
     shown = [_shown(curve, None if X is None or c >= X.shape[1] else X[:, c]) for c, curve in enumerate(parts.curves)]
     low = min((float(curve.y.min()) for curve, _ in shown), default=0.0)
     high = max((float(curve.y.max()) for curve, _ in shown), default=1.0)
@@ -143,7 +146,8 @@ def draw_components(
     floor = low - (0.25 * (high - low) if X is not None else 0.0) - margin  # the histogram is below all curves
     for c, (curve, column) in enumerate(shown):
         axes = figure.add_subplot(lines, columns, c + 1)
-        axes.axhline(0.0, color="0.8", linewidth=0.8)
+        axes.grid(visible=False)
+        axes.axhline(0.0, color=Light.LAST, linewidth=0.8)
         axes.set_xlim(float(curve.x[0]), float(curve.x[-1]))
         axes.set_ylim(floor, high + margin)
         axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
@@ -151,25 +155,28 @@ def draw_components(
         _draw_curve(axes, curve, column, (floor, low - margin))
         axes.set_xlabel(curve.name)
         axes.tick_params(labelleft=c % columns == 0)
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.supylabel(f"effect on {output}" if output else "effect", fontsize="medium")
-    grey = "" if X is None else "grey: how many rows lie there, in the middle 99 % of them"
-    figure.suptitle("\n".join(filter(None, (title, grey))), ha="left", x=0.02, fontsize="medium")
+    figure.supylabel(f"effect on {output}" if output else "effect", size="medium")
+    if X is not None:
+        figure.supxlabel("grey: how many rows lie there, in the middle 99 % of them", size="medium", color=Light.MUTED)
+    headline(figure, title)
     return _saved(figure, path)
 
 
+@looks()
 def draw_reliability(path: str | os.PathLike[str], reliabilities: Mapping[str, Reliability], title: str = "") -> Path:
     """Write a picture of observed shares over predicted probabilities, one line per learner; below, the rows in each bin."""
-    figure = _figure(6.0, 6.5)
+    figure = _figure(6.5, width=6.0)
     axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
-    axes.set_title(title, loc="left")
+    headline(figure, title)
     _draw_reliability(axes, below, reliabilities)
-    figure.legend(frameon=False, loc="outside lower center")
+    figure.legend(loc="outside lower center")
     return _saved(figure, path)
 
 
 def _draw_reliability(axes: Any, below: Any, reliabilities: Mapping[str, Reliability]) -> None:
-    axes.plot([0.0, 1.0], [0.0, 1.0], color="0.7", linewidth=1.0, linestyle=":")
+    from matplotlib.ticker import LogLocator
+
+    axes.plot([0.0, 1.0], [0.0, 1.0], color=Light.BOUND, linewidth=1.0, linestyle=":")
     for colour, (name, one) in zip(COLOURS * len(reliabilities), reliabilities.items(), strict=False):
         label = f"{name}: log loss {one.log_loss:.3g}, off by {one.calibration_error:.2g}"
         axes.plot(one.predicted, one.observed, "o-", color=colour, linewidth=1.6, markersize=4, label=label)
@@ -178,12 +185,9 @@ def _draw_reliability(axes: Any, below: Any, reliabilities: Mapping[str, Reliabi
     axes.set_ylim(-0.02, 1.02)
     below.set_xlabel("predicted probability")
     below.set_ylabel("rows")
-    below.set_yscale("log")
+    below.set_yscale("log", subs=())
+    below.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     below.yaxis.set_major_formatter("{x:,.0f}")
-    below.yaxis.set_minor_formatter("")
-    for panel in (axes, below):
-        panel.grid(color="0.92")
-        panel.spines[["top", "right"]].set_visible(False)
 
 
 def _shown(curve: Curve, column: Vector | None) -> tuple[Curve, Vector]:
@@ -204,38 +208,41 @@ def _draw_curve(axes: Any, curve: Curve, column: Vector, band: tuple[float, floa
     values, counts = np.unique(column, return_counts=True)
     width = 0.8 * float(np.min(np.diff(values), initial=0.1 * np.ptp(curve.x)))
     few = 1 < len(values) <= FEW_VALUES
-    axes.plot(curve.x, curve.y, color=COLOURS[0], linewidth=0.9 if few else 1.8, linestyle=":" if few else "-")
+    axes.plot(curve.x, curve.y, color=Light.LEARNER, linewidth=0.9 if few else 1.8, linestyle=":" if few else "-")
     if few:
-        axes.plot(values, np.interp(values, curve.x, curve.y), "o", color=COLOURS[0], markersize=5)
+        axes.plot(values, np.interp(values, curve.x, curve.y), "o", color=Light.LEARNER, markersize=5)
         axes.set_xlim(values[0] - width, values[-1] + width)
         axes.set_xticks(values[:: 1 + len(values) // 8])
     elif len(values) > BINS:
         counts, edges = np.histogram(column, bins=BINS, range=(float(curve.x[0]), float(curve.x[-1])))
         values, width = 0.5 * (edges[1:] + edges[:-1]), float(edges[1] - edges[0])
     heights = (band[1] - band[0]) * counts / np.max(counts, initial=1)
-    axes.bar(values, heights, width, band[0], color="0.82", linewidth=0)
+    axes.bar(values, heights, width, band[0], color=Light.LAST, alpha=0.5, linewidth=0)
 
 
 def _tick(value: float, position: float) -> str:
     """The label of a tick: 5,000 or −122 or 0.5."""
-    return f"{value:,.10g}".replace("-", "−")
+    shown = value if value == round(value, 3) else float(f"{value:.2g}")  # a third is 0.33
+    return f"{shown:,.10g}".replace("-", "−")
 
 
+@looks()
 def draw_weights(path: str | os.PathLike[str], explanation: Explanation, title: str = "Shares of the experts, over time") -> Path:
     """Write a picture of the share of each kind of expert along the stream: the sum of its absolute weights, relative to all."""
     history = _history(explanation)
     size = np.abs(history.weights)
     shares = _of_kinds(explanation, size / size.sum(axis=1, keepdims=True))
-    figure = _figure(9.0, 5.0)
+    figure = _figure(4.5)
     axes = _along(figure, history, title)
     axes.stackplot(history.rows, shares.values(), labels=shares, colors=_colours(shares), alpha=0.85)
     axes.set_ylim(0.0, 1.0)
     axes.set_ylabel("share of the weights, by size")
     axes.yaxis.set_major_formatter("{x:.0%}")
-    figure.legend(frameon=False, loc="outside lower center", ncols=4)
+    figure.legend(loc="outside lower center", ncols=4)
     return _saved(figure, path)
 
 
+@looks()
 def draw_contributions(
     path: str | os.PathLike[str], explanation: Explanation, output: int = 0, title: str = "What each kind of expert contributed"
 ) -> Path:
@@ -251,17 +258,17 @@ def draw_contributions(
     if not 0 <= output < outputs:
         raise InputError(f"output must be one of the {outputs} outputs, 0 to {outputs - 1}, got {output}")
     parts = _of_kinds(explanation, history.contributions[:, output])
-    figure = _figure(9.0, 5.0)
+    figure = _figure(4.5)
     axes = _along(figure, history, title)
     for sign, labels in ((1.0, parts), (-1.0, ())):
         stack = [sign * np.maximum(sign * part, 0.0) for part in parts.values()]
         axes.stackplot(history.rows, stack, labels=labels, colors=_colours(parts), alpha=0.6)
     rim = [withStroke(linewidth=4.0, foreground="white")]  # so that a black line is visible on a black area
     for name, values, style in (("mixture", history.mixture, "-"), ("label", history.labels, ":")):
-        axes.plot(history.rows, values[:, output], color="black", linewidth=1.6, linestyle=style, label=name, path_effects=rim)
-    axes.axhline(0.0, color="0.3", linewidth=0.8)
-    axes.set_ylabel("weight × score, mean since the previous snapshot")
-    figure.legend(frameon=False, loc="outside lower center", ncols=4)
+        axes.plot(history.rows, values[:, output], color=Light.INK, linewidth=1.6, linestyle=style, label=name, path_effects=rim)
+    axes.axhline(0.0, color=Light.MUTED, linewidth=0.8)
+    axes.set_ylabel("weight × score, mean of some rows")
+    figure.legend(loc="outside lower center", ncols=4)
     return _saved(figure, path)
 
 
@@ -286,24 +293,16 @@ def _along(figure: Any, history: History, title: str) -> Any:
     axes = figure.add_subplot()
     if len(history.rows) > 1:
         axes.set_xlim(history.rows[0], history.rows[-1])
-    axes.set_xlabel("rows of the stream")
-    axes.set_title(title, loc="left")
-    axes.xaxis.set_major_formatter("{x:,.0f}")
+    headline(figure, title)
+    along_rows(axes)
     return axes
 
 
-def check_drawing() -> None:
-    """Refuse, before any work is done, to draw without matplotlib."""
-    with extra("plot", "drawing a picture"):
-        import matplotlib  # noqa: F401
-
-
-def _figure(width: float, height: float, dpi: int = 110) -> Any:
-    check_drawing()
+def _figure(height: float, width: float = WIDTH) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), dpi=dpi, layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
