@@ -26,7 +26,7 @@ again, each row has the labels just before it as earlier labels.
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +42,7 @@ from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.one_row import RowSteps
 from onkel.protocol import is_learner
-from onkel.state import Counted, copied, counter, memory, owned, shallow
+from onkel.state import Counted, copied, counter, memory
 from onkel.turns import Call, turn
 from onkel.updates import first_rows
 from onkel.updates.first_rows import FirstRows
@@ -57,15 +57,15 @@ _ALL = np.ones((1, 1024), dtype=bool)  # the mask of a row without gaps; never w
 
 class GappyRows(NamedTuple):
     X: Matrix
-    there: There
     y: Matrix
     weight: Vector
+    there: There
     lagged: Matrix | None = None  # earlier labels for the learner; None: those just before each row
 
     def part(self, start: int, stop: int) -> GappyRows:
         now = slice(start, stop)
         lagged = None if self.lagged is None else self.lagged[now]
-        return GappyRows(self.X[now], self.there[now], self.y[now], self.weight[now], lagged)
+        return GappyRows(self.X[now], self.y[now], self.weight[now], self.there[now], lagged)
 
 
 @memory
@@ -143,12 +143,13 @@ class Scaled(Wrapper):
         wide.first.y, wide.first.weight = state.first.y, state.first.weight
         wide.first.X[:, np.asarray(places, dtype=int)] = state.first.X
         wide.first.present[:, np.asarray(places, dtype=int)] = state.first.present
-        self._learn_kept(wide, state.rows)
+        wide.learnt = state.learnt.copy()
+        self._learn_again(wide, state.rows)
         return wide
 
     def _init(self, dim: int, outputs: int) -> State:
         first = first_rows.empty(self.first_rows, dim, outputs, gaps=True)
-        inner, scale = self.learner.init(dim, outputs), np.zeros(outputs)
+        inner, scale = self._begun(dim, outputs), np.zeros(outputs)
         return State(inner, np.zeros((3, dim)), np.zeros(outputs), scale, first, dim=dim, outputs=outputs)
 
     def _take(
@@ -158,12 +159,13 @@ class Scaled(Wrapper):
         if isinstance(X, Rows):
             self._take_unscaled(call, state, X, Y, weight, scores, _given(there, lagged))
             return
-        block = GappyRows(X, _present(there, X), Y, weight, None if lagged is None else check_block("lagged", lagged))
-        if self._is_settled(state) or (not self.targets and self._at_once(state, block) == len(X)):
+        block = GappyRows(X, Y, weight, _present(there, X), None if lagged is None else check_block("lagged", lagged))
+        if self._is_settled(state):
             self._learn_scaled(call, state, block, scores)
             return
         work = copied(state)  # the learner is called more than once, and a later call may fail
-        self._rounds(Call(), work, block, scores)
+        done = self._learn_stored(work, block, scores) if self.keeps_rows(state) else 0
+        self._learn_rest(work, block.part(done, len(scores)), scores[done:])
         vars(state).update(vars(work))
 
     def _take_unscaled(
@@ -239,7 +241,7 @@ class Scaled(Wrapper):
 
     def _footprint(self, dim: int, outputs: int) -> int:
         kept = first_rows.footprint(self.first_rows, dim, outputs, gaps=True)
-        return int(self.learner.footprint(dim, outputs) + kept + 8 * (3 * dim + 2 * outputs + 5))
+        return int(self._inside._footprint(dim, outputs) + kept + 8 * (3 * dim + 2 * outputs + 5))
 
     def _check(self, state: State) -> None:
         if not state.first.holds_exactly(self._kept(state)):
@@ -277,28 +279,62 @@ class Scaled(Wrapper):
     def _is_settled(self, state: State) -> bool:
         return not self.keeps_rows(state) and not (self.targets and 0.0 in state.scale.tolist())
 
-    def _rounds(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
+    def _learn_stored(self, state: State, block: GappyRows, scores: Matrix) -> int:
+        """Learn rows until FIRST_ROWS are stored. Returns the number of rows done. The state is a copy that no other call can see.
+
+        When the target's scale changes, a fresh learner begins. It learns the stored rows together with those that come next.
+        """
+        rows, start, behind = state.rows, 0, 0  # behind: the number of stored rows that the learner has to learn again
+        counts, fresh = rows + np.cumsum(block.weight > 0.0), cache(partial(self._begun, state.dim, state.outputs))
+        end = min(int(np.searchsorted(counts, self.first_rows)) + 1, len(scores))
+        state.first = state.first.with_more(rows, *block.part(0, end)[:4])
+        while start < end:
+            boundary = min(1 << rows.bit_length(), self.first_rows) if self.targets else self.first_rows
+            stop = min(int(np.searchsorted(counts, boundary)) + 1, end)
+            self._learn_with(state, behind, block.part(start, stop), scores[start:stop])
+            rows, start, behind = int(counts[stop - 1]), stop, 0
+            if self.targets and rows == boundary:
+                self._rescale(state, rows)
+                state.inner, state.known, behind = copied(fresh()), np.zeros(state.known.shape), rows
+                if start == end or block.lagged is not None:  # lagged is not known for the stored rows
+                    self._learn_again(state, behind)
+                    behind = 0
+        state.learnt = np.array([rows])
+        if rows == self.first_rows:
+            state.first = state.first.dropped()
+        return end
+
+    def _learn_with(self, state: State, behind: int, block: GappyRows, scores: Matrix) -> None:
+        """Learn the first stored rows, as many as the learner is behind, then a block."""
+        X, y, weight, there = state.first.followed_by(behind, *block[:4])
+        Z, after, u = self._scaled(state, X, there, y, weight)
+        inner = np.empty(u.shape)
+        self._inside._take(Call(), state.inner, Z, u, weight, inner, **_given(None, block.lagged))
+        scales.unscale(state.centre, state.scale, inner[behind:], scores)
+        state.known = after
+
+    def _learn_again(self, state: State, rows: int) -> None:
+        """Let a fresh learner learn the first stored rows."""
+        none = state.first.first(0)
+        self._learn_with(state, rows, GappyRows(none.X, none.y, none.weight, none.present), none.y)
+
+    def _rescale(self, state: State, rows: int) -> None:
+        """Set the target's centre and scale from the stored rows."""
+        y = state.first.y[:rows]
+        constant = y.min(axis=0) == y.max(axis=0)
+        state.centre = np.where(constant, y[0], y.mean(axis=0))
+        state.scale = np.where(constant, 0.0, self._stretch * y.std(axis=0))
+
+    def _learn_rest(self, state: State, block: GappyRows, scores: Matrix) -> None:
+        """Learn rows that are not stored, some of which may be the first to differ from a target that was constant until then."""
         start = 0
         while start < len(scores):
-            stop = start + self._at_once(state, block.part(start, len(scores)))
-            now, written = block.part(start, stop), scores[start:stop]
-            if self.targets and not self.keeps_rows(state) and now.weight[0] > 0.0 and self._differs_first(state, now.y[0]).any():
-                self._learn_first_different(call, state, now, written)
-            else:
-                self._learn_scaled(call, state, now, written)
+            differs = (block.weight[start:] > 0.0) & self._differs_first(state, block.y[start:]).any(axis=1)
+            ends = () if self._is_settled(state) else np.flatnonzero(differs)
+            stop = start + max(1, int(ends[0])) if len(ends) else len(scores)
+            learn = self._learn_first_different if len(ends) and ends[0] == 0 else self._learn_scaled
+            learn(Call(), state, block.part(start, stop), scores[start:stop])
             start = stop
-
-    def _at_once(self, state: State, block: GappyRows) -> int:
-        """The number of rows that can be learnt before the target's scale changes."""
-        learnt = block.weight > 0.0
-        if not self.keeps_rows(state):
-            ends = np.flatnonzero(learnt & self._differs_first(state, block.y).any(axis=1))  # such a row is learnt alone
-            return max(1, int(ends[0])) if ends.size else len(learnt)
-        rows = state.rows
-        boundary = min(1 << rows.bit_length(), self.first_rows) if self.targets else self.first_rows
-        # the row that reaches the boundary is the last of the block
-        ends = np.flatnonzero(np.cumsum(learnt) == boundary - rows)
-        return int(ends[0]) + 1 if ends.size else len(learnt)
 
     def _differs_first(self, state: State, y: Matrix) -> There:
         """Which labels are the first to differ from all earlier labels of their output."""
@@ -314,74 +350,39 @@ class Scaled(Wrapper):
         scores[:] = before
 
     def _learn_scaled(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
-        """Learn a block of rows in which the scale does not change."""
-        Z, after, u = np.empty(block.X.shape), np.empty(state.known.shape), np.empty(block.y.shape)
-        rows = *block[:3], self._moving(state, block.weight)
-        largest = scales.prepare(self.inputs, state.known, state.centre, state.scale, *rows, Z, after, u)
-        if not largest <= LARGEST_NUMBER:
-            raise InputError(f"y exceeds {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
+        """Learn rows that are not stored, in which the scale does not change."""
+        Z, after, u = self._scaled(state, block.X, block.there, block.y, self._moving(state, block.weight))
         inner = np.empty(u.shape)
         call.defer(partial(self._follow, state, state.rows, block, after, inner, scores))
-        if block.lagged is None:
-            self._inside._take(call, state.inner, Z, u, block.weight, inner)
-        else:
-            self._inside._take(call, state.inner, Z, u, block.weight, inner, lagged=block.lagged)
+        self._inside._take(call, state.inner, Z, u, block.weight, inner, **_given(None, block.lagged))
         call.complete()
 
-    def _follow(
-        self, state: State, before: int, block: GappyRows, after: Matrix, inner: Matrix, scores: Matrix
-    ) -> None:  # fmt: skip
-        """Update means, counts and stored rows by the rows that the learner has learnt: all rows of the block, or only the first
-        ones after an interrupt."""
+    def _scaled(self, state: State, X: Matrix, there: There, y: Matrix, weight: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """The scaled inputs, the statistics of the columns after these rows, and the scaled targets."""
+        Z, after, u = np.empty(X.shape), np.empty(state.known.shape), np.empty(y.shape)
+        known = state.known, state.centre, state.scale
+        largest = scales.prepare(self.inputs, *known, X, there, y, weight, Z, after, u)
+        if not largest <= LARGEST_NUMBER:
+            raise InputError(f"y exceeds {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
+        return Z, after, u
+
+    def _follow(self, state: State, before: int, block: GappyRows, after: Matrix, inner: Matrix, scores: Matrix) -> None:
+        """Update means and counts by the rows that the learner has learnt: all rows of the block, or only the first ones after an
+        interrupt."""
         if state.rows > before:
             return
         learnt = self._inside._learnt(state.inner)
         if learnt - before < len(inner) and learnt - before < np.count_nonzero(block.weight):
             block = block.part(0, place(block.weight, learnt - before))
             after = scales.standardise(self.inputs, state.known, block.X, block.there, self._moving(state, block.weight))[1]
-        targets, written = (state.centre, state.scale), scores[: len(block.y)]
-        if not self.keeps_rows(state):
-            rows = block.y, block.weight, inner, written
-            scales.follow(*targets, self._far_away, *rows, state.known, after, state.learnt, state.far)
-            return
-        scales.unscale(*targets, inner, written)
-        if learnt > before:
-            work = shallow(state)
-            work.known, work.learnt = after, np.array([learnt])
-            self._keep(work, state.first.with_more(before, block.X, block.y, block.weight, block.there))
-            vars(state).update(vars(work))  # one step, which no interrupt can split
-
-    def _keep(self, state: State, kept: FirstRows) -> None:
-        """Store the first rows so far. If their number is a power of two, or FIRST_ROWS, compute the target's scale from them."""
-        state.first, rows = kept, state.rows
-        if self.targets and rows in (1 << rows.bit_length() >> 1, self.first_rows):
-            self._rebase(state, rows)
-        if not self.keeps_rows(state):
-            state.first = kept.dropped()
+        rows = block.y, block.weight, inner, scores[: len(block.y)]
+        scales.follow(state.centre, state.scale, self._far_away, *rows, state.known, after, state.learnt, state.far)
 
     def _moving(self, state: State, weight: Vector) -> Vector:
         """The weights of the rows in the running scales: 0 for rows that were surveyed."""
         if not state.surveyed or state.rows >= state.surveyed:
             return weight
         return np.where(state.rows + np.cumsum(weight > 0.0) > state.surveyed, weight, 0.0)
-
-    def _rebase(self, state: State, rows: int) -> None:
-        """Set the target's centre and scale from the rows so far, and train the learner again from the first row."""
-        y = state.first.y[:rows]
-        constant = y.min(axis=0) == y.max(axis=0)
-        state.centre = np.where(constant, y[0], y.mean(axis=0))
-        state.scale = np.where(constant, 0.0, self._stretch * y.std(axis=0))
-        self._learn_kept(state, rows)
-
-    def _learn_kept(self, state: State, rows: int) -> None:
-        first = state.first.first(rows)
-        state.inner = owned(self.learner, self._inside._init(state.dim, state.outputs))
-        state.known, state.learnt = np.zeros((3, state.dim)), np.array([rows])
-        Z, after, u = np.empty(first.X.shape), np.empty(state.known.shape), np.empty(first.y.shape)
-        block = first.X, first.present, first.y, first.weight
-        scales.prepare(self.inputs, state.known, state.centre, state.scale, *block, Z, after, u)
-        state.known = after
-        self._inside._take(Call(), state.inner, Z, u, first.weight, np.empty(u.shape))
 
 
 def _given(there: ArrayLike | None, lagged: ArrayLike | None) -> dict[str, Any]:
