@@ -26,7 +26,7 @@ again, each row has the labels just before it as earlier labels.
 
 from __future__ import annotations
 
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +49,7 @@ from onkel.updates.first_rows import FirstRows
 
 FIRST_ROWS = 256
 WITHIN_CLIP = 2.0  # the scale is chosen so that a learner's clip is this many deviations of the target
+TOO_FAR = f"y exceeds {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it"
 FAR = 10.0  # labels that are more than this many deviations from the centre are counted
 
 There = NDArray[np.bool_]
@@ -100,8 +101,7 @@ class Scaled(Wrapper):
     def __post_init__(self) -> None:
         if not is_learner(self.learner):
             raise InputError(f"Scaled: learner must be a learner, such as PKAWV(), got {self.learner!r:.200}")
-        flag(self, "inputs")
-        flag(self, "targets")
+        flag(self, "inputs", "targets")
         whole(self, "first_rows", least=1 if self.targets else 0, most=2**20)
 
     @property
@@ -144,7 +144,8 @@ class Scaled(Wrapper):
         wide.first.X[:, np.asarray(places, dtype=int)] = state.first.X
         wide.first.present[:, np.asarray(places, dtype=int)] = state.first.present
         wide.learnt = state.learnt.copy()
-        self._learn_again(wide, state.rows)
+        none = wide.first.first(0)
+        self._learn_stored(Call(), wide, GappyRows(none.X, none.y, none.weight, none.present), none.y, again=True)
         return wide
 
     def _init(self, dim: int, outputs: int) -> State:
@@ -163,9 +164,9 @@ class Scaled(Wrapper):
         if self._is_settled(state):
             self._learn_scaled(call, state, block, scores)
             return
-        work = copied(state)  # the learner is called more than once, and a later call may fail
-        done = self._learn_stored(work, block, scores) if self.keeps_rows(state) else 0
-        self._learn_rest(work, block.part(done, len(scores)), scores[done:])
+        work, own = copied(state), Call()  # the learner is called more than once, and a later call may fail
+        done = self._learn_stored(own, work, block, scores) if self.keeps_rows(state) else 0
+        self._learn_rest(own, work, block.part(done, len(scores)), scores[done:])
         vars(state).update(vars(work))
 
     def _take_unscaled(
@@ -279,44 +280,45 @@ class Scaled(Wrapper):
     def _is_settled(self, state: State) -> bool:
         return not self.keeps_rows(state) and not (self.targets and 0.0 in state.scale.tolist())
 
-    def _learn_stored(self, state: State, block: GappyRows, scores: Matrix) -> int:
+    def _learn_stored(self, call: Call, state: State, block: GappyRows, scores: Matrix, again: bool = False) -> int:
         """Learn rows until FIRST_ROWS are stored. Returns the number of rows done. The state is a copy that no other call can see.
 
-        When the target's scale changes, a fresh learner begins. It learns the stored rows together with those that come next.
+        When the target's scale changes, a fresh learner begins: it learns all rows so far again, together with those that come
+        next. With `again` it begins as if the scale had just changed.
         """
-        rows, start, behind = state.rows, 0, 0  # behind: the number of stored rows that the learner has to learn again
-        counts, fresh = rows + np.cumsum(block.weight > 0.0), cache(partial(self._begun, state.dim, state.outputs))
-        end = min(int(np.searchsorted(counts, self.first_rows)) + 1, len(scores))
-        state.first = state.first.with_more(rows, *block.part(0, end)[:4])
-        while start < end:
+        known = rows = state.rows
+        fresh = partial(self._begun, state.dim, state.outputs) if rows else partial(copied, copied(state.inner))
+        counts = np.append(rows, rows + np.cumsum(block.weight > 0.0))
+        end = min(int(np.searchsorted(counts, self.first_rows)), len(scores))
+        new = block.part(0, end)
+        X, y, weight, there = state.first.followed_by(known, *new[:4])
+        Z, state.known = scales.standardise(self.inputs, np.zeros(state.known.shape), X, there, weight)
+        state.first = state.first.with_more(known, *new[:4])
+        begin, start = 0 if again else known, known  # the learner has learnt the rows before `begin`; those from `start` on are new
+        while begin < len(y):
             boundary = min(1 << rows.bit_length(), self.first_rows) if self.targets else self.first_rows
-            stop = min(int(np.searchsorted(counts, boundary)) + 1, end)
-            self._learn_with(state, behind, block.part(start, stop), scores[start:stop])
-            rows, start, behind = int(counts[stop - 1]), stop, 0
-            if self.targets and rows == boundary:
+            stop = known + min(int(np.searchsorted(counts, boundary)), end)
+            lagged = None if new.lagged is None else new.lagged[start - known : stop - known]
+            if lagged is not None and begin < start:  # they are not known for rows that are learnt again
+                stop, lagged = start, None
+            u, inner = self._scaled_labels(state, y[begin:stop]), np.empty((stop - begin, state.outputs))
+            self._inside._take(call, state.inner, Z[begin:stop], u, weight[begin:stop], inner, **_given(None, lagged))
+            scales.unscale(state.centre, state.scale, inner[start - begin :], scores[start - known : stop - known])
+            before, rows = rows, int(counts[stop - known])
+            begin = start = stop
+            if self.targets and rows == boundary > before:
                 self._rescale(state, rows)
-                state.inner, state.known, behind = copied(fresh()), np.zeros(state.known.shape), rows
-                if start == end or block.lagged is not None:  # lagged is not known for the stored rows
-                    self._learn_again(state, behind)
-                    behind = 0
+                state.inner, begin = fresh(), 0
         state.learnt = np.array([rows])
         if rows == self.first_rows:
             state.first = state.first.dropped()
         return end
 
-    def _learn_with(self, state: State, behind: int, block: GappyRows, scores: Matrix) -> None:
-        """Learn the first stored rows, as many as the learner is behind, then a block."""
-        X, y, weight, there = state.first.followed_by(behind, *block[:4])
-        Z, after, u = self._scaled(state, X, there, y, weight)
-        inner = np.empty(u.shape)
-        self._inside._take(Call(), state.inner, Z, u, weight, inner, **_given(None, block.lagged))
-        scales.unscale(state.centre, state.scale, inner[behind:], scores)
-        state.known = after
-
-    def _learn_again(self, state: State, rows: int) -> None:
-        """Let a fresh learner learn the first stored rows."""
-        none = state.first.first(0)
-        self._learn_with(state, rows, GappyRows(none.X, none.y, none.weight, none.present), none.y)
+    def _scaled_labels(self, state: State, y: Matrix) -> Matrix:
+        u = (y - state.centre) / np.where(state.scale == 0.0, 1.0, state.scale)
+        if not np.all(np.abs(u) <= LARGEST_NUMBER):
+            raise InputError(TOO_FAR)
+        return np.asarray(u)
 
     def _rescale(self, state: State, rows: int) -> None:
         """Set the target's centre and scale from the stored rows."""
@@ -325,15 +327,18 @@ class Scaled(Wrapper):
         state.centre = np.where(constant, y[0], y.mean(axis=0))
         state.scale = np.where(constant, 0.0, self._stretch * y.std(axis=0))
 
-    def _learn_rest(self, state: State, block: GappyRows, scores: Matrix) -> None:
+    def _learn_rest(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
         """Learn rows that are not stored, some of which may be the first to differ from a target that was constant until then."""
         start = 0
         while start < len(scores):
-            differs = (block.weight[start:] > 0.0) & self._differs_first(state, block.y[start:]).any(axis=1)
-            ends = () if self._is_settled(state) else np.flatnonzero(differs)
-            stop = start + max(1, int(ends[0])) if len(ends) else len(scores)
-            learn = self._learn_first_different if len(ends) and ends[0] == 0 else self._learn_scaled
-            learn(Call(), state, block.part(start, stop), scores[start:stop])
+            stop, learn = len(scores), self._learn_scaled
+            if not self._is_settled(state):
+                differs = (block.weight[start:] > 0.0) & self._differs_first(state, block.y[start:]).any(axis=1)
+                if differs[0]:
+                    stop, learn = start + 1, self._learn_first_different
+                elif differs.any():
+                    stop = start + int(differs.argmax())
+            learn(call, state, block.part(start, stop), scores[start:stop])
             start = stop
 
     def _differs_first(self, state: State, y: Matrix) -> There:
@@ -351,20 +356,14 @@ class Scaled(Wrapper):
 
     def _learn_scaled(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
         """Learn rows that are not stored, in which the scale does not change."""
-        Z, after, u = self._scaled(state, block.X, block.there, block.y, self._moving(state, block.weight))
+        Z, after, u = np.empty(block.X.shape), np.empty(state.known.shape), np.empty(block.y.shape)
+        known, weight = (state.known, state.centre, state.scale), self._moving(state, block.weight)
+        if not scales.prepare(self.inputs, *known, block.X, block.there, block.y, weight, Z, after, u) <= LARGEST_NUMBER:
+            raise InputError(TOO_FAR)
         inner = np.empty(u.shape)
         call.defer(partial(self._follow, state, state.rows, block, after, inner, scores))
         self._inside._take(call, state.inner, Z, u, block.weight, inner, **_given(None, block.lagged))
         call.complete()
-
-    def _scaled(self, state: State, X: Matrix, there: There, y: Matrix, weight: Vector) -> tuple[Matrix, Matrix, Matrix]:
-        """The scaled inputs, the statistics of the columns after these rows, and the scaled targets."""
-        Z, after, u = np.empty(X.shape), np.empty(state.known.shape), np.empty(y.shape)
-        known = state.known, state.centre, state.scale
-        largest = scales.prepare(self.inputs, *known, X, there, y, weight, Z, after, u)
-        if not largest <= LARGEST_NUMBER:
-            raise InputError(f"y exceeds {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
-        return Z, after, u
 
     def _follow(self, state: State, before: int, block: GappyRows, after: Matrix, inner: Matrix, scores: Matrix) -> None:
         """Update means and counts by the rows that the learner has learnt: all rows of the block, or only the first ones after an

@@ -297,28 +297,6 @@ def _decompressing(file: io.BufferedReader) -> Any:
     return file if opened is None else opened(file)
 
 
-def as_file(chunks: Iterable[bytes]) -> io.BufferedReader:
-    """A file object that reads from the chunks."""
-    return io.BufferedReader(_Chunks(iter(chunks)), CHUNK)
-
-
-class _Chunks(io.RawIOBase):
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self.chunks, self.rest = chunks, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self.rest:
-            if (chunk := next(self.chunks, None)) is None:
-                return 0
-            self.rest = chunk
-        part, self.rest = self.rest[: len(buffer)], self.rest[len(buffer) :]
-        buffer[: len(part)] = part
-        return len(part)
-
-
 def without_bom(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The chunks without the byte order mark that some programs write at the start of UTF-8."""
     chunks, head = iter(chunks), b""

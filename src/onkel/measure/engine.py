@@ -21,10 +21,10 @@ from onkel.combine import Auto, Intervals, conformal
 from onkel.combine.assembly import called
 from onkel.data.table import Table
 from onkel.measure.advice import advice
-from onkel.measure.curve import ErrorCurve, curve_of
 from onkel.measure.drift import Change
-from onkel.measure.errors import ClassErrors, Errors, HalfWidths, baselines, errors_for
+from onkel.measure.errors import ClassErrors, Errors, HalfWidths, baselines, curve_of, errors_for
 from onkel.measure.explain import explain
+from onkel.measure.metrics import ErrorCurve
 from onkel.measure.reliability import Reliability
 from onkel.model import Answers, Model, State, Stream
 from onkel.state import copied, nbytes

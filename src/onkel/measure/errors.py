@@ -15,14 +15,26 @@ from numpy.typing import NDArray
 
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
-from onkel.measure.baselines import frequent_class, last_label, running_mean
 from onkel.measure.drift import Drift, of_errors, of_mistakes, whole_numbers
-from onkel.measure.metrics import every, headline, task_of, values
-from onkel.measure.pieces import MOST, Pieces, added, halves, with_room
+from onkel.measure.metrics import AUC, ErrorCurve, every, headline, task_of, values
 from onkel.measure.reliability import BINS, FLOOR, Reliability, add_to_bins, from_bins
 from onkel.measure.roc_auc import BINS as ROC_BINS
 from onkel.measure.roc_auc import MOST_RANKED, RocCounts
-from onkel.measure.sums import CLASS_COLUMNS, LABELS, NUMBER_COLUMNS, ROWS, SPREAD, ClassSums, NumberSums, merged
+from onkel.measure.sums import (
+    CLASS_COLUMNS,
+    LABELS,
+    MOST,
+    NUMBER_COLUMNS,
+    ROWS,
+    SPREAD,
+    ClassSums,
+    NumberSums,
+    Pieces,
+    added,
+    halves,
+    merged,
+    with_room,
+)  # fmt: skip
 from onkel.model import Answers
 from onkel.state import filled, leaves
 
@@ -301,6 +313,35 @@ def means_of(whole: NumberSums | ClassSums) -> Means:
     """Every metric of the whole stream."""
     found = {name: float(value) for name, value in every(whole).items()}
     return found | {"absolute": found["mae"]} if isinstance(whole, NumberSums) else found  # an older name
+
+
+def curve_of(errors: Errors) -> ErrorCurve:
+    """The error curve of a stream, which must have at least one row."""
+    sums = errors.windows()
+    shown = headline(task_of(sums))
+    guessed = {name: values([shown], guesses)[shown.name] for name, guesses in sums.baselines().items()}
+    known = {name: found for name, found in every(sums).items() if name != AUC.name}
+    return ErrorCurve(errors.pieces.ends(), sums.rows, known, shown, guessed)
+
+
+# What the baselines predict for each row. They know only the labels before it, not X.
+
+
+def running_mean(y: Vector, rows: int = 0, total: float = 0.0) -> Vector:
+    """The mean of the labels before each row; 0 before the first. There are `rows` earlier labels, with the sum `total`."""
+    before = np.cumsum(np.concatenate([np.full((1, *y.shape[1:]), total), y]), axis=0)[:-1]
+    count = np.maximum(rows + np.arange(len(y)), 1).reshape(-1, *[1] * (y.ndim - 1))
+    return np.asarray(before / count)
+
+
+def last_label(y: Vector, last: float = 0.0) -> Vector:
+    """The label of the previous row; for the first row, `last`."""
+    return np.concatenate([np.full((1, *y.shape[1:]), last), y[:-1]])
+
+
+def frequent_class(before: Counts) -> Counts:
+    """The most frequent class so far, from the number of rows of each class before each row; −1 before the first row."""
+    return np.where(before.any(axis=1), before.argmax(axis=1), -1)
 
 
 def saved(errors: Errors) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

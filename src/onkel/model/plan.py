@@ -99,7 +99,7 @@ def assumptions(columns: Sequence[Column], sample: Table, target: str) -> list[s
     """Sentences that say how unusual columns are encoded; columns that are encoded alike share a sentence."""
     found: dict[str, list[str]] = {}
     for column in columns:
-        said = column.assumed(target) or (_on_row_numbers(column.name, sample) if isinstance(column, Number) else "")
+        said = _on_row_numbers(column.name, sample) if isinstance(column, Number) else column.assumed(target)
         if said:
             period = f" ({column.period:g})" if isinstance(column, Cycle) else ""
             found.setdefault(said, []).append(column.name + period)
