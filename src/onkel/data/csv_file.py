@@ -263,7 +263,7 @@ def open_csv(
 ) -> CsvSource:
     """Open a csv file. Its header and first rows decide the columns and their kinds, except for the declared `kinds`."""
     file = source.name
-    with closing(source.chunks(sample=True)) as chunks:
+    with file_errors(file), closing(source.chunks(sample=True)) as chunks:
         lines = first_lines(file, chunks)
         separator = find_separator(file, lines, separators)
         header = find_header(file, lines, separator, named)

@@ -74,11 +74,11 @@ class NumberErrors:
     def rows(self) -> int:
         return self.pieces.rows
 
-    def add(self, answers: Answers, intervals: HalfWidths | None = None) -> Vector:
-        """Add a block of answers. Returns the square error of each row."""
+    def add(self, answers: Answers, intervals: HalfWidths | None = None) -> None:
+        """Add a block of answers."""
         y = answers.actual
         if not len(y):
-            return np.empty(0)
+            return
         if not self.rows:
             self.first = float(y[0])
         values = self._values(answers.predicted, y, intervals)
@@ -92,7 +92,6 @@ class NumberErrors:
             self._spread(self.sums[piece], columns[part])
             self.sums[piece] = added(self.sums[piece], columns[part])
         self.drift.add(values.absolute.clip(0.0, LARGEST))
-        return values.square
 
     def _values(self, scores: Vector, y: Vector, intervals: HalfWidths | None) -> NumberSums:
         """What each row adds to each sum, except to `spread` (see `_spread`)."""
@@ -176,12 +175,12 @@ class ClassErrors:
         """The rows of each class."""
         return np.asarray(self.of_classes[:, 0].sum(axis=0))
 
-    def add(self, answers: Answers) -> Vector:
-        """Add a block of answers. Returns 1 for each row with a mistake, else 0."""
+    def add(self, answers: Answers) -> None:
+        """Add a block of answers."""
         y, p = answers.actual.astype(np.int64), answers.probabilities
         assert p is not None
         if not len(y):
-            return np.empty(0)
+            return
         classes = max(self.of_classes.shape[2], p.shape[1], int(y.max()) + 1)
         self._widen(classes)
         p = np.pad(p, ((0, 0), (0, classes - p.shape[1])))
@@ -196,7 +195,6 @@ class ClassErrors:
             self._count(self.of_classes[piece], y[part], predicted[part])
         self.drift.add(values.wrong)
         self.last = int(y[-1])
-        return values.wrong
 
     def _values(self, y: Counts, predicted: Counts, p: Matrix, own: Matrix, before: Counts) -> ClassSums:
         """What each row adds to each sum; classes are counted elsewhere."""

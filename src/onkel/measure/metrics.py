@@ -47,7 +47,7 @@ class Square:
     title = "square error"
 
     def of(self, sums: NumberSums) -> Values:
-        return sums.square / sums.rows
+        return _square(sums) / sums.rows
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class RMSE:
     title = "rms error"
 
     def of(self, sums: NumberSums) -> Values:
-        return np.sqrt(sums.square / sums.rows)
+        return np.sqrt(_square(sums) / sums.rows)
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class R2:
     title = "R²"
 
     def of(self, sums: NumberSums) -> Values:
-        constant = np.where(sums.square > 0.0, 0.0, 1.0)
-        found = np.where(sums.spread > 0.0, 1.0 - sums.square / sums.spread, constant)
+        square = _square(sums)
+        found = np.where(sums.spread > 0.0, 1.0 - square / sums.spread, np.where(square > 0.0, 0.0, 1.0))
         return np.where(sums.rows > 1.0, found, np.nan)
 
 
@@ -212,6 +212,10 @@ class Brier:
 
     def of(self, sums: ClassSums) -> Values:
         return (sums.other_brier if sums.classes == 2 else sums.first_brier + sums.other_brier) / sums.rows
+
+
+def _square(sums: NumberSums) -> Values:
+    return sums.first_square + sums.later_square
 
 
 def _mean(parts: Values, wholes: Values, there: Any) -> Values:

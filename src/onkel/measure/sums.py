@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,10 +45,6 @@ class NumberSums:
     zeros: Values  # number of rows whose label is 0
     pinball: Values
     banded: Values  # number of rows that had an interval of every level
-
-    @cached_property
-    def square(self) -> Values:
-        return self.first_square + self.later_square
 
     def guessed(self, square: Values, absolute: Values) -> NumberSums:
         """The sums of a baseline with these errors."""
