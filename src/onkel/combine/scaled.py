@@ -173,11 +173,7 @@ class Scaled(Wrapper):
         self, call: Call, state: State, X: Rows, Y: Matrix, weight: Vector, scores: Matrix, more: dict[str, Any]
     ) -> None:  # fmt: skip
         """Pass sparse rows to the learner. They do not change the means that replace missing values."""
-
-        def follow() -> None:
-            vars(state).update(learnt=np.array([self._inside._learnt(state.inner)]))
-
-        call.defer(follow)
+        call.defer(lambda: vars(state).update(learnt=np.array([self._inside._learnt(state.inner)])))
         self._inside._take(call, state.inner, X, Y, weight, scores, **more)
         call.complete()
 
@@ -286,25 +282,25 @@ class Scaled(Wrapper):
         When the target's scale changes, a fresh learner begins: it learns all rows so far again, together with those that come
         next. With `again` it begins as if the scale had just changed.
         """
-        known = rows = state.rows
+        rows = state.rows
         fresh = partial(self._begun, state.dim, state.outputs) if rows else partial(copied, copied(state.inner))
         counts = np.append(rows, rows + np.cumsum(block.weight > 0.0))
         end = min(int(np.searchsorted(counts, self.first_rows)), len(scores))
-        new = block.part(0, end)
-        X, y, weight, there = state.first.followed_by(known, *new[:4])
-        Z, state.known = scales.standardise(self.inputs, np.zeros(state.known.shape), X, there, weight)
-        state.first = state.first.with_more(known, *new[:4])
-        begin, start = 0 if again else known, known  # the learner has learnt the rows before `begin`; those from `start` on are new
+        new, old = block.part(0, end), rows if again or counts[end] >= self._boundary(rows) else 0
+        X, y, weight, there = state.first.followed_by(old, *new[:4])
+        Z, after = scales.standardise(self.inputs, np.zeros(state.known.shape) if old else state.known, X, there, weight)
+        state.known, state.first = after, state.first.with_more(rows, *new[:4])
+        begin, start = 0 if again else old, old  # the learner has learnt the rows before `begin`; those from `start` on are new
         while begin < len(y):
-            boundary = min(1 << rows.bit_length(), self.first_rows) if self.targets else self.first_rows
-            stop = known + min(int(np.searchsorted(counts, boundary)), end)
-            lagged = None if new.lagged is None else new.lagged[start - known : stop - known]
+            boundary = self._boundary(rows)
+            stop = old + min(int(np.searchsorted(counts, boundary)), end)
+            lagged = None if new.lagged is None else new.lagged[start - old : stop - old]
             if lagged is not None and begin < start:  # they are not known for rows that are learnt again
                 stop, lagged = start, None
             u, inner = self._scaled_labels(state, y[begin:stop]), np.empty((stop - begin, state.outputs))
             self._inside._take(call, state.inner, Z[begin:stop], u, weight[begin:stop], inner, **_given(None, lagged))
-            scales.unscale(state.centre, state.scale, inner[start - begin :], scores[start - known : stop - known])
-            before, rows = rows, int(counts[stop - known])
+            scales.unscale(state.centre, state.scale, inner[start - begin :], scores[start - old : stop - old])
+            before, rows = rows, int(counts[stop - old])
             begin = start = stop
             if self.targets and rows == boundary > before:
                 self._rescale(state, rows)
@@ -313,6 +309,10 @@ class Scaled(Wrapper):
         if rows == self.first_rows:
             state.first = state.first.dropped()
         return end
+
+    def _boundary(self, rows: int) -> int:
+        """The number of stored rows at which the target's scale changes next, or at which no more rows are stored."""
+        return min(1 << rows.bit_length(), self.first_rows) if self.targets else self.first_rows
 
     def _scaled_labels(self, state: State, y: Matrix) -> Matrix:
         u = (y - state.centre) / np.where(state.scale == 0.0, 1.0, state.scale)
