@@ -24,7 +24,7 @@ from onkel._inputs import check_weight
 from onkel._types import Matrix, Vector
 from onkel._validate import config, flag, whole
 from onkel.combine import Auto, Intervals, Scaled
-from onkel.combine.assembly import assembled, bare, lags_of, part, scoring
+from onkel.combine.assembly import assembled, part, scoring
 from onkel.combine.probabilities import are_probabilities
 from onkel.data.columns import NoColumn, listed
 from onkel.data.reading import AS_DETECTED, Reading
@@ -116,7 +116,8 @@ class Model:
                 object.__setattr__(self, name, given if given is None else tuple(given))
             else:
                 raise InputError(f"{name} must be a list of names, got {given!r:.60}")
-        object.__setattr__(self, "cycles", periods_given(self.cycles))
+        if self.cycles is not None:
+            object.__setattr__(self, "cycles", periods_given(self.cycles))
         if self.target is not None and not isinstance(self.target, str):
             raise InputError(f"target must be the name of a column, got {self.target!r:.60}")
         if self.labels is not None:
@@ -303,15 +304,6 @@ class Model:
             return [*of_rows, *map(str, state.learner.notes(state.inner))]
 
     # --- what a state is made for
-
-    @staticmethod
-    def unwrapped(learner: Any) -> Any:
-        """The user's learner, inside its wrappers."""
-        return bare(learner)
-
-    def lags_of(self, state: State) -> int:
-        """How many earlier labels are inputs."""
-        return lags_of(state.learner)
 
     def standardises(self, state: State) -> dict[str, bool]:
         """Whether `Scaled` standardises inputs and target; a learner may do so itself."""
