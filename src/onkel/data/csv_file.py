@@ -41,7 +41,6 @@ from onkel.data.csv_records import (
     Piece,
     Record,
     after_header,
-    check_header,
     doubt,
     find_header,
     find_separator,
@@ -267,7 +266,7 @@ def open_csv(
         lines = first_lines(file, chunks)
         separator = find_separator(file, lines, separators)
         header = find_header(file, lines, separator, named)
-        fields = check_header(file, header, separator) if named is True else header.fields
+        fields = header.fields
         doubts, known = doubt(fields) if named is True else [], with_names(fields)
         names: Sequence[str] = choose(file, known, wanted, *doubts)
         check_declared(file, kinds, known)

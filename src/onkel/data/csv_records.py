@@ -84,8 +84,18 @@ def find_separator(name: str, lines: Replayed, separators: str) -> str:
 
 
 def find_header(name: str, lines: Replayed, separator: str, named: Header) -> Record:
-    """The names of the columns."""
-    return _header(name, next(_records(name, lines, 1, separator), None), named)
+    """The names of the columns: the first record, or other names if it is data. Names that are not in the file have line 0."""
+    first = next(_records(name, lines, 1, separator), None)
+    if first is None:
+        raise FileError(f"{name} is empty: it has only blank lines; write the data again")
+    if named is True:
+        _check_header(name, first, separator)
+        return first
+    given = [f"c{k}" for k in range(len(first.fields))] if named is False else list(named)
+    if len(given) != len(first.fields):
+        count = f"{len(given)} columns are named, but the first line has {len(first.fields)} fields"
+        raise InputError(f"{name}, line {first.last}: {count}; name each column, in order")
+    return Record(given, 0, 0)
 
 
 def first_rows(name: str, lines: Replayed, separator: str, header: Record, most: int) -> list[Record]:
@@ -112,26 +122,13 @@ def after_header(name: str, chunks: Iterable[bytes], head: bytes) -> Iterator[by
     return itertools.chain([start[len(head) :]] if len(start) > len(head) else [], chunks)
 
 
-def _header(name: str, first: Record | None, named: Header) -> Record:
-    """The header: the first record, or other names if the first record is data. Names that are not in the file have line 0."""
-    if first is None:
-        raise FileError(f"{name} is empty: it has only blank lines; write the data again")
-    if named is True:
-        return first
-    given = [f"c{k}" for k in range(len(first.fields))] if named is False else list(named)
-    if len(given) != len(first.fields):
-        count = f"{len(given)} columns are named, but the first line has {len(first.fields)} fields"
-        raise InputError(f"{name}, line {first.last}: {count}; name each column, in order")
-    return Record(given, 0, 0)
-
-
 def _noted(parts: Iterable[T], taken: list[T]) -> Iterator[T]:
     for part in parts:
         taken.append(part)
         yield part
 
 
-def check_header(name: str, record: Record, separator: str) -> list[str]:
+def _check_header(name: str, record: Record, separator: str) -> None:
     place = f"{name}, line {record.last}"
     if not is_utf8("".join(record.fields)):
         raise FileError(f"{place}: the header is not UTF-8 text; save the file as UTF-8")
@@ -140,7 +137,6 @@ def check_header(name: str, record: Record, separator: str) -> list[str]:
     if len(numbers_or_blanks(record.fields)) == len(record.fields):
         line = separator.join(record.fields)
         raise FileError(f"{place}: no header, only numbers ({shown(line)}); put a line of column names first, or {NO_HEADER}")
-    return record.fields
 
 
 def doubt(header: Sequence[str]) -> list[str]:
