@@ -15,12 +15,11 @@ from sklearn import metrics as sklearn_metrics
 import onkel
 from onkel import InputError, measure
 from onkel.combine import conformal
-from onkel.measure.curve import curve_of
 from onkel.measure.engine import as_json
-from onkel.measure.errors import ClassErrors, Errors, HalfWidths, NumberErrors, baselines, errors_for, restored, saved
+from onkel.measure.errors import ClassErrors, Errors, HalfWidths, NumberErrors, baselines, curve_of, errors_for, restored, saved
 from onkel.measure.metrics import named
-from onkel.measure.pieces import MOST, SHORTEST, WINDOW
 from onkel.measure.roc_auc import MOST_RANKED
+from onkel.measure.sums import MOST, SHORTEST, WINDOW
 from onkel.model import Answers
 from onkel.state import leaves
 

@@ -164,7 +164,7 @@ def test_progress_on_a_terminal_that_cannot_draw_is_plain_lines(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr(watch, "SECONDS_BETWEEN_LINES", 0.0)
     with watch.ProgressLine(100) as shown:
-        shown.show(50, {"rms error": "2.5"})
+        shown.show(50, lambda: {"rms error": "2.5"})
     said = capsys.readouterr().err
     assert ("\x1b" in said) is is_drawn
     assert ("50 rows, " in said.splitlines()[0]) is not is_drawn

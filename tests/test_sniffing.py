@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from onkel.data.sniffing import in_thousands
+from onkel.data.columns import in_thousands
 from onkel.errors import FileError, InputError
 from onkel.model import Number, Stream, read
 

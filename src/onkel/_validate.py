@@ -64,9 +64,11 @@ def whole(config: Any, name: str, least: int, most: int = 2**63 - 1, optional: b
     _keep(config, name, int(value), least, most)
 
 
-def flag(config: Any, name: str) -> None:
-    if not isinstance(getattr(config, name), bool):
-        raise InputError(f"{_where(config, name)} must be True or False, got {getattr(config, name)!r}")
+def flag(config: Any, *names: str) -> None:
+    """These fields must be True or False."""
+    for name in names:
+        if not isinstance(getattr(config, name), bool):
+            raise InputError(f"{_where(config, name)} must be True or False, got {getattr(config, name)!r}")
 
 
 def instance(config: Any, name: str, kind: type, example: str) -> None:

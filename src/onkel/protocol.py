@@ -280,10 +280,15 @@ def check_sizes(learner: Learner[Any], dim: int, outputs: int) -> tuple[int, int
             f"{type(learner).__name__} learns {'1 or more outputs' if learner.multi_output else '1 output'}, got {outputs}"
         )
     check_room(learner, max(learner.footprint(dim, outputs), 8 * dim), "choose fewer features (a lower degree, a smaller count)")
+    check_columns(learner, dim)
+    return dim, outputs
+
+
+def check_columns(learner: Learner[Any], dim: int) -> None:
+    """Refuse rows that do not fit the kernel, or the system of functions, of a learner that has one."""
     for field in ("kernel", "system"):
         if hasattr(learner, field):
             getattr(learner, field).check_columns(dim)
-    return dim, outputs
 
 
 def check_room(learner: Learner[Any], needed: int, remedy: str) -> None:

@@ -62,9 +62,8 @@ def list_data(as_json: bool) -> None:
 
 def describe_data(inputs: Inputs, as_json: bool) -> None:
     """Show the columns of a file, as far as its first rows tell."""
-    from onkel.data.columns import choose
+    from onkel.data.columns import choose, remarks
     from onkel.data.reading import open_tables
-    from onkel.data.sniffing import remarks
     from onkel.model import Missing
     from onkel.model.plan import Wishes, assumptions, planned, sampled
     from onkel.report.columns import as_cells, described, sampling_error

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,9 +127,9 @@ def _learn(comparison: Comparison, progress: ProgressLine) -> str:
     with CtrlC() as stop:
         for rows in comparison.steps(progress.name):
             if rows == 0:
-                progress.begin(0)
+                progress.begin()
             else:
-                progress.show(rows, errors_shown(comparison.error()))
+                progress.show(rows, partial(errors_shown, comparison.error()))
             if stop.pressed and not comparison.is_complete:
                 if not (learnt := comparison.cut()):
                     raise KeyboardInterrupt

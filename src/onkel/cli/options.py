@@ -234,9 +234,8 @@ class Inputs:
     def model(self, learner: Any) -> Any:
         """The model that these options describe, around a learner."""
         from onkel.model import Missing, Model
-        from onkel.model.plan import periods_given
 
-        target = self.target
+        target, periods = self.target, self.columns.periods
         return Model(
             target=target.target,
             learner=learner,
@@ -247,7 +246,7 @@ class Inputs:
             scale_target=not target.raw,
             missing=Missing(target.missing or Missing.MEAN),
             hashed=split(self.columns.hash),
-            cycles=periods_given(self.columns.periods),
+            cycles=None if periods is None else tuple(periods.items()),
             spare=self.columns.spare,
             **self.columns.named(),
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from onkel.cli.options import Inputs, read_learner, split
+from onkel.combine.assembly import bare, lags_of
 from onkel.data.columns import listed
 from onkel.data.table import Kind
 from onkel.errors import InputError
@@ -25,8 +26,8 @@ def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> Ru
 
 def _differences(model: Model, state: State, inputs: Inputs, learner: str | None) -> Iterator[tuple[str, str]]:
     """Options given by the user that contradict the model, each with what the model has instead."""
-    columns, target, encoder, own = inputs.columns, inputs.target, state.encoder, model.unwrapped(state.learner)
-    lags, name, task = model.lags_of(state), state.target.name, state.target.task
+    columns, target, encoder, own = inputs.columns, inputs.target, state.encoder, bare(state.learner)
+    lags, name, task = lags_of(state.learner), state.target.name, state.target.task
     cycles = {column.name: column.period for column in encoder.columns if isinstance(column, Cycle)}
     for option, said, has, differs in (
         ("--lags", inputs.rows.lags, lags, f"was made with --lags {lags}"),
@@ -46,7 +47,7 @@ def _differences(model: Model, state: State, inputs: Inputs, learner: str | None
             yield option, differs
     if learner is not None:
         other = dataclasses.replace(model, learner=read_learner(learner))
-        if other.unwrapped(other.assembled(state.target)) != own:
+        if bare(other.assembled(state.target)) != own:
             yield "--learner", f"holds {own!r:.200}"
     if (pair := target.pair()) is not None and state.target != Signs(name, *pair):
         yield "--labels", f"knows the labels {listed(list(map(str, model.classes(state))))}, not these two"

@@ -75,7 +75,7 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     outputs.check(inputs)
     run = _begun(inputs, learner, outputs)
     metrics = SHOWN if outputs.metrics is None else named(outputs.metrics, run.evaluation.state.target.task)
-    with ProgressLine(run.stream.rows or run.stream.about(), run.rows) as progress, CtrlC() as stop:
+    with ProgressLine(run.stream.rows or run.stream.about(), run.rows_to_skip) as progress, CtrlC() as stop:
         _learn(run, outputs.every, progress, stop)
     run.save()
     if stop.pressed:
@@ -107,9 +107,9 @@ def _learn(run: Run, seconds_between_saves: float, progress: ProgressLine, stop:
     for rows in run.tables():
         if len(rows) and not run.evaluation.warm:
             run.evaluation.warm_up(rows)
-            progress.begin(run.rows)
+            progress.begin()
         run.evaluation.learn(rows)
-        progress.show(run.rows, errors_shown(headline_of(run.evaluation.errors)))
+        progress.show(run.rows, lambda: errors_shown(headline_of(run.evaluation.errors)))
         if len(rows) and time.monotonic() - saved >= seconds_between_saves:
             run.save()
             saved = time.monotonic()

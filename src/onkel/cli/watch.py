@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable
+from functools import partial
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -27,8 +28,8 @@ class ProgressLine:
         self.bar = Progress(*shape, console=self.page.console, transient=True, disable=not (shown and self._is_interactive))
         self.task = self.bar.add_task("reading", total=work(rows) if rows else None)
         self.bar.update(self.task, completed=work(done))
-        self.rows, self.line = rows, "reading"
-        self.begin(done)
+        self.rows, self.first, self.line = rows, done, partial(str, "reading")
+        self.begin()
 
     @property
     def _is_interactive(self) -> bool:
@@ -41,18 +42,19 @@ class ProgressLine:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.bar.stop()
 
-    def begin(self, rows: int) -> None:
+    def begin(self) -> None:
         """Start the clock, so that the rate excludes earlier compilation."""
-        self.first, self.said, self.began = rows, time.monotonic(), clock()
+        self.said, self.began = time.monotonic(), clock()
 
-    def show(self, rows: int, errors: dict[str, str]) -> None:
+    def show(self, rows: int, errors: Callable[[], dict[str, str]]) -> None:
+        """Show how far the run is. The errors are computed only when they are shown."""
         now, rate = time.monotonic(), (rows - self.first) / max(clock() - self.began, 1e-9)
-        error = "".join(f", {name} {value}" for name, value in list(errors.items())[:1])
-        self.line = f"{rows:,} rows, {rate:,.0f} a second{error}"
-        self.bar.update(self.task, completed=self.work(rows), description=self.line)
-        if self.shown and not self._is_interactive and now - self.said >= SECONDS_BETWEEN_LINES:
+        self.line = partial(_line, rows, rate, errors)
+        if self._is_interactive and self.shown:
+            self.bar.update(self.task, completed=self.work(rows), description=self.line())
+        elif self.shown and now - self.said >= SECONDS_BETWEEN_LINES:
             self.said = now
-            self.page.say(self.line + self._left(rows))
+            self.page.say(self.line() + self._left(rows))
 
     def _left(self, rows: int) -> str:
         """The time left, if the work left takes as long as the work done."""
@@ -64,10 +66,16 @@ class ProgressLine:
 
     def name(self, learner: str) -> None:
         """Show which learner learns now."""
-        self.bar.update(self.task, description=f"{self.line}, {learner} learns")
-        if self.shown and not self._is_interactive and time.monotonic() - self.said >= SECONDS_BETWEEN_LINES:
+        if self._is_interactive and self.shown:
+            self.bar.update(self.task, description=f"{self.line()}, {learner} learns")
+        elif self.shown and time.monotonic() - self.said >= SECONDS_BETWEEN_LINES:
             self.said = time.monotonic()
-            self.page.say(f"{self.line}, {learner} learns")
+            self.page.say(f"{self.line()}, {learner} learns")
+
+
+def _line(rows: int, rate: float, errors: Callable[[], dict[str, str]]) -> str:
+    error = "".join(f", {name} {value}" for name, value in list(errors().items())[:1])
+    return f"{rows:,} rows, {rate:,.0f} a second{error}"
 
 
 class CtrlC:

@@ -84,8 +84,7 @@ def lags_of(whole: Any) -> int:
 
 def called(learner: Any) -> str:
     """A learner as Python code, with only the settings that differ from the defaults."""
-    usual = type(learner)()
-    other = [field.name for field in dataclasses.fields(learner) if getattr(learner, field.name) != getattr(usual, field.name)]
+    other = [field.name for field in dataclasses.fields(learner) if getattr(learner, field.name) != field.default]
     settings = ", ".join(f"{name}={getattr(learner, name)!r}" for name in other)
     return f"{type(learner).__name__}({settings})" if settings else type(learner).__name__
 

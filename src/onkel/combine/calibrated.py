@@ -116,7 +116,7 @@ class Calibrated(Wrapper):
     def _init(self, dim: int, outputs: int) -> State:
         classes = max(2, outputs)
         maps = np.tile(_identity(), (classes, 1)), np.full((classes, KNOTS), PRIOR), np.full(MAPS, 1.0 / MAPS)
-        inner = self.learner.init(dim, outputs)
+        inner = self._begun(dim, outputs)
         return State(inner, *maps, np.zeros(classes, dtype=np.int64), np.zeros(1), dim, outputs)
 
     def _admit(self, state: State, Y: Matrix, weight: Vector) -> None:
@@ -162,7 +162,7 @@ class Calibrated(Wrapper):
         state.outputs = outputs
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        return int(self.learner.footprint(dim, outputs) + 8 * (max(2, outputs) * (2 * KNOTS + 1) + MAPS + 3))
+        return int(self._inside._footprint(dim, outputs) + 8 * (max(2, outputs) * (2 * KNOTS + 1) + MAPS + 3))
 
     def _check(self, state: State) -> None:
         if state.seen.sum() > self._inside._learnt(state.inner):

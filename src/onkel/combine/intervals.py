@@ -65,7 +65,7 @@ class Intervals(Wrapper):
         object.__setattr__(self, "levels", _checked(self.levels))
 
     def _init(self, dim: int, outputs: int) -> State:
-        return State(self.learner.init(dim, outputs), conformal.init(self.levels, outputs), dim, outputs)
+        return State(self._begun(dim, outputs), conformal.init(self.levels, outputs), dim, outputs)
 
     def _take(
         self, call: Call, state: State, X: Any, Y: Matrix, weight: Vector, scores: Matrix, **more: Any
@@ -130,7 +130,7 @@ class Intervals(Wrapper):
             vars(state).update(inner=inner, dim=inner.dim)
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        return int(self.learner.footprint(dim, outputs) + conformal.footprint(len(self.levels), outputs) + 8 * 2)
+        return int(self._inside._footprint(dim, outputs) + conformal.footprint(len(self.levels), outputs) + 8 * 2)
 
     def _check(self, state: State) -> None:
         if (state.inner.dim, state.inner.outputs) != (state.dim, state.outputs):

@@ -89,7 +89,7 @@ class Lagged(Wrapper):
         return self.outputs * (self.lags + len(MEMORIES))
 
     def _init(self, dim: int, outputs: int) -> State:
-        inner = self.learner.init(dim + self.columns, outputs)
+        inner = self._begun(dim + self.columns, outputs)
         nothing = np.zeros(self.outputs), np.zeros((self.outputs, self.lags)), np.zeros((self.outputs, len(MEMORIES)))
         return State(inner, *nothing, 0, dim, outputs)
 
@@ -160,7 +160,7 @@ class Lagged(Wrapper):
         state.outputs = outputs
 
     def _footprint(self, dim: int, outputs: int) -> int:
-        return int(self.learner.footprint(dim + self.columns, outputs) + 8 * (self.columns + self.outputs + 3))
+        return int(self._inside._footprint(dim + self.columns, outputs) + 8 * (self.columns + self.outputs + 3))
 
     def _check(self, state: State) -> None:
         if (state.inner.dim, state.inner.outputs) != (state.dim + self.columns, state.outputs):

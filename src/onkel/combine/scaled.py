@@ -42,13 +42,14 @@ from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.one_row import RowSteps
 from onkel.protocol import is_learner
-from onkel.state import Counted, copied, counter, memory, owned, shallow
+from onkel.state import Counted, copied, counter, memory
 from onkel.turns import Call, turn
 from onkel.updates import first_rows
 from onkel.updates.first_rows import FirstRows
 
 FIRST_ROWS = 256
 WITHIN_CLIP = 2.0  # the scale is chosen so that a learner's clip is this many deviations of the target
+TOO_FAR = f"y exceeds {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it"
 FAR = 10.0  # labels that are more than this many deviations from the centre are counted
 
 There = NDArray[np.bool_]
@@ -57,15 +58,15 @@ _ALL = np.ones((1, 1024), dtype=bool)  # the mask of a row without gaps; never w
 
 class GappyRows(NamedTuple):
     X: Matrix
-    there: There
     y: Matrix
     weight: Vector
+    there: There
     lagged: Matrix | None = None  # earlier labels for the learner; None: those just before each row
 
     def part(self, start: int, stop: int) -> GappyRows:
         now = slice(start, stop)
         lagged = None if self.lagged is None else self.lagged[now]
-        return GappyRows(self.X[now], self.there[now], self.y[now], self.weight[now], lagged)
+        return GappyRows(self.X[now], self.y[now], self.weight[now], self.there[now], lagged)
 
 
 @memory
@@ -100,8 +101,7 @@ class Scaled(Wrapper):
     def __post_init__(self) -> None:
         if not is_learner(self.learner):
             raise InputError(f"Scaled: learner must be a learner, such as PKAWV(), got {self.learner!r:.200}")
-        flag(self, "inputs")
-        flag(self, "targets")
+        flag(self, "inputs", "targets")
         whole(self, "first_rows", least=1 if self.targets else 0, most=2**20)
 
     @property
@@ -143,12 +143,14 @@ class Scaled(Wrapper):
         wide.first.y, wide.first.weight = state.first.y, state.first.weight
         wide.first.X[:, np.asarray(places, dtype=int)] = state.first.X
         wide.first.present[:, np.asarray(places, dtype=int)] = state.first.present
-        self._learn_kept(wide, state.rows)
+        wide.learnt = state.learnt.copy()
+        none = wide.first.first(0)
+        self._learn_stored(Call(), wide, GappyRows(none.X, none.y, none.weight, none.present), none.y, again=True)
         return wide
 
     def _init(self, dim: int, outputs: int) -> State:
         first = first_rows.empty(self.first_rows, dim, outputs, gaps=True)
-        inner, scale = self.learner.init(dim, outputs), np.zeros(outputs)
+        inner, scale = self._begun(dim, outputs), np.zeros(outputs)
         return State(inner, np.zeros((3, dim)), np.zeros(outputs), scale, first, dim=dim, outputs=outputs)
 
     def _take(
@@ -158,23 +160,20 @@ class Scaled(Wrapper):
         if isinstance(X, Rows):
             self._take_unscaled(call, state, X, Y, weight, scores, _given(there, lagged))
             return
-        block = GappyRows(X, _present(there, X), Y, weight, None if lagged is None else check_block("lagged", lagged))
-        if self._is_settled(state) or (not self.targets and self._at_once(state, block) == len(X)):
+        block = GappyRows(X, Y, weight, _present(there, X), None if lagged is None else check_block("lagged", lagged))
+        if self._is_settled(state):
             self._learn_scaled(call, state, block, scores)
             return
-        work = copied(state)  # the learner is called more than once, and a later call may fail
-        self._rounds(Call(), work, block, scores)
+        work, own = copied(state), Call()  # the learner is called more than once, and a later call may fail
+        done = self._learn_stored(own, work, block, scores) if self.keeps_rows(state) else 0
+        self._learn_rest(own, work, block.part(done, len(scores)), scores[done:])
         vars(state).update(vars(work))
 
     def _take_unscaled(
         self, call: Call, state: State, X: Rows, Y: Matrix, weight: Vector, scores: Matrix, more: dict[str, Any]
     ) -> None:  # fmt: skip
         """Pass sparse rows to the learner. They do not change the means that replace missing values."""
-
-        def follow() -> None:
-            vars(state).update(learnt=np.array([self._inside._learnt(state.inner)]))
-
-        call.defer(follow)
+        call.defer(lambda: vars(state).update(learnt=np.array([self._inside._learnt(state.inner)])))
         self._inside._take(call, state.inner, X, Y, weight, scores, **more)
         call.complete()
 
@@ -239,7 +238,7 @@ class Scaled(Wrapper):
 
     def _footprint(self, dim: int, outputs: int) -> int:
         kept = first_rows.footprint(self.first_rows, dim, outputs, gaps=True)
-        return int(self.learner.footprint(dim, outputs) + kept + 8 * (3 * dim + 2 * outputs + 5))
+        return int(self._inside._footprint(dim, outputs) + kept + 8 * (3 * dim + 2 * outputs + 5))
 
     def _check(self, state: State) -> None:
         if not state.first.holds_exactly(self._kept(state)):
@@ -277,28 +276,70 @@ class Scaled(Wrapper):
     def _is_settled(self, state: State) -> bool:
         return not self.keeps_rows(state) and not (self.targets and 0.0 in state.scale.tolist())
 
-    def _rounds(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
+    def _learn_stored(self, call: Call, state: State, block: GappyRows, scores: Matrix, again: bool = False) -> int:
+        """Learn rows until FIRST_ROWS are stored. Returns the number of rows done. The state is a copy that no other call can see.
+
+        When the target's scale changes, a fresh learner begins: it learns all rows so far again, together with those that come
+        next. With `again` it begins as if the scale had just changed.
+        """
+        rows = state.rows
+        fresh = partial(self._begun, state.dim, state.outputs) if rows else partial(copied, copied(state.inner))
+        counts = np.append(rows, rows + np.cumsum(block.weight > 0.0))
+        end = min(int(np.searchsorted(counts, self.first_rows)), len(scores))
+        new, old = block.part(0, end), rows if again or counts[end] >= self._boundary(rows) else 0
+        X, y, weight, there = state.first.followed_by(old, *new[:4])
+        Z, after = scales.standardise(self.inputs, np.zeros(state.known.shape) if old else state.known, X, there, weight)
+        state.known, state.first = after, state.first.with_more(rows, *new[:4])
+        begin, start = 0 if again else old, old  # the learner has learnt the rows before `begin`; those from `start` on are new
+        while begin < len(y):
+            boundary = self._boundary(rows)
+            stop = old + min(int(np.searchsorted(counts, boundary)), end)
+            lagged = None if new.lagged is None else new.lagged[start - old : stop - old]
+            if lagged is not None and begin < start:  # they are not known for rows that are learnt again
+                stop, lagged = start, None
+            u, inner = self._scaled_labels(state, y[begin:stop]), np.empty((stop - begin, state.outputs))
+            self._inside._take(call, state.inner, Z[begin:stop], u, weight[begin:stop], inner, **_given(None, lagged))
+            scales.unscale(state.centre, state.scale, inner[start - begin :], scores[start - old : stop - old])
+            before, rows = rows, int(counts[stop - old])
+            begin = start = stop
+            if self.targets and rows == boundary > before:
+                self._rescale(state, rows)
+                state.inner, begin = fresh(), 0
+        state.learnt = np.array([rows])
+        if rows == self.first_rows:
+            state.first = state.first.dropped()
+        return end
+
+    def _boundary(self, rows: int) -> int:
+        """The number of stored rows at which the target's scale changes next, or at which no more rows are stored."""
+        return min(1 << rows.bit_length(), self.first_rows) if self.targets else self.first_rows
+
+    def _scaled_labels(self, state: State, y: Matrix) -> Matrix:
+        u = (y - state.centre) / np.where(state.scale == 0.0, 1.0, state.scale)
+        if not np.all(np.abs(u) <= LARGEST_NUMBER):
+            raise InputError(TOO_FAR)
+        return np.asarray(u)
+
+    def _rescale(self, state: State, rows: int) -> None:
+        """Set the target's centre and scale from the stored rows."""
+        y = state.first.y[:rows]
+        constant = y.min(axis=0) == y.max(axis=0)
+        state.centre = np.where(constant, y[0], y.mean(axis=0))
+        state.scale = np.where(constant, 0.0, self._stretch * y.std(axis=0))
+
+    def _learn_rest(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
+        """Learn rows that are not stored, some of which may be the first to differ from a target that was constant until then."""
         start = 0
         while start < len(scores):
-            stop = start + self._at_once(state, block.part(start, len(scores)))
-            now, written = block.part(start, stop), scores[start:stop]
-            if self.targets and not self.keeps_rows(state) and now.weight[0] > 0.0 and self._differs_first(state, now.y[0]).any():
-                self._learn_first_different(call, state, now, written)
-            else:
-                self._learn_scaled(call, state, now, written)
+            stop, learn = len(scores), self._learn_scaled
+            if not self._is_settled(state):
+                differs = (block.weight[start:] > 0.0) & self._differs_first(state, block.y[start:]).any(axis=1)
+                if differs[0]:
+                    stop, learn = start + 1, self._learn_first_different
+                elif differs.any():
+                    stop = start + int(differs.argmax())
+            learn(call, state, block.part(start, stop), scores[start:stop])
             start = stop
-
-    def _at_once(self, state: State, block: GappyRows) -> int:
-        """The number of rows that can be learnt before the target's scale changes."""
-        learnt = block.weight > 0.0
-        if not self.keeps_rows(state):
-            ends = np.flatnonzero(learnt & self._differs_first(state, block.y).any(axis=1))  # such a row is learnt alone
-            return max(1, int(ends[0])) if ends.size else len(learnt)
-        rows = state.rows
-        boundary = min(1 << rows.bit_length(), self.first_rows) if self.targets else self.first_rows
-        # the row that reaches the boundary is the last of the block
-        ends = np.flatnonzero(np.cumsum(learnt) == boundary - rows)
-        return int(ends[0]) + 1 if ends.size else len(learnt)
 
     def _differs_first(self, state: State, y: Matrix) -> There:
         """Which labels are the first to differ from all earlier labels of their output."""
@@ -314,74 +355,33 @@ class Scaled(Wrapper):
         scores[:] = before
 
     def _learn_scaled(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
-        """Learn a block of rows in which the scale does not change."""
+        """Learn rows that are not stored, in which the scale does not change."""
         Z, after, u = np.empty(block.X.shape), np.empty(state.known.shape), np.empty(block.y.shape)
-        rows = *block[:3], self._moving(state, block.weight)
-        largest = scales.prepare(self.inputs, state.known, state.centre, state.scale, *rows, Z, after, u)
-        if not largest <= LARGEST_NUMBER:
-            raise InputError(f"y exceeds {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it")
+        known, weight = (state.known, state.centre, state.scale), self._moving(state, block.weight)
+        if not scales.prepare(self.inputs, *known, block.X, block.there, block.y, weight, Z, after, u) <= LARGEST_NUMBER:
+            raise InputError(TOO_FAR)
         inner = np.empty(u.shape)
         call.defer(partial(self._follow, state, state.rows, block, after, inner, scores))
-        if block.lagged is None:
-            self._inside._take(call, state.inner, Z, u, block.weight, inner)
-        else:
-            self._inside._take(call, state.inner, Z, u, block.weight, inner, lagged=block.lagged)
+        self._inside._take(call, state.inner, Z, u, block.weight, inner, **_given(None, block.lagged))
         call.complete()
 
-    def _follow(
-        self, state: State, before: int, block: GappyRows, after: Matrix, inner: Matrix, scores: Matrix
-    ) -> None:  # fmt: skip
-        """Update means, counts and stored rows by the rows that the learner has learnt: all rows of the block, or only the first
-        ones after an interrupt."""
+    def _follow(self, state: State, before: int, block: GappyRows, after: Matrix, inner: Matrix, scores: Matrix) -> None:
+        """Update means and counts by the rows that the learner has learnt: all rows of the block, or only the first ones after an
+        interrupt."""
         if state.rows > before:
             return
         learnt = self._inside._learnt(state.inner)
         if learnt - before < len(inner) and learnt - before < np.count_nonzero(block.weight):
             block = block.part(0, place(block.weight, learnt - before))
             after = scales.standardise(self.inputs, state.known, block.X, block.there, self._moving(state, block.weight))[1]
-        targets, written = (state.centre, state.scale), scores[: len(block.y)]
-        if not self.keeps_rows(state):
-            rows = block.y, block.weight, inner, written
-            scales.follow(*targets, self._far_away, *rows, state.known, after, state.learnt, state.far)
-            return
-        scales.unscale(*targets, inner, written)
-        if learnt > before:
-            work = shallow(state)
-            work.known, work.learnt = after, np.array([learnt])
-            self._keep(work, state.first.with_more(before, block.X, block.y, block.weight, block.there))
-            vars(state).update(vars(work))  # one step, which no interrupt can split
-
-    def _keep(self, state: State, kept: FirstRows) -> None:
-        """Store the first rows so far. If their number is a power of two, or FIRST_ROWS, compute the target's scale from them."""
-        state.first, rows = kept, state.rows
-        if self.targets and rows in (1 << rows.bit_length() >> 1, self.first_rows):
-            self._rebase(state, rows)
-        if not self.keeps_rows(state):
-            state.first = kept.dropped()
+        rows = block.y, block.weight, inner, scores[: len(block.y)]
+        scales.follow(state.centre, state.scale, self._far_away, *rows, state.known, after, state.learnt, state.far)
 
     def _moving(self, state: State, weight: Vector) -> Vector:
         """The weights of the rows in the running scales: 0 for rows that were surveyed."""
         if not state.surveyed or state.rows >= state.surveyed:
             return weight
         return np.where(state.rows + np.cumsum(weight > 0.0) > state.surveyed, weight, 0.0)
-
-    def _rebase(self, state: State, rows: int) -> None:
-        """Set the target's centre and scale from the rows so far, and train the learner again from the first row."""
-        y = state.first.y[:rows]
-        constant = y.min(axis=0) == y.max(axis=0)
-        state.centre = np.where(constant, y[0], y.mean(axis=0))
-        state.scale = np.where(constant, 0.0, self._stretch * y.std(axis=0))
-        self._learn_kept(state, rows)
-
-    def _learn_kept(self, state: State, rows: int) -> None:
-        first = state.first.first(rows)
-        state.inner = owned(self.learner, self._inside._init(state.dim, state.outputs))
-        state.known, state.learnt = np.zeros((3, state.dim)), np.array([rows])
-        Z, after, u = np.empty(first.X.shape), np.empty(state.known.shape), np.empty(first.y.shape)
-        block = first.X, first.present, first.y, first.weight
-        scales.prepare(self.inputs, state.known, state.centre, state.scale, *block, Z, after, u)
-        state.known = after
-        self._inside._take(Call(), state.inner, Z, u, first.weight, np.empty(u.shape))
 
 
 def _given(there: ArrayLike | None, lagged: ArrayLike | None) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from onkel._inputs import check_weight, is_sparse
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
-from onkel.protocol import Learner
-from onkel.state import copied
+from onkel.protocol import Learner, check_columns
+from onkel.state import copied, owned
 from onkel.turns import turn
 
 
@@ -52,6 +52,11 @@ class Wrapper(Learner[Any]):
     def _inside(self) -> Any:
         """The hooks of the learner inside."""
         return self.learner._hooks
+
+    def _begun(self, dim: int, outputs: int) -> Any:
+        """A state of the learner inside before its first row. That it fits into memory was checked for the whole."""
+        check_columns(self.learner, dim)
+        return owned(self.learner, self._inside._init(dim, outputs))
 
     def predict_any(self, state: Any, X: Any, **more: Any) -> Vector:
         """The score of rows that may come at any time, by the inner learner's `predict_any`."""

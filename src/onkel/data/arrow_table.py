@@ -19,9 +19,8 @@ import numpy as np
 from onkel._extras import extra
 from onkel._types import Vector
 from onkel.data.clock import MICRO, all_seconds
-from onkel.data.columns import check_declared, choose, shown
+from onkel.data.columns import check_declared, choose, remedy, shown
 from onkel.data.dates import NO_DATE, dates
-from onkel.data.sniffing import remedy
 from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Source, Strings, Table, coded
 from onkel.errors import FileError, InputError
 

@@ -43,7 +43,7 @@ class ByteStream(Protocol):
         """Whether all of its bytes are there and can be read any number of times."""
 
     def chunks(self, sample: bool = False) -> Generator[bytes]:
-        """Yield the bytes from the start.
+        """Yield the bytes from the start. The caller reads them within `file_errors`.
 
         Chunks that are read as a `sample` are kept until the whole stream is read, so that they are not fetched twice.
         """
@@ -103,7 +103,7 @@ class File:
         if self.is_all_kept:
             return
         count = len(known)
-        with file_errors(self.path), self.path.open("rb") as file:
+        with self.path.open("rb") as file:
             self.is_ended = _decompressor_of(file.peek(MAGIC)) is not None or _ends_a_line(file)
             with closing(_decompressing(file)) as plain:
                 _skip(plain, sum(map(len, known)))
@@ -156,7 +156,7 @@ class Growing:
             yield from self.so_far.chunks(sample)
             return
         self.so_far.forget()
-        with file_errors(self.path), self.path.open("rb") as file:
+        with self.path.open("rb") as file:
             if _decompressor_of(file.peek(MAGIC)):
                 raise InputError(
                     f"{self.path} is compressed, and compressed files cannot be followed as they grow; follow the plain file"
@@ -206,16 +206,15 @@ class Pipe:
         if self.is_used_up:
             raise InputError(f"{self.name} can be read only once; save it to a file first")
         self.is_used_up = not sample
-        with file_errors(self.name):
-            if self.plain is None:
-                self.plain = _decompressing(io.BufferedReader(_Peekable(self.file)))
-            yield from list(self.kept)
-            if not sample:
-                self.kept.clear()
-            while chunk := self.plain.read1(CHUNK):
-                if sample:
-                    self.kept.append(chunk)
-                yield chunk
+        if self.plain is None:
+            self.plain = _decompressing(io.BufferedReader(_Peekable(self.file)))
+        yield from list(self.kept)
+        if not sample:
+            self.kept.clear()
+        while chunk := self.plain.read1(CHUNK):
+            if sample:
+                self.kept.append(chunk)
+            yield chunk
 
     def notes(self) -> list[str]:
         return []
@@ -295,28 +294,6 @@ def _zstandard(file: IO[bytes]) -> Any:
 def _decompressing(file: io.BufferedReader) -> Any:
     opened = _decompressor_of(file.peek(MAGIC))
     return file if opened is None else opened(file)
-
-
-def as_file(chunks: Iterable[bytes]) -> io.BufferedReader:
-    """A file object that reads from the chunks."""
-    return io.BufferedReader(_Chunks(iter(chunks)), CHUNK)
-
-
-class _Chunks(io.RawIOBase):
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self.chunks, self.rest = chunks, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self.rest:
-            if (chunk := next(self.chunks, None)) is None:
-                return 0
-            self.rest = chunk
-        part, self.rest = self.rest[: len(buffer)], self.rest[len(buffer) :]
-        buffer[: len(part)] = part
-        return len(part)
 
 
 def without_bom(chunks: Iterable[bytes]) -> Iterator[bytes]:

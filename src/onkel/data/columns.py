@@ -1,15 +1,17 @@
-"""The columns of a table: which are wanted, and whether their cells are numbers, dates or text."""
+"""The columns of a table: which are wanted, whether their cells are numbers, dates or text, and what the user should be told of
+cells that are not what they look like."""
 
 from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from onkel.data.clock import kind_of_cell
-from onkel.data.dates import is_date, is_month
-from onkel.data.table import Kind
+from onkel.data import clock, dates
+from onkel.data.table import Kind, Table
 from onkel.errors import InputError, did_you_mean
 
 SAMPLE_ROWS = 1000  # the first rows, which decide the kinds of the columns and their encodings
@@ -25,6 +27,15 @@ DECLARE = {
     Kind.DATE: "declare the column as dates (dates=[{name!r}], or --dates {name})",
 }
 DECLARED = {Kind.TEXT: "text", Kind.DATE: "dates", Kind.TIME: "times of day", Kind.DURATION: "durations"}
+
+MANY_LABELS = 32  # more different labels than this number, and more than half of the first rows, are hardly classes
+
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}((,\d{3})+(\.\d*)?|(\.\d{3})+,\d*|(\.\d{3}){2,}|([ '\u00a0\u202f]\d{3})+([.,]\d*)?)")
+_WITH_SIGN = re.compile(r"(?=.*[$€£¥%])[$€£¥]?\s*[+-]?\d[\d.,]*\s*[$€£¥%]?")
+_COMMA_OF_EITHER_USE = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_UNCERTAIN_DATE = re.compile(
+    rf"(\d\d?[./-]\d\d?[./-](\d\d)?\d\d|\d\d?[ -]{dates.MONTH}[ -]\d\d)([ T,]+\d\d?:\d\d(:\d\d(\.\d+)?)?( ?[ap]m)?)?", re.IGNORECASE
+)
 
 
 class AllBut(tuple[str, ...]):
@@ -106,6 +117,27 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "…")
 
 
+class Recognised(NamedTuple):
+    """What the first rows of a csv file say about its columns."""
+
+    kinds: dict[str, Kind]
+    mark: str  # the decimal mark of numbers
+    remarks: list[str]
+
+
+def recognised(name: str, separator: str, columns: Mapping[str, Sequence[str]], declared: Mapping[str, Kind]) -> Recognised:
+    """What these columns are, by their first cells, except for those whose kinds are declared."""
+    numeric = {column: cells for column, cells in columns.items() if declared.get(column, Kind.NUMBER) is Kind.NUMBER}
+    mark, remark = decimal_mark(name, separator, numeric)
+    guessed = {column: kinds_in(cells, mark) for column, cells in columns.items() if column not in declared}
+    said = [remark] if remark else []
+    said += [mixed(column) for column, (_, is_mixed) in guessed.items() if is_mixed]
+    numbers = [column for column, (kind, _) in guessed.items() if kind is Kind.NUMBER]
+    said += [note for column in numbers for note in codes_remark(column, columns[column])]
+    kinds = {column: declared[column] if column in declared else guessed[column][0] for column in columns}
+    return Recognised(kinds, mark, said)
+
+
 def kinds_in(cells: Iterable[str], mark: str = ".") -> tuple[Kind, bool]:
     """The kind of a column: number if any cell is a number, else date if any cell is a date, else text, or times if all are.
 
@@ -118,7 +150,7 @@ def kinds_in(cells: Iterable[str], mark: str = ".") -> tuple[Kind, bool]:
         words = [cell for cell, kind in found if kind is Kind.TEXT and any(map(str.isalpha, cell)) and math.isnan(number(cell))]
         if len(set(words)) >= SEVERAL_WORDS and len(words) >= RARELY * len(found):
             return Kind.TEXT, True
-    if kinds == {Kind.TEXT} and all(is_month(cell) for cell, _ in found):
+    if kinds == {Kind.TEXT} and all(dates.is_month(cell) for cell, _ in found):
         return Kind.DATE, False
     return strongest(kinds), False
 
@@ -136,7 +168,7 @@ def strongest(kinds: Collection[Kind]) -> Kind:
 def _kind(cell: str, mark: str) -> Kind:
     if math.isfinite(number(cell, mark)):
         return Kind.NUMBER
-    return Kind.DATE if is_date(cell) else kind_of_cell(cell) or Kind.TEXT
+    return Kind.DATE if dates.is_date(cell) else clock.kind_of_cell(cell) or Kind.TEXT
 
 
 def number(cell: str, mark: str = ".") -> float:
@@ -151,9 +183,9 @@ def number(cell: str, mark: str = ".") -> float:
         return math.nan
 
 
-def is_number_or_blank(cell: str) -> bool:
-    """Whether the cell is blank, or a number with a decimal point or comma."""
-    return not cell.strip() or any(math.isfinite(number(cell, mark)) for mark in ".,")
+def numbers_or_blanks(cells: Iterable[str]) -> list[str]:
+    """The cells that are blank, or numbers with a decimal point or comma."""
+    return [cell for cell in cells if not cell.strip() or any(math.isfinite(number(cell, mark)) for mark in ".,")]
 
 
 def check_declared(source: str, kinds: Mapping[str, Kind], known: Sequence[str]) -> None:
@@ -166,3 +198,104 @@ def numbers_only(source: str, kinds: Mapping[str, Kind]) -> None:
     """Refuse columns that were declared as text, dates or times, for a format that holds only numbers."""
     if other := [name for name, kind in kinds.items() if kind is not Kind.NUMBER]:
         raise InputError(f"{source} holds numbers only, but {other[0]!r} was declared as {DECLARED[kinds[other[0]]]}")
+
+
+def in_thousands(cell: str) -> bool:
+    """Whether the cell is a number with marks between its thousands: 1,000.5 or 1.000,5 or 1 000."""
+    return _THOUSANDS.fullmatch(cell.strip()) is not None
+
+
+def decimal_mark(name: str, separator: str, columns: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    """The decimal mark of a csv file, a point or a comma, and a remark if it is a comma.
+
+    It is a comma if commas do not separate the cells, and some column consists of numbers once commas are read as decimal marks.
+    In a file with tabs or bars, cells such as 1,234 are not enough for this: the comma may mark thousands.
+    """
+    if separator == ",":
+        return ".", ""
+    found = {mark: _written_with(mark, columns) for mark in ".,"}
+    commas = found[","]
+    if not commas or (
+        separator != ";" and all(_COMMA_OF_EITHER_USE.fullmatch(cell) for cells in commas.values() for cell in cells)
+    ):
+        return ".", ""
+    column, cell = next((column, cells[0]) for column, cells in commas.items())
+    for other, cells in found["."].items():
+        raise InputError(
+            f"{name}: {shown(cell)} of column {column!r} has a decimal comma and {shown(cells[0])} of column {other!r} a point; "
+            f"write them alike, leave a column out (--without {other}), or {DECLARE[Kind.TEXT].format(name=other)}"
+        )
+    return ",", f"numbers have decimal commas: {cell.strip()!r} of {column!r} was taken as {number(cell, ',')}"
+
+
+def _written_with(mark: str, columns: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The columns that are numbers with this decimal mark, and the cells in which it appears."""
+    found = {}
+    for column, cells in columns.items():
+        there = [cell for cell in cells if cell.strip() not in MISSING]
+        marked = [cell for cell in there if mark in cell]
+        if marked and all(math.isfinite(number(cell, mark)) for cell in there):
+            found[column] = marked
+    return found
+
+
+def remedy(name: str, kind: Kind, cell: str) -> str:
+    """What to do about a cell that is not of the kind of its column."""
+    ways = ["correct it or drop the line", f"leave the column out, if it is an input (--without {name})"]
+    if kind is Kind.NUMBER and in_thousands(cell):
+        ways[0] = "write it without marks between the thousands"
+    if kind is Kind.DATE and not dates.is_date(cell):
+        ways[0] = f"write it as {dates.FORMS}"
+    if kind in clock.FORMS:
+        ways[0] = f"write it as {clock.FORMS[kind]}"
+    if kind is Kind.NUMBER and dates.is_date(cell):
+        ways.append(DECLARE[Kind.DATE].format(name=name))
+    return f"{', '.join(ways)}, or {DECLARE[Kind.TEXT].format(name=name)}"
+
+
+def codes_remark(name: str, cells: Sequence[str]) -> list[str]:
+    """A remark on a column of whole numbers with leading zeros, which may be codes."""
+    there = [cell.strip() for cell in cells if cell.strip() not in MISSING]
+    led = [cell for cell in there if len(cell) > 1 and cell.startswith("0")]
+    if not led or not all(cell.isdecimal() for cell in there):
+        return []
+    return [f"{name!r} was taken as numbers, so that {led[0]!r} is {int(led[0])}; if it is a code: --text {name}"]
+
+
+def remarks(sample: Table, but: Collection[str] = ()) -> list[str]:
+    """Remarks on columns of strings that look like numbers or dates, except for the columns in `but`."""
+    found = []
+    for name in sample.strings:
+        cells = [] if name in but else cells_of(sample, name)
+        if cells and _nearly_all(_WITH_SIGN.fullmatch, cells):
+            found.append(f"{name!r} was taken as text: {shown(cells[0])} is a number with a sign beside it; write the number alone")
+        if cells and _nearly_all(in_thousands, cells):
+            found.append(
+                f"{name!r} was taken as text: {shown(cells[0])} has marks between its thousands; write numbers without them"
+            )
+        if cells and _nearly_all(_UNCERTAIN_DATE.fullmatch, cells):
+            unclear = "looks like a date, but which part is the day, or which century it is, is not certain"
+            found.append(f"{name!r} was taken as text: {shown(cells[0])} {unclear}; write dates like 2026-11-16 or 16 Nov 2026")
+    return found
+
+
+def labels_remark(sample: Table, target: str) -> list[str]:
+    """A remark on a target with so many different labels that they are hardly classes."""
+    cells = cells_of(sample, target) if target in sample.strings else []
+    different = len(set(cells))
+    if different <= max(MANY_LABELS, len(cells) // 2):
+        return []
+    return [
+        f"the target {target!r} was taken as labels, {different:,} different ones in the first {len(cells):,} rows, because "
+        f"{shown(cells[0])} is not a number; to predict a number, write it like 1234.5"
+    ]
+
+
+def cells_of(sample: Table, name: str) -> list[str]:
+    """The strings of a column, without the missing ones."""
+    column = sample.strings[name]
+    return [column.values[code] for code in column.codes if code >= 0]
+
+
+def _nearly_all(fits: Callable[[str], Any], cells: Sequence[str]) -> bool:
+    return sum(1 for cell in cells if fits(cell)) >= (1.0 - RARELY) * len(cells)

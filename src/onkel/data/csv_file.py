@@ -25,9 +25,9 @@ from onkel.data.columns import (
     MISSING,
     check_declared,
     choose,
-    kinds_in,
-    mixed,
     number,
+    recognised,
+    remedy,
     sample_rows,
     shown,
     with_names,
@@ -40,7 +40,7 @@ from onkel.data.csv_records import (
     Header,
     Piece,
     Record,
-    check_header,
+    after_header,
     doubt,
     find_header,
     find_separator,
@@ -49,12 +49,10 @@ from onkel.data.csv_records import (
     is_utf8,
     line_ends,
     pieces_in,
-    read_header,
     records_in,
 )  # fmt: skip
 from onkel.data.dates import NO_DATE, date, dates
 from onkel.data.numbers import parse
-from onkel.data.sniffing import codes_remark, decimal_mark, remedy
 from onkel.data.table import Dates, Kind, Origin, Source, Strings, Table, coded, rows_at_once, strings
 from onkel.errors import FileError, InputError
 
@@ -68,7 +66,8 @@ class CsvSource(Source):
     stream: ByteStream
     header: tuple[str, ...]
     separator: str
-    named: Header = True
+    head: bytes = b""  # the lines of the header
+    first: int = 1  # the line of the first row
     mark: str = "."  # the decimal mark of numbers
     remarks: tuple[str, ...] = ()  # what the user should know about how the columns were read
 
@@ -77,10 +76,8 @@ class CsvSource(Source):
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         with file_errors(self.name), closing(self.stream.chunks(sample)) as chunks:
-            header, rest = read_header(self.name, chunks, self.separator, self.named)
-            if tuple(with_names(header.fields)) != self.header:
-                raise FileError(f"{self.name}: the header changed since the file was opened; read it again")
-            for piece in pieces_in(rest, header.last + 1, self.separator):
+            rows = after_header(self.name, chunks, self.head)
+            for piece in pieces_in(rows, self.first, self.separator):
                 yield from self._read(piece)
 
     def _read(self, piece: Piece) -> Iterator[Table]:
@@ -265,11 +262,11 @@ def open_csv(
 ) -> CsvSource:
     """Open a csv file. Its header and first rows decide the columns and their kinds, except for the declared `kinds`."""
     file = source.name
-    with closing(source.chunks(sample=True)) as chunks:
+    with file_errors(file), closing(source.chunks(sample=True)) as chunks:
         lines = first_lines(file, chunks)
         separator = find_separator(file, lines, separators)
         header = find_header(file, lines, separator, named)
-        fields = check_header(file, header, separator) if named is True else header.fields
+        fields = header.fields
         doubts, known = doubt(fields) if named is True else [], with_names(fields)
         names: Sequence[str] = choose(file, known, wanted, *doubts)
         check_declared(file, kinds, known)
@@ -281,27 +278,21 @@ def open_csv(
     names, on_names = without_row_numbers(names, wanted, unnamed)
     there = set(names)
     cells = {name: [fields[j] for fields in whole] for j, name in enumerate(known) if name in there}
-    numeric = {name: column for name, column in cells.items() if kinds.get(name, Kind.NUMBER) is Kind.NUMBER}
-    mark, remark = decimal_mark(file, separator, numeric)
-    guessed = {name: kinds_in(column, mark) for name, column in cells.items() if name not in kinds}
-    found = {name: kinds[name] if name in kinds else guessed[name][0] for name in names}
-    remarks = [*doubts, *on_names, *([remark] if remark else [])]
-    remarks += [mixed(name) for name, (_, is_mixed) in guessed.items() if is_mixed]
-    remarks += [note for name, (kind, _) in guessed.items() if kind is Kind.NUMBER for note in codes_remark(name, cells[name])]
-    remarks += source.notes()
+    found = recognised(file, separator, cells, kinds)
     length = sum(len(separator.join(record.fields)) + 1 for record in sample) / len(sample)
     size = source.size
     return CsvSource(
         name=file,
-        kinds=found,
+        kinds={name: found.kinds[name] for name in names},
         known=known,
         about=None if size is None else round(size / length),
         stream=source,
         header=tuple(known),
         separator=separator,
-        named=named,
-        mark=mark,
-        remarks=tuple(remarks),
+        head=lines.head(header.last),
+        first=header.last + 1,
+        mark=found.mark,
+        remarks=(*doubts, *on_names, *found.remarks, *source.notes()),
     )
 
 

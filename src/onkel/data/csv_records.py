@@ -14,19 +14,18 @@ import itertools
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from onkel.data.byte_streams import as_file, without_bom
-from onkel.data.columns import is_number_or_blank, listed, shown
+from onkel.data.byte_streams import CHUNK, without_bom
+from onkel.data.columns import listed, numbers_or_blanks, shown
 from onkel.errors import FileError, InputError, MissingPackage
 
 LONGEST_LINE = 1 << 24  # characters; beyond it the file is hardly a table
 NO_HEADER = "if it is a row of data: header=False (--no-header), or header=[…] to name the columns (--names a,b,c)"
 QUOTE, NUL = ord('"'), "\0"
 NO_NUL = r"save the file as UTF-8, or remove such bytes, as in: tr -d '\000' <FILE >NEW"
-_LINE_END = re.compile(rb"\r\n|\r|\n")
 T = TypeVar("T")
 Header = bool | Sequence[str]  # whether the file has a header; or, if it has none, the names of the columns
 
@@ -56,6 +55,10 @@ class Replayed:
             self.taken.append(line)
             yield line
 
+    def head(self, count: int) -> bytes:
+        """The bytes of the first lines, which have been read."""
+        return "".join(self.taken[:count]).encode(errors="surrogateescape")
+
 
 def first_lines(name: str, chunks: Iterable[bytes]) -> Replayed:
     """The lines of a file from its start, for several functions that look at the first of them."""
@@ -75,14 +78,24 @@ def find_separator(name: str, lines: Replayed, separators: str) -> str:
             raise
         except (InputError, StopIteration):  # a quoted cell is not closed: this separator does not fit
             fields = []
-        return len(fields) > 1 and all(map(is_number_or_blank, fields)), len(fields)
+        return len(fields) > 1 and len(numbers_or_blanks(fields)) == len(fields), len(fields)
 
     return max(separators, key=rank)
 
 
 def find_header(name: str, lines: Replayed, separator: str, named: Header) -> Record:
-    """The names of the columns."""
-    return _header(name, next(_records(name, lines, 1, separator), None), named)
+    """The names of the columns: the first record, or other names if it is data. Names that are not in the file have line 0."""
+    first = next(_records(name, lines, 1, separator), None)
+    if first is None:
+        raise FileError(f"{name} is empty: it has only blank lines; write the data again")
+    if named is True:
+        _check_header(name, first, separator)
+        return first
+    given = [f"c{k}" for k in range(len(first.fields))] if named is False else list(named)
+    if len(given) != len(first.fields):
+        count = f"{len(given)} columns are named, but the first line has {len(first.fields)} fields"
+        raise InputError(f"{name}, line {first.last}: {count}; name each column, in order")
+    return Record(given, 0, 0)
 
 
 def first_rows(name: str, lines: Replayed, separator: str, header: Record, most: int) -> list[Record]:
@@ -99,31 +112,14 @@ def first_rows(name: str, lines: Replayed, separator: str, header: Record, most:
     return rows
 
 
-def read_header(name: str, chunks: Iterable[bytes], separator: str, named: Header) -> tuple[Record, Iterator[bytes]]:
-    """The names of the columns, and the bytes of the rows."""
-    chunks = without_bom(chunks)
-    taken: list[bytes] = []
-    with closing(records_in(name, _noted(chunks, taken), 1, separator)) as records:
-        header = _header(name, next(records, None), named)
-    data = b"".join(taken)
-    if not header.last:
-        return header, itertools.chain([data], chunks)
-    ends = itertools.islice(_LINE_END.finditer(data), header.last - 1, None)
-    end = next((match.end() for match in ends), len(data))
-    return header, itertools.chain([data[end:]] if end < len(data) else [], chunks)
-
-
-def _header(name: str, first: Record | None, named: Header) -> Record:
-    """The header: the first record, or other names if the first record is data. Names that are not in the file have line 0."""
-    if first is None:
-        raise FileError(f"{name} is empty: it has only blank lines; write the data again")
-    if named is True:
-        return first
-    given = [f"c{k}" for k in range(len(first.fields))] if named is False else list(named)
-    if len(given) != len(first.fields):
-        count = f"{len(given)} columns are named, but the first line has {len(first.fields)} fields"
-        raise InputError(f"{name}, line {first.last}: {count}; name each column, in order")
-    return Record(given, 0, 0)
+def after_header(name: str, chunks: Iterable[bytes], head: bytes) -> Iterator[bytes]:
+    """The bytes of the rows; `head` are those of the lines before them."""
+    chunks, start = without_bom(chunks), b""
+    while len(start) < len(head) and (chunk := next(chunks, None)) is not None:
+        start += chunk
+    if not start.startswith(head):
+        raise FileError(f"{name}: the header changed since the file was opened; read it again")
+    return itertools.chain([start[len(head) :]] if len(start) > len(head) else [], chunks)
 
 
 def _noted(parts: Iterable[T], taken: list[T]) -> Iterator[T]:
@@ -132,23 +128,22 @@ def _noted(parts: Iterable[T], taken: list[T]) -> Iterator[T]:
         yield part
 
 
-def check_header(name: str, record: Record, separator: str) -> list[str]:
+def _check_header(name: str, record: Record, separator: str) -> None:
     place = f"{name}, line {record.last}"
     if not is_utf8("".join(record.fields)):
         raise FileError(f"{place}: the header is not UTF-8 text; save the file as UTF-8")
     if any(NUL in field for field in record.fields):
         raise FileError(f"{place}: the header has NUL bytes in it; {NO_NUL}")
-    if all(map(is_number_or_blank, record.fields)):
+    if len(numbers_or_blanks(record.fields)) == len(record.fields):
         line = separator.join(record.fields)
         raise FileError(f"{place}: no header, only numbers ({shown(line)}); put a line of column names first, or {NO_HEADER}")
-    return record.fields
 
 
 def doubt(header: Sequence[str]) -> list[str]:
     """Remarks on a header that contains numbers, or that looks like a comment."""
     if header[0].startswith("#"):
         return ["the first line begins with #; if it is a comment, leave it out: tail -n +2 FILE | onkel run - …"]
-    numbers = [name for name in header if name.strip() and is_number_or_blank(name)]
+    numbers = [name for name in numbers_or_blanks(header) if name.strip()]
     return [f"the first line was taken for the names of the columns, {listed(numbers)} among them; {NO_HEADER}"] if numbers else []
 
 
@@ -176,11 +171,32 @@ def _records(name: str, lines: Iterable[str], line: int, separator: str, strict:
 
 
 def _lines(name: str, chunks: Iterable[bytes]) -> Generator[str]:
-    with io.TextIOWrapper(as_file(chunks), encoding="utf-8", errors="surrogateescape", newline="") as file:
+    with io.TextIOWrapper(
+        io.BufferedReader(_Chunks(iter(chunks)), CHUNK), encoding="utf-8", errors="surrogateescape", newline=""
+    ) as file:
         while line := file.readline(LONGEST_LINE):
             if len(line) == LONGEST_LINE:
                 raise FileError(f"{name}: a line is longer than {LONGEST_LINE} characters; is it a csv file?")
             yield line
+
+
+class _Chunks(io.RawIOBase):
+    """A file object that reads from chunks."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self.chunks, self.rest = chunks, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self.rest:
+            if (chunk := next(self.chunks, None)) is None:
+                return 0
+            self.rest = chunk
+        part, self.rest = self.rest[: len(buffer)], self.rest[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
 
 
 def _unreadable(name: str, record: str, line: int, separator: str) -> str:

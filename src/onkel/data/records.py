@@ -26,9 +26,8 @@ import numpy as np
 from onkel._types import Matrix, Vector
 from onkel.data import clock
 from onkel.data import dates as written
-from onkel.data.columns import check_declared, choose, sample_rows, shown, strongest
+from onkel.data.columns import check_declared, choose, remedy, sample_rows, shown, strongest
 from onkel.data.labels import is_missing
-from onkel.data.sniffing import remedy
 from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Place, Source, Strings, Table, strings
 from onkel.errors import FileError, InputError
 

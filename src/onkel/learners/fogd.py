@@ -34,7 +34,6 @@ from onkel.groups import Group
 from onkel.losses import Hinge, Loss
 from onkel.state import Counted, counter, memory, shallow
 from onkel.turns import Call
-from onkel.updates.common import alone
 from onkel.updates.explicit_features import FeatureLearner
 from onkel.updates.gradient import GradientSettings, check_loss, check_scores, descent_round, gradient_settings
 
@@ -86,7 +85,7 @@ class FOGD(FeatureLearner[State]):
         self.loss.admit(Y)
 
     def _take(
-        self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, common: Any = alone
+        self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, common: Any = None
     ) -> None:  # fmt: skip
         work = shallow(state)  # rows are learnt on a copy, because the descent may diverge
         work.weights, work.learnt = state.weights.copy(), state.learnt.copy()

@@ -6,11 +6,11 @@ Decisions: docs/decisions/measure.md
 """
 
 from onkel.measure import adversaries, bounds, drift
-from onkel.measure.baselines import last_label, running_mean
 from onkel.measure.budget import budget_for
 from onkel.measure.components import Components, Curve, components
 from onkel.measure.cycle import Cycled, cycle
 from onkel.measure.engine import Evaluation, Result
+from onkel.measure.errors import last_label, running_mean
 from onkel.measure.explain import Explanation, explain
 from onkel.measure.hindsight import Best, best_within
 from onkel.measure.leverage import leverage_scores, online_dimension, online_leverage_scores, spectral_bounds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onkel.combine.assembly import lags_of
 from onkel.measure.errors import Errors, baselines
 from onkel.model import Model, State, Stream
 from onkel.model.target import Value, cell, numbered
@@ -12,7 +13,7 @@ LIKE_CLASSES = 10  # with at most this many different integers, the target may c
 
 def advice(model: Model, state: State, errors: Errors, stream: Stream) -> list[str]:
     """One sentence per suggestion, with the option to use."""
-    lags = model.lags_of(state)
+    lags = lags_of(state.learner)
     on_rows = on_order(state, errors, lags) or _on_error(state, errors, lags)
     return [*on_target(model, state, stream), *on_rows]
 

@@ -18,13 +18,13 @@ import numpy as np
 
 from onkel._jit import clock, compiler_off
 from onkel.combine import Auto, Intervals, conformal
-from onkel.combine.assembly import called
+from onkel.combine.assembly import bare, called, lags_of
 from onkel.data.table import Table
 from onkel.measure.advice import advice
-from onkel.measure.curve import ErrorCurve, curve_of
 from onkel.measure.drift import Change
-from onkel.measure.errors import ClassErrors, Errors, HalfWidths, baselines, errors_for
+from onkel.measure.errors import ClassErrors, Errors, HalfWidths, baselines, curve_of, errors_for
 from onkel.measure.explain import explain
+from onkel.measure.metrics import ErrorCurve
 from onkel.measure.reliability import Reliability
 from onkel.model import Answers, Model, State, Stream
 from onkel.state import copied, nbytes
@@ -178,7 +178,7 @@ class Evaluation:
 
     def result(self, stream: Stream, earlier_rows: int = 0) -> Result:
         model, state, errors = self.model, self.state, self.errors
-        own = model.unwrapped(state.learner)
+        own = bare(state.learner)
         findings = explain(state.learner, state.inner).sentences if isinstance(own, Auto) else []
         return Result(
             source=stream.name,
@@ -187,7 +187,7 @@ class Evaluation:
             classes=tuple(model.classes(state)),
             learner=repr(own),
             name=called(own),
-            lags=model.lags_of(state),
+            lags=lags_of(state.learner),
             standardised=model.standardises(state),
             rows=errors.rows,
             earlier_rows=earlier_rows,

@@ -15,14 +15,26 @@ from numpy.typing import NDArray
 
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
-from onkel.measure.baselines import frequent_class, last_label, running_mean
 from onkel.measure.drift import Drift, of_errors, of_mistakes, whole_numbers
-from onkel.measure.metrics import every, headline, task_of, values
-from onkel.measure.pieces import MOST, Pieces, added, halves, with_room
+from onkel.measure.metrics import AUC, ErrorCurve, every, headline, task_of, values
 from onkel.measure.reliability import BINS, FLOOR, Reliability, add_to_bins, from_bins
 from onkel.measure.roc_auc import BINS as ROC_BINS
 from onkel.measure.roc_auc import MOST_RANKED, RocCounts
-from onkel.measure.sums import CLASS_COLUMNS, LABELS, NUMBER_COLUMNS, ROWS, SPREAD, ClassSums, NumberSums, merged
+from onkel.measure.sums import (
+    CLASS_COLUMNS,
+    LABELS,
+    MOST,
+    NUMBER_COLUMNS,
+    ROWS,
+    SPREAD,
+    ClassSums,
+    NumberSums,
+    Pieces,
+    added,
+    halves,
+    merged,
+    with_room,
+)  # fmt: skip
 from onkel.model import Answers
 from onkel.state import filled, leaves
 
@@ -62,11 +74,11 @@ class NumberErrors:
     def rows(self) -> int:
         return self.pieces.rows
 
-    def add(self, answers: Answers, intervals: HalfWidths | None = None) -> Vector:
-        """Add a block of answers. Returns the square error of each row."""
+    def add(self, answers: Answers, intervals: HalfWidths | None = None) -> None:
+        """Add a block of answers."""
         y = answers.actual
         if not len(y):
-            return np.empty(0)
+            return
         if not self.rows:
             self.first = float(y[0])
         values = self._values(answers.predicted, y, intervals)
@@ -80,7 +92,6 @@ class NumberErrors:
             self._spread(self.sums[piece], columns[part])
             self.sums[piece] = added(self.sums[piece], columns[part])
         self.drift.add(values.absolute.clip(0.0, LARGEST))
-        return values.square
 
     def _values(self, scores: Vector, y: Vector, intervals: HalfWidths | None) -> NumberSums:
         """What each row adds to each sum, except to `spread` (see `_spread`)."""
@@ -164,12 +175,12 @@ class ClassErrors:
         """The rows of each class."""
         return np.asarray(self.of_classes[:, 0].sum(axis=0))
 
-    def add(self, answers: Answers) -> Vector:
-        """Add a block of answers. Returns 1 for each row with a mistake, else 0."""
+    def add(self, answers: Answers) -> None:
+        """Add a block of answers."""
         y, p = answers.actual.astype(np.int64), answers.probabilities
         assert p is not None
         if not len(y):
-            return np.empty(0)
+            return
         classes = max(self.of_classes.shape[2], p.shape[1], int(y.max()) + 1)
         self._widen(classes)
         p = np.pad(p, ((0, 0), (0, classes - p.shape[1])))
@@ -184,7 +195,6 @@ class ClassErrors:
             self._count(self.of_classes[piece], y[part], predicted[part])
         self.drift.add(values.wrong)
         self.last = int(y[-1])
-        return values.wrong
 
     def _values(self, y: Counts, predicted: Counts, p: Matrix, own: Matrix, before: Counts) -> ClassSums:
         """What each row adds to each sum; classes are counted elsewhere."""
@@ -301,6 +311,35 @@ def means_of(whole: NumberSums | ClassSums) -> Means:
     """Every metric of the whole stream."""
     found = {name: float(value) for name, value in every(whole).items()}
     return found | {"absolute": found["mae"]} if isinstance(whole, NumberSums) else found  # an older name
+
+
+def curve_of(errors: Errors) -> ErrorCurve:
+    """The error curve of a stream, which must have at least one row."""
+    sums = errors.windows()
+    shown = headline(task_of(sums))
+    guessed = {name: values([shown], guesses)[shown.name] for name, guesses in sums.baselines().items()}
+    known = {name: found for name, found in every(sums).items() if name != AUC.name}
+    return ErrorCurve(errors.pieces.ends(), sums.rows, known, shown, guessed)
+
+
+# What the baselines predict for each row. They know only the labels before it, not X.
+
+
+def running_mean(y: Vector, rows: int = 0, total: float = 0.0) -> Vector:
+    """The mean of the labels before each row; 0 before the first. There are `rows` earlier labels, with the sum `total`."""
+    before = np.cumsum(np.concatenate([np.full((1, *y.shape[1:]), total), y]), axis=0)[:-1]
+    count = np.maximum(rows + np.arange(len(y)), 1).reshape(-1, *[1] * (y.ndim - 1))
+    return np.asarray(before / count)
+
+
+def last_label(y: Vector, last: float = 0.0) -> Vector:
+    """The label of the previous row; for the first row, `last`."""
+    return np.concatenate([np.full((1, *y.shape[1:]), last), y[:-1]])
+
+
+def frequent_class(before: Counts) -> Counts:
+    """The most frequent class so far, from the number of rows of each class before each row; −1 before the first row."""
+    return np.where(before.any(axis=1), before.argmax(axis=1), -1)
 
 
 def saved(errors: Errors) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -1,4 +1,4 @@
-"""Metrics: each is computed from the sums of a whole stream, or of each window along it.
+"""Metrics: each is computed from the sums of a whole stream, or of each window along it, which gives a curve.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> trace = onkel.prequential(onkel.PKAWV(), X, y, metrics=(onkel.measure.F1(), onkel.measure.AUC()))
@@ -16,8 +16,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from onkel._types import Counts, Vector
 from onkel.errors import InputError, did_you_mean
-from onkel.measure.sums import ClassSums, NumberSums, Values
+from onkel.measure.sums import WINDOW, ClassSums, NumberSums, Values
 
 __all__ = [
     "AUC", "F1", "MAE", "MAPE", "R2", "RMSE", "Accuracy", "BalancedAccuracy", "Brier", "Explained", "LogLoss", "Mistakes",
@@ -46,7 +47,7 @@ class Square:
     title = "square error"
 
     def of(self, sums: NumberSums) -> Values:
-        return sums.square / sums.rows
+        return _square(sums) / sums.rows
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class RMSE:
     title = "rms error"
 
     def of(self, sums: NumberSums) -> Values:
-        return np.sqrt(sums.square / sums.rows)
+        return np.sqrt(_square(sums) / sums.rows)
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,8 @@ class R2:
     title = "R²"
 
     def of(self, sums: NumberSums) -> Values:
-        constant = np.where(sums.square > 0.0, 0.0, 1.0)
-        found = np.where(sums.spread > 0.0, 1.0 - sums.square / sums.spread, constant)
+        square = _square(sums)
+        found = np.where(sums.spread > 0.0, 1.0 - square / sums.spread, np.where(square > 0.0, 0.0, 1.0))
         return np.where(sums.rows > 1.0, found, np.nan)
 
 
@@ -213,6 +214,10 @@ class Brier:
         return (sums.other_brier if sums.classes == 2 else sums.first_brier + sums.other_brier) / sums.rows
 
 
+def _square(sums: NumberSums) -> Values:
+    return sums.first_square + sums.later_square
+
+
 def _mean(parts: Values, wholes: Values, there: Any) -> Values:
     """The mean of the shares over the classes that occur."""
     return np.asarray(np.where(there, parts / wholes, 0.0).sum(axis=-1) / there.sum(axis=-1))
@@ -256,3 +261,29 @@ def every(sums: NumberSums | ClassSums) -> dict[str, Values]:
 def headline(task: str) -> Metric:
     """The metric that tables and pictures show first."""
     return RMSE() if task == "regression" else Mistakes()
+
+
+@dataclass(frozen=True, repr=False)
+class ErrorCurve:
+    """The metrics of a run in overlapping windows along the stream. All windows have equally many rows, but the last ends with the
+    stream."""
+
+    ends: Counts  # the last row of each window, counted from 1
+    rows: Vector  # of each window
+    values: dict[str, Vector]  # the value of each metric in each window, NaN where it is not defined
+    metric: Metric  # the one that pictures show
+    baselines: dict[str, Vector]  # the same metric of each baseline
+
+    def __repr__(self) -> str:
+        last = "".join(f", the last {values[-1]:.4g}" for values in (self.values[self.metric.name],) if len(values))
+        return f"<ErrorCurve: {self.metric.name} in {len(self.ends):,} windows{last}>"
+
+    def last(self) -> dict[str, Any]:
+        """The last window: the number of its rows, and its metrics."""
+        return {"rows": int(self.rows[-1]), **{name: float(values[-1]) for name, values in self.values.items()}}
+
+    def shown(self) -> dict[str, Any]:
+        """The curves that pictures show, in windows that do not overlap."""
+        apart = slice((len(self.ends) - 1) % WINDOW, None, WINDOW)
+        lines = {self.metric.name: self.values[self.metric.name], **self.baselines}
+        return {"rows": self.ends[apart].tolist(), **{name.replace(" ", "_"): line[apart].tolist() for name, line in lines.items()}}

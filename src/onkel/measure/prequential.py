@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from onkel._types import Vector
 from onkel.errors import InputError
-from onkel.measure.curve import ErrorCurve, curve_of
 from onkel.measure.engine import ROWS_TO_WARM_UP, Stopwatch
-from onkel.measure.metrics import Metric
+from onkel.measure.errors import curve_of
+from onkel.measure.metrics import ErrorCurve, Metric
 from onkel.measure.row_losses import Loss, default_metrics, windowed
 from onkel.measure.score_errors import errors_of
 from onkel.state import nbytes

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from onkel.combine.assembly import bare
 from onkel.errors import InputError
 from onkel.measure.engine import Evaluation
 from onkel.model import Model, Stream
@@ -44,7 +45,7 @@ def measured(model: Model, stream: Stream) -> Cost:
         run.learn(rows[n // 2 :])
     except InputError:  # such as a missing value: the comparison raises the same error when it comes to that row
         return Cost(0.0, 0.0)
-    growth = max(0.0, 4.0 * (run.watch.seconds - 2.0 * half) / n**3) if is_quadratic(model.unwrapped(run.state.learner)) else 0.0
+    growth = max(0.0, 4.0 * (run.watch.seconds - 2.0 * half) / n**3) if is_quadratic(bare(run.state.learner)) else 0.0
     return Cost(max(0.0, run.watch.seconds / n - growth * n**2 / 3.0), growth)
 
 

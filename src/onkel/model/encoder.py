@@ -85,7 +85,9 @@ class Encoder:
 
     @functools.cached_property
     def _numbers(self) -> tuple[tuple[str, ...], list[int]]:
-        pairs = [(column.name, start) for column, start in zip(self.columns, self.starts, strict=True) if column.kind.is_numeric]
+        pairs = [
+            (column.name, start) for column, start in zip(self.columns, self.starts, strict=True) if isinstance(column, Numeric)
+        ]
         return tuple(name for name, _ in pairs), [start for _, start in pairs]
 
     @functools.cached_property
@@ -115,7 +117,7 @@ class Encoder:
 
     @functools.cached_property
     def _others(self) -> list[Column]:
-        return [column for column in self.columns if not column.kind.is_numeric and column.width]
+        return [column for column in self.columns if column.width and not isinstance(column, Numeric)]
 
     @property
     def names_of_numbers(self) -> tuple[str, ...]:
@@ -200,15 +202,6 @@ class Encoder:
     def labels(self) -> int:
         """The number of columns of labels that `learn_labels` needs; if it is 0, `learn_labels` need not be called."""
         return max((column.labels for column, _ in self._with_means), default=0)
-
-    def with_labels(self, labels: int) -> Encoder:
-        """The same columns, for targets with this number of columns of labels."""
-        if not self.labels:
-            return self
-        fitted = [
-            dataclasses.replace(column, labels=labels) if isinstance(column, Hashed | Text) else column for column in self.columns
-        ]
-        return dataclasses.replace(self, columns=tuple(fitted))
 
     @functools.cached_property
     def _with_means(self) -> list[tuple[Hashed | Text, slice]]:

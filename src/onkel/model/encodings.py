@@ -221,8 +221,7 @@ class Date:
     kind: ClassVar[Kind] = Kind.DATE
 
     def __post_init__(self) -> None:
-        for part in ("day", "week", "year", "indicator"):
-            flag(self, part)
+        flag(self, "day", "week", "year", "indicator")
         if not isinstance(self.since, str) or np.isnat(date(self.since)):
             raise InputError(f"Date: since must be a date such as '2026-11-16', got {self.since!r:.60}")
 

@@ -9,22 +9,22 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from onkel._types import Counts, Vector
 from onkel.combine.assembly import bare
 from onkel.combine.wrapper import takes_sparse
 from onkel.data.table import Table
 from onkel.model import stream
-from onkel.model.answers import Scored, joined
 from onkel.model.encoder import Encoder
 from onkel.model.encodings import State as EncoderState
-from onkel.model.target import Label, Target
+from onkel.model.target import Label, Mask, Target
 from onkel.one_row import single_row
 from onkel.state import copied, memory
 from onkel.turns import Call
@@ -38,7 +38,7 @@ class State:
 
     encoder: Encoder  # how columns become X
     target: Target  # how labels are coded, and scores decoded
-    learner: Any  # the learner for this target, in its wrappers
+    learner: Any  # the learner for this target, in its wrappers, whose hooks are its own
     inner: Any  # its state
     encoded: EncoderState
     labels: list[Label] = field(default_factory=list)  # the labels of the classes, in the order in which they came
@@ -46,16 +46,35 @@ class State:
     @property
     def rows(self) -> int:
         """The number of rows that were learnt or dropped."""
-        return int(self.learner._hooks._learnt(self.inner)) + self.encoded.dropped
+        return int(self.learner._learnt(self.inner)) + self.encoded.dropped
+
+
+class Scored(NamedTuple):
+    """The score of each row of a table before it was learnt, and the code of its label (see `Target`)."""
+
+    scores: Vector
+    codes: Vector
+    kept: Mask  # which rows of the table these are; the others lack a label, or were dropped because a value is missing
+    met: int  # classes that were known before the table
 
 
 def learn(call: Call, state: State, table: Table, weight: Vector | None, lagged: ArrayLike | None) -> Scored:
     """Learn the rows of a table."""
-    parts = [_take(call, state, table[rows], None if weight is None else weight[rows], lagged) for rows in _cuts(state, table)]
-    if len(parts) == 1:
-        return parts[0]
+    if len(cuts := _cuts(state, table)) == 1:
+        return _take(call, state, table, weight, lagged)
+    parts = [_take(call, state, table[rows], None if weight is None else weight[rows], lagged) for rows in cuts]
     scores, codes, kept = (joined([part[k] for part in parts]) for k in range(3))  # type: ignore[misc]
     return Scored(scores, codes, kept, parts[0].met)
+
+
+def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The blocks, one below the other. A class that an earlier block did not know yet has 0 there."""
+    if len(parts) == 1 or not parts:
+        return parts[0] if parts else np.empty(0)
+    if parts[0].ndim == 2:
+        width = max(part.shape[1] for part in parts)
+        parts = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts]
+    return np.concatenate(parts)
 
 
 def learn_usual(call: Call, state: State, row: Any, label: Any, separate: bool) -> bool:
@@ -74,7 +93,7 @@ def learn_usual(call: Call, state: State, row: Any, label: Any, separate: bool) 
         return True
     after = {"encoded": state.encoder.with_filled(state.encoded, X)}
     X, gaps = with_mask(state, X)
-    call.defer(partial(_follow, state, state.encoded, None, state.learner._hooks._learnt(inner), 1, after))
+    call.defer(partial(_follow, state, state.encoded, None, state.learner._learnt(inner), 1, after))
     state.learner.learn(inner, X, y, **gaps)
     call.complete()
     return True
@@ -134,7 +153,7 @@ def _take(call: Call, state: State, table: Table, weight: Vector | None, lagged:
         y = state.target.coded(codes, inner.outputs, state.learner.absent)
         weights = None if weight is None else weight[kept]
         if inner is state.inner:
-            call.defer(partial(_follow, state, state.encoded, table, state.learner._hooks._learnt(inner), len(codes), after))
+            call.defer(partial(_follow, state, state.encoded, table, state.learner._learnt(inner), len(codes), after))
             scores = state.learner.learn(inner, X, y, weights, **more)
             call.complete()
             return Scored(scores, codes, kept, met)
@@ -157,7 +176,7 @@ def _follow(state: State, encoded: EncoderState, table: Table | None, before: in
 
     `encoded` and `before` are the encoder's state and the learner's number of rows before the table.
     """
-    learnt = state.learner._hooks._learnt(state.inner) - before
+    learnt = state.learner._learnt(state.inner) - before
     if not learnt or state.encoded is not encoded:  # nothing to do, or done before
         return
     if table is not None and learnt < rows:

@@ -24,14 +24,15 @@ from onkel._inputs import check_weight
 from onkel._types import Matrix, Vector
 from onkel._validate import config, flag, whole
 from onkel.combine import Auto, Intervals, Scaled
-from onkel.combine.assembly import assembled, bare, lags_of, part, scoring
+from onkel.combine.assembly import assembled, part, scoring
 from onkel.combine.probabilities import are_probabilities
 from onkel.data.columns import NoColumn, listed
 from onkel.data.reading import AS_DETECTED, Reading
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
 from onkel.model import learning, stream
-from onkel.model.answering import (
+from onkel.model.answers import (
+    Answers,
     answers,
     are_signs,
     class_probabilities,
@@ -40,17 +41,16 @@ from onkel.model.answering import (
     predicted_codes,
     scored,
     scored_usual,
+    spread,
 )  # fmt: skip
-from onkel.model.answers import Answers, Scored, joined, spread
 from onkel.model.encoder import Missing, policy
 from onkel.model.fitting import fitted
-from onkel.model.learning import State
+from onkel.model.learning import Scored, State, joined
 from onkel.model.plan import periods_given
 from onkel.model.rows import is_vector, separate_labels, tables_of
 from onkel.model.stream import Stream
-from onkel.model.target import MOST_CLASSES, Classes, Label, Mask, Target, two_given
-from onkel.model.target_kind import recognised
-from onkel.protocol import is_learner, suited
+from onkel.model.target import MOST_CLASSES, Classes, Label, Mask, Target, recognised, two_given
+from onkel.protocol import is_learner
 from onkel.state import owned
 from onkel.turns import turn
 
@@ -103,8 +103,7 @@ class Model:
             raise InputError(f"learner must be one of onkel's learners, such as onkel.PKAWV(), got {self.learner!r:.200}")
         if self.task not in (None, *TASKS):
             raise InputError(f"task must be {' or '.join(map(repr, TASKS))}, or None: as the rows suggest; got {self.task!r:.60}")
-        for name in ("standardize", "scale_target"):
-            flag(self, name)
+        flag(self, "standardize", "scale_target")
         whole(self, "spare", least=0, most=2**20)
         if self.lags is not None:
             whole(self, "lags", least=0, most=2**10)
@@ -117,7 +116,8 @@ class Model:
                 object.__setattr__(self, name, given if given is None else tuple(given))
             else:
                 raise InputError(f"{name} must be a list of names, got {given!r:.60}")
-        object.__setattr__(self, "cycles", periods_given(self.cycles))
+        if self.cycles is not None:
+            object.__setattr__(self, "cycles", periods_given(self.cycles))
         if self.target is not None and not isinstance(self.target, str):
             raise InputError(f"target must be the name of a column, got {self.target!r:.60}")
         if self.labels is not None:
@@ -129,9 +129,15 @@ class Model:
         """A stream of rows: a file, a table in memory, dicts, or (X, y). Its first rows decide encodings and kind of target."""
         given = separate_labels(self.task, rows)
         rows, target = given or (rows, self.target)
-        opened = stream.read(
+
+        def decided(found: Target, sample: Table, source: str) -> Target:
+            named = found if given is None or self.target is None else dataclasses.replace(found, name=self.target)  # type: ignore[type-var]
+            return recognised(named, sample, source, self.task, self.labels, self.learner)
+
+        return stream.opened(
             rows,
             target,
+            decided,
             missing=self.missing,
             labels=self.labels,
             hashed=self.hashed,
@@ -139,9 +145,6 @@ class Model:
             spare=self.spare,
             reading=dataclasses.replace(reading, columns=self.columns, without=self.without, text=self.text, dates=self.dates),
         )
-        if given is not None and self.target is not None:
-            opened = dataclasses.replace(opened, target=dataclasses.replace(opened.target, name=self.target))  # type: ignore[type-var]
-        return opened.for_target(recognised(opened, self.task, self.labels, self.learner))
 
     def open_again(
         self, state: State, rows: Any, reading: Reading = AS_DETECTED, labelled: bool = True, keep: Sequence[str] = ()
@@ -182,8 +185,7 @@ class Model:
 
     def assembled(self, target: Target, late: bool = False) -> Any:
         """The learner in its wrappers, for this target; `late`: columns may be added during the first rows."""
-        learner = suited(self.learner, target.task)
-        return assembled(learner, target.task, target.one_hot, self.standardize, self.scale_target, self.lags, late)
+        return assembled(self.learner, target.task, target.one_hot, self.standardize, self.scale_target, self.lags, late)
 
     def learn(self, state: State, rows: Any, weight: ArrayLike | None = None) -> NDArray[Any]:
         """The answer for each row before it was learnt: a number, or a label. A row that is dropped has none (NaN, None).
@@ -302,15 +304,6 @@ class Model:
             return [*of_rows, *map(str, state.learner.notes(state.inner))]
 
     # --- what a state is made for
-
-    @staticmethod
-    def unwrapped(learner: Any) -> Any:
-        """The user's learner, inside its wrappers."""
-        return bare(learner)
-
-    def lags_of(self, state: State) -> int:
-        """How many earlier labels are inputs."""
-        return lags_of(state.learner)
 
     def standardises(self, state: State) -> dict[str, bool]:
         """Whether `Scaled` standardises inputs and target; a learner may do so itself."""

@@ -27,20 +27,13 @@ class Number:
     late: bool = False  # whether the column first appeared after other rows; then a row without it is neither refused nor dropped
 
     kind: ClassVar[Kind] = Kind.NUMBER
+    width: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        flag(self, "indicator")
-        flag(self, "late")
-
-    @property
-    def width(self) -> int:
-        return 1
+        flag(self, "indicator", "late")
 
     def names(self, state: Any) -> list[str]:
         return [self.name]
-
-    def assumed(self, target: str) -> str:
-        return ""
 
 
 @dataclass(frozen=True)

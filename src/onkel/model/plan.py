@@ -99,7 +99,7 @@ def assumptions(columns: Sequence[Column], sample: Table, target: str) -> list[s
     """Sentences that say how unusual columns are encoded; columns that are encoded alike share a sentence."""
     found: dict[str, list[str]] = {}
     for column in columns:
-        said = column.assumed(target) or (_on_row_numbers(column.name, sample) if isinstance(column, Number) else "")
+        said = _on_row_numbers(column.name, sample) if isinstance(column, Number) else column.assumed(target)
         if said:
             period = f" ({column.period:g})" if isinstance(column, Cycle) else ""
             found.setdefault(said, []).append(column.name + period)
@@ -198,10 +198,8 @@ def _of_dates(name: str, moments: Dates, indicator: bool) -> Date:
     return Date(name, since, clock, bool(step < WEEKLY), bool(step < YEARLY), indicator)
 
 
-def periods_given(cycles: Any) -> tuple[tuple[str, float], ...] | None:
-    """The user's periods as pairs of column and period. They may be given as a dict, {"hour": 24}, or as pairs; None stays None."""
-    if cycles is None:
-        return None
+def periods_given(cycles: Any) -> tuple[tuple[str, float], ...]:
+    """The user's periods as pairs of column and period. They may be given as a dict, {"hour": 24}, or as pairs."""
     try:
         pairs = [(name, period) for name, period in (cycles.items() if isinstance(cycles, Mapping) else cycles)]
         return tuple((column.name, column.period) for column in (Cycle(*pair) for pair in pairs if isinstance(pair[0], str)))

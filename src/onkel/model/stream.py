@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Matrix, Vector
-from onkel.data.columns import DECLARE, NoColumn, choose, listed
+from onkel.data.columns import DECLARE, NoColumn, choose, labels_remark, listed, remarks
 from onkel.data.reading import AS_DETECTED, DECLARED, Reading, locate, open_located, open_tables
-from onkel.data.sniffing import labels_remark, remarks
 from onkel.data.table import Kind, Source, Strings, Table, recut, rows_at_once
 from onkel.errors import InputError
 from onkel.model.encoder import Encoder, Means, Missing, policy
@@ -60,11 +59,6 @@ class Stream:
     def __repr__(self) -> str:
         return f"<Stream of {self.name}: {', '.join(self.names)} -> {self.target.name}>"
 
-    def for_target(self, target: Target) -> Stream:
-        """The same rows and columns, with another kind of target."""
-        encoder = self.encoder.with_labels(columns_with_means(target, self.sample))
-        return dataclasses.replace(self, target=target, encoder=encoder)
-
     @property
     def name(self) -> str:
         """Of the source."""
@@ -93,15 +87,18 @@ class Stream:
         for table in self.tables():
             yield self._encoded(table)
 
-    def tables(self, skip: int = 0, seen: Callable[[Table], None] = lambda table: None) -> Iterator[Table]:
-        """The rows of the source after the first `skip` ones, in tables of `block` rows, which are cut at the same rows as without
-        `skip`.
+    def tables(self) -> Iterator[Table]:
+        """The rows of the source, in tables of `block` rows."""
+        return recut(self.source.tables(), self.block)
+
+    def tables_after(self, skip: int, seen: Callable[[Table], None]) -> Iterator[Table]:
+        """The rows after the first `skip` ones, in tables that are cut at the same rows as those of `tables`.
 
         `seen` is called with all rows, also with those that are skipped, before they are returned. No call mixes skipped rows with
         others.
         """
         start = 0
-        for table in recut(self.source.tables(), self.block):
+        for table in self.tables():
             before = min(max(0, skip - start), len(table))
             if before:
                 seen(table[:before])
@@ -183,9 +180,22 @@ def read(
     ([[50.0, 0.0, 1.0, 0.0, 0.0, 0.0], [50.0, 1.0, 0.0, 1.0, 0.0, 0.0], [70.0, 0.0, 1.0, 0.0, 0.0, 0.0]], [210.0, 350.0, 330.0])
     ['size', 'size is missing', 'town=Bonn', 'town=Ulm']
     """
-    reading = dataclasses.replace(reading, **fields)
-    hashed = Reading(text=hashed).text
-    reading = dataclasses.replace(reading, text=(*reading.text, *hashed))
+    reading = dataclasses.replace(reading, **fields) if fields else reading
+    return opened(
+        path, target, block=block, missing=policy(missing), labels=labels, hashed=hashed, cycles=cycles, spare=spare,
+        reading=reading,
+    )  # fmt: skip
+
+
+def opened(
+    path: Any, target: Any, decided: Callable[[Target, Table, str], Target] = lambda target, sample, source: target, *,
+    block: int | None = None, missing: Missing, labels: tuple[Label, Label] | None, hashed: Sequence[str],
+    cycles: Mapping[str, float] | None, spare: int, reading: Reading,
+) -> Stream:  # fmt: skip
+    """`read`, where `decided` decides what is predicted: by the target that the first rows suggest, these rows, and the name of
+    their source."""
+    if hashed:
+        reading = dataclasses.replace(reading, text=(*reading.text, *(hashed := Reading(text=hashed).text)))
     if block is not None and (not isinstance(block, Integral) or isinstance(block, bool) or block < 1):
         raise InputError(f"block must be a whole number of rows, at least 1, got {block!r}")
     found = locate(path, reading, target)
@@ -198,7 +208,7 @@ def read(
     kinds = {name: kind for name, kind in source.kinds.items() if separate or name != label}
     if not kinds:
         raise InputError(f"{source.name}: there are no feature columns, only {label!r}; give at least one")
-    _check_whole(source, policy(missing))
+    _check_whole(source, missing)
     sample = sampled(source)
     grows = reading.columns is None and source.grows
     ignored = sorted({*source.known, *reading.without}.difference(kinds)) if spare or grows else ()
@@ -207,16 +217,16 @@ def read(
             f"{source.name}: the target {label!r} is {source.kinds[label].value}; to predict it, give it as a number of seconds; "
             f"to take its values as classes, {DECLARE[Kind.TEXT].format(name=label)}"
         )
-    found_target = _target(label, labels, sample)
-    _check_cycles(source, cycles or {})
-    wishes, means = Wishes(hashed, cycles), columns_with_means(found_target, sample)
-    encoder = planned(sample, kinds, policy(missing), wishes, means, spare, ignored, grows)
+    kind = decided(_target(label, labels, sample), sample, source.name)
+    if cycles:
+        _check_cycles(source, cycles)
+    encoder = planned(sample, kinds, missing, Wishes(hashed, cycles), columns_with_means(kind, sample), spare, ignored, grows)
     seen = [
         *assumptions(encoder.columns, sample, label),
         *remarks(sample, reading.text),
         *(labels_remark(sample, label) if label not in reading.text else []),
     ]
-    return Stream(_roomy(source, encoder), found_target, encoder, _rows_in(block, encoder), sample, tuple(seen))
+    return Stream(_roomy(source, encoder), kind, encoder, _rows_in(block, encoder), sample, tuple(seen))
 
 
 def _check_cycles(source: Source, cycles: Mapping[str, float]) -> None:

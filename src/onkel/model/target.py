@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from onkel._types import Matrix, Vector
 from onkel._validate import whole
 from onkel.combine.assembly import LEAST_CLASSES
-from onkel.data.table import Kind, Strings, Table
+from onkel.data.table import Dates, Kind, Labels, Strings, Table
 from onkel.errors import InputError
+from onkel.protocol import tasks_of
 
 __all__ = ["Classes", "Signs", "Value"]
 
@@ -29,6 +30,7 @@ Label = str | float
 Mask = NDArray[np.bool_]
 
 MOST_CLASSES = 500
+MOST_NUMBERED = 50  # a learner that knows only classes takes at most this many different whole numbers as classes
 MOST_MEANS = 8  # the means of at most this many columns of labels are inputs
 
 
@@ -94,11 +96,11 @@ class Value:
         return () if self.columns is None else (self.columns,)
 
     def missing(self, table: Table) -> Mask:
-        missing = np.isnan(_numbers(table, self.name))
+        missing = np.isnan(_numbers(table.cells(self.name), self.name))
         return missing if missing.ndim == 1 else np.asarray(missing.any(axis=1))
 
     def codes(self, table: Table, labels: list[Label]) -> Vector:
-        y = np.array(_numbers(table, self.name))
+        y = np.array(_numbers(table.cells(self.name), self.name))
         if y.shape[1:] != self.shape:
             wanted = "one number for each row" if self.columns is None else f"{self.columns} numbers for each row"
             raise InputError(f"y must hold {wanted}, as in the first rows, got shape {y.shape}")
@@ -152,7 +154,7 @@ class Signs:
         if isinstance(found, Strings):
             codes = np.array([*(self._code(value) for value in found.values), np.nan])[found.codes]
         else:
-            found = _numbers(table, self.name)
+            found = _numbers(found, self.name)
             codes = np.select([found == self.high, found == self.low, np.isnan(found)], [1.0, 0.0, np.nan], default=-1.0)
         if (codes == -1.0).any():
             row = int(np.flatnonzero(codes == -1.0)[0])
@@ -274,12 +276,34 @@ def met_before(codes: Vector, known: int, classes: int) -> Mask:
     return np.asarray(np.array(came) < np.arange(len(codes))[:, None])
 
 
+def recognised(
+    found: Target, sample: Table, source: str, task: str | None, labels: tuple[Label, Label] | None, learner: Any
+) -> Target:  # fmt: skip
+    """Whether numbers, two classes, or any number of classes are predicted, where the first rows alone suggest the target `found`.
+
+    `task` and `labels` are the user's settings, None if the user has given none.
+    """
+    name, is_text = found.name, isinstance(sample.cells(found.name), Strings)
+    if task == "regression" and (is_text or labels is not None):
+        raise InputError(f"{source}: the target {name!r} has labels, not numbers; predict another column")
+    if labels is not None:
+        return found
+    if is_text or task == "classification":
+        return Classes(name, is_text)
+    if task == "regression" or found.outputs > 1:
+        return found
+    if (two := two_labels(sample, name)) is not None:
+        return Signs(name, *two)
+    only_classes = tasks_of(learner) == {"classification"}
+    return Classes(name, text=False) if only_classes and numbered(sample, name, MOST_NUMBERED) else found
+
+
 def two_labels(sample: Table, name: str) -> tuple[Label, Label] | None:
     """The labels of two classes, if the first rows have exactly two strings, or only -1 and 1, or only 0 and 1; otherwise None."""
     seen = labels_in(sample, name)
-    if not isinstance(sample.cells(name), Strings):
-        return (seen[0], 1.0) if seen in ([0.0, 1.0], [-1.0, 1.0]) else None
-    return (seen[0], seen[1]) if len(seen) == 2 else None
+    if seen in ([0.0, 1.0], [-1.0, 1.0]) and not isinstance(sample.cells(name), Strings):
+        return seen[0], 1.0
+    return (seen[0], seen[1]) if len(seen) == 2 and isinstance(sample.cells(name), Strings) else None
 
 
 def columns_with_means(target: Target, sample: Table) -> int:
@@ -307,7 +331,7 @@ def labels_in(sample: Table, name: str) -> list[Any]:
     column = sample.cells(name)
     if isinstance(column, Strings):
         return in_order(column.values[code] for code in dict.fromkeys(column.codes.tolist()) if code >= 0)
-    found = _numbers(sample, name)
+    found = _numbers(column, name)
     return sorted(set(found[~np.isnan(found)].tolist()))
 
 
@@ -338,11 +362,11 @@ def cell(label: Label) -> str | float | int:
 
 def _missing(table: Table, name: str) -> Mask:
     found = table.cells(name)
-    return found.codes < 0 if isinstance(found, Strings) else np.isnan(_numbers(table, name))
+    return found.codes < 0 if isinstance(found, Strings) else np.isnan(_numbers(found, name))
 
 
-def _numbers(table: Table, name: str) -> Vector:
-    found = table.cells(name)
+def _numbers(found: Labels | Dates, name: str) -> Vector:
+    """The cells of the target `name` as numbers."""
     if isinstance(found, Strings):
         raise InputError(f"the target {name!r} holds labels, where the rows before had numbers; convert them, or begin anew")
     if found.dtype.kind == "M":

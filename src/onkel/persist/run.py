@@ -38,12 +38,12 @@ class Run:
 
     def tables(self) -> Iterator[Table]:
         """The rows to learn. The files must begin with the same rows that were learnt before."""
-        if self.seen is None:
-            yield from self.stream.tables()
-            return
-        yield from self.stream.tables(self.rows_to_skip, partial(self._see, self.seen))
-        if self.seen.rows < self.rows_to_skip:
-            raise InputError(f"{self.stream.name} has {self.seen.rows:,} rows, not the {self.rows_to_skip:,} {self._remedy()}")
+        return self.stream.tables() if self.seen is None else self._after_those_learnt(self.seen)
+
+    def _after_those_learnt(self, seen: Fingerprint) -> Iterator[Table]:
+        yield from self.stream.tables_after(self.rows_to_skip, partial(self._see, seen))
+        if seen.rows < self.rows_to_skip:
+            raise InputError(f"{self.stream.name} has {seen.rows:,} rows, not the {self.rows_to_skip:,} {self._remedy()}")
 
     def _see(self, seen: Fingerprint, rows: Table) -> None:
         seen.add(rows)

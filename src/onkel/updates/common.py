@@ -4,9 +4,10 @@ A learner whose results may be shared (`Learner.takes_common`) computes them by
 
     result = common(key, function, *arguments)
 
-where `key` names the result within a call. For a learner by itself `common` is `alone`, which just calls the function. Learners of
-the same rows, such as those of the classes in `onkel.combine.OneVsRest`, get one `Common`, and each result is computed by the first
-of them that needs it. So the learners stay independent, and their scores are the same to the last bit as if each learnt alone.
+where `key` names the result within a call. Learners of the same rows, such as those of the classes in `onkel.combine.OneVsRest`,
+get one `Common`, and each result is computed by the first of them that needs it. A learner by itself gets None, and calls the
+function (by `alone`, if both are to look the same). So the learners stay independent, and their scores are the same to the last bit
+as if each learnt alone.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ from onkel.features.compose import as_features
 from onkel.one_row import Row, RowSteps, Step
 from onkel.protocol import Learner
 from onkel.turns import Call
-from onkel.updates.common import alone
 
 ROWS_AT_ONCE = 1024  # rows for which features are computed at a time, so that they need little memory
 FEW_ROWS = ROWS_AT_ONCE // 2  # a call with at most this many rows is one piece
@@ -73,7 +72,7 @@ class FeatureLearner(Learner[F]):
         return self._map.fixed
 
     def _take(
-        self, call: Call, state: F, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, common: Any = alone
+        self, call: Call, state: F, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, common: Any = None
     ) -> None:  # fmt: skip
         if len(X) <= FEW_ROWS:  # a fast path: for single rows, every instruction matters
             self._take_piece(call, state, X, Y, weight, scores, common, 0)
@@ -88,12 +87,19 @@ class FeatureLearner(Learner[F]):
     def _take_piece(
         self, call: Call, state: F, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, common: Any, start: int
     ) -> None:  # fmt: skip
-        Z, features = common(start, self._map.transformed, state.features, X, weight)
+        Z, features = self._transformed(state, X, weight, common, start)
         if features is state.features:
             self._learn(state, Z, Y, weight, scores)
         else:
             call.defer(partial(self._learn_rest, state, self._learnt(state), features, (Z, Y, weight, scores)))
             call.complete()
+
+    def _transformed(self, state: F, X: Matrix, weight: Vector, common: Any, start: int) -> tuple[Matrix, Any]:
+        """The features of the rows of a call from row `start` on, and the features' state after them."""
+        if common is None:
+            return self._map.transformed(state.features, X, weight)
+        found: tuple[Matrix, Any] = common(start, self._map.transformed, state.features, X, weight)
+        return found
 
     def _learn_rest(self, state: F, rows: int, features: Any, piece: tuple[Matrix, Matrix, Vector, Matrix]) -> None:
         """Learn the rest of a piece that started after `rows` rows, then store the features' state after the piece."""
@@ -101,13 +107,13 @@ class FeatureLearner(Learner[F]):
         self._learn(state, *(part[done:] for part in piece))
         state.features = features
 
-    def _score(self, state: F, X: Matrix, scores: Matrix, common: Any = alone) -> None:
+    def _score(self, state: F, X: Matrix, scores: Matrix, common: Any = None) -> None:
         if len(X) == 1:  # a fast path
-            self._predict(state, common(0, self._map.transformed, state.features, X, no_weight(1))[0], scores)
+            self._predict(state, self._transformed(state, X, no_weight(1), common, 0)[0], scores)
             return
         for start in range(0, len(X), ROWS_AT_ONCE):
             now = slice(start, start + ROWS_AT_ONCE)
-            Z, _ = common(start, self._map.transformed, state.features, X[now], no_weight(len(X[now])))  # nothing is learnt
+            Z, _ = self._transformed(state, X[now], no_weight(len(X[now])), common, start)  # nothing is learnt
             self._predict(state, Z, scores[now])
 
     def _row_steps(self, state: F, own: Callable[[Matrix, Row], tuple[Step, Step]]) -> RowSteps | None:

@@ -43,6 +43,18 @@ class FirstRows:
             array[rows : rows + len(learnt)] = more[learnt]
         return kept
 
+    def followed_by(
+        self, rows: int, X: Matrix, y: Matrix, weight: Vector, there: Present
+    ) -> tuple[Matrix, Matrix, Vector, Present]:
+        """X, y, weight and the mask of the first `rows` rows, followed by those of other rows."""
+        first = self.first(rows)
+        return (
+            np.concatenate([first.X, X]),
+            np.concatenate([first.y, y]),
+            np.concatenate([first.weight, weight]),
+            np.concatenate([first.present, there]),
+        )
+
     def with_outputs(self, outputs: int, rows: int, label: float) -> FirstRows:
         """A copy with `outputs` outputs in total; the first `rows` rows have this label for the new outputs."""
         labels = np.zeros((len(self.y), outputs - self.y.shape[1]))

@@ -104,8 +104,9 @@ class ExpansionLearner(KernelLearner[E]):
             check_room(self, state.support.bytes_with(int(np.count_nonzero(weight))), remedy)
 
     def _take(
-        self, call: Call, state: E, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, common: Any = alone
+        self, call: Call, state: E, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, common: Any = None
     ) -> None:  # fmt: skip
+        common = common or alone
         own = common("own", self.kernel.diagonal, X)
         if self._may_run_away(state, own):
             work = copied(state)
@@ -118,8 +119,8 @@ class ExpansionLearner(KernelLearner[E]):
             self._rounds(work, X, own, Y[:, 0], weight, scores[:, 0], common)
         vars(state).update(vars(work))
 
-    def _score(self, state: E, X: Matrix, scores: Matrix, common: Any = alone) -> None:
-        nothing = np.zeros(len(X))  # rows of weight 0 are not learnt
+    def _score(self, state: E, X: Matrix, scores: Matrix, common: Any = None) -> None:
+        nothing, common = np.zeros(len(X)), common or alone  # rows of weight 0 are not learnt
         own = common("own", self.kernel.diagonal, X)
         self._rounds(state, X, own, nothing, nothing, scores[:, 0], common)
 
