@@ -23,6 +23,7 @@ from onkel.cli import watch as watch_module
 from onkel.combine import Intervals, Scaled
 from onkel.combine.settings import reseeded
 from onkel.model import Model, stream
+from onkel.model.encodings import State as EncoderState
 from onkel.persist import Extra
 from onkel.persist.run import loaded
 from onkel.state import leaves
@@ -81,7 +82,7 @@ def test_json_agrees_with_the_library(prices: Path, monkeypatch: pytest.MonkeyPa
     assert found["absolute"] == pytest.approx(float(np.mean(np.abs(trace.scores - y))), rel=1e-9)
     assert found["coverage"] == {str(level): share for level, share in trace.learner.coverage(trace.state).items()}
     assert (found["rows"], found["lags"]) == (1500, 0)
-    assert found["bytes"] == trace.nbytes
+    assert found["bytes"] == trace.nbytes + onkel.nbytes(EncoderState({}, {}))
     assert onkel.parse(found["learner"]) == onkel.parse(text)
     mean = np.concatenate([[0.0], np.cumsum(y)[:-1] / np.arange(1, 1500)])
     assert found["running_mean"]["square"] == pytest.approx(float(np.mean((mean - y) ** 2)), rel=1e-9)
