@@ -241,9 +241,10 @@ def test_columns_that_rise_and_numbers_with_signs_are_noted_and_f1_names_its_cla
 ) -> None:
     rows = [f"{3 * k},{k % 7},{k % 11}%,{'yes' if k % 7 > 3 else 'no'}" for k in range(150)]
     path = tmp_path / "flats.csv"
-    path.write_text("\n".join(["count,size,share,sold", *rows]))
+    path.write_text("\n".join(["row count,size,share,sold", *rows]))
     assert onkel_call(monkeypatch, "run", path, "--target", "sold") == 0
     said = capsys.readouterr().out
-    assert "'count' rises along the rows, so predictions of rows from before the last ones learnt may be far off" in said
+    assert "'row count' rises along the rows, so predictions of rows from before the last ones learnt may be far off" in said
+    assert "--without 'row count'" in said  # as a shell takes it
     assert "'share' was taken as text: '0%' is a number with a sign beside it" in said
     assert "F1 of yes" in said

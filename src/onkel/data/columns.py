@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from shlex import quote
 
 from onkel.data.clock import kind_of_cell
 from onkel.data.dates import is_date, is_month
@@ -19,12 +20,15 @@ MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "nu
 NAMES_SHOWN = 20
 # a column that contains numbers is text if it has at least so many different words, in at least this share of its cells
 SEVERAL_WORDS, RARELY = 3, 0.05
+TWO_WORDS, MOSTLY = 2, 0.5  # or so many in most of its cells: 4, f and r are kinds of drives of cars
 
-DECLARE = {
-    Kind.TEXT: "declare the column as text (text=[{name!r}], or --text {name})",
-    Kind.DATE: "declare the column as dates (dates=[{name!r}], or --dates {name})",
-}
 DECLARED = {Kind.TEXT: "text", Kind.DATE: "dates", Kind.TIME: "times of day", Kind.DURATION: "durations"}
+
+
+def declare(kind: Kind, name: str) -> str:
+    """How a column is declared as text or as dates, in Python and on the command line."""
+    word = DECLARED[kind]
+    return f"declare the column as {word} ({word}=[{name!r}], or --{word} {quote(name)})"
 
 
 class AllBut(tuple[str, ...]):
@@ -109,14 +113,15 @@ def shown(text: str) -> str:
 def kinds_in(cells: Iterable[str], mark: str = ".") -> tuple[Kind, bool]:
     """The kind of a column: number if any cell is a number, else date if any cell is a date, else text, or times if all are.
 
-    A few typing errors do not turn a column of numbers into text. But if several different words appear, and in more than a few
-    cells, the column is text that contains numbers, such as ticket numbers; only then is the second value True.
+    A few typing errors do not turn a column of numbers into text. But if several different words appear in more than a few cells,
+    or two in most cells, the column is text that contains numbers, such as ticket numbers; only then is the second value True.
     """
     found = [(cell, _kind(cell, mark)) for cell in cells if cell.strip() not in MISSING]
     kinds = {kind for _, kind in found}
     if Kind.TEXT in kinds and len(kinds) > 1:
         words = [cell for cell, kind in found if kind is Kind.TEXT and any(map(str.isalpha, cell)) and math.isnan(number(cell))]
-        if len(set(words)) >= SEVERAL_WORDS and len(words) >= RARELY * len(found):
+        limits = (SEVERAL_WORDS, RARELY), (TWO_WORDS, MOSTLY)
+        if any(len(set(words)) >= several and len(words) >= share * len(found) for several, share in limits):
             return Kind.TEXT, True
     if kinds == {Kind.TEXT} and all(is_month(cell) for cell, _ in found):
         return Kind.DATE, False

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Real
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -298,6 +299,6 @@ def _check(row: int, place: Place, key: str, kind: Kind, value: Any, finite: boo
     except (ValueError, TypeError, OverflowError):  # a UnicodeError is a ValueError
         where = f"{place(row)}, key {key!r}: {shown(str(value))}"
         if isinstance(value, dict | list | tuple):
-            raise BadCell(row, f"{where} is nested; leave the column out (--without {key}), or write it flat") from None
+            raise BadCell(row, f"{where} is nested; leave the column out (--without {quote(key)}), or write it flat") from None
         wanted = "text in Unicode" if kind is Kind.TEXT else "finite" if is_number(value) and kind is Kind.NUMBER else kind.value
         raise BadCell(row, f"{where} is not {wanted}; {remedy(key, kind, str(value))}") from None

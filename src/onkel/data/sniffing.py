@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 from onkel.data import clock, dates
-from onkel.data.columns import DECLARE, MISSING, RARELY, number, shown
+from onkel.data.columns import MISSING, RARELY, declare, number, shown
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
 
@@ -45,7 +46,7 @@ def decimal_mark(name: str, separator: str, columns: Mapping[str, Sequence[str]]
     for other, cells in found["."].items():
         raise InputError(
             f"{name}: {shown(cell)} of column {column!r} has a decimal comma and {shown(cells[0])} of column {other!r} a point; "
-            f"write them alike, leave a column out (--without {other}), or {DECLARE[Kind.TEXT].format(name=other)}"
+            f"write them alike, leave a column out (--without {quote(other)}), or {declare(Kind.TEXT, other)}"
         )
     return ",", f"numbers have decimal commas: {cell.strip()!r} of {column!r} was taken as {number(cell, ',')}"
 
@@ -63,7 +64,7 @@ def _written_with(mark: str, columns: Mapping[str, Sequence[str]]) -> dict[str, 
 
 def remedy(name: str, kind: Kind, cell: str) -> str:
     """What to do about a cell that is not of the kind of its column."""
-    ways = ["correct it or drop the line", f"leave the column out, if it is an input (--without {name})"]
+    ways = ["correct it or drop the line", f"leave the column out, if it is an input (--without {quote(name)})"]
     if kind is Kind.NUMBER and in_thousands(cell):
         ways[0] = "write it without marks between the thousands"
     if kind is Kind.DATE and not dates.is_date(cell):
@@ -71,8 +72,8 @@ def remedy(name: str, kind: Kind, cell: str) -> str:
     if kind in clock.FORMS:
         ways[0] = f"write it as {clock.FORMS[kind]}"
     if kind is Kind.NUMBER and dates.is_date(cell):
-        ways.append(DECLARE[Kind.DATE].format(name=name))
-    return f"{', '.join(ways)}, or {DECLARE[Kind.TEXT].format(name=name)}"
+        ways.append(declare(Kind.DATE, name))
+    return f"{', '.join(ways)}, or {declare(Kind.TEXT, name)}"
 
 
 def codes_remark(name: str, cells: Sequence[str]) -> list[str]:
@@ -81,7 +82,7 @@ def codes_remark(name: str, cells: Sequence[str]) -> list[str]:
     led = [cell for cell in there if len(cell) > 1 and cell.startswith("0")]
     if not led or not all(cell.isdecimal() for cell in there):
         return []
-    return [f"{name!r} was taken as numbers, so that {led[0]!r} is {int(led[0])}; if it is a code: --text {name}"]
+    return [f"{name!r} was taken as numbers, so that {led[0]!r} is {int(led[0])}; if it is a code: --text {quote(name)}"]
 
 
 def remarks(sample: Table, but: Collection[str] = ()) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Matrix, Vector
-from onkel.data.columns import DECLARE, NoColumn, choose, listed
+from onkel.data.columns import NoColumn, choose, declare, listed
 from onkel.data.reading import AS_DETECTED, DECLARED, Reading, locate, open_located, open_tables
 from onkel.data.sniffing import labels_remark, remarks
 from onkel.data.table import Kind, Source, Strings, Table, recut, rows_at_once
@@ -205,7 +205,7 @@ def read(
     if source.kinds.get(label) in (Kind.TIME, Kind.DURATION) and not separate:
         raise InputError(
             f"{source.name}: the target {label!r} is {source.kinds[label].value}; to predict it, give it as a number of seconds; "
-            f"to take its values as classes, {DECLARE[Kind.TEXT].format(name=label)}"
+            f"to take its values as classes, {declare(Kind.TEXT, label)}"
         )
     found_target = _target(label, labels, sample)
     _check_cycles(source, cycles or {})
