@@ -121,6 +121,8 @@ def test_a_river_pipeline_learns_in_the_estimator_itself() -> None:
     assert own.state_.rows == 500
     with pytest.raises(AttributeError, match=r"takes onkel.to_river\(Regressor\(\)\)"):
         (preprocessing.StandardScaler() | onkel.Regressor()).learn_one(*rows[0])
+    with pytest.raises(AttributeError, match=r"in a pipeline of River: onkel.to_river\(onkel.Regressor\(onkel.PKAWV\(\)\)\)"):
+        (preprocessing.StandardScaler() | onkel.PKAWV()).learn_one(*rows[0])
     with pytest.raises(onkel.InputError, match="to_river takes"):
         onkel.to_river(onkel.Taylor())
 

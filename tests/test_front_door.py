@@ -219,6 +219,38 @@ def test_a_name_of_the_package_is_spell_checked() -> None:
     assert onkel.__version__ == importlib.metadata.version("onkel")
 
 
+FRAME = pandas.DataFrame({"town": ["Bonn", "Ulm"] * 10, "size": np.arange(20.0), "price": np.arange(20.0)})
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: onkel.Regressor().fit(FRAME), r"requires y to be passed.*fit\(table.drop\(columns='price'\), table\['price'\]\)"),
+    (lambda: onkel.Regressor().fit(FRAME, "size"), r"not the name of a column.*table.drop\(columns='size'\), table\['size'\]\)"),
+    (lambda: onkel.Regressor().fit(FRAME, FRAME["town"]), "Regressor learns numbers; Classifier learns labels"),
+    (lambda: onkel.Regressor().learn_one({"size": 1.0}, "Bonn"), "Regressor learns numbers; Classifier learns labels"),
+    (lambda: onkel.Regressor().fit(FRAME, FRAME["size"]).predict(FRAME.iloc[0]), r"give a row as a dict: row.to_dict\(\)"),
+    (lambda: onkel.Regressor().fit(FRAME, FRAME["size"]).predict({"size": 1.0}), "give it to learn_one or predict_one"),
+    (lambda: onkel.Classifier("Auto").fit(FRAME, FRAME["town"]), r"one of onkel's learners, such as onkel.PKAWV\(\), got 'Auto'"),
+    (lambda: onkel.prequential(onkel.Regressor(), X, y), r"prequential takes a learner, such as onkel.PKAWV\(\), got Regressor"),
+    (lambda: onkel.prequential(onkel.PKAWV(), FRAME, "price"), r"onkel.read\(table, 'price'\)"),
+    (lambda: onkel.prequential(onkel.PKAWV(), FRAME, y[:20]), "onkel.read and onkel.Model encode text, dates and categories"),
+])  # fmt: skip
+def test_what_scikit_learn_users_type_first_is_answered_with_a_remedy(call: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_a_learner_asked_for_fit_names_the_estimators() -> None:
+    with pytest.raises(AttributeError, match=r"PKAWV is a learner, .* onkel.Regressor\(onkel.PKAWV\(\)\) has fit"):
+        getattr(onkel.PKAWV(), "fit")(X, y)  # noqa: B009
+    with pytest.raises(AttributeError, match=r"onkel.Classifier\(onkel.Perceptron\(\)\) has predict_proba"):
+        getattr(onkel.Perceptron(), "predict_proba")  # noqa: B009
+    with pytest.raises(AttributeError, match="'Auto' object has no attribute 'lern'"):
+        getattr(onkel.Auto(), "lern")  # noqa: B009
+    with pytest.raises(AttributeError) as raised:
+        _ = onkel.Classifier(onkel.Perceptron()).predict_proba
+    assert "the scores of Perceptron are no probabilities" in str(raised.value.__cause__)
+
+
 @pytest.mark.parametrize(("words", "message"), [
     (("run", "flats.csv", "--target", "price", "--learner", "Gaussian"), "such as PKAWVNystroem(kernel=Gaussian(width=None))"),
     (("run", "flats.csv", "--target", "price", "--learner", "Square"), "see: onkel learners"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from shlex import quote
@@ -20,6 +21,7 @@ MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "nu
 NAMES_SHOWN = 20
 # a column that contains numbers is text if it has at least so many different words, in at least this share of its cells
 SEVERAL_WORDS, RARELY = 3, 0.05
+_OF_PANDAS = re.compile(r"Unnamed: \d+")
 TWO_WORDS, MOSTLY = 2, 0.5  # or so many in most of its cells: 4, f and r are kinds of drives of cars
 
 DECLARED = {Kind.TEXT: "text", Kind.DATE: "dates", Kind.TIME: "times of day", Kind.DURATION: "durations"}
@@ -53,7 +55,7 @@ def choose(source: str, known: Sequence[str], wanted: Sequence[str] | None, *hin
     left_out = set(wanted or ())
     names = tuple(name for name in known if name not in left_out) if isinstance(wanted, AllBut | None) else tuple(wanted)
     if "" in names:
-        raise InputError(f"{source}: column {known.index('') + 1} has no name; name it, or choose the columns without it")
+        raise InputError(f"{source}: column {known.index('') + 1} has no name; name it, or leave it out")
     return names
 
 
@@ -62,12 +64,17 @@ def with_names(header: Sequence[str]) -> list[str]:
     return [name if name.strip() else f"column {place}" for place, name in enumerate(header, 1)]
 
 
+def is_unnamed(field: str) -> bool:
+    """Whether a field of the header is no name: it is blank, or pandas wrote it in place of a blank."""
+    return not field.strip() or _OF_PANDAS.fullmatch(field) is not None
+
+
 def without_row_numbers(
     names: Sequence[str], wanted: Sequence[str] | None, unnamed: Mapping[str, Sequence[str]]
 ) -> tuple[list[str], list[str]]:
     """The wanted columns without those that only count the rows, as pandas and R write them; and what to say of unnamed columns.
 
-    unnamed   the first cells of each column to which `with_names` has given its name
+    unnamed   the first cells of each column that has no name of its own (`is_unnamed`)
     """
     asked = () if isinstance(wanted, AllBut | None) else wanted
     counts = [name for name in names if name in unnamed and name not in asked and _count(unnamed[name])]

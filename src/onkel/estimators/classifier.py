@@ -43,9 +43,9 @@ def _has_probabilities(estimator: Classifier) -> bool:
     """Whether the learner's scores say how likely a class is. Margins, such as those of a perceptron, only say which class it
     is."""
     learner = estimator._learner
-    return (
-        not is_learner(learner) or "classification" not in tasks_of(learner) or are_probabilities(suited(learner, "classification"))
-    )
+    if not is_learner(learner) or "classification" not in tasks_of(learner) or are_probabilities(suited(learner, "classification")):
+        return True
+    raise AttributeError(f"the scores of {type(learner).__name__} are no probabilities; see decision_function")
 
 
 @spell_checked

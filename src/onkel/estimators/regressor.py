@@ -111,9 +111,29 @@ class Regressor(RegressorMixin, Online):
         return float(scores[0]) if scores.ndim == 1 else scores[0]
 
     def _rows(self, x: later.Row, y: Any = None) -> Any:
-        if y is not None and not np.isfinite(target := np.asarray(y, dtype=np.float64)).all():
+        if y is not None and not np.isfinite(target := _numbers(y)).all():
             raise InputError(f"y holds {target}; a row without a label can wait for it: predict_one(x, id=...)")
         return super()._rows(x, y)
 
+    def _checked_labels(self, X: Any, y: Any) -> Any:
+        try:
+            return super()._checked_labels(X, y)
+        except ValueError as error:
+            raise _of_text(error) from None
+
     def _labels(self, y: Any) -> Labels:
+        return _numbers(y)
+
+
+def _numbers(y: Any) -> Vector:
+    try:
         return np.asarray(y, dtype=np.float64)
+    except ValueError as error:
+        raise _of_text(error) from None
+
+
+def _of_text(error: ValueError) -> ValueError:
+    """The error for targets; it says what to do if they are strings."""
+    if "could not convert string" not in str(error):
+        return error
+    return InputError(f"y holds strings ({error}), and Regressor learns numbers; Classifier learns labels")

@@ -23,6 +23,7 @@ from onkel.measure.engine import ROWS_TO_WARM_UP, Stopwatch
 from onkel.measure.metrics import Metric
 from onkel.measure.row_losses import Loss, default_metrics, windowed
 from onkel.measure.score_errors import errors_of
+from onkel.protocol import is_learner
 from onkel.state import nbytes
 
 ROWS_AT_ONCE = 1024
@@ -134,6 +135,10 @@ def prequential(
         raise InputError(
             f"a stream is made of blocks of arrays; open {stream!r} first: prequential(learner, onkel.read({stream!r}))"
         )
+    if not is_learner(learner):
+        raise InputError(f"prequential takes a learner, such as onkel.PKAWV(), got {learner!r:.100}; see: onkel learners")
+    if isinstance(y, str):
+        raise InputError(f"y is a name, not labels; a table and its target are a stream: onkel.read(table, {y!r})")
     if delay < 0:
         raise InputError(f"delay must be at least 0, got {delay}")
     trace = Trace(learner, state)
