@@ -239,6 +239,18 @@ def test_what_scikit_learn_users_type_first_is_answered_with_a_remedy(call: Any,
         call()
 
 
+def test_a_key_that_is_blank_in_the_first_row_is_a_string_and_one_that_is_missing_a_number() -> None:
+    model = onkel.Regressor(onkel.PKAWV())
+    for town in ("", "Bonn", None, "Ulm"):
+        model.learn_one({"town": town, "size": 1.0}, 2.0)
+    assert model.state_.encoded.values["town"] == ["Bonn", "Ulm"]
+    model = onkel.Regressor(onkel.PKAWV())
+    model.learn_one({"town": None, "size": 1.0}, 2.0)
+    with pytest.raises(InputError, match=r"'Bonn' is not a number; .* begin with a row that has it"):
+        model.learn_one({"town": "Bonn", "size": 1.0}, 2.0)
+    assert model.state_.rows == 1
+
+
 def test_a_learner_asked_for_fit_names_the_estimators() -> None:
     with pytest.raises(AttributeError, match=r"PKAWV is a learner, .* onkel.Regressor\(onkel.PKAWV\(\)\) has fit"):
         getattr(onkel.PKAWV(), "fit")(X, y)  # noqa: B009
