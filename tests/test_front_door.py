@@ -130,13 +130,17 @@ def explained(thing: Any) -> dict[str, str]:
     return dict(re.findall(r"^(\w+)  +(\S.*(?:\n +\S.*)*)", doc, re.M))
 
 
+PLAIN = bool | int | float | str | None
 PUBLIC = [thing for name in onkel.__all__ if callable(thing := getattr(onkel, name)) and thing not in (InputError, onkel.FileError)]
 
 
 @pytest.mark.parametrize("thing", PUBLIC, ids=lambda thing: thing.__name__)
 def test_help_explains_every_setting_with_its_default(thing: Any) -> None:
     said = explained(thing)
-    assert inspect.signature(thing).parameters.keys() <= said.keys()
+    parameters = inspect.signature(thing).parameters
+    assert parameters.keys() <= said.keys()
+    plain = [name for name, one in parameters.items() if thing is not onkel.Trace and isinstance(one.default, PLAIN)]
+    assert [name for name in plain if not re.search(r"Default: |\bNone\b", " ".join(said[name].split()))] == []
     for name, sentence in said.items():
         default = re.search(r"Default: (.*)\.$", " ".join(sentence.split()))
         if default is not None:

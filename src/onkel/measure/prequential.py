@@ -123,13 +123,13 @@ def prequential(
 
     learner    the learner; all that it learns is in `trace.state`
     stream     blocks (X, y) or (X, y, weight), or one such tuple; or X alone, followed by y
-    y          the labels of X
+    y          the labels of X; None: they are in the stream
     state      a state to continue from, such as `trace.state` of an earlier run; None: begin a new one
-    delay      how many rows later a label arrives: with delay k, after the score of row t + k
+    delay      how many rows later a label arrives: with delay k, after the score of row t + k. Default: 0.
     metrics    a metric such as R2(), or several, such as (RMSE(), R2()), whose values and curves the trace then has; or functions
                of (scores, y) by name, each of which gives every row a loss; None: mistakes and square loss for labels ±1, else
                square and absolute loss
-    progress   called with (rows learnt, trace so far) after each block
+    progress   called with (rows learnt, trace so far) after each block; None: nothing is called
     """
     if isinstance(stream, str):
         raise InputError(

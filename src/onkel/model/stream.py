@@ -160,16 +160,17 @@ def read(
     """Open rows as a stream of blocks (X, y), read once for each iteration.
 
     path     whatever `open_tables` takes: a file, "-", a name, a table, an array, dicts, a list of files
-    target   the column that y comes from (npz and libsvm files name it themselves); for rows in memory also y itself: numbers or
+    target   the column that y comes from; None: that which npz and libsvm files name; for rows in memory also y itself: numbers or
              labels
     block    the number of rows of a block (the last may have fewer); None: 4,096, or fewer if there are many columns
     missing  what is done with a missing value: "refuse" it, fill in the "mean" so far, or "drop" the row. Default: 'refuse'.
-    labels   two classes, low and high, which are -1 and 1 in y; found automatically if the target has two strings. With more
-             strings y is 0, 1, 2 …, the index of the row's label in `stream.labels`, which grows as new labels come
+    labels   two classes, low and high, which are -1 and 1 in y; None: found automatically if the target has two strings. With
+             more strings y is 0, 1, 2 …, the index of the row's label in `stream.labels`, which grows as new labels come
     hashed   columns of strings of which no value gets a column of its own, however few there are in the first rows; each value
              also gets the mean of y so far
     cycles   columns of numbers that begin again, and their periods: {"hour": 24}; None: those whose names and ranges say so
-    spare    columns of X reserved for keys of dicts and JSON lines that first appear after 1,000 rows; numbers, 0 if absent
+    spare    columns of X reserved for keys of dicts and JSON lines that first appear after 1,000 rows; numbers, 0 if absent.
+             Default: 0.
     reading  how the rows are read: a `Reading`
     fields   the fields of the reading one by one: `format`, `header`, `columns`, `without`, `text`, `dates`, `numbers`, `follow`,
              `order`
