@@ -110,6 +110,25 @@ def test_plot_writes_a_picture(prices: Path, tmp_path: Path, monkeypatch: pytest
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_picture_shows_the_metric_of_the_table_and_the_baselines(
+    prices: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = result(monkeypatch, capsys, prices, "--target", "price", "--plot", tmp_path / "curve.svg")
+    texts = " ".join(re.findall(r"<!-- (.*?) -->", (tmp_path / "curve.svg").read_text()))
+    shown = {"PKAWV": found, "the running mean": found["running_mean"], "the last label": found["last_label"]}
+    assert "rms error in windows of" in texts
+    assert [name for name, means in shown.items() if f"{name}: {means['rmse']:.4g}" not in texts] == []
+
+
+def test_a_run_that_had_nothing_left_to_learn_has_no_time_of_a_row(
+    prices: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = (prices, "--target", "price", "--save", tmp_path / "m.onkel")
+    assert result(monkeypatch, capsys, *options)["microseconds_per_row"] > 0.0
+    again = result(monkeypatch, capsys, *options, "--resume")
+    assert (again["rows"], again["microseconds_per_row"]) == (1500, None)
+
+
 @pytest.mark.parametrize("low", [-1.0, 0.0])
 def test_two_labels_are_a_classification(
     low: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
