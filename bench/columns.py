@@ -94,6 +94,13 @@ def scaled(X: Matrix, kept: NDArray[np.bool_], by_all: bool) -> Matrix:
     return np.where(kept, X, Z)
 
 
+def fixed_scales(X: Matrix) -> Matrix:
+    """Standardised by the rows so far until row 256, and by the first 256 rows from then on."""
+    mean, deviation = X[:256].mean(0), X[:256].std(0)
+    later = np.where(deviation > 1e-12, (X[256:] - mean) / np.maximum(deviation, 1e-12), 0.0)
+    return np.concatenate([scaled(X[:256], np.zeros(X.shape[1], dtype=bool), False), later])
+
+
 def scales(path: str, target: str, rows: int) -> None:
     """The root of the mean square error of learners of numbers, on the same columns of X with other scales."""
     stream = onkel.read(path, target, missing="mean")
@@ -101,10 +108,12 @@ def scales(path: str, target: str, rows: int) -> None:
     X, y = np.concatenate([X for X, _ in blocks])[:rows], np.concatenate([y for _, y in blocks])[:rows]
     names = stream.encoder.names(stream.state)
     ones = np.array([name.endswith(" is missing") or "=" in name or "#" in name for name in names])  # of strings, and indicators
+    with_waves = {name.partition(": sine of")[0] for name in names if ": sine of" in name}
+    cycles = np.array([name in with_waves for name in names])
     none, unit = np.zeros(len(names), dtype=bool), (y - y[:256].mean()) / y[:256].std()
     ways = {
-        "by rows so far": scaled(X, none, False), "by all rows": scaled(X, none, True), "raw": X,
-        "but strings": scaled(X, ones, False),
+        "by rows so far": scaled(X, none, False), "by all rows": scaled(X, none, True), "by first 256": fixed_scales(X), "raw": X,
+        "but strings": scaled(X, ones, False), "but cycles": scaled(X, cycles, False),
     }  # fmt: skip
     for name, learner in LEARNERS.items():
         if not isinstance(learner, onkel.Auto):  # which scales by itself
@@ -116,7 +125,10 @@ def main() -> None:
     given = [word for word in sys.argv[1:] if "=" in word] or SETS
     rows = next((int(word) for word in sys.argv[1:] if word.isdecimal()), ROWS)
     if "--scales" in sys.argv:
-        print(f"{'':28}" + "".join(f"{way:>16}" for way in ("by rows so far", "by all rows", "raw", "but strings")))
+        print(
+            f"{'':28}"
+            + "".join(f"{way:>16}" for way in ("by rows so far", "by all rows", "by first 256", "raw", "but strings", "but cycles"))
+        )
         for source in given:
             path, _, target = source.rpartition("=")
             scales(path, target, rows)

@@ -23,6 +23,7 @@ from onkel.cli import watch as watch_module
 from onkel.combine import Intervals, Scaled
 from onkel.combine.settings import reseeded
 from onkel.model import Model, stream
+from onkel.model.encodings import State as EncoderState
 from onkel.persist import Extra
 from onkel.persist.run import loaded
 from onkel.state import leaves
@@ -81,7 +82,7 @@ def test_json_agrees_with_the_library(prices: Path, monkeypatch: pytest.MonkeyPa
     assert found["absolute"] == pytest.approx(float(np.mean(np.abs(trace.scores - y))), rel=1e-9)
     assert found["coverage"] == {str(level): share for level, share in trace.learner.coverage(trace.state).items()}
     assert (found["rows"], found["lags"]) == (1500, 0)
-    assert found["bytes"] == trace.nbytes
+    assert found["bytes"] == trace.nbytes + onkel.nbytes(EncoderState({}, {}))
     assert onkel.parse(found["learner"]) == onkel.parse(text)
     mean = np.concatenate([[0.0], np.cumsum(y)[:-1] / np.arange(1, 1500)])
     assert found["running_mean"]["square"] == pytest.approx(float(np.mean((mean - y) ** 2)), rel=1e-9)
@@ -107,6 +108,25 @@ def test_columns_choose_the_inputs(prices: Path, monkeypatch: pytest.MonkeyPatch
 def test_plot_writes_a_picture(prices: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert call(monkeypatch, prices, "--target", "price", "--plot", tmp_path / "curve.png") == 0
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_picture_shows_the_metric_of_the_table_and_the_baselines(
+    prices: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = result(monkeypatch, capsys, prices, "--target", "price", "--plot", tmp_path / "curve.svg")
+    texts = " ".join(re.findall(r"<!-- (.*?) -->", (tmp_path / "curve.svg").read_text()))
+    shown = {"PKAWV": found, "the running mean": found["running_mean"], "the last label": found["last_label"]}
+    assert "rms error in windows of" in texts
+    assert [name for name, means in shown.items() if f"{name}: {means['rmse']:.4g}" not in texts] == []
+
+
+def test_a_run_that_had_nothing_left_to_learn_has_no_time_of_a_row(
+    prices: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = (prices, "--target", "price", "--save", tmp_path / "m.onkel")
+    assert result(monkeypatch, capsys, *options)["microseconds_per_row"] > 0.0
+    again = result(monkeypatch, capsys, *options, "--resume")
+    assert (again["rows"], again["microseconds_per_row"]) == (1500, None)
 
 
 @pytest.mark.parametrize("low", [-1.0, 0.0])

@@ -286,6 +286,10 @@ def test_columns_of_numbers_and_words_are_text_and_what_helps_nobody_is_told(
     ]
     assert onkel_call(monkeypatch, "data", file, "--without", "name", "--json") == 0
     assert list(json.loads(capsys.readouterr().out)["columns"]) == ["ticket", "boat", "survived"]
+    file.write_text("drive,price\n" + "4,2\nf,3\nr,5\n" * 40)
+    drives = "'drive' contains numbers and words and was taken as text"
+    assert drives in result(monkeypatch, capsys, file, "--target", "price")["notes"]
+    assert drives in result(monkeypatch, capsys, file, "--target", "drive")["notes"]
     file.write_text("size,price\n" + "1,2\n" * 40 + "12 m,3\n")  # one word is a slip, and is told even where nothing is learnt
     assert call(monkeypatch, file, "--target", "price") == 1
     assert "line 42, column 'size': '12 m' is not a number" in capsys.readouterr().err

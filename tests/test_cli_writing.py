@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import onkel
-from tests.test_cli import onkel_call, write_csv
+from tests.test_cli import onkel_call, result, write_csv
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("cheap_default")]
 
@@ -130,6 +131,24 @@ def test_notes_on_who_does_better_wait_for_rows(
     write_csv(Path("runs.csv"), np.random.default_rng(0).normal(size=(rows, 2)), y)
     assert onkel_call(monkeypatch, "run", "runs.csv", "--target", "price") == 0
     assert (" better" in capsys.readouterr().out) is said
+
+
+def test_the_share_of_the_first_row_is_said(tmp_path: Path, monkeypatch: Patch, capsys: Captured) -> None:
+    """Numbers far from 0 and close together: the first row, predicted as 0, has nearly all of the square error."""
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    for centre, said in ((1000.0, True), (0.0, False)):
+        y = centre + X @ np.array([1.0, 0.5])
+        write_csv(Path("high.csv"), X, y)
+        found = result(monkeypatch, capsys, "high.csv", "--target", "price", "--learner", "PKAWV")
+        notes = [note for note in found["notes"] if "of the square error is from the first row" in note]
+        assert len(notes) == said
+        if said:
+            first = y[0] ** 2  # predicted as 0
+            later, last = (np.sqrt((300 * error - first) / 299) for error in (found["square"], found["last_label"]["square"]))
+            stated = re.search(r"without it the rms error is (\S+) \(the running mean: \S+, the last label: (\S+)\)", notes[0])
+            assert stated is not None
+            assert [float(one) for one in stated.groups()] == pytest.approx([later, last], rel=0.01)
 
 
 def test_one_far_label_is_one() -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Iterator
 from typing import Any
+from zlib import crc32
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.base
 from sklearn.utils.estimator_checks import check_estimator
 
 import onkel
+from onkel.data.table import Kind
 from tests.repetition import others_are_long
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore")]
@@ -80,6 +83,56 @@ def test_scikit_learns_checks_for_every_learner(estimator: Any) -> None:
     check_all(estimator)
 
 
+class Worded:
+    """Turns some of the numbers that scikit-learn and River check with into strings: the first column of an array, or in a dict
+    the values of a third of the keys."""
+
+    def _checked(self, X: Any, first: bool = False) -> Any:
+        X = super()._checked(X, first)  # type: ignore[misc]
+        if isinstance(X, list):
+            return list(map(worded, X))
+        if isinstance(X, np.ndarray):
+            X = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+        return X.assign(**{X.columns[0]: list(map(word, X.iloc[:, 0]))}) if isinstance(X, pd.DataFrame) else X
+
+    def learn_one(self, x: Any, *rest: Any) -> None:
+        super().learn_one(worded(x), *rest)  # type: ignore[misc]
+
+    def predict_one(self, x: Any, *rest: Any) -> Any:
+        return super().predict_one(worded(x), *rest)  # type: ignore[misc]
+
+
+class WordedRegressor(Worded, onkel.Regressor):
+    """A `Regressor` that sees strings."""
+
+
+class WordedClassifier(Worded, onkel.Classifier):
+    """A `Classifier` that sees strings."""
+
+    def predict_proba_one(self, x: Any, *rest: Any) -> Any:
+        return super().predict_proba_one(worded(x), *rest)
+
+
+def worded(row: dict[Any, Any]) -> dict[Any, Any]:
+    return {
+        key: word(value) if isinstance(value, float) and crc32(str(key).encode()) % 3 == 0 else value for key, value in row.items()
+    }
+
+
+def word(number: float) -> str:
+    return f"about {number:.1f}"
+
+
+WORDED = [WordedRegressor(onkel.PKAWV()), WordedClassifier(onkel.PKAWV())]
+
+
+@pytest.mark.parametrize("estimator", WORDED, ids=name_of)
+def test_scikit_learns_checks_where_columns_are_strings(estimator: Any) -> None:
+    X, y = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2
+    assert sklearn.base.clone(estimator).fit(X, y).state_.encoder.columns[0].kind is Kind.TEXT
+    check_all(estimator)
+
+
 needs_river = pytest.mark.skipif(importlib.util.find_spec("river") is None, reason="River is not installed")
 
 
@@ -92,12 +145,26 @@ def rivers_checks(estimator: Any) -> Iterator[Callable[[Any], None]]:
 @needs_river
 @pytest.mark.parametrize("estimator", others_are_long(FEW_ESTIMATORS, FEW_ESTIMATORS[::2]), ids=name_of)
 def test_rivers_checks(estimator: Any) -> None:
+    run_rivers_checks(estimator)
+
+
+def run_rivers_checks(estimator: Any, *excused: str) -> None:
     seen = 0
     for check in rivers_checks(estimator):
-        if check.__name__ != "check_bounded_memory_growth":  # 2,000 rows each: with the long ones
+        if check.__name__ not in ("check_bounded_memory_growth", *excused):  # 2,000 rows each: with the long ones
             check(onkel.to_river(estimator).clone())
             seen += 1
     assert seen >= 20
+
+
+@needs_river
+@pytest.mark.parametrize("estimator", WORDED, ids=name_of)
+def test_rivers_checks_where_values_are_strings(estimator: Any) -> None:
+    river_model = onkel.to_river(sklearn.base.clone(estimator))
+    river_model.learn_one({f"x{j}": 1.0 for j in range(9)}, 1.0)
+    assert {column.kind for column in river_model.learning.state_.encoder.columns} == {Kind.TEXT, Kind.NUMBER}
+    # all rows of the first frame decide how its strings are encoded, but only the first row of a stream
+    run_rivers_checks(estimator, "check_learn_many_matches_learn_one")
 
 
 @needs_river
@@ -121,6 +188,8 @@ def test_a_river_pipeline_learns_in_the_estimator_itself() -> None:
     assert own.state_.rows == 500
     with pytest.raises(AttributeError, match=r"takes onkel.to_river\(Regressor\(\)\)"):
         (preprocessing.StandardScaler() | onkel.Regressor()).learn_one(*rows[0])
+    with pytest.raises(AttributeError, match=r"in a pipeline of River: onkel.to_river\(onkel.Regressor\(onkel.PKAWV\(\)\)\)"):
+        (preprocessing.StandardScaler() | onkel.PKAWV()).learn_one(*rows[0])
     with pytest.raises(onkel.InputError, match="to_river takes"):
         onkel.to_river(onkel.Taylor())
 
@@ -137,8 +206,6 @@ def test_rivers_model_of_a_bare_learner() -> None:
 
 @needs_river
 def test_many_rows_for_river_are_the_rows_one_by_one() -> None:
-    import pandas as pd
-
     X, y = onkel.data.friedman(120, seed=0)
     frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"], index=range(7, 127))
     kinds = pd.Series(np.where(y > 14.0, "high", "low"), index=frame.index)
@@ -159,5 +226,7 @@ def test_many_rows_for_river_are_the_rows_one_by_one() -> None:
     found = many.predict_proba_many(frame)
     assert found.columns.tolist() == ["high", "low"]
     assert found.iloc[3].to_dict() == pytest.approx(one.predict_proba_one(frame.iloc[3].to_dict()))
+    with pytest.raises(onkel.InputError, match="take many rows as a pandas DataFrame, got ndarray"):
+        many.learn_many(frame.to_numpy(), labels)
     with pytest.raises(NotImplementedError, match="Perceptron are no probabilities"):
         onkel.to_river(onkel.Perceptron()).predict_proba_one({"a": 1.0})

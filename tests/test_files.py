@@ -324,6 +324,8 @@ def test_columns_without_a_name(tmp_path: Path) -> None:
     assert read(numbered, "y", without=["column 3"]).names == ("b",)
     quoted = written(tmp_path, '"","b","y"\n' + "".join(f'"{k}","x""","{k % 2}"\n' for k in range(1, 9)), "r.csv")
     assert read(quoted, "y").names == ("b",)
+    again = written(tmp_path, "Unnamed: 0,b,y\n" + "".join(f"{k},{k % 3},{k % 2}\n" for k in range(20)), "again.csv")  # by pandas
+    assert read(again, "y").names == ("b",)
 
 
 def test_a_long_list_of_columns_is_cut(tmp_path: Path) -> None:

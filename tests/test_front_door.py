@@ -130,13 +130,17 @@ def explained(thing: Any) -> dict[str, str]:
     return dict(re.findall(r"^(\w+)  +(\S.*(?:\n +\S.*)*)", doc, re.M))
 
 
+PLAIN = bool | int | float | str | None
 PUBLIC = [thing for name in onkel.__all__ if callable(thing := getattr(onkel, name)) and thing not in (InputError, onkel.FileError)]
 
 
 @pytest.mark.parametrize("thing", PUBLIC, ids=lambda thing: thing.__name__)
 def test_help_explains_every_setting_with_its_default(thing: Any) -> None:
     said = explained(thing)
-    assert inspect.signature(thing).parameters.keys() <= said.keys()
+    parameters = inspect.signature(thing).parameters
+    assert parameters.keys() <= said.keys()
+    plain = [name for name, one in parameters.items() if thing is not onkel.Trace and isinstance(one.default, PLAIN)]
+    assert [name for name in plain if not re.search(r"Default: |\bNone\b", " ".join(said[name].split()))] == []
     for name, sentence in said.items():
         default = re.search(r"Default: (.*)\.$", " ".join(sentence.split()))
         if default is not None:
@@ -219,6 +223,50 @@ def test_a_name_of_the_package_is_spell_checked() -> None:
     assert onkel.__version__ == importlib.metadata.version("onkel")
 
 
+FRAME = pandas.DataFrame({"town": ["Bonn", "Ulm"] * 10, "size": np.arange(20.0), "price": np.arange(20.0)})
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: onkel.Regressor().fit(FRAME), r"requires y to be passed.*fit\(table.drop\(columns='price'\), table\['price'\]\)"),
+    (lambda: onkel.Regressor().fit(FRAME, "size"), r"not the name of a column.*table.drop\(columns='size'\), table\['size'\]\)"),
+    (lambda: onkel.Regressor().fit(FRAME, FRAME["town"]), "Regressor learns numbers; Classifier learns labels"),
+    (lambda: onkel.Regressor().learn_one({"size": 1.0}, "Bonn"), "Regressor learns numbers; Classifier learns labels"),
+    (lambda: onkel.Regressor().fit(FRAME, FRAME["size"]).predict(FRAME.iloc[0]), r"give a row as a dict: row.to_dict\(\)"),
+    (lambda: onkel.Regressor().fit(FRAME, FRAME["size"]).predict({"size": 1.0}), "give it to learn_one or predict_one"),
+    (lambda: onkel.Classifier("Auto").fit(FRAME, FRAME["town"]), r"one of onkel's learners, such as onkel.PKAWV\(\), got 'Auto'"),
+    (lambda: onkel.prequential(onkel.Regressor(), X, y), r"prequential takes a learner, such as onkel.PKAWV\(\), got Regressor"),
+    (lambda: onkel.prequential(onkel.PKAWV(), FRAME, "price"), r"onkel.read\(table, 'price'\)"),
+    (lambda: onkel.prequential(onkel.PKAWV(), FRAME, y[:20]), "onkel.read and onkel.Model encode text, dates and categories"),
+])  # fmt: skip
+def test_what_scikit_learn_users_type_first_is_answered_with_a_remedy(call: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_a_key_that_is_blank_in_the_first_row_is_a_string_and_one_that_is_missing_a_number() -> None:
+    model = onkel.Regressor(onkel.PKAWV())
+    for town in ("", "Bonn", None, "Ulm"):
+        model.learn_one({"town": town, "size": 1.0}, 2.0)
+    assert model.state_.encoded.values["town"] == ["Bonn", "Ulm"]
+    model = onkel.Regressor(onkel.PKAWV())
+    model.learn_one({"town": None, "size": 1.0}, 2.0)
+    with pytest.raises(InputError, match=r"'Bonn' is not a number; .* begin with a row that has it"):
+        model.learn_one({"town": "Bonn", "size": 1.0}, 2.0)
+    assert model.state_.rows == 1
+
+
+def test_a_learner_asked_for_fit_names_the_estimators() -> None:
+    with pytest.raises(AttributeError, match=r"PKAWV is a learner, .* onkel.Regressor\(onkel.PKAWV\(\)\) has fit"):
+        getattr(onkel.PKAWV(), "fit")(X, y)  # noqa: B009
+    with pytest.raises(AttributeError, match=r"onkel.Classifier\(onkel.Perceptron\(\)\) has predict_proba"):
+        getattr(onkel.Perceptron(), "predict_proba")  # noqa: B009
+    with pytest.raises(AttributeError, match="'Auto' object has no attribute 'lern'"):
+        getattr(onkel.Auto(), "lern")  # noqa: B009
+    with pytest.raises(AttributeError) as raised:
+        _ = onkel.Classifier(onkel.Perceptron()).predict_proba
+    assert "the scores of Perceptron are no probabilities" in str(raised.value.__cause__)
+
+
 @pytest.mark.parametrize(("words", "message"), [
     (("run", "flats.csv", "--target", "price", "--learner", "Gaussian"), "such as PKAWVNystroem(kernel=Gaussian(width=None))"),
     (("run", "flats.csv", "--target", "price", "--learner", "Square"), "see: onkel learners"),
@@ -241,9 +289,10 @@ def test_columns_that_rise_and_numbers_with_signs_are_noted_and_f1_names_its_cla
 ) -> None:
     rows = [f"{3 * k},{k % 7},{k % 11}%,{'yes' if k % 7 > 3 else 'no'}" for k in range(150)]
     path = tmp_path / "flats.csv"
-    path.write_text("\n".join(["count,size,share,sold", *rows]))
+    path.write_text("\n".join(["row count,size,share,sold", *rows]))
     assert onkel_call(monkeypatch, "run", path, "--target", "sold") == 0
     said = capsys.readouterr().out
-    assert "'count' rises along the rows, so predictions of rows from before the last ones learnt may be far off" in said
+    assert "'row count' rises along the rows, so predictions of rows from before the last ones learnt may be far off" in said
+    assert "--without 'row count'" in said  # as a shell takes it
     assert "'share' was taken as text: '0%' is a number with a sign beside it" in said
     assert "F1 of yes" in said

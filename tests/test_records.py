@@ -95,7 +95,7 @@ def test_kinds_are_detected() -> None:
         {"a": 1, "c": "soon", "d": date(2026, 1, 1), "g": True, "h": Decimal("1.5"), "i": np.datetime64("2026-01-01")},
     ]
     number, text, moment = Kind.NUMBER, Kind.TEXT, Kind.DATE
-    found = {"a": number, "b": text, "c": moment, "d": moment, "e": number, "f": number, "g": number, "h": number, "i": moment}
+    found = {"a": number, "b": text, "c": moment, "d": moment, "e": number, "f": text, "g": number, "h": number, "i": moment}
     assert detect(rows) == found
     assert list(detect(rows)) == list(found)
 

@@ -140,7 +140,9 @@ def _floats(name: str, values: ArrayLike) -> Matrix:
             raise TypeError(f"its type is {array.dtype}")
         array = np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} must hold numbers only ({error}); encode text, dates and categories as numbers first") from None
+        raise InputError(
+            f"{name} must hold numbers only ({error}); onkel.read and onkel.Model encode text, dates and categories"
+        ) from None
     return array if array.flags.writeable else array.copy()
 
 

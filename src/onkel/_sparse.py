@@ -28,7 +28,9 @@ def check_rows(X: Any, dim: int) -> Matrix | Rows:
     refuse_width(X.shape[1], dim)
     csr = X.tocsr()
     if csr.dtype.kind not in "biuf":
-        raise InputError(f"X must hold numbers only (its type is {csr.dtype}); encode text, dates and categories as numbers first")
+        raise InputError(
+            f"X must hold numbers only (its type is {csr.dtype}); onkel.read and onkel.Model encode text, dates and categories"
+        )
     try:
         csr.check_format(full_check=True)  # SciPy does not check by default, and compiled code does not check indices
     except ValueError as error:

@@ -18,7 +18,7 @@ import operator
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +33,9 @@ from onkel.losses import Hinge, Square
 from onkel.one_row import RowSteps, prepared, single_row
 from onkel.state import ROW, copied, owned
 from onkel.turns import Call, turn
+
+PIPELINE = "_supervised"  # what a pipeline of River asks its parts for
+OF_ESTIMATORS = {"fit", "partial_fit", "score", "predict_proba", "learn_one", "predict_one", PIPELINE}  # what learners do not have
 
 
 class Sizes(Protocol):
@@ -146,6 +149,17 @@ class Learner(ABC, Generic[S]):
         """The function learnt, as points and coefficients, or as curves; None if it has no such form."""
         with turn(self, state):
             return self._hooks._function(state)
+
+    if not TYPE_CHECKING:  # a type checker would believe that learners have every attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Only for what a learner does not have. Someone who asks it for `fit` means an estimator."""
+            if name not in OF_ESTIMATORS:
+                return object.__getattribute__(self, name)
+            own = type(self).__name__
+            estimator = f"onkel.{'Classifier' if self.tasks == {'classification'} else 'Regressor'}(onkel.{own}())"
+            remedy = f"in a pipeline of River: onkel.to_river({estimator})" if name == PIPELINE else f"{estimator} has {name}"
+            raise AttributeError(f"{own} is a learner, with init, learn and predict; {remedy}")
 
     @property
     def _hooks(self) -> Learner[Any]:

@@ -162,7 +162,7 @@ def _size(value: Any) -> int:
         return len(value)
     if isinstance(value, list | dict):
         return sum(map(_size, value)) + (sum(map(_size, value.values())) if isinstance(value, dict) else 0)
-    return 8
+    return nbytes(value) if dataclasses.is_dataclass(value) else 8
 
 
 def copied(state: Any) -> Any:

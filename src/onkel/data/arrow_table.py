@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -230,7 +231,7 @@ def _kind(name: str, column: str, kind: Any) -> Kind:
     if t.is_time(kind) or t.is_duration(kind):
         return Kind.TIME if t.is_time(kind) else Kind.DURATION
     raise InputError(
-        f"{name}: column {column!r} holds {kind}, not numbers, strings or dates; leave the column out (--without {column})"
+        f"{name}: column {column!r} holds {kind}, not numbers, strings or dates; leave the column out (--without {quote(column)})"
     )
 
 

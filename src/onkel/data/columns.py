@@ -8,6 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from shlex import quote
 from typing import Any, NamedTuple
 
 from onkel.data import clock, dates
@@ -21,11 +22,9 @@ MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "nu
 NAMES_SHOWN = 20
 # a column that contains numbers is text if it has at least so many different words, in at least this share of its cells
 SEVERAL_WORDS, RARELY = 3, 0.05
+_OF_PANDAS = re.compile(r"Unnamed: \d+")
+TWO_WORDS, MOSTLY = 2, 0.5  # or so many in most of its cells: 4, f and r are kinds of drives of cars
 
-DECLARE = {
-    Kind.TEXT: "declare the column as text (text=[{name!r}], or --text {name})",
-    Kind.DATE: "declare the column as dates (dates=[{name!r}], or --dates {name})",
-}
 DECLARED = {Kind.TEXT: "text", Kind.DATE: "dates", Kind.TIME: "times of day", Kind.DURATION: "durations"}
 
 MANY_LABELS = 32  # more different labels than this number, and more than half of the first rows, are hardly classes
@@ -36,6 +35,12 @@ _COMMA_OF_EITHER_USE = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _UNCERTAIN_DATE = re.compile(
     rf"(\d\d?[./-]\d\d?[./-](\d\d)?\d\d|\d\d?[ -]{dates.MONTH}[ -]\d\d)([ T,]+\d\d?:\d\d(:\d\d(\.\d+)?)?( ?[ap]m)?)?", re.IGNORECASE
 )
+
+
+def declare(kind: Kind, name: str) -> str:
+    """How a column is declared as text or as dates, in Python and on the command line."""
+    word = DECLARED[kind]
+    return f"declare the column as {word} ({word}=[{name!r}], or --{word} {quote(name)})"
 
 
 class AllBut(tuple[str, ...]):
@@ -60,7 +65,7 @@ def choose(source: str, known: Sequence[str], wanted: Sequence[str] | None, *hin
     left_out = set(wanted or ())
     names = tuple(name for name in known if name not in left_out) if isinstance(wanted, AllBut | None) else tuple(wanted)
     if "" in names:
-        raise InputError(f"{source}: column {known.index('') + 1} has no name; name it, or choose the columns without it")
+        raise InputError(f"{source}: column {known.index('') + 1} has no name; name it, or leave it out")
     return names
 
 
@@ -69,12 +74,17 @@ def with_names(header: Sequence[str]) -> list[str]:
     return [name if name.strip() else f"column {place}" for place, name in enumerate(header, 1)]
 
 
+def is_unnamed(field: str) -> bool:
+    """Whether a field of the header is no name: it is blank, or pandas wrote it in place of a blank."""
+    return not field.strip() or _OF_PANDAS.fullmatch(field) is not None
+
+
 def without_row_numbers(
     names: Sequence[str], wanted: Sequence[str] | None, unnamed: Mapping[str, Sequence[str]]
 ) -> tuple[list[str], list[str]]:
     """The wanted columns without those that only count the rows, as pandas and R write them; and what to say of unnamed columns.
 
-    unnamed   the first cells of each column to which `with_names` has given its name
+    unnamed   the first cells of each column that has no name of its own (`is_unnamed`)
     """
     asked = () if isinstance(wanted, AllBut | None) else wanted
     counts = [name for name in names if name in unnamed and name not in asked and _count(unnamed[name])]
@@ -141,14 +151,15 @@ def recognised(name: str, separator: str, columns: Mapping[str, Sequence[str]], 
 def kinds_in(cells: Iterable[str], mark: str = ".") -> tuple[Kind, bool]:
     """The kind of a column: number if any cell is a number, else date if any cell is a date, else text, or times if all are.
 
-    A few typing errors do not turn a column of numbers into text. But if several different words appear, and in more than a few
-    cells, the column is text that contains numbers, such as ticket numbers; only then is the second value True.
+    A few typing errors do not turn a column of numbers into text. But if several different words appear in more than a few cells,
+    or two in most cells, the column is text that contains numbers, such as ticket numbers; only then is the second value True.
     """
     found = [(cell, _kind(cell, mark)) for cell in cells if cell.strip() not in MISSING]
     kinds = {kind for _, kind in found}
     if Kind.TEXT in kinds and len(kinds) > 1:
         words = [cell for cell, kind in found if kind is Kind.TEXT and any(map(str.isalpha, cell)) and math.isnan(number(cell))]
-        if len(set(words)) >= SEVERAL_WORDS and len(words) >= RARELY * len(found):
+        limits = (SEVERAL_WORDS, RARELY), (TWO_WORDS, MOSTLY)
+        if any(len(set(words)) >= several and len(words) >= share * len(found) for several, share in limits):
             return Kind.TEXT, True
     if kinds == {Kind.TEXT} and all(dates.is_month(cell) for cell, _ in found):
         return Kind.DATE, False
@@ -223,7 +234,7 @@ def decimal_mark(name: str, separator: str, columns: Mapping[str, Sequence[str]]
     for other, cells in found["."].items():
         raise InputError(
             f"{name}: {shown(cell)} of column {column!r} has a decimal comma and {shown(cells[0])} of column {other!r} a point; "
-            f"write them alike, leave a column out (--without {other}), or {DECLARE[Kind.TEXT].format(name=other)}"
+            f"write them alike, leave a column out (--without {quote(other)}), or {declare(Kind.TEXT, other)}"
         )
     return ",", f"numbers have decimal commas: {cell.strip()!r} of {column!r} was taken as {number(cell, ',')}"
 
@@ -241,7 +252,7 @@ def _written_with(mark: str, columns: Mapping[str, Sequence[str]]) -> dict[str, 
 
 def remedy(name: str, kind: Kind, cell: str) -> str:
     """What to do about a cell that is not of the kind of its column."""
-    ways = ["correct it or drop the line", f"leave the column out, if it is an input (--without {name})"]
+    ways = ["correct it or drop the line", f"leave the column out, if it is an input (--without {quote(name)})"]
     if kind is Kind.NUMBER and in_thousands(cell):
         ways[0] = "write it without marks between the thousands"
     if kind is Kind.DATE and not dates.is_date(cell):
@@ -249,8 +260,8 @@ def remedy(name: str, kind: Kind, cell: str) -> str:
     if kind in clock.FORMS:
         ways[0] = f"write it as {clock.FORMS[kind]}"
     if kind is Kind.NUMBER and dates.is_date(cell):
-        ways.append(DECLARE[Kind.DATE].format(name=name))
-    return f"{', '.join(ways)}, or {DECLARE[Kind.TEXT].format(name=name)}"
+        ways.append(declare(Kind.DATE, name))
+    return f"{', '.join(ways)}, or {declare(Kind.TEXT, name)}"
 
 
 def codes_remark(name: str, cells: Sequence[str]) -> list[str]:
@@ -259,7 +270,7 @@ def codes_remark(name: str, cells: Sequence[str]) -> list[str]:
     led = [cell for cell in there if len(cell) > 1 and cell.startswith("0")]
     if not led or not all(cell.isdecimal() for cell in there):
         return []
-    return [f"{name!r} was taken as numbers, so that {led[0]!r} is {int(led[0])}; if it is a code: --text {name}"]
+    return [f"{name!r} was taken as numbers, so that {led[0]!r} is {int(led[0])}; if it is a code: --text {quote(name)}"]
 
 
 def remarks(sample: Table, but: Collection[str] = ()) -> list[str]:

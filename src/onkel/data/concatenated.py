@@ -10,10 +10,11 @@ import dataclasses
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from shlex import quote
 
 import numpy as np
 
-from onkel.data.columns import AllBut, NoColumn, listed, sample_rows
+from onkel.data.columns import AllBut, NoColumn, declare, listed, sample_rows
 from onkel.data.table import Kind, Source, Strings, Table
 from onkel.errors import InputError
 
@@ -78,7 +79,7 @@ def open_concatenated(
             if before is not kind:
                 raise InputError(
                     f"column {name!r} is {before.value} in {where} and {kind.value} in {part.name}; "
-                    f"declare it as text (text=[{name!r}], or --text {name}), or leave the column out (--without {name})"
+                    f"{declare(Kind.TEXT, name)}, or leave it out (--without {quote(name)})"
                 )
     for name, error in absent.items():
         if name not in found:

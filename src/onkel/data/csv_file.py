@@ -25,6 +25,7 @@ from onkel.data.columns import (
     MISSING,
     check_declared,
     choose,
+    is_unnamed,
     number,
     recognised,
     remedy,
@@ -274,7 +275,7 @@ def open_csv(
     if not sample:
         raise FileError(f"{file} has a header but no rows; write the data again")
     whole = [record.fields for record in sample if len(record.fields) == len(known)]
-    unnamed = {name: [cells[j] for cells in whole] for j, name in enumerate(known) if name != fields[j]}
+    unnamed = {name: [cells[j] for cells in whole] for j, name in enumerate(known) if is_unnamed(fields[j])}
     names, on_names = without_row_numbers(names, wanted, unnamed)
     there = set(names)
     cells = {name: [fields[j] for fields in whole] for j, name in enumerate(known) if name in there}

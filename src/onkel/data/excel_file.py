@@ -20,6 +20,7 @@ from onkel.data.columns import (
     MISSING,
     check_declared,
     choose,
+    is_unnamed,
     kinds_in,
     listed,
     mixed,
@@ -73,7 +74,8 @@ def open_sheet(
         raise FileError(f"{file}: the sheet has a header but no rows; choose another (--sheet NAME), or write the data again")
     doubts, known = doubt(fields) if named is True else [], with_names(fields)
     sample = {name: [row.cells[j] for row in rows[: sample_rows(len(known))]] for j, name in enumerate(known)}
-    unnamed = {name: ["" if cell is None else _as_text(cell) for cell in sample[name]] for name in known if name not in fields}
+    nameless = [name for name, field in zip(known, fields, strict=True) if is_unnamed(field)]
+    unnamed = {name: ["" if cell is None else _as_text(cell) for cell in sample[name]] for name in nameless}
     names, on_names = without_row_numbers(choose(file, known, wanted, *doubts), wanted, unnamed)
     check_declared(file, kinds, known)
     guessed = {name: _kind(sample[name]) for name in names if name not in kinds}

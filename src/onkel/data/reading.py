@@ -157,11 +157,16 @@ def locate(rows: Any, reading: Reading, target: Any = None) -> list[Located]:
     return [_located(one, reading.format, target) for one in (rows if several else [rows])]
 
 
+def refuse_series(rows: Any) -> None:
+    """Refuse a series of pandas: it may be a row or a column."""
+    if getattr(rows, "ndim", 2) == 1 and hasattr(rows, "to_dict"):
+        raise InputError(f"a {type(rows).__name__} is one row or one column; give a row as a dict: row.to_dict()")
+
+
 def _located(rows: Any, format: str | None, target: Any) -> Located:
     if isinstance(rows, str) and "://" in rows:
         raise FileError(f"{rows} is an address, and only files are read; download it first: curl -O {rows}")
-    if getattr(rows, "ndim", 2) == 1 and hasattr(rows, "to_dict"):
-        raise InputError(f"a {type(rows).__name__} is one row or one column; give a row as a dict: row.to_dict()")
+    refuse_series(rows)
     name = rows if is_name(rows, format) else None
     if name is not None:
         rows, own = find(name).open()

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Real
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,8 @@ def kind_of(values: Sequence[Any]) -> Kind:
     there = [value for value in values if not is_missing(value) and not (isinstance(value, str) and not value.strip())]
     if any(map(is_number, there)):
         return Kind.NUMBER
+    if not there and any(isinstance(value, str) for value in values):  # blank strings
+        return Kind.TEXT
     if any(isinstance(value, date | np.datetime64) or (isinstance(value, str) and written.is_date(value)) for value in there):
         return Kind.DATE
     if there and all(isinstance(value, str) and written.is_month(value) for value in there):
@@ -297,6 +300,8 @@ def _check(row: int, place: Place, key: str, kind: Kind, value: Any, finite: boo
     except (ValueError, TypeError, OverflowError):  # a UnicodeError is a ValueError
         where = f"{place(row)}, key {key!r}: {shown(str(value))}"
         if isinstance(value, dict | list | tuple):
-            raise BadCell(row, f"{where} is nested; leave the column out (--without {key}), or write it flat") from None
+            raise BadCell(row, f"{where} is nested; leave the column out (--without {quote(key)}), or write it flat") from None
         wanted = "text in Unicode" if kind is Kind.TEXT else "finite" if is_number(value) and kind is Kind.NUMBER else kind.value
-        raise BadCell(row, f"{where} is not {wanted}; {remedy(key, kind, str(value))}") from None
+        first = "; the first rows decide what a key holds: if it was missing there, begin with a row that has it"
+        hint = first if kind is Kind.NUMBER and isinstance(value, str) else ""
+        raise BadCell(row, f"{where} is not {wanted}; {remedy(key, kind, str(value))}{hint}") from None

@@ -43,23 +43,27 @@ def _has_probabilities(estimator: Classifier) -> bool:
     """Whether the learner's scores say how likely a class is. Margins, such as those of a perceptron, only say which class it
     is."""
     learner = estimator._learner
-    return (
-        not is_learner(learner) or "classification" not in tasks_of(learner) or are_probabilities(suited(learner, "classification"))
-    )
+    if not is_learner(learner) or "classification" not in tasks_of(learner) or are_probabilities(suited(learner, "classification")):
+        return True
+    raise AttributeError(f"the scores of {type(learner).__name__} are no probabilities; see decision_function")
 
 
 @spell_checked
 class Classifier(ClassifierMixin, Online):
     """Online classification.
 
-    learner       the learner; None: Auto(), which needs no tuning and accepts inputs of any size even if `standardize` is False
-    standardize   whether inputs are standardised by the rows so far
-    spare         the number of columns reserved for keys that first appear after 256 rows; keys that find no such column are
-                  ignored
-    waiting       the largest number of rows that wait for their labels (`predict_one(x, id=…)`, then `learn_late(id, y)`)
-    shuffle       whether `fit` learns rows in a random order; a learner with lags always learns them in the given order
-    seed          the seed of that random order
-    epochs        how often `fit` learns each row; more than once helps simple learners such as `Perceptron`, but not `Auto`
+    learner       The learner; None: Auto(), which needs no tuning and accepts inputs of any size even if `standardize` is False.
+                  Default: None.
+    standardize   Whether inputs are standardised by the rows so far. Default: True.
+    spare         The number of columns reserved for keys that first appear after 256 rows; keys that find no such column are
+                  ignored. Default: 0.
+    waiting       The largest number of rows that wait for their labels (`predict_one(x, id=…)`, then `learn_late(id, y)`).
+                  Default: 10_000.
+    shuffle       Whether `fit` learns rows in a random order; a learner with lags always learns them in the given order.
+                  Default: True.
+    seed          The seed of that random order. Default: 0.
+    epochs        How often `fit` learns each row; more than once helps simple learners such as `Perceptron`, but not `Auto`.
+                  Default: 1.
     """
 
     task = "classification"

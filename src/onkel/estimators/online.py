@@ -142,7 +142,7 @@ class Online(BaseEstimator):
 
     # --- many rows
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything, then learn these rows: scaled by the mean and deviation of all of them, and in a random order if
         `shuffle`."""
         with self._whole():
@@ -191,6 +191,8 @@ class Online(BaseEstimator):
         """The rows after scikit-learn's checks: a table stays a table, anything else becomes an array of numbers."""
         if is_table(X):
             return tables.checked(self, X, first)
+        if isinstance(X, Mapping) and not scipy.sparse.issparse(X):  # a dictionary of keys is a sparse matrix and a dict
+            raise InputError("X is a dict, which is one row: give it to learn_one or predict_one, or a list of rows here, [row]")
         try:
             return validate_data(self, X, reset=first, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
         except ValueError as error:
@@ -200,6 +202,11 @@ class Online(BaseEstimator):
 
     def _checked_labels(self, X: Any, y: Any) -> Any:
         """The labels after scikit-learn's checks, one for each row."""
+        example = "fit(table.drop(columns='price'), table['price'])"
+        if y is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None; for example: {example}")
+        if isinstance(y, str):
+            raise InputError(f"y must be the labels, not the name of a column; for example: {example.replace('price', y)}")
         numbers = {"multi_output": self._learner.multi_output, "y_numeric": True} if self.task == "regression" else {}
         rows = X.shape[0] if hasattr(X, "shape") else len(X)
         return check_X_y(np.zeros((rows, 1)), y, estimator=self, **numbers)[1]

@@ -34,15 +34,19 @@ from onkel.model import waiting as later
 class Regressor(RegressorMixin, Online):
     """Online regression.
 
-    learner       the learner; None: Auto(), which needs no tuning and accepts numbers of any size even if the next two are False
-    standardize   whether inputs are standardised by the rows so far
-    scale_target  whether targets are standardised, by the first 256 of them (see `onkel.combine.Scaled`)
-    spare         the number of columns reserved for keys that first appear after 256 rows; keys that find no such column are
-                  ignored
-    waiting       the largest number of rows that wait for their labels (`predict_one(x, id=…)`, then `learn_late(id, y)`)
-    shuffle       whether `fit` learns rows in a random order; a learner with lags always learns them in the given order
-    seed          the seed of that random order
-    epochs        how often `fit` learns each row; more than once helps simple learners such as `Perceptron`, but not `Auto`
+    learner       The learner; None: Auto(), which needs no tuning and accepts numbers of any size even if the next two are False.
+                  Default: None.
+    standardize   Whether inputs are standardised by the rows so far. Default: True.
+    scale_target  Whether targets are standardised, by the first 256 of them (see `onkel.combine.Scaled`). Default: True.
+    spare         The number of columns reserved for keys that first appear after 256 rows; keys that find no such column are
+                  ignored. Default: 0.
+    waiting       The largest number of rows that wait for their labels (`predict_one(x, id=…)`, then `learn_late(id, y)`).
+                  Default: 10_000.
+    shuffle       Whether `fit` learns rows in a random order; a learner with lags always learns them in the given order.
+                  Default: True.
+    seed          The seed of that random order. Default: 0.
+    epochs        How often `fit` learns each row; more than once helps simple learners such as `Perceptron`, but not `Auto`.
+                  Default: 1.
     """
 
     task = "regression"
@@ -111,9 +115,29 @@ class Regressor(RegressorMixin, Online):
         return float(scores[0]) if scores.ndim == 1 else scores[0]
 
     def _rows(self, x: later.Row, y: Any = None) -> Any:
-        if y is not None and not np.isfinite(target := np.asarray(y, dtype=np.float64)).all():
+        if y is not None and not np.isfinite(target := _numbers(y)).all():
             raise InputError(f"y holds {target}; a row without a label can wait for it: predict_one(x, id=...)")
         return super()._rows(x, y)
 
+    def _checked_labels(self, X: Any, y: Any) -> Any:
+        try:
+            return super()._checked_labels(X, y)
+        except ValueError as error:
+            raise _of_text(error) from None
+
     def _labels(self, y: Any) -> Labels:
+        return _numbers(y)
+
+
+def _numbers(y: Any) -> Vector:
+    try:
         return np.asarray(y, dtype=np.float64)
+    except ValueError as error:
+        raise _of_text(error) from None
+
+
+def _of_text(error: ValueError) -> ValueError:
+    """The error for targets; it says what to do if they are strings."""
+    if "could not convert string" not in str(error):
+        return error
+    return InputError(f"y holds strings ({error}), and Regressor learns numbers; Classifier learns labels")

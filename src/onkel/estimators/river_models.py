@@ -91,6 +91,8 @@ class RiverClassifier(river.base.MiniBatchClassifier):
 
 def _rows(X: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows as dicts. Like the rows of `learn_one` they may have different keys."""
+    if not isinstance(X, pd.DataFrame):
+        raise InputError(f"River's models take many rows as a pandas DataFrame, got {type(X).__name__}; one row is a dict")
     return list(X.rename(columns=str).to_dict("records"))
 
 

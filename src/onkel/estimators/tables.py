@@ -11,6 +11,7 @@ from typing import Any
 
 from sklearn.utils.validation import validate_data
 
+from onkel.data.reading import refuse_series
 from onkel.model.rows import are_dicts
 
 
@@ -23,6 +24,7 @@ def checked(estimator: Any, X: Any, first: bool) -> Any:
     """The table with the column names that the model knows. Unless `first`, a table with other columns than before is an error."""
     if not _is_frame(X):
         return X
+    refuse_series(X)
     if not first and estimator.state_.encoder.grows:
         return X.to_dict("records") if hasattr(X, "iloc") else _arrow(X).to_pylist()
     X = X if first else in_order(estimator, X)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from onkel.combine.assembly import lags_of
 from onkel.measure.errors import Errors, baselines
+from onkel.measure.sums import NumberSums
 from onkel.model import Model, State, Stream
 from onkel.model.target import Value, cell, numbered
 
@@ -15,7 +18,7 @@ def advice(model: Model, state: State, errors: Errors, stream: Stream) -> list[s
     """One sentence per suggestion, with the option to use."""
     lags = lags_of(state.learner)
     on_rows = on_order(state, errors, lags) or _on_error(state, errors, lags)
-    return [*on_target(model, state, stream), *on_rows]
+    return [*on_target(model, state, stream), *on_rows, *on_first_row(errors)]
 
 
 def on_no_rows(state: State, stream: Stream) -> str:
@@ -31,6 +34,17 @@ def on_order(state: State, errors: Errors, lags: int) -> list[str]:
         return []
     remedy = "--shuffle 0 if the order of the rows has no meaning, else --lags 0"
     return [f"the rows are sorted by {state.target.name}: with earlier labels as inputs the error means nothing; use {remedy}"]
+
+
+def on_first_row(errors: Errors) -> list[str]:
+    """A remark if most of the square error is that of the first row, as for numbers that lie far from 0 and close together."""
+    whole = errors.whole()
+    if not isinstance(whole, NumberSums) or errors.rows == 1 or whole.first_square <= whole.later_square:
+        return []
+    squares = {"": whole.later_square, "the running mean: ": whole.mean_square, "the last label: ": whole.last_square}
+    own, *others = (f"{who}{math.sqrt(square / (errors.rows - 1)):.4g}" for who, square in squares.items())
+    share = float(whole.first_square / (whole.first_square + whole.later_square))
+    return [f"{share:.1%} of the square error is from the first row; without it the rms error is {own} ({', '.join(others)})"]
 
 
 def on_target(model: Model, state: State, stream: Stream) -> list[str]:

@@ -201,7 +201,7 @@ class Evaluation:
             coverage=model.coverage(state),
             reliability=errors.reliability() if isinstance(errors, ClassErrors) else None,
             microseconds_per_row=1e6 * self.watch.seconds / self.rows if self.rows else None,
-            bytes=nbytes(state.inner),
+            bytes=nbytes(state),
             findings=tuple(findings),
             notes=(*stream.source.notes(), *stream.remarks, *model.notes(state), *advice(model, state, errors, stream)),
         )

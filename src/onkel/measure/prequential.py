@@ -23,6 +23,7 @@ from onkel.measure.errors import curve_of
 from onkel.measure.metrics import ErrorCurve, Metric
 from onkel.measure.row_losses import Loss, default_metrics, windowed
 from onkel.measure.score_errors import errors_of
+from onkel.protocol import is_learner
 from onkel.state import nbytes
 
 ROWS_AT_ONCE = 1024
@@ -122,18 +123,22 @@ def prequential(
 
     learner    the learner; all that it learns is in `trace.state`
     stream     blocks (X, y) or (X, y, weight), or one such tuple; or X alone, followed by y
-    y          the labels of X
+    y          the labels of X; None: they are in the stream
     state      a state to continue from, such as `trace.state` of an earlier run; None: begin a new one
-    delay      how many rows later a label arrives: with delay k, after the score of row t + k
+    delay      how many rows later a label arrives: with delay k, after the score of row t + k. Default: 0.
     metrics    a metric such as R2(), or several, such as (RMSE(), R2()), whose values and curves the trace then has; or functions
                of (scores, y) by name, each of which gives every row a loss; None: mistakes and square loss for labels ±1, else
                square and absolute loss
-    progress   called with (rows learnt, trace so far) after each block
+    progress   called with (rows learnt, trace so far) after each block; None: nothing is called
     """
     if isinstance(stream, str):
         raise InputError(
             f"a stream is made of blocks of arrays; open {stream!r} first: prequential(learner, onkel.read({stream!r}))"
         )
+    if not is_learner(learner):
+        raise InputError(f"prequential takes a learner, such as onkel.PKAWV(), got {learner!r:.100}; see: onkel learners")
+    if isinstance(y, str):
+        raise InputError(f"y is a name, not labels; a table and its target are a stream: onkel.read(table, {y!r})")
     if delay < 0:
         raise InputError(f"delay must be at least 0, got {delay}")
     trace = Trace(learner, state)

@@ -15,6 +15,7 @@ import enum
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -232,7 +233,7 @@ class Encoder:
     def notes(self, state: State) -> list[str]:
         """What the user should know about the rows so far, one sentence each."""
         late = "came too late for a column of their own and share one; hash them all:"
-        shared = [f"{rows:,} values of {name!r} {late} --hash {name}" for name, rows in state.shared.items() if rows]
+        shared = [f"{rows:,} values of {name!r} {late} --hash {quote(name)}" for name, rows in state.shared.items() if rows]
         filled = [filled_in(state.filled) + "; missing='refuse' (--missing refuse) stops at the first"] if state.filled else []
         gappy = state.dropped - state.unlabelled
         dropped = [counted(gappy, "row") + " dropped because a value was missing"] if gappy else []
@@ -330,7 +331,7 @@ class Encoder:
     def _refusal(self, table: Table, gaps: Mapping[str, Mask], learning: bool) -> InputError:
         order = [column.name for column in self.columns if column.name in gaps]
         row, name = min((int(np.flatnonzero(gaps[name])[0]), k) for k, name in enumerate(order))
-        without = f"leave the column out (--without {order[name]}), " if learning else ""
+        without = f"leave the column out (--without {quote(order[name])}), " if learning else ""
         remedy = f"fill it, {without}or say what to do: missing='mean' or 'drop' (--missing mean)"
         return InputError(f"{table.place(row)}, column {order[name]!r}: the value is missing; {remedy}")
 

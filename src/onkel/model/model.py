@@ -71,7 +71,7 @@ class Model:
     standardize   Whether inputs are standardised by the rows so far. Default: True.
     scale_target  Whether a number to predict is standardised by its first 256 values. Default: True.
     missing       What is done with a missing value: "refuse" it, fill in the "mean" of its column so far, or "drop" its row.
-                  By default "mean".
+                  Default: 'mean'.
     columns       The inputs; None: all columns but the target. Default: None.
     without       Columns that are not inputs. Default: ().
     text          Columns of strings although they look like numbers, such as postcodes. Default: ().

@@ -18,6 +18,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ def _on_rising(columns: Sequence[Column], sample: Table) -> list[str]:
         return []
     they = "rises" if len(rising) == 1 else "rise"
     off = "so predictions of rows from before the last ones learnt may be far off"
-    return [f"{listed(rising)} {they} along the rows, {off}; if you want such predictions: --without {','.join(rising)}"]
+    return [f"{listed(rising)} {they} along the rows, {off}; if you want such predictions: --without {quote(','.join(rising))}"]
 
 
 def _rises(name: str, sample: Table) -> bool:
@@ -138,7 +139,7 @@ def _on_row_numbers(name: str, sample: Table) -> str:
     numbers = sample.numbers[:, sample.places[name]]
     if len(numbers) <= MOST_VALUES or not (np.mod(numbers, 1.0) == 0.0).all() or len(np.unique(numbers)) < len(numbers):
         return ""
-    return f"every row has a different number, which was taken as a trend; if it has no meaning: --without {name}"
+    return f"every row has a different number, which was taken as a trend; if it has no meaning: --without {quote(name)}"
 
 
 def _planned(sample: Table, name: str, kind: Kind, wishes: Wishes, labels: int, indicate: bool) -> Column:

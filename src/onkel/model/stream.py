@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Matrix, Vector
-from onkel.data.columns import DECLARE, NoColumn, choose, labels_remark, listed, remarks
+from onkel.data.columns import NoColumn, choose, declare, labels_remark, listed, remarks
 from onkel.data.reading import AS_DETECTED, DECLARED, Reading, locate, open_located, open_tables
 from onkel.data.table import Kind, Source, Strings, Table, recut, rows_at_once
 from onkel.errors import InputError
@@ -157,16 +157,17 @@ def read(
     """Open rows as a stream of blocks (X, y), read once for each iteration.
 
     path     whatever `open_tables` takes: a file, "-", a name, a table, an array, dicts, a list of files
-    target   the column that y comes from (npz and libsvm files name it themselves); for rows in memory also y itself: numbers or
+    target   the column that y comes from; None: that which npz and libsvm files name; for rows in memory also y itself: numbers or
              labels
     block    the number of rows of a block (the last may have fewer); None: 4,096, or fewer if there are many columns
     missing  what is done with a missing value: "refuse" it, fill in the "mean" so far, or "drop" the row. Default: 'refuse'.
-    labels   two classes, low and high, which are -1 and 1 in y; found automatically if the target has two strings. With more
-             strings y is 0, 1, 2 …, the index of the row's label in `stream.labels`, which grows as new labels come
+    labels   two classes, low and high, which are -1 and 1 in y; None: found automatically if the target has two strings. With
+             more strings y is 0, 1, 2 …, the index of the row's label in `stream.labels`, which grows as new labels come
     hashed   columns of strings of which no value gets a column of its own, however few there are in the first rows; each value
              also gets the mean of y so far
     cycles   columns of numbers that begin again, and their periods: {"hour": 24}; None: those whose names and ranges say so
-    spare    columns of X reserved for keys of dicts and JSON lines that first appear after 1,000 rows; numbers, 0 if absent
+    spare    columns of X reserved for keys of dicts and JSON lines that first appear after 1,000 rows; numbers, 0 if absent.
+             Default: 0.
     reading  how the rows are read: a `Reading`
     fields   the fields of the reading one by one: `format`, `header`, `columns`, `without`, `text`, `dates`, `numbers`, `follow`,
              `order`
@@ -215,7 +216,7 @@ def opened(
     if source.kinds.get(label) in (Kind.TIME, Kind.DURATION) and not separate:
         raise InputError(
             f"{source.name}: the target {label!r} is {source.kinds[label].value}; to predict it, give it as a number of seconds; "
-            f"to take its values as classes, {DECLARE[Kind.TEXT].format(name=label)}"
+            f"to take its values as classes, {declare(Kind.TEXT, label)}"
         )
     kind = decided(_target(label, labels, sample), sample, source.name)
     if cycles:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from onkel._inputs import LARGEST_NUMBER
 from onkel._jit import hot
 from onkel._types import Matrix, Vector
+from onkel.state import memory
 
 SLOTS = 4096
 PRIOR_ROWS = 10.0  # the mean of each value is computed as if it had this many more rows with the overall mean
@@ -34,7 +34,7 @@ class Terms(NamedTuple):
     slot: Slots  # the slot of each term
 
 
-@dataclass(eq=False)
+@memory
 class TargetMeans:
     """The rows and the mean labels of each slot; the last entry is that of all rows."""
 
@@ -47,9 +47,6 @@ class TargetMeans:
 
     def copy(self) -> TargetMeans:
         return TargetMeans(self.rows.copy(), self.means.copy())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TargetMeans) and all(map(np.array_equal, (self.rows, self.means), (other.rows, other.means)))
 
     def predict(self, terms: Terms) -> Matrix:
         """The inputs of rows, each as if it came next; changes nothing."""
