@@ -57,7 +57,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "gallery/*": []}
+html_sidebars: dict[str, list[str]] = {"index": [], "gallery/*": []}
 
 sphinx_gallery_conf: dict[str, Any] = {
     "examples_dirs": "../examples/gallery",

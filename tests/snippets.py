@@ -33,7 +33,8 @@ from onkel.cli import main
 
 ROOT = Path(__file__).parents[1]
 PIECE = re.compile(
-    r"^(?P<indent> *)(?P<fence>```+)(?P<language>[\w-]*) *\n(?P<code>.*?)^ *(?P=fence) *$|<!-- (?P<mark>run|long)\b(?P<hidden>.*?)-->",
+    r"^(?P<indent> *)(?P<fence>```+)(?P<language>[\w-]*) *\n(?P<code>.*?)^ *(?P=fence) *$"
+    r"|<!-- (?P<mark>run|long)\b(?P<hidden>.*?)-->",
     re.DOTALL | re.MULTILINE,
 )
 COMMANDS = ("onkel ", "make ", "make\n", "pip ", "python ", "git ", "tail ", "ONKEL_DATA=", "head ", "curl ")
@@ -123,7 +124,7 @@ class Session:
             except SystemExit as stop:
                 status = int(stop.code or 0)
         told.flush()
-        return status, told.buffer.getvalue().decode()  # type: ignore[attr-defined]
+        return status, told.buffer.getvalue().decode()
 
     def _bash(self, command: str) -> tuple[int, str]:
         """The command with pipes; `onkel` is the one of this repository."""
@@ -160,11 +161,14 @@ def write_files(folder: Path) -> None:
     """The files that pages speak of: flats and their prices, three years of them, and new ones without a price."""
     for seed, name in enumerate(("prices.csv", "2024.csv", "2025.csv", "2026.csv", "new.csv")):
         rng = np.random.default_rng(seed)
+        left_out = {"prices.csv": "id", "new.csv": "price"}.get(name)
+        flats = []
+        for number in range(40 if name == "new.csv" else 600):
+            size, town = rng.uniform(20.0, 120.0), int(rng.integers(3))
+            price = 40 + 3.1 * size + 60 * town + 0.02 * size**2 + rng.normal(0, 15)
+            day = f"2024-{number // 56 + 1:02}-{number // 2 % 28 + 1:02}"
+            flats.append({"id": number, "date": day, "size": f"{size:.1f}", "town": TOWNS[town], "price": f"{price:.1f}"})
         with (folder / name).open("w", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["id", "date", "size", "town", "price"][: 4 if name == "new.csv" else 5])
-            for number in range(40 if name == "new.csv" else 300):
-                size, town = rng.uniform(20.0, 120.0), int(rng.integers(3))
-                cells = [f"{name[:4]}-{number}", f"2024-{number // 28 % 12 + 1:02}-{number % 28 + 1:02}", f"{size:.1f}", TOWNS[town]]
-                price = 40 + 3.1 * size + 60 * town + 0.02 * size**2 + rng.normal(0, 5)
-                rows.writerow(cells if name == "new.csv" else [*cells, f"{price:.1f}"])
+            table = csv.DictWriter(file, [column for column in flats[0] if column != left_out], extrasaction="ignore")
+            table.writeheader()
+            table.writerows(flats)

@@ -1,4 +1,4 @@
-"""The documentation: every snippet runs, every public name is explained with an example, and the site is built without a warning."""
+"""The documentation: every snippet runs, every public name has an example, and the site is built without a warning."""
 
 from __future__ import annotations
 
@@ -217,17 +217,33 @@ def test_links_out_of_the_site_become_names_of_files() -> None:
 # --- the site
 
 
+@pytest.mark.parametrize("page", [page for page in WRITTEN if page.parent == DOCS], ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    """To a file of the repository, so that they also work where the Markdown itself is read, or to a page that is generated."""
+    told = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    generated = {f"reference/{one.slug}.md" for one in names.pages()} | {
+        "reference/index.md",
+        "reference/command_line.md",
+        "gallery/index.rst",
+    }
+    targets = [target for target in re.findall(r"\]\(([^)#]+)", told) if not target.startswith("http")]
+    assert [target for target in targets if target not in generated and not (page.parent / target).exists()] == []
+
+
 @pytest.mark.long
 def test_the_site_is_built_without_a_warning_and_needs_no_network(tmp_path: Path) -> None:
     pytest.importorskip("sphinx_gallery")
-    build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-b", "html", "-d", tmp_path / "trees", DOCS, tmp_path / "html"]
+    options = ["-W", "--keep-going", "-n", "-q", "-b", "html", "-d", str(tmp_path / "trees")]
+    build = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(tmp_path / "html")]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "agg"}
     done = subprocess.run(build, capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     pages = sorted((tmp_path / "html").rglob("*.html"))
     assert len(pages) > 60
     for page in pages:
-        loaded = re.findall(r"""<(?:script|img|link|iframe|source)[^>]*?(?:src|href)=["']((?:https?:)?//[^"']+)""", page.read_text())
+        loaded = re.findall(
+            r"""<(?:script|img|link|iframe|source)[^>]*?(?:src|href)=["']((?:https?:)?//[^"']+)""", page.read_text()
+        )
         assert loaded == [], page.name
     for sheet in (tmp_path / "html/_static").rglob("*.css"):
         assert not re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", sheet.read_text()), sheet.name
@@ -245,5 +261,3 @@ def test_every_page_is_reached_from_another() -> None:
         for block in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(), flags=re.DOTALL):
             listed |= {re.sub(r".*<(.*)>", r"\1", line.strip()) for line in block.splitlines() if line and not line.startswith(":")}
     assert [page.stem for page in DOCS.glob("*.md") if page.stem not in listed | {"index"}] == []
-
-

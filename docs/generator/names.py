@@ -1,7 +1,7 @@
 """The public names of onkel: where each is found, and on which page of the reference it stands.
 
-A page holds modules, in reading order; a module brings its own header and the public names that it defines. So a new learner, kernel,
-metric or bound is on its page without being listed here. `missing` says which public names stand on no page.
+A page holds modules, in reading order; a module brings its own header and the public names that it defines. So a new learner,
+kernel, metric or bound is on its page without being listed here. `missing` says which public names stand on no page.
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ def _learners() -> Iterator[Section]:
         for name in members:
             by_module.setdefault(kinds[name].__module__, []).append(name)
         pages = (
-            Page(module.rpartition(".")[2], " and ".join(same), str(kinds[same[0]].when), (module,)) for module, same in by_module.items()
+            Page(module.rpartition(".")[2], " and ".join(same), str(kinds[same[0]].when), (module,))
+            for module, same in by_module.items()
         )
         yield Section(f"Learners: {re.split(r'[;:(]', group.value)[0].strip()}", tuple(pages))
 
@@ -180,10 +181,15 @@ EVALUATION = Page(
     "Every row is scored before it is learnt.",
     tuple(f"onkel.measure.{name}" for name in ("prequential", "cycle", "engine", "row_losses", "baselines", "budget")),
 )
-METRICS = Page("metrics", "Metrics and probabilities", "What counts as an error.", ("onkel.measure.metrics", "onkel.measure.reliability"))
+METRICS = Page(
+    "metrics", "Metrics and probabilities", "What counts as an error.", ("onkel.measure.metrics", "onkel.measure.reliability")
+)
 EXPLAIN = Page(
-    "explain", "What has been learnt", "Experts and their weights, curves of additive models.", ("onkel.measure.explain", "onkel.measure.components")
-)  # fmt: skip
+    "explain",
+    "What has been learnt",
+    "Experts and their weights, curves of additive models.",
+    ("onkel.measure.explain", "onkel.measure.components"),
+)
 DRIFT = Page("drift", "Changes of the stream", "When errors begin to come from another distribution.", ("onkel.measure.drift",))
 REGRET = Page(
     "regret",
@@ -191,15 +197,22 @@ REGRET = Page(
     "The loss beyond that of the best function in hindsight.",
     ("onkel.measure.regret", "onkel.measure.hindsight", "onkel.measure.newton_regret"),
 )
-DIMENSION = Page("leverage", "Leverage scores and dimensions", "How many directions of a stream matter.", ("onkel.measure.leverage",))
+DIMENSION = Page(
+    "leverage", "Leverage scores and dimensions", "How many directions of a stream matter.", ("onkel.measure.leverage",)
+)
 BOUNDS = (
     Page("bounds_ridge", "Bounds of the ridge family", "Jézéquel, Gaillard & Rudi 2019.", ("onkel.measure.bounds.jezequel2019",)),
     Page(
-        "bounds_newton", "Bounds of the Newton family", "Calandriello, Lazaric & Valko 2017.", ("onkel.measure.bounds.calandriello2017",)
+        "bounds_newton",
+        "Bounds of the Newton family",
+        "Calandriello, Lazaric & Valko 2017.",
+        ("onkel.measure.bounds.calandriello2017",),
     ),
     Page("bounds_forks", "Bounds of FORKS", "FORKS 2023.", ("onkel.measure.bounds.forks2023",)),
     Page("bounds_projection", "Bounds of the projections", "Herbster 2001.", ("onkel.measure.bounds.herbster2001",)),
     Page("bounds_experts", "Bounds of mixtures", "One for each mixing rule.", ("onkel.measure.bounds.experts",)),
 )
 ADVERSARIES = Page("adversaries", "Adversaries", "Streams chosen against a learner.", ("onkel.measure.adversaries",))
-REPORT = Page("report", "Pictures", "Learning curves, additive curves, reliability, the weights of experts.", ("onkel.report.plots",))
+REPORT = Page(
+    "report", "Pictures", "Learning curves, additive curves, reliability, the weights of experts.", ("onkel.report.plots",)
+)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docs.generator.docstrings import as_markdown, escaped, summary
+from docs.generator.docstrings import as_markdown, escaped
 from docs.generator.names import Page, defined_in, missing, public, sections
 from onkel.errors import InputError
 from onkel.protocol import Learner
@@ -25,7 +25,7 @@ COMMENTED = re.compile(r"^    (\w+): [^#\n]*#\s*(.+)$", re.MULTILINE)
 
 
 def write(folder: Path) -> list[str]:
-    """Write all pages; returns the names of the files. A page that is unchanged keeps its date, so Sphinx need not read it again."""
+    """Write all pages; returns the names of the files. A page that is unchanged keeps its date: Sphinx need not read it again."""
     if left := missing():
         raise InputError(f"no page of the reference holds {', '.join(left)}; add its module in docs/generator/names.py")
     names = public()
@@ -47,8 +47,8 @@ def index_text(names: dict[str, Any]) -> str:
     lines = [
         "# Reference",
         "",
-        "Every public name, its settings, and an example. The pages are made from the docstrings, and every example on them is run by",
-        "the tests. `import onkel` brings all names that begin with `onkel.` alone; `np` stands for `numpy`.",
+        "Every public name, its settings, and an example. The pages are made from the docstrings, and every example on them is",
+        "run by the tests. `np` stands for `numpy`.",
         "",
         "The [command line](command_line.md) has a page of its own, and so have the [symbols and terms](/project/glossary.md).",
         "",
@@ -114,7 +114,9 @@ def _commented(value: type) -> str:
     if not dataclasses.is_dataclass(value):
         return ""
     found = COMMENTED.findall(inspect.getsource(value))
-    return "\n\n".join(f"`{name}`\n: {escaped(text)}" for name, text in found if not re.search(rf"^{name}\b", _docstring(value), re.M))
+    return "\n\n".join(
+        f"`{name}`\n: {escaped(text)}" for name, text in found if not re.search(rf"^{name}\b", _docstring(value), re.M)
+    )
 
 
 def _facts(learner: type) -> str:
@@ -160,4 +162,3 @@ def _signature(value: Any, bound: bool = False) -> str:
 def _directive(kind: str, signature: str, text: str, depth: int) -> str:
     fence = "`" * depth
     return f"{fence}{{{kind}}} {signature}\n\n{text}\n{fence}"
-

@@ -32,8 +32,9 @@ def copy() -> None:
     """Write the copies, and put the pictures that they show beside them."""
     for source, page in COPIES.items():
         text = relinked(source.read_text(), source, page)
-        if page.stem not in PAPERS and page.parent.name == "papers":
-            text = f"---\norphan: true\n---\n\n{text if text.startswith('# ') else f'# {source.parent.name}: {source.stem}' + chr(10) * 2 + text}"
+        if page.parent.name == "papers" and page.stem not in PAPERS:  # a table that a report links to
+            heading = "" if text.startswith("# ") else f"# {source.parent.name}: {source.stem}\n\n"
+            text = f"---\norphan: true\n---\n\n{heading}{text}"
         write_changed(page, text)
 
 
@@ -48,7 +49,7 @@ def relinked(text: str, source: Path, page: Path) -> str:
         if picture:
             return f"![{words}]({_beside(file, page)})"
         goal = COPIES.get(file, file)
-        if goal.suffix == ".md" and goal.is_relative_to(DOCS):
+        if goal.suffix in (".md", ".rst") and goal.is_relative_to(DOCS):
             return f"[{words}]({os.path.relpath(goal, page.parent)}{anchor or ''})"
         name = f"`{file.relative_to(ROOT)}`" if file.is_relative_to(ROOT) else words
         return name if words.strip("`") in (target, file.name) else f"{words} ({name})"
