@@ -38,7 +38,7 @@ BESIDES = {  # public, in modules without a list of their public names
     "onkel.losses": ("Loss",),
     "onkel.model": ("Answers", "State", "Stream"),
     "onkel.measure.adversaries": ("greedy", "blocks"),
-    "onkel.measure.drift": ("watch", "of_errors", "of_mistakes", "Drift", "Change"),
+    "onkel.measure.drift": ("of_errors", "of_mistakes", "Drift", "Change"),
 }
 
 
