@@ -28,6 +28,7 @@ nitpicky = True
 smartquotes = False
 maximum_signature_line_length = 88
 add_module_names = True
+toc_object_entries_show_parents = "hide"
 pygments_style, highlight_language = "default", "text"
 
 myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
@@ -39,6 +40,7 @@ html_title = "onkel"
 html_static_path = ["css"]
 html_css_files = ["onkel.css"]
 html_favicon = "img/favicon.svg"
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
 templates_path: list[str] = []
@@ -73,6 +75,7 @@ sphinx_gallery_conf: dict[str, Any] = {
     "remove_config_comments": True,
     "capture_repr": ("_repr_html_", "__repr__"),
     "matplotlib_animations": False,
+    "thumbnail_size": (640, 420),
 }
 
 

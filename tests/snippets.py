@@ -129,7 +129,9 @@ class Session:
     def _bash(self, command: str) -> tuple[int, str]:
         """The command with pipes; `onkel` is the one of this repository."""
         env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-        command = re.sub(r"\bonkel (?=run|compare|predict|data|learners)", f"{shlex.quote(sys.executable)} -m onkel ", command)
+        command = re.sub(
+            r"\bonkel (?=run|compare|predict|report|data|learners)", f"{shlex.quote(sys.executable)} -m onkel ", command
+        )
         done = subprocess.run(["bash", "-ec", command], capture_output=True, text=True, env=env, check=False)
         return done.returncode, done.stdout + done.stderr
 

@@ -139,8 +139,12 @@ def test_every_public_name_has_an_example() -> None:
 def is_returned(value: object) -> bool:
     """A class of results, whose module shows by an example how one is made."""
     functions = vars(sys.modules[value.__module__]).values()
-    makers = [one for one in functions if inspect.isfunction(one) and one.__annotations__.get("return") == getattr(value, "__name__", "")]
-    return inspect.isclass(value) and any(">>>" in (one.__doc__ or "") + (sys.modules[one.__module__].__doc__ or "") for one in makers)
+    makers = [
+        one for one in functions if inspect.isfunction(one) and one.__annotations__.get("return") == getattr(value, "__name__", "")
+    ]
+    return inspect.isclass(value) and any(
+        ">>>" in (one.__doc__ or "") + (sys.modules[one.__module__].__doc__ or "") for one in makers
+    )
 
 
 def test_every_public_name_is_explained_on_a_page() -> None:

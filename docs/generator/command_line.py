@@ -8,6 +8,7 @@ from cyclopts import App
 
 from docs.generator.docstrings import escaped
 
+MARK = re.compile(r" \*+\[([^\]]*)\]\*+")  # what cyclopts adds: choices, default, required
 HEAD = """# Command line
 
 Written from the help of the program: `onkel run --help` says the same. Each command takes `--json`. Guides:
@@ -18,7 +19,8 @@ Exit codes: 0 for success, 1 for an error (reported in one line), 2 for a comman
 
 def command_line(app: App) -> str:
     """The page, as MyST Markdown."""
-    text = app.generate_docs(output_format="markdown", recursive=True)
+    told = app.generate_docs(output_format="markdown", recursive=True)
+    text = re.sub(r"^(onkel \w+) -m \S+ ", r"\1 ", told, flags=re.MULTILINE)  # how this process was started
     sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
     commands = [section for section in sections if not section.startswith(("Table", "onkel --"))]
     return "\n\n".join([HEAD, *(_command(section) for section in commands)]) + "\n"
@@ -45,7 +47,7 @@ def _definitions(block: str) -> str:
     for item in re.split(r"^\* ", block, flags=re.MULTILINE)[1:]:
         name, text = re.match(r"(`[^`]+`): (.*)", item, flags=re.DOTALL).groups()  # type: ignore[union-attr]
         text = re.sub(r"\s+", " ", text)
-        text, *marks = re.split(r" (?:\*\[|\*\*\[)", text)
-        remarks = "".join(f" *{escaped(mark.rstrip('*').removesuffix(']'))}.*" for mark in marks if mark != "default: False]*")
-        found.append(f"{name}\n: {escaped(text.strip())}{remarks}")
+        marks = [mark for mark in MARK.findall(text) if mark != "default: False"]
+        remarks = f" *({escaped('; '.join(marks))})*" if marks else ""
+        found.append(f"{name}\n: {escaped(MARK.sub('', text).strip())}{remarks}")
     return "\n\n".join(found)

@@ -129,6 +129,12 @@ def _all_of(*packages: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+def _first(names: tuple[str, ...], modules: tuple[str, ...]) -> tuple[str, ...]:
+    """The modules in an order in which these names come first."""
+    places = {name: place for place, name in enumerate(names)}
+    return tuple(sorted(modules, key=lambda module: places.get(module.rpartition(".")[2], len(names))))
+
+
 def _module(value: Any) -> str:
     return f"{getattr(value, '__module__', '')}."
 
@@ -165,7 +171,12 @@ WRAPPERS = Page(
     tuple(f"onkel.combine.{name}" for name in ("scaled", "one_vs_rest", "lagged", "intervals", "calibrated")),
 )
 RULES = Page("rules", "Mixing rules", "How Experts and Auto mix scores, each with its guarantee.", _all_of("onkel.combine.rules"))
-KERNELS = Page("kernels", "Kernels", "k(x, z): what similar means.", _all_of("onkel.kernels"))
+KERNELS = Page(
+    "kernels",
+    "Kernels",
+    "k(x, z): what similar means.",
+    _first(("gaussian", "laplacian", "polynomial", "linear", "custom", "combine", "additive"), _all_of("onkel.kernels")),
+)
 FEATURES = Page(
     "features",
     "Features",
@@ -214,5 +225,5 @@ BOUNDS = (
 )
 ADVERSARIES = Page("adversaries", "Adversaries", "Streams chosen against a learner.", ("onkel.measure.adversaries",))
 REPORT = Page(
-    "report", "Pictures", "Learning curves, additive curves, reliability, the weights of experts.", ("onkel.report.plots",)
+    "report", "Pictures", "Learning curves, additive curves, reliability, the weights of experts.", _all_of("onkel.report")
 )

@@ -18,10 +18,11 @@ from typing import Any
 from docs.generator.docstrings import as_markdown, escaped
 from docs.generator.names import Page, defined_in, missing, public, sections
 from onkel.errors import InputError
+from onkel.kernels import Kernel
 from onkel.protocol import Learner
 from onkel.report.catalogue import about
 
-COMMENTED = re.compile(r"^    (\w+): [^#\n]*#\s*(.+)$", re.MULTILINE)
+COMMENTED = re.compile(r"^    (\w+): ([^#\n]*)#\s*(.+)$", re.MULTILINE)
 
 
 def write(folder: Path) -> list[str]:
@@ -96,7 +97,7 @@ def entry(path: str, value: Any) -> str:
     parts = [as_markdown(_docstring(value)), _commented(value)]
     if issubclass(value, Learner) and value is not Learner and path.startswith("onkel."):
         parts.append(_facts(value))
-    for name, member, kind in _members(value):
+    for name, member, kind in () if issubclass(value, Kernel) else _members(value):  # a kernel is called; the rest is for learners
         parts.append(_directive(*_member(name, member, kind), depth=5))
     kind = "py:exception" if issubclass(value, BaseException) else "py:class"
     signature = "" if issubclass(value, BaseException | enum.Enum) else _signature(value)
@@ -113,7 +114,7 @@ def _commented(value: type) -> str:
     """Fields that are explained by a comment behind them, as those of results are."""
     if not dataclasses.is_dataclass(value):
         return ""
-    found = COMMENTED.findall(inspect.getsource(value))
+    found = [(name, text) for name, kind, text in COMMENTED.findall(inspect.getsource(value)) if "ClassVar" not in kind]
     return "\n\n".join(
         f"`{name}`\n: {escaped(text)}" for name, text in found if not re.search(rf"^{name}\b", _docstring(value), re.M)
     )
