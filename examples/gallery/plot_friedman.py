@@ -28,7 +28,7 @@ print(f"of the variance of y, {1 - error / spread:.0%} are explained in the last
 
 curves = onkel.components(learner, state).curves
 truth = {2: lambda x: 20 * (x - 0.5) ** 2, 3: lambda x: 10 * x, 4: lambda x: 5 * x}
-figure, axes = plt.subplots(2, 5, figsize=(10, 4.2), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(2, 5, figsize=(8, 4), dpi=100, sharex=True, sharey=True, layout="constrained")
 for column, (panel, curve) in enumerate(zip(axes.flat, curves, strict=True)):
     if column in truth:
         exact = truth[column](curve.x)

@@ -52,7 +52,7 @@ def windowed(scores, labels, rows=200):
     return np.sqrt((total[at] - total[first]) / (at - first))
 
 
-figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
+figure, axes = plt.subplots(figsize=(8, 4), dpi=100, layout="constrained")
 rows = np.arange(1, 6_001)
 axes.plot(rows, windowed(without_pause, y), color="0.7", linewidth=5, label="never stopped")
 axes.plot(rows, windowed(np.concatenate([before, after]), y), color="#0072B2", linewidth=1.5, label="saved, loaded, continued")
@@ -63,4 +63,5 @@ axes.set_xlabel("rows")
 axes.set_ylabel("rms error of the last 200 rows")
 axes.set_ylim(0.0)
 axes.legend(frameon=False)
+figure.suptitle("A model that was saved goes on as if nothing had happened")
 plt.show()

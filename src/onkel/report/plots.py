@@ -5,6 +5,25 @@ draw_components             the curves of an additive model, one panel per input
 draw_reliability            how reliable probabilities are
 draw_weights                the shares of the experts in a mixture, over time
 draw_contributions          what each kind of expert adds to a mixture, over time
+
+>>> import pathlib, tempfile
+>>> folder = pathlib.Path(tempfile.mkdtemp())
+>>> X, y = onkel.data.friedman(2000, seed=0)
+>>> learners = {"Auto": onkel.Auto(), "PKAWV": onkel.PKAWV()}
+>>> traces = {name: onkel.prequential(learner, X, y) for name, learner in learners.items()}
+>>> losses = {name: trace.losses["square"] for name, trace in traces.items()}
+>>> path = draw_curves(folder / "curves.png", losses, "mean square error", window=200, title="Friedman's function")
+>>> found = onkel.explain(learners["Auto"], traces["Auto"].state)
+>>> path = draw_weights(folder / "weights.png", found)
+>>> path = draw_contributions(folder / "contributions.png", found)
+>>> additive = onkel.NORMA(onkel.Additive(onkel.Spline()), loss=onkel.Square(), step=0.02, lam=0.0)
+>>> parts = onkel.components(additive, onkel.prequential(additive, X, y).state)
+>>> path = draw_components(folder / "components.png", parts, X, "y")
+>>> p = np.linspace(0.0, 1.0, 1000)
+>>> told = onkel.measure.reliability(p, np.random.default_rng(0).random(1000) < p)
+>>> path = draw_reliability(folder / "reliability.png", {"true": told}, "probabilities that are true")
+>>> sorted(path.stem for path in folder.iterdir())
+['components', 'contributions', 'curves', 'reliability', 'weights']
 """
 
 from __future__ import annotations
@@ -49,14 +68,6 @@ def draw_curves(
 
     `marks` are pairs (row, text), drawn as dotted lines. If `reliabilities` is given, a panel on the right shows how reliable the
     probabilities of each learner are.
-
-    >>> import pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> X, y = onkel.data.rings(1000, seed=0)
-    >>> learners = {"Auto": onkel.Auto(), "PKAWV": onkel.PKAWV()}
-    >>> losses = {name: onkel.prequential(learner, X, y).losses["mistakes"] for name, learner in learners.items()}
-    >>> draw_curves(folder / "curves.png", losses, "mistakes", window=200, title="rings").name
-    'curves.png'
     """
     figure, axes = _stream_figure(title, reliabilities or {})
     for colour, (name, rows) in zip(COLOURS * len(losses), losses.items(), strict=False):
@@ -140,15 +151,6 @@ def draw_components(
 
     `output` names what f predicts, with its unit. The names of the inputs are printed under their axes. With X, an axis covers the
     middle 99 % of the rows, and an input with few different values has a dot for each value.
-
-    >>> import pathlib, tempfile
-    >>> X, y = onkel.data.friedman(1000, seed=0)
-    >>> learner = onkel.NORMA(onkel.Additive(onkel.Spline()), loss=onkel.Square(), step=0.02, lam=0.0)
-    >>> state = learner.init(dim=10)
-    >>> scores = learner.learn(state, X, y)
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> draw_components(folder / "components.png", onkel.components(learner, state), X, "price").name
-    'components.png'
     """
     columns = min(columns, len(parts.curves))
     lines = -(-len(parts.curves) // columns)
@@ -176,15 +178,7 @@ def draw_components(
 
 
 def draw_reliability(path: str | os.PathLike[str], reliabilities: Mapping[str, Reliability], title: str = "") -> Path:
-    """Write a picture of observed shares over predicted probabilities, one line per learner; below, the rows in each bin.
-
-    >>> import pathlib, tempfile
-    >>> rng = np.random.default_rng(0)
-    >>> p = rng.random(1000)
-    >>> found = onkel.measure.reliability(p, rng.random(1000) < p)
-    >>> draw_reliability(pathlib.Path(tempfile.mkdtemp()) / "reliability.png", {"true": found}).name
-    'reliability.png'
-    """
+    """Write a picture of observed shares over predicted probabilities, one line per learner; below, the rows in each bin."""
     figure = _figure(6.0, 6.5)
     axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
     axes.set_title(title, loc="left")
@@ -247,16 +241,7 @@ def _tick(value: float, position: float) -> str:
 
 
 def draw_weights(path: str | os.PathLike[str], explanation: Explanation, title: str = "Shares of the experts, over time") -> Path:
-    """Write a picture of the share of each kind of expert along the stream: the sum of its absolute weights, relative to all.
-
-    >>> import pathlib, tempfile
-    >>> learner = onkel.Auto()
-    >>> state = learner.init(dim=10)
-    >>> scores = learner.learn(state, *onkel.data.friedman(2000, seed=0))
-    >>> found = onkel.explain(learner, state)
-    >>> draw_weights(pathlib.Path(tempfile.mkdtemp()) / "weights.png", found).name
-    'weights.png'
-    """
+    """Write a picture of the share of each kind of expert along the stream: the sum of its absolute weights, relative to all."""
     history = _history(explanation)
     size = np.abs(history.weights)
     shares = _of_kinds(explanation, size / size.sum(axis=1, keepdims=True))
@@ -277,14 +262,6 @@ def draw_contributions(
 
     Negative contributions are drawn below 0. Mixture and labels are drawn as lines. All values are means over the rows since the
     previous snapshot. With several classes, `output` is the index of the class to draw.
-
-    >>> import pathlib, tempfile
-    >>> learner = onkel.Auto()
-    >>> state = learner.init(dim=10)
-    >>> scores = learner.learn(state, *onkel.data.friedman(2000, seed=0))
-    >>> found = onkel.explain(learner, state)
-    >>> draw_contributions(pathlib.Path(tempfile.mkdtemp()) / "contributions.png", found).name
-    'contributions.png'
     """
     from matplotlib.patheffects import withStroke
 
