@@ -113,4 +113,4 @@ docs: .venv/docs-ready  ## the documentation site: docs/_build/html/index.html; 
 	@touch $@
 
 clean:  ## remove the environment and what tools left behind
-	rm -rf .venv .mypy_cache .ruff_cache .hypothesis dist docs/_build docs/gallery docs/papers docs/project docs/reference docs/sg_execution_times.rst
+	rm -rf .venv .mypy_cache .ruff_cache .hypothesis dist docs/_build docs/gallery docs/papers docs/project docs/reference

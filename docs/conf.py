@@ -71,6 +71,7 @@ sphinx_gallery_conf: dict[str, Any] = {
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,
+    "write_computation_times": False,  # these pages would load scripts from the net
     "min_reported_time": 10_000,
     "remove_config_comments": True,
     "capture_repr": ("_repr_html_", "__repr__"),
