@@ -251,6 +251,7 @@ def test_the_site_is_built_without_a_warning_and_needs_no_network(tmp_path: Path
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "agg"}
     done = subprocess.run(build, capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
+    assert 'href="reference/pkawv.html#onkel.PKAWV"' in (tmp_path / "html/choose.html").read_text()  # a name in running text
     pages = sorted((tmp_path / "html").rglob("*.html"))
     assert len(pages) > 60
     for page in pages:
