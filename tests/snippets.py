@@ -66,7 +66,7 @@ def snippets(page: str) -> list[Snippet]:
             found.append(Snippet(line, "python", piece["hidden"].strip("\n")))
         else:
             code = re.sub(rf"^{piece['indent']}", "", piece["code"], flags=re.MULTILINE)
-            language = piece["language"] or ("sh" if code.startswith(COMMANDS) else "text")
+            language = piece["language"] or ("sh" if code.startswith(COMMANDS) else "")
             if language in ("python", "pycon", "sh"):
                 found.append(Snippet(line, language, code, long=long))
             elif language == "text" and follows and found and found[-1].language == "python":

@@ -95,7 +95,10 @@ def _fields(lines: list[str]) -> str:
             found.append((field[1], [field[2]]))
         else:
             found[-1][1].append(line.strip())
-    return "\n\n".join(f"{_names(names)}\n: {escaped(' '.join(text))}" for names, text in found)
+    listed = "\n\n".join(f"{_names(names)}\n: {escaped(' '.join(text))}" for names, text in found)
+    if all(names.startswith("_") for names, _ in found):
+        return f":::{{dropdown}} {len(found)} hooks, for those who write one\n\n{listed}\n:::"
+    return listed
 
 
 def _names(names: str) -> str:

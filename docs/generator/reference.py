@@ -22,6 +22,7 @@ from onkel.kernels import Kernel
 from onkel.protocol import Learner
 from onkel.report.catalogue import about
 
+MOST_IN_A_HEADING = 4
 COMMENTED = re.compile(r"^    (\w+): ([^#\n]*)#\s*(.+)$", re.MULTILINE)
 
 
@@ -71,13 +72,13 @@ def page_text(page: Page, names: dict[str, Any]) -> str:
     """One page of names."""
     modules = [(module, defined_in(module, names)) for module in page.modules]
     alone = len(modules) == 1
-    parts = [f"# {escaped(page.title)}"]
-    if not alone or page.slug in ("report", "adversaries"):
-        parts.append(escaped(page.about))
+    parts = [f"# {escaped(page.title)}"] if alone else [f"# {escaped(page.title)}", escaped(page.about)]
     for module, members in modules:
         if not alone:
-            parts.append(f"## {escaped(', '.join(value.__name__ for value in members.values()))}")
-        parts.append(as_markdown(_header(module, members)))
+            together = ", ".join(value.__name__ for value in members.values())
+            parts.append(f"## {escaped(together if len(members) <= MOST_IN_A_HEADING else module.rpartition('.')[2].capitalize())}")
+        header = as_markdown(_header(module, members))
+        parts.append(header.removeprefix(escaped(page.about)).lstrip() if not alone else header)
         parts += [entry(path, value) for path, value in members.items()]
     return "\n\n".join(part for part in parts if part) + "\n"
 
