@@ -161,14 +161,21 @@ DATA = Page(
     "data",
     "Data",
     "Streams to try things on, and how files are read.",
-    ("onkel.data.generators", "onkel.data.reading", "onkel.data.order"),
+    _first(("generators", "reading"), _all_of("onkel.data")),
 )
 PROTOCOL = Page("learner", "Three verbs: what every learner can do", "init, learn, predict, and questions.", ("onkel.protocol",))
 WRAPPERS = Page(
     "wrappers",
     "Wrappers",
     "Learners around a learner: scaling, classes, earlier labels, intervals, probabilities.",
-    tuple(f"onkel.combine.{name}" for name in ("scaled", "one_vs_rest", "lagged", "intervals", "calibrated")),
+    _first(
+        ("scaled", "one_vs_rest", "lagged", "intervals", "calibrated"),
+        tuple(
+            name
+            for name in _all_of("onkel.combine")
+            if not name.startswith(("onkel.combine.auto", "onkel.combine.experts", "onkel.combine.rules"))
+        ),
+    ),
 )
 RULES = Page("rules", "Mixing rules", "How Experts and Auto mix scores, each with its guarantee.", _all_of("onkel.combine.rules"))
 KERNELS = Page(
@@ -186,12 +193,6 @@ FEATURES = Page(
 SYSTEMS = Page("systems", "Eigen-systems", "Functions for Mercer and MercerProjection.", _all_of("onkel.features.mercer"))
 LOSSES = Page("losses", "Losses", "The cost of a wrong score.", ("onkel.losses",))
 DICTIONARIES = Page("dictionaries", "Dictionaries", "Which past points are kept.", _all_of("onkel.dictionary"))
-EVALUATION = Page(
-    "evaluation",
-    "Evaluation along a stream",
-    "Every row is scored before it is learnt.",
-    tuple(f"onkel.measure.{name}" for name in ("prequential", "cycle", "engine", "row_losses", "baselines", "budget")),
-)
 METRICS = Page(
     "metrics", "Metrics and probabilities", "What counts as an error.", ("onkel.measure.metrics", "onkel.measure.reliability")
 )
@@ -224,6 +225,14 @@ BOUNDS = (
     Page("bounds_experts", "Bounds of mixtures", "One for each mixing rule.", ("onkel.measure.bounds.experts",)),
 )
 ADVERSARIES = Page("adversaries", "Adversaries", "Streams chosen against a learner.", ("onkel.measure.adversaries",))
+_MEASURES = _all_of("onkel.measure")
+_ELSEWHERE = {module for page in (METRICS, EXPLAIN, DRIFT, REGRET, DIMENSION, *BOUNDS, ADVERSARIES) for module in page.modules}
+EVALUATION = Page(
+    "evaluation",
+    "Evaluation along a stream",
+    "Every row is scored before it is learnt.",
+    _first(("prequential", "cycle", "engine"), tuple(module for module in _MEASURES if module not in _ELSEWHERE)),
+)
 REPORT = Page(
     "report", "Pictures", "Learning curves, additive curves, reliability, the weights of experts.", _all_of("onkel.report")
 )
