@@ -4,7 +4,7 @@ BIN := .venv/bin
 SECONDS ?= 600
 SEED ?= 0
 
-.PHONY: help setup compiled wheel demo test test-compiled test-uncompiled test-full fuzz check bench peers papers clean
+.PHONY: help setup compiled wheel demo test test-compiled test-uncompiled test-full fuzz check bench peers papers docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -104,5 +104,13 @@ papers: setup  ## re-make the papers' tables and figures (three hours; ONKEL_DAT
 	$(BIN)/python -m papers.zhang_simon2021.figure5
 	$(BIN)/python -m papers.zhang_simon2021.heavy_tails
 
+docs: .venv/docs-ready  ## the documentation site: docs/_build/html/index.html; a warning is an error, and no page needs the network
+	OPENBLAS_NUM_THREADS=1 MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto -b html docs docs/_build/html
+	@echo "file://$(CURDIR)/docs/_build/html/index.html"
+
+.venv/docs-ready: .venv/ready
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
 clean:  ## remove the environment and what tools left behind
-	rm -rf .venv .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf .venv .mypy_cache .ruff_cache .hypothesis dist docs/_build docs/gallery docs/papers docs/project docs/reference

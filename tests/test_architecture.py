@@ -52,7 +52,10 @@ def test_every_file_on_the_page_exists() -> None:
     assert found > 50
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
+WRITTEN = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/decisions").glob("*.md")])  # the others are generated
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
 def test_every_path_into_a_room_exists(page: Path) -> None:
     """`room/file.py` and `room/file`, on any page."""
     paths = re.findall(rf"`((?:{'|'.join(ROOMS)})/[\w/]+)(?:\.py)?`", page.read_text())

@@ -7,11 +7,25 @@ from collections.abc import Iterable
 
 
 class InputError(ValueError):
-    """A value, row, label, column or setting that cannot be used. Nothing was learnt from the call that raised it."""
+    """A value, row, label, column or setting that cannot be used. Nothing was learnt from the call that raised it.
+
+    >>> try:
+    ...     onkel.PKAWV(lam=-1.0)
+    ... except onkel.InputError as error:
+    ...     print(error)
+    PKAWV: lam must be at least 1e-30, got -1
+    """
 
 
 class FileError(ValueError):
-    """A file that cannot be read or trusted. Nothing was loaded from it."""
+    """A file that cannot be read or trusted. Nothing was loaded from it.
+
+    >>> try:
+    ...     onkel.unpack(b"not a model")
+    ... except onkel.FileError as error:
+    ...     print(error)
+    cannot unpack this: it is not a whole .onkel file (File is not a zip file); it may be truncated or altered
+    """
 
 
 class MissingPackage(InputError, ImportError):

@@ -45,7 +45,14 @@ KINK = 1e-9
 
 
 class Loss(ABC):
-    """The cost of a wrong score. Called with scores and labels of the same shape, it returns the loss of each score."""
+    """The cost of a wrong score. Called with scores and labels of the same shape, it returns the loss of each score.
+
+    >>> for loss in onkel.Hinge(), onkel.Logistic(), onkel.Square():
+    ...     print(loss([-1.0, 0.0, 1.0], [1.0, 1.0, 1.0]).round(2), loss.derivative([-1.0, 0.0, 1.0], [1.0, 1.0, 1.0]).round(2))
+    [2. 1. 0.] [-1. -1.  0.]
+    [1.31 0.69 0.31] [-0.73 -0.5  -0.27]
+    [4. 1. 0.] [-4. -2.  0.]
+    """
 
     code: ClassVar[int]
     tasks: ClassVar[frozenset[str]]
@@ -173,6 +180,9 @@ class EpsilonInsensitive(_Tube):
     """(|f − y| − ε)₊ for a score f and a label y
 
     epsilon  ε ≥ 0, half the width of the tube inside which the loss is 0, in units of the label. Default: 0.1.
+
+    >>> onkel.EpsilonInsensitive(epsilon=0.5)([0.0, 1.0, 3.0], [0.2, 0.2, 0.2])
+    array([0. , 0.3, 2.3])
     """
 
     code = EPSILON_INSENSITIVE
@@ -190,6 +200,9 @@ class SquaredEpsilonInsensitive(_Tube):
     """(|f − y| − ε)₊² for a score f and a label y
 
     epsilon  ε ≥ 0, half the width of the tube inside which the loss is 0, in units of the label. Default: 0.1.
+
+    >>> onkel.SquaredEpsilonInsensitive(epsilon=0.5)([0.0, 1.0, 3.0], [0.2, 0.2, 0.2]).round(2)
+    array([0.  , 0.09, 5.29])
     """
 
     code = SQUARED_EPSILON_INSENSITIVE

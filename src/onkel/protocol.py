@@ -56,7 +56,7 @@ class Learner(ABC, Generic[S]):
     _take      learn rows and write their scores. At every instant either the state has learnt exactly the first k rows, for some
                k, and their scores are written; or the remaining steps are registered as pending with the call (`onkel.turns`)
     _score     write the scores of rows that are not learnt, as if each came next
-    _score_any write the scores of rows that may come at any time, so earlier labels are not used
+    _score_any  write the scores of rows that may come at any time, so earlier labels are not used
     _remember  the earlier labels that a row predicted now uses
     _settle    finish work that an interrupt may have stopped and that depends on the state alone
     _single    the calls of compiled code that score and learn a single row, if these are always the same (`onkel.one_row`)
@@ -69,6 +69,10 @@ class Learner(ABC, Generic[S]):
     _widen, _footprint, _check, _notes, _function      the methods of the same names
 
     They are called as `learner._hooks._take(…)`, because a learner may delegate to another one (`onkel.updates.domains`).
+
+    >>> learner = onkel.PKAWV()
+    >>> isinstance(learner, onkel.protocol.Learner), learner.tasks == {"regression", "classification"}, learner.bounded
+    (True, True, True)
     """
 
     tasks: ClassVar[frozenset[str]]  # "classification", "regression" or both

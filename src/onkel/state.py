@@ -151,6 +151,11 @@ def nbytes(state: Any) -> int:
     """The bytes a state holds: its arrays, and 8 for each number.
 
     state   The state of a learner or of a model.
+
+    >>> learner = onkel.FOGD(loss=onkel.Square())
+    >>> state = learner.init(dim=5)
+    >>> onkel.nbytes(state) == learner.footprint(dim=5, outputs=1)
+    True
     """
     return sum(_size(value) for _, value, _ in leaves(state))
 

@@ -20,6 +20,12 @@ class Order:
 
     seed  Of the random draws: the same seed and stream give the same bits. Default: None.
     rows  How many rows are read, the first in that order; None: all. Default: None.
+
+    >>> onkel.data.Order(seed=0, rows=3).permutation(10)
+    array([4, 6, 2])
+    >>> stream = onkel.read("diabetes", reading=onkel.data.Reading(order=onkel.data.Order(seed=0, rows=100)))
+    >>> sum(len(y) for X, y in stream)
+    100
     """
 
     seed: int | None = None

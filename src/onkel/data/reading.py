@@ -71,6 +71,10 @@ class Reading:
     durations    Columns of durations (2 days 01:30:00), besides those that are recognised by their first rows. Default: ().
     follow   Read on as the file grows, until nothing new has come for this number of seconds (math.inf: for ever). Default: None.
     order    A random order (which holds all rows in memory), or only the first rows: see `Order`. Default: None.
+
+    >>> rows = [{"size": 50.0, "zip": 1067}, {"size": 70.0, "zip": 53111}]
+    >>> [kind.value for kind in onkel.data.open_tables(rows, onkel.data.Reading(text=("zip",))).kinds.values()]
+    ['a number', 'text']
     """
 
     format: str | None = None

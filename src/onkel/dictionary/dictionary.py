@@ -38,6 +38,12 @@ class State:
 
 
 class Dictionary(ABC):
+    """A rule that decides which points join: the base of `Kors` and `Uniform`.
+
+    >>> isinstance(onkel.Kors(), onkel.dictionary.Dictionary), isinstance(onkel.Uniform(), onkel.dictionary.Dictionary)
+    (True, True)
+    """
+
     code: ClassVar[int]
     remembers: ClassVar[bool]  # whether the rule keeps a point even if it is in the span of the others
 

@@ -18,6 +18,11 @@ class Start:
 
     points  The points, (m, dim).
     coef    Their coefficients, (m,).
+
+    >>> f = onkel.Start(points=[[0.2], [0.7]], coef=[2.0, -1.0])
+    >>> learner = onkel.TubeProjection(kernel=onkel.Exponential(rate=1.0), start=f)
+    >>> learner.predict(learner.init(dim=1), [[0.2]]).round(2)  # 2 − e^(−0.5)
+    array([1.39])
     """
 
     points: Any

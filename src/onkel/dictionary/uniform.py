@@ -17,6 +17,10 @@ class Uniform(Dictionary):
     """Each point joins with probability `rate`, unless it is in the span of the others already.
 
     rate  The probability with which a point is taken. Default: 0.1.
+
+    >>> X, _ = onkel.data.rings(2000, seed=0)
+    >>> len(onkel.Uniform(rate=0.05).choose(onkel.Gaussian(width=1.0), X))
+    99
     """
 
     rate: float = 0.1

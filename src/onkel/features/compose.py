@@ -28,6 +28,20 @@ from onkel.one_row import Step
 
 
 class Features(ABC):
+    """A feature map: the size of z, a state of its own, and how rows are written as features. Derive from it for your own map.
+
+    >>> class Squares(onkel.features.Features):
+    ...     def size(self, dim): return dim
+    ...     def init(self, dim): return None
+    ...     def footprint(self, dim): return 0
+    ...     def write(self, state, X, weight, Z, at): Z[:, at : at + X.shape[1]] = X**2
+    >>> learner = onkel.PKAWV(features=Squares() + onkel.Constant(), lam=1e-3, awv=False)
+    >>> X, y = onkel.data.smooth(500, dim=2, seed=0)
+    >>> scores = learner.learn(learner.init(dim=2), X, (X**2).sum(axis=1))
+    >>> float(np.abs(scores - (X**2).sum(axis=1))[100:].max().round(2))
+    0.0
+    """
+
     fixed: bool = False  # True if the map learns nothing and its features are written by calls of compiled code, or of C
     fallible: bool = False  # True if a user's function is called, which may raise in the middle of a block
 
@@ -140,7 +154,13 @@ class Composed(Features):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Sum(Composed):
-    """z = (z¹, z², …): written f1 + f2. Its kernel is the sum of the parts' kernels."""
+    """z = (z¹, z², …): written f1 + f2. Its kernel is the sum of the parts' kernels.
+
+    >>> onkel.Fourier(count=50) + onkel.Identity() + onkel.Constant()
+    Fourier(count=50, width=None, seed=0, kernel=None, spread=1.0) + Identity() + Constant()
+    >>> (onkel.Fourier(count=50) + onkel.Identity() + onkel.Constant()).size(8)
+    109
+    """
 
     parts: tuple[Features, ...]
 
@@ -195,6 +215,13 @@ class Chain(Composed):
     """z = f_n(… f_2(f_1(x))): what a tuple of features means.
 
     stages  The maps, the first one first.
+
+    >>> stages = (onkel.Standardize(), onkel.Taylor(degree=2))
+    >>> learners = onkel.PKAWV(features=stages), onkel.PKAWV(features=onkel.Chain(stages))
+    >>> X, y = onkel.data.friedman(100, seed=0)
+    >>> first, second = (learner.learn(learner.init(dim=10), X, y) for learner in learners)
+    >>> bool(np.all(first == second))
+    True
     """
 
     stages: tuple[Features, ...]

@@ -30,7 +30,11 @@ Line = tuple[int, float, int, int]  # kind, shape, length of the left list (the 
 
 
 class Interval(Kernel):
-    """A kernel of one input. For rows of several columns, `Additive` sums such kernels."""
+    """A kernel of one input. For rows of several columns, `Additive` sums such kernels.
+
+    >>> isinstance(onkel.Spline(), onkel.kernels.Interval), isinstance(onkel.Gaussian(), onkel.kernels.Interval)
+    (True, False)
+    """
 
     domain: Domain | None = ANYWHERE  # (low, high), mapped to [0, 1]; None: to be set from the data
     wraps: ClassVar[bool] = False  # whether the kernel is periodic; otherwise it is constant outside its domain

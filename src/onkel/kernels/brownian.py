@@ -17,6 +17,10 @@ class Brownian(Interval):
 
     domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
             clamped. Default: None.
+
+    >>> onkel.Brownian(domain=(0.0, 10.0))([[2.0], [5.0]], [[2.0], [5.0], [9.0]])
+    array([[0.2, 0.2, 0.2],
+           [0.2, 0.5, 0.5]])
     """
 
     domain: Domain | None = None

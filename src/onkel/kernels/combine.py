@@ -85,7 +85,11 @@ class Combination(Kernel):
 
 @final
 class Sum(Combination):
-    """k₁(x, z) + k₂(x, z) + …"""
+    """k₁(x, z) + k₂(x, z) + …
+
+    >>> type(onkel.Gaussian() + onkel.Linear()).__name__, onkel.kernels.Sum((onkel.Gaussian(), onkel.Linear()))
+    ('Sum', Gaussian(width=None) + Linear())
+    """
 
     code = ADD
     join = np.add
@@ -96,7 +100,11 @@ class Sum(Combination):
 
 @final
 class Product(Combination):
-    """k₁(x, z) · k₂(x, z) · …"""
+    """k₁(x, z) · k₂(x, z) · …
+
+    >>> onkel.kernels.Product((onkel.Linear(), onkel.Linear())) == onkel.Linear() * onkel.Linear()
+    True
+    """
 
     code = MULTIPLY
     join = np.multiply

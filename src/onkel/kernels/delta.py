@@ -18,6 +18,9 @@ class Delta(Elementary):
     """k(x, z) = weight if x = z, else 0: added to another kernel, it fits the noise of single rows
 
     weight  The value for equal rows, at least 0; for others it is 0. Default: 1.0.
+
+    >>> (onkel.Gaussian(width=1.0) + onkel.Delta(weight=0.1))([[0.0]], [[0.0], [1e-9]]).round(3)
+    array([[1.1, 1. ]])
     """
 
     weight: float = 1.0

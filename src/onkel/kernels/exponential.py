@@ -16,6 +16,9 @@ class Exponential(Interval):
 
     rate  How fast the kernel falls with the distance, per unit of the input. A larger rate means rougher curves. Default:
           1.0.
+
+    >>> onkel.Exponential(rate=1.0)([[0.0]], [[0.0], [1.0], [-1.0]]).round(3)
+    array([[1.   , 0.368, 0.368]])
     """
 
     rate: float = 1.0

@@ -18,6 +18,9 @@ class Gaussian(Elementary):
 
     width  σ > 0, the distance at which the kernel has fallen to e^(−1/2); None: √dim, which suits standardised inputs.
            Default: None.
+
+    >>> onkel.Gaussian(width=1.0)([[0.0]], [[0.0], [1.0], [2.0], [3.0]]).round(3)
+    array([[1.   , 0.607, 0.135, 0.011]])
     """
 
     width: float | None = None

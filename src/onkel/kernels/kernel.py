@@ -24,7 +24,12 @@ LARGEST_VALUE = 1e150  # the largest k(x, x) that learners accept: its power 1.5
 
 
 class Kernel(Space, ABC):
-    """k(X, Z) is the Gram block of two blocks of rows; k1 + k2 and k1 * k2 are kernels again."""
+    """k(X, Z) is the Gram block of two blocks of rows; k1 + k2 and k1 * k2 are kernels again.
+
+    >>> k = onkel.Gaussian(width=1.0) * onkel.Linear()
+    >>> isinstance(k, onkel.kernels.Kernel), k([[1.0]], [[1.0], [2.0]]).round(2)
+    (True, array([[1.  , 1.21]]))
+    """
 
     @abstractmethod
     def program(self, dim: int) -> Program:

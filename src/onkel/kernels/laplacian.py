@@ -18,6 +18,9 @@ class Laplacian(Elementary):
 
     width  The distance (sum of absolute differences) at which the kernel has fallen to 1/e; None: √dim, which suits
            standardised inputs. Default: None.
+
+    >>> onkel.Laplacian(width=1.0)([[0.0]], [[0.0], [1.0], [2.0], [3.0]]).round(3)
+    array([[1.   , 0.368, 0.135, 0.05 ]])
     """
 
     width: float | None = None

@@ -14,7 +14,11 @@ from onkel.kernels.rows import LINEAR
 @final
 @config
 class Linear(Elementary):
-    """k(x, z) = x·z: with it a learner is linear."""
+    """k(x, z) = x·z: with it a learner is linear.
+
+    >>> onkel.Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
 
     def program(self, dim: int) -> Program:
         return np.array([LINEAR]), np.empty(0)

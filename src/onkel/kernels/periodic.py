@@ -24,6 +24,10 @@ class PeriodicSpline(Interval):
     domain    (low, high): one period, such as (0, 24). It cannot be found from the data.
     order     m ≥ 1. A larger order means smoother curves. Default: 2.
     constant  Whether the constant 1 is added; False: only curves of mean 0. Default: True.
+
+    >>> hours = onkel.PeriodicSpline(domain=(0.0, 24.0))
+    >>> hours([[23.0]], [[23.0], [1.0], [11.0]]).round(2)  # 1 at night is near 23, 11 in the morning is far
+    array([[1.5 , 1.41, 0.56]])
     """
 
     domain: Domain | None = field()

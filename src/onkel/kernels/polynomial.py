@@ -18,6 +18,9 @@ class Polynomial(Elementary):
 
     degree  The degree, at least 1. Default: 2.
     offset  Added to x·z, at least 0. With 0 there are only terms of exactly this degree. Default: 1.0.
+
+    >>> onkel.Polynomial(degree=2)([[1.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
+    array([[9., 1.]])
     """
 
     degree: int = 2

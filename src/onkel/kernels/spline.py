@@ -19,6 +19,9 @@ class Spline(Interval):
     order   At least 0. With order 1 the pieces are cubic, with order 0 straight lines. Default: 1.
     domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
             clamped. Default: None.
+
+    >>> onkel.Spline(order=1, domain=(0.0, 1.0))([[0.5]], [[0.25], [0.5], [1.0]])
+    array([[1.13802083, 1.29166667, 1.60416667]])
     """
 
     order: int = 1

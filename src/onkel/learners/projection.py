@@ -162,6 +162,13 @@ class TubeProjection(_Projecting):
     epsilon  ε ≥ 0, in units of the label: errors up to it count as 0, and change nothing. Default: 0.1.
     radius   γ > 0, the largest ‖f‖; it limits the harm if the stream changes. None: no limit. Default: None.
     start    f before the first row, as Start(points, coef); None: f = 0. Default: None.
+
+    >>> x = np.random.default_rng(0).uniform(size=2000)
+    >>> learner = onkel.TubeProjection(kernel=onkel.Exponential(rate=1.0), epsilon=0.05)
+    >>> scores = learner.learn(learner.init(dim=1), x[:, None], np.abs(x - 0.5))
+    >>> outside = np.abs(scores - np.abs(x - 0.5)) > 0.05
+    >>> int(outside[:500].sum()), int(outside[1500:].sum())
+    (56, 1)
     """
 
     group: ClassVar[Group] = Group.CURVES

@@ -20,7 +20,11 @@ from onkel.protocol import is_learner
 
 @dataclass(frozen=True, repr=False)
 class Curve:
-    """One input's part of f. Its mean over the points x is 0."""
+    """One input's part of f. Its mean over the points x is 0.
+
+    >>> onkel.measure.Curve("age", x=np.array([20.0, 40.0, 60.0]), y=np.array([-1.5, 0.5, 1.0]))
+    <Curve of age: x from 20 to 60, y from -1.5 to 1>
+    """
 
     name: str
     x: Vector  # in the input's own units, over the input's domain (or the range of the points kept)
@@ -33,7 +37,16 @@ class Curve:
 
 @dataclass(frozen=True, repr=False)
 class Components:
-    """f(x) = intercept + Σ curves, without the spikes of a `Delta`."""
+    """f(x) = intercept + Σ curves, without the spikes of a `Delta`.
+
+    >>> X, y = onkel.data.friedman(20_000, seed=0)
+    >>> learner = onkel.NORMA(onkel.Additive(onkel.Spline()), loss=onkel.Square(), step=0.02, lam=0.0)
+    >>> state = learner.init(dim=10)
+    >>> scores = learner.learn(state, X, y)
+    >>> curves = onkel.components(learner, state).curves
+    >>> [curve.name for curve in curves if np.ptp(curve.y) > 2.0]  # the columns that matter
+    ['x0', 'x1', 'x2', 'x3', 'x4']
+    """
 
     intercept: float
     curves: tuple[Curve, ...]

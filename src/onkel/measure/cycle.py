@@ -18,7 +18,13 @@ from onkel.turns import turn
 
 @dataclass(frozen=True)
 class Cycled:
-    """The state after the last pass, and whether it converged."""
+    """The state after the last pass, and whether it converged.
+
+    >>> X, y = onkel.data.rings(100, noise=0.05, seed=0)
+    >>> done = onkel.cycle(onkel.KernelAdatron(kernel=onkel.Gaussian(width=1.0)), X, y)
+    >>> done.converged, done.change < 1e-6
+    (True, True)
+    """
 
     state: Any
     passes: int

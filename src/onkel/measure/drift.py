@@ -58,7 +58,11 @@ def whole_numbers(*shape: int) -> Any:
 
 
 class Change(NamedTuple):
-    """A change of the stream, found as a rise of the loss."""
+    """A change of the stream, found as a rise of the loss.
+
+    >>> onkel.measure.drift.Change(row=6017, before=0.7, after=2.1)
+    Change(row=6017, before=0.7, after=2.1)
+    """
 
     row: int  # about the first row after the change, counted from 1
     before: float  # the mean loss in the window before the change
@@ -131,7 +135,14 @@ def of_errors() -> Drift:
 
 
 def of_mistakes() -> Drift:
-    """A `Drift` for mistakes: losses of 0 or 1."""
+    """A `Drift` for mistakes: losses of 0 or 1.
+
+    >>> wrong = np.random.default_rng(0).random(10_000) < np.repeat([0.1, 0.3], 5000)  # 10 % of mistakes, then 30 %
+    >>> drift = onkel.measure.drift.of_mistakes()
+    >>> drift.add(wrong.astype(float))
+    >>> [(change.row, round(change.before, 2), round(change.after, 2)) for change in drift.changes()]
+    [(4993, 0.11, 0.27)]
+    """
     return Drift(of_mistakes=True)
 
 

@@ -50,6 +50,18 @@ class Stopwatch:
 
 @dataclass(frozen=True, repr=False)
 class Result:
+    """What was measured on a stream: errors, baselines, intervals, changes, time and memory.
+
+    >>> model = onkel.Model(target="target", learner=onkel.PKAWV())
+    >>> stream = model.open("diabetes")
+    >>> evaluation = onkel.measure.Evaluation.begin(model, stream)
+    >>> for table in stream.tables():
+    ...     evaluation.learn(table)
+    >>> result = evaluation.result(stream)
+    >>> isinstance(result, onkel.measure.Result), result.task, result.rows, round(result.coverage["0.9"], 1)
+    (True, 'regression', 442, 0.9)
+    """
+
     source: str  # where the rows came from
     target: str  # the column that was predicted
     task: str  # "regression" or "classification"
@@ -137,7 +149,17 @@ def as_json(found: Any) -> Any:
 
 @dataclass
 class Evaluation:
-    """One model on one stream, from the start or from any later row."""
+    """One model on one stream, from the start or from any later row.
+
+    >>> model = onkel.Model(target="target", learner=onkel.PKAWV())
+    >>> stream = model.open("diabetes")
+    >>> evaluation = Evaluation.begin(model, stream)
+    >>> for table in stream.tables():
+    ...     evaluation.learn(table)
+    >>> result = evaluation.result(stream)
+    >>> result.rows, round(result.errors["rmse"]), {name: round(errors["rmse"]) for name, errors in result.baselines.items()}
+    (442, 59, {'running mean': 78, 'last label': 107})
+    """
 
     model: Model
     state: State
@@ -148,6 +170,7 @@ class Evaluation:
 
     @staticmethod
     def begin(model: Model, stream: Stream) -> Evaluation:
+        """An evaluation before the first row of a stream that the model has opened."""
         state = model.begin(stream)
         return Evaluation(model, state, errors_for(state.target.task))
 
@@ -177,6 +200,7 @@ class Evaluation:
         self.rows += len(answers.actual)
 
     def result(self, stream: Stream, earlier_rows: int = 0) -> Result:
+        """What was measured so far."""
         model, state, errors = self.model, self.state, self.errors
         own = bare(state.learner)
         findings = explain(state.learner, state.inner).sentences if isinstance(own, Auto) else []

@@ -326,7 +326,11 @@ def curve_of(errors: Errors) -> ErrorCurve:
 
 
 def running_mean(y: Vector, rows: int = 0, total: float = 0.0) -> Vector:
-    """The mean of the labels before each row; 0 before the first. There are `rows` earlier labels, with the sum `total`."""
+    """The mean of the labels before each row; 0 before the first. There are `rows` earlier labels, with the sum `total`.
+
+    >>> onkel.measure.running_mean(np.array([2.0, 4.0, 6.0])), onkel.measure.last_label(np.array([2.0, 4.0, 6.0]))
+    (array([0., 2., 3.]), array([0., 2., 4.]))
+    """
     before = np.cumsum(np.concatenate([np.full((1, *y.shape[1:]), total), y]), axis=0)[:-1]
     count = np.maximum(rows + np.arange(len(y)), 1).reshape(-1, *[1] * (y.ndim - 1))
     return np.asarray(before / count)

@@ -76,6 +76,12 @@ def spectral_bounds(
 
     a and b measure how well a sample represents all rows: KORS promises a ≥ 1 − ε and b ≤ 1 + ε for weights 1/p of the points taken
     and 0 of the others.
+
+    >>> X, _ = onkel.data.rings(500, seed=0)
+    >>> kernel, sampled = onkel.Gaussian(width=1.0), np.zeros(500)
+    >>> sampled[np.random.default_rng(0).choice(500, 250, replace=False)] = 2.0  # every second row, with weight 2
+    >>> [round(bound, 1) for bound in onkel.measure.spectral_bounds(kernel, X, 1.0, sampled)]
+    [0.6, 1.3]
     """
     rows, alpha = check_block("X", X), positive("alpha", alpha)
     w, v = _checked(weights, len(rows)), _checked(others, len(rows))

@@ -52,7 +52,14 @@ class Square:
 
 @dataclass(frozen=True)
 class RMSE:
-    """The root of the mean square error, in the units of the target."""
+    """The root of the mean square error, in the units of the target.
+
+    >>> X, y = onkel.data.friedman(2000, seed=0)
+    >>> numbers = onkel.measure.RMSE(), onkel.measure.MAE(), onkel.measure.R2(), onkel.measure.MAPE(), onkel.measure.Explained()
+    >>> trace = onkel.prequential(onkel.PKAWV(), X, y, metrics=numbers)
+    >>> {name: round(value, 1) for name, value in trace.values.items()}
+    {'rmse': 2.9, 'mae': 2.2, 'r2': 0.7, 'mape': 0.2, 'explained': 0.7}
+    """
 
     name = "rmse"
     title = "rms error"
@@ -117,6 +124,14 @@ class Pinball:
     """The mean pinball loss of both ends of the intervals of all levels; the ends of level 0.9 are the quantiles 0.05 and 0.95.
 
     A row counts only if its intervals of all levels are finite.
+
+    >>> model = onkel.Model(target="y", learner=onkel.PKAWV())
+    >>> stream = model.open(onkel.data.friedman(1000, seed=0))
+    >>> evaluation = onkel.measure.Evaluation.begin(model, stream)
+    >>> for table in stream.tables():
+    ...     evaluation.learn(table)
+    >>> round(evaluation.result(stream).errors[onkel.measure.Pinball().name], 1)
+    0.4
     """
 
     name = "pinball"
@@ -128,7 +143,15 @@ class Pinball:
 
 @dataclass(frozen=True)
 class Mistakes:
-    """The share of rows whose label was not predicted."""
+    """The share of rows whose label was not predicted.
+
+    >>> X, y = onkel.data.rings(2000, noise=0.4, seed=0)
+    >>> shares = onkel.measure.Mistakes(), onkel.measure.Accuracy(), onkel.measure.BalancedAccuracy()
+    >>> chances = onkel.measure.LogLoss(), onkel.measure.Brier()
+    >>> trace = onkel.prequential(onkel.PKAWV(), X, y, metrics=shares + chances)
+    >>> {name: round(value, 2) for name, value in trace.values.items()}
+    {'mistakes': 0.12, 'accuracy': 0.88, 'balanced_accuracy': 0.88, 'log_loss': 0.33, 'brier': 0.1}
+    """
 
     name = "mistakes"
     title = "mistakes"

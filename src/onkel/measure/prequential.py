@@ -46,6 +46,11 @@ class Trace:
     bytes_at    The size of the state then.
     values      The value of each metric such as F1() for all rows.
     curve       The same metrics in windows along the stream.
+
+    >>> X, y = onkel.data.abrupt(4000, changes=1, seed=0)
+    >>> trace = onkel.prequential(onkel.PKAWV(), X, y)
+    >>> trace.windowed("square", window=500)[[1999, 2499, 3999]].round(1)  # before the change, after it, at the end
+    array([0.1, 1.6, 0.7])
     """
 
     learner: Any

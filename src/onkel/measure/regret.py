@@ -101,13 +101,29 @@ def _compared(learner: Any, space: Space | None, lam: float | None) -> tuple[Spa
 
 
 def best_in_hindsight(X: ArrayLike, y: ArrayLike, space: Space, lam: float) -> float:
-    """min_f [ Σ (y − f(x))² + λ‖f‖² ]."""
+    """min_f [ Σ (y − f(x))² + λ‖f‖² ].
+
+    >>> X, y = onkel.data.smooth(300, seed=0)
+    >>> for space in onkel.Identity() + onkel.Constant(), onkel.Gaussian(width=1.0):
+    ...     print(round(onkel.measure.best_in_hindsight(X, y, space, lam=1.0)))
+    200
+    58
+    """
     rows, labels, _ = _stream(X, y)
     return float(np.sum(_growth(rows, labels, space, positive("lam", lam))))
 
 
 def spectrum(space: Space, X: ArrayLike) -> Vector:
-    """The eigenvalues of the kernel matrix of X, largest first; negative ones, due to rounding, are set to 0."""
+    """The eigenvalues of the kernel matrix of X, largest first; negative ones, due to rounding, are set to 0.
+
+    >>> X = np.random.default_rng(0).uniform(-1.0, 1.0, (200, 2))
+    >>> kernel = onkel.Gaussian(width=1.0)
+    >>> values = onkel.measure.spectrum(kernel, X)
+    >>> values[:4].round()  # few directions hold nearly everything
+    array([117.,  35.,  28.,   8.])
+    >>> bool(np.isclose(onkel.measure.log_det(kernel, X, 1.0), np.log(1.0 + values).sum()))
+    True
+    """
     rows = check_block("X", X)
     if isinstance(space, Kernel):
         values = np.linalg.eigvalsh(gram(space, rows))
@@ -142,6 +158,13 @@ def projection_error(kernel: Kernel, X: ArrayLike, features: Space) -> float:
 
     The features must be orthonormal in the kernel's space, as `Nystroem(kernel, points)` always is, and `Taylor(degree, width)` in
     that of `Gaussian(width)`.
+
+    >>> X = np.random.default_rng(0).uniform(-1.0, 1.0, (200, 2))
+    >>> for degree in (2, 4, 8):
+    ...     print(f"{onkel.measure.projection_error(onkel.Gaussian(width=1.0), X, onkel.Taylor(degree, width=1.0)):.1e}")
+    4.0e+00
+    2.6e-01
+    5.8e-04
     """
     rows = check_block("X", X)
     if not len(rows):

@@ -13,7 +13,12 @@ Loss = Callable[[Vector, Vector], Vector]
 
 
 def square(scores: Vector, y: Vector) -> Vector:
-    """(score − y)², summed over the outputs."""
+    """(score − y)², summed over the outputs.
+
+    >>> scores, y = np.array([1.0, 3.0]), np.array([1.0, 1.0])
+    >>> onkel.measure.square(scores, y), onkel.measure.absolute(scores, y)
+    (array([0., 4.]), array([0., 2.]))
+    """
     return _summed((scores - y) ** 2)
 
 

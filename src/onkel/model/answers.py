@@ -28,7 +28,16 @@ Shape = Callable[..., Vector]  # a function of (scores, labels) that brings the 
 
 @dataclass(frozen=True)
 class Answers:
-    """The model's answer for each row of a table before it learnt the row, and the row's label; both as codes (see `Target`)."""
+    """The model's answer for each row of a table before it learnt the row, and the row's label; both as codes (see `Target`).
+
+    >>> rows = [{"size": 50.0, "price": 210.0}, {"size": 70.0, "price": 350.0}]
+    >>> model = onkel.Model(target="price")
+    >>> state = model.init(rows)
+    >>> for table in model.open_again(state, rows).tables():
+    ...     answers = model.answer(state, table)
+    >>> isinstance(answers, onkel.model.Answers), answers.actual
+    (True, array([210., 350.]))
+    """
 
     predicted: Vector  # -1 where no class was known yet
     probabilities: Matrix | None  # of each class; None for numbers

@@ -34,7 +34,13 @@ MOST_REPEATS = 1000  # of a row, for a learner that has no weights
 
 @memory
 class State:
-    """What was decided by the first rows (encoder, target, learner), and what was learnt from all rows."""
+    """What was decided by the first rows (encoder, target, learner), and what was learnt from all rows.
+
+    >>> model = onkel.Model(target="price")
+    >>> state = model.init([{"size": 50.0, "price": 210.0}, {"size": 70.0, "price": 350.0}])
+    >>> isinstance(state, onkel.model.State), state.rows, state.target.name
+    (True, 0, 'price')
+    """
 
     encoder: Encoder  # how columns become X
     target: Target  # how labels are coded, and scores decoded

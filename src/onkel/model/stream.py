@@ -35,7 +35,13 @@ Mask = NDArray[np.bool_]
 
 @dataclass(repr=False)
 class Stream:
-    """Each iteration reads the source from its start, with an encoder that has seen nothing."""
+    """Each iteration reads the source from its start, with an encoder that has seen nothing.
+
+    >>> rows = [{"size": 50.0, "town": "Bonn", "price": 210.0}, {"size": 70.0, "town": "Ulm", "price": 350.0}]
+    >>> stream = onkel.read(rows, "price")
+    >>> stream.target, [(X.shape, y) for X, y in stream]
+    (Value(name='price', columns=None), [((2, 5), array([210., 350.]))])
+    """
 
     source: Source
     target: Target

@@ -49,7 +49,13 @@ FIXED_TOLERANCE = 1e-9  # allowed difference of an array that the config determi
 
 @dataclass
 class Extra:
-    """What an estimator or a run saves with its model: plain values, and arrays of bools or finite numbers."""
+    """What an estimator or a run saves with its model: plain values, and arrays of bools or finite numbers.
+
+    >>> learner = onkel.PKAWV()
+    >>> data = onkel.pack(learner, learner.init(dim=3), onkel.persist.Extra({"sensor": "roof"}, {"limits": np.array([0.0, 1.0])}))
+    >>> len(data) > 1000
+    True
+    """
 
     about: dict[str, Any]
     arrays: dict[str, NDArray[Any]]

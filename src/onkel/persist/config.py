@@ -46,7 +46,14 @@ def classes() -> dict[str, type]:
 
 
 def to_json(value: Any) -> Any:
-    """The config as plain lists, dicts, numbers and strings."""
+    """The config as plain lists, dicts, numbers and strings.
+
+    >>> from onkel.persist import from_json, to_json
+    >>> to_json(onkel.PKAWV(features=onkel.Identity(), lam=0.1))
+    {'type': 'PKAWV', 'features': {'type': 'Identity'}, 'lam': 0.1, 'awv': True, 'forgetting': 1.0}
+    >>> from_json(to_json(onkel.PKAWV(lam=0.1))) == onkel.PKAWV(lam=0.1)
+    True
+    """
     if type(value) in _JOINED:
         return {_JOINED[type(value)]: [to_json(part) for part in value.parts]}
     if dataclasses.is_dataclass(value):

@@ -5,6 +5,25 @@ draw_components             the curves of an additive model, one panel per input
 draw_reliability            how reliable probabilities are
 draw_weights                the shares of the experts in a mixture, over time
 draw_contributions          what each kind of expert adds to a mixture, over time
+
+>>> import pathlib, tempfile
+>>> folder = pathlib.Path(tempfile.mkdtemp())
+>>> X, y = onkel.data.friedman(2000, seed=0)
+>>> learners = {"Auto": onkel.Auto(), "PKAWV": onkel.PKAWV()}
+>>> traces = {name: onkel.prequential(learner, X, y) for name, learner in learners.items()}
+>>> losses = {name: trace.losses["square"] for name, trace in traces.items()}
+>>> path = draw_curves(folder / "curves.png", losses, "mean square error", window=200, title="Friedman's function")
+>>> found = onkel.explain(learners["Auto"], traces["Auto"].state)
+>>> path = draw_weights(folder / "weights.png", found)
+>>> path = draw_contributions(folder / "contributions.png", found)
+>>> additive = onkel.NORMA(onkel.Additive(onkel.Spline()), loss=onkel.Square(), step=0.02, lam=0.0)
+>>> parts = onkel.components(additive, onkel.prequential(additive, X, y).state)
+>>> path = draw_components(folder / "components.png", parts, X, "y")
+>>> p = np.linspace(0.0, 1.0, 1000)
+>>> told = onkel.measure.reliability(p, np.random.default_rng(0).random(1000) < p)
+>>> path = draw_reliability(folder / "reliability.png", {"true": told}, "probabilities that are true")
+>>> sorted(path.stem for path in folder.iterdir())
+['components', 'contributions', 'curves', 'reliability', 'weights']
 """
 
 from __future__ import annotations

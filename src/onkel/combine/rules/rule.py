@@ -49,7 +49,13 @@ class State:
 
 class Rule(ABC):
     """A frozen config. The abstract methods work on the rule's own part of a state (`own`), and get the mixtures of the rules that
-    it uses (`below`)."""
+    it uses (`below`).
+
+    >>> P = np.array([[[0.0, 1.0]], [[0.0, 1.0]], [[0.0, 1.0]]])  # three rows, one output, two experts; the second is right
+    >>> rule = onkel.BOA()
+    >>> rule.learn(rule.init(experts=2), P, np.ones((3, 1)), np.ones(3), np.ones((3, 2), dtype=bool)).ravel().round(2)
+    array([0.5, 1. , 1. ])
+    """
 
     @property
     def below(self) -> tuple[Rule, ...]:

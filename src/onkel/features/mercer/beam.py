@@ -30,6 +30,14 @@ class Beam(Line):
 
     domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
             clamped. Default: None.
+
+    >>> system = onkel.Beam(domain=(0.0, 1.0))
+    >>> Z = system.functions(np.linspace(0.0, 1.0, 2001)[:, None], 4)
+    >>> (Z.T @ Z / 2001).round(2) + 0.0  # orthonormal
+    array([[1., 0., 0., 0.],
+           [0., 1., 0., 0.],
+           [0., 0., 1., 0.],
+           [0., 0., 0., 1.]])
     """
 
     domain: Domain | None = None

@@ -30,6 +30,9 @@ class Hermite(Line):
     width   σ > 0, the distance at which the kernel has fallen to e^(−1/2); None: √dim, which suits standardised inputs.
             Default: None.
     spread  The standard deviation of the inputs. Default: 1.0.
+
+    >>> onkel.Hermite(width=1.0).values(4).round(3)  # the Gaussian kernel needs few functions
+    array([0.618, 0.236, 0.09 , 0.034])
     """
 
     width: float | None = None

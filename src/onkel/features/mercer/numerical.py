@@ -34,6 +34,11 @@ class Numerical(Line):
     nodes   The number of quadrature nodes. With more, the eigenfunctions are more accurate. Default: 200.
     domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
             clamped. Default: None.
+
+    >>> onkel.Numerical(onkel.Brownian(domain=(0.0, 1.0)), domain=(0.0, 1.0)).values(3).round(3)
+    array([0.405, 0.045, 0.016])
+    >>> onkel.Sine(domain=(0.0, 1.0)).values(3).round(3)  # the same in closed form
+    array([0.405, 0.045, 0.016])
     """
 
     kernel: Kernel

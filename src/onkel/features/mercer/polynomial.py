@@ -25,6 +25,11 @@ class Legendre(Line):
     order   How fast the eigenvalues fall. A larger order means smoother functions. Default: 2.0.
     domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
             clamped. Default: None.
+
+    >>> onkel.Legendre(domain=(-1.0, 1.0)).functions(np.array([[-1.0], [0.0], [1.0]]), 3).round(2)
+    array([[ 1.  , -1.73,  2.24],
+           [ 1.  ,  0.  , -1.12],
+           [ 1.  ,  1.73,  2.24]])
     """
 
     order: float = 2.0

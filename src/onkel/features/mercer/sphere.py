@@ -26,6 +26,12 @@ class Sphere(System):
     """Spherical harmonics: functions of the direction of a row with three columns.
 
     order  How fast the eigenvalues fall. A larger order means smoother functions. Default: 2.0.
+
+    >>> north, east = [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]
+    >>> onkel.Sphere().functions(np.array([north, east, [5.0, 0.0, 0.0]]), 4).round(2) + 0.0  # only the direction counts
+    array([[1.  , 0.  , 1.73, 0.  ],
+           [1.  , 0.  , 0.  , 1.73],
+           [1.  , 0.  , 0.  , 1.73]])
     """
 
     order: float = 2.0

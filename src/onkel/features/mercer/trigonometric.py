@@ -52,6 +52,11 @@ class Cosine(WaveLine):
 
     domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
             clamped. Default: None.
+
+    >>> onkel.Cosine(domain=(0.0, 1.0)).functions(np.array([[0.0], [0.5], [1.0]]), 3).round(2)
+    array([[ 1.  ,  1.41,  1.41],
+           [ 1.  ,  0.  , -1.41],
+           [ 1.  , -1.41,  1.41]])
     """
 
     domain: Domain | None = None
@@ -75,6 +80,10 @@ class Periodic(WaveLine):
     domain    (low, high): one period, which cannot be found from the data.
     order     m > ½, whole or not. A larger one means smoother functions. Default: 2.0.
     constant  Whether the constant function is among them; False: only functions of mean 0. Default: True.
+
+    >>> hours = onkel.Periodic(domain=(0.0, 24.0))
+    >>> np.allclose(hours.functions(np.array([[1.0]]), 5), hours.functions(np.array([[25.0]]), 5))
+    True
     """
 
     domain: Domain | None = field()

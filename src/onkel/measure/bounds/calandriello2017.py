@@ -30,6 +30,12 @@ def online_effective_dimension(space: Space, X: ArrayLike, alpha: float, weights
     """Two upper bounds on the online effective dimension: ln det(I + K/α), and d_eff(α)(1 + ln(1 + ‖K‖/α)).
 
     CLV Lemma 3. With weights, K is the rescaled kernel matrix. Holds for all inputs, in any order.
+
+    >>> X, _ = onkel.data.rings(500, seed=0)
+    >>> kernel = onkel.Gaussian(width=1.0)
+    >>> first, second = online_effective_dimension(kernel, X, alpha=1.0)
+    >>> onkel.measure.online_dimension(kernel, X, alpha=1.0) < first < second
+    True
     """
     values = rescaled_spectrum(space, X, weights) / positive("alpha", alpha)
     dimension = float(np.sum(values / (1.0 + values)))
@@ -41,6 +47,12 @@ def kons(learner: Learner, X: ArrayLike, y: ArrayLike, squared_norm: float) -> f
 
     d̄_onl is the online effective dimension of the kernel rescaled by the slopes on the stream. CLV Theorem 1. Conditions: |y| ≤ C
     if labels are numbers. It holds for `KONS`, and for `NewtonFeatures` in the span of its features.
+
+    >>> X, y = onkel.data.rings(200, seed=0)
+    >>> learner = onkel.KONS(kernel=onkel.Gaussian(width=1.0), loss=onkel.SquaredHinge())
+    >>> found = onkel.measure.newton_regret(learner, X, y)
+    >>> found.regret < kons(learner, X, y, squared_norm=found.norm / learner.alpha)
+    True
     """
     rows = _stream(learner, X, y)
     played, eta = play(learner, rows, y), etas(learner, len(rows))
@@ -57,6 +69,11 @@ def kons_by_dimension(learner: Learner, X: ArrayLike, y: ArrayLike, squared_norm
     σ = 0:   α‖f‖² + LC√T [d_eff(αC/L)(1 + ln(1 + LTκ²/(Cα))) + 8]         (printed: α‖f‖² + 4LC√T d_eff(α/L²) ln(2L²T))
 
     CLV Theorem 1. Conditions: |y| ≤ C if labels are numbers; `curvature` None and `dimension` 1, so that η is the theorem's.
+
+    >>> X, y = onkel.data.rings(200, seed=0)
+    >>> learner = onkel.KONS(kernel=onkel.Gaussian(width=1.0), loss=onkel.SquaredHinge())
+    >>> kons(learner, X, y, squared_norm=10.0) < kons_by_dimension(learner, X, y, squared_norm=10.0)
+    True
     """
     rows = _stream(learner, X, y)
     _own_steps(learner)
@@ -74,6 +91,14 @@ def sketched_kons(learner: SketchedKONS, X: ArrayLike, y: ArrayLike, squared_nor
     d̄_onl (the online effective dimension) and τ_min = min_t τ̄_t (the least leverage score) are those of the kernel rescaled by
     the slopes on the stream; rounds with slope 0 are left out. CLV Theorem 3. Conditions: σ > 0; `curvature` None; unweighted; ε <
     1; β ≥ 3 ln(T/δ)/ε²; |y| ≤ C if labels are numbers.
+
+    >>> X, y = onkel.data.rings(200, seed=0)
+    >>> learner = onkel.SketchedKONS(
+    ...     kernel=onkel.Gaussian(width=1.0), loss=onkel.SquaredHinge(), accuracy=0.5, oversampling=12.0 * math.log(200 / 0.1)
+    ... )
+    >>> found = onkel.measure.newton_regret(learner, X, y)
+    >>> found.regret < sketched_kons(learner, X, y, squared_norm=found.norm / learner.alpha, delta=0.1)
+    True
     """
     rows = _stream(learner, X, y)
     _own_steps(learner)
@@ -93,6 +118,12 @@ def row_sampling(kernel: Space, X: ArrayLike, dictionary: Kors, delta: float) ->
 
     CLV Theorem 2 (2), ρ = (1 + ε)/(1 − ε). The paper prints the first divided by ε², which is not needed, and for the second
     6ρ d_eff(μ) ln²(2T/δ)/ε², which does not always follow. Conditions: ε < 1; β ≥ 3 ln(T/δ)/ε²; d_onl(μ) ≥ 1.
+
+    >>> X, _ = onkel.data.rings(500, seed=0)
+    >>> dictionary = onkel.Kors(mu=1.0, accuracy=0.5, oversampling=12.0 * math.log(500 / 0.1))
+    >>> taken = len(dictionary.choose(onkel.Gaussian(width=1.0), X))
+    >>> taken < min(row_sampling(onkel.Gaussian(width=1.0), X, dictionary, delta=0.1))
+    True
     """
     rows = check_block("X", X)
     check_sampling(dictionary, len(rows), delta)

@@ -13,6 +13,19 @@ The bounds depend on the stream: each function runs the rule on it and uses its 
 run, its docstring says so. `so_far` runs nothing: it uses the sums in a rule's state.
 
 The papers are named in the files of the rules (`onkel.combine.rules`).
+
+>>> rng = np.random.default_rng(0)
+>>> y = rng.normal(size=500)
+>>> P = y[:, None] + rng.normal(size=(500, 3)) * [0.5, 1.0, 2.0]  # three experts, the first is the best
+>>> [round(bound) for bound in (ml_poly(onkel.MLPoly(), P, y), layered(onkel.Layered(), P, y))]
+[-8, -2]
+>>> round(exponential_weights(onkel.ExponentialWeights(), P, y))
+-3
+>>> [round(fixed_share(onkel.FixedShare(), P, y, switches)) for switches in (0, 1, 10)]  # against experts that take turns
+[11, 20, 103]
+>>> half = [0.5, 0.5, 0.0]  # against a combination
+>>> round(stacking(onkel.Stacking(), P, y, half)), round(ridge(onkel.Ridge(), P, y, half))
+(5, 310)
 """
 
 from __future__ import annotations
@@ -83,6 +96,15 @@ def boa(rule: BOA, P: ArrayLike, y: ArrayLike) -> float:
 
     η, r̃ and p are those of this expert, and the last term is as in `ml_poly`. C = Σ_k Σ_t (η_{k,t}/η_{k,t+1} − 1) is the total
     relative decrease of all rates.
+
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.normal(size=500)
+    >>> P = y[:, None] + rng.normal(size=(500, 3)) * [0.5, 1.0, 2.0]  # three experts, the first is the best
+    >>> bound = onkel.measure.bounds.boa(onkel.BOA(), P, y)
+    >>> rule = onkel.BOA()
+    >>> mixture = rule.learn(rule.init(experts=3), P[:, None, :], y[:, None], np.ones(500), np.ones((500, 3), dtype=bool))
+    >>> bool(np.sum((mixture[:, 0] - y) ** 2) - np.sum((P[:, 0] - y) ** 2) <= bound)
+    True
     """
     return _against_best(rule, P, y)
 
@@ -129,6 +151,9 @@ def cutting(y: ArrayLike) -> float:
     """Σ δ², where δ is the distance of a label from the span of the labels before it. It is at most (largest − smallest)².
 
     In the square loss, clipping scores to the span of the labels adds at most this to the total loss.
+
+    >>> onkel.measure.bounds.cutting([1.0, 2.0, 0.0, 1.5])  # 2 is 1 above the span of those before it, 0 is 1 below
+    2.0
     """
     labels = np.asarray(y, dtype=float)
     high, low = np.maximum.accumulate(labels)[:-1], np.minimum.accumulate(labels)[:-1]
@@ -164,6 +189,15 @@ def so_far(rule: Rule, state: State, output: int = 0) -> SoFar:
 
     Stacking with forgetting, and all other rules, have no such sums in their states, so their bounds are infinite. The outer rule
     clips the mixture of a stacking to the span; the cost of this is included in `Quadratic.constant`.
+
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.normal(size=500)
+    >>> P = y[:, None] + rng.normal(size=(500, 3)) * [0.5, 1.0, 2.0]
+    >>> rule = onkel.MLPoly()
+    >>> state = rule.init(experts=3)
+    >>> mixture = rule.learn(state, P[:, None, :], y[:, None], np.ones(500), np.ones((500, 3), dtype=bool))
+    >>> bool(np.sum((mixture[:, 0] - y) ** 2) - np.sum((P[:, 0] - y) ** 2) <= so_far(rule, state).experts[0])
+    True
     """
     return _so_far(rule, dict(zip(rule.order, state.parts, strict=True)), state.experts, output)
 

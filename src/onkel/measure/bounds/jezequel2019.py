@@ -30,6 +30,11 @@ def kernel_awv(kernel: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: f
 
     K is the kernel matrix of X, B is `largest` (None: the largest |y|). JGR Proposition 1. Conditions: |y| ≤ B. It holds for all
     inputs, in any order.
+
+    >>> X, y = onkel.data.smooth(200, dim=2, seed=0)
+    >>> learner = onkel.KernelAWV(kernel=onkel.Gaussian(width=1.0))
+    >>> onkel.regret(learner, X, y).total < kernel_awv(learner.kernel, X, y, lam=1.0)
+    True
     """
     return _largest(X, y, largest) ** 2 * log_det(kernel, X, lam)
 
@@ -39,6 +44,11 @@ def kernel_awv_by_dimension(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: flo
 
     n is the number of rows, κ² the largest k(x, x), B is `largest` (None: the largest |y|).
     JGR Propositions 1 and 2. Conditions: |y| ≤ B.
+
+    >>> X, y = onkel.data.smooth(200, dim=2, seed=0)
+    >>> kernel = onkel.Gaussian(width=1.0)
+    >>> kernel_awv(kernel, X, y, lam=1.0) < kernel_awv_by_dimension(kernel, X, y, lam=1.0)
+    True
     """
     return _largest(X, y, largest) ** 2 * _dimension_term(kernel, check_block("X", X), lam)
 
@@ -47,6 +57,11 @@ def clipped_ridge(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, clip: 
     """4B² ln det(I + K/λ), for `KernelRidge` whose scores are clipped to [−B, B].
 
     K is the kernel matrix of X. Zhdanov & Kalnishkan (2013), An identity for kernel ridge regression. Conditions: |y| ≤ clip = B.
+
+    >>> X, y = onkel.data.smooth(200, dim=2, seed=0)
+    >>> learner = onkel.KernelRidge(kernel=onkel.Gaussian(width=1.0), clip=4.0)
+    >>> onkel.regret(learner, X, y).total < clipped_ridge(learner.kernel, X, y, lam=1.0, clip=4.0)
+    True
     """
     return 4.0 * _largest(X, y, clip) ** 2 * log_det(kernel, X, lam)
 
@@ -56,13 +71,25 @@ def fixed_span(kernel: Kernel, features: Space, X: ArrayLike, y: ArrayLike, lam:
 
     K is the kernel matrix of the n rows, B is `largest` (None: the largest |y|), μ the `projection_error`.
     JGR Theorem 3. Conditions: |y| ≤ B; the features are orthonormal in the kernel's space.
+
+    >>> X, y = onkel.data.smooth(200, dim=2, seed=0)
+    >>> kernel = onkel.Gaussian(width=2.0)
+    >>> for degree in (2, 4, 8):  # features that capture the kernel nearly have its own bound
+    ...     print(f"{fixed_span(kernel, onkel.Taylor(degree, width=2.0), X, y, lam=1.0) / kernel_awv(kernel, X, y, lam=1.0):.1f}")
+    75.3
+    8.3
+    1.2
     """
     B, mu = _largest(X, y, largest), projection_error(kernel, X, features)
     return B**2 * (log_det(kernel, X, lam) + (mu + lam) * len(check_block("X", X)) * mu / lam**2)
 
 
 def taylor_degree(n: int, lam: float, radius: float, width: float) -> int:
-    """The degree M = ⌈max(8R²/σ², 2 ln(n/min(λ, 1)))⌉ that JGR Theorem 4 requires; R is the `radius`, σ the `width`."""
+    """The degree M = ⌈max(8R²/σ², 2 ln(n/min(λ, 1)))⌉ that JGR Theorem 4 requires; R is the `radius`, σ the `width`.
+
+    >>> taylor_degree(n=1000, lam=1.0, radius=1.0, width=1.0)
+    14
+    """
     if n < 1:
         raise InputError(f"n must be at least 1, got {n}")
     radius, width, lam = positive("radius", radius), positive("width", width), positive("lam", lam)
@@ -74,6 +101,11 @@ def taylor(features: Taylor, X: ArrayLike, y: ArrayLike, lam: float, radius: flo
 
     K is the kernel matrix of X, R is `radius`, B is `largest` (None: the largest |y|).
     JGR Theorem 4. Conditions: |y| ≤ B; ‖x‖ ≤ R; degree ≥ `taylor_degree`.
+
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (200, 2))
+    >>> bound = taylor(onkel.Taylor(degree=16, width=1.0), X, X[:, 0], lam=1.0, radius=1.0)
+    >>> round(bound / kernel_awv(onkel.Gaussian(width=1.0), X, X[:, 0], lam=1.0), 2)
+    1.5
     """
     rows = check_block("X", X)
     width = math.sqrt(rows.shape[1]) if features.width is None else features.width
@@ -89,6 +121,11 @@ def gaussian_dimension(n: int, dim: int, lam: float, radius: float, width: float
 
     n is the number of rows, d is `dim`, R is `radius`, σ is `width`.
     Altschuler, Bach, Rudi & Weed (2018), quoted by JGR after Theorem 4. Conditions: ‖x‖ ≤ R, λ ≤ n.
+
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (200, 2))
+    >>> measured = onkel.effective_dimension(onkel.Gaussian(width=1.0), X, lam=1.0)
+    >>> measured < gaussian_dimension(n=200, dim=2, lam=1.0, radius=1.0, width=1.0)
+    True
     """
     if not 0.0 < lam <= n:
         raise InputError(f"lam must be positive and at most n = {n}, got {lam:g}")
@@ -100,6 +137,12 @@ def kors(kernel: Kernel, X: ArrayLike, dictionary: Kors, delta: float) -> tuple[
     """μ and 9 d_eff(μ) ln²(2n/δ): bounds on ‖(I − P)C^½‖² and on the number of points, in all rounds with probability 1 − δ.
 
     JGR Proposition 5. Conditions: accuracy ½, oversampling ≥ 12 ln(n/δ).
+
+    >>> X, _ = onkel.data.rings(200, seed=0)
+    >>> dictionary = onkel.Kors(mu=1.0, accuracy=0.5, oversampling=12.0 * math.log(200 / 0.1))
+    >>> mu, points = kors(onkel.Gaussian(width=1.0), X, dictionary, delta=0.1)
+    >>> len(dictionary.choose(onkel.Gaussian(width=1.0), X)) < points
+    True
     """
     rows = check_block("X", X)
     _theory(dictionary, len(rows), delta)
@@ -120,6 +163,14 @@ def nystroem(
 
     JGR Theorem 6. Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ). It holds for the default learner: AWV,
     no budget, history kept. `points` is m.
+
+    >>> X, y = onkel.data.smooth(200, dim=2, seed=0)
+    >>> dictionary = onkel.Kors(mu=1.0, accuracy=0.5, oversampling=12.0 * math.log(200 / 0.1))
+    >>> learner = onkel.PKAWVNystroem(kernel=onkel.Gaussian(width=1.0), dictionary=dictionary)
+    >>> state = learner.init(dim=2)
+    >>> measured = onkel.regret(learner.learn(state, X, y), X, y, learner.kernel, lam=1.0)
+    >>> measured.total < nystroem(learner.kernel, X, y, 1.0, dictionary, points=len(state.span.joined), delta=0.1)
+    True
     """
     rows = check_block("X", X)
     if not 0 <= points <= len(rows):
@@ -136,6 +187,14 @@ def known_inputs(
 
     JGR Theorem 3 with Proposition 5, as in the proof of Corollary 8; with probability 1 − δ.
     Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ).
+
+    >>> X, y = onkel.data.smooth(200, dim=2, seed=0)
+    >>> kernel, dictionary = onkel.Gaussian(width=1.0), onkel.Kors(mu=1.0, accuracy=0.5, oversampling=12.0 * math.log(200 / 0.1))
+    >>> points = dictionary.choose(kernel, X)
+    >>> learner = onkel.PKAWV(features=onkel.Nystroem(kernel, points))
+    >>> measured = onkel.regret(onkel.prequential(learner, X, y).scores, X, y, kernel, lam=1.0)
+    >>> measured.total < known_inputs(kernel, X, y, 1.0, dictionary, delta=0.1)
+    True
     """
     rows = check_block("X", X)
     _theory(dictionary, len(rows), delta)
@@ -149,6 +208,13 @@ def growing_span(
 
     `joined` are the rows of X that joined the span, in order: `state.span.joined[state.span.spanning]` if every row was learnt.
     μ_t is ‖(P_{t+1} − P_t)C_t^½‖², and P_{n+1} = I. JGR Theorem 9. Conditions: |y| ≤ B; the history is kept.
+
+    >>> X, y = onkel.data.smooth(200, dim=2, seed=0)
+    >>> learner = onkel.PKAWVNystroem(kernel=onkel.Gaussian(width=1.0))
+    >>> state = learner.init(dim=2)
+    >>> measured = onkel.regret(learner.learn(state, X, y), X, y, learner.kernel, lam=1.0)
+    >>> measured.total < growing_span(learner.kernel, X, y, 1.0, state.span.joined[state.span.spanning])
+    True
     """
     B = _largest(X, y, largest)
     rows, labels, lam = check_block("X", X), np.asarray(y, dtype=float).reshape(-1), positive("lam", lam)
@@ -177,6 +243,9 @@ def growing_span_rate(n: float, points: float, capacity: float) -> float:
 
     JGR Corollary 7, up to logarithms and constants, for the best λ and μ = n m^(−1/γ).
     Conditions: d_eff(λ) ≤ (n/λ)^γ for all λ, with γ = `capacity` in (0, 1); 1 ≤ m ≤ n.
+
+    >>> [round(growing_span_rate(n=1e6, points=points, capacity=0.25)) for points in (1e2, 1e3, 1e4)]
+    [1000, 32, 16]
     """
     _rates(n, points, capacity)
     if points < n ** (2.0 * capacity / (1.0 - capacity**2)):
@@ -188,6 +257,9 @@ def known_inputs_rate(n: float, points: float, capacity: float) -> float:
     """The order of the regret if the inputs are known before the first round: n^(γ/(1+γ)) if m ≥ n^(2γ/(1+γ)), else n m^(−1/(2γ)).
 
     JGR Corollary 8, up to logarithms and constants, for the best λ and μ = n m^(−1/γ). Conditions: as for `growing_span_rate`.
+
+    >>> [round(known_inputs_rate(n=1e6, points=points, capacity=0.25)) for points in (1e1, 1e2, 1e3)]
+    [10000, 100, 16]
     """
     _rates(n, points, capacity)
     if points < n ** (2.0 * capacity / (1.0 + capacity)):
