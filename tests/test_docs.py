@@ -102,7 +102,9 @@ def test_a_snippet_that_is_wrong_fails(tmp_path: Path, monkeypatch: pytest.Monke
 # --- the commands that stand beside figures
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [*WRITTEN, *sorted(ROOT.glob("papers/*/README.md"))], ids=lambda page: f"{page.parent.name}/{page.stem}"
+)
 def test_commands_in_running_text_name_what_exists(page: Path) -> None:
     """`python bench/…`, `python -m papers.…` and `make …` between backticks."""
     told = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
