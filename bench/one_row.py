@@ -22,6 +22,7 @@ from rich.table import Table
 from timing import Verdicts, in_turns, seconds
 
 import onkel
+from onkel._native import in_sequence
 from onkel.one_row import prepared
 from onkel.turns import turn
 
@@ -94,9 +95,8 @@ def parts(dicts: list[Any], labels: list[float]) -> dict[str, Callable[[], objec
     whole = onkel.Regressor(LINEAR)
     rows_of(whole, dicts, labels)()
     model, state = whole.model_, whole.state_
-    single = prepared(state.learner, state.inner)
-    assert single is not None
-    row, times = single.row, range(SINGLE)
+    steps = state.learner._hooks._single(state.inner)
+    row, times = steps.row, range(SINGLE)
 
     def turns() -> None:
         for _ in times:
@@ -115,15 +115,14 @@ def parts(dicts: list[Any], labels: list[float]) -> dict[str, Callable[[], objec
         "reading the dict (twice)": reading,
     }
     row.Y[:], row.weight[:] = 0.0, 1.0
-    for verb, steps in ("predict", single.scoring), ("learn", single.learning.steps):
-        found |= {f"{verb}: {_name(step)}": repeated(step) for step in steps}
+    for verb, calls in ("predict", steps.score), ("learn", steps.learn):
+        found |= {f"{verb}: {', '.join(map(_name, calls))}": repeated(*in_sequence(calls))}
     return found | {"preparing the calls (once)": repeated(partial(prepared, state.learner, state.inner))}
 
 
 def _name(step: Any) -> str:
-    """The name of a call: that of the compiled function and its module, or of the NumPy function."""
-    function = getattr(step, "func", step)
-    return f"{function.__module__}.{function.__name__}" if hasattr(function, "py_func") else f"numpy {function.__name__}"
+    """The name of a compiled function and its module."""
+    return f"{step.func.__module__.removeprefix('onkel.')}.{step.func.__name__}"
 
 
 def show_parts(dicts: list[Any], labels: list[float]) -> None:
