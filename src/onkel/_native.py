@@ -48,10 +48,11 @@ def in_sequence(calls: list[Callable[[], Any]]) -> list[Callable[[], Any]]:
     if compiler_off or not calls:
         return calls
     words: list[int] = []
+    places: dict[int, tuple[slice, tuple[Any, ...]]] = {}
     table = np.empty((len(calls), 3), np.int64)
     for k, call in enumerate(calls):
         assert isinstance(call, partial)
-        start, marks = len(words), (call.func, *[_add_words(argument, words) for argument in call.args])
+        start, marks = len(words), (call.func, *[_add_words(argument, words, places) for argument in call.args])
         if marks not in _known:
             _known[marks] = _addresses(call.func, tuple(map(numba.typeof, call.args)))
         table[k] = *_known[marks], _WORD_SIZE * start
@@ -64,15 +65,23 @@ def run_all(calls: list[Callable[[], Any]]) -> None:
     deque(map(operator.call, calls), 0)
 
 
-def _add_words(argument: Any, words: list[int]) -> tuple[Any, ...]:
-    """Add the words of an argument. Returns marks of its type, since numba's description of a type takes far longer to find."""
+def _add_words(argument: Any, words: list[int], places: dict[int, tuple[slice, tuple[Any, ...]]]) -> tuple[Any, ...]:
+    """Add the words of an argument. Returns marks of its type, since numba's description of a type takes far longer to find.
+
+    `places` says where the words of an array are that has been an argument before, for many are.
+    """
     if isinstance(argument, np.ndarray):
+        if (found := places.get(id(argument))) is not None:
+            words += words[found[0]]
+            return found[1]
+        start, marks = len(words), (argument.dtype, argument.ndim, argument.flags.num)
         words.append(argument.__array_interface__["data"][0])
         words += argument.shape
         words += argument.strides
-        return argument.dtype, argument.ndim, argument.flags.num
+        places[id(argument)] = slice(start, len(words)), marks
+        return marks
     if isinstance(argument, tuple):
-        return type(argument), *[_add_words(item, words) for item in argument]
+        return type(argument), *[_add_words(item, words, places) for item in argument]
     if isinstance(argument, float):
         words += struct.unpack("q", struct.pack("d", argument))
     else:

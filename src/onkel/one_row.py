@@ -18,13 +18,15 @@ buffers, and write to buffers. `SingleRow` then only fills the buffers and runs 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from onkel._inputs import is_sound
+from onkel._jit import hot_lean
 from onkel._native import in_sequence, run_all
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel.state import ROW
 from onkel.turns import Call, Steps
 
@@ -60,17 +62,32 @@ class RowSteps(NamedTuple):
         return RowSteps(row, [*before, *self.score, *score], [*learn, *self.learn, *after], scored)
 
 
+@hot_lean
+def stop_before(learnt: Counts, last: int, weight: Vector) -> None:
+    """The row that is number `last` cannot be learnt in this way: its weight becomes 0."""
+    if weight[0] > 0.0 and learnt[0] + 1 == last:
+        weight[0] = 0.0
+
+
 class SingleRow:
     """One row at a time on one state: fill the buffers of `row`, then `score` or `learn`, and read `scores`."""
 
-    __slots__ = ("learning", "learning_scored", "row", "scored", "scoring", "shapes", "steps")
-
     def __init__(self, steps: RowSteps) -> None:
-        self.steps = steps  # keeps the arrays whose addresses the sequences have
-        self.row, self.scoring, self.learning = steps.row, in_sequence(steps.score), Steps(in_sequence(steps.learn))
-        self.learning_scored = self.learning if steps.learn_scored is None else Steps(in_sequence(steps.learn_scored))
+        self.steps, self.row = steps, steps.row  # keeps the arrays whose addresses the sequences have
         self.scored: bytes | None = None  # the row that was scored last, if nothing was learnt since
         self.shapes = ((1,), (1, 1)) if steps.row.Y.size == 1 else (steps.row.Y.shape,)  # that labels may have
+
+    @cached_property
+    def _scoring(self) -> list[Step]:
+        return in_sequence(self.steps.score)
+
+    @cached_property
+    def _learning(self) -> Steps:
+        return Steps(in_sequence(self.steps.learn))
+
+    @cached_property
+    def _learning_scored(self) -> Steps:
+        return self._learning if self.steps.learn_scored is None else Steps(in_sequence(self.steps.learn_scored))
 
     def reads(self, X: Any) -> bool:
         """Fill in X and return True, if X is a block of one row in the usual format."""
@@ -91,14 +108,14 @@ class SingleRow:
         self.scored = None
         if not is_sound(self.row.X, self.row.X):
             return False
-        run_all(self.scoring)
+        run_all(self._scoring)
         self.scored = self.row.X.tobytes()
         return True
 
     def learn(self, call: Call) -> bool:
         """Score the row, and learn it; False if it must be learnt in another way, and nothing was learnt."""
         row = self.row
-        steps = self.learning_scored if row.X.tobytes() == self.scored else self.learning
+        steps = self._learning_scored if row.X.tobytes() == self.scored else self._learning
         self.scored = None
         if not is_sound(row.X, row.Y):
             return False

@@ -19,6 +19,7 @@ from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.linalg.blas import add_gemm_tn, potrf, solve_upper_transposed, syrk
 from onkel.linalg.loops import dot
 
+ROWS = 32  # rows that wait at most before they are added to the sums: a matrix product of many rows takes less time for each
 SMALLEST_RIDGE = 1e-10  # relative to the largest diagonal entry of G
 
 
@@ -27,6 +28,35 @@ def add(products: Matrix, targets: Matrix, V: Matrix, Y: Matrix) -> None:
     """G ← G + VᵀV, in its upper triangle, and b ← b + YᵀV. The caller has multiplied rows and labels by the roots of weights."""
     syrk(products, 1.0, V)
     add_gemm_tn(Y, V, targets)
+
+
+@hot
+def collect(
+    products: Matrix, targets: Matrix, waiting: Matrix, labels: Matrix, count: Counts, V: Matrix, Y: Matrix, weight: Vector
+) -> None:
+    """Add rows to G and b. If there are few, they are stored in `waiting` and `labels` and added later, by `flush`."""
+    if V.shape[0] >= ROWS:
+        root = np.sqrt(weight).reshape(-1, 1)
+        add(products, targets, V * root, Y * root)
+        return
+    for t in range(V.shape[0]):
+        if weight[t] > 0.0:
+            k, root_t = count[0], np.sqrt(weight[t])
+            for j in range(V.shape[1]):
+                waiting[k, j] = root_t * V[t, j]
+            for o in range(Y.shape[1]):
+                labels[k, o] = root_t * Y[t, o]
+            count[0] = k + 1
+            if k + 1 == ROWS:
+                flush(products, targets, waiting, labels, count)
+
+
+@hot
+def flush(products: Matrix, targets: Matrix, waiting: Matrix, labels: Matrix, count: Counts) -> None:
+    """Add the rows that wait to G and b."""
+    if count[0] > 0:
+        add(products, targets, waiting[: count[0]], labels[: count[0]])
+        count[0] = 0
 
 
 @hot

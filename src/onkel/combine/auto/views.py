@@ -17,18 +17,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel._jit import hot
+from onkel._jit import hot, hot_lean
 from onkel._sparse import Rows, to_dense, to_sparse
 from onkel._types import Counts, Matrix, Vector
 from onkel.combine.lagged import MEMORIES, lag
 from onkel.features import Project, Ranks, Standardize
 from onkel.features.scale import moments, standardized
-from onkel.state import memory
+from onkel.one_row import Step, stop_before
+from onkel.state import Counted, copied, counter, memory
 from onkel.turns import Steps
 
 CUT = 8.0  # largest standardised value, in deviations
@@ -54,12 +55,12 @@ class View(NamedTuple):
 
 
 @memory
-class Lags:
+class Lags(Counted):
     first: Vector
     last: Matrix
     means: Matrix
     standardized: Any
-    rows: int = 0
+    learnt: Counts = counter()
 
 
 @memory
@@ -113,12 +114,43 @@ class Views:
         standardized = STANDARDIZE.write(state.standardized, X, weight, Z, 0)
         if self._is_projected:
             N = np.empty((len(X), NARROW))
-            self._project.write(state.projected, Z, weight, N, 0)
-            N[np.abs(N) < CANCELLED] = 0.0  # otherwise ranks would differ by the rounding errors of sums that cancel
+            self._narrowed(state, Z, N).run()
         ranked = RANKS.write(state.ranked, N, weight, U, 0)
         raw, L, lags = _lags(state.lags, self.lags, Y, weight, lagged)
         S = _with_intercept(Z) if self.by_column else NO_ROWS
         return View(X, Z, N if self._is_projected else Z, U, L, S, raw), State(standardized, state.projected, ranked, lags)
+
+    def buffers(self, X: Matrix) -> View:
+        """Room for the views of one row, whose inputs are in X."""
+        Z, U, nothing = np.empty(X.shape), np.empty((1, self.narrow)), np.empty((1, 0))
+        return View(X, Z, np.empty((1, NARROW)) if self._is_projected else Z, U, nothing, NO_ROWS, nothing)
+
+    def in_place(self, state: State, view: View, weight: Vector) -> list[Step] | None:
+        """The calls of compiled code that do what `write` does for one row, but change the given state. A row for which this does
+        not suffice gets the weight 0. None if there are no such calls: in the first rows, and with earlier labels."""
+        ranks = RANKS.in_place(state.ranked, view.N if self._is_projected else view.X, weight, view.U, 0)
+        if not ranks or self.by_column or self.lags:
+            return None
+        steps: list[Step] = []
+        if (refresh := RANKS.next_refresh(state.ranked)) is not None:
+            steps.append(partial(stop_before, state.ranked.learnt, refresh, weight))
+        steps.append(STANDARDIZE.in_place(state.standardized, view.X, weight, view.Z, 0))
+        return [*steps, *(self._narrowed(state, view.Z, view.N).steps if self._is_projected else []), *ranks]
+
+    def _narrowed(self, state: State, Z: Matrix, N: Matrix) -> Steps:
+        """The steps that write N, the projection of Z."""
+        steps = Steps([self._project.step(state.projected, Z, N, 0)])
+        steps.add(_cancel, N)
+        return steps
+
+
+@hot_lean
+def _cancel(N: Matrix) -> None:
+    """Otherwise ranks would differ by the rounding errors of sums that cancel."""
+    for t in range(N.shape[0]):
+        for j in range(N.shape[1]):
+            if abs(N[t, j]) < CANCELLED:
+                N[t, j] = 0.0
 
 
 @memory
@@ -199,10 +231,10 @@ def _lags(before: Lags | None, lags: int, Y: Matrix, weight: Vector, lagged: Mat
     inputs = np.empty((len(Y), lag_columns(lags)))
     if before is None:
         return inputs, inputs, None
-    after = Lags(before.first.copy(), before.last.copy(), before.means.copy(), None)
-    after.rows = lag(after.first, after.last, after.means, before.rows, _points(Y), weight, inputs)
+    after = copied(before)
+    after.learnt[0] = lag(after.first, after.last, after.means, before.rows, _points(Y), weight, inputs)
     inputs, L = inputs if lagged is None else lagged, np.empty_like(inputs)
-    after.standardized = STANDARDIZE.write(before.standardized, inputs, weight, L, 0)
+    STANDARDIZE.in_place(after.standardized, inputs, weight, L, 0)()
     return inputs, L, after
 
 

@@ -82,15 +82,17 @@ class DiagonalLinear:
     def footprint(self, outputs: int) -> int:
         return 8 * (outputs * (2 * EXPERTS * (self.dim + 1) + 5) + 1)
 
-    def learn(self, state: LinearState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
+    def features(self, state: LinearState, view: View, steps: Steps) -> Rows:
+        return view.S
+
+    def learn(self, state: LinearState, S: Rows, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         scores = np.empty((*Y.shape, EXPERTS))
-        steps.add(learn_block, _tables(state), view.S, Y, weight, scores)
+        steps.add(learn_block, _tables(state), S, Y, weight, scores)
         return scores
 
-    def predict(self, state: LinearState, view: View) -> Cube:
-        scores, nothing = np.empty((len(view.X), len(state.first), EXPERTS)), np.zeros((len(view.X), len(state.first)))
-        learn_block(_tables(state), view.S, nothing, nothing[:, 0], scores)  # weights of 0
-        return scores
+    def predict(self, state: LinearState, S: Rows, steps: Steps) -> Cube:
+        rows = len(S.start) - 1
+        return self.learn(state, S, np.zeros((rows, len(state.first))), np.zeros(rows), steps)  # weights of 0
 
     def widen(self, state: LinearState, outputs: int) -> None:
         append_outputs(state, self.init(outputs - len(state.first)))

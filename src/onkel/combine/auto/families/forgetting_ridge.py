@@ -69,14 +69,17 @@ class ForgettingRidge:
         sums = 2 * r * r + 2 * outputs * r + 2 * block * r + block * outputs
         return maps + 8 * (sums + lanes * block * (block + outputs) + 1)
 
-    def learn(self, state: ForgettingState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
+    def features(self, state: ForgettingState, view: View, steps: Steps) -> Matrix:
+        return self.parts.transform(state.maps, view, steps)
+
+    def learn(self, state: ForgettingState, V: Matrix, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         scores = np.empty((*Y.shape, corrected.EXPERTS))
-        steps.add(corrected.learn, _sums(state), self._settings, self.parts.transform(state.maps, view), Y, weight, scores)
+        steps.add(corrected.learn, _sums(state), self._settings, V, Y, weight, scores)
         return scores[:, :, : len(self.parts)]
 
-    def predict(self, state: ForgettingState, view: View) -> Cube:
-        scores = np.empty((len(view.X), len(state.targets), corrected.EXPERTS))
-        corrected.predict(_sums(state), self._settings, self.parts.transform(state.maps, view), scores)
+    def predict(self, state: ForgettingState, V: Matrix, steps: Steps) -> Cube:
+        scores = np.empty((len(V), len(state.targets), corrected.EXPERTS))
+        steps.add(corrected.predict, _sums(state), self._settings, V, scores)
         return scores[:, :, : len(self.parts)]
 
     def widen(self, state: ForgettingState, outputs: int) -> None:

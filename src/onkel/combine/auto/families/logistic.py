@@ -61,15 +61,16 @@ class Logistic:
         r = self.parts.size
         return self.parts.footprint() + 8 * (outputs * (r * r + r + 3) + 1)
 
-    def learn(self, state: LogisticState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
+    def features(self, state: LogisticState, view: View, steps: Steps) -> Matrix:
+        return self.parts.transform(state.maps, view, steps)
+
+    def learn(self, state: LogisticState, V: Matrix, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         scores = np.empty(Y.shape)
-        steps.add(learn_block, _filter(state), self.parts.transform(state.maps, view), Y, weight, scores)
+        steps.add(learn_block, _filter(state), V, Y, weight, scores)
         return scores[:, :, None]
 
-    def predict(self, state: LogisticState, view: View) -> Cube:
-        scores, nothing = np.empty((len(view.X), len(state.theta))), np.zeros((len(view.X), len(state.theta)))
-        learn_block(_filter(state), self.parts.transform(state.maps, view), nothing, nothing[:, 0], scores)  # weights 0
-        return scores[:, :, None]
+    def predict(self, state: LogisticState, V: Matrix, steps: Steps) -> Cube:
+        return self.learn(state, V, np.zeros((len(V), len(state.theta))), np.zeros(len(V)), steps)  # weights of 0
 
     def widen(self, state: LogisticState, outputs: int) -> None:
         append_outputs(state, self.init(outputs - len(state.theta)))

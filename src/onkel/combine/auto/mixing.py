@@ -1,0 +1,140 @@
+"""Learning in `Auto`, as a list of steps: features of the views, scores of the families, their mixture, and the records.
+
+Each step is a call of compiled code that reads and writes arrays. For a block of rows the steps are made and run once. For single
+rows they are made once and run for every row (`onkel.one_row`), until a check is due; a check replaces parts of the state.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onkel._inputs import no_weight
+from onkel._jit import hot_lean
+from onkel._types import Cube, Matrix, Vector
+from onkel.combine.auto import labels as label_scale
+from onkel.combine.auto import ledger, restarts
+from onkel.combine.auto.plan import Plan
+from onkel.combine.auto.state import RULE, State, active_experts, each_family
+from onkel.combine.auto.views import SparseViews, View, Views
+from onkel.combine.rules.rule import Awake
+from onkel.features.compose import copy_columns
+from onkel.one_row import Row, RowSteps, Step, stop_before
+from onkel.turns import Steps
+
+
+class Block(NamedTuple):
+    """Rows to learn."""
+
+    view: View
+    features: list[Any]  # of each family
+    given: Matrix  # the labels
+    Y: Matrix  # the labels after outliers were clipped
+    reference: Vector  # the label that is subtracted from them
+    weight: Vector
+    awake: Awake  # which experts are active
+    first: int  # the row of the very first label; -1 if it was learnt before
+
+
+def features(plan: Plan, state: State, view: View, steps: Steps) -> list[Any]:
+    """The features of each family; None for an inactive one."""
+    return [family.features(own, view, steps) if awake else None for family, own, awake, _ in each_family(plan, state)]
+
+
+def predict(plan: Plan, state: State, features: list[Any], rows: int, steps: Steps) -> Cube:
+    """The score of each row by every expert, as if the row came next."""
+    parts = [
+        family.predict(own, V, steps) if awake else None
+        for (family, own, awake, _), V in zip(each_family(plan, state), features, strict=True)
+    ]
+    return _side_by_side(plan, parts, (rows, state.outputs), state.labels.reference, steps)
+
+
+def learn(plan: Plan, state: State, block: Block, steps: Steps) -> Matrix:
+    """Add the steps that learn the rows, for everything except the scales of inputs and labels. Returns the mixture."""
+    Y, weight, active, first = block.Y, block.weight, block.awake, block.first
+    centred = np.empty(Y.shape)
+    steps.add(label_scale.centre, Y, block.reference, centred)
+    parts = [
+        family.learn(own, V, centred, weight, steps) if awake else None
+        for (family, own, awake, _), V in zip(each_family(plan, state), block.features, strict=True)
+    ]
+    P = _side_by_side(plan, parts, Y.shape, block.reference, steps)
+    if first >= 0:
+        steps.add(_forgive, P, Y, first)
+    mixture = mixture_alone = RULE.plan(state.mixed, P, Y, weight, active, steps)
+    if state.alone is not None:
+        alone, P_alone = plan.without_lags, np.empty((*Y.shape, state.alone.experts))
+        steps.add(np.compress, alone, P, 2, P_alone)
+        mixture_alone = RULE.plan(state.alone, P_alone, Y, weight, np.ascontiguousarray(active[:, alone]), steps)
+    ledger.count(state.ledger, P, mixture, mixture_alone, Y, weight, active, first, steps)
+    restarts.keep(state.recent, block.view.X, block.given, Y, weight, block.view.lagged, P, steps)
+    return mixture
+
+
+def row_steps(plan: Plan, views: Views | SparseViews, state: State) -> RowSteps | None:
+    """The calls for single rows; None if there are lags, or if this is one of the first rows."""
+    if isinstance(views, SparseViews) or state.recent.rows < state.surveyed or not state.labels.rows:
+        return None
+    row, scoring, transforming, learning = Row.empty(state.dim, state.outputs), Steps(), Steps(), Steps()
+    view, Y, awake = views.buffers(row.X), np.empty(row.Y.shape), active_experts(plan, state, 1)
+    looking, seeing = (views.in_place(state.views, view, weight) for weight in (no_weight(1), row.weight))
+    if looking is None or seeing is None:
+        return None
+    V = features(plan, state, view, transforming)
+    P = predict(plan, state, V, 1, scoring)
+    mixture = RULE.plan(state.mixed, P, np.zeros(Y.shape), no_weight(1), awake, scoring)
+    scoring.add(copy_columns, mixture, row.scores, 0)
+    block = Block(view, V, row.Y, Y, state.labels.reference, row.weight, awake, -1)
+    mixture = learn(plan, state, block, learning)
+    learning.add(copy_columns, mixture, row.scores, 0)
+
+    due = (state.recent.rows // plan.check + 1) * plan.check
+    before: list[Step] = [
+        partial(stop_before, state.recent.learnt, due, row.weight),
+        *seeing,
+        label_scale.in_place(state.labels, row.Y, row.weight, Y),
+    ]
+    score = [*looking, *transforming.steps, *scoring.steps]
+    return RowSteps(row, score, [*before, *transforming.steps, *learning.steps], [*before, *learning.steps])
+
+
+def _side_by_side(plan: Plan, parts: list[Cube | None], shape: tuple[int, ...], reference: Vector, steps: Steps) -> Cube:
+    """The scores of all experts, with the label `reference`, which was subtracted, added back. For inactive experts only this is
+    left."""
+    P, at = np.empty((*shape, len(plan.experts))), 0
+    for part, size in zip(parts, plan.sizes, strict=True):
+        if part is None:
+            steps.add(_place_reference, P, at, size, reference)
+        else:
+            steps.add(_place, P, at, part, reference)
+        at += size
+    return P
+
+
+@hot_lean
+def _place(P: Cube, at: int, part: Cube, reference: Vector) -> None:
+    for t in range(part.shape[0]):
+        for o in range(part.shape[1]):
+            for k in range(part.shape[2]):
+                P[t, o, at + k] = part[t, o, k] + reference[o]
+
+
+@hot_lean
+def _place_reference(P: Cube, at: int, size: int, reference: Vector) -> None:
+    for t in range(P.shape[0]):
+        for o in range(P.shape[1]):
+            for k in range(size):
+                P[t, o, at + k] = reference[o]
+
+
+@hot_lean
+def _forgive(P: Cube, Y: Matrix, first: int) -> None:
+    """Up to the row of the very first label, no expert has a loss: before it no expert knows anything, and no one could know the
+    label itself."""
+    for t in range(first + 1):
+        for o in range(P.shape[1]):
+            for k in range(P.shape[2]):
+                P[t, o, k] = 0.0 if t < first else Y[t, o]
