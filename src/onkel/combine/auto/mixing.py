@@ -16,6 +16,7 @@ from onkel._jit import hot_lean
 from onkel._types import Cube, Matrix, Vector
 from onkel.combine.auto import labels as label_scale
 from onkel.combine.auto import ledger, restarts
+from onkel.combine.auto.families.scored import Scored
 from onkel.combine.auto.plan import Plan
 from onkel.combine.auto.state import RULE, State, active_experts, each_family
 from onkel.combine.auto.views import SparseViews, View, Views
@@ -29,7 +30,6 @@ class Block(NamedTuple):
     """Rows to learn."""
 
     view: View
-    features: list[Any]  # of each family
     given: Matrix  # the labels
     Y: Matrix  # the labels after outliers were clipped
     reference: Vector  # the label that is subtracted from them
@@ -43,27 +43,39 @@ def features(plan: Plan, state: State, view: View, steps: Steps) -> list[Any]:
     return [family.features(own, view, steps) if awake else None for family, own, awake, _ in each_family(plan, state)]
 
 
-def predict(plan: Plan, state: State, features: list[Any], rows: int, steps: Steps) -> Cube:
-    """The score of each row by every expert, as if the row came next."""
-    parts = [
-        family.predict(own, V, steps) if awake else None
-        for (family, own, awake, _), V in zip(each_family(plan, state), features, strict=True)
-    ]
-    return _side_by_side(plan, parts, (rows, state.outputs), state.labels.reference, steps)
+def predict(plan: Plan, state: State, features: list[Any], steps: Steps) -> list[Scored | None]:
+    """What each family says of each row, as if the row came next; None for an inactive family."""
+    together = zip(each_family(plan, state), features, strict=True)
+    return [family.predict(own, V, steps) if awake else None for (family, own, awake, _), V in together]
 
 
-def learn(plan: Plan, state: State, block: Block, steps: Steps) -> Matrix:
-    """Add the steps that learn the rows, for everything except the scales of inputs and labels. Returns the mixture."""
+def learn(plan: Plan, state: State, block: Block, features: list[Any], steps: Steps) -> Matrix:
+    """Add the steps that score and learn the rows, except for the scales of inputs and labels. Returns the mixture."""
+    centred, together = _centred(block, steps), zip(each_family(plan, state), features, strict=True)
+    parts = [family.learn(own, V, centred, block.weight, steps) if awake else None for (family, own, awake, _), V in together]
+    P = side_by_side(plan, parts, block.Y.shape, block.reference, steps)
+    if block.first >= 0:
+        steps.add(_forgive, P, block.Y, block.first)
+    return _mixed(plan, state, block, P, steps)
+
+
+def learn_scored(plan: Plan, state: State, block: Block, scored: list[Scored | None], P: Cube, steps: Steps) -> Matrix:
+    """`learn` for a row that has just been scored."""
+    centred = _centred(block, steps)
+    for (family, own, _, _), row in zip(each_family(plan, state), scored, strict=True):
+        if row is not None:
+            family.learn_scored(own, row, centred, block.weight, steps)
+    return _mixed(plan, state, block, P, steps)
+
+
+def _centred(block: Block, steps: Steps) -> Matrix:
+    centred = np.empty(block.Y.shape)
+    steps.add(label_scale.centre, block.Y, block.reference, centred)
+    return centred
+
+
+def _mixed(plan: Plan, state: State, block: Block, P: Cube, steps: Steps) -> Matrix:
     Y, weight, active, first = block.Y, block.weight, block.awake, block.first
-    centred = np.empty(Y.shape)
-    steps.add(label_scale.centre, Y, block.reference, centred)
-    parts = [
-        family.learn(own, V, centred, weight, steps) if awake else None
-        for (family, own, awake, _), V in zip(each_family(plan, state), block.features, strict=True)
-    ]
-    P = _side_by_side(plan, parts, Y.shape, block.reference, steps)
-    if first >= 0:
-        steps.add(_forgive, P, Y, first)
     mixture = mixture_alone = RULE.plan(state.mixed, P, Y, weight, active, steps)
     if state.alone is not None:
         alone, P_alone = plan.without_lags, np.empty((*Y.shape, state.alone.experts))
@@ -78,17 +90,17 @@ def row_steps(plan: Plan, views: Views | SparseViews, state: State) -> RowSteps 
     """The calls for single rows; None if there are lags, or if this is one of the first rows."""
     if isinstance(views, SparseViews) or state.recent.rows < state.surveyed or not state.labels.rows:
         return None
-    row, scoring, transforming, learning = Row.empty(state.dim, state.outputs), Steps(), Steps(), Steps()
+    row, experts, scoring, learning = Row.empty(state.dim, state.outputs), Steps(), Steps(), Steps()
     view, Y, awake = views.buffers(row.X), np.empty(row.Y.shape), active_experts(plan, state, 1)
     looking, seeing = (views.in_place(state.views, view, weight) for weight in (no_weight(1), row.weight))
     if looking is None or seeing is None:
         return None
-    V = features(plan, state, view, transforming)
-    P = predict(plan, state, V, 1, scoring)
+    scored = predict(plan, state, features(plan, state, view, experts), experts)
+    P = side_by_side(plan, [row and row.scores for row in scored], Y.shape, state.labels.reference, experts)
     mixture = RULE.plan(state.mixed, P, np.zeros(Y.shape), no_weight(1), awake, scoring)
     scoring.add(copy_columns, mixture, row.scores, 0)
-    block = Block(view, V, row.Y, Y, state.labels.reference, row.weight, awake, -1)
-    mixture = learn(plan, state, block, learning)
+    block = Block(view, row.Y, Y, state.labels.reference, row.weight, awake, -1)
+    mixture = learn_scored(plan, state, block, scored, P, learning)
     learning.add(copy_columns, mixture, row.scores, 0)
 
     due = (state.recent.rows // plan.check + 1) * plan.check
@@ -97,11 +109,11 @@ def row_steps(plan: Plan, views: Views | SparseViews, state: State) -> RowSteps 
         *seeing,
         label_scale.in_place(state.labels, row.Y, row.weight, Y),
     ]
-    score = [*looking, *transforming.steps, *scoring.steps]
-    return RowSteps(row, score, [*before, *transforming.steps, *learning.steps], [*before, *learning.steps])
+    score = [*looking, *experts.steps, *scoring.steps]
+    return RowSteps(row, score, [*before, *experts.steps, *learning.steps], [*before, *learning.steps])
 
 
-def _side_by_side(plan: Plan, parts: list[Cube | None], shape: tuple[int, ...], reference: Vector, steps: Steps) -> Cube:
+def side_by_side(plan: Plan, parts: list[Cube | None], shape: tuple[int, ...], reference: Vector, steps: Steps) -> Cube:
     """The scores of all experts, with the label `reference`, which was subtracted, added back. For inactive experts only this is
     left."""
     P, at = np.empty((*shape, len(plan.experts))), 0

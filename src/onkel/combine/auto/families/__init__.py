@@ -8,8 +8,8 @@
     Trees              online random trees
 
 A family has the three verbs of a learner, for several experts at once: `learn` returns (n, outputs, experts). The rows are its
-`features`, which it makes of the views. All three add steps to a list, which are calls of compiled code: they fill the arrays that
-are returned.
+`features`, which it makes of the views. `learn_scored` learns a row that `predict` has just scored. All of them add steps to a
+list, which are calls of compiled code: they fill the arrays that are returned.
 """
 
 from onkel.combine.auto.families.diagonal_linear import DiagonalLinear

@@ -39,6 +39,7 @@ from onkel._sparse import Rows
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine.auto.binary_labels import MORE, TWO, append_outputs, check_values, count_value
 from onkel.combine.auto.families.expert import Expert
+from onkel.combine.auto.families.scored import Scored
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.features.scale import moments
@@ -90,9 +91,12 @@ class DiagonalLinear:
         steps.add(learn_block, _tables(state), S, Y, weight, scores)
         return scores
 
-    def predict(self, state: LinearState, S: Rows, steps: Steps) -> Cube:
+    def predict(self, state: LinearState, S: Rows, steps: Steps) -> Scored:
         rows = len(S.start) - 1
-        return self.learn(state, S, np.zeros((rows, len(state.first))), np.zeros(rows), steps)  # weights of 0
+        return Scored(self.learn(state, S, np.zeros((rows, len(state.first))), np.zeros(rows), steps), S)  # weights of 0
+
+    def learn_scored(self, state: LinearState, row: Scored, Y: Matrix, weight: Vector, steps: Steps) -> None:
+        self.learn(state, row.features, Y, weight, steps)  # scoring the row again costs little
 
     def widen(self, state: LinearState, outputs: int) -> None:
         append_outputs(state, self.init(outputs - len(state.first)))

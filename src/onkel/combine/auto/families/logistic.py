@@ -22,6 +22,7 @@ from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine.auto.binary_labels import TWO, append_outputs, check_values, count_value
 from onkel.combine.auto.families.expert import Expert
 from onkel.combine.auto.families.parts import Parts
+from onkel.combine.auto.families.scored import Scored
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.linalg.blas import symv, syr
@@ -69,8 +70,12 @@ class Logistic:
         steps.add(learn_block, _filter(state), V, Y, weight, scores)
         return scores[:, :, None]
 
-    def predict(self, state: LogisticState, V: Matrix, steps: Steps) -> Cube:
-        return self.learn(state, V, np.zeros((len(V), len(state.theta))), np.zeros(len(V)), steps)  # weights of 0
+    def predict(self, state: LogisticState, V: Matrix, steps: Steps) -> Scored:
+        nothing = np.zeros((len(V), len(state.theta)))
+        return Scored(self.learn(state, V, nothing, np.zeros(len(V)), steps), V)  # weights of 0
+
+    def learn_scored(self, state: LogisticState, row: Scored, Y: Matrix, weight: Vector, steps: Steps) -> None:
+        self.learn(state, row.features, Y, weight, steps)  # scoring the row again costs little
 
     def widen(self, state: LogisticState, outputs: int) -> None:
         append_outputs(state, self.init(outputs - len(state.theta)))

@@ -10,6 +10,7 @@ import numpy as np
 from onkel._types import Cube, Matrix, Vector
 from onkel.combine.auto.families.expert import Expert
 from onkel.combine.auto.families.parts import select
+from onkel.combine.auto.families.scored import Scored
 from onkel.combine.auto.views import View
 from onkel.learners import neighbours
 from onkel.learners.neighbours import Neighbours
@@ -42,11 +43,14 @@ class Nearest:
         steps.add(neighbours.learn_block, *memory, X, Y, weight, self.learner.neighbours, self.lags, scores)
         return scores.transpose(1, 2, 0)
 
-    def predict(self, state: Any, X: Matrix, steps: Steps) -> Cube:
+    def predict(self, state: Any, X: Matrix, steps: Steps) -> Scored:
         scores = np.empty((len(self.experts), len(X), state.outputs))
         memory = state.points, state.labels, state.weights, state.rows
         steps.add(neighbours.predict_block, *memory, X, self.learner.neighbours, self.lags, scores)
-        return scores.transpose(1, 2, 0)
+        return Scored(scores.transpose(1, 2, 0), X)
+
+    def learn_scored(self, state: Any, row: Scored, Y: Matrix, weight: Vector, steps: Steps) -> None:
+        steps.add(neighbours.store_block, state.points, state.labels, state.weights, state.rows, row.features, Y, weight)
 
     def widen(self, state: Any, outputs: int) -> None:
         self.learner._widen(state, outputs)

@@ -16,6 +16,7 @@ from onkel._jit import hot
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine.auto.families.expert import Expert
 from onkel.combine.auto.families.parts import INTERCEPT_RIDGE, Parts
+from onkel.combine.auto.families.scored import Scored
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.linalg import gram
@@ -104,10 +105,13 @@ class RememberingRidge:
         steps.add(learn_block, _sums(state), self._settings, V, Y, weight, scores)
         return scores
 
-    def predict(self, state: RidgeState, V: Matrix, steps: Steps) -> Cube:
+    def predict(self, state: RidgeState, V: Matrix, steps: Steps) -> Scored:
         scores = np.empty((len(V), len(state.targets), len(self.experts)))
         steps.add(predict_block, state.theta, V, scores)
-        return scores
+        return Scored(scores, V)
+
+    def learn_scored(self, state: RidgeState, row: Scored, Y: Matrix, weight: Vector, steps: Steps) -> None:
+        steps.add(add_rows, _sums(state), self._settings, row.features, Y, weight)
 
     def widen(self, state: RidgeState, outputs: int) -> None:
         more = outputs - len(state.targets)
@@ -135,11 +139,18 @@ def learn_block(sums: Sums, settings: Settings, V: Matrix, Y: Matrix, weight: Ve
             rows += 1 if weight[stop] > 0.0 else 0
             stop += 1
         predict_block(sums.theta, V[done:stop], scores[done:stop])
-        sums_and_rows = sums.products, sums.targets, sums.waiting, sums.labels, sums.held
-        gram.collect(*sums_and_rows, V[done:stop], Y[done:stop], weight[done:stop])
-        sums.learnt[0], done = rows, stop
-        if rows == sums.due[0]:
-            _renew(sums, settings)
+        add_rows(sums, settings, V[done:stop], Y[done:stop], weight[done:stop])
+        done = stop
+
+
+@hot
+def add_rows(sums: Sums, settings: Settings, V: Matrix, Y: Matrix, weight: Vector) -> None:
+    """Learn rows of which at most the last one is due for new coefficients."""
+    gram.collect(sums.products, sums.targets, sums.waiting, sums.labels, sums.held, V, Y, weight)
+    for t in range(weight.size):
+        sums.learnt[0] += 1 if weight[t] > 0.0 else 0
+    if sums.learnt[0] == sums.due[0]:
+        _renew(sums, settings)
 
 
 @hot

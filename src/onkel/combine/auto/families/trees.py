@@ -10,6 +10,7 @@ import numpy as np
 from onkel._types import Cube, Matrix, Vector
 from onkel.combine.auto.families.expert import Expert
 from onkel.combine.auto.families.parts import select
+from onkel.combine.auto.families.scored import Scored
 from onkel.combine.auto.views import View
 from onkel.learners import random_trees
 from onkel.learners.random_trees import RandomTrees
@@ -41,10 +42,13 @@ class Trees:
         steps.add(random_trees.learn_block, state.forest, X, Y, weight, *settings, scores[:, :, 0])
         return scores
 
-    def predict(self, state: Any, X: Matrix, steps: Steps) -> Cube:
+    def predict(self, state: Any, X: Matrix, steps: Steps) -> Scored:
         scores = np.empty((len(X), state.outputs, 1))
         steps.add(random_trees.predict_block, state.forest, X, scores[:, :, 0])
-        return scores
+        return Scored(scores, X)
+
+    def learn_scored(self, state: Any, row: Scored, Y: Matrix, weight: Vector, steps: Steps) -> None:
+        self.learn(state, row.features, Y, weight, steps)  # scoring the row again costs little
 
     def widen(self, state: Any, outputs: int) -> None:
         self.learner._widen(state, outputs)
