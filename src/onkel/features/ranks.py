@@ -88,15 +88,16 @@ class Ranks(Features):
         self._transform(state, X[begin:], weight[begin:], Z[begin:], at)
         return state
 
+    def has_steps(self, state: State) -> bool:
+        """Whether `in_place` can be used: not in the first rows."""
+        return state.rows >= REFRESHES[0]
+
     def next_refresh(self, state: State) -> int | None:
         """The number of rows after which the quantiles are computed again, if ever."""
         return next((rows for rows in REFRESHES if rows > state.rows), None)
 
     def in_place(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> list[Step]:
-        """The calls of compiled code that do what `write` does for one row before the next refresh, but change the given state.
-        There are none during the first rows."""
-        if state.rows < REFRESHES[0]:
-            return []
+        """The calls of compiled code that do what `write` does for one row before the next refresh, but change the given state."""
         ranks: list[Step] = [partial(_ranks, state.quantiles, state.levels, X, Z, at)]
         if (refresh := self.next_refresh(state)) is not None:
             ranks.append(partial(_sample_row, state.sample, _picked(refresh), state.learnt, refresh, X, weight))

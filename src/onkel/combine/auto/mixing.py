@@ -13,7 +13,7 @@ import numpy as np
 
 from onkel._inputs import no_weight
 from onkel._jit import hot_lean
-from onkel._types import Cube, Matrix, Vector
+from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine.auto import labels as label_scale
 from onkel.combine.auto import ledger, restarts
 from onkel.combine.auto.families.scored import Scored
@@ -79,7 +79,7 @@ def _mixed(plan: Plan, state: State, block: Block, P: Cube, steps: Steps) -> Mat
     mixture = mixture_alone = RULE.plan(state.mixed, P, Y, weight, active, steps)
     if state.alone is not None:
         alone, P_alone = plan.without_lags, np.empty((*Y.shape, state.alone.experts))
-        steps.add(np.compress, alone, P, 2, P_alone)
+        steps.add(_choose, np.flatnonzero(alone), P, P_alone)
         mixture_alone = RULE.plan(state.alone, P_alone, Y, weight, np.ascontiguousarray(active[:, alone]), steps)
     ledger.count(state.ledger, P, mixture, mixture_alone, Y, weight, active, first, steps)
     restarts.keep(state.recent, block.view.X, block.given, Y, weight, block.view.lagged, P, steps)
@@ -87,14 +87,12 @@ def _mixed(plan: Plan, state: State, block: Block, P: Cube, steps: Steps) -> Mat
 
 
 def row_steps(plan: Plan, views: Views | SparseViews, state: State) -> RowSteps | None:
-    """The calls for single rows; None if there are lags, or if this is one of the first rows."""
-    if isinstance(views, SparseViews) or state.recent.rows < state.surveyed or not state.labels.rows:
+    """The calls for single rows; None if this is one of the first rows, or if there are very many columns."""
+    is_early = state.recent.rows < state.surveyed or not state.labels.rows
+    if isinstance(views, SparseViews) or is_early or not views.has_steps(state.views):
         return None
     row, experts, scoring, learning = Row.empty(state.dim, state.outputs), Steps(), Steps(), Steps()
     view, Y, awake = views.buffers(row.X), np.empty(row.Y.shape), active_experts(plan, state, 1)
-    looking, seeing = (views.in_place(state.views, view, weight) for weight in (no_weight(1), row.weight))
-    if looking is None or seeing is None:
-        return None
     scored = predict(plan, state, features(plan, state, view, experts), experts)
     P = side_by_side(plan, [row and row.scores for row in scored], Y.shape, state.labels.reference, experts)
     mixture = RULE.plan(state.mixed, P, np.zeros(Y.shape), no_weight(1), awake, scoring)
@@ -106,10 +104,11 @@ def row_steps(plan: Plan, views: Views | SparseViews, state: State) -> RowSteps 
     due = (state.recent.rows // plan.check + 1) * plan.check
     before: list[Step] = [
         partial(stop_before, state.recent.learnt, due, row.weight),
-        *seeing,
+        *views.limits(state.views, row.weight),
         label_scale.in_place(state.labels, row.Y, row.weight, Y),
+        *views.in_place(state.views, view, Y, row.weight),
     ]
-    score = [*looking, *experts.steps, *scoring.steps]
+    score = [*views.in_place(state.views, view, np.zeros(Y.shape), no_weight(1)), *experts.steps, *scoring.steps]
     return RowSteps(row, score, [*before, *experts.steps, *learning.steps], [*before, *learning.steps])
 
 
@@ -140,6 +139,15 @@ def _place_reference(P: Cube, at: int, size: int, reference: Vector) -> None:
         for o in range(P.shape[1]):
             for k in range(size):
                 P[t, o, at + k] = reference[o]
+
+
+@hot_lean
+def _choose(chosen: Counts, P: Cube, out: Cube) -> None:
+    """Write the scores of the chosen experts."""
+    for t in range(P.shape[0]):
+        for o in range(P.shape[1]):
+            for k in range(chosen.size):
+                out[t, o, k] = P[t, o, chosen[k]]
 
 
 @hot_lean

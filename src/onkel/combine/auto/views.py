@@ -122,20 +122,28 @@ class Views:
 
     def buffers(self, X: Matrix) -> View:
         """Room for the views of one row, whose inputs are in X."""
-        Z, U, nothing = np.empty(X.shape), np.empty((1, self.narrow)), np.empty((1, 0))
-        return View(X, Z, np.empty((1, NARROW)) if self._is_projected else Z, U, nothing, NO_ROWS, nothing)
+        Z, U, L = np.empty(X.shape), np.empty((1, self.narrow)), np.empty((1, lag_columns(self.lags)))
+        return View(X, Z, np.empty((1, NARROW)) if self._is_projected else Z, U, L, NO_ROWS, L.copy())
 
-    def in_place(self, state: State, view: View, weight: Vector) -> list[Step] | None:
-        """The calls of compiled code that do what `write` does for one row, but change the given state. A row for which this does
-        not suffice gets the weight 0. None if there are no such calls: in the first rows, and with earlier labels."""
-        ranks = RANKS.in_place(state.ranked, view.N if self._is_projected else view.X, weight, view.U, 0)
-        if not ranks or self.by_column or self.lags:
-            return None
-        steps: list[Step] = []
-        if (refresh := RANKS.next_refresh(state.ranked)) is not None:
-            steps.append(partial(stop_before, state.ranked.learnt, refresh, weight))
-        steps.append(STANDARDIZE.in_place(state.standardized, view.X, weight, view.Z, 0))
-        return [*steps, *(self._narrowed(state, view.Z, view.N).steps if self._is_projected else []), *ranks]
+    def has_steps(self, state: State) -> bool:
+        """Whether there are calls of compiled code that write the views of a single row: not in the first rows, nor for S."""
+        return RANKS.has_steps(state.ranked) and not self.by_column
+
+    def limits(self, state: State, weight: Vector) -> list[Step]:
+        """The calls that set the weight of a single row to 0 if `in_place` cannot learn it."""
+        refresh = RANKS.next_refresh(state.ranked)
+        return [] if refresh is None else [partial(stop_before, state.ranked.learnt, refresh, weight)]
+
+    def in_place(self, state: State, view: View, Y: Matrix, weight: Vector) -> list[Step]:
+        """The calls of compiled code that do what `write` does for one row, but change the given state."""
+        steps = [STANDARDIZE.in_place(state.standardized, view.X, weight, view.Z, 0)]
+        if self._is_projected:
+            steps += self._narrowed(state, view.Z, view.N).steps
+        steps += RANKS.in_place(state.ranked, view.N if self._is_projected else view.X, weight, view.U, 0)
+        if self.lags:
+            steps.append(_lag_steps(state.lags, Y, weight, view.lagged))
+            steps.append(STANDARDIZE.in_place(state.lags.standardized, view.lagged, weight, view.L, 0))
+        return steps
 
     def _narrowed(self, state: State, Z: Matrix, N: Matrix) -> Steps:
         """The steps that write N, the projection of Z."""
@@ -232,16 +240,30 @@ def _lags(before: Lags | None, lags: int, Y: Matrix, weight: Vector, lagged: Mat
     if before is None:
         return inputs, inputs, None
     after = copied(before)
-    after.learnt[0] = lag(after.first, after.last, after.means, before.rows, _points(Y), weight, inputs)
+    _lag_steps(after, Y, weight, inputs)()
     inputs, L = inputs if lagged is None else lagged, np.empty_like(inputs)
     STANDARDIZE.in_place(after.standardized, inputs, weight, L, 0)()
     return inputs, L, after
 
 
-def _points(Y: Matrix) -> Matrix:
-    """Labels mapped to the plane: output k along the direction k · GOLDEN_ANGLE."""
+def _lag_steps(lags: Lags, Y: Matrix, weight: Vector, inputs: Matrix) -> Step:
+    """The call that writes each row's earlier labels into `inputs`, then appends its own."""
     angles = GOLDEN_ANGLE * np.arange(Y.shape[1])
-    return np.ascontiguousarray(Y @ np.column_stack([np.cos(angles), np.sin(angles)]))
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
+    return partial(_lag, lags.first, lags.last, lags.means, lags.learnt, directions, Y, weight, inputs)
+
+
+@hot
+def _lag(
+    first: Vector, last: Matrix, means: Matrix, learnt: Counts, directions: Matrix, Y: Matrix, weight: Vector, inputs: Matrix
+) -> None:  # fmt: skip
+    """`lag` for labels mapped to the plane: output k along directions[k]."""
+    points = np.zeros((Y.shape[0], PLANE))
+    for t in range(Y.shape[0]):
+        for o in range(Y.shape[1]):
+            for k in range(PLANE):
+                points[t, k] += Y[t, o] * directions[o, k]
+    learnt[0] = lag(first, last, means, learnt[0], points, weight, inputs)
 
 
 def _with_intercept(Z: Matrix) -> Rows:
