@@ -17,6 +17,7 @@ nothing.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import operator
 import struct
@@ -40,8 +41,7 @@ _WORD_SIZE = 8  # bytes
 
 
 def in_sequence(calls: list[Callable[[], Any]]) -> list[Callable[[], Any]]:
-    """One call that makes all of these calls of compiled functions, in order. It has only the addresses of their arrays, so the
-    caller must keep `calls`. With the compiler off, the calls themselves.
+    """One call that makes all of these calls of compiled functions, in order. With the compiler off, the calls themselves.
 
     If memory runs out in one of the calls, MemoryError is raised, and the next time it begins with that one.
     """
@@ -57,8 +57,10 @@ def in_sequence(calls: list[Callable[[], Any]]) -> list[Callable[[], Any]]:
             _known[marks] = _addresses(call.func, tuple(map(numba.typeof, call.args)))
         table[k] = *_known[marks], _WORD_SIZE * start
     frames = np.array(words, np.int64)
-    table[:, 2] += frames.__array_interface__["data"][0]
-    return [partial(_run, table, np.zeros(1, np.int64), frames)]
+    table[:, 2] += _address_of(frames)
+    run = partial(_run, table, np.zeros(1, np.int64), frames)
+    vars(run)["calls"] = calls  # `run` itself has only the addresses of their arrays
+    return [run]
 
 
 def run_all(calls: list[Callable[[], Any]]) -> None:
@@ -74,8 +76,8 @@ def _add_words(argument: Any, words: list[int], places: dict[int, tuple[slice, t
         if (found := places.get(id(argument))) is not None:
             words += words[found[0]]
             return found[1]
-        start, marks = len(words), (argument.dtype, argument.ndim, argument.flags.num)
-        words.append(argument.__array_interface__["data"][0])
+        start, marks = len(words), (argument.dtype.num, argument.ndim, argument.flags.num)
+        words.append(_address_of(argument))
         words += argument.shape
         words += argument.strides
         places[id(argument)] = slice(start, len(words)), marks
@@ -87,6 +89,13 @@ def _add_words(argument: Any, words: list[int], places: dict[int, tuple[slice, t
     else:
         words.append(int(argument))
     return (type(argument),)
+
+
+def _address_of(array: Any) -> int:
+    if array.flags.carray and array.size:
+        return ctypes.addressof(ctypes.c_byte.from_buffer(array))  # takes a tenth of the time of the other way
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 # the addresses of `_unpack_and_call` and of a function, by the function and the marks of its arguments' types

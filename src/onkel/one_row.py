@@ -73,7 +73,7 @@ class SingleRow:
     """One row at a time on one state: fill the buffers of `row`, then `score` or `learn`, and read `scores`."""
 
     def __init__(self, steps: RowSteps) -> None:
-        self.steps, self.row = steps, steps.row  # keeps the arrays whose addresses the sequences have
+        self.steps, self.row = steps, steps.row
         self.scored: bytes | None = None  # the row that was scored last, if nothing was learnt since
         self.shapes = ((1,), (1, 1)) if steps.row.Y.size == 1 else (steps.row.Y.shape,)  # that labels may have
 
