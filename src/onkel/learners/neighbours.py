@@ -130,7 +130,8 @@ def learn_block(
     search = _room(X.shape[1], k, extra)
     for t in range(X.shape[0]):
         _score(points, labels, weights, rows[0], X[t], search, scores[:, t])
-        store_block(points, labels, weights, rows, X[t : t + 1], Y[t : t + 1], W[t : t + 1])
+        if W[t] > 0.0:
+            _store(points, labels, weights, rows, X[t], Y[t], W[t])
 
 
 @hot
@@ -138,13 +139,18 @@ def store_block(points: Points, labels: Matrix, weights: Vector, rows: Counts, X
     """Store each row of positive weight."""
     for t in range(X.shape[0]):
         if W[t] > 0.0:
-            place = rows[0] % weights.size
-            for j in range(X.shape[1]):
-                points[place // GROUP, j, place % GROUP] = _limited(X[t, j])
-            for o in range(Y.shape[1]):
-                labels[place, o] = Y[t, o]
-            weights[place] = W[t]
-            rows[0] += 1
+            _store(points, labels, weights, rows, X[t], Y[t], W[t])
+
+
+@hot_inline
+def _store(points: Points, labels: Matrix, weights: Vector, rows: Counts, x: Vector, y: Vector, w: float) -> None:
+    place = rows[0] % weights.size
+    for j in range(x.size):
+        points[place // GROUP, j, place % GROUP] = _limited(x[j])
+    for o in range(y.size):
+        labels[place, o] = y[o]
+    weights[place] = w
+    rows[0] += 1
 
 
 @hot_inline

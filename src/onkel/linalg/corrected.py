@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onkel._jit import hot
+from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.linalg.blas import gemm_nt_part, solve_upper_transposed
 from onkel.linalg.gram import add, factorise
@@ -95,7 +95,7 @@ def score_row(sums: Sums, settings: CorrectedSettings, v: Matrix, z: Matrix, l: 
     _prefix_products(settings.ends, sums.solved[:k], z, l.reshape(block, 1, EXPERTS)[:k])
     _prefix_products(settings.ends, z, sums.coef, scores)
     _substitute(sums.triangles, k, l)
-    _add_residuals(sums, k, l, scores[0])
+    _add_residuals(sums.residuals, k, l, scores[0])
 
 
 @hot
@@ -122,7 +122,7 @@ def learn_row(
         sums.labels[k, o] = u * Y[0, o]
         for p in range(EXPERTS):
             score[o, p] = u * scores[0, o, p]
-    _append(sums, k, score)
+    _append(k, own, sums.residuals[k], sums.labels[k], score, np.empty(EXPERTS))
     sums.waiting[0] = k + 1
     if k + 1 == sums.rows.shape[0]:
         _factorise_again(sums, settings)
@@ -170,25 +170,26 @@ def _correct(sums: Sums, settings: CorrectedSettings, first: int, scores: Cube) 
     last, L = sums.waiting[0], sums.triangles
     _prefix_products(settings.ends, sums.solved[first:last], sums.solved[:last], L[first:last])
     _prefix_products(settings.ends, sums.solved[first:last], sums.coef, scores)
+    left = np.empty(EXPERTS)
     for k in range(first, last):
         _substitute(L, k, L[k])
-        _add_residuals(sums, k, L[k], scores[k - first])
-        _append(sums, k, scores[k - first])
+        _add_residuals(sums.residuals, k, L[k], scores[k - first])
+        _append(k, L[k], sums.residuals[k], sums.labels[k], scores[k - first], left)
 
 
-@hot
-def _add_residuals(sums: Sums, k: int, l: Matrix, score: Matrix) -> None:
+@hot_inline
+def _add_residuals(e: Cube, k: int, l: Matrix, score: Matrix) -> None:
     """Add l·e to the scores of a row after k buffered ones."""
     for o in range(score.shape[0]):
         for i in range(k):
             for p in range(EXPERTS):
-                score[o, p] += l[i, p] * sums.residuals[i, o, p]
+                score[o, p] += l[i, p] * e[i, o, p]
 
 
-@hot
-def _append(sums: Sums, k: int, score: Matrix) -> None:
-    """Compute L_kk and e_k of row k, whose l and ‖z̃‖² are in L[k], and whose scores are times √(w μ^{−k−1})."""
-    own, left = sums.triangles[k], np.empty(EXPERTS)
+@hot_inline
+def _append(k: int, own: Matrix, e: Matrix, labels: Vector, score: Matrix, left: Vector) -> None:
+    """Compute L_kk and e_k of row k, for which `own` holds l and ‖z̃‖², and whose scores are times √(w μ^{−k−1}). `left` is scratch
+    memory."""
     for p in range(EXPERTS):
         left[p] = own[k, p]
     for i in range(k):
@@ -198,7 +199,7 @@ def _append(sums: Sums, k: int, score: Matrix) -> None:
         own[k, p] = 1.0 / np.sqrt(1.0 + max(left[p], 0.0))  # negative only by rounding
     for o in range(score.shape[0]):
         for p in range(EXPERTS):
-            sums.residuals[k, o, p] = (sums.labels[k, o] - score[o, p]) * own[k, p]
+            e[o, p] = (labels[o] - score[o, p]) * own[k, p]
 
 
 @hot
@@ -243,4 +244,4 @@ def predict(sums: Sums, settings: CorrectedSettings, V: Matrix, scores: Cube) ->
     _prefix_products(settings.ends, Z, sums.coef, scores)
     for a in range(V.shape[0]):
         _substitute(sums.triangles, k, cross[a])
-        _add_residuals(sums, k, cross[a], scores[a])
+        _add_residuals(sums.residuals, k, cross[a], scores[a])

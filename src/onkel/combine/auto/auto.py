@@ -54,7 +54,7 @@ from onkel.one_row import RowSteps
 from onkel.protocol import Learner
 from onkel.turns import Call, Steps, turn
 
-ROWS_AT_ONCE = 1024  # rows that are predicted at a time, so that this needs little memory
+ROWS_AT_ONCE = 256  # rows that are predicted at a time, so that their features stay in the cache
 
 
 @config
@@ -167,9 +167,8 @@ class Auto(Learner[State]):
         seen_before = state.recent.rows < state.surveyed
         view, views = self._views(state.dim).write(state.views, rows, Y, np.zeros(len(Y)) if seen_before else weight, lagged, steps)
         first = int(np.argmax(weight > 0.0)) if state.labels.rows == 0 and weight.any() else -1
-        features = mixing.features(plan, state, view, steps)
         block = mixing.Block(view, labels, Y, known.reference, weight, active_experts(plan, state, len(Y)), first)
-        mixture = mixing.learn(plan, state, block, features, steps)
+        mixture = mixing.learn(plan, state, block, steps)
         steps.add(_write_mixture, mixture, first, scores)
         steps.add(vars(state).update, {"views": views, "labels": known})
 
@@ -198,7 +197,7 @@ class Auto(Learner[State]):
         """The score of each row by every expert, as if the row came next."""
         plan, nothing, steps = self._plan(state.dim), np.zeros((count(rows), state.outputs)), Steps()
         view, _ = self._views(state.dim).write(state.views, rows, nothing, nothing[:, 0], lagged)
-        scored = mixing.predict(plan, state, mixing.features(plan, state, view, steps), steps)
+        scored = mixing.predict(plan, state, view, steps)
         parts = [part and part.scores for part in scored]
         P = mixing.side_by_side(plan, parts, nothing.shape, state.labels.reference, steps)
         steps.run()

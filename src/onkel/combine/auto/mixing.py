@@ -7,7 +7,7 @@ rows they are made once and run for every row (`onkel.one_row`), until a check i
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,21 +38,21 @@ class Block(NamedTuple):
     first: int  # the row of the very first label; -1 if it was learnt before
 
 
-def features(plan: Plan, state: State, view: View, steps: Steps) -> list[Any]:
-    """The features of each family; None for an inactive one."""
-    return [family.features(own, view, steps) if awake else None for family, own, awake, _ in each_family(plan, state)]
-
-
-def predict(plan: Plan, state: State, features: list[Any], steps: Steps) -> list[Scored | None]:
+def predict(plan: Plan, state: State, view: View, steps: Steps) -> list[Scored | None]:
     """What each family says of each row, as if the row came next; None for an inactive family."""
-    together = zip(each_family(plan, state), features, strict=True)
-    return [family.predict(own, V, steps) if awake else None for (family, own, awake, _), V in together]
+    return [
+        family.predict(own, family.features(own, view, steps), steps) if awake else None
+        for family, own, awake, _ in each_family(plan, state)
+    ]
 
 
-def learn(plan: Plan, state: State, block: Block, features: list[Any], steps: Steps) -> Matrix:
+def learn(plan: Plan, state: State, block: Block, steps: Steps) -> Matrix:
     """Add the steps that score and learn the rows, except for the scales of inputs and labels. Returns the mixture."""
-    centred, together = _centred(block, steps), zip(each_family(plan, state), features, strict=True)
-    parts = [family.learn(own, V, centred, block.weight, steps) if awake else None for (family, own, awake, _), V in together]
+    centred = _centred(block, steps)
+    parts = [
+        family.learn(own, family.features(own, block.view, steps), centred, block.weight, steps) if awake else None
+        for family, own, awake, _ in each_family(plan, state)
+    ]
     P = side_by_side(plan, parts, block.Y.shape, block.reference, steps)
     if block.first >= 0:
         steps.add(_forgive, P, block.Y, block.first)
@@ -93,7 +93,7 @@ def row_steps(plan: Plan, views: Views | SparseViews, state: State) -> RowSteps 
         return None
     row, experts, scoring, learning = Row.empty(state.dim, state.outputs), Steps(), Steps(), Steps()
     view, Y, awake = views.buffers(row.X), np.empty(row.Y.shape), active_experts(plan, state, 1)
-    scored = predict(plan, state, features(plan, state, view, experts), experts)
+    scored = predict(plan, state, view, experts)
     P = side_by_side(plan, [row and row.scores for row in scored], Y.shape, state.labels.reference, experts)
     mixture = RULE.plan(state.mixed, P, np.zeros(Y.shape), no_weight(1), awake, scoring)
     scoring.add(copy_columns, mixture, row.scores, 0)
