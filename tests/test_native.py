@@ -58,9 +58,8 @@ def test_arguments_arrive_as_in_an_ordinary_call() -> None:
 
 
 def test_a_sequence_keeps_its_arrays() -> None:
-    run = in_sequence(
-        [partial(fill, Pair(np.ones((300, 300)), (np.ones(2), 1.0)), True, *np.ones((2, 2, 2)), 1, out := np.zeros(3))]
-    )
+    out = np.zeros(3)
+    run = in_sequence([partial(fill, Pair(np.ones((300, 300)), (np.ones(2), 1.0)), True, np.eye(2), np.eye(2), 1, out)])
     others = [np.full((300, 300), 7.0) for _ in range(20)]
     run_all(run)
     assert out[0] == 90001.0
