@@ -36,26 +36,30 @@ from numba.core import cgutils
 from onkel._jit import compiler_off, hot_lean
 from onkel._types import Counts
 
+Known = dict[int, tuple[tuple[int, ...], tuple[Any, ...]]]  # the words of an array and the marks of its type, by its id
+
 _WORD = ir.IntType(64)
 _WORD_SIZE = 8  # bytes
 
 
-def in_sequence(calls: list[Callable[[], Any]]) -> list[Callable[[], Any]]:
+def in_sequence(calls: list[Callable[[], Any]], known: Known | None = None) -> list[Callable[[], Any]]:
     """One call that makes all of these calls of compiled functions, in order. With the compiler off, the calls themselves.
+
+    Sequences that have arrays in common may share `known`, as long as they live.
 
     If memory runs out in one of the calls, MemoryError is raised, and the next time it begins with that one.
     """
     if compiler_off or not calls:
         return calls
     words: list[int] = []
-    places: dict[int, tuple[slice, tuple[Any, ...]]] = {}
+    known = {} if known is None else known
     table = np.empty((len(calls), 3), np.int64)
     for k, call in enumerate(calls):
         assert isinstance(call, partial)
-        start, marks = len(words), (call.func, *[_add_words(argument, words, places) for argument in call.args])
-        if marks not in _known:
-            _known[marks] = _addresses(call.func, tuple(map(numba.typeof, call.args)))
-        table[k] = *_known[marks], _WORD_SIZE * start
+        start, marks = len(words), (call.func, *[_add_words(argument, words, known) for argument in call.args])
+        if marks not in _found:
+            _found[marks] = _addresses(call.func, tuple(map(numba.typeof, call.args)))
+        table[k] = *_found[marks], _WORD_SIZE * start
     frames = np.array(words, np.int64)
     table[:, 2] += _address_of(frames)
     run = partial(_run, table, np.zeros(1, np.int64), frames)
@@ -67,23 +71,16 @@ def run_all(calls: list[Callable[[], Any]]) -> None:
     deque(map(operator.call, calls), 0)
 
 
-def _add_words(argument: Any, words: list[int], places: dict[int, tuple[slice, tuple[Any, ...]]]) -> tuple[Any, ...]:
-    """Add the words of an argument. Returns marks of its type, since numba's description of a type takes far longer to find.
-
-    `places` says where the words of an array are that has been an argument before, for many are.
-    """
+def _add_words(argument: Any, words: list[int], known: Known) -> tuple[Any, ...]:
+    """Add the words of an argument. Returns marks of its type, since numba's description of a type takes far longer to find."""
     if isinstance(argument, np.ndarray):
-        if (found := places.get(id(argument))) is not None:
-            words += words[found[0]]
-            return found[1]
-        start, marks = len(words), (argument.dtype.num, argument.ndim, argument.flags.num)
-        words.append(_address_of(argument))
-        words += argument.shape
-        words += argument.strides
-        places[id(argument)] = slice(start, len(words)), marks
-        return marks
+        if (found := known.get(id(argument))) is None:
+            marks = argument.dtype.num, argument.ndim, argument.flags.num
+            found = known[id(argument)] = (_address_of(argument), *argument.shape, *argument.strides), marks
+        words += found[0]
+        return found[1]
     if isinstance(argument, tuple):
-        return type(argument), *[_add_words(item, words, places) for item in argument]
+        return type(argument), *[_add_words(item, words, known) for item in argument]
     if isinstance(argument, float):
         words += struct.unpack("q", struct.pack("d", argument))
     else:
@@ -99,7 +96,7 @@ def _address_of(array: Any) -> int:
 
 
 # the addresses of `_unpack_and_call` and of a function, by the function and the marks of its arguments' types
-_known: dict[tuple[Any, ...], tuple[int, int]] = {}
+_found: dict[tuple[Any, ...], tuple[int, int]] = {}
 
 
 def _addresses(function: Any, kinds: tuple[Any, ...]) -> tuple[int, int]:

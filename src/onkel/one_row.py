@@ -25,7 +25,7 @@ import numpy as np
 
 from onkel._inputs import is_sound
 from onkel._jit import hot_lean
-from onkel._native import in_sequence, run_all
+from onkel._native import Known, in_sequence, run_all
 from onkel._types import Counts, Matrix, Vector
 from onkel.state import ROW
 from onkel.turns import Call, Steps
@@ -73,21 +73,21 @@ class SingleRow:
     """One row at a time on one state: fill the buffers of `row`, then `score` or `learn`, and read `scores`."""
 
     def __init__(self, steps: RowSteps) -> None:
-        self.steps, self.row = steps, steps.row
+        self.steps, self.row, self._known = steps, steps.row, Known()
         self.scored: bytes | None = None  # the row that was scored last, if nothing was learnt since
         self.shapes = ((1,), (1, 1)) if steps.row.Y.size == 1 else (steps.row.Y.shape,)  # that labels may have
 
     @cached_property
     def _scoring(self) -> list[Step]:
-        return in_sequence(self.steps.score)
+        return in_sequence(self.steps.score, self._known)
 
     @cached_property
     def _learning(self) -> Steps:
-        return Steps(in_sequence(self.steps.learn))
+        return Steps(in_sequence(self.steps.learn, self._known))
 
     @cached_property
     def _learning_scored(self) -> Steps:
-        return self._learning if self.steps.learn_scored is None else Steps(in_sequence(self.steps.learn_scored))
+        return self._learning if self.steps.learn_scored is None else Steps(in_sequence(self.steps.learn_scored, self._known))
 
     def reads(self, X: Any) -> bool:
         """Fill in X and return True, if X is a block of one row in the usual format."""

@@ -88,11 +88,11 @@ def learn(sums: Sums, settings: CorrectedSettings, V: Matrix, Y: Matrix, weight:
 @hot
 def score_row(sums: Sums, settings: CorrectedSettings, v: Matrix, z: Matrix, l: Matrix, scores: Cube) -> None:
     """Score one row by each expert, and leave z and l of the row in z (1, r) and l (block, EXPERTS), for `learn_row`."""
-    k, block = sums.waiting[0], sums.rows.shape[0]
+    k = sums.waiting[0]
     for j in range(v.shape[1]):
         z[0, j] = v[0, j]
     solve_row(sums.matrix, z[0])
-    _prefix_products(settings.ends, sums.solved[:k], z, l.reshape(block, 1, EXPERTS)[:k])
+    _prefix_products(settings.ends, z, sums.solved[:k], l[:k].reshape(1, k, EXPERTS))
     _prefix_products(settings.ends, z, sums.coef, scores)
     _substitute(sums.triangles, k, l)
     _add_residuals(sums.residuals, k, l, scores[0])
