@@ -1,5 +1,5 @@
-"""Ridge regression that remembers every row. Sums of products are updated in each row; the coefficients are solved for again
-whenever the number of rows has grown by an eighth.
+"""Ridge regression that remembers every row. Rows are added to sums of products, single ones a few at a time (`linalg.gram`); the
+coefficients are solved for again whenever the number of rows has grown by an eighth.
 
 Between two solutions the coefficients do not change. Every prefix of the parts is an expert (`parts`).
 """
