@@ -35,6 +35,17 @@ COMMANDS = (
     "run mixed.csv --target y --missing mean",
 )
 
+# single rows need code of their own
+SINGLE_ROWS = """
+import numpy as np, onkel
+X = np.random.default_rng(0).normal(size=(300, 4)).tolist()
+for model, label in (onkel.Regressor(), float), (onkel.Regressor(onkel.PKAWV()), float), (onkel.Classifier(), bool):
+    for row in X:
+        given = dict(zip("abcd", row))
+        model.predict_one(given)
+        model.learn_one(given, label(row[0] > 0.0))
+"""
+
 
 def write_files(folder: Path) -> None:
     """Numbers, two labels, three labels, and strings with gaps."""
@@ -66,6 +77,7 @@ def compile_for(level: str) -> None:
             for command in COMMANDS:
                 whole = [sys.executable, "-m", "onkel", *command.split()]
                 subprocess.run(whole, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([sys.executable, "-c", SINGLE_ROWS], cwd=folder, env=environment, check=True)
         used = [file for file in cache.glob("*.nbc") if file.stat().st_mtime > 0]
         shutil.rmtree(BROUGHT / level, ignore_errors=True)
         (BROUGHT / level).mkdir(parents=True)

@@ -1,7 +1,7 @@
 """The time of a row if each call has one row, as in River: python bench/one_row.py [--check]
 
 `predict_one` and `learn_one` of ten numbers, as a dict and as an array, with River's linear regression in the same run; and, for
-the linear ridge, where the time of a row goes: reading the dict, turns, each call of compiled code, and the Python in between (the
+the linear ridge and Auto, where the time of a row goes: reading the dict, turns, compiled code, and the Python in between (the
 shortest time of each, for these are short).
 """
 
@@ -11,7 +11,6 @@ import argparse
 import operator
 from collections import deque
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,14 +21,16 @@ from rich.table import Table
 from timing import Verdicts, in_turns, seconds
 
 import onkel
-from onkel.one_row import prepared
-from onkel.turns import turn
+from onkel._native import in_sequence
+from onkel.one_row import prepared, stop_before
+from onkel.turns import Call, turn
 
 ROWS, SINGLE, DIM, TURNS = 3000, 300, 10, 9
 LINEAR = onkel.PKAWV(features=onkel.Identity() + onkel.Constant())
 LEARNERS = {"linear ridge": LINEAR, "PKAWV()": onkel.PKAWV(), "Auto()": onkel.Auto()}
 NAMES = "abcdefghij"
-WHOLE = "the whole row"
+WHOLE, PREPARING = "the whole row", "preparing the calls (once, until a block or a check)"
+LEAST_SHOWN = 0.3  # µs
 MOST_LINEAR, MOST_OVER, MOST_IN_BLOCKS = (
     1.5,
     2.0,
@@ -89,14 +90,13 @@ def contenders(X: Any, y: Any) -> dict[str, Callable[[], None]]:
     return works
 
 
-def parts(dicts: list[Any], labels: list[float]) -> dict[str, Callable[[], object]]:
-    """What a row of the linear ridge consists of, each SINGLE times."""
-    whole = onkel.Regressor(LINEAR)
+def parts(learner: Any, dicts: list[Any], labels: list[float]) -> dict[str, Callable[[], object]]:
+    """What a row consists of, each SINGLE times."""
+    whole = onkel.Regressor(learner)
     rows_of(whole, dicts, labels)()
     model, state = whole.model_, whole.state_
-    single = prepared(state.learner, state.inner)
-    assert single is not None
-    row, times = single.row, range(SINGLE)
+    steps = state.learner._hooks._single(state.inner)
+    row, times = steps.row, range(SINGLE)
 
     def turns() -> None:
         for _ in times:
@@ -109,35 +109,46 @@ def parts(dicts: list[Any], labels: list[float]) -> dict[str, Callable[[], objec
     def repeated(step: Callable[[], Any]) -> Callable[[], object]:
         return lambda: deque(map(operator.call, [step] * SINGLE), 0)
 
+    def preparing() -> None:
+        one = prepared(state.learner, state.inner)
+        assert one is not None
+        one.score()
+        one.learn(Call())
+
     found: dict[str, Callable[[], object]] = {
         WHOLE: rows_of(whole, dicts[:SINGLE], labels[:SINGLE]),
         "a turn (two of them)": turns,
         "reading the dict (twice)": reading,
     }
+    reading()
     row.Y[:], row.weight[:] = 0.0, 1.0
-    for verb, steps in ("predict", single.scoring), ("learn", single.learning.steps):
-        found |= {f"{verb}: {_name(step)}": repeated(step) for step in steps}
-    return found | {"preparing the calls (once)": repeated(partial(prepared, state.learner, state.inner))}
+    learn = [step for step in steps.learn_scored or steps.learn if step.func is not stop_before]
+    by_name: dict[str, list[Any]] = {}
+    for step in steps.score:
+        by_name.setdefault(f"predict: {_name(step)}", []).append(step)
+    found |= {name: repeated(*in_sequence(calls)) for name, calls in by_name.items()}
+    return found | {f"learn: {len(learn)} calls": repeated(*in_sequence(learn)), PREPARING: repeated(preparing)}
 
 
 def _name(step: Any) -> str:
-    """The name of a call: that of the compiled function and its module, or of the NumPy function."""
-    function = getattr(step, "func", step)
-    return f"{function.__module__}.{function.__name__}" if hasattr(function, "py_func") else f"numpy {function.__name__}"
+    """The name of a compiled function and its module."""
+    return f"{step.func.__module__.removeprefix('onkel.')}.{step.func.__name__}"
 
 
-def show_parts(dicts: list[Any], labels: list[float]) -> None:
-    works = parts(dicts, labels)
-    found = [{name: seconds(work) for name, work in works.items()} for _ in range(5 * TURNS)]
+def show_parts(name: str, learner: Any, dicts: list[Any], labels: list[float]) -> None:
+    works = parts(learner, dicts, labels)
+    found = [{name: seconds(work) for name, work in works.items()} for _ in range(2 * TURNS)]
     took = {name: 1e6 / SINGLE * min(times[name] for times in found) for name in works}
-    table = Table(box=None, show_header=False, pad_edge=False, title="where a row of the linear ridge spends its time, µs")
+    whole, preparing = took.pop(WHOLE), took.pop(PREPARING)
+    table = Table(box=None, show_header=False, pad_edge=False, title=f"where a row of the {name} spends its time, µs")
     table.add_column()
     table.add_column(justify="right")
-    *rest, preparing = (name for name in took if name != WHOLE)
-    spent = {name: took[name] * (2 if name.endswith(("them)", "(twice)")) else 1) for name in rest}
-    for name, each in (spent | {"Python in between": took[WHOLE] - sum(spent.values()), WHOLE: took[WHOLE]}).items():
-        table.add_row(name, f"{each:.2f}")
-    table.add_row(preparing, f"{took[preparing]:.2f}")
+    spent = {name: each * (2 if name.endswith(("them)", "(twice)")) else 1) for name, each in took.items()}
+    shown = {name: each for name, each in spent.items() if each >= LEAST_SHOWN}
+    others = {f"{len(spent) - len(shown)} others": sum(spent.values()) - sum(shown.values())} if len(shown) < len(spent) else {}
+    rest = {"Python in between": whole - sum(spent.values()), WHOLE: whole, PREPARING: preparing}
+    for part, each in (shown | others | rest).items():
+        table.add_row(part, f"{each:.2f}")
     Console(highlight=False).print(table)
 
 
@@ -156,7 +167,8 @@ def main() -> None:
         table.add_row(f"onkel: {name}", f"{dicts:.1f}", f"{dicts / river:.1f}", f"{arrays:.1f}", f"{bare:.1f}", f"{blocks:.1f}")
     Console(highlight=False).print(table)
     X, y = stream()
-    show_parts([dict(zip(NAMES, row, strict=True)) for row in X.tolist()], y.tolist())
+    for name in ("linear ridge", "Auto()"):
+        show_parts(name, LEARNERS[name], [dict(zip(NAMES, row, strict=True)) for row in X.tolist()], y.tolist())
     linear, default, auto = (took[f"{name}, dict"] for name in LEARNERS)
     verdicts.at_most("linear ridge, dict: times River's row", linear / river, MOST_LINEAR)
     verdicts.at_most("PKAWV(), dict: River's rows over the bare learner's", (default - took["PKAWV(), bare"]) / river, MOST_OVER)

@@ -695,7 +695,6 @@ NUMBERS: dict[str, tuple[str, Any, str]] = {
     "infinity": ("features.1.0.mass", float("inf"), r"features.1.0.mass is inf"),
     "negative float": ("features.1.0.mass", -0.5, r"features.1.0.mass is -0.5, which no state can have"),
     "an int for a float": ("features.1.0.mass", 1, r"features.1.0.mass is 1, not float"),
-    "rows of a feature": ("features.0.rows", -5, r"features.0.rows is -5"),
     "mass of a feature": ("features.1.0.mass", float("-inf"), r"features.1.0.mass is -inf"),
     "dim 0": ("dim", 0, r"dim must be at least 1"),
     "dim -1": ("dim", -1, r"dim is -1"),
@@ -718,6 +717,11 @@ def test_a_hostile_number_is_refused(name: str, entries: Entries, path: Path) ->
     packed(path, altered(entries, lambda header: header["numbers"].update({where: value})))
     with small_memory():
         expect_refusal(path, message)
+
+
+def test_a_hostile_count_of_rows_is_refused(entries: Entries, path: Path) -> None:
+    packed(path, {**entries, "features.0.learnt.npy": npy(np.array([-5]))})
+    expect_refusal(path, r"features.0.learnt.* is -5")
 
 
 def test_a_missing_number_or_array_is_refused(entries: Entries, path: Path) -> None:

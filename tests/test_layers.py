@@ -20,7 +20,7 @@ PACKAGE = Path(onkel.__file__).parent
 LAYERS = [
     {"errors", "_types", "groups", "_code_files", "_chi_square", "_numpys_blas"},
     {"_validate", "_jit", "state", "_writing", "_extras"},
-    {"_inputs", "_simd", "turns"},
+    {"_inputs", "_native", "_simd", "turns"},
     {"_sparse", "one_row"},
     {"random"},
     {"kernels", "losses", "mixing", "linalg"},
@@ -101,9 +101,9 @@ def test_only_the_command_line_imports_the_whole_package() -> None:
         assert not whole or part_of(path) == "cli"
 
 
-def test_one_file_knows_the_compiler_and_none_unpickles() -> None:
+def test_two_files_know_the_compiler_and_none_unpickles() -> None:
     for path in PACKAGE.rglob("*.py"):
-        assert not imports_of(path) & {"numba", "llvmlite"} or path.name == "_jit.py"
+        assert not imports_of(path) & {"numba", "llvmlite"} or path.name in ("_jit.py", "_native.py")
         assert "pickle" not in imports_of(path)
         assert "fastmath=True" not in path.read_text()
 

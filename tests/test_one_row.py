@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 import sys
 from functools import partial
@@ -15,13 +16,14 @@ import pytest
 import onkel
 from onkel import InputError
 from onkel._jit import compiler_off
-from onkel.combine import Intervals, Scaled
+from onkel.combine import Calibrated, Intervals, Scaled
 from onkel.one_row import SingleRow
 from onkel.state import ROW, copied
 from tests.laws.cases import bits
 from tests.laws.test_whole import Tracer
 
 LINEAR = onkel.PKAWV(features=onkel.Identity() + onkel.Constant())
+AUTO = onkel.Auto(cost_limit=6.0)  # a small one, which is checked every 64 rows
 MAPS = onkel.Fourier(count=3) + onkel.Hats(count=3) + onkel.Products(count=2) + onkel.Project(count=2)
 LEARNERS = [
     LINEAR,
@@ -30,6 +32,8 @@ LEARNERS = [
     Scaled(LINEAR, inputs=False),
     Scaled(LINEAR, targets=False, first_rows=0),
     Intervals(Scaled(LINEAR)),
+    AUTO,
+    Intervals(Scaled(onkel.Auto(cost_limit=6.0, lags=2), inputs=False, targets=False, first_rows=0)),
 ]
 FIRST = 256  # rows until scales are settled
 DIM = 3
@@ -150,10 +154,9 @@ def test_a_copy_prepares_its_own(learner: Any) -> None:
 
 @pytest.mark.once
 @pytest.mark.skipif(compiler_off, reason="interrupts need compiled code, which runs as one step")
-@every
-@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize(("learner", "is_first"), [*itertools.product(LEARNERS[:-2], [True, False]), (AUTO, False)], ids=str)
 def test_an_interrupt_leaves_the_state_before_the_row_or_after_it(learner: Any, is_first: bool) -> None:
-    """At every bytecode: of the row that finds nothing prepared, or of the next one."""
+    """At every fifth bytecode of the row that finds nothing prepared, which are many, or at every one of the next row."""
     start = settled(learner, 1)
     done = slice(FIRST + (not is_first), FIRST + 1 + (not is_first))
     row = X[done], Y[done, 0]
@@ -167,7 +170,7 @@ def test_an_interrupt_leaves_the_state_before_the_row_or_after_it(learner: Any, 
     after, whole = begun(), Tracer()
     before = bits(after)
     whole.run(partial(learner.learn, after, *row))
-    for at in range(1, whole.count + 1):
+    for at in range(1, whole.count + 1, 5 if is_first else 1):
         state = begun()
         if Tracer(at).run(partial(learner.learn, state, *row)):
             assert bits(state) in (before, bits(after))
@@ -195,6 +198,41 @@ def test_a_prediction_in_the_middle_of_another_leaves_it_alone() -> None:
     finally:
         sys.settrace(None)
     assert (found, seen) == (expected, [other])
+
+
+@pytest.mark.parametrize("learner", [AUTO, onkel.Auto(cost_limit=6.0, lags=3)], ids=str)
+def test_single_rows_of_auto_give_the_bits_of_blocks_of_one(learner: Any) -> None:
+    """From the first row on, through checks, refreshed ranks, clipped labels, and whether a row was predicted before or not."""
+    single = learner.init(DIM, 2)
+    block = copied(single)
+    prepared = 0
+    for t in range(600):
+        x, y = X[t % len(X)][None], Y[t % len(X)][None]
+        expected = in_a_block(learner, block, x, y)
+        if t % 3:
+            assert learner.predict(single, x).tobytes() == expected.tobytes()
+        if t % 7 == 1:
+            learner.predict(single, X[:1])  # another row comes in between
+        assert learner.learn(single, x, y).tobytes() == expected.tobytes()
+        prepared += ROW in vars(single)
+    assert bits(single) == bits(block)
+    assert prepared > 500
+
+
+def test_single_rows_of_classes_give_the_bits_of_blocks_of_one() -> None:
+    learner = Scaled(Calibrated(AUTO), inputs=False, targets=False, first_rows=0)
+    single = learner.init(DIM, 3)
+    block = copied(single)
+    classes = np.eye(3)[np.digitize(Y[:, 0], (-1.0, 1.0))]
+    for t in range(len(X)):
+        now = slice(t, t + 1)
+        expected = in_a_block(learner, block, X[now], classes[now])
+        assert learner.predict(single, X[now]).tobytes() == expected.tobytes()
+        assert learner.learn(single, X[now], classes[now]).tobytes() == expected.tobytes()
+    assert bits(single) == bits(block)
+    assert ROW in vars(single)
+    for wrong in [0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.5, 0.0]:
+        check_refused(learner, single, X[:1], np.array([wrong]))
 
 
 def test_a_row_that_must_wait_is_learnt_as_a_block() -> None:

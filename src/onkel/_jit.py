@@ -1,4 +1,5 @@
-"""The only file that imports the compiler (numba): it defines `hot` and the BLAS symbols, and limits BLAS to one thread.
+"""`hot`, which compiles a function, and the symbols of BLAS, which is limited to one thread. Only this file and `_native` import
+the compiler, numba.
 
 `hot` compiles a function of arrays and scalars on its first call and caches the machine code on disk. A file of the cache is named
 by a hash of the source that its code can depend on (the function's module and all of onkel's modules that it imports), because

@@ -20,7 +20,7 @@ from __future__ import annotations
 import operator
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from sys import _getframe
 from types import FrameType, TracebackType
@@ -64,8 +64,8 @@ class Steps:
 
     __slots__ = ("done", "steps")
 
-    def __init__(self) -> None:
-        self.steps: list[Callable[[], Any]] = []
+    def __init__(self, steps: Iterable[Callable[[], Any]] = ()) -> None:
+        self.steps: list[Callable[[], Any]] = list(steps)
         self.done: list[Any] = []  # the results of the steps that have run
 
     def add(self, function: Callable[..., Any], *arguments: Any) -> None:

@@ -67,7 +67,7 @@ def widen(account: Account, outputs: int, label: float) -> None:
 def count(account: Account, P: Cube, mixture: Matrix, Y: Matrix, weight: Vector, awake: Awake, steps: Steps) -> Matrix:
     """Add a step to `steps` that adds the rows learnt to the sums. Returns an array, (outputs, experts), which this step fills with
     the sum of each expert's clipped scores over the rows in which it is awake."""
-    scores = np.zeros(P.shape[1:])
+    scores = np.empty(P.shape[1:])
     sums = account.products, account.mixture, account.span, account.heard, account.learnt
     steps.add(_count, *sums, P, mixture, Y, weight, awake, scores)
     return scores
@@ -80,6 +80,7 @@ def _count(
 ) -> None:  # fmt: skip
     n, outputs, experts = P.shape
     e = np.empty(experts)
+    scores[:] = 0.0
     for t in range(n):
         learnt[0] += 1 if weight[t] > 0.0 else 0
         heard[experts] += weight[t]

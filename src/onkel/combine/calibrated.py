@@ -55,8 +55,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onkel._inputs import check_signs, place
-from onkel._jit import hot, hot_inline
+from onkel._inputs import check_signs, no_weight, place
+from onkel._jit import hot, hot_inline, hot_lean
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config
 from onkel.combine.one_vs_rest import OneVsRest
@@ -65,6 +65,7 @@ from onkel.combine.wrapper import Wrapper
 from onkel.errors import InputError
 from onkel.learners import PKAWV
 from onkel.losses import Square
+from onkel.one_row import Row, RowSteps
 from onkel.protocol import is_learner, tasks_of
 from onkel.state import memory
 from onkel.turns import Call
@@ -140,6 +141,16 @@ class Calibrated(Wrapper):
         done, upto = place(weight, int(state.seen.sum()) - known), place(weight, self._inside._learnt(state.inner) - before)
         self._calibrate(state, inner[done:upto], own[done:upto], weight[done:upto], scores[done:upto])
 
+    def _single(self, state: State) -> RowSteps | None:
+        inner: RowSteps | None = self._inside._single(state.inner)
+        if inner is None or state.outputs == 1 or self.absent < 0.0:  # the scores must be estimates of probabilities
+            return None
+        X, Y, weight, guesses = inner.row
+        row, own = Row(X, Y, weight, np.empty(guesses.shape)), np.zeros(1, np.int64)
+        maps = PLACES, state.means, state.counts, state.shares, state.seen, state.evidence
+        looked, learnt = (partial(track, *maps, guesses, own, each, row.scores) for each in (no_weight(1), weight))
+        return inner.around(row, before=[], score=[looked], learn=[partial(_find_class, Y, own, weight)], after=[learnt])
+
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
         self._only_calibrated(self._inside._score, state, X, scores, **more)
 
@@ -207,6 +218,20 @@ class Calibrated(Wrapper):
 def _identity() -> Vector:
     """The initial values m of all knots: their places x_i, clipped."""
     return np.asarray(np.concatenate([PLACES[:: FINEST // cells] for cells in CELLS]).clip(START, 1.0 - START))
+
+
+@hot_lean
+def _find_class(Y: Matrix, own: Counts, weight: Vector) -> None:
+    """The index of a row's class. If Y is not 1 in one column and 0 in the others, the weight becomes 0."""
+    ones = 0
+    for k in range(Y.shape[1]):
+        if Y[0, k] == 1.0:
+            own[0] = k
+            ones += 1
+        elif Y[0, k] != 0.0:
+            weight[0] = 0.0
+    if ones != 1:
+        weight[0] = 0.0
 
 
 @hot

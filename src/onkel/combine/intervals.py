@@ -81,7 +81,7 @@ class Intervals(Wrapper):
 
     def _single(self, state: State) -> RowSteps | None:
         inner: RowSteps | None = self._inside._single(state.inner)
-        return inner and inner._replace(learn=[*inner.learn, conformal.row_step(state.bands, inner.row)])
+        return inner and inner.around(inner.row, [], [], [], after=[conformal.row_step(state.bands, inner.row)])
 
     def _score(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
         self._inside._score(state.inner, X, scores, **more)

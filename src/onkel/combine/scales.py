@@ -47,9 +47,8 @@ def row_steps(inputs: bool, far_away: float, state: Scales, inner: RowSteps) -> 
     followed = partial(
         follow, *targets, far_away, row.Y, row.weight, *scores, state.known, after, state.learnt, state.far
     )  # fmt: skip
-    return RowSteps(
-        row, [before, *inner.score, partial(unscale, *targets, scaled.scores, row.scores)], [prepared, *inner.learn, followed]
-    )
+    unscaled = partial(unscale, *targets, scaled.scores, row.scores)
+    return inner.around(row, before=[before], score=[unscaled], learn=[prepared], after=[followed])
 
 
 @hot_lean

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from onkel._jit import hot_lean
 from onkel._types import Matrix, Vector
 from onkel._validate import config, instance
 from onkel.errors import InputError
@@ -42,7 +43,7 @@ class Features(ABC):
     0.0
     """
 
-    fixed: bool = False  # True if the map learns nothing and its features are written by calls of compiled code, or of C
+    fixed: bool = False  # True if the map learns nothing and its features are written by calls of compiled code
     fallible: bool = False  # True if a user's function is called, which may raise in the middle of a block
 
     @abstractmethod
@@ -62,7 +63,7 @@ class Features(ABC):
         """Write the features of each row into Z[:, at : at + size], and return the state after learning the rows."""
 
     def steps(self, state: Any, X: Matrix, Z: Matrix, at: int) -> list[Step]:
-        """The calls of compiled code, or of C, that write the features of these rows; only of a map that is `fixed`."""
+        """The calls of compiled code that write the features of these rows; only of a map that is `fixed`."""
         raise NotImplementedError
 
     def transformed(self, state: Any, X: Matrix, weight: Vector) -> tuple[Matrix, Any]:
@@ -82,7 +83,7 @@ class Features(ABC):
 
 
 class Fixed(Features):
-    """A map that learns nothing: one call of compiled code, or of C, writes the features."""
+    """A map that learns nothing: one call of compiled code writes the features."""
 
     fixed = True
 
@@ -111,7 +112,7 @@ class Identity(Fixed):
         return 0
 
     def step(self, state: None, X: Matrix, Z: Matrix, at: int) -> Step:
-        return partial(np.copyto, Z[:, at : at + X.shape[1]], X)
+        return partial(copy_columns, X, Z, at)
 
 
 @config
@@ -127,7 +128,21 @@ class Constant(Fixed):
         return 0
 
     def step(self, state: None, X: Matrix, Z: Matrix, at: int) -> Step:
-        return partial(Z[:, at].fill, 1.0)
+        return partial(_write_ones, Z, at)
+
+
+@hot_lean
+def copy_columns(X: Matrix, Z: Matrix, at: int) -> None:
+    """Z[:, at : at + columns of X] ← X."""
+    for t in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            Z[t, at + j] = X[t, j]
+
+
+@hot_lean
+def _write_ones(Z: Matrix, at: int) -> None:
+    for t in range(Z.shape[0]):
+        Z[t, at] = 1.0
 
 
 class Composed(Features):

@@ -21,16 +21,18 @@ array([-1.7, -1.1,  0.1,  1.2,  1.7])
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
 from onkel import random
-from onkel._jit import hot
+from onkel._jit import hot, hot_lean
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config, whole
 from onkel.features import scale
 from onkel.features.compose import Features
-from onkel.state import memory
+from onkel.one_row import Step
+from onkel.state import Counted, counter, memory
 
 SAMPLE = 512  # most rows in the sample
 REFRESHES = (32, 128, 512, 2048)  # rows after which the quantiles are computed again
@@ -39,12 +41,12 @@ erf = np.vectorize(math.erf, otypes=[float])  # for the first 32 rows only
 
 
 @memory
-class State:
+class State(Counted):
     start: scale.State  # mean and deviation of the rows before the first quantiles
     sample: Matrix  # (512, dim)  the rows of the sample, then zeros; all zeros when the quantiles are fixed
     quantiles: Matrix  # (dim, knots)  ascending; padded with the largest if there are fewer
     levels: Matrix  # (dim, knots)  F at the quantiles
-    rows: int = 0  # rows learnt; not counted any further when the quantiles are fixed
+    learnt: Counts = counter()  # rows learnt; not counted any further when the quantiles are fixed
 
 
 @config
@@ -79,12 +81,27 @@ class Ranks(Features):
             now = slice(begin, end)
             start = self._transform(state, X[now], weight[now], Z[now], at)
             sample = _sampled(state.sample, _picked(refresh), state.rows, X[learnt])
-            state = State(start, sample, state.quantiles, state.levels, state.rows + learnt.size)
+            state = State(start, sample, state.quantiles, state.levels, np.array([state.rows + learnt.size]))
             begin = end
             if state.rows == refresh:
                 self._refresh(state)
         self._transform(state, X[begin:], weight[begin:], Z[begin:], at)
         return state
+
+    def has_steps(self, state: State) -> bool:
+        """Whether `in_place` can be used: not in the first rows."""
+        return state.rows >= REFRESHES[0]
+
+    def next_refresh(self, state: State) -> int | None:
+        """The number of rows after which the quantiles are computed again, if ever."""
+        return next((rows for rows in REFRESHES if rows > state.rows), None)
+
+    def in_place(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> list[Step]:
+        """The calls of compiled code that do what `write` does for one row before the next refresh, but change the given state."""
+        ranks: list[Step] = [partial(_ranks, state.quantiles, state.levels, X, Z, at)]
+        if (refresh := self.next_refresh(state)) is not None:
+            ranks.append(partial(_sample_row, state.sample, _picked(refresh), state.learnt, refresh, X, weight))
+        return ranks
 
     def _transform(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> scale.State:
         """Write the ranks of rows by the present quantiles; returns `start` after these rows."""
@@ -132,6 +149,18 @@ def _thinned(sample: Matrix, kept: Counts) -> Matrix:
     after = np.zeros_like(sample)
     after[: len(kept)] = sample[kept]
     return after
+
+
+@hot_lean
+def _sample_row(sample: Matrix, picked: Counts, learnt: Counts, refresh: int, X: Matrix, weight: Vector) -> None:
+    """Count a row, and store it if it was picked."""
+    if weight[0] == 0.0:
+        return
+    at = learnt[0] // (refresh // picked.size)  # the group of this row, see `_picked`
+    if picked[at] == learnt[0]:
+        for j in range(X.shape[1]):
+            sample[at, j] = X[0, j]
+    learnt[0] += 1
 
 
 @hot

@@ -9,21 +9,24 @@ given, z is clipped to ±clip.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from onkel._jit import hot, hot_inline, hot_lean
-from onkel._types import Matrix, Vector
+from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config, real
 from onkel.features.compose import Features
-from onkel.state import memory
+from onkel.one_row import Step
+from onkel.state import Counted, counter, memory
 
 
 @memory
-class State:
+class State(Counted):
     mean: Vector  # (dim,)
     spread: Vector  # (dim,)  sum of squared deviations from the mean
-    rows: int = 0
+    learnt: Counts = counter()
 
 
 @config
@@ -48,14 +51,21 @@ class Standardize(Features):
         return 8 * (2 * dim + 1)
 
     def write(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> State:
-        after = State(state.mean.copy(), state.spread.copy())
-        clip = np.inf if self.clip is None else self.clip
-        after.rows = _standardize(after.mean, after.spread, state.rows, clip, X, weight, Z, at)
+        after = State(state.mean.copy(), state.spread.copy(), state.learnt.copy())
+        self.in_place(after, X, weight, Z, at)()
         return after
+
+    def in_place(self, state: State, X: Matrix, weight: Vector, Z: Matrix, at: int) -> Step:
+        """The call of compiled code that does what `write` does, but changes the given state."""
+        clip = np.inf if self.clip is None else self.clip
+        return partial(_standardize, state.mean, state.spread, state.learnt, clip, X, weight, Z, at)
 
 
 @hot
-def _standardize(mean: Vector, spread: Vector, rows: int, clip: float, X: Matrix, weight: Vector, Z: Matrix, at: int) -> int:
+def _standardize(
+    mean: Vector, spread: Vector, learnt: Counts, clip: float, X: Matrix, weight: Vector, Z: Matrix, at: int
+) -> None:  # fmt: skip
+    rows = learnt[0]
     for t in range(X.shape[0]):
         for j in range(X.shape[1]):
             centre, total = moments(X[t, j], mean[j], spread[j], rows)
@@ -64,7 +74,7 @@ def _standardize(mean: Vector, spread: Vector, rows: int, clip: float, X: Matrix
                 mean[j], spread[j] = centre, total
         if weight[t] > 0.0:
             rows += 1
-    return rows
+    learnt[0] = rows
 
 
 @hot_lean

@@ -131,13 +131,31 @@ def learn_block(
     for t in range(X.shape[0]):
         _score(points, labels, weights, rows[0], X[t], search, scores[:, t])
         if W[t] > 0.0:
-            place = rows[0] % weights.size
-            for j in range(X.shape[1]):
-                points[place // GROUP, j, place % GROUP] = search[0][j]
-            for o in range(Y.shape[1]):
-                labels[place, o] = Y[t, o]
-            weights[place] = W[t]
-            rows[0] += 1
+            _store(points, labels, weights, rows, X[t], Y[t], W[t])
+
+
+@hot
+def store_block(points: Points, labels: Matrix, weights: Vector, rows: Counts, X: Matrix, Y: Matrix, W: Vector) -> None:
+    """Store each row of positive weight."""
+    for t in range(X.shape[0]):
+        if W[t] > 0.0:
+            _store(points, labels, weights, rows, X[t], Y[t], W[t])
+
+
+@hot_inline
+def _store(points: Points, labels: Matrix, weights: Vector, rows: Counts, x: Vector, y: Vector, w: float) -> None:
+    place = rows[0] % weights.size
+    for j in range(x.size):
+        points[place // GROUP, j, place % GROUP] = _limited(x[j])
+    for o in range(y.size):
+        labels[place, o] = y[o]
+    weights[place] = w
+    rows[0] += 1
+
+
+@hot_inline
+def _limited(x: float) -> float:
+    return min(max(x, -LARGEST), LARGEST)
 
 
 @hot
@@ -163,7 +181,7 @@ def _room(dim: int, k: int, extra: int) -> tuple[Points, Points, Points, Counts,
 def _score(points: Points, labels: Matrix, weights: Vector, rows: int, row: Vector, search: Any, scores: Matrix) -> None:
     x, sums, near, who, extra = search
     for j in range(x.size):
-        x[j] = min(max(row[j], -LARGEST), LARGEST)
+        x[j] = _limited(row[j])
     near[:] = np.inf
     if rows > 0:
         _search(points, weights.size, rows, x, sums, near, who, extra)

@@ -24,10 +24,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onkel._jit import hot
+from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.linalg.blas import gemm_nt_part, solve_upper_transposed
 from onkel.linalg.gram import add, factorise
+from onkel.linalg.loops import dot
+from onkel.linalg.triangular import solve_row
 
 EXPERTS = 4  # the number of different N; the largest N is r
 
@@ -66,6 +68,10 @@ def learn(sums: Sums, settings: CorrectedSettings, V: Matrix, Y: Matrix, weight:
         if stop == done:
             stop += 1
             predict(sums, settings, V[done:stop], scores[done:stop])
+        elif stop == done + 1:
+            z, l, now = np.empty((1, V.shape[1])), np.empty((block, EXPERTS)), slice(done, stop)
+            score_row(sums, settings, V[now], z, l, scores[now])
+            learn_row(sums, settings, V[now], z, l, Y[now], weight[now], scores[now])
         else:
             _buffer(sums, settings, V[done:stop], Y[done:stop], weight[done:stop])
             _correct(sums, settings, first, scores[done:stop])
@@ -77,6 +83,49 @@ def learn(sums: Sums, settings: CorrectedSettings, V: Matrix, Y: Matrix, weight:
             if sums.waiting[0] == block:
                 _factorise_again(sums, settings)
         done = stop
+
+
+@hot
+def score_row(sums: Sums, settings: CorrectedSettings, v: Matrix, z: Matrix, l: Matrix, scores: Cube) -> None:
+    """Score one row by each expert, and leave z and l of the row in z (1, r) and l (block, EXPERTS), for `learn_row`."""
+    k = sums.waiting[0]
+    for j in range(v.shape[1]):
+        z[0, j] = v[0, j]
+    solve_row(sums.matrix, z[0])
+    _prefix_products(settings.ends, z, sums.solved[:k], l[:k].reshape(1, k, EXPERTS))
+    _prefix_products(settings.ends, z, sums.coef, scores)
+    _substitute(sums.triangles, k, l)
+    _add_residuals(sums.residuals, k, l, scores[0])
+
+
+@hot
+def learn_row(
+    sums: Sums, settings: CorrectedSettings, v: Matrix, z: Matrix, l: Matrix, Y: Matrix, weight: Vector, scores: Cube
+) -> None:  # fmt: skip
+    """Learn a row that `score_row` has just scored; nothing if its weight is 0."""
+    if weight[0] == 0.0:
+        return
+    k, own = sums.waiting[0], sums.triangles[sums.waiting[0]]
+    u = np.sqrt(weight[0] * settings.forgetting ** (-k - 1))
+    for j in range(v.shape[1]):
+        sums.rows[k, j], sums.solved[k, j] = u * v[0, j], u * z[0, j]
+    for i in range(k):
+        for p in range(EXPERTS):
+            own[i, p] = u * l[i, p]
+    total, start = 0.0, 0
+    for p in range(EXPERTS):
+        part = sums.solved[k, start : settings.ends[p]]
+        total += dot(part, part)
+        own[k, p], start = total, settings.ends[p]
+    score = np.empty((scores.shape[1], EXPERTS))
+    for o in range(Y.shape[1]):
+        sums.labels[k, o] = u * Y[0, o]
+        for p in range(EXPERTS):
+            score[o, p] = u * scores[0, o, p]
+    _append(k, own, sums.residuals[k], sums.labels[k], score, np.empty(EXPERTS))
+    sums.waiting[0] = k + 1
+    if k + 1 == sums.rows.shape[0]:
+        _factorise_again(sums, settings)
 
 
 @hot
@@ -118,26 +167,39 @@ def _correct(sums: Sums, settings: CorrectedSettings, first: int, scores: Cube) 
     2. L_kk² = 1 + ‖z̃_k‖² − ‖l‖². The diagonal holds 1/L_kk, so that substitution multiplies.
     3. The score is z̃·c + l·e with e of the rows above, and e_k = (ỹ − score)/L_kk.
     """
-    last, L, e = sums.waiting[0], sums.triangles, sums.residuals
+    last, L = sums.waiting[0], sums.triangles
     _prefix_products(settings.ends, sums.solved[first:last], sums.solved[:last], L[first:last])
     _prefix_products(settings.ends, sums.solved[first:last], sums.coef, scores)
     left = np.empty(EXPERTS)
     for k in range(first, last):
-        own, score = L[k], scores[k - first]
-        _substitute(L, k, own)
-        for p in range(EXPERTS):
-            left[p] = own[k, p]
+        _substitute(L, k, L[k])
+        _add_residuals(sums.residuals, k, L[k], scores[k - first])
+        _append(k, L[k], sums.residuals[k], sums.labels[k], scores[k - first], left)
+
+
+@hot_inline
+def _add_residuals(e: Cube, k: int, l: Matrix, score: Matrix) -> None:
+    """Add l·e to the scores of a row after k buffered ones."""
+    for o in range(score.shape[0]):
         for i in range(k):
             for p in range(EXPERTS):
-                left[p] -= own[i, p] * own[i, p]
+                score[o, p] += l[i, p] * e[i, o, p]
+
+
+@hot_inline
+def _append(k: int, own: Matrix, e: Matrix, labels: Vector, score: Matrix, left: Vector) -> None:
+    """Compute L_kk and e_k of row k, for which `own` holds l and ‖z̃‖², and whose scores are times √(w μ^{−k−1}). `left` is scratch
+    memory."""
+    for p in range(EXPERTS):
+        left[p] = own[k, p]
+    for i in range(k):
         for p in range(EXPERTS):
-            own[k, p] = 1.0 / np.sqrt(1.0 + max(left[p], 0.0))  # negative only by rounding
-        for o in range(score.shape[0]):
-            for i in range(k):
-                for p in range(EXPERTS):
-                    score[o, p] += own[i, p] * e[i, o, p]
-            for p in range(EXPERTS):
-                e[k, o, p] = (sums.labels[k, o] - score[o, p]) * own[k, p]
+            left[p] -= own[i, p] * own[i, p]
+    for p in range(EXPERTS):
+        own[k, p] = 1.0 / np.sqrt(1.0 + max(left[p], 0.0))  # negative only by rounding
+    for o in range(score.shape[0]):
+        for p in range(EXPERTS):
+            e[o, p] = (labels[o] - score[o, p]) * own[k, p]
 
 
 @hot
@@ -172,6 +234,9 @@ def _factorise_again(sums: Sums, settings: CorrectedSettings) -> None:
 @hot
 def predict(sums: Sums, settings: CorrectedSettings, V: Matrix, scores: Cube) -> None:
     """The scores of each row as if it came next; nothing changes."""
+    if V.shape[0] == 1:
+        score_row(sums, settings, V, np.empty(V.shape), np.empty((sums.rows.shape[0], EXPERTS)), scores)
+        return
     Z, k = V.copy(), sums.waiting[0]
     solve_upper_transposed(sums.matrix, Z)
     cross = np.empty((V.shape[0], k, EXPERTS))
@@ -179,7 +244,4 @@ def predict(sums: Sums, settings: CorrectedSettings, V: Matrix, scores: Cube) ->
     _prefix_products(settings.ends, Z, sums.coef, scores)
     for a in range(V.shape[0]):
         _substitute(sums.triangles, k, cross[a])
-        for o in range(scores.shape[1]):
-            for i in range(k):
-                for p in range(EXPERTS):
-                    scores[a, o, p] += cross[a, i, p] * sums.residuals[i, o, p]
+        _add_residuals(sums.residuals, k, cross[a], scores[a])

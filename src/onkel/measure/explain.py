@@ -174,7 +174,7 @@ def _of_auto(learner: Auto, state: Any) -> Explanation:
         *_compared(RULE, state.mixed, ledger.account),
         History(ledger.rows[now].copy(), ledger.weights[now].copy(), means[:, :, :-2], means[:, :, -2], means[:, :, -1]),
         int(state.recent.again.sum()),
-        state.labels.cut,
+        int(state.labels.cut[0]),
     )
 
 

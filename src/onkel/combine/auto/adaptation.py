@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._types import Counts, Cube
+from onkel.combine.auto import labels as label_scale
 from onkel.combine.auto import ledger, restarts, zoom
 from onkel.combine.auto.plan import SLOW, Plan
 from onkel.combine.auto.state import RULE, State, active_experts, select_without_lags, weights
@@ -93,7 +94,9 @@ def _trained(plan: Plan, views: Views, state: State, seen: Any, k: int, since: C
     view, _ = views.write(seen, recent.X[since], labels, np.zeros(len(since)), lagged)
     family: Any = plan.families[k]
     fresh, steps = family.init(state.outputs), Steps()
-    again = family.learn(fresh, view, labels - reference, recent.weight[since], steps)
+    centred = np.empty(labels.shape)
+    label_scale.centre(labels, reference, centred)
+    again = family.learn(fresh, family.features(fresh, view, steps), centred, recent.weight[since], steps)
     steps.run()
     return fresh, again + reference[:, None], np.flatnonzero(plan.family_of == k)
 

@@ -41,19 +41,20 @@ from onkel._sparse import Rows, check_labelled_rows, check_rows, count, part
 from onkel._types import Cube, Matrix, Vector
 from onkel._validate import config, real, whole
 from onkel.combine.auto import labels as label_scale
-from onkel.combine.auto import ledger, restarts
+from onkel.combine.auto import mixing
 from onkel.combine.auto import state as states
 from onkel.combine.auto.adaptation import check, is_due
 from onkel.combine.auto.families import Expert
 from onkel.combine.auto.plan import WIDEST_LINE, Plan, plans
-from onkel.combine.auto.state import RULE, State, active_experts, each_family
+from onkel.combine.auto.state import RULE, State, active_experts
 from onkel.combine.auto.views import NARROW, SparseViews, Views, lag_columns
 from onkel.combine.lagged import check_lagged, lag_inputs
 from onkel.groups import Group
+from onkel.one_row import RowSteps
 from onkel.protocol import Learner
 from onkel.turns import Call, Steps, turn
 
-ROWS_AT_ONCE = 1024  # rows that are predicted at a time, so that this needs little memory
+ROWS_AT_ONCE = 256  # rows that are predicted at a time, so that their features stay in the cache
 
 
 @config
@@ -99,11 +100,11 @@ class Auto(Learner[State]):
         X is an array or a scipy.sparse matrix; the same numbers give the same scores. `lagged` has one row for each row of X: what
         `remember` returned when the row was predicted. It is used instead of the labels just before the row.
         """
-        return super().learn(state, X, y, weight, lagged=lagged)
+        return super().learn(state, X, y, weight, **({} if lagged is None else {"lagged": lagged}))
 
     def predict(self, state: State, X: Any, lagged: ArrayLike | None = None) -> Vector:  # type: ignore[override]
         """The score of each row as if it came next, with the earlier labels known now; changes nothing."""
-        return super().predict(state, X, lagged=lagged)
+        return super().predict(state, X, **({} if lagged is None else {"lagged": lagged}))
 
     def predict_any(self, state: State, X: Any) -> Vector:
         """The score of each row by only those experts that see no earlier labels, for rows that may come at any time. If `lags` is
@@ -165,23 +166,14 @@ class Auto(Learner[State]):
         Y, known = label_scale.accepted(state.labels, labels, weight)
         seen_before = state.recent.rows < state.surveyed
         view, views = self._views(state.dim).write(state.views, rows, Y, np.zeros(len(Y)) if seen_before else weight, lagged, steps)
-        centred, active = Y - known.reference, active_experts(plan, state, len(Y))
-        parts = [
-            family.learn(own, view, centred, weight, steps) if awake else np.zeros((*Y.shape, size))
-            for family, own, awake, size in each_family(plan, state)
-        ]
         first = int(np.argmax(weight > 0.0)) if state.labels.rows == 0 and weight.any() else -1
-        P = np.empty((*Y.shape, active.shape[1]))
-        steps.add(_write_scores, P, parts, known.reference, Y, first)
-        mixture = mixture_alone = RULE.plan(state.mixed, P, Y, weight, active, steps)
-        if state.alone is not None:
-            alone, P_alone = plan.without_lags, np.empty((*Y.shape, state.alone.experts))
-            steps.add(np.compress, alone, P, 2, P_alone)
-            mixture_alone = RULE.plan(state.alone, P_alone, Y, weight, np.ascontiguousarray(active[:, alone]), steps)
-        ledger.count(state.ledger, P, mixture, mixture_alone, Y, weight, active, first, steps)
-        restarts.keep(state.recent, view.X, labels, Y, weight, view.lagged, P, steps)
+        block = mixing.Block(view, labels, Y, known.reference, weight, active_experts(plan, state, len(Y)), first)
+        mixture = mixing.learn(plan, state, block, steps)
         steps.add(_write_mixture, mixture, first, scores)
         steps.add(vars(state).update, {"views": views, "labels": known})
+
+    def _single(self, state: State) -> RowSteps | None:
+        return mixing.row_steps(self._plan(state.dim), self._views(state.dim), state)
 
     def _score(self, state: State, X: Any, scores: Matrix, lagged: ArrayLike | None = None) -> None:
         given, plan = self._given(lagged, len(scores)), self._plan(state.dim)
@@ -203,14 +195,12 @@ class Auto(Learner[State]):
 
     def _expert_scores(self, state: State, rows: Matrix | Rows, lagged: Matrix | None) -> Cube:
         """The score of each row by every expert, as if the row came next."""
-        plan, nothing = self._plan(state.dim), np.zeros((count(rows), state.outputs))
+        plan, nothing, steps = self._plan(state.dim), np.zeros((count(rows), state.outputs)), Steps()
         view, _ = self._views(state.dim).write(state.views, rows, nothing, nothing[:, 0], lagged)
-        P = np.empty((len(nothing), state.outputs, len(plan.experts)))
-        parts = [
-            family.predict(own, view) if awake else np.zeros((*nothing.shape, size))
-            for family, own, awake, size in each_family(plan, state)
-        ]
-        _write_scores(P, parts, state.labels.reference, nothing, -1)
+        scored = mixing.predict(plan, state, view, steps)
+        parts = [part and part.scores for part in scored]
+        P = mixing.side_by_side(plan, parts, nothing.shape, state.labels.reference, steps)
+        steps.run()
         return P
 
     def _remember(self, state: State) -> Vector:
@@ -264,7 +254,7 @@ class Auto(Learner[State]):
 
     def _notes(self, state: State) -> list[str]:
         """What the user should know, one sentence each; `onkel.explain` has the details."""
-        said, cut = [], state.labels.cut
+        said, cut = [], int(state.labels.cut[0])
         if cut:
             labels = "1 label was" if cut == 1 else f"{cut} labels were"
             said.append(f"{labels} far from all earlier ones and clipped")
@@ -281,16 +271,6 @@ def _chosen(auto: Auto, dim: int) -> Plan:
     """The first plan within the memory limit; the last plan if there is none."""
     known = plans(dim, lag_columns(auto.lags), auto.cost_limit, auto.seed)
     return next((plan for plan in known if states.footprint(plan, auto._views_of(plan, dim), 1) <= auto.memory_limit), known[-1])
-
-
-def _write_scores(P: Cube, parts: list[Cube], reference: Vector, Y: Matrix, first: int) -> None:
-    """Write the scores of all experts into P, with the label `reference`, which was subtracted, added back. For inactive experts
-    only this is left. Up to the row of the very first label, `first`, scores are set so that no expert has a loss."""
-    np.concatenate(parts, axis=2, out=P)
-    P += reference[:, None]
-    if first >= 0:
-        P[:first] = 0.0  # before the first label no expert knows anything,
-        P[first] = Y[first][:, None]  # so the first label is no loss for any of them
 
 
 def _write_mixture(mixture: Matrix, first: int, scores: Matrix) -> None:

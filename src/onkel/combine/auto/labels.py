@@ -12,11 +12,15 @@ were accepted when first seen.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from onkel._jit import hot
-from onkel._types import Matrix, Vector
-from onkel.state import memory
+from onkel._inputs import LARGEST_NUMBER
+from onkel._jit import hot_lean
+from onkel._types import Counts, Matrix, Vector
+from onkel.one_row import Step
+from onkel.state import Counted, copied, counter, memory
 
 START = 20  # rows in which nothing is clipped
 LIMIT = 20.0  # in units of the running mean of |y − mean|
@@ -24,18 +28,18 @@ MEMORY = 0.999  # forgetting factor of mean and distance
 
 
 @memory
-class Labels:
+class Labels(Counted):
     reference: Vector  # (outputs,)  the first label, which is subtracted from the labels that families learn, to keep digits
     mean: Vector  # (outputs,)
     distance: Vector  # (outputs,)  running mean of |y − mean|
     largest: Vector  # (outputs,)  R
-    mass: float = 0.0  # 1 − MEMORY^rows: mean and distance are sums to be divided by it
-    rows: int = 0
-    cut: int = 0  # number of labels that were clipped
+    mass: Vector  # (1,)  1 − MEMORY^rows: mean and distance are sums to be divided by it
+    learnt: Counts = counter()
+    cut: Counts = counter()  # number of labels that were clipped
 
 
 def init(outputs: int) -> Labels:
-    return Labels(np.zeros(outputs), np.zeros(outputs), np.zeros(outputs), np.zeros(outputs))
+    return Labels(np.zeros(outputs), np.zeros(outputs), np.zeros(outputs), np.zeros(outputs), np.zeros(1))
 
 
 def footprint(outputs: int) -> int:
@@ -44,10 +48,23 @@ def footprint(outputs: int) -> int:
 
 def accepted(labels: Labels, Y: Matrix, weight: Vector) -> tuple[Matrix, Labels]:
     """The labels to learn, and the state after them."""
-    known = labels.reference.copy(), labels.mean.copy(), labels.distance.copy(), labels.largest.copy()
-    out = Y.copy()
-    rows, mass, cut = _accept(*known, labels.rows, labels.mass, weight, out)
-    return out, Labels(*known, mass, rows, labels.cut + cut)
+    out, after = np.empty(Y.shape), copied(labels)
+    in_place(after, Y, weight, out)()
+    return out, after
+
+
+def in_place(labels: Labels, Y: Matrix, weight: Vector, out: Matrix) -> Step:
+    """The call of compiled code that does what `accepted` does, but changes the given state; the labels to learn are `out`."""
+    known = labels.reference, labels.mean, labels.distance, labels.largest, labels.mass, labels.learnt, labels.cut
+    return partial(_accept, *known, Y, weight, out)
+
+
+@hot_lean
+def centre(Y: Matrix, reference: Vector, centred: Matrix) -> None:
+    """The labels that families learn: the reference is subtracted. They are again within the limits of a label."""
+    for t in range(Y.shape[0]):
+        for o in range(Y.shape[1]):
+            centred[t, o] = min(max(Y[t, o] - reference[o], -LARGEST_NUMBER), LARGEST_NUMBER)
 
 
 def widened(labels: Labels, outputs: int) -> Labels:
@@ -55,15 +72,18 @@ def widened(labels: Labels, outputs: int) -> Labels:
     more = (0, outputs - len(labels.mean))
     known = (labels.reference, labels.mean, labels.distance, labels.largest)
     reference, mean, distance, largest = (np.pad(vector, more) for vector in known)
-    return Labels(reference, mean, distance, largest, labels.mass, labels.rows, labels.cut)
+    return Labels(reference, mean, distance, largest, labels.mass, labels.learnt, labels.cut)
 
 
-@hot
+@hot_lean
 def _accept(
-    reference: Vector, mean: Vector, distance: Vector, largest: Vector, rows: int, mass: float, weight: Vector, Y: Matrix
-) -> tuple[int, float, int]:
-    cut = 0
+    reference: Vector, mean: Vector, distance: Vector, largest: Vector, total: Vector, learnt: Counts, cut: Counts,
+    given: Matrix, weight: Vector, Y: Matrix,
+) -> None:  # fmt: skip
+    rows, mass = learnt[0], total[0]
     for t in range(Y.shape[0]):
+        for o in range(Y.shape[1]):
+            Y[t, o] = given[t, o]
         if weight[t] == 0.0:
             continue
         for o in range(Y.shape[1]):
@@ -73,7 +93,7 @@ def _accept(
             away = Y[t, o] - centre
             limit = max(largest[o], LIMIT * distance[o] / mass) if rows >= START and distance[o] > 0.0 else np.inf
             if abs(away) > limit:
-                cut += 1
+                cut[0] += 1
                 largest[o] = 2.0 * limit
                 away = np.copysign(limit, away)
                 Y[t, o] = centre + away
@@ -82,4 +102,4 @@ def _accept(
             distance[o] = MEMORY * distance[o] + (1.0 - MEMORY) * abs(away)
         mass = MEMORY * mass + (1.0 - MEMORY)
         rows += 1
-    return rows, mass, cut
+    learnt[0], total[0] = rows, mass

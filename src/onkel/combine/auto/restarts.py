@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from onkel._jit import hot
 from onkel._types import Counts, Cube, Matrix, Vector
-from onkel.state import memory
+from onkel.state import Counted, counter, memory
 from onkel.turns import Steps
 
 Mask = NDArray[np.bool_]
@@ -54,7 +54,7 @@ BETTER = 0.95  # a copy must have less than this part of the errors
 
 
 @memory
-class Recent:
+class Recent(Counted):
     """The last rows in a ring buffer, row t at place t mod kept, and the deficit of each family."""
 
     X: Matrix  # (kept, dim)
@@ -66,7 +66,7 @@ class Recent:
     checks: Counts  # (families,)  the number of checks of which `lag` is the mean, at most MEMORY
     began: Counts  # (families,)  the row at which the family (re)started
     again: Counts  # (families,)  how often the family has restarted
-    rows: int = 0
+    learnt: Counts = counter()
     checked: int = 0  # rows at the last check
 
     def in_order(self) -> Counts:
@@ -92,15 +92,15 @@ def keep(
     """Add to `steps` the steps that store the rows learnt, at most as many as the buffer holds. Y are the labels learnt, and
     `given` the labels before clipping."""
     rings = recent.X, recent.Y, recent.weight, recent.lagged, recent.scores
-    steps.add(_keep, *rings, recent.rows, X, given, Y, weight, lagged, P)
-    steps.add(setattr, recent, "rows", recent.rows + int(np.count_nonzero(weight)))
+    steps.add(_keep, *rings, recent.learnt, X, given, Y, weight, lagged, P)
 
 
 @hot
 def _keep(
-    kept_X: Matrix, kept_Y: Matrix, kept_weight: Vector, kept_lagged: Matrix, kept_scores: Cube, rows: int,
+    kept_X: Matrix, kept_Y: Matrix, kept_weight: Vector, kept_lagged: Matrix, kept_scores: Cube, learnt: Counts,
     X: Matrix, given: Matrix, Y: Matrix, weight: Vector, lagged: Matrix, P: Cube,
 ) -> None:  # fmt: skip
+    rows = learnt[0]
     for t in range(weight.size):
         if weight[t] == 0.0:
             continue
@@ -112,6 +112,7 @@ def _keep(
                 trusted = 0.0  # no family restarts with a clipped label
         kept_weight[place] = trusted
         rows += 1
+    learnt[0] = rows
 
 
 def widen(recent: Recent, outputs: int) -> None:

@@ -17,18 +17,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onkel._jit import hot
+from onkel._jit import hot, hot_lean
 from onkel._sparse import Rows, to_dense, to_sparse
 from onkel._types import Counts, Matrix, Vector
 from onkel.combine.lagged import MEMORIES, lag
 from onkel.features import Project, Ranks, Standardize
 from onkel.features.scale import moments, standardized
-from onkel.state import memory
+from onkel.one_row import Step, stop_before
+from onkel.state import Counted, copied, counter, memory
 from onkel.turns import Steps
 
 CUT = 8.0  # largest standardised value, in deviations
@@ -54,12 +55,12 @@ class View(NamedTuple):
 
 
 @memory
-class Lags:
+class Lags(Counted):
     first: Vector
     last: Matrix
     means: Matrix
     standardized: Any
-    rows: int = 0
+    learnt: Counts = counter()
 
 
 @memory
@@ -113,12 +114,51 @@ class Views:
         standardized = STANDARDIZE.write(state.standardized, X, weight, Z, 0)
         if self._is_projected:
             N = np.empty((len(X), NARROW))
-            self._project.write(state.projected, Z, weight, N, 0)
-            N[np.abs(N) < CANCELLED] = 0.0  # otherwise ranks would differ by the rounding errors of sums that cancel
+            self._narrowed(state, Z, N).run()
         ranked = RANKS.write(state.ranked, N, weight, U, 0)
         raw, L, lags = _lags(state.lags, self.lags, Y, weight, lagged)
         S = _with_intercept(Z) if self.by_column else NO_ROWS
         return View(X, Z, N if self._is_projected else Z, U, L, S, raw), State(standardized, state.projected, ranked, lags)
+
+    def buffers(self, X: Matrix) -> View:
+        """Room for the views of one row, whose inputs are in X."""
+        Z, U, L = np.empty(X.shape), np.empty((1, self.narrow)), np.empty((1, lag_columns(self.lags)))
+        return View(X, Z, np.empty((1, NARROW)) if self._is_projected else Z, U, L, NO_ROWS, L.copy())
+
+    def has_steps(self, state: State) -> bool:
+        """Whether there are calls of compiled code that write the views of a single row: not in the first rows, nor for S."""
+        return RANKS.has_steps(state.ranked) and not self.by_column
+
+    def limits(self, state: State, weight: Vector) -> list[Step]:
+        """The calls that set the weight of a single row to 0 if `in_place` cannot learn it."""
+        refresh = RANKS.next_refresh(state.ranked)
+        return [] if refresh is None else [partial(stop_before, state.ranked.learnt, refresh, weight)]
+
+    def in_place(self, state: State, view: View, Y: Matrix, weight: Vector) -> list[Step]:
+        """The calls of compiled code that do what `write` does for one row, but change the given state."""
+        steps = [STANDARDIZE.in_place(state.standardized, view.X, weight, view.Z, 0)]
+        if self._is_projected:
+            steps += self._narrowed(state, view.Z, view.N).steps
+        steps += RANKS.in_place(state.ranked, view.N if self._is_projected else view.X, weight, view.U, 0)
+        if self.lags:
+            steps.append(_lag_steps(state.lags, Y, weight, view.lagged))
+            steps.append(STANDARDIZE.in_place(state.lags.standardized, view.lagged, weight, view.L, 0))
+        return steps
+
+    def _narrowed(self, state: State, Z: Matrix, N: Matrix) -> Steps:
+        """The steps that write N, the projection of Z."""
+        steps = Steps([self._project.step(state.projected, Z, N, 0)])
+        steps.add(_cancel, N)
+        return steps
+
+
+@hot_lean
+def _cancel(N: Matrix) -> None:
+    """Otherwise ranks would differ by the rounding errors of sums that cancel."""
+    for t in range(N.shape[0]):
+        for j in range(N.shape[1]):
+            if abs(N[t, j]) < CANCELLED:
+                N[t, j] = 0.0
 
 
 @memory
@@ -199,17 +239,31 @@ def _lags(before: Lags | None, lags: int, Y: Matrix, weight: Vector, lagged: Mat
     inputs = np.empty((len(Y), lag_columns(lags)))
     if before is None:
         return inputs, inputs, None
-    after = Lags(before.first.copy(), before.last.copy(), before.means.copy(), None)
-    after.rows = lag(after.first, after.last, after.means, before.rows, _points(Y), weight, inputs)
+    after = copied(before)
+    _lag_steps(after, Y, weight, inputs)()
     inputs, L = inputs if lagged is None else lagged, np.empty_like(inputs)
-    after.standardized = STANDARDIZE.write(before.standardized, inputs, weight, L, 0)
+    STANDARDIZE.in_place(after.standardized, inputs, weight, L, 0)()
     return inputs, L, after
 
 
-def _points(Y: Matrix) -> Matrix:
-    """Labels mapped to the plane: output k along the direction k · GOLDEN_ANGLE."""
+def _lag_steps(lags: Lags, Y: Matrix, weight: Vector, inputs: Matrix) -> Step:
+    """The call that writes each row's earlier labels into `inputs`, then appends its own."""
     angles = GOLDEN_ANGLE * np.arange(Y.shape[1])
-    return np.ascontiguousarray(Y @ np.column_stack([np.cos(angles), np.sin(angles)]))
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
+    return partial(_lag, lags.first, lags.last, lags.means, lags.learnt, directions, Y, weight, inputs)
+
+
+@hot
+def _lag(
+    first: Vector, last: Matrix, means: Matrix, learnt: Counts, directions: Matrix, Y: Matrix, weight: Vector, inputs: Matrix
+) -> None:  # fmt: skip
+    """`lag` for labels mapped to the plane: output k along directions[k]."""
+    points = np.zeros((Y.shape[0], PLANE))
+    for t in range(Y.shape[0]):
+        for o in range(Y.shape[1]):
+            for k in range(PLANE):
+                points[t, k] += Y[t, o] * directions[o, k]
+    learnt[0] = lag(first, last, means, learnt[0], points, weight, inputs)
 
 
 def _with_intercept(Z: Matrix) -> Rows:

@@ -7,7 +7,9 @@
     Nearest            nearest neighbours among the last rows
     Trees              online random trees
 
-A family has the three verbs of a learner, for views of rows and several experts at once: `learn` returns (n, outputs, experts).
+A family has the three verbs of a learner, for several experts at once: `learn` returns (n, outputs, experts). The rows are its
+`features`, which it makes of the views. `learn_scored` learns a row that `predict` has just scored. All of them add steps to a
+list, which are calls of compiled code: they fill the arrays that are returned.
 """
 
 from onkel.combine.auto.families.diagonal_linear import DiagonalLinear

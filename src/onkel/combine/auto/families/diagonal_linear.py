@@ -39,6 +39,7 @@ from onkel._sparse import Rows
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine.auto.binary_labels import MORE, TWO, append_outputs, check_values, count_value
 from onkel.combine.auto.families.expert import Expert
+from onkel.combine.auto.families.scored import Scored
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.features.scale import moments
@@ -82,15 +83,20 @@ class DiagonalLinear:
     def footprint(self, outputs: int) -> int:
         return 8 * (outputs * (2 * EXPERTS * (self.dim + 1) + 5) + 1)
 
-    def learn(self, state: LinearState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
+    def features(self, state: LinearState, view: View, steps: Steps) -> Rows:
+        return view.S
+
+    def learn(self, state: LinearState, S: Rows, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         scores = np.empty((*Y.shape, EXPERTS))
-        steps.add(learn_block, _tables(state), view.S, Y, weight, scores)
+        steps.add(learn_block, _tables(state), S, Y, weight, scores)
         return scores
 
-    def predict(self, state: LinearState, view: View) -> Cube:
-        scores, nothing = np.empty((len(view.X), len(state.first), EXPERTS)), np.zeros((len(view.X), len(state.first)))
-        learn_block(_tables(state), view.S, nothing, nothing[:, 0], scores)  # weights of 0
-        return scores
+    def predict(self, state: LinearState, S: Rows, steps: Steps) -> Scored:
+        rows = len(S.start) - 1
+        return Scored(self.learn(state, S, np.zeros((rows, len(state.first))), np.zeros(rows), steps), S)  # weights of 0
+
+    def learn_scored(self, state: LinearState, row: Scored, Y: Matrix, weight: Vector, steps: Steps) -> None:
+        self.learn(state, row.features, Y, weight, steps)  # scoring the row again costs little
 
     def widen(self, state: LinearState, outputs: int) -> None:
         append_outputs(state, self.init(outputs - len(state.first)))

@@ -11,6 +11,7 @@ import numpy as np
 from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine.auto.families.expert import Expert
 from onkel.combine.auto.families.parts import Parts, ridge_diagonal
+from onkel.combine.auto.families.scored import Scored
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.linalg import corrected
@@ -69,15 +70,26 @@ class ForgettingRidge:
         sums = 2 * r * r + 2 * outputs * r + 2 * block * r + block * outputs
         return maps + 8 * (sums + lanes * block * (block + outputs) + 1)
 
-    def learn(self, state: ForgettingState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
+    def features(self, state: ForgettingState, view: View, steps: Steps) -> Matrix:
+        return self.parts.transform(state.maps, view, steps)
+
+    def learn(self, state: ForgettingState, V: Matrix, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         scores = np.empty((*Y.shape, corrected.EXPERTS))
-        steps.add(corrected.learn, _sums(state), self._settings, self.parts.transform(state.maps, view), Y, weight, scores)
+        steps.add(corrected.learn, _sums(state), self._settings, V, Y, weight, scores)
         return scores[:, :, : len(self.parts)]
 
-    def predict(self, state: ForgettingState, view: View) -> Cube:
-        scores = np.empty((len(view.X), len(state.targets), corrected.EXPERTS))
-        corrected.predict(_sums(state), self._settings, self.parts.transform(state.maps, view), scores)
-        return scores[:, :, : len(self.parts)]
+    def predict(self, state: ForgettingState, V: Matrix, steps: Steps) -> Scored:
+        scores, solved = np.empty((len(V), len(state.targets), corrected.EXPERTS)), tuple[Matrix, ...]()
+        if len(V) == 1:
+            solved = np.empty(V.shape), np.empty((self.block, corrected.EXPERTS))
+            steps.add(corrected.score_row, _sums(state), self._settings, V, *solved, scores)
+        else:
+            steps.add(corrected.predict, _sums(state), self._settings, V, scores)
+        return Scored(scores[:, :, : len(self.parts)], V, (*solved, scores))
+
+    def learn_scored(self, state: ForgettingState, row: Scored, Y: Matrix, weight: Vector, steps: Steps) -> None:
+        z, l, scores = row.more
+        steps.add(corrected.learn_row, _sums(state), self._settings, row.features, z, l, Y, weight, scores)
 
     def widen(self, state: ForgettingState, outputs: int) -> None:
         more = outputs - len(state.targets)

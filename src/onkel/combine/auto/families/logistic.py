@@ -22,6 +22,7 @@ from onkel._types import Counts, Cube, Matrix, Vector
 from onkel.combine.auto.binary_labels import TWO, append_outputs, check_values, count_value
 from onkel.combine.auto.families.expert import Expert
 from onkel.combine.auto.families.parts import Parts
+from onkel.combine.auto.families.scored import Scored
 from onkel.combine.auto.views import View
 from onkel.errors import InputError
 from onkel.linalg.blas import symv, syr
@@ -61,15 +62,20 @@ class Logistic:
         r = self.parts.size
         return self.parts.footprint() + 8 * (outputs * (r * r + r + 3) + 1)
 
-    def learn(self, state: LogisticState, view: View, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
+    def features(self, state: LogisticState, view: View, steps: Steps) -> Matrix:
+        return self.parts.transform(state.maps, view, steps)
+
+    def learn(self, state: LogisticState, V: Matrix, Y: Matrix, weight: Vector, steps: Steps) -> Cube:
         scores = np.empty(Y.shape)
-        steps.add(learn_block, _filter(state), self.parts.transform(state.maps, view), Y, weight, scores)
+        steps.add(learn_block, _filter(state), V, Y, weight, scores)
         return scores[:, :, None]
 
-    def predict(self, state: LogisticState, view: View) -> Cube:
-        scores, nothing = np.empty((len(view.X), len(state.theta))), np.zeros((len(view.X), len(state.theta)))
-        learn_block(_filter(state), self.parts.transform(state.maps, view), nothing, nothing[:, 0], scores)  # weights 0
-        return scores[:, :, None]
+    def predict(self, state: LogisticState, V: Matrix, steps: Steps) -> Scored:
+        nothing = np.zeros((len(V), len(state.theta)))
+        return Scored(self.learn(state, V, nothing, np.zeros(len(V)), steps), V)  # weights of 0
+
+    def learn_scored(self, state: LogisticState, row: Scored, Y: Matrix, weight: Vector, steps: Steps) -> None:
+        self.learn(state, row.features, Y, weight, steps)  # scoring the row again costs little
 
     def widen(self, state: LogisticState, outputs: int) -> None:
         append_outputs(state, self.init(outputs - len(state.theta)))

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from onkel._inputs import no_weight
 from onkel._types import Counts, Matrix, Vector
 from onkel.combine.auto.views import View
 from onkel.features import Features
+from onkel.features.compose import copy_columns
+from onkel.turns import Steps
 
 INTERCEPT_RIDGE = 1e-4  # the ridge of the first feature, the intercept; small, so that it can follow the mean of the labels
 
@@ -34,12 +35,16 @@ class Part:
         return self.features.size(self.width)
 
 
-def select(view: View, name: str) -> Matrix:
-    """The view of this name. A name joined by + gives several views side by side."""
-    if "+" not in name:
-        found: Matrix = getattr(view, name)
-        return found
-    return np.hstack([getattr(view, one) for one in name.split("+")])
+def select(view: View, name: str, steps: Steps) -> Matrix:
+    """The view of this name. A name joined by + gives several views side by side, written by steps that are added to `steps`."""
+    chosen: list[Matrix] = [getattr(view, one) for one in name.split("+")]
+    if len(chosen) == 1:
+        return chosen[0]
+    ends = np.cumsum([part.shape[1] for part in chosen]).tolist()
+    wide = np.empty((len(view.X), ends[-1]))
+    for part, end in zip(chosen, ends, strict=True):
+        steps.add(copy_columns, part, wide, end - part.shape[1])
+    return wide
 
 
 class Parts(tuple[Part, ...]):
@@ -63,11 +68,11 @@ class Parts(tuple[Part, ...]):
         """The bytes of `init_maps`."""
         return sum(part.features.footprint(part.width) for part in self)
 
-    def transform(self, maps: tuple[Any, ...], view: View) -> Matrix:
-        """The features of all parts, side by side."""
-        V, nothing = np.empty((len(view.X), self.size)), no_weight(len(view.X))
+    def transform(self, maps: tuple[Any, ...], view: View, steps: Steps) -> Matrix:
+        """The features of all parts, side by side. They are written by steps that are added to `steps`."""
+        V = np.empty((len(view.X), self.size))
         for (features, name, start), state in zip(self._places, maps, strict=True):
-            features.write(state, select(view, name), nothing, V, start)
+            steps.steps += features.steps(state, select(view, name, steps), V, start)
         return V
 
     @cached_property
