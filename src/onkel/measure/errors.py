@@ -125,6 +125,11 @@ class NumberErrors:
         """The sums over each window along it."""
         return NumberSums(*merged(self.pieces.windows(self.sums)).T)
 
+    def so_far(self) -> NumberSums:
+        """The sums over all rows up to the end of each piece."""
+        pieces = self.sums[None, : self.pieces.used]
+        return NumberSums(*np.concatenate([merged(pieces[:, : k + 1]) for k in range(self.pieces.used)]).T)
+
     def means(self) -> Means:
         """Every metric over all rows, and the number of rows that the relative error leaves out."""
         whole = self.whole()
@@ -243,6 +248,12 @@ class ClassErrors:
         """The sums over each window along it."""
         of_classes = self.pieces.windows(self.of_classes).sum(axis=1).astype(float)
         return ClassSums(*self.pieces.windows(self.sums).sum(axis=1).T, *np.moveaxis(of_classes, 1, 0))
+
+    def so_far(self) -> ClassSums:
+        """The sums over all rows up to the end of each piece."""
+        used = self.pieces.used
+        of_classes = np.cumsum(self.of_classes[:used], axis=0).astype(float)
+        return ClassSums(*np.cumsum(self.sums[:used], axis=0).T, *np.moveaxis(of_classes, 1, 0))
 
     def means(self) -> Means:
         """Every metric of all rows."""

@@ -25,11 +25,9 @@ from onkel.measure import Components, Explanation, Reliability, Result
 from onkel.measure.components import Curve
 from onkel.measure.explain import History
 from onkel.measure.row_losses import windowed
+from onkel.report.palette import COLOURS, GREYS
 from onkel.report.results import SHARES, counted, number, short
 
-# the colours of Okabe & Ito: colour-blind readers can distinguish them, and their lightness differs in grey
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-GREYS = ("0.45", "0.75")  # the colours of the baselines
 LARGEST_BASELINE = 4.0  # an error more than this many times the learner's is cut off
 POINTS = 1500  # the largest number of points of a line
 FEW_VALUES = 12  # a column with at most this many different values is drawn as categories
