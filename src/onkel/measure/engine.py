@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from onkel._jit import clock, compiler_off
+from onkel._types import Vector
 from onkel.combine import Auto, Intervals, conformal
 from onkel.combine.assembly import called
 from onkel.data.table import Table
@@ -186,24 +187,23 @@ class Evaluation:
         self.model.answer(idle, table[:ROWS_TO_WARM_UP])
         self.model.predict(idle, table[:1])
 
-    def learn(self, table: Table) -> None:
-        """Score the rows, then learn them."""
+    def learn(self, table: Table) -> Vector:
+        """Score the rows, then learn them. Returns the loss of each row that was learnt: its square error, or 1 for a mistake."""
         if not len(table):
-            return
+            return np.empty(0)
         self.warm_up(table)
         has_intervals = isinstance(self.state.learner, Intervals)
         bands = copied(self.state.inner.bands) if has_intervals else None
         answers = self.watch.run(self.model.answer, self.state, table)
         intervals = None if bands is None else _intervals(bands, answers)
-        if isinstance(self.errors, ClassErrors):
-            self.errors.add(answers)
-        else:
-            self.errors.add(answers, intervals)
+        errors = self.errors
+        losses = errors.add(answers) if isinstance(errors, ClassErrors) else errors.add(answers, intervals)
         self.rows += len(answers.actual)
         if self.observed is not None:
             self.observed.add(table, answers, None if intervals is None else intervals.half)
             if self.observed.hold(table) and self.errors.rows:
                 self.observed.error = next(iter(headline_of(self.errors).values()))
+        return losses
 
     def result(self, stream: Stream, earlier_rows: int = 0) -> Result:
         model, state, errors = self.model, self.state, self.errors

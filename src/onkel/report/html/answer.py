@@ -31,13 +31,17 @@ def headline(contents: Contents) -> Html:
     rest = "" if metric.name == "rmse" else " of the rows"
     against = [part for part in (_against_others(contents, error), _against_baseline(result, metric, error)) if part]
     compared = "".join(f", {part}" for part in against)
-    first = f"Of {len(contents.runs)} learners, {contents.best}" if len(contents.runs) > 1 else contents.best
-    return joined([f"{first} predicts ", target, f" with {said}", figure, f"{rest}{compared}, over {counted(result.rows, 'row')}."])
+    several = len(contents.runs) + len(contents.peers)
+    first, best = (f"Of {several} learners, {contents.best}", " best,") if several > 1 else (contents.best, "")
+    return joined(
+        [f"{first} predicts ", target, f"{best} with {said}", figure, f"{rest}{compared}, over {counted(result.rows, 'row')}."]
+    )
 
 
 def _against_others(contents: Contents, error: float) -> str:
     """Compared with the second best learner."""
     others = {name: one.errors[contents.metric.name] for name, one in contents.results.items() if name != contents.best}
+    others |= {name: contents.error_of(name) for name in contents.peers}
     if not others:
         return ""
     second = min(others, key=lambda name: others[name])
@@ -113,8 +117,7 @@ def know(contents: Contents) -> Section | None:
     result = contents.main
     said = [*(f"the stream {one}" for one in changes(result)), *(result.findings if result.rows > 1 else ()), *result.notes]
     if len(contents.runs) > 1:
-        others = [note for name, one in contents.results.items() for note in one.notes if name != contents.best]
-        said = list(dict.fromkeys([*said, *others]))
+        said += [f"{name}: {note}" for name, one in contents.results.items() for note in one.notes if note not in result.notes]
     if not said:
         return None
     names = {result.target} if result.observed is None else {one.name for one in result.observed.columns}

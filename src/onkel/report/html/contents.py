@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from onkel._types import Vector
 from onkel.measure import Result
 from onkel.measure.effects import Effect
 from onkel.measure.importance import Importance
-from onkel.measure.metrics import Metric
+from onkel.measure.metrics import RMSE, Metric
 from onkel.report.html.markup import Html
 from onkel.report.palette import role
 
@@ -55,9 +56,14 @@ class Contents:
         """Of each learner the first result."""
         return {name: those[0] for name, those in self.runs.items()}
 
+    def error_of(self, peer: str) -> float:
+        """The error of a learner of another library, in the metric by which learners are compared."""
+        mean = float(np.mean(self.peers[peer].losses))
+        return math.sqrt(mean) if isinstance(self.metric, RMSE) else mean
+
     @property
     def best(self) -> str:
-        """The name of the learner with the least error, the mean over its runs."""
+        """The name of our learner with the least error, the mean over its runs."""
         return min(self.runs, key=lambda name: float(np.mean([one.errors[self.metric.name] for one in self.runs[name]])))
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from onkel._types import Vector
 from onkel.measure import Result
 from onkel.measure.curve import curve_of_losses
-from onkel.measure.metrics import RMSE, metrics_for
+from onkel.measure.metrics import metrics_for
 from onkel.report.html.chart import Chart, Line, figure
 from onkel.report.html.contents import Contents, Section
 from onkel.report.html.markup import Html, element, joined, table, text
@@ -131,8 +131,7 @@ def _of_peer(contents: Contents, name: str, metric: str) -> str:
     """Of other learners only the losses are known, and so the metric that is made of them."""
     if metric != contents.metric.name:
         return "–"
-    mean = float(np.mean(contents.peers[name].losses))
-    return shown(metric, math.sqrt(mean) if metric == RMSE.name else mean)
+    return shown(metric, contents.error_of(name))
 
 
 def _time(each: float | None) -> str:

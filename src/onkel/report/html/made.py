@@ -36,8 +36,8 @@ def rows(contents: Contents) -> Section | None:
         parts.append(f"Not looked at: {counted(observed.columns_left_out, 'further column')}.")
     explained = (
         f"Drift of numbers: the distance of the two quarters' means in standard deviations, marked above {SHIFT:g}. Drift of "
-        f"strings: the share of values that moved to other strings, marked above {MOVED:.0%}. The small curves show means along the "
-        "stream, over the range of the values."
+        f"strings: the share of values that moved to other strings, marked above {MOVED:.0%}. The small curves show means along "
+        "the stream, over the range of the values."
     )
     listed = [_cells(one, observed.rows, one.name == result.target) for one in observed.columns]
     headings = ["column", "type", "missing", "values", "along the stream", "first quarter → last", "drift"]

@@ -24,7 +24,7 @@ def intervals(contents: Contents) -> Section | None:
         return None
     rows = [[f"{float(level):.0%}", f"{share:.2%}", f"{share - float(level):+.2%}"] for level, share in result.coverage.items()]
     made = table("Coverage of the intervals over all rows", ["asked for", "held the label", "difference"], rows, numeric=(1, 2))
-    intro = "Each answer comes with intervals, given before its label was learnt. If they are right, an interval of 90% holds nine labels in ten."
+    intro = "Each answer comes with intervals, given before its label was learnt. One of 90% should hold nine labels in ten."
     residuals = None if result.observed is None else result.observed.residuals
     return Section(
         "intervals", "Intervals", joined([element("p", intro), made, *([] if residuals is None else _along(residuals, result))])
@@ -44,8 +44,8 @@ def _along(found: ResidualSummary, result: Result) -> list[Html]:
     )
     lines = [Line("held the label", within, "own"), Line("asked for", asked, "mean")]
     held = Chart(
-        "coverage", f"Share of labels inside their {level:.0%} interval", least, rows, "rows of the stream", "share in windows", lines,
-        share=True, from_zero=False, ends=(min(0.5, float(there.min()) - 0.02), 1.0), height=240,
+        "coverage", f"Share of labels inside their {level:.0%} interval", least, rows, "rows of the stream", "share in windows",
+        lines, share=True, from_zero=False, ends=(min(0.5, float(there.min()) - 0.02), 1.0), height=240,
     )  # fmt: skip
     known = widths[np.isfinite(widths)]
     wide = f"The mean width goes from {written(float(known[0]))} to {written(float(known[-1]))}."
@@ -63,7 +63,9 @@ def probabilities(contents: Contents) -> Section | None:
         return None
     of = f" of {result.classes[1]}" if len(result.classes) == 2 else ""
     each = "" if len(result.classes) == 2 else " Every row counts once for each class."
-    intro = f"Rows are grouped by the probability{of} that was predicted. Where points lie on the diagonal, the probabilities can be believed.{each}"
+    intro = (
+        f"Rows are grouped by the probability{of} that was predicted. Where points lie on the diagonal, it can be believed.{each}"
+    )
     rows = [
         [*([name] if len(found) > 1 else []), f"{p:.1%}", f"{share:.1%}", f"{count:,}"]
         for name, one in found.items()
@@ -167,19 +169,20 @@ def residuals(contents: Contents) -> Section | None:
         return None
     target = result.target
     largest = max(abs(float(np.nanmin(found.least))), abs(float(np.nanmax(found.largest))))
-    said = f"The largest residual is {written(largest)}; the means of the bins lie between {written(float(found.means.min()))} and {written(float(found.means.max()))}."
+    low, high = written(float(found.means.min())), written(float(found.means.max()))
+    said = f"The largest residual is {written(largest)}; the means of the bins lie between {low} and {high}."
     nothing = np.zeros(len(found.ends))
     lines = [
         Line("mean, with the smallest and the largest of each bin", found.means, "own", band=(found.least, found.largest)),
         Line("0", nothing, "mean"),
     ]
     along = Chart(
-        "residuals-time", "Along the stream", said, found.ends, "rows of the stream", f"label − prediction (units of {target})", lines,
-        from_zero=False, height=280,
+        "residuals-time", "Along the stream", said, found.ends, "rows of the stream", f"label − prediction (units of {target})",
+        lines, from_zero=False, height=280,
     )  # fmt: skip
     intro = (
-        "A residual is a label minus what was predicted for it. Where they lie to one side of 0, or spread with the prediction, something is "
-        "left to learn."
+        "A residual is a label minus what was predicted for it. Where they lie to one side of 0, or spread with the prediction, "
+        "something is left to learn."
     )
     observed = result.observed.rows if result.observed is not None else 0
     less = (
@@ -204,5 +207,6 @@ def _against(found: ResidualSummary, target: str) -> Chart:
     low, high = written(float(found.predicted.min())), written(float(found.predicted.max()))
     return Chart(
         "residuals-prediction", "Against the prediction", f"Predictions lie between {low} and {high}.", found.predicted[order],
-        f"prediction ({target})", f"label − prediction (units of {target})", lines, from_zero=False, height=320, x_name="prediction",
+        f"prediction ({target})", f"label − prediction (units of {target})", lines, from_zero=False, height=320,
+        x_name="prediction",
     )  # fmt: skip
