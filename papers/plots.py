@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 
-from onkel.report.plots import COLOURS
+from onkel.report.palette import COLOURS
 
 BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK = COLOURS
 COLOURS_KEPT = 128  # the number of colours of a picture: it takes a third of the bytes, and the eye sees no difference

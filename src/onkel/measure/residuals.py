@@ -5,7 +5,7 @@ random sample of rows.
 >>> y = np.zeros(100_000)
 >>> y[70_000] = 50.0                                       # one row among many
 >>> found.add(np.zeros(100_000), y)
->>> found.summary().largest.max()
+>>> float(found.summary().largest.max())
 50.0
 """
 
