@@ -18,7 +18,6 @@ import numpy as np
 from onkel.cli import STOPPED
 from onkel.cli.catalogue import learners
 from onkel.cli.options import Inputs, read_learner
-from onkel.cli.pages import check_html, page_of_comparison
 from onkel.cli.watch import CtrlC, ProgressLine
 from onkel.data.columns import listed
 from onkel.data.reading import STANDARD_INPUT
@@ -96,6 +95,8 @@ def compare_file(race: Race, workers: int, as_json: bool) -> None:
     if workers < 1:
         raise InputError(f"--workers must be at least 1, got {workers}")
     if race.html is not None:
+        from onkel.cli.pages import check_html  # only a page needs what makes pages
+
         check_html("--html", race.html, race.inputs)
     comparison, stopped = race.opened(), ""
     hashed = Fingerprint((*comparison.stream.names, comparison.stream.target.name))
@@ -113,6 +114,8 @@ def compare_file(race: Race, workers: int, as_json: bool) -> None:
             stopped = _learn(comparison, progress)
         comparison.finish()
     if race.html is not None:
+        from onkel.cli.pages import page_of_comparison
+
         page_of_comparison(race.html, comparison.contenders, hashed.value)
     _show(comparison, stopped, as_json)
     if race.html is not None and not as_json:

@@ -42,8 +42,9 @@ def check_html(option: str, place: Path, inputs: Inputs) -> None:
     check_page(option, place)
 
 
-def page_of_run(path: Path, run: Run, result: Result, seconds: float) -> Contents:
-    """Measure what the columns are worth, and write the page. Returns what is on it."""
+def page_of_run(path: Path, run: Run, result: Result, seconds: float | None) -> Contents:
+    """Measure what the columns are worth, for so many seconds (None: SECONDS), and write the page. Returns what is on it."""
+    seconds = SECONDS if seconds is None else seconds
     found: Importance | None = None
     curves: tuple[Effect, ...] = ()
     evaluation, observed = run.evaluation, run.evaluation.observed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from onkel.cli.options import Inputs
-from onkel.cli.pages import SECONDS, default_place
+from onkel.cli.pages import default_place
 from onkel.cli.run import Outputs, run_file
 from onkel.errors import InputError
 
@@ -14,6 +14,4 @@ def report_file(inputs: Inputs, learner: str | None, out: Path | None, seconds: 
     if seconds is not None and not seconds >= 0.0:
         raise InputError(f"--seconds must be at least 0, got {seconds}")
     place = default_place(inputs) if out is None else out
-    run_file(
-        inputs, learner, Outputs(html=place, html_option="--out", seconds=SECONDS if seconds is None else seconds, as_json=as_json)
-    )
+    run_file(inputs, learner, Outputs(html=place, html_option="--out", seconds=seconds, as_json=as_json))

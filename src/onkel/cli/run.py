@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from onkel.cli import STOPPED
 from onkel.cli.options import Inputs, read_learner
-from onkel.cli.pages import SECONDS, check_html, importance_json, page_of_run
 from onkel.cli.resuming import resumed
 from onkel.cli.watch import CtrlC, ProgressLine
 from onkel.errors import InputError
@@ -43,7 +43,7 @@ class Outputs:
     metrics: str | None = None  # names of metrics, the columns of the table
     html: Path | None = None
     html_option: str = "--html"  # the option that named it
-    seconds: float = SECONDS  # for the importance of columns on that page; 0: it is not measured
+    seconds: float | None = None  # for the importance of columns on that page; 0: it is not measured; None: the usual time
 
     def __post_init__(self) -> None:
         if self.plot is not None and self.plot.suffix not in PICTURES:
@@ -69,6 +69,8 @@ class Outputs:
         if self.plot is not None:
             check_drawing()
         if self.html is not None:
+            from onkel.cli.pages import check_html  # only a page needs what makes pages
+
             check_html(self.html_option, self.html, inputs)
         if self.save is not None:
             check_model(self.save)
@@ -92,14 +94,20 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     result = run.evaluation.result(run.stream, run.earlier)
     if outputs.plot is not None:
         draw_result(outputs.plot, result)
-    contents = None if outputs.html is None else page_of_run(outputs.html, run, result, 0.0 if stop.pressed else outputs.seconds)
+    of_page = {} if outputs.html is None else _write_page(outputs.html, run, result, 0.0 if stop.pressed else outputs.seconds)
     if outputs.as_json:
-        of_page = {} if contents is None else {"html": str(outputs.html), **importance_json(contents.importance)}
         print(json.dumps({**result.to_json(), "saved": outputs.save and str(outputs.save), **of_page}))
     else:
         _print(result, outputs, metrics)
     if stop.pressed:
         sys.exit(STOPPED)
+
+
+def _write_page(path: Path, run: Run, result: Result, seconds: float | None) -> dict[str, Any]:
+    """Write the page. Returns what is to be said of it as JSON."""
+    from onkel.cli.pages import importance_json, page_of_run
+
+    return {"html": str(path), **importance_json(page_of_run(path, run, result, seconds).importance)}
 
 
 def _begun(inputs: Inputs, learner: str | None, outputs: Outputs) -> Run:

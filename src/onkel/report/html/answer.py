@@ -115,7 +115,8 @@ def _figures(contents: Contents) -> list[tuple[str, str, str]]:
 def know(contents: Contents) -> Section | None:
     """Notes, findings and changes."""
     result = contents.main
-    said = [*(f"the stream {one}" for one in changes(result)), *(result.findings if result.rows > 1 else ()), *result.notes]
+    found = [f"{contents.best}'s mixture: {'; '.join(result.findings)}"] if result.findings and result.rows > 1 else []
+    said = [*(f"the stream {one}" for one in changes(result)), *found, *result.notes]
     if len(contents.runs) > 1:
         said += [f"{name}: {note}" for name, one in contents.results.items() for note in one.notes if note not in result.notes]
     if not said:

@@ -8,7 +8,7 @@ import numpy as np
 
 from onkel._types import Vector
 from onkel.measure.effects import Effect
-from onkel.measure.importance import Importance
+from onkel.measure.importance import BLOCK, Importance
 from onkel.report.html.bars import bar
 from onkel.report.html.chart import path
 from onkel.report.html.contents import Contents, Section
@@ -38,8 +38,8 @@ def _importance(contents: Contents, found: Importance) -> Html:
     own = f"{metric.title} {shown(metric.name, found.error)}"
     intro = (
         f"How much worse the answers become ({metric.title}), on the first {found.rows:,} rows. Exchanged: a new model learns "
-        f"{found.learnt:,} rows; the next {found.scored:,} are answered before they are learnt, as they are ({own}) and with the "
-        "values of one column exchanged at random among them. These answers use no earlier labels."
+        f"{found.learnt:,} rows; the next {found.scored:,} are answered before they are learnt, {BLOCK} at a time, as they are "
+        f"({own}) and with the values of one column exchanged at random among them. These answers use no earlier labels."
     )
     if found.without:
         whole = f"{metric.title} with all columns {shown(metric.name, found.whole)}"
@@ -135,7 +135,7 @@ def _panel(effect: Effect, low: float, high: float, share: bool) -> Html:
         return box[3] - (y - low) / (high - low) * (box[3] - box[1])
 
     parts = []
-    for value in ticks(low, high, about=3):
+    for value in ticks(low, high, about=4):
         at_value = f"{up(value):.1f}"
         parts.append(element("line", x1=box[0], x2=box[2], y1=at_value, y2=at_value, cls="grid"))
         parts.append(element("text", written(value, share), x=box[0] - 6, y=at_value, dy="0.32em", cls="tick end"))

@@ -91,7 +91,7 @@ def _regret(explanation: Explanation) -> Html:
     known = {name: one for name, one in both.items() if one is not None}
     if not known:
         return text("")
-    largest = max(abs(value) for one in known.values() for value in (one.regret, one.bound) if math.isfinite(value)) or 1.0
+    largest = max((value for one in known.values() for value in (one.regret, one.bound) if math.isfinite(value)), default=0.0)
     rows = [[name, written(one.regret), _bound(one), bar([one.regret, one.bound], largest)] for name, one in known.items()]
     has_bars = any(one.bound > 0.0 and math.isfinite(one.bound) for one in known.values())
     headings = ["compared with", "regret", "at most, proven", "regret (dark) and bound (light)"][: 3 + has_bars]

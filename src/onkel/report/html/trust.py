@@ -150,9 +150,11 @@ def confusion(contents: Contents) -> Section | None:
 
 
 def _natural(label: str) -> list[tuple[int, float, str]]:
-    """A key that sorts "class 10" after "class 9"."""
-    parts = re.split(r"(\d+)", label)
-    return [(0, float(part), "") if part.isdecimal() else (1, 0.0, part) for part in parts]
+    """A key that sorts "class 10" after "class 9", and 1 after -1."""
+    if re.fullmatch(r"[-+]?\d+(\.\d+)?", label):
+        return [(0, float(label), "")]
+    parts = re.split(r"([0-9]+)", label)
+    return [(1, float(part), "") if part.isdecimal() else (2, 0.0, part) for part in parts]
 
 
 def _shaded(count: int, total: int, is_own: bool, other: str) -> Html:
