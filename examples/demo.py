@@ -23,7 +23,7 @@ from onkel import Constant, Identity
 from onkel._types import Vector
 from onkel.measure import Evaluation, Result, Trace
 from onkel.measure.effects import effects
-from onkel.measure.importance import importance
+from onkel.measure.importance import Importance, importance
 from onkel.report.html import Contents, Peer, write
 from onkel.report.plots import draw_curves
 from onkel.report.results import results
@@ -67,7 +67,7 @@ def write_page(turns: dict[str, Turn], forest: Trace) -> Path:
     observed = auto.evaluation.observed
     assert observed is not None
     found = importance(auto.model, auto.stream, observed.first, observed.error, SECONDS)
-    curves = () if found is None else effects(auto.model, auto.evaluation.state, observed.first, found.names[:9])
+    curves = effects(auto.model, auto.evaluation.state, observed.first, found.names[:9]) if isinstance(found, Importance) else ()
     runs = {name: [turn.result] for name, turn in turns.items()}
     return write(Path("demo.html"), Contents(runs, {FOREST: peer}, found, curves, command="make demo"))
 

@@ -19,7 +19,7 @@ from onkel.cli import main
 from onkel.measure import Evaluation, Result
 from onkel.measure.column_sums import ColumnSums
 from onkel.measure.effects import effects
-from onkel.measure.importance import Importance, importance
+from onkel.measure.importance import Importance, NotMeasured, importance
 from onkel.measure.observed import MOST_ROWS
 from onkel.measure.residuals import SAMPLED, Residuals
 from onkel.report.html import Contents, Peer, page, write
@@ -76,7 +76,7 @@ def learnt(rows: Any, learner: Any, **model: Any) -> tuple[Evaluation, Result, A
     return evaluation, evaluation.result(stream), stream
 
 
-def measured(evaluation: Evaluation, stream: Any, seconds: float = 60.0) -> Importance | None:
+def measured(evaluation: Evaluation, stream: Any, seconds: float = 60.0) -> Importance | NotMeasured:
     assert evaluation.observed is not None
     return importance(evaluation.model, stream, evaluation.observed.first, evaluation.observed.error, seconds)
 
@@ -88,7 +88,7 @@ def numbers() -> Contents:
     evaluation, result, stream = learnt((X, y), onkel.Auto())
     assert evaluation.observed is not None
     found = measured(evaluation, stream)
-    assert found is not None
+    assert isinstance(found, Importance)
     curves = effects(evaluation.model, evaluation.state, evaluation.observed.first, found.names)
     return Contents({"Auto": [result]}, {}, found, curves, "onkel report x.csv --target y", "0123")
 
@@ -167,7 +167,7 @@ def test_tables_have_captions_and_scopes_and_charts_a_text_a_table_and_the_same_
 
 def test_figures_on_the_page_are_those_of_the_result(numbers: Contents) -> None:
     read, result, found = Reader(page(numbers)), numbers.main, numbers.importance
-    assert found is not None
+    assert isinstance(found, Importance)
     assert f"rms error of {shown('rmse', result.errors['rmse'])}" in read.all("h1")[0][1]
     assert f"{result.rows:,} rows" in read.all("h1")[0][1]
     data, curve = read.data("error-windows"), result.curve
@@ -262,7 +262,7 @@ def test_columns_that_have_drifted_are_named_and_others_are_not() -> None:
 
 def test_importance_finds_the_columns_that_matter(numbers: Contents) -> None:
     found = numbers.importance
-    assert found is not None
+    assert isinstance(found, Importance)
     assert set(found.names[:5]) == {"x0", "x1", "x2", "x3", "x4"}  # friedman's sixth column says nothing
     assert found.permuted["x3"] > 1.5 * found.error
     assert found.without["x3"] > 1.1 * found.whole
@@ -277,7 +277,7 @@ def test_a_column_that_repeats_another_is_missed_only_when_permuted() -> None:
     X = np.column_stack([x[:, 0], x[:, 0], x[:, 1]])
     evaluation, _, stream = learnt((X, 3.0 * x[:, 0] + x[:, 1]), onkel.PKAWV())
     found = measured(evaluation, stream)
-    assert found is not None
+    assert isinstance(found, Importance)
     assert found.permuted["x0"] > 5.0 * found.error
     assert found.without["x0"] < 1.2 * found.whole
     assert found.without["x2"] > 1.5 * found.whole
@@ -286,9 +286,12 @@ def test_a_column_that_repeats_another_is_missed_only_when_permuted() -> None:
 def test_importance_ends_in_time_and_is_only_measured_where_it_means_something() -> None:
     X, y = onkel.data.friedman(600, dim=5, seed=0)
     evaluation, _, stream = learnt((X, y), onkel.PKAWV())
-    assert measured(evaluation, stream, seconds=0.0) is None
-    few, _, stream = learnt((X[:50], y[:50]), onkel.PKAWV())
-    assert measured(few, stream) is None
+    late = measured(evaluation, stream, seconds=0.0)
+    assert late == NotMeasured("0 s were not enough to learn half of the first 600 rows")
+    few, result, stream = learnt((X[:50], y[:50]), onkel.PKAWV())
+    early = measured(few, stream)
+    assert early == NotMeasured("it takes at least 200 rows")
+    assert "was not measured: it takes at least 200 rows." in page(Contents({"PKAWV": [result]}, importance=early))
 
 
 def test_effects_follow_the_function_and_change_nothing() -> None:
@@ -422,7 +425,7 @@ def test_a_continued_run_says_which_rows_its_residuals_are_of(prices: Path, monk
     text = Reader(Path("more.html").read_text()).all("main")[0][1]
     assert "over 1,000 rows" in text
     assert "the 300 rows since the run was continued" in text
-    assert "Importance" not in text  # earlier rows are not there to learn them again
+    assert "The importance of the columns was not measured: the model goes on from rows" in text
 
 
 def test_write_replaces_a_page_as_a_whole(numbers: Contents, tmp_path: Path) -> None:

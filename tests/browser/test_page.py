@@ -17,7 +17,7 @@ import pytest
 import onkel
 from onkel.measure import Evaluation
 from onkel.measure.effects import effects
-from onkel.measure.importance import importance
+from onkel.measure.importance import Importance, importance
 from onkel.report.html import Contents, write
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -65,7 +65,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         other, again = observed((X, y), onkel.PKAWV(lam=100.0))
         return write(path, Contents({"PKAWV": [result], "PKAWV(lam=100.0)": [other.result(again)]}, command="onkel compare x.csv"))
     found = importance(evaluation.model, stream, first, evaluation.observed.error, 60.0)
-    assert found is not None
+    assert isinstance(found, Importance)
     curves = effects(evaluation.model, evaluation.state, first, found.names)
     return write(path, Contents({"Auto": [result]}, {}, found, curves, "onkel report x.csv --target y", "0123456789abcdef"))
 

@@ -15,7 +15,7 @@ from onkel.errors import InputError
 from onkel.measure import Result
 from onkel.measure.comparison import Contender
 from onkel.measure.effects import Effect, effects
-from onkel.measure.importance import Importance, importance
+from onkel.measure.importance import Importance, NotMeasured, importance
 from onkel.persist.places import check_page, check_place
 from onkel.persist.run import Run
 from onkel.report.html import Contents, write
@@ -45,15 +45,20 @@ def check_html(option: str, place: Path, inputs: Inputs) -> None:
 def page_of_run(path: Path, run: Run, result: Result, seconds: float | None) -> Contents:
     """Measure what the columns are worth, for so many seconds (None: SECONDS), and write the page. Returns what is on it."""
     seconds = SECONDS if seconds is None else seconds
-    found: Importance | None = None
+    found: Importance | NotMeasured | None = None
     curves: tuple[Effect, ...] = ()
     evaluation, observed = run.evaluation, run.evaluation.observed
-    if observed is not None and observed.is_from_start and not run.earlier and observed.first and seconds > 0.0:
+    if observed is None or not observed.first or seconds == 0.0:
+        pass
+    elif run.earlier or not observed.is_from_start:
+        found = NotMeasured("the model goes on from rows that are not there to be learnt again")
+    else:
         with _telling(f"measuring what each column is worth, for at most {seconds:g} s") as tell:
             model, state = evaluation.model, evaluation.state
             found = importance(model, run.stream, observed.first, observed.error, seconds, tell)
-            names = [column.name for column in state.encoder.columns] if found is None else found.names
-            curves = effects(model, state, observed.first, names[:CURVES])
+            names = found.names if isinstance(found, Importance) else run.stream.names
+            if len(names) <= CURVES or isinstance(found, Importance):  # else the first columns would be an arbitrary choice
+                curves = effects(model, state, observed.first, names[:CURVES])
     name = result.name.partition("(")[0]  # its settings are at the end of the page
     contents = Contents(
         {name: [result]}, importance=found, effects=curves, command=command(), checksum=run.seen.value if run.seen else ""
@@ -71,9 +76,9 @@ def command() -> str:
     return shlex.join(["onkel", *sys.argv[1:]])
 
 
-def importance_json(found: Importance | None) -> dict[str, Any]:
+def importance_json(found: Importance | NotMeasured | None) -> dict[str, Any]:
     """The errors with and without each column."""
-    if found is None:
+    if not isinstance(found, Importance):
         return {}
     permutation = {"learnt": found.learnt, "scored": found.scored, "error": found.error, "permuted": found.permuted}
     left_out = {"rows": found.rows, "error": found.whole, "without": found.without}

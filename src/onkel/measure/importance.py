@@ -56,10 +56,17 @@ class Importance:
         return f"<Importance of {len(self.names):,} columns on {self.rows:,} rows, the most important {first}>"
 
 
+@dataclass(frozen=True)
+class NotMeasured:
+    """Why there is no importance."""
+
+    reason: str
+
+
 def importance(
     model: Model, stream: Stream, rows: Sequence[Table], whole: float, seconds: float, progress: Progress = lambda said: None
-) -> Importance | None:
-    """The importance of each column of a stream, on these rows, within about so many seconds; None if it cannot be measured.
+) -> Importance | NotMeasured:
+    """The importance of each column of a stream, on these rows, within about so many seconds.
 
     model     The model, of which new states are made.
     stream    The stream that the rows come from.
@@ -69,14 +76,18 @@ def importance(
     progress  Called with what is done next.
     """
     columns = [column.name for column in stream.encoder.columns if column.width]
-    if sum(map(len, rows)) < LEAST_ROWS or len(columns) > MOST_COLUMNS or len(columns) != len(set(columns)):
-        return None
+    if (count := sum(map(len, rows))) < LEAST_ROWS:
+        return NotMeasured(f"it takes at least {LEAST_ROWS} rows")
+    if len(columns) > MOST_COLUMNS:
+        return NotMeasured(f"there are {len(columns):,} columns, more than {MOST_COLUMNS}")
+    if len(columns) != len(set(columns)):
+        return NotMeasured("several columns have the same name")
     until = clock() + seconds
     table = joined(list(rows))
     if not isinstance(table.numbers, np.ndarray):
         table = dataclasses.replace(table, numbers=np.asarray(table.numbers.toarray()))
     if (permuted := _permuted(model, stream, table, columns, until, progress)) is None:
-        return None
+        return NotMeasured(f"{seconds:g} s were not enough to learn half of the first {count:,} rows")
     errors = {name: one.error for name, one in permuted.of.items()}
     order = sorted(columns, key=lambda name: -errors[name])
     without = _without(model, stream, table, order, until, progress) if len(columns) > 1 else {}

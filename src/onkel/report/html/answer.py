@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection
 
 from onkel.measure import Result
+from onkel.measure.importance import NotMeasured
 from onkel.measure.metrics import R2, Accuracy, Explained, LogLoss, Metric
 from onkel.report.html.contents import Contents, Section
 from onkel.report.html.markup import Html, element, joined
@@ -119,6 +120,8 @@ def know(contents: Contents) -> Section | None:
     said = [*(f"the stream {one}" for one in changes(result)), *found, *result.notes]
     if len(contents.runs) > 1:
         said += [f"{name}: {note}" for name, one in contents.results.items() for note in one.notes if note not in result.notes]
+    if isinstance(contents.importance, NotMeasured):
+        said.append(f"the importance of the columns was not measured: {contents.importance.reason}")
     if not said:
         return None
     names = {result.target} if result.observed is None else {one.name for one in result.observed.columns}

@@ -25,7 +25,7 @@ LONGEST = 14  # characters of a string on an axis
 
 def said_by_columns(contents: Contents) -> Section | None:
     parts = []
-    if contents.importance is not None:
+    if isinstance(contents.importance, Importance):
         parts.append(_importance(contents, contents.importance))
     if contents.effects:
         parts.append(_curves(contents))

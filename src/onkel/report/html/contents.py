@@ -12,7 +12,7 @@ import numpy as np
 from onkel._types import Vector
 from onkel.measure import Result
 from onkel.measure.effects import Effect
-from onkel.measure.importance import Importance
+from onkel.measure.importance import Importance, NotMeasured
 from onkel.measure.metrics import RMSE, Metric
 from onkel.report.html.markup import Html
 from onkel.report.palette import role
@@ -38,7 +38,7 @@ class Contents:
 
     runs        The results of each learner by its name, one for each seed. They are of the same stream.
     peers       Learners of other libraries, by their names.
-    importance  Of the columns; None: the page does not show it. Default: None.
+    importance  Of the columns, or why it was not measured; None: the page does not speak of it. Default: None.
     effects     The curves of columns. Default: ().
     command     The command that makes the page again. Default: ''.
     checksum    Of the rows. Default: ''.
@@ -46,7 +46,7 @@ class Contents:
 
     runs: Mapping[str, Sequence[Result]]
     peers: Mapping[str, Peer] = field(default_factory=dict)
-    importance: Importance | None = None
+    importance: Importance | NotMeasured | None = None
     effects: tuple[Effect, ...] = ()
     command: str = ""
     checksum: str = ""
