@@ -60,7 +60,12 @@ def _importance(contents: Contents, found: Importance) -> Html:
     rows = [cells(name) for name in found.names]
     caption = f"Importance of the columns: rise of the {metric.title}"
     first = table(caption, headings, rows[:SHOWN], numeric=(1, 3), cls="importance")
-    more = [details(f"{len(rows) - SHOWN} more columns", table(caption, headings, rows[SHOWN:], numeric=(1, 3), cls="importance"))]
+    more = [
+        details(
+            f"{len(rows) - SHOWN} more columns",
+            table(f"{caption}, continued", headings, rows[SHOWN:], numeric=(1, 3), cls="importance"),
+        )
+    ]
     return joined([element("h3", "Importance"), element("p", intro), first, *(more if len(rows) > SHOWN else [])])
 
 
@@ -69,7 +74,7 @@ def _rise(rise: float, share: bool) -> str:
         return "–"
     if share:
         return f"{100.0 * rise:+.2f} points"
-    return f"{rise:+.3g}"
+    return f"{rise:+.3g}" if rise else "0"
 
 
 def _curves(contents: Contents) -> Html:

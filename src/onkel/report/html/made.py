@@ -46,7 +46,12 @@ def rows(contents: Contents) -> Section | None:
     right = [k for k, heading in enumerate(headings) if heading in ("missing", "drift")]
     caption = "Columns, their gaps and their drift"
     made = table(caption, headings, listed[:SHOWN], numeric=right, cls="columns")
-    more = [details(f"{len(listed) - SHOWN} more columns", table(caption, headings, listed[SHOWN:], numeric=right, cls="columns"))]
+    more = [
+        details(
+            f"{len(listed) - SHOWN} more columns",
+            table(f"{caption}, continued", headings, listed[SHOWN:], numeric=right, cls="columns"),
+        )
+    ]
     body = [
         element("p", " ".join(parts)),
         made,
