@@ -328,6 +328,21 @@ def test_curves_of_all_rows_so_far_end_at_the_error_of_all_rows() -> None:
     assert so_far["rows"] == result.to_json()["curve"]["rows"]
 
 
+def test_of_several_runs_the_mean_is_the_answer_and_notes_name_their_learners() -> None:
+    X, y = onkel.data.friedman(400, dim=5, seed=0)
+    runs = [learnt((X, y), onkel.PKAWV(features=onkel.Fourier(count=30, seed=seed)))[1] for seed in range(3)]
+    worse = learnt((X, y), onkel.PKAWV(lam=1e9))[1]
+    mean = float(np.mean([one.errors["rmse"] for one in runs]))
+    read = Reader(page(Contents({"worse": [worse], "seeded": runs})))
+    said = read.all("h1")[0][1]
+    assert said.startswith(f"Of 2 learners, seeded predicts y best, with an rms error of {shown('rmse', mean)}, ")
+    assert "less than worse" in said
+    cells = [text for _, text in read.all("td")]
+    assert f"{shown('rmse', mean)} ± {shown('rmse', float(np.std([one.errors['rmse'] for one in runs], ddof=1)))}" in cells
+    own = [note for note in worse.notes if note not in runs[0].notes]
+    assert [text for _, text in read.all("li") if text.startswith("worse: ")] == [f"worse: {note}." for note in own]
+
+
 def test_a_peer_is_shown_in_the_same_windows() -> None:
     X, y = onkel.data.rings(1000, seed=0)
     _, result, _ = learnt((X, (y > 0).astype(float)), onkel.PKAWV(), task="classification")

@@ -26,7 +26,7 @@ def headline(contents: Contents) -> Html:
     target = element("code", result.target)
     if result.rows == 1:
         return joined([contents.best, " has met a single row of ", element("code", result.target), ": nothing was known before it"])
-    error = result.errors[metric.name]
+    error = contents.error_of(contents.best)
     said = "an rms error of " if metric.name == "rmse" else "mistakes in "
     figure = element("strong", shown(metric.name, error))
     rest = "" if metric.name == "rmse" else " of the rows"
@@ -41,8 +41,7 @@ def headline(contents: Contents) -> Html:
 
 def _against_others(contents: Contents, error: float) -> str:
     """Compared with the second best learner."""
-    others = {name: one.errors[contents.metric.name] for name, one in contents.results.items() if name != contents.best}
-    others |= {name: contents.error_of(name) for name in contents.peers}
+    others = {name: contents.error_of(name) for name in (*contents.runs, *contents.peers) if name != contents.best}
     if not others:
         return ""
     second = min(others, key=lambda name: others[name])
@@ -104,7 +103,7 @@ def _figures(contents: Contents) -> list[tuple[str, str, str]]:
     result, first = contents.main, contents.metric
     found = [("rows", f"{result.rows:,}", "")]
     for metric in (first, R2(), Explained(), Accuracy(), LogLoss()):
-        value = result.errors.get(metric.name, math.nan)
+        value = contents.mean(contents.best, metric.name)
         if result.rows > 1 and math.isfinite(value):
             found.append((metric.title, shown(metric.name, value), ""))
     if result.microseconds_per_row is not None:
@@ -119,16 +118,25 @@ def know(contents: Contents) -> Section | None:
     found = [f"{contents.best}'s mixture: {'; '.join(result.findings)}"] if result.findings and result.rows > 1 else []
     said = [*(f"the stream {one}" for one in changes(result)), *found, *result.notes]
     if len(contents.runs) > 1:
-        said += [f"{name}: {note}" for name, one in contents.results.items() for note in one.notes if note not in result.notes]
+        said += _notes_of_others(contents)
     if isinstance(contents.importance, NotMeasured):
         said.append(f"the importance of the columns was not measured: {contents.importance.reason}")
     if not said:
         return None
-    names = {result.target} if result.observed is None else {one.name for one in result.observed.columns}
+    names = {result.target, *contents.runs, *(() if result.observed is None else (one.name for one in result.observed.columns))}
     return Section("know", "What to know", element("ul", *(element("li", _sentence(one, names)) for one in said), cls="know"))
 
 
+def _notes_of_others(contents: Contents) -> list[str]:
+    """The notes on learners other than the best, each once, with the names of the learners that it is about."""
+    about: dict[str, list[str]] = {}
+    for name, one in contents.results.items():
+        for note in dict.fromkeys(one.notes):
+            about.setdefault(note, []).append(name)
+    return [f"{', '.join(names)}: {note}" for note, names in about.items() if note not in contents.main.notes]
+
+
 def _sentence(said: str, names: Collection[str]) -> str:
-    """With a capital letter, unless it begins with the name of a column, and a full stop."""
-    begins = any(said.startswith(name) for name in names)
+    """With a capital letter, unless it begins with the name of a column or learner, and a full stop."""
+    begins = any(said.startswith(name) and not said[len(name) : len(name) + 1].isalnum() for name in names)
     return f"{said if begins else said[:1].upper() + said[1:]}{'' if said.endswith('.') else '.'}"

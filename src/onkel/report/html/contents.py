@@ -56,15 +56,21 @@ class Contents:
         """Of each learner the first result."""
         return {name: those[0] for name, those in self.runs.items()}
 
-    def error_of(self, peer: str) -> float:
-        """The error of a learner of another library, in the metric by which learners are compared."""
-        mean = float(np.mean(self.peers[peer].losses))
+    def mean(self, name: str, metric: str) -> float:
+        """A metric of one of our learners, the mean over its runs."""
+        return float(np.mean([one.errors.get(metric, math.nan) for one in self.runs[name]]))
+
+    def error_of(self, name: str) -> float:
+        """The error of any learner in the metric by which they are compared."""
+        if name in self.runs:
+            return self.mean(name, self.metric.name)
+        mean = float(np.mean(self.peers[name].losses))
         return math.sqrt(mean) if isinstance(self.metric, RMSE) else mean
 
     @property
     def best(self) -> str:
         """The name of our learner with the least error, the mean over its runs."""
-        return min(self.runs, key=lambda name: float(np.mean([one.errors[self.metric.name] for one in self.runs[name]])))
+        return min(self.runs, key=self.error_of)
 
     @property
     def main(self) -> Result:

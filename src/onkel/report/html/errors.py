@@ -73,12 +73,14 @@ def _lines(contents: Contents) -> tuple[list[Line], list[Line]]:
 
 def _said(lines: Sequence[Line], share: bool, result: Result) -> str:
     """The range of each line in words."""
-    parts = []
-    for line in (line for line in lines if line.leads):
+    parts, leading = [], [line for line in lines if line.leads and np.isfinite(line.y).any()]
+    for line in leading:
         there = line.y[np.isfinite(line.y)]
-        if len(there):
-            first, last = written(float(there[0]), share), written(float(there[-1]), share)
-            parts.append(f"{line.name} begins at {first}, ends at {last} and is at most {written(float(there.max()), share)}")
+        first, last, largest = (written(float(value), share) for value in (there[0], there[-1], there.max()))
+        several = len(leading) > 2
+        parts.append(
+            f"{line.name} ends at {last}" if several else f"{line.name} begins at {first}, ends at {last}, at most {largest}"
+        )
     changed = f" The stream changed at {counted(len(result.changes), 'place')} (dotted)." if result.changes else ""
     return "; ".join(parts) + "." + changed if parts else "There are no values."
 
@@ -110,6 +112,8 @@ def all_metrics(contents: Contents) -> Html:
     peers = contents.peers.values()
     rows.append(["µs a row", *times, *(_time(peer.microseconds_per_row) for peer in peers), *none])
     rows.append(["memory", *sizes, *("–" if peer.bytes is None else memory(peer.bytes) for peer in peers), *none])
+    if len(contents.runs) + len(contents.peers) > 2:  # many learners and their long names fit better below each other
+        headings, *rows = (list(column) for column in zip(headings, *rows, strict=True))
     runs = max(map(len, contents.runs.values()))
     caption = "All metrics over all rows" + (f", mean ± standard deviation of {runs} runs" if runs > 1 else "")
     return table(caption, headings, rows, numeric=range(1, len(headings)), shown=runs > 1)

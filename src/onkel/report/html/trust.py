@@ -116,7 +116,10 @@ def _reliability(contents: Contents, found: dict[str, Result], of: str) -> Html:
         parts.append(element("polyline", points=" ".join(f"{x(p):.1f},{y(s):.1f}" for p, s in points), cls=f"line-{role}"))
         for (p, s), rows in zip(points, count.tolist(), strict=True):
             size = 3.0 + 5.0 * float(np.sqrt(rows / count.max()))
-            parts.append(element("circle", cx=f"{x(p):.1f}", cy=f"{y(s):.1f}", r=f"{size:.1f}", cls=f"fill-{role} see-through"))
+            note = element("title", f"{name}: predicted {p:.1%}, observed {s:.1%}, {counted(rows, 'row')}")
+            parts.append(
+                element("circle", note, cx=f"{x(p):.1f}", cy=f"{y(s):.1f}", r=f"{size:.1f}", cls=f"fill-{role} see-through")
+            )
     said = "; ".join(
         f"{name} is off by {one.reliability.calibration_error:.3g} on average"
         for name, one in found.items()
