@@ -183,6 +183,11 @@ def test_figures_on_the_page_are_those_of_the_result(numbers: Contents) -> None:
     assert result.explanation is not None
     assert result.explanation.to_expert is not None
     assert written(result.explanation.to_expert.bound) in cells
+    weights = {line["name"]: line["y"][-1] for line in read.data("weights")["lines"]}
+    assert read.data("weights")["x"][-1] == result.rows
+    for kind in {expert.kind for expert in result.explanation.experts}:
+        own = [expert.kind == kind for expert in result.explanation.experts]
+        assert weights[kind] == pytest.approx(result.explanation.shares[own].sum(), rel=1e-4, abs=1e-9)
     assert "onkel report x.csv --target y" in [text for _, text in read.all("code")]
 
 

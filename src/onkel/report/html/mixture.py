@@ -41,9 +41,14 @@ def _has_snapshots(explanation: Explanation) -> bool:
 
 def _weights(explanation: Explanation) -> Html:
     history = explanation.history
-    if history is None or len(history.rows) < 2:
+    if history is None or not len(history.rows):
         return text("")
-    size = np.abs(history.weights)
+    rows, weights = history.rows, history.weights
+    if explanation.rows > rows[-1]:  # the weights now
+        rows, weights = np.append(rows, explanation.rows), np.vstack([weights, explanation.weights])
+    if len(rows) < 2:
+        return text("")
+    size = np.abs(weights)
     shares = size / np.maximum(size.sum(axis=1, keepdims=True), 1e-300)
     kinds = list(dict.fromkeys(expert.kind for expert in explanation.experts))
     of_kinds = {kind: shares[:, [expert.kind == kind for expert in explanation.experts]].sum(axis=1) for kind in kinds}
@@ -55,7 +60,7 @@ def _weights(explanation: Explanation) -> Html:
         f"At the end, experts of the kind {top} have {of_kinds[top][-1]:.0%} of the weight, after {of_kinds[top][0]:.0%} at first."
     )
     chart = Chart(
-        "weights", "Share of each kind of expert in the mixture", summary, history.rows, "rows of the stream",
+        "weights", "Share of each kind of expert in the mixture", summary, rows, "rows of the stream",
         "share of the absolute weights", lines, share=True, ends=(0.0, 1.0),
     )  # fmt: skip
     return figure(chart)

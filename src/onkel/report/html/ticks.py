@@ -6,6 +6,8 @@ import math
 
 from onkel.report.results import AT_MOST_1, SHARES, number
 
+LARGE_SHARE = 100.0  # above this, shares are written with few digits
+
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
     """Round numbers from low to high, about so many."""
@@ -34,4 +36,6 @@ def written(value: float, share: bool = False) -> str:
 
 def shown(metric: str, value: float) -> str:
     """The value of a metric."""
+    if metric in SHARES and abs(value) > LARGE_SHARE:
+        return written(value, share=True)
     return number(metric, value) if metric in (*SHARES, *AT_MOST_1) else written(value)

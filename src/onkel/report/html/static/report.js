@@ -7,6 +7,9 @@
   const faded = (hex, share) => hex + Math.round(255 * share).toString(16).padStart(2, "0");
   const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Arial, sans-serif';
 
+  const STEPS = []; // between ticks; uPlot's own end at 5e15
+  for (let power = -60; power <= 60; power++) for (const unit of [1, 2, 2.5, 5]) STEPS.push(Number(`${unit}e${power}`));
+
   function number(value, share) {
     if (value === null || value === undefined) return "–";
     if (share) return `${Number((100 * value).toPrecision(3))}%`;
@@ -84,9 +87,9 @@
         series: series.map(style),
         bands: bands.map(([high, low, role]) => ({ series: [high, low], fill: faded(colour(role), 0.16) })),
         axes: [
-          { ...axis, grid: { show: false }, label: spec.xLabel, labelSize: 22, size: 34, space: narrow ? 70 : 90,
+          { ...axis, grid: { show: false }, incrs: STEPS, label: spec.xLabel, labelSize: 22, size: 34, space: narrow ? 70 : 90,
             values: (self, found) => found.map((value) => number(value, false)) },
-          { ...axis, label: spec.yLabel, labelSize: 20, labelGap: 2, space: 42, values: (self, found) => found.map((value) => number(value, spec.share)),
+          { ...axis, incrs: STEPS, label: spec.yLabel, labelSize: 20, labelGap: 2, space: 42, values: (self, found) => found.map((value) => number(value, spec.share)),
             size: (self, found) => 14 + 7 * Math.max(2, ...(found || []).map((text) => text.length)) },
         ],
         hooks: {
