@@ -4,7 +4,7 @@ BIN := .venv/bin
 SECONDS ?= 600
 SEED ?= 0
 
-.PHONY: help setup compiled wheel demo test test-compiled test-uncompiled test-full fuzz check bench peers papers docs clean
+.PHONY: help setup compiled wheel demo test test-compiled test-uncompiled test-full test-browser fuzz check bench peers papers docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -27,7 +27,7 @@ wheel: setup  ## dist/onkel-*.whl and .tar.gz, with compiled code for every leve
 	$(BIN)/python -m hatchling build -d dist
 	$(BIN)/python bench/wheel.py --check dist/onkel-*.whl
 
-demo: setup  ## Auto beside River's forest and a linear model on a real stream: table, and demo.png
+demo: setup  ## Auto beside River's forest and a linear model on a real stream: table, demo.png, and a page, demo.html
 	$(BIN)/python examples/demo.py
 
 test: test-compiled test-uncompiled  ## all tests, compiled and with the compiler off (minutes)
@@ -38,13 +38,16 @@ test-compiled test-uncompiled test-full: export OPENBLAS_NUM_THREADS := 1
 test-compiled test-uncompiled test-full: export PYTHONDONTWRITEBYTECODE :=
 
 test-compiled: setup
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long and not browser"
 
 test-uncompiled: setup
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not long and not once" tests
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not long and not once and not browser" tests
 
 test-full: test  ## the long runs too: fuzz, kills, 10^6 rounds
-	$(BIN)/python -m pytest -m long -s
+	$(BIN)/python -m pytest -m "long and not browser" -s
+
+test-browser: setup  ## the page of onkel report in Chromium (Debian's), also one of 10^6 rows
+	$(BIN)/python -m pytest -m browser -s -rs tests/browser
 
 fuzz: setup  ## look for more, in turn: data files, .onkel files, calls, threads, interrupts, kills (SECONDS=600 SEED=0; TARGET= TRIAL= repeat a finding)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) $(if $(TARGET),--target $(TARGET)) $(if $(TRIAL),--trial $(TRIAL))

@@ -33,6 +33,8 @@ COMMANDS = (
     "run three.csv --target label --save model.onkel",
     "predict model.onkel three.csv",
     "run mixed.csv --target y --missing mean",
+    "report numbers.csv --target y --out report.html",
+    "report three.csv --target label --out report.html",
 )
 
 # single rows need code of their own

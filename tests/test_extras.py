@@ -46,6 +46,14 @@ def test_a_csv_file_needs_none_of_the_extras(tmp_path: Path) -> None:
     assert without(blocked, "from onkel import *; PKAWV(); assert 'Regressor' not in globals()", tmp_path).returncode == 0
 
 
+def test_a_page_needs_none_of_them_either(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(ROWS)
+    blocked = tuple(IMPORTED_AS.get(package, package) for package in PACKAGES.values())
+    done = without(blocked, command("report", *RUN[1:]), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "rows.html").stat().st_size > 50_000
+
+
 @pytest.mark.parametrize(
     ("name", "code"),
     [

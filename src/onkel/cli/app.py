@@ -19,6 +19,7 @@ Examples:
     onkel compare prices.csv PKAWV FOGD --target price
     onkel run prices.csv --target price --save model.onkel
     onkel predict model.onkel new.csv
+    onkel report prices.csv --target price
     onkel run friedman
 
 Exit codes: 0 for success, 1 for an error (reported in one line), 2 for a command that was not understood, 130 after Ctrl-C.
@@ -48,6 +49,7 @@ def run(
     follow: Flag = False,
     idle: float | None = None,
     plot: Path | None = None,
+    html: Path | None = None,
     metrics: str | None = None,
     json: Flag = False,
 ) -> None:
@@ -90,6 +92,8 @@ def run(
     plot
         Write a picture of the error along the stream, with the baselines and with lines where the stream changed; for labels, also
         of how reliable the probabilities are.
+    html
+        Write the whole result as one HTML page, as `onkel report` does.
     metrics
         Metrics to show, separated by commas, such as r2,mape or f1,auc; for labels, this also shows which classes are confused.
         (mape leaves out rows whose target is 0, and says how many.) With --json all of them are printed anyway; auc is that of all
@@ -100,7 +104,52 @@ def run(
     from onkel.cli.run import Outputs, follow_timeout, run_file
 
     inputs = Inputs((file, *more), format, columns, target, rows, follow_timeout(follow, idle))
-    run_file(inputs, learner, Outputs(save, every, resume, append, plot, json, metrics))
+    run_file(inputs, learner, Outputs(save, every, resume, append, plot, json, metrics, html))
+
+
+@command
+def report(
+    file: File,
+    /,
+    *more: str,
+    learner: str | None = None,
+    target: TargetOptions = TARGET,
+    columns: ColumnOptions = COLUMNS,
+    format: FormatOptions = FORMAT,
+    rows: RowOptions = ROWS,
+    out: Path | None = None,
+    seconds: float | None = None,
+    json: Flag = False,
+) -> None:
+    """Learn a file as run does, and write the whole result as one HTML page, which needs no network.
+
+    It shows the error over time beside the baselines, what was learnt and from which columns, how far to trust it, what it costs,
+    what the data holds, and how to make it again.
+
+    Examples:
+
+        onkel report prices.csv --target price
+        onkel report clicks.csv --target clicked --out clicks-in-may.html
+        onkel report elec2 --lags 0 --learner PKAWV
+
+    Parameters
+    ----------
+    file
+        As for run.
+    more
+        Further files, read after the first as if all were one.
+    learner
+        A learner as Python code, as for run. Default: Auto, which needs no tuning.
+    out
+        The page. Default: the name of the file with .html, in the current folder.
+    seconds
+        For how long the importance of the columns may be measured. 0 leaves it out. Default: 20.
+    json
+        Print the result as JSON (the page is written all the same).
+    """
+    from onkel.cli.report import report_file
+
+    report_file(Inputs((file, *more), format, columns, target, rows), learner, out, seconds, json)
 
 
 @command
@@ -115,6 +164,7 @@ def compare(
     seeds: int = 1,
     skip: str | None = None,
     workers: int = 1,
+    html: Path | None = None,
     json: Flag = False,
 ) -> None:
     """Compare several learners on the same stream: error, time and memory.
@@ -143,6 +193,8 @@ def compare(
     workers
         Number of processes, each with one learner at a time. The figures are those of one process, except for the times, which
         rise if there are fewer cores than processes.
+    html
+        Write the whole result as one HTML page: all learners in one chart, with switches, and in tables.
     json
         Print the result as JSON.
     """
@@ -150,7 +202,7 @@ def compare(
 
     files, strings = split_files_and_learners(learners)
     inputs = Inputs((file, *files), format, columns, target, rows)
-    compare_file(Race(inputs, without(strings, split(skip)), seeds), workers, json)
+    compare_file(Race(inputs, without(strings, split(skip)), seeds, html), workers, json)
 
 
 @command

@@ -24,11 +24,12 @@ from onkel.data.columns import listed
 from onkel.data.reading import STANDARD_INPUT
 from onkel.errors import InputError, did_you_mean
 from onkel.measure.advice import on_order, on_target
-from onkel.measure.comparison import Comparison, Contender, opened_for
+from onkel.measure.comparison import Comparison, Contender, nothing, opened_for
 from onkel.measure.engine import as_json
 from onkel.measure.running_time import ROWS_IF_UNKNOWN, Cost, is_quadratic, measured, work_of
+from onkel.persist.fingerprint import Fingerprint
 from onkel.report.page import Page
-from onkel.report.results import duration, errors_shown, heading, microseconds_per_row, table
+from onkel.report.results import duration, errors_shown, heading, memory, microseconds_per_row, table
 
 DEFAULTS = ("Auto", "PKAWV", "PKAWV(features=Identity() + Constant())")
 
@@ -59,6 +60,7 @@ class Race:
     inputs: Inputs
     strings: Sequence[str]
     seeds: int = 1
+    html: Path | None = None  # the page to write
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -69,7 +71,8 @@ class Race:
     def opened(self) -> Comparison:
         """The comparison before its first row."""
         contenders = [Contender(text, self.inputs.model(read_learner(text))) for text in self.strings]
-        return Comparison(contenders, opened_for(contenders, self.inputs.path, self.inputs.reading), self.seeds)
+        stream = opened_for(contenders, self.inputs.path, self.inputs.reading)
+        return Comparison(contenders, stream, self.seeds, observe=self.html is not None)
 
 
 def without(strings: Sequence[str], skipped: Sequence[str]) -> list[str]:
@@ -92,18 +95,32 @@ def _bare_name(text: str) -> str:
 def compare_file(race: Race, workers: int, as_json: bool) -> None:
     if workers < 1:
         raise InputError(f"--workers must be at least 1, got {workers}")
+    if race.html is not None:
+        from onkel.cli.pages import check_html  # only a page needs what makes pages
+
+        check_html("--html", race.html, race.inputs)
     comparison, stopped = race.opened(), ""
+    hashed = Fingerprint((*comparison.stream.names, comparison.stream.target.name))
     costs = _costs(comparison)
     if workers > 1 and len(comparison.contenders) > 1:
         comparison.contenders = _in_processes(race, workers)
+        for table in comparison.stream.tables() if race.html is not None else ():
+            hashed.add(table)
     else:
+        comparison.seen = nothing if race.html is None else hashed.add
         stream = comparison.stream
         total = None if stream.rows is None else stream.rows * len(comparison.passes)
         work = work_of(costs, stream.rows) if costs else float
         with ProgressLine(total or stream.about(), work=work) as progress:
             stopped = _learn(comparison, progress)
         comparison.finish()
+    if race.html is not None:
+        from onkel.cli.pages import page_of_comparison
+
+        page_of_comparison(race.html, comparison.contenders, hashed.value)
     _show(comparison, stopped, as_json)
+    if race.html is not None and not as_json:
+        Page().say(f"wrote {race.html} ({memory(race.html.stat().st_size)})")
     if stopped:
         sys.exit(STOPPED)
 
@@ -158,6 +175,8 @@ def _alone(race: Race, number: int) -> Contender:
             raise KeyboardInterrupt
     comparison.finish()
     one.runs = one.runs[: number == 0]
+    for run in one.runs:
+        run.observed = None  # its result has what is needed
     return one
 
 

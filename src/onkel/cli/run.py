@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from onkel.cli import STOPPED
 from onkel.cli.options import Inputs, read_learner
@@ -41,6 +42,9 @@ class Outputs:
     plot: Path | None = None
     as_json: bool = False
     metrics: str | None = None  # names of metrics, the columns of the table
+    html: Path | None = None
+    html_option: str = "--html"  # the option that named it
+    seconds: float | None = None  # for the importance of columns on that page; 0: it is not measured; None: the usual time
 
     def __post_init__(self) -> None:
         if self.plot is not None and self.plot.suffix not in PICTURES:
@@ -65,6 +69,10 @@ class Outputs:
                 check_place(option, place, inputs.paths)
         if self.plot is not None:
             check_drawing()
+        if self.html is not None:
+            from onkel.cli.pages import check_html  # only a page needs what makes pages
+
+            check_html(self.html_option, self.html, inputs)
         if self.save is not None:
             check_model(self.save)
             if self.plot is not None and self.save.resolve() == self.plot.resolve():
@@ -74,6 +82,8 @@ class Outputs:
 def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     outputs.check(inputs)
     run = _begun(inputs, learner, outputs)
+    if outputs.html is not None:
+        run.evaluation.observe()
     metrics = SHOWN if outputs.metrics is None else named(outputs.metrics, run.evaluation.state.target.task)
     with ProgressLine(run.stream.rows or run.stream.about(), run.rows_to_skip) as progress, CtrlC() as stop:
         _learn(run, outputs.every, progress, stop)
@@ -85,12 +95,20 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     result = run.evaluation.result(run.stream, run.earlier)
     if outputs.plot is not None:
         draw_result(outputs.plot, result)
+    of_page = {} if outputs.html is None else _write_page(outputs.html, run, result, 0.0 if stop.pressed else outputs.seconds)
     if outputs.as_json:
-        print(json.dumps({**result.to_json(), "saved": outputs.save and str(outputs.save)}))
+        print(json.dumps({**result.to_json(), "saved": outputs.save and str(outputs.save), **of_page}))
     else:
         _print(result, outputs, metrics)
     if stop.pressed:
         sys.exit(STOPPED)
+
+
+def _write_page(path: Path, run: Run, result: Result, seconds: float | None) -> dict[str, Any]:
+    """Write the page. Returns what is to be said of it as JSON."""
+    from onkel.cli.pages import importance_json, page_of_run
+
+    return {"html": str(path), **importance_json(page_of_run(path, run, result, seconds).importance)}
 
 
 def _begun(inputs: Inputs, learner: str | None, outputs: Outputs) -> Run:
@@ -98,7 +116,7 @@ def _begun(inputs: Inputs, learner: str | None, outputs: Outputs) -> Run:
         return resumed(inputs, learner, outputs.save, outputs.append)
     model = inputs.model(read_learner(learner))
     stream = model.open(inputs.path, inputs.reading)
-    return Run(Evaluation.begin(model, stream), stream, outputs.save)
+    return Run(Evaluation.begin(model, stream), stream, outputs.save, is_hashed=outputs.html is not None)
 
 
 def _learn(run: Run, seconds_between_saves: float, progress: ProgressLine, stop: CtrlC) -> None:
@@ -145,6 +163,10 @@ def _print(result: Result, outputs: Outputs, metrics: Sequence[Metric]) -> None:
         page.say(f"saved {outputs.save} ({memory(outputs.save.stat().st_size)}); use it: {use} FILE")
     if outputs.plot is not None:
         page.say(f"drew {outputs.plot}")
+    if outputs.html is not None:
+        page.say(
+            f"wrote {outputs.html} ({memory(outputs.html.stat().st_size)}); open it in a browser, or send it: it needs no network"
+        )
 
 
 def follow_timeout(follow: bool, idle: float | None) -> float | None:

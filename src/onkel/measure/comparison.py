@@ -21,12 +21,17 @@ from onkel.combine.assembly import called
 from onkel.combine.settings import reseeded
 from onkel.data.order import Shuffled
 from onkel.data.reading import Reading
+from onkel.data.table import Table
 from onkel.errors import InputError
 from onkel.measure.advice import on_no_rows
 from onkel.measure.engine import Evaluation, Result
 from onkel.measure.errors import Means, headline_of
 from onkel.model import Model, Stream
 from onkel.protocol import suited, tasks_of
+
+
+def nothing(table: Table) -> None:
+    """Do nothing with a table."""
 
 
 class Pass(NamedTuple):
@@ -50,6 +55,8 @@ class Comparison:
     stream: Stream
     seeds: int = 1
     passes_done: int = 0
+    observe: bool = False  # whether its results are observed for a report
+    seen: Callable[[Table], None] = nothing  # called with all tables of the first pass
 
     @cached_property
     def passes(self) -> list[Pass]:
@@ -70,7 +77,9 @@ class Comparison:
         done = 0
         for seeds, stream in self.passes:
             running = [(one.name, run) for one in self.contenders for run in _begun(one, stream, seeds)]
-            for table in stream.tables():
+            for _, run in running if self.observe else ():
+                run.observe()
+            for table in stream.tables() if self.passes_done else stream.tables_after(0, self.seen):
                 if done == 0 and len(table):
                     for _, run in running:
                         run.warm_up(table)

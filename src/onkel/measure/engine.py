@@ -17,14 +17,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from onkel._jit import clock, compiler_off
+from onkel._types import Vector
 from onkel.combine import Auto, Intervals, conformal
 from onkel.combine.assembly import bare, called, lags_of
 from onkel.data.table import Table
 from onkel.measure.advice import advice
 from onkel.measure.drift import Change
-from onkel.measure.errors import ClassErrors, Errors, HalfWidths, baselines, curve_of, errors_for
-from onkel.measure.explain import explain
+from onkel.measure.errors import ClassErrors, Errors, HalfWidths, baselines, curve_of, errors_for, headline_of
+from onkel.measure.explain import Compared, Explanation, explain
 from onkel.measure.metrics import ErrorCurve
+from onkel.measure.observed import Observation, Observed
 from onkel.measure.reliability import Reliability
 from onkel.model import Answers, Model, State, Stream
 from onkel.state import copied, nbytes
@@ -85,6 +87,8 @@ class Result:
     bytes: int  # the size of the learner's state
     findings: tuple[str, ...]  # what `explain` says about Auto, one sentence each
     notes: tuple[str, ...]  # what the user should know, one sentence each
+    explanation: Explanation | None = None  # of Auto; None for other learners
+    observed: Observation | None = None  # residuals and columns, if the evaluation was to observe them
 
     def __repr__(self) -> str:
         error = f"{self.measure} {self.errors[self.measure]:.4g}"
@@ -102,6 +106,8 @@ class Result:
         `window`          the same metrics for the last window, which has `rows` rows; without `auc`, which needs all rows
         `mape_left_out`   the rows whose label is 0, which `mape` leaves out
         `curve`           the error that a picture shows, and that of the baselines, for windows that end at `rows`
+        `cumulative`      the same error for all rows up to each of these `rows`
+        `regret`          of Auto over its last `rows` rows, to the best expert and to the best fixed combination, and their bounds
         `changes`         of the stream: the `row`, and the mean absolute error, or share of mistakes, `before` and `after`
         `running_mean`, `most_frequent_label`, `last_label`    the errors of the baselines
         """
@@ -124,10 +130,12 @@ class Result:
             **{name.replace(" ", "_"): means for name, means in self.baselines.items()},
             "window": as_json(self.curve.last()),
             "curve": as_json(self.curve.shown()),
+            "cumulative": as_json(self.curve.so_far()),
             "changes": [change._asdict() for change in self.changes],
             "microseconds_per_row": self.microseconds_per_row,
             "bytes": self.bytes,
             **({"decided": list(self.findings)} if self.findings else {}),
+            **({} if self.explanation is None else _regret_json(self.explanation)),
             "notes": list(self.notes),
         }
 
@@ -136,6 +144,17 @@ class Result:
         if self.reliability is None:
             return {}
         return {"calibration_error": self.reliability.calibration_error, "confusion": self.confusion}
+
+
+def _regret_json(explained: Explanation) -> dict[str, Any]:
+    """The regrets of a mixture and their bounds; nothing if they are not known."""
+    both = {"expert": explained.to_expert, "combination": explained.to_combination}
+    known = {name: {"regret": one.regret, "bound": _finite(one)} for name, one in both.items() if one is not None}
+    return {"regret": {"rows": explained.since, **known}} if known else {}
+
+
+def _finite(one: Compared) -> float | None:
+    return one.bound if math.isfinite(one.bound) else None
 
 
 def as_json(found: Any) -> Any:
@@ -167,12 +186,18 @@ class Evaluation:
     rows: int = 0  # rows scored by this object; a resumed run scored others earlier
     watch: Stopwatch = field(default_factory=Stopwatch)
     warm: bool = False  # whether the compiled code is loaded
+    observed: Observed | None = None  # what a report shows; None: nothing is observed
 
     @staticmethod
     def begin(model: Model, stream: Stream) -> Evaluation:
         """An evaluation before the first row of a stream that the model has opened."""
         state = model.begin(stream)
         return Evaluation(model, state, errors_for(state.target.task))
+
+    def observe(self) -> None:
+        """From now on, observe what a report shows."""
+        wrapper = self.state.learner
+        self.observed = Observed(wrapper.levels if isinstance(wrapper, Intervals) else (), self.errors.rows == 0)
 
     def warm_up(self, table: Table) -> None:
         """Load the compiled code, if any, before the clock runs, using a temporary state."""
@@ -185,25 +210,29 @@ class Evaluation:
         self.model.answer(idle, table[:ROWS_TO_WARM_UP])
         self.model.predict(idle, table[:1])
 
-    def learn(self, table: Table) -> None:
-        """Score the rows, then learn them."""
+    def learn(self, table: Table) -> Vector:
+        """Score the rows, then learn them. Returns the loss of each row that was learnt: its square error, or 1 for a mistake."""
         if not len(table):
-            return
+            return np.empty(0)
         self.warm_up(table)
         has_intervals = isinstance(self.state.learner, Intervals)
         bands = copied(self.state.inner.bands) if has_intervals else None
         answers = self.watch.run(self.model.answer, self.state, table)
-        if isinstance(self.errors, ClassErrors):
-            self.errors.add(answers)
-        else:
-            self.errors.add(answers, None if bands is None else _intervals(bands, answers))
+        intervals = None if bands is None else _intervals(bands, answers)
+        errors = self.errors
+        losses = errors.add(answers) if isinstance(errors, ClassErrors) else errors.add(answers, intervals)
         self.rows += len(answers.actual)
+        if self.observed is not None:
+            self.observed.add(table, answers, None if intervals is None else intervals.half)
+            if self.observed.hold(table) and self.errors.rows:
+                self.observed.error = next(iter(headline_of(self.errors).values()))
+        return losses
 
     def result(self, stream: Stream, earlier_rows: int = 0) -> Result:
         """What was measured so far."""
         model, state, errors = self.model, self.state, self.errors
         own = bare(state.learner)
-        findings = explain(state.learner, state.inner).sentences if isinstance(own, Auto) else []
+        explanation = explain(state.learner, state.inner) if isinstance(own, Auto) else None
         return Result(
             source=stream.name,
             target=state.target.name,
@@ -226,8 +255,10 @@ class Evaluation:
             reliability=errors.reliability() if isinstance(errors, ClassErrors) else None,
             microseconds_per_row=1e6 * self.watch.seconds / self.rows if self.rows else None,
             bytes=nbytes(state),
-            findings=tuple(findings),
+            findings=() if explanation is None else tuple(explanation.sentences),
             notes=(*stream.source.notes(), *stream.remarks, *model.notes(state), *advice(model, state, errors, stream)),
+            explanation=explanation,
+            observed=None if self.observed is None else self.observed.result(),
         )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onkel._types import Counts, Matrix, Vector
 from onkel.errors import InputError
 from onkel.measure.drift import Drift, of_errors, of_mistakes, whole_numbers
-from onkel.measure.metrics import AUC, ErrorCurve, every, headline, task_of, values
+from onkel.measure.metrics import AUC, ErrorCurve, Metric, every, headline, task_of, values
 from onkel.measure.reliability import BINS, FLOOR, Reliability, add_to_bins, from_bins
 from onkel.measure.roc_auc import BINS as ROC_BINS
 from onkel.measure.roc_auc import MOST_RANKED, RocCounts
@@ -27,6 +27,7 @@ from onkel.measure.sums import (
     NUMBER_COLUMNS,
     ROWS,
     SPREAD,
+    WINDOW,
     ClassSums,
     NumberSums,
     Pieces,
@@ -74,11 +75,11 @@ class NumberErrors:
     def rows(self) -> int:
         return self.pieces.rows
 
-    def add(self, answers: Answers, intervals: HalfWidths | None = None) -> None:
-        """Add a block of answers."""
+    def add(self, answers: Answers, intervals: HalfWidths | None = None) -> Vector:
+        """Add a block of answers, and return the square error of each."""
         y = answers.actual
         if not len(y):
-            return
+            return np.empty(0)
         if not self.rows:
             self.first = float(y[0])
         values = self._values(answers.predicted, y, intervals)
@@ -92,6 +93,7 @@ class NumberErrors:
             self._spread(self.sums[piece], columns[part])
             self.sums[piece] = added(self.sums[piece], columns[part])
         self.drift.add(values.absolute.clip(0.0, LARGEST))
+        return values.first_square + values.later_square
 
     def _values(self, scores: Vector, y: Vector, intervals: HalfWidths | None) -> NumberSums:
         """What each row adds to each sum, except to `spread` (see `_spread`)."""
@@ -136,6 +138,11 @@ class NumberErrors:
         """The sums over each window along it."""
         return NumberSums(*merged(self.pieces.windows(self.sums)).T)
 
+    def so_far(self) -> NumberSums:
+        """The sums over all rows up to the end of each piece."""
+        pieces = self.sums[None, : self.pieces.used]
+        return NumberSums(*np.concatenate([merged(pieces[:, : k + 1]) for k in range(self.pieces.used)]).T)
+
     def means(self) -> Means:
         """Every metric over all rows, and the number of rows that the relative error leaves out."""
         whole = self.whole()
@@ -175,12 +182,12 @@ class ClassErrors:
         """The rows of each class."""
         return np.asarray(self.of_classes[:, 0].sum(axis=0))
 
-    def add(self, answers: Answers) -> None:
-        """Add a block of answers."""
+    def add(self, answers: Answers) -> Vector:
+        """Add a block of answers, and return 1 for each mistake, else 0."""
         y, p = answers.actual.astype(np.int64), answers.probabilities
         assert p is not None
         if not len(y):
-            return
+            return np.empty(0)
         classes = max(self.of_classes.shape[2], p.shape[1], int(y.max()) + 1)
         self._widen(classes)
         p = np.pad(p, ((0, 0), (0, classes - p.shape[1])))
@@ -195,6 +202,7 @@ class ClassErrors:
             self._count(self.of_classes[piece], y[part], predicted[part])
         self.drift.add(values.wrong)
         self.last = int(y[-1])
+        return values.wrong
 
     def _values(self, y: Counts, predicted: Counts, p: Matrix, own: Matrix, before: Counts) -> ClassSums:
         """What each row adds to each sum; classes are counted elsewhere."""
@@ -253,6 +261,12 @@ class ClassErrors:
         """The sums over each window along it."""
         of_classes = self.pieces.windows(self.of_classes).sum(axis=1).astype(float)
         return ClassSums(*self.pieces.windows(self.sums).sum(axis=1).T, *np.moveaxis(of_classes, 1, 0))
+
+    def so_far(self) -> ClassSums:
+        """The sums over all rows up to the end of each piece."""
+        used = self.pieces.used
+        of_classes = np.cumsum(self.of_classes[:used], axis=0).astype(float)
+        return ClassSums(*np.cumsum(self.sums[:used], axis=0).T, *np.moveaxis(of_classes, 1, 0))
 
     def means(self) -> Means:
         """Every metric of all rows."""
@@ -319,7 +333,14 @@ def curve_of(errors: Errors) -> ErrorCurve:
     shown = headline(task_of(sums))
     guessed = {name: values([shown], guesses)[shown.name] for name, guesses in sums.baselines().items()}
     known = {name: found for name, found in every(sums).items() if name != AUC.name}
-    return ErrorCurve(errors.pieces.ends(), sums.rows, known, shown, guessed)
+    return ErrorCurve(errors.pieces.ends(), sums.rows, known, shown, guessed, _cumulative(errors, shown))
+
+
+def _cumulative(errors: Errors, shown: Metric) -> dict[str, Vector]:
+    sums = errors.so_far()
+    lines = {shown.name: sums, **sums.baselines()}
+    first = min(WINDOW, errors.pieces.used) - 1  # the piece at whose end the first window ends
+    return {name: values([shown], found)[shown.name][first:] for name, found in lines.items()}
 
 
 # What the baselines predict for each row. They know only the labels before it, not X.

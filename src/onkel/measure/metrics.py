@@ -296,6 +296,7 @@ class ErrorCurve:
     values: dict[str, Vector]  # the value of each metric in each window, NaN where it is not defined
     metric: Metric  # the one that pictures show
     baselines: dict[str, Vector]  # the same metric of each baseline
+    cumulative: dict[str, Vector]  # it again, of the learner and of each baseline, for all rows up to the end of each window
 
     def __repr__(self) -> str:
         last = "".join(f", the last {values[-1]:.4g}" for values in (self.values[self.metric.name],) if len(values))
@@ -307,6 +308,20 @@ class ErrorCurve:
 
     def shown(self) -> dict[str, Any]:
         """The curves that pictures show, in windows that do not overlap."""
+        return self._apart({self.metric.name: self.values[self.metric.name], **self.baselines})
+
+    def so_far(self) -> dict[str, Any]:
+        """The cumulative curves at the ends of the same windows."""
+        return self._apart(self.cumulative)
+
+    def _apart(self, lines: dict[str, Vector]) -> dict[str, Any]:
         apart = slice((len(self.ends) - 1) % WINDOW, None, WINDOW)
-        lines = {self.metric.name: self.values[self.metric.name], **self.baselines}
         return {"rows": self.ends[apart].tolist(), **{name.replace(" ", "_"): line[apart].tolist() for name, line in lines.items()}}
+
+
+def curve_of_losses(losses: Vector, like: ErrorCurve) -> tuple[Vector, Vector]:
+    """The metric of another curve from the losses of each row of the same stream, mistakes or square errors: in the same windows,
+    and for all rows up to their ends."""
+    sums = np.cumsum(np.append(0.0, losses))
+    windows, so_far = (sums[like.ends] - sums[like.ends - like.rows.astype(np.int64)]) / like.rows, sums[like.ends] / like.ends
+    return (np.sqrt(windows), np.sqrt(so_far)) if isinstance(like.metric, RMSE) else (windows, so_far)

@@ -1,4 +1,4 @@
-"""Checks of output paths: an output never overwrites an input, and a model overwrites only models."""
+"""Checks of output paths: an output never overwrites an input, a model overwrites only models, and a page only pages."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from onkel.data.reading import STANDARD_INPUT, is_name
 from onkel.errors import InputError
 from onkel.persist.checkpoint import is_ours
 
+GENERATOR = b'<meta name="generator" content="onkel">'  # near the beginning of each page
+HEAD = 1000  # bytes
+
 
 def check_place(option: str, place: Path, inputs: Sequence[str | Path]) -> None:
     """Refuse an output file that cannot be written, or that is one of the inputs."""
@@ -28,6 +31,12 @@ def check_model(place: Path) -> None:
     """Refuse to overwrite a file that is not a model."""
     if place.exists() and place.stat().st_size and not is_ours(place):
         raise InputError(f"--save {place} would overwrite a file that onkel did not write; name another file, or remove it first")
+
+
+def check_page(option: str, place: Path) -> None:
+    """Refuse to overwrite a file that is not a page of onkel."""
+    if place.exists() and place.stat().st_size and GENERATOR not in place.read_bytes()[:HEAD]:
+        raise InputError(f"{option} {place} would overwrite a file that onkel did not write; name another file, or remove it first")
 
 
 def _is(place: Path, file: str | Path) -> bool:

@@ -19,17 +19,18 @@ from onkel.persist.fingerprint import Fingerprint
 
 @dataclass
 class Run:
-    """One model on one stream and, if it is saved, a fingerprint of the rows that it has learnt."""
+    """One model on one stream and, if it is saved or wanted, a fingerprint of the rows that it has learnt."""
 
     evaluation: Evaluation
     stream: Stream
     path: Path | None  # where it is saved
     earlier: int = 0  # rows of other files, learnt before these
     learnt: str = ""  # the fingerprint of the rows of these files that were learnt before
+    is_hashed: bool = False  # whether it has a fingerprint even if it is not saved
 
     def __post_init__(self) -> None:
         self.rows_to_skip = self.rows  # rows of these files that were learnt before
-        self.seen = None if self.path is None else Fingerprint((*self.stream.names, self.stream.target.name))
+        self.seen = None if self.path is None and not self.is_hashed else Fingerprint((*self.stream.names, self.stream.target.name))
 
     @property
     def rows(self) -> int:

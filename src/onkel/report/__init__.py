@@ -1,4 +1,4 @@
-"""A result as table and picture.
+"""A result as table, picture and HTML page.
 
 Decisions: docs/decisions/report.md
 """

@@ -1,0 +1,1 @@
+"""Tests in a browser: `make test-browser`."""
