@@ -192,7 +192,7 @@ def read_learner(text: str | None) -> Any:
 
 
 def _learner_with(part: Any) -> str:
-    """How to name a learner that has this part."""
+    """The remedy in the error if the user names a part of a learner, such as a kernel, instead of a learner."""
     from onkel.features import Features
     from onkel.kernels import Kernel
 

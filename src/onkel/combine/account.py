@@ -30,7 +30,8 @@ class Account(Counted):
 
     @property
     def always(self) -> Awake:
-        """Which experts were awake in every row. (The sums in `heard` are then equal to the last bit.)"""
+        """Which experts were awake in every row. (`heard` then sums the same weights in the same order, so the comparison is
+        exact.)"""
         return np.asarray(self.heard[:-1] == self.heard[-1])
 
     @property
