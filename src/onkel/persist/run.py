@@ -60,14 +60,15 @@ class Run:
         """Write the model, if the run has a path."""
         if self.path is None or self.seen is None:
             return
-        learnt = self.seen.value if self.seen.rows >= self.rows_to_skip else self.learnt  # else not all rows to skip were read yet
+        learnt = self.seen.value if self.seen.rows >= self.rows_to_skip else self.learnt  # else rows to skip are still unread
         numbers, arrays = saved(self.evaluation.errors)
         about = {"errors": numbers, "learnt": learnt, "earlier": self.earlier}
         save(self.path, self.evaluation.model, self.evaluation.state, Extra({"run": about}, arrays))
 
 
 def continued(model: Model, state: State, about: dict[str, Any], stream: Stream, path: Path, append: bool) -> Run:
-    """A run that `loaded` has read. With `append` it continues at the first row of the stream, and all rows before are earlier."""
+    """A run that `loaded` has read. With `append` it continues at the first row of the stream, and all rows learnt before count as
+    rows of earlier files."""
     if not about and not append:
         raise InputError(f"{path} holds a model but no run to continue; to learn these files on top of it, use --append")
     errors, earlier, learnt = errors_for(state.target.task), state.rows, ""
