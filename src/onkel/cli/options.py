@@ -80,7 +80,7 @@ class ColumnOptions:
 
     @property
     def periods(self) -> dict[str, float] | None:
-        """The period of each column that the user names; None: by name and values."""
+        """The period of each column that --cycles names; None without --cycles: then names and values of columns decide."""
         if self.cycles is None:
             return None
         pairs = [name.rpartition("=") for name in split(self.cycles) if name != "none"]

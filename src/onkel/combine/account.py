@@ -3,8 +3,8 @@ fixed combination of experts.
 
     e_k = y − p_k,    E = Σ w e eᵀ,    L(θ) = Σ w(y − θᵀp)² = θᵀEθ  for weights θ that sum to 1
 
-p is clipped to the range of the labels before the row, as the rules do. In rows in which expert k sleeps, e_k = 0, so E does not
-give the loss of combinations that include it.
+p_k is the score of expert k and w the weight of the row. p is clipped to the range of the labels before the row, as the rules do.
+In rows in which expert k sleeps, e_k = 0, so E does not give the loss of combinations that include it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Let r = |y − score|, let s₁ and s₂ be running means of r with memories of 
     θ ← θ + η(1[r > q] − (1 − level))        η is STEP, and larger in the first rows
 
 1.  While η is constant, the share of T rows that were missed differs from 1 − level by exactly (θ_T − θ_0)/(ηT), on every stream.
-    (An exception are rows in which θ is limited, see FURTHEST.) Over 2,000 rows this is one percentage point if q/√s has changed by
+    (Rows in which θ is limited are an exception, see FURTHEST.) Over 2,000 rows this is one percentage point if q/√s has changed by
     a factor of four.
 2.  Steps are taken in log q, so if y is replaced by ay + c, the half-widths are multiplied by a.
 

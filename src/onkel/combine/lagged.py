@@ -4,9 +4,9 @@
 
 u_t is the label of row t minus the first label, and m₁ and m₂ are running means of u with memories of 10 and 100 rows. On streams
 in time order the last labels often say more about the next label than all inputs do. On rows in random order they say nothing, and
-cost little. The new columns come after the row's own columns, first those for the first column of y, then those for the second, up
-to `outputs`. They are 0 until there is a label. The first label is subtracted, because if labels are far from 0, these zeros would
-be outliers that distort a running deviation for a long time.
+can raise the error like any useless inputs. The new columns come after the row's own columns, first those for the first column of
+y, then those for the second, up to `outputs`. They are 0 until there is a label. The first label is subtracted, because if labels
+are far from 0, these zeros would be outliers that distort a running deviation for a long time.
 
 `predict` scores each row as the next one, with the labels known now. If labels come late, store `remember(state)` with each row
 that is predicted, and pass it to `learn(…, lagged=…)`, so that the row is learnt with the labels that were known when it was

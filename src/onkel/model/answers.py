@@ -42,7 +42,7 @@ class Answers:
     predicted: Vector  # -1 where no class was known yet
     probabilities: Matrix | None  # of each class; None for numbers
     actual: Vector
-    kept: Mask  # which rows of the table these are
+    kept: Mask  # which rows of the table the answers belong to
 
 
 def next_scores(learner: Any, *given: Any, **gaps: Any) -> Vector:

@@ -87,7 +87,7 @@ def continued(model: Model, state: State, about: dict[str, Any], stream: Stream,
 def loaded(path: Path, files: Sequence[str] = ()) -> tuple[Model, State, dict[str, Any]]:
     """A model, its state, and what a run has saved with it (empty if the file was saved from Python).
 
-    `files` are those that it is to be used on, for the case that the user has named them in the wrong order.
+    `files` are the data files that the user has named with the model. If `path` is no model but one of them is, the error says so.
     """
     if path.is_file() and not is_ours(path):
         swapped = next((file for file in files if Path(file).is_file() and is_ours(Path(file))), None)
