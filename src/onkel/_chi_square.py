@@ -1,6 +1,6 @@
 """The quantiles of the χ² distribution, which the standard library lacks.
 
->>> round(quantile(0.95, freedom=2), 10) == round(-2.0 * math.log(0.05), 10)  # with two degrees it is exponential
+>>> round(quantile(0.95, freedom=2), 10) == round(-2.0 * math.log(0.05), 10)  # two degrees of freedom: exponential distribution
 True
 """
 
@@ -11,9 +11,10 @@ import math
 
 
 def quantile(share: float, freedom: int) -> float:
-    """The number that the sum of `freedom` squares of standard normal variables stays below with the probability `share`."""
+    """The number that the sum of squares of `freedom` independent standard normal variables does not exceed with probability
+    `share`."""
     rare = -math.log1p(-share)
-    low, high = 0.0, freedom + 2.0 * math.sqrt(freedom * rare) + 2.0 * rare  # Laurent & Massart (2000), lemma 1
+    low, high = 0.0, freedom + 2.0 * math.sqrt(freedom * rare) + 2.0 * rare  # an upper bound: Laurent & Massart (2000), lemma 1
     while low < (middle := 0.5 * (low + high)) < high:
         low, high = (middle, high) if _below(middle, freedom) < share else (low, middle)
     return high

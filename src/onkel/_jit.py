@@ -7,9 +7,9 @@ numba does not notice an edit in an imported file. Cached machine code is execut
 files that belong to the user, and only if their checksum is right. If nothing can be cached, the next process compiles again. If
 several processes need the same code, one compiles it and the others wait for its file.
 
-An installed onkel may bring compiled code with it (`compile_ahead.py` in the repository writes it). It is made for a level of
-x86-64 that many processors share, so that all code is then compiled for this level: numbers must not depend on which function came
-compiled.
+An installed onkel may bring compiled code with it (`compile_ahead.py` in the repository writes it), made for a level of x86-64: a
+set of instructions that many processors have. If this processor has them, all other code is compiled for the same level, so that
+results do not depend on which functions were compiled ahead.
 
 `fortran("dsymv")` makes a BLAS or LAPACK routine callable from compiled code. Its address is registered as a named symbol; a
 caller that contained the address itself could not be cached. With the compiler off (NUMBA_DISABLE_JIT=1) `compiled_or(twin)` uses
@@ -60,7 +60,7 @@ LEVELS = {
 def hot(function: F) -> F:
     """Compile `function` on first use, cache the result on disk, release the GIL while it runs.
 
-    Additions may be reassociated and contracted, so that sums vectorise; NaN and infinity keep their meaning.
+    Additions may be reordered and fused with products, so that sums vectorise; NaN and infinity keep their meaning.
     """
     return _compile(function, REORDERED, counting=True)
 
@@ -145,7 +145,7 @@ class _Cache(numba.core.caching.NullCache):
         if code.lifted or code.library.has_dynamic_globals:
             raise TypeError(f"{self.name} contains an address of this process, so its code cannot be cached; see `fortran`")
         *parts, environments = code._reduce()
-        # most of them are empty, and loading one imports the module that it belongs to, 20 modules of numba in all
+        # without empty environments, which are most: loading one imports the module that it belongs to, 20 modules of numba in all
         data = numba.core.serialize.dumps((kinds, (*parts, [each for each in environments if each.consts])))
         try:
             write_whole(os.path.join(folder, self._file(kinds, code.codegen)), hashlib.sha256(data).digest() + data)
@@ -278,8 +278,8 @@ def fortran(routine: str) -> Callable[[Any], None]:
     """A BLAS or LAPACK routine for use in compiled code, called with one tuple of `np.uint8` characters, integers, floats and
     arrays. Every argument is passed by address, as in Fortran.
 
-    Integers have 64 bits. A BLAS whose integers have 32 reads the lower half, which is the same number, and writes it: an array for
-    an integer result must contain 0 before.
+    Integers have 64 bits. A BLAS whose integers have 32 bits reads and writes only the lower half of each. So small numbers are
+    read correctly, and an array for an integer result must contain 0 before the call.
     """
     symbol = f"onkel_{routine}"
     if address := _numpys_blas.addresses().get(routine):

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 
 class InputError(ValueError):
-    """A value, row, label, column or setting that cannot be used. Nothing was learnt from the call that raised it.
+    """A value, row, label, column or setting that cannot be used. Of the rows of the call that raised it, none or only the first
+    ones were learnt; the state is sound either way.
 
     >>> try:
     ...     onkel.PKAWV(lam=-1.0)
@@ -18,7 +19,8 @@ class InputError(ValueError):
 
 
 class FileError(ValueError):
-    """A file that cannot be read or trusted. Nothing was loaded from it.
+    """A file that cannot be read, trusted or written. No model was loaded from it; the first rows of a data file may have been
+    learnt.
 
     >>> try:
     ...     onkel.unpack(b"not a model")

@@ -11,15 +11,15 @@ import os
 import sys
 
 STOPPED = 130  # the exit code of shells for Ctrl-C: 128 + SIGINT
-# allocations between two garbage collections. Python's default is 700; imports create no garbage, and collecting took a tenth of
-# the start-up time
+# allocations between two garbage collections; Python's default is 700. Imports create hardly any garbage, and with the default the
+# collections took a tenth of the start-up time
 ALLOCATIONS = 200_000
 
 
 def main() -> None:
     """Run `onkel`. Each command imports what it needs when it runs."""
     gc.set_threshold(ALLOCATIONS)
-    atexit.register(gc.freeze)  # the process ends: looking for garbage in all of its modules took a sixth of a short run
+    atexit.register(gc.freeze)  # no garbage collection at exit: it took a sixth of a short run
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # BLAS is limited to one thread anyway; so it need not start the others
     try:
         from onkel.cli.shell import shell

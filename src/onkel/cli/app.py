@@ -27,7 +27,7 @@ Exit codes: 0 for success, 1 for an error (reported in one line), 2 for a comman
     suppress_keyboard_interrupt=False,  # `main` handles it
 )
 app.register_install_completion_command()
-command = functools.partial(app.command, help_epilogue="")  # the examples above are for `onkel` alone
+command = functools.partial(app.command, help_epilogue="")  # the examples above are shown by `onkel --help` only
 
 FORMAT, COLUMNS, TARGET, ROWS = FormatOptions(), ColumnOptions(), TargetOptions(), RowOptions()
 

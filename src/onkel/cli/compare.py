@@ -76,7 +76,7 @@ class Race:
 
 
 def without(strings: Sequence[str], skipped: Sequence[str]) -> list[str]:
-    """The learners (by default DEFAULTS) that are not to be skipped, each written in full or by its name."""
+    """The learners (by default DEFAULTS) without those in `skipped`, which gives learners in full or by their names only."""
     strings = list(strings or DEFAULTS)
     known = list(dict.fromkeys([*strings, *map(_bare_name, strings)]))
     for name in skipped:
@@ -126,7 +126,8 @@ def compare_file(race: Race, workers: int, as_json: bool) -> None:
 
 
 def _costs(comparison: Comparison) -> list[Cost]:
-    """The cost of each learner; prints a warning for those whose row t takes O(t²). If there is none, nothing is measured."""
+    """The cost of each learner. A warning is printed for learners whose row t takes O(t²); without such a learner nothing is
+    measured, and the list is empty."""
     contenders, stream = comparison.contenders, comparison.stream
     if not any(is_quadratic(one.model.learner) for one in contenders):
         return []
@@ -140,7 +141,7 @@ def _costs(comparison: Comparison) -> list[Cost]:
 
 
 def _learn(comparison: Comparison, progress: ProgressLine) -> str:
-    """Learn all rows. Returns what was learnt if Ctrl-C ended it, else nothing."""
+    """Learn all rows. If Ctrl-C ends this early, return a sentence that says how much was learnt, otherwise an empty string."""
     with CtrlC() as stop:
         for rows in comparison.steps(progress.name):
             if rows == 0:
@@ -155,7 +156,7 @@ def _learn(comparison: Comparison, progress: ProgressLine) -> str:
 
 
 def _in_processes(race: Race, workers: int) -> list[Contender]:
-    """Each learner in a process of its own, which reads the files itself: the figures are the same."""
+    """Each learner in a process of its own, which reads the files itself. The figures are the same, except for the times."""
     if STANDARD_INPUT in race.inputs.paths:
         raise InputError("the standard input can be read only once: leave --workers out, or save it to a file first")
     page, numbers = Page(errors=True), range(len(race.strings))
@@ -167,7 +168,8 @@ def _in_processes(race: Race, workers: int) -> list[Contender]:
 
 
 def _alone(race: Race, number: int) -> Contender:
-    """Run one of the learners over all rows. Only the first learner returns its state, from which remarks on the rows are made."""
+    """Run one of the learners over all rows. Only the first learner keeps its runs with their states, because remarks on the rows
+    are made from these."""
     comparison = race.opened()
     comparison.contenders = [one] = [comparison.contenders[number]]
     with ProgressLine(None, shown=False) as progress:

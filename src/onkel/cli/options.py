@@ -80,7 +80,7 @@ class ColumnOptions:
 
     @property
     def periods(self) -> dict[str, float] | None:
-        """The period of each column that the user names; None: by name and values."""
+        """The period of each column that --cycles names; None without --cycles: then names and values of columns decide."""
         if self.cycles is None:
             return None
         pairs = [name.rpartition("=") for name in split(self.cycles) if name != "none"]
@@ -192,7 +192,7 @@ def read_learner(text: str | None) -> Any:
 
 
 def _learner_with(part: Any) -> str:
-    """How to name a learner that has this part."""
+    """The remedy in the error if the user names a part of a learner, such as a kernel, instead of a learner."""
     from onkel.features import Features
     from onkel.kernels import Kernel
 

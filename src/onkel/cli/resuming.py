@@ -16,7 +16,8 @@ from onkel.persist.run import Run, continued, loaded
 
 
 def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> Run:
-    """The saved run. With `append` it continues at the first row of the files, and all rows before count as earlier."""
+    """The saved run. With `append` it continues at the first row of the files, and all rows learnt before count as rows of earlier
+    files."""
     model, state, about = loaded(path)
     for option, has in _differences(model, state, inputs, learner):
         again = f"leave out {option} to continue with it, or {'--append' if append else '--resume'} to replace it by a new model"

@@ -64,7 +64,7 @@ class ErrorStream(io.FileIO):
 def shell() -> Iterator[None]:
     """Give a command usable streams, and let Ctrl-C end it with one line at any moment."""
     before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:  # else the process that started this one wants it ignored
+    if before is signal.default_int_handler:  # otherwise the process that started this one has set SIGINT to be ignored
         signal.signal(signal.SIGINT, _press)
     _open_closed()
     codecs.register_error(PLAINER, _plainer)
@@ -72,7 +72,7 @@ def shell() -> Iterator[None]:
     try:
         yield
     finally:
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # the last one registered runs first
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # called first at exit: ignore Ctrl-C
         signal.signal(signal.SIGINT, before)
 
 
@@ -88,10 +88,10 @@ def _press(number: int, frame: FrameType | None) -> None:
 
 
 def _open_closed() -> None:
-    """Open closed standard streams on /dev/null, so that no file opened later gets the file descriptor of one.
+    """Open closed standard streams on /dev/null, so that no file opened later gets the descriptor 0, 1 or 2.
 
-    Input and output are opened in the opposite direction, so that reading from a closed input, or writing to a closed output, stays
-    an error. What is written to a closed error stream is dropped.
+    A closed input is opened for writing and a closed output for reading, so that reading from the one and writing to the other
+    remain errors. What is written to a closed error stream is dropped.
     """
     for handle, way in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
@@ -103,7 +103,8 @@ def _open_closed() -> None:
 
 
 def _wrapped(stream: Any, own: Any, kind: type[io.FileIO], handle: int) -> Any:
-    """Replaces the process's own stream. A stream that the caller has already replaced is left as it is."""
+    """The stream to use instead of `stream`: a new one if `stream` is the process's `own`. Otherwise the caller has already
+    replaced it, and it stays."""
     if stream is not own:
         return stream
     encoding = "utf-8" if own is None else own.encoding

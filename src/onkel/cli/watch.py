@@ -18,7 +18,7 @@ SECONDS_BETWEEN_LINES = 5.0
 
 
 class ProgressLine:
-    """Rows done, rate and error. `work` is the work of so many rows, if not each row takes the same time."""
+    """Rows done, rate and error. `work(n)` is the work for the first n rows, for learners whose later rows take longer."""
 
     def __init__(self, rows: int | None, done: int = 0, work: Callable[[int], float] = float, shown: bool = True) -> None:
         self.work, self.shown = work, shown
@@ -47,7 +47,7 @@ class ProgressLine:
         self.said, self.began = time.monotonic(), clock()
 
     def show(self, rows: int, errors: Callable[[], dict[str, str]]) -> None:
-        """Show how far the run is. The errors are computed only when they are shown."""
+        """Show how far the run is. The function `errors` is called only when its result is shown."""
         now, rate = time.monotonic(), (rows - self.first) / max(clock() - self.began, 1e-9)
         self.line = partial(_line, rows, rate, errors)
         if self._is_interactive and self.shown:
@@ -57,7 +57,7 @@ class ProgressLine:
             self.page.say(self.line() + self._left(rows))
 
     def _left(self, rows: int) -> str:
-        """The time left, if the work left takes as long as the work done."""
+        """The time left, estimated as if a unit of work takes as long as it has taken so far."""
         done = self.work(rows) - self.work(self.first)
         if not self.rows or done <= 0.0:
             return ""

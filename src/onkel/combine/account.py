@@ -3,8 +3,8 @@ fixed combination of experts.
 
     e_k = y − p_k,    E = Σ w e eᵀ,    L(θ) = Σ w(y − θᵀp)² = θᵀEθ  for weights θ that sum to 1
 
-p is clipped to the range of the labels before the row, as the rules do. In rows in which expert k sleeps, e_k = 0, so E does not
-give the loss of combinations that include it.
+p_k is the score of expert k and w the weight of the row. p is clipped to the range of the labels before the row, as the rules do.
+In rows in which expert k sleeps, e_k = 0, so E does not give the loss of combinations that include it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Account(Counted):
 
     @property
     def always(self) -> Awake:
-        """Which experts were awake in every row. (The sums in `heard` are then equal to the last bit.)"""
+        """Which experts were awake in every row. (`heard` then sums the same weights in the same order, so the comparison is
+        exact.)"""
         return np.asarray(self.heard[:-1] == self.heard[-1])
 
     @property

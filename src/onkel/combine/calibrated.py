@@ -3,13 +3,15 @@
 Four maps turn a score into a probability. One is the identity, clipped to [0.001, 0.999]. Each of the others is piecewise linear.
 For each class and knot it stores the share of rows of that class among the rows with a score near the knot:
 
-    q(u) = (1 − h) m_i + h m_{i+1},    h = (u − x_i)/(x_{i+1} − x_i),    x_i = sin²(πi/2c),  i = 0 … c
-    m_i ← m_i + (y − m_i) a/(n_i + a),    n_i ← min(n_i + a, memory),    a = weight · (1 − h, or h)
+    q(u) = (1 − h) m_i + h m_{i+1},    h = (u − x_i)/(x_{i+1} − x_i),    x_i = sin²(πi/2d),  i = 0 … d
+    m_i ← m_i + (y − m_i) a/(n_i + a),    n_i ← min(n_i + a, memory),    a = weight · (1 − h)
 
-where u is the score as an estimate of a probability, and y is 1 for rows of this class, otherwise 0. m_i starts at x_i, clipped to
-[0.01, 0.99], and n_i at 10. One map has 17 knots and a memory of 1,000 rows at each knot; two have 9 knots and memories of 100 and
-20, for scores whose meaning changes. Knots are denser near 0 and 1, where the logarithms of probabilities differ most. For each map
-the q of all classes are normalised to sum 1. The maps are mixed by Bayes' rule with fixed shares; v_j starts at 1/4:
+where u is the score as an estimate of a probability, the x_i are the d + 1 knots, and y is 1 for rows of this class and 0 for other
+rows. Knot i + 1 is updated in the same way, with h instead of 1 − h. m_i starts at x_i, clipped to [0.01, 0.99], and n_i at 10. One
+map has 17 knots and a memory of 1,000 rows at each knot; two have 9 knots and memories of 100 and 20, for scores whose meaning
+changes. Knots are denser near 0 and 1, where the logarithms of probabilities differ most. For each map the q of all classes are
+divided by their sum. The maps are mixed by Bayes' rule with fixed shares. Let v_j be the weight of map j, which starts at 1/4, and
+t the number of rows up to and including this one:
 
     p(class) = Σ_j v_j q_j(class),    v_j ∝ v_j q_j(the row's class),    then v_j ← (1 − 1/(t+1)) v_j + 1/(4(t+1))
 
@@ -25,18 +27,18 @@ probability than c, then c and these classes all get the mean g of their probabi
 3.  If the class with the largest score is always the most likely one, e^E is a supermartingale that starts at 1. By Ville's
     inequality the probability that p° is ever given up is then at most 1/5, however long the stream is.
 
-Compare with any sequence of maps that changes the map a few times, so that it has K pieces. On every stream of T rows the log loss
-is at most that of this sequence plus K ln(4T) for the mixture, plus ln(5 · classes) for the rows in which p° is used. In particular
-it is at most that of the best single map, such as the identity, plus ln(4T) + ln(5 · classes). In these bounds each row counts
-once, whatever its weight is.
+Compare with any sequence of maps, one for each row, that consists of K pieces with one map each. On every stream of T rows the log
+loss is at most that of this sequence plus K ln(4T) for the mixture, plus ln(5 · classes) for the rows in which p° is used. In
+particular it is at most that of the best single map, such as the identity, plus ln(4T) + ln(5 · classes). In these bounds each row
+counts once, whatever its weight is.
 
-A class not seen yet gets the probability 1/(t + classes), by Laplace's rule of succession; the others share the rest. The maps
-learn nothing about it until its first row, so a late class starts exactly as if it had been known. If there is one output, the
-classes are +1 and −1, and the score is 2p − 1, where p is the probability of +1. If there are several, the scores are probabilities
-that sum to 1 for labels 0 and 1, and 2p − 1 for labels ±1.
+After n rows a class not seen yet gets the probability 1/(n + classes), by Laplace's rule of succession; the others share the rest.
+The maps learn nothing about it until its first row, so a late class starts exactly as if it had been known from the start. If there
+is one output, the classes are +1 and −1, and the score is 2p − 1, where p is the probability of +1. If there are several, the
+scores are probabilities that sum to 1 for labels 0 and 1, and 2p − 1 for labels ±1.
 
-Vovk (1990), Aggregating strategies, COLT: for the log loss it is Bayes' rule. Herbster & Warmuth (1998), Tracking the best expert.
-Ville (1939), Étude critique de la notion de collectif.
+Vovk (1990), Aggregating strategies, COLT: for the log loss the aggregating algorithm is Bayes' rule. Herbster & Warmuth (1998),
+Tracking the best expert. Ville (1939), Étude critique de la notion de collectif.
 
 >>> X, y = onkel.data.rings(3000, seed=0)
 >>> y = np.where(np.random.default_rng(0).random(3000) < 0.1, -y, y)
@@ -81,7 +83,7 @@ CUT = 1e-3  # the identity is clipped to [CUT, 1 − CUT]
 START = 1e-2  # smallest initial value of a knot
 LEAST = 1e-6  # smallest probability that a map gives
 ENOUGH = math.log(5.0)  # if E is larger, p is used
-AHEAD = 1e-12  # in p° the class with the largest score gets this much more than those of equal probability, relative to it
+AHEAD = 1e-12  # how much more, relatively, the class with the largest score gets in p° than the classes that share its mean
 
 PLACES = np.sin(0.5 * np.pi * np.arange(FINEST + 1) / FINEST) ** 2  # the finest knots, which include those of the other maps
 
@@ -155,7 +157,8 @@ class Calibrated(Wrapper):
         self._only_calibrated(self._inside._score, state, X, scores, **more)
 
     def _score_any(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        """Score rows that may come at any time, by the maps that were learnt from scores of consecutive rows."""
+        """Score rows that need not come next. The maps are the same, although they were learnt from scores of rows that did come
+        next."""
         self._only_calibrated(self._inside._score_any, state, X, scores, **more)
 
     def _only_calibrated(self, score: Any, state: State, X: Any, scores: Matrix, **more: Any) -> None:
@@ -254,7 +257,7 @@ def track(
         if seen[own[t]] > 0:
             reward(mapped, shares, own[t], rows)
         seen[own[t]] += 1
-        if seen[own[t]] < rows:  # while all rows are of one class, there is nothing to learn
+        if seen[own[t]] < rows:  # the maps learn nothing as long as all rows are of one class
             for k in range(classes):
                 if seen[k] > 0:
                     update(places, means[k], counts[k], guesses[t, k], 1.0 if k == own[t] else 0.0, weight[t])

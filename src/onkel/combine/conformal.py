@@ -4,10 +4,11 @@ Let r = |y − score|, let s₁ and s₂ be running means of r with memories of 
 θ. The half-width of a row's band is
 
     q = √(s·s₀) exp θ        known before the row's label, which is covered if r ≤ q
-    θ ← θ + η(1[r > q] − (1 − level))
+    θ ← θ + η(1[r > q] − (1 − level))        η is STEP, and larger in the first rows
 
-1.  On every stream, the share of rows 1 … T that were missed differs from 1 − level by exactly (θ_T − θ_0)/(ηT). Over 2,000 rows
-    this is one percentage point if q/√s has changed by a factor of four.
+1.  While η is constant, the share of T rows that were missed differs from 1 − level by exactly (θ_T − θ_0)/(ηT), on every stream.
+    (Rows in which θ is limited are an exception, see FURTHEST.) Over 2,000 rows this is one percentage point if q/√s has changed by
+    a factor of four.
 2.  Steps are taken in log q, so if y is replaced by ay + c, the half-widths are multiplied by a.
 
 If the residuals change their scale, only the factor √s follows at once, and the feedback through θ does the rest. If q were

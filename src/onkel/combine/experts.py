@@ -141,7 +141,7 @@ class Experts(Learner[State]):
     def _take(
         self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix, awake: ArrayLike | None = None
     ) -> None:  # fmt: skip
-        who, work = self._check_awake(awake, len(X)), copied(state)  # a learner may refuse rows that others have learnt
+        who, work = self._check_awake(awake, len(X)), copied(state)  # a copy: one learner may fail after others have learnt
         P = np.empty((*Y.shape, len(self.learners)))
         for k, (learner, part) in enumerate(zip(self.learners, work.learners, strict=True)):
             learner._hooks._take(Call(), part, X, Y, weight, own := np.empty(Y.shape))

@@ -92,7 +92,7 @@ class Intervals(Wrapper):
     def predict_interval(self, state: State, X: Any, level: float = 0.9, **more: Any) -> Matrix:
         """The lower and upper end of the interval of each row as if it came next: (n, 2), or (n, outputs, 2) for several outputs.
 
-        They are infinite until level/(1 − level) rows are learnt; that is 19 rows for the level 0.95.
+        The ends are infinite until level/(1 − level) rows are learnt; that is 19 rows for the level 0.95.
         """
         with turn(self, state):
             return self.around(state, self.predict(state, X, **more), level)

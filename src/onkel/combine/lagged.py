@@ -2,11 +2,11 @@
 
     x_t, u_{t−1}, u_{t−2}, …, u_{t−lags},  m₁, m₂          u_t = y_t − y_1,   mᵢ ← mᵢ + (u − mᵢ)/min(t, memory)
 
-The two running means have memories of 10 and 100 rows. On streams in time order the last labels often say more about the next label
-than all inputs do. On rows in random order they say nothing, and cost little. The new columns come after the row's own columns,
-first those for the first column of y, then those for the second, up to `outputs`. They are 0 until there is a label. The first
-label is subtracted, because if labels are far from 0, these zeros would be outliers that distort a running deviation for a long
-time.
+u_t is the label of row t minus the first label, and m₁ and m₂ are running means of u with memories of 10 and 100 rows. On streams
+in time order the last labels often say more about the next label than all inputs do. On rows in random order they say nothing, and
+can raise the error like any useless inputs. The new columns come after the row's own columns, first those for the first column of
+y, then those for the second, up to `outputs`. They are 0 until there is a label. The first label is subtracted, because if labels
+are far from 0, these zeros would be outliers that distort a running deviation for a long time.
 
 `predict` scores each row as the next one, with the labels known now. If labels come late, store `remember(state)` with each row
 that is predicted, and pass it to `learn(…, lagged=…)`, so that the row is learnt with the labels that were known when it was
@@ -121,7 +121,7 @@ class Lagged(Wrapper):
         call.complete()
 
     def _survey(self, state: State, X: Any, Y: Matrix, there: Any = None) -> None:
-        return None  # earlier labels, which are inputs too, are known only in the order of the rows
+        return None  # the inputs include earlier labels, which are known only when the rows are learnt in order
 
     def _take_again(self, state: State, X: Any, Y: Matrix, weight: Vector, **more: Any) -> None:
         self._take(Call(), state, X, Y, weight, np.empty(Y.shape), **more)

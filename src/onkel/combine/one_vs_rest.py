@@ -6,8 +6,8 @@ Labels have one column for each class, +1 in that of the row's class and −1 in
 reversed ("not the first"), so that two classes need only one learner: f_1 = −f_2. One additional learner sees −1 in every row. A
 class that appears later starts as a copy of it, exactly as if the class had been known from the start.
 
-Memory and time are those of the learner, multiplied by the number of classes plus one. But results that do not depend on labels,
-such as features, are computed only once for all classes (`onkel.updates.common`).
+Memory and time are those of the learner, multiplied by the number of classes plus one (by two for two classes). But results that do
+not depend on labels, such as features, are computed only once for all classes (`onkel.updates.common`).
 
 >>> X, y = onkel.data.rings(600, seed=0)
 >>> thirds = np.where(y > 0, 0, np.where(X[:, 0] > 0, 1, 2))

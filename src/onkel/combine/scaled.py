@@ -48,7 +48,7 @@ from onkel.updates import first_rows
 from onkel.updates.first_rows import FirstRows
 
 FIRST_ROWS = 256
-WITHIN_CLIP = 2.0  # the scale is chosen so that a learner's clip is this many deviations of the target
+WITHIN_CLIP = 2.0  # if the learner has a clip, the target's scale is such that the clip is this many deviations
 TOO_FAR = f"y exceeds {LARGEST_NUMBER:g} times the deviation of its first labels; rescale it"
 FAR = 10.0  # labels that are more than this many deviations from the centre are counted
 
@@ -78,7 +78,7 @@ class State(Counted):
     first: FirstRows  # the stored first rows; zeros when the scale is fixed
     learnt: Counts = counter()
     far: Counts = counter()  # number of labels more than FAR deviations from the centre, since the scale is fixed
-    surveyed: int = 0  # rows that determined all scales before any row was learnt; the scales do not change while these are learnt
+    surveyed: int = 0  # number of rows that `survey` has seen; the scales do not change while these rows are learnt
     dim: int = 1
     outputs: int = 1
 
@@ -295,7 +295,7 @@ class Scaled(Wrapper):
             boundary = self._boundary(rows)
             stop = old + min(int(np.searchsorted(counts, boundary)), end)
             lagged = None if new.lagged is None else new.lagged[start - old : stop - old]
-            if lagged is not None and begin < start:  # they are not known for rows that are learnt again
+            if lagged is not None and begin < start:  # not stored: rows that are learnt again take the labels before them
                 stop, lagged = start, None
             u, inner = self._scaled_labels(state, y[begin:stop]), np.empty((stop - begin, state.outputs))
             self._inside._take(call, state.inner, Z[begin:stop], u, weight[begin:stop], inner, **_given(None, lagged))

@@ -1,4 +1,4 @@
-"""The settings inside a config: read or changed by long names, and all of its seeds shifted.
+"""Settings inside a config: read and changed by long names such as these, and a number added to all of its seeds.
 
 learner__lam    learner__kernel__width    learner__features__0__count (the first part of a sum or of a chain)
 """

@@ -54,7 +54,7 @@ class Wrapper(Learner[Any]):
         return self.learner._hooks
 
     def _begun(self, dim: int, outputs: int) -> Any:
-        """A state of the learner inside before its first row. That it fits into memory was checked for the whole."""
+        """A state of the learner inside before its first row. Memory is not checked here: it was checked for the whole."""
         check_columns(self.learner, dim)
         return owned(self.learner, self._inside._init(dim, outputs))
 

@@ -20,14 +20,14 @@ SAMPLE_CELLS, LEAST_SAMPLE = 1 << 21, 20  # with many columns the sample is shor
 # cells that mean a missing number or date; a missing string is only the first of them, the empty cell
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None", "nil", ".", "-", "--")
 NAMES_SHOWN = 20
-# a column that contains numbers is text if it has at least so many different words, in at least this share of its cells
+# a column that contains numbers is text if at least RARELY of its cells are words, SEVERAL_WORDS of them different
 SEVERAL_WORDS, RARELY = 3, 0.05
 _OF_PANDAS = re.compile(r"Unnamed: \d+")
-TWO_WORDS, MOSTLY = 2, 0.5  # or so many in most of its cells: 4, f and r are kinds of drives of cars
+TWO_WORDS, MOSTLY = 2, 0.5  # or if at least MOSTLY are words, TWO_WORDS different: 4, f and r in a column of car drives
 
 DECLARED = {Kind.TEXT: "text", Kind.DATE: "dates", Kind.TIME: "times of day", Kind.DURATION: "durations"}
 
-MANY_LABELS = 32  # more different labels than this number, and more than half of the first rows, are hardly classes
+MANY_LABELS = 32  # labels are hardly classes if there are more different ones than this, and than half of the first rows
 
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}((,\d{3})+(\.\d*)?|(\.\d{3})+,\d*|(\.\d{3}){2,}|([ '\u00a0\u202f]\d{3})+([.,]\d*)?)")
 _WITH_SIGN = re.compile(r"(?=.*[$€£¥%])[$€£¥]?\s*[+-]?\d[\d.,]*\s*[$€£¥%]?")
@@ -149,7 +149,8 @@ def recognised(name: str, separator: str, columns: Mapping[str, Sequence[str]], 
 
 
 def kinds_in(cells: Iterable[str], mark: str = ".") -> tuple[Kind, bool]:
-    """The kind of a column: number if any cell is a number, else date if any cell is a date, else text, or times if all are.
+    """The kind of a column: number if any cell is a number, else date if any cell is a date, else text; or times of day or
+    durations if all cells are.
 
     A few typing errors do not turn a column of numbers into text. But if several different words appear in more than a few cells,
     or two in most cells, the column is text that contains numbers, such as ticket numbers; only then is the second value True.
@@ -172,7 +173,7 @@ def mixed(name: str) -> str:
 
 
 def strongest(kinds: Collection[Kind]) -> Kind:
-    """The kind of a column by those of its cells."""
+    """The kind of a column, given the kinds of its cells."""
     return next((kind for kind in (Kind.NUMBER, Kind.DATE, Kind.TEXT, Kind.DURATION, Kind.TIME) if kind in kinds), Kind.NUMBER)
 
 

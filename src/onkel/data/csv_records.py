@@ -74,7 +74,7 @@ def find_separator(name: str, lines: Replayed, separators: str) -> str:
     def rank(separator: str) -> tuple[bool, int]:
         try:
             fields = next(_records(name, lines, 1, separator, strict=False)).fields
-        except MissingPackage:  # for a file that is compressed
+        except MissingPackage:  # what is missing is the package that decompresses the file
             raise
         except (InputError, StopIteration):  # a quoted cell is not closed: this separator does not fit
             fields = []
@@ -84,7 +84,7 @@ def find_separator(name: str, lines: Replayed, separators: str) -> str:
 
 
 def find_header(name: str, lines: Replayed, separator: str, named: Header) -> Record:
-    """The names of the columns: the first record, or other names if it is data. Names that are not in the file have line 0."""
+    """The names of the columns: the first record or, if that is data, `named` or c0, c1, c2 … as a record of line 0."""
     first = next(_records(name, lines, 1, separator), None)
     if first is None:
         raise FileError(f"{name} is empty: it has only blank lines; write the data again")

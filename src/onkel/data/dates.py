@@ -44,12 +44,12 @@ def is_date(cell: str) -> bool:
 
 
 def is_month(cell: str) -> bool:
-    """Whether the cell is written like a month, or like a code."""
+    """Whether the cell is written like 2026-11. It may be a month or a code, so a single cell does not decide."""
     return _MONTH_ONLY.fullmatch(cell.strip()) is not None
 
 
 def date(cell: str) -> np.datetime64:
-    """The cell as a moment, NaT if it is not a date. A date with an offset from UTC is converted to UTC."""
+    """The cell as a point in time, NaT if it is not a date. A date with an offset from UTC is converted to UTC."""
     cell = cell.strip()
     if found := _YEAR_FIRST.fullmatch(cell):
         year, _, month, day, *rest = found.groups()

@@ -4,7 +4,7 @@ A cell [±]digits[.digits][e[±]digits] is w · 10^q with a whole number w < 2�
 in float64, and one multiplication or division rounds correctly. Otherwise w · 5^q is computed to 128 bits, from a table of the
 first bits of 5^q, and rounded to the 53 bits of float64, ties to even. This is the method of Lemire (2021), Number parsing at a
 gigabyte per second, Software: Practice and Experience; Mushtak & Lemire (2023), Fast number parsing without fallback, ibid., prove
-that those bits always suffice. All other cells (blanks, words, 20 digits, numbers below 2.2e-308) are left to pyarrow or the csv
+that 128 bits always suffice. All other cells (blanks, words, 20 digits, numbers below 2.2e-308) are left to pyarrow or the csv
 module. The decimal mark need not be a point.
 
 The first `PATIENCE` bytes of a process are read by `float`, which gives the same bits: compiling the parser, or even loading it

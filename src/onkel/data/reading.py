@@ -45,7 +45,7 @@ Kinds = Mapping[str, Kind]  # the kinds that the user has declared, by column
 LINES: dict[str, Callable[[ByteStream, Wanted, Kinds], Source]] = {  # formats that can be piped, compressed, or still growing
     ".jsonl": open_jsonl, ".ndjson": open_jsonl, ".libsvm": open_libsvm, ".svm": open_libsvm,
 }  # fmt: skip
-CSV = {".csv": SEPARATORS, ".data": SEPARATORS, ".tsv": "\t"}  # the separators of csv files, which can be piped … too
+CSV = {".csv": SEPARATORS, ".data": SEPARATORS, ".tsv": "\t"}  # csv: the separators; can be piped, compressed or growing too
 FILES: dict[str, Callable[[Path, Wanted, Kinds], Source]] = {
     ".parquet": open_parquet, ".pq": open_parquet, ".arrow": open_arrow, ".feather": open_arrow, ".ipc": open_arrow,
 }  # fmt: skip
@@ -64,8 +64,8 @@ class Reading:
     sheet    The sheet of a workbook; None: its first. Default: None.
     columns  The columns that are read besides the target, in this order; None: all. Default: None.
     without  Columns that are not read. Default: ().
-    text     Columns of strings though they look like numbers, such as postcodes. Default: ().
-    dates    Columns of dates (ISO 8601), besides those that are recognised by their first rows. Default: ().
+    text     Columns to read as strings although they look like numbers, such as postcodes. Default: ().
+    dates    Columns of dates (2026-11-16 14:05), besides those that are recognised by their first rows. Default: ().
     numbers  Columns of numbers, whatever the first rows look like. Default: ().
     times    Columns of times of day (14:05), besides those that are recognised by their first rows. Default: ().
     durations    Columns of durations (2 days 01:30:00), besides those that are recognised by their first rows. Default: ().
@@ -214,7 +214,7 @@ def open_located(found: Sequence[Located], reading: Reading, target: str | None)
 
 
 def _stream(rows: Any, follow: float | None) -> ByteStream | None:
-    """The bytes of a file or pipe; None for rows in memory. One object serves every opening, since it keeps the sample."""
+    """The bytes of a file or pipe; None for rows in memory. It keeps the sample, so every opening uses this object."""
     if not isinstance(rows, str | os.PathLike):
         return None
     if rows == STANDARD_INPUT:

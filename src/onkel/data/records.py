@@ -176,7 +176,7 @@ def kind_of(values: Sequence[Any]) -> Kind:
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, Real | np.bool_ | Decimal) and not isinstance(value, np.timedelta64)  # which NumPy counts as whole
+    return isinstance(value, Real | np.bool_ | Decimal) and not isinstance(value, np.timedelta64)  # NumPy calls it an integer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -244,7 +244,7 @@ def _joined_strings(columns: Sequence[Strings]) -> Strings:
     codes = []
     for column in columns:
         new = np.array([*(known.setdefault(value, len(known)) for value in column.values), -1], dtype=np.int64)
-        codes.append(new[column.codes])  # code -1 finds the last entry, -1
+        codes.append(new[column.codes])  # a missing value, code -1, selects the last entry, which is -1
     return Strings(np.concatenate(codes), tuple(known))
 
 

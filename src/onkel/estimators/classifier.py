@@ -98,7 +98,7 @@ class Classifier(ClassifierMixin, Online):
         scores = self._scores(X)
         if scores.shape[1] != 2:
             return scores
-        return np.asarray(scores[:, 1] - scores[:, 0]) / (2.0 if self.model_.are_signs(self.state_) else 1.0)  # as of labels ±1
+        return np.asarray(scores[:, 1] - scores[:, 0]) / (2.0 if self.model_.are_signs(self.state_) else 1.0)  # scale of labels ±1
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row. Rows may come at any time, so a learner with lags does not use the last labels."""
@@ -121,12 +121,13 @@ class Classifier(ClassifierMixin, Online):
         return dict(zip(self._sorted, self.model_.probabilities(self.state_, scores[:, self._order])[0].tolist(), strict=True))
 
     def predict_one(self, x: Row, id: Hashable = None) -> Any:
-        """The class of one row (None before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
+        """The class of one row (None before the first row was learnt); with an `id` the row waits for `learn_late(id, y)`."""
         scores = self._waiting_scores(x, id)
         return None if scores is None else self._known[int(self.state_.target.predicted_codes(scores)[0])]
 
     def _waiting_scores(self, x: Row, id: Hashable) -> Matrix | None:
-        """The scores of one row in the model's order of classes; None before the first row was learnt. With an `id` it waits."""
+        """The scores of one row in the model's order of classes; None before the first row was learnt. With an `id` the row
+        waits."""
         scores = self._scores_one(x)
         if scores is None or id is not None:
             row = self._given(x)
@@ -161,7 +162,7 @@ class Classifier(ClassifierMixin, Online):
             self._known = known
             self._sorted = in_order(known)
             self._order = [known.index(label) for label in self._sorted]
-            self._places = np.argsort(self._order)  # of the model's classes in `classes_`
+            self._places = np.argsort(self._order)  # the index in `classes_` of each class of the model
             plain = len(kinds := {type(label) for label in known}) == 1 and kinds <= {str, int, float, bool}
             self.classes_ = np.array(self._sorted) if plain else np.empty(len(known), dtype=object)
             self.classes_[:] = self._sorted

@@ -143,8 +143,8 @@ class Online(BaseEstimator):
     # --- many rows
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Forget everything, then learn these rows: scaled by the mean and deviation of all of them, and in a random order if
-        `shuffle`."""
+        """Forget everything, then learn these rows: scaled by the mean and deviation of all of them (dicts: of the rows so far),
+        and in a random order if `shuffle`."""
         with self._whole():
             self._forget()
             model = self._model()
@@ -191,7 +191,7 @@ class Online(BaseEstimator):
         """The rows after scikit-learn's checks: a table stays a table, anything else becomes an array of numbers."""
         if is_table(X):
             return tables.checked(self, X, first)
-        if isinstance(X, Mapping) and not scipy.sparse.issparse(X):  # a dictionary of keys is a sparse matrix and a dict
+        if isinstance(X, Mapping) and not scipy.sparse.issparse(X):  # SciPy's DOK matrix is a dict too
             raise InputError("X is a dict, which is one row: give it to learn_one or predict_one, or a list of rows here, [row]")
         try:
             return validate_data(self, X, reset=first, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")

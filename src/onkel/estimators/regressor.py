@@ -95,7 +95,7 @@ class Regressor(RegressorMixin, Online):
         return self.model_.predict_interval(self.state_, self._as_rows(self._checked(X)), level)
 
     def predict_interval_one(self, x: Row, level: float = 0.9) -> Any:
-        """Lower and upper end for one row, or for each of its targets; infinite before the first was learnt."""
+        """Lower and upper end for one row, or for each of its targets; infinite before the first row was learnt."""
         row = self._given(x)
         if not hasattr(self, "state_"):
             return -np.inf, np.inf
@@ -103,7 +103,7 @@ class Regressor(RegressorMixin, Online):
         return (float(ends[0]), float(ends[1])) if ends.ndim == 1 else ends
 
     def predict_one(self, x: Row, id: Hashable = None) -> Any:
-        """The prediction of one row (0 before the first was learnt); with an `id` the row waits for `learn_late(id, y)`."""
+        """The prediction of one row (0 before the first row was learnt); with an `id` the row waits for `learn_late(id, y)`."""
         scores = self._scores_one(x)
         if scores is None or id is not None:
             row = self._given(x)

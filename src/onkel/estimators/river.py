@@ -10,7 +10,7 @@ from onkel._extras import extra
 def to_river(estimator: Any) -> Any:
     """A River model around this estimator. Both share one state: what one of them learns, the other has learnt too.
 
-    It also takes a bare learner, if that learns only numbers or only classes. `learn_many`, `predict_many` and `predict_proba_many`
+    A bare learner is accepted too, if it learns only numbers or only classes. `learn_many`, `predict_many` and `predict_proba_many`
     take data frames of pandas.
 
     estimator   A Regressor or Classifier, with all of its settings.

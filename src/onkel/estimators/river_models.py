@@ -18,7 +18,8 @@ ESTIMATORS = {"regression": Regressor, "classification": Classifier}
 
 
 class RiverRegressor(river.base.MiniBatchRegressor):
-    """A River regressor around a `Regressor`: `estimator` holds the settings, `learning` is the copy that learns."""
+    """A River regressor around a `Regressor`: `estimator` holds the settings, `learning` learns (a copy, or in `to_river` your
+    own)."""
 
     def __init__(self, estimator: Regressor) -> None:
         self.estimator = estimator
@@ -44,7 +45,8 @@ class RiverRegressor(river.base.MiniBatchRegressor):
 
 
 class RiverClassifier(river.base.MiniBatchClassifier):
-    """A River classifier around a `Classifier`: `estimator` holds the settings, `learning` is the copy that learns."""
+    """A River classifier around a `Classifier`: `estimator` holds the settings, `learning` learns (a copy, or in `to_river` your
+    own)."""
 
     def __init__(self, estimator: Classifier) -> None:
         self.estimator = estimator

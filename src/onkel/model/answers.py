@@ -42,7 +42,7 @@ class Answers:
     predicted: Vector  # -1 where no class was known yet
     probabilities: Matrix | None  # of each class; None for numbers
     actual: Vector
-    kept: Mask  # which rows of the table these are
+    kept: Mask  # which rows of the table the answers belong to
 
 
 def next_scores(learner: Any, *given: Any, **gaps: Any) -> Vector:
@@ -108,7 +108,7 @@ def answers(state: State, scored: Scored) -> Answers:
         return Answers(predicted, class_probabilities(state, columns), scored.codes, scored.kept)
     known = met_before(scored.codes, scored.met, scored.scores.shape[1])
     found, counts = np.zeros(scored.scores.shape), known.sum(axis=1)
-    for count in np.unique(counts[counts > 0]).tolist():  # classes come in the order of their columns
+    for count in np.unique(counts[counts > 0]).tolist():  # the classes known before a row are the first columns
         rows = np.flatnonzero(counts == count)
         found[rows, :count] = class_probabilities(state, scored.scores[rows, :count])
     return Answers(predicted, found, scored.codes, scored.kept)
@@ -118,7 +118,7 @@ def labels_of(state: State, codes: Vector, kept: Mask) -> NDArray[Any]:
     """Predicted codes as numbers or labels, one for each row; NaN or None for rows that have none."""
     if state.target.task == "regression":
         return spread(codes, kept)
-    labels = [*state.target.classes(state.labels), None]  # the last for code -1
+    labels = [*state.target.classes(state.labels), None]  # code -1 selects the last entry, None
     found = np.empty(len(codes), dtype=object)
     found[:] = [labels[int(code)] for code in codes.tolist()]
     return spread(found, kept)

@@ -1,8 +1,9 @@
 """Turns a table into X: the columns of each encoding (`encodings.py`), then spare columns for keys that appear later.
 
-A spare column is a gap until a key takes it. If a value is missing, this is an error, or its row is dropped, or it stays a gap: NaN
-in the column of a number and in the trend of a date, zeros elsewhere, and 1 in an indicator. Gaps are filled later, with the mean
-of the column so far: by `Scaled` around the learner, or by `Means`.
+A spare column is a gap until a key takes it, and later in rows without this key. A missing value is an error, or its row is
+dropped, or it stays a gap (see `Missing`): NaN in the column of a number and in the trend of a date, zeros elsewhere, and 1 in an
+indicator. Gaps are filled later, with the mean of the column so far: by `Scaled` around the learner, or by `Means`. The blocks (X,
+y) of a `Stream` have 0 in the gaps of spare columns.
 
 The verbs are those of a learner: `learn` records values and counts, `learn_labels` the labels of the same rows, `predict` encodes a
 row as if it came next. A row is encoded only by what came before it, so it does not matter how the stream is cut into blocks.
@@ -93,7 +94,7 @@ class Encoder:
 
     @functools.cached_property
     def late(self) -> frozenset[str]:
-        """The columns that came after other rows."""
+        """The columns that first appeared after rows without them."""
         return frozenset(column.name for column in self.columns if isinstance(column, Number) and column.late)
 
     def write_usual(self, row: Any, state: State, target: str | None, X: Matrix) -> bool | None:

@@ -49,8 +49,8 @@ class State:
 
     @functools.cached_property
     def places(self) -> dict[str, dict[str, int]]:
-        """For each OneHot, the place of each value. This may be cached, because only a copy of a state changes its values (see
-        `learning.py`)."""
+        """For each OneHot, the index of each value. This may be cached, because rows with new values are learnt by a copy of the
+        state (see `learning.py`)."""
         return {name: {value: k for k, value in enumerate(values)} for name, values in self.values.items()}
 
     def copy(self) -> State:

@@ -1,5 +1,5 @@
 """How a model learns a whole data set at once: scaled by mean and deviation of all rows, in a random order, and several times if
-`epochs` says so.
+`epochs` says so. (Rows that are dicts may bring new columns, so they are scaled by the rows so far.)
 
 1.  The rows are surveyed: `Scaled`, or a learner that scales itself, takes mean and deviation of each column from all of them.
 2.  They are learnt like a stream. So intervals and probabilities are made from residuals of rows that were new at that moment.
@@ -38,10 +38,10 @@ def fitted(model: Model, rows: Any, weight: ArrayLike | None, seed: int | None, 
     lags = lags_of(model.learner) if model.lags is None else model.lags
     if lags and epochs > 1:
         raise InputError(f"a learner with {lags} lags learns rows in their order, once; say epochs=1, got {epochs}")
-    order = Order(None if lags else seed)  # earlier labels are inputs, so their order must be that of the rows
+    order = Order(None if lags else seed)  # with earlier labels as inputs, rows are learnt in the order given
     opened = model.open(rows, Reading(order=order))
     state = model.begin(opened)
-    if not opened.encoder.grows:  # dicts, which may bring new columns, are scaled as they come
+    if not opened.encoder.grows:  # dicts may bring new columns: they are scaled by the rows so far
         _survey(state, _parts(opened, order, weight))
     for table, weights in _parts(opened, order, weight):
         model.update(state, table, weights)

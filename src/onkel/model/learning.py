@@ -61,7 +61,7 @@ class Scored(NamedTuple):
     scores: Vector
     codes: Vector
     kept: Mask  # which rows of the table these are; the others lack a label, or were dropped because a value is missing
-    met: int  # classes that were known before the table
+    met: int  # number of classes that were known before the table
 
 
 def learn(call: Call, state: State, table: Table, weight: Vector | None, lagged: ArrayLike | None) -> Scored:
@@ -183,7 +183,7 @@ def _follow(state: State, encoded: EncoderState, table: Table | None, before: in
     `encoded` and `before` are the encoder's state and the learner's number of rows before the table.
     """
     learnt = state.learner._learnt(state.inner) - before
-    if not learnt or state.encoded is not encoded:  # nothing to do, or done before
+    if not learnt or state.encoded is not encoded:  # no row was learnt, or the encoder has learnt the rows already
         return
     if table is not None and learnt < rows:
         after = {**after, "encoded": state.encoded.copy(), "labels": list(state.labels)}

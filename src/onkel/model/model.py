@@ -203,8 +203,8 @@ class Model:
             pass
 
     def fit(self, rows: Any, weight: ArrayLike | None = None, seed: int | None = 0, epochs: int = 1) -> State:
-        """A state that has learnt these rows in a random order, scaled by mean and deviation of all of them. They must fit into
-        memory.
+        """A state that has learnt these rows in a random order, scaled by mean and deviation of all of them (dicts: of the rows so
+        far). They must fit into memory.
 
         `seed`: of the random order; None: the order in which they are given, which is always kept if earlier labels are inputs.
         `epochs`: how often each row is learnt; only the first time counts for intervals and probabilities.
@@ -251,7 +251,7 @@ class Model:
         """
         self._check_task(state, "regression")
         ends, kept = scored(self, state, rows, lambda learner, *given, **gaps: learner.predict_interval(*given, level, **gaps))
-        return spread(ends.reshape(len(ends), *state.target.shape, 2), kept)  # type: ignore[attr-defined]  # a Value
+        return spread(ends.reshape(len(ends), *state.target.shape, 2), kept)  # type: ignore[attr-defined]  # it is a Value
 
     def interval_around(self, state: State, answers: Vector, level: float = 0.9) -> Matrix:
         """The ends of an interval around each number that `predict_any` has answered, (n, 2).
@@ -368,10 +368,10 @@ class Model:
 
     @property
     def _hooks(self) -> Model:
-        return self  # a model does its own work; of a learner `onkel.turns` asks this
+        return self  # `onkel.turns` asks for this: the object with `_settle`, here the model itself
 
     def _settle(self, state: State) -> None:
-        return  # the learner has completed its own pending steps
+        return  # nothing to do: the learner completes its own pending steps
 
     # --- answers
 

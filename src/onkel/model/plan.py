@@ -7,7 +7,7 @@ string   few values: `OneHot`, with twice as many columns of X as there are valu
 number   a `Cycle` if its name and its range say so, such as hour from 0 to 23; or if the user says so
          `HourMinute` if it is called a time and all values are like 1430
 time     a `Time` of day, or a `Duration`
-date     a trend and cycles; those that the steps between the dates are too long for are left out
+date     a trend, and the cycles of day, week and year, without those that are too short for the steps between the dates
 
 A column with a missing value in the first rows gets an indicator, one more column of X that is 1 where the value is missing.
 """
@@ -33,12 +33,12 @@ from onkel.model.numeric import Cycle, Duration, HourMinute, Number, Time
 from onkel.model.words import words
 
 LEAST_ROOM, MOST_VALUES = 4, 32
-SEVERAL_WORDS, MOSTLY = 3, 0.5  # a column of text has at least this median of words, and at least this share of different values
+SEVERAL_WORDS, MOSTLY = 3, 0.5  # text: the least median number of words in a value, and the least share of different values
 MONTHS = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 WEEKDAYS = {"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
-SEPARATORS, IN_LISTS, FEWER_ITEMS = re.compile(r"\s*[,;|]\s*"), 0.25, 0.7  # of lists: the least share of values, the most items
+SEPARATORS, IN_LISTS, FEWER_ITEMS = re.compile(r"\s*[,;|]\s*"), 0.25, 0.7  # lists: separators, least share, most items
 IDENTIFIES = 0.95  # with at least this share of different values a column only identifies the rows
-WEEKLY, YEARLY = np.timedelta64(6, "D"), np.timedelta64(300, "D")  # dates with such steps have no cycle within the week, the year
+WEEKLY, YEARLY = np.timedelta64(6, "D"), np.timedelta64(300, "D")  # dates with steps this long get no cycle of the week, the year
 
 PERIODS: dict[float, str] = {
     24.0: "hour|hr|hours|hourofday|hod",
@@ -51,7 +51,8 @@ PERIODS: dict[float, str] = {
     360.0: "winddirection|winddir|bearing|heading|azimuth",
 }
 CLOCKS = {"time", "hhmm"}
-# different values; the probability that the last two digits of this many random whole numbers are all below 60 is 2e-7
+# different values from 100 on that a column needs to count as times like 1430; the probability that the last two digits of this
+# many random whole numbers are all below 60 is 2e-7
 ENOUGH_TIMES = 30
 ENOUGH_TO_RISE = 100  # rows that are needed to say that a column rises along the stream
 IDENTIFIERS = {"id", "key", "index", "no", "nr", "number"}
@@ -91,7 +92,7 @@ def planned(
 ) -> Encoder:  # fmt: skip
     """The encoder for columns of these kinds. `labels` is the number of columns of labels whose means are inputs."""
     columns = [_planned(sample, name, kind, wishes, labels, missing is Missing.MEAN) for name, kind in kinds.items()]
-    if not any(column.width for column in columns):  # better than nothing
+    if not any(column.width for column in columns):  # if all columns were left out, they are used nevertheless: hashed
         columns = [Hashed(name, labels=labels) for name in kinds]
     return Encoder(tuple(columns), missing, spare, tuple(ignored), grows)
 
@@ -110,8 +111,8 @@ def assumptions(columns: Sequence[Column], sample: Table, target: str) -> list[s
 def _on_rising(columns: Sequence[Column], sample: Table) -> list[str]:
     """A warning about columns that rise along the rows, such as dates and counters.
 
-    Early and late rows never have the same value of such a column. So a learner that follows the stream forgets what it learnt
-    from the early ones, and its predictions for such rows may be far off later.
+    Early and late rows never have the same value of such a column. A learner that follows the stream forgets what it learnt from
+    early rows, so its later predictions for rows like those may be far off.
     """
     rising = [column.name for column in columns if _rises(column.name, sample)]
     if not rising:
@@ -177,15 +178,16 @@ def _of_strings(name: str, strings: Strings, hashed: bool, labels: int, indicato
 
 
 def _room(values: Sequence[str]) -> int:
-    """The columns for a string's values: twice as many as have come; or one for each month or weekday if they are called so."""
+    """The columns for a string's values: twice as many as there are values so far, and at least one for each month or weekday if
+    the values are their names."""
     called = {value[:3].lower() for value in values}
     known = max((len(names) for names in (MONTHS, WEEKDAYS) if called and called <= names), default=LEAST_ROOM)
     return max(known, 2 * len(values))
 
 
 def are_lists(values: Sequence[str]) -> bool:
-    """Whether the values are lists, such as "Comedy, Drama": many have more than one item, and there are fewer different items than
-    values."""
+    """Whether the values are lists, such as "Comedy, Drama": many values have more than one item, and there are fewer different
+    items than different values."""
     lists = [[item for item in SEPARATORS.split(value) if item] for value in values]
     several = sum(len(items) > 1 for items in lists)
     return several >= IN_LISTS * len(values) and len({item for items in lists for item in items}) <= FEWER_ITEMS * len(values)

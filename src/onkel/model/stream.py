@@ -199,8 +199,8 @@ def opened(
     block: int | None = None, missing: Missing, labels: tuple[Label, Label] | None, hashed: Sequence[str],
     cycles: Mapping[str, float] | None, spare: int, reading: Reading,
 ) -> Stream:  # fmt: skip
-    """`read`, where `decided` decides what is predicted: by the target that the first rows suggest, these rows, and the name of
-    their source."""
+    """As `read`, but the function `decided` decides what is predicted. Its arguments are the target that the first rows suggest,
+    these rows, and the name of their source."""
     if hashed:
         reading = dataclasses.replace(reading, text=(*reading.text, *(hashed := Reading(text=hashed).text)))
     if block is not None and (not isinstance(block, Integral) or isinstance(block, bool) or block < 1):

@@ -307,8 +307,8 @@ def two_labels(sample: Table, name: str) -> tuple[Label, Label] | None:
 
 
 def columns_with_means(target: Target, sample: Table) -> int:
-    """For how many columns of labels the mean at each value of a column is an input: one for two classes, one for each
-    of several classes, but at most MOST_MEANS."""
+    """How many means of the target each value of a column is encoded by: one for two classes, else one for each class or number to
+    predict, but at most MOST_MEANS."""
     if not isinstance(target, Classes):
         return min(target.outputs, MOST_MEANS)
     classes = len(labels_in(sample, target.name))

@@ -1,7 +1,7 @@
 """The running mean of the target for each value of a column, or for each word of a text, as an input.
 
-    x = Σ n/(n + PRIOR_ROWS) · (m − mean) / √terms      over the terms of a row: its value, or the words of its text
-        n, m: rows and mean label of the term so far;  mean: that of all rows so far
+    x = Σ n/(n + PRIOR_ROWS) · (m − mean) / √count      over the terms of a row: its value, or the words of its text
+        n, m: rows and mean label of the term so far;  mean: that of all rows so far;  count: the number of the row's terms
 
 x is 0 for terms that were never seen. A row's own label is learnt after its x was computed, so a label cannot leak into its own
 input. Memory is fixed: terms share SLOTS slots by their hash.

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterator
 
-# the length of a sequence; the length of the vector of all sequences of a word, relative to that of the word
+# characters of a sequence; the Euclidean length of the vector of all sequences of a word, relative to that of the word
 NGRAM, NGRAMS_COUNT = 3, 0.3
 LONGEST = 4000  # only this many characters of a text are read
 CACHED = 1 << 16  # hashes
@@ -21,7 +21,7 @@ _WORD = re.compile(r"\w+|[^\w\s]+")
 
 
 def words(text: str) -> list[str]:
-    """The words and the signs between them, in lower case."""
+    """The words in lower case; punctuation marks between them count as words."""
     return _WORD.findall(text[:LONGEST].lower())
 
 

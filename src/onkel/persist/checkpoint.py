@@ -145,7 +145,7 @@ def unpack(
 
 
 def save(path: str | os.PathLike[str], model: Any, state: Any, extra: Extra | None = None) -> None:
-    """Write a model, or a bare learner, and its state to one file. An old file stays complete until the new one is.
+    """Write a model, or a bare learner, and its state to one file. An old file stays as it is until the new one is complete.
 
     path    The file, best with the ending .onkel.
     model   The model, or the bare learner.

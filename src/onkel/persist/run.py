@@ -61,14 +61,15 @@ class Run:
         """Write the model, if the run has a path."""
         if self.path is None or self.seen is None:
             return
-        learnt = self.seen.value if self.seen.rows >= self.rows_to_skip else self.learnt  # else not all rows to skip were read yet
+        learnt = self.seen.value if self.seen.rows >= self.rows_to_skip else self.learnt  # else rows to skip are still unread
         numbers, arrays = saved(self.evaluation.errors)
         about = {"errors": numbers, "learnt": learnt, "earlier": self.earlier}
         save(self.path, self.evaluation.model, self.evaluation.state, Extra({"run": about}, arrays))
 
 
 def continued(model: Model, state: State, about: dict[str, Any], stream: Stream, path: Path, append: bool) -> Run:
-    """A run that `loaded` has read. With `append` it continues at the first row of the stream, and all rows before are earlier."""
+    """A run that `loaded` has read. With `append` it continues at the first row of the stream, and all rows learnt before count as
+    rows of earlier files."""
     if not about and not append:
         raise InputError(f"{path} holds a model but no run to continue; to learn these files on top of it, use --append")
     errors, earlier, learnt = errors_for(state.target.task), state.rows, ""
@@ -87,7 +88,7 @@ def continued(model: Model, state: State, about: dict[str, Any], stream: Stream,
 def loaded(path: Path, files: Sequence[str] = ()) -> tuple[Model, State, dict[str, Any]]:
     """A model, its state, and what a run has saved with it (empty if the file was saved from Python).
 
-    `files` are those that it is to be used on, for the case that the user has named them in the wrong order.
+    `files` are the data files that the user has named with the model. If `path` is no model but one of them is, the error says so.
     """
     if path.is_file() and not is_ours(path):
         swapped = next((file for file in files if Path(file).is_file() and is_ours(Path(file))), None)

@@ -2,13 +2,14 @@
 
     ŷ = Σ w_k p_k,   w_k ∝ e^(ηG_k),   G_k ← G_k + m − ℓ_k,   m = −(1/η) ln Σ w_k e^(−ηℓ_k),   ℓ_k = (y − p_k)²
 
-For the logistic loss ŷ is the log-odds of the mean probability Σ w_k/(1 + e^(−p_k)), and η = 1 by default, which is Bayes' rule.
+p_k is the score of expert k, w_k its weight, ℓ_k its loss, and m the mix loss of the round. For the logistic loss ŷ is the log-odds
+of the mean probability Σ w_k/(1 + e^(−p_k)), and η = 1 by default, which is Bayes' rule.
 
 `rate=None` means η = ln K/Δ, which never rises:
 
-1.  The mixability gap D = Σ (ℓ(ŷ) − m) is by how much the loss of the mixture exceeds Σ m, the loss that the weights account for.
-2.  Δ is the largest D so far. It starts as the largest minus the smallest loss of an expert, in the first round in which they
-    differ.
+1.  The mixability gap D = Σ (ℓ(ŷ) − m), summed over the rounds, is the loss of the mixture minus the mix losses.
+2.  Δ is the largest D so far. Its first value is the difference between the largest and the smallest loss of an expert in the first
+    round in which the experts' losses differ.
 3.  Let E be the largest residual of an expert. D cannot rise when η is below 1/2E². So the regret is at most 2(1 + 2 ln K)E² on
     every stream, and far less on an easy one. This is AdaHedge, improved by the curvature of the loss.
 
@@ -57,7 +58,7 @@ class State:
 class ExponentialWeights(Rule):
     """Exponential weights with an adaptive learning rate and constant regret.
 
-    rate  η > 0, the learning rate; None: adapted to the span of the labels. Default: None.
+    rate  η > 0, the learning rate; None: 1 for the logistic loss, else adapted to the mixability gap so far. Default: None.
     loss  Square(), or Logistic() for labels ±1 and scores that are log-odds. Default: Square().
     """
 

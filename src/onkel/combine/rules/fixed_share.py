@@ -2,13 +2,14 @@
 
     ŷ = Σ v_k p_k,    v_k ← (1 − α) v_k e^(−ηℓ_k)/Σ v e^(−ηℓ) + α/K           ℓ_k = (y − p_k)²
 
-For the logistic loss ŷ is the log-odds of the mean probability, and η = 1 by default. If some experts sleep, only the total weight
-of those awake is redistributed, among themselves.
+p_k, v_k and ℓ_k are score, weight and loss of expert k of K, ŷ is the mixture, η is `rate` and α is `share`. For the logistic loss
+ŷ is the log-odds of the mean probability, and η = 1 by default. If some experts sleep, only the total weight of those awake is
+redistributed, among themselves.
 
 `rate=None` means η = 0.5/s, where s is the running mean square of the mixture's residuals, including this round's, with forgetting
-factor 0.998. That is about the largest rate at which residuals of this size leave no mixability gap. η rises again when residuals
-become small. Of all rates tried on 30 real sets, this one had the least error. The price is that the bound grows with the total
-rise of s (`onkel.measure.bounds.fixed_share`), so it is not known before the stream.
+factor 0.998. That is about the largest rate at which residuals of this size leave no mixability gap (see `exponential_weights`). η
+rises again when residuals become small. Of all rates tried on 30 real sets, this one had the least error. The price is that the
+bound grows with the total rise of s (`onkel.measure.bounds.fixed_share`), so it is not known before the stream.
 
 Herbster & Warmuth (1998), Tracking the best expert, Machine Learning 32. Freund, Schapire, Singer & Warmuth (1997), Using and
 combining predictors that specialize (sleeping experts).
@@ -56,7 +57,7 @@ class State:
 class FixedShare(Rule):
     """Exponential weights for a stream on which the best expert changes.
 
-    rate   η > 0, the learning rate; None: adapted to the span of the labels. Default: None.
+    rate   η > 0, the learning rate; None: 1 for the logistic loss, else adapted to the mixture's recent residuals. Default: None.
     share  α in (0, 1], the weight redistributed in each round. Raise it if the best expert changes often. Default: 0.001.
     loss   Square(), or Logistic() for labels ±1 and scores that are log-odds. Default: Square().
     """
@@ -139,7 +140,7 @@ def _learn(
                     # losses count relative to the least one, so that the largest factor is 1
                     w[k] *= math.exp(-eta * (losses[k] - least))
                 total += w[k]
-            kept, back = (1.0 - share) * mass / total, share * mass / count  # the mass of those awake does not change
+            kept, back = (1.0 - share) * mass / total, share * mass / count  # the total weight of the experts awake does not change
             for k in range(experts):
                 if awake[t, k]:
                     v[k] = kept * w[k] + back

@@ -2,12 +2,16 @@
 
     v_k = p_k − q  (0 where k sleeps),   ŷ = q + vᵀ(A + v vᵀ)⁻¹b,   A ← A + w v vᵀ,   b ← b + w(y − q)v        A₀ = λs²I, b₀ = 0
 
-q is another rule's mixture, or 0. The state is the triangle R with RᵀR = A, and c = R⁻ᵀb. If the forgetting factor μ is below 1,
-after each row  A ← μA + λs²(1 − μᴷ) e_j e_jᵀ  with j = t mod K, and b ← μb; so the ridge of no direction fades away.
+p_k is the score of expert k of K, w the weight of the row, ŷ the mixture, and q another rule's mixture or 0. The state is the
+triangle R with RᵀR = A, and c = R⁻ᵀb. If the forgetting factor μ is below 1, after each row t
 
-s², the unit of the ridge, is the variance of the labels; for `Ridge` it is 1. The variance is not known before a second different
-label is seen; until then nothing is learnt (all scores are clipped to the only label so far). If the variance later exceeds 2s²,
-A ← A + λ(variance − s²)I and s² becomes the variance. So the ridge only grows, as the regret bound requires.
+    A ← μA + λs²(1 − μᴷ) e_j e_jᵀ  with j = t mod K,   b ← μb
+
+so that the ridge is restored, one coordinate in each row, and fades away in no direction.
+
+s², the unit of the ridge, is the variance of the labels; for `Ridge` it is 1. The variance is not known before a second, different
+label is seen; until then nothing is learnt (all scores are clipped to the only label so far). If the variance later exceeds 2s², A
+← A + λ(variance − s²)I and s² becomes the variance. So the ridge only grows, as the regret bound requires.
 
 The terms of that bound are summed (`paid`, `beyond`; `onkel.measure.bounds`):
 
@@ -92,7 +96,7 @@ def coefficients(fit: Fit) -> Matrix:
 
 
 def check(fit: Fit, lam: float, forgetting: float) -> None:
-    """Refuse a state that no rows can lead to. For rows, A is at least what forgetting leaves of the ridge."""
+    """Refuse a state that no rows can lead to. After any rows, A is at least what forgetting leaves of the ridge."""
     experts = fit.coef.shape[1]
     scale, unit = fit.about[:, SCALE], fit.about[:, UNIT]
     if np.any(scale <= 0.0) or np.any(unit < 0.0) or np.any(fit.about[:, [ROWS, SPREAD, PAID, LEFT]] < 0.0):

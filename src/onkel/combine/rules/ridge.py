@@ -2,9 +2,9 @@
 
     ŷ = pᵀ(A + p pᵀ)⁻¹b,   A ← A + p pᵀ,   b ← b + y p                                              A₀ = λI, b₀ = 0
 
-The weights θ may have any sum and sign. The loss is always the square loss. λ is in units of the squared labels; `Stacking`, which
-starts at a sensible mixture, has a λ without a unit. The regret against every fixed θ is at most λ‖θ‖² + B² ln det(I + Σ p pᵀ/λ),
-if |y| ≤ B.
+The weights θ may have any sum and sign. The loss is always the square loss. λ has the unit of a squared label; the λ of `Stacking`,
+which starts at a sensible mixture, has no unit. The regret against every fixed θ is at most λ‖θ‖² + B² ln det(I + Σ p pᵀ/λ), if |y|
+≤ B.
 
 Azoury & Warmuth (2001), Relative loss bounds for on-line density estimation. Vovk (2001), Competitive on-line statistics.
 
@@ -33,9 +33,9 @@ from onkel.turns import Steps
 class Ridge(Rule):
     """Ridge regression on the experts' scores.
 
-    lam         λ > 0, the ridge: the weight of ‖f‖². A larger one gives a smoother, more cautious function; raise it for noisy
+    lam         λ > 0, the ridge: the weight of ‖θ‖². A larger one keeps the experts' weights closer to 0; raise it for noisy
                 labels. Default: 1.0.
-    forgetting  μ in [0.001, 1]: in each round the weight of past rows is multiplied by it. 1 never forgets; try 0.999 for a
+    forgetting  μ in [0.5, 1]: in each round the weight of past rows is multiplied by it. 1 never forgets; try 0.999 for a
                 stream that changes. Default: 1.0.
     """
 

@@ -3,10 +3,10 @@ bounded.
 
     v_k = p_k − q,   ŷ = q + vᵀ(A + v vᵀ)⁻¹b,   A ← A + v vᵀ,   b ← b + (y − q)v                    A₀ = λs²I, b₀ = 0
 
-q is the prior rule's mixture of the same round, s² the variance of the labels. θ = 0 gives the prior rule, and every affine
-combination of the experts is given by some θ. The regret against the best of them is that of the Azoury-Warmuth-Vovk forecaster
-with the scores as features (`onkel.measure.bounds.stacking`). With `forgetting` past rows lose weight. The loss is always the
-square loss. For K experts a row costs O(K²).
+p_k is the score of expert k, ŷ the mixture, q the prior rule's mixture of the same round, s² the variance of the labels. θ = 0
+gives the prior rule, and every affine combination of the experts is given by some θ. The regret against the best of them is that of
+the Azoury-Warmuth-Vovk forecaster with the scores as features (`onkel.measure.bounds.stacking`). With `forgetting` past rows lose
+weight. The loss is always the square loss. For K experts a row costs O(K²).
 
 Vovk (2001), Competitive on-line statistics. Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for
 adversarial large scale problems, NeurIPS. Breiman (1996), Stacked regressions.
@@ -42,7 +42,7 @@ class Stacking(Rule):
     prior       The rule whose mixture the regression corrects. Default: FixedShare().
     lam         λ > 0, the ridge, in units of the labels' variance. A larger one stays closer to the prior's mixture. Default:
                 1.0.
-    forgetting  μ in [0.001, 1]: in each round the weight of past rows is multiplied by it. 1 never forgets; try 0.999 for a
+    forgetting  μ in [0.5, 1]: in each round the weight of past rows is multiplied by it. 1 never forgets; try 0.999 for a
                 stream that changes. Default: 1.0.
     """
 
