@@ -794,7 +794,7 @@ HEADERS: dict[str, tuple[bytes, str]] = {
     "nested deeply": (b"[" * 100_000 + b"]" * 100_000, r""),
     "objects nested deeply": (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, r""),
     "nested deeply within": (b'{"format": 4, "numbers": {}, "learner": ' + b"[" * 900 + b"]" * 900 + b"}", r""),
-    "a list": (b"[1, 2]", r"it has format \[1, 2\], this onkel reads format 3"),
+    "a list": (b"[1, 2]", r"it has format \[1, 2\], this onkel reads format 4"),
     "a number": (b"1", r"it has format 1, this"),
     "null": (b"null", r"format None"),
     "text": (b'"onkel"', r"format 'onkel'"),

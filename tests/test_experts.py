@@ -47,7 +47,7 @@ def test_learners_that_sleep_have_no_say_but_learn() -> None:
     PAIR.learn(state, X[60:], y[60:], awake=awake[60:])
     assert bits(state.learners) == bits(other.learners)
     assert bits(state.rule) != bits(other.rule)
-    with pytest.raises(InputError, match="no learner is awake in row 1"):
+    with pytest.raises(InputError, match="in row 1 no learner is awake"):
         PAIR.learn(state, X[:2], y[:2], awake=[[True, False], [False, False]])
     with pytest.raises(InputError, match=r"of shape \(2, 2\), got int64 of \(2, 2\)"):
         PAIR.predict(state, X[:2], awake=[[1, 0], [0, 1]])

@@ -428,3 +428,13 @@ def test_the_mean_of_a_value_helps_and_does_not_leak_the_label() -> None:
     assert mistakes[1] > 0.5 - 3.0 * 0.5 / np.sqrt(2000)
     table = state.encoded.means["user"]
     assert onkel.nbytes(state) > onkel.nbytes(state.inner) + table.rows.nbytes + table.means.nbytes
+
+
+def test_a_bad_row_far_down_a_list_of_dicts_is_named_by_its_own_number() -> None:
+    rows: list[dict[str, Any]] = [{"a": float(k), "y": 2.0 * k} for k in range(5000)]
+    model = Model(target="y", learner=onkel.PKAWV(features=onkel.Identity() + onkel.Constant()))
+    state = model.init(rows)
+    rows[4700]["a"] = "far"
+    for verb in (model.learn, model.predict):
+        with pytest.raises(InputError, match="row 4700 "):
+            verb(state, rows)

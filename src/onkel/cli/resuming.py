@@ -20,8 +20,8 @@ def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> Ru
     files."""
     model, state, about = loaded(path)
     for option, has in _differences(model, state, inputs, learner):
-        again = f"leave out {option} to continue with it, or {'--append' if append else '--resume'} to replace it by a new model"
-        raise InputError(f"{path} {has}; {again}")
+        again = "--append" if append else "--resume"
+        raise InputError(f"{path} {has}; leave out {option} to continue with this model, or {again} to replace it by a new one")
     return continued(model, state, about, model.open_again(state, inputs.path, inputs.reading), path, append)
 
 

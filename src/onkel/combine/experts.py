@@ -209,5 +209,5 @@ class Experts(Learner[State]):
                 f"awake must be True or False for each row and learner, of shape {shape}, got {given.dtype} of {given.shape}"
             )
         if (silent := np.flatnonzero(~given.any(axis=1))).size:
-            raise InputError(f"awake: no learner is awake in row {silent[0]}; at least one must be in each row")
+            raise InputError(f"awake: in row {silent[0]} no learner is awake; each row needs at least one")
         return np.array(given, order="C")

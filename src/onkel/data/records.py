@@ -186,7 +186,7 @@ class RecordsSource(Source):
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         for start in range(0, len(self.data), ROWS_AT_ONCE):
-            yield from self.records.tables(self.data[start : start + ROWS_AT_ONCE], _from(start))
+            yield from self.records.tables(self.data[start : start + ROWS_AT_ONCE], of_rows_from(start))
 
     def notes(self) -> list[str]:
         return self.records.notes()
@@ -199,7 +199,8 @@ class RecordsSource(Source):
         return dataclasses.replace(self, known=known, records=Records(self.kinds, known))
 
 
-def _from(start: int) -> Place:
+def of_rows_from(start: int) -> Place:
+    """The place of each row of a part of a list that begins at `start`."""
     return lambda row: of_rows(start + row)
 
 

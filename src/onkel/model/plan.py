@@ -118,8 +118,10 @@ def _on_rising(columns: Sequence[Column], sample: Table) -> list[str]:
     if not rising:
         return []
     they = "rises" if len(rising) == 1 else "rise"
-    off = "so predictions of rows from before the last ones learnt may be far off"
-    return [f"{listed(rising)} {they} along the rows, {off}; if you want such predictions: --without {quote(','.join(rising))}"]
+    off = "so predictions for rows earlier than the last ones learnt may be far off"
+    return [
+        f"{listed(rising)} {they} along the rows, {off}; to predict such rows, leave the column out: --without {quote(','.join(rising))}"
+    ]
 
 
 def _rises(name: str, sample: Table) -> bool:

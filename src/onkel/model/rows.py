@@ -10,7 +10,7 @@ import numpy as np
 
 from onkel.combine.wrapper import takes_sparse
 from onkel.data.labels import classes_of, labels_of
-from onkel.data.records import of_rows
+from onkel.data.records import of_rows, of_rows_from
 from onkel.data.table import Labels, Origin, Strings, Table, rows_at_once
 from onkel.errors import InputError
 from onkel.model.learning import State
@@ -47,7 +47,7 @@ def tables_of_dicts(
     records = state.encoder.records({target.name: target.kind} if labelled and y is None else {}, ignored)
     step = rows_at_once(state.encoder.width + 1)
     for start in range(0, len(rows), step):
-        for table in records.tables(rows[start : start + step]):
+        for table in records.tables(rows[start : start + step], of_rows_from(start)):
             yield table if y is None else dataclasses.replace(table, labels=y[start : start + len(table)])
 
 

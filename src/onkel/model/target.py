@@ -368,7 +368,9 @@ def _missing(table: Table, name: str) -> Mask:
 def _numbers(found: Labels | Dates, name: str) -> Vector:
     """The cells of the target `name` as numbers."""
     if isinstance(found, Strings):
-        raise InputError(f"the target {name!r} holds labels, where the rows before had numbers; convert them, or begin anew")
+        raise InputError(
+            f"the target {name!r} holds labels, where the rows before had numbers; convert them, or make a new state with init"
+        )
     if found.dtype.kind == "M":
         raise InputError(f"the target {name!r} is a date; choose a column of numbers or of labels, or declare it as text")
     return np.asarray(found, dtype=float)
