@@ -21,7 +21,9 @@ def resumed(inputs: Inputs, learner: str | None, path: Path, append: bool) -> Ru
     model, state, about = loaded(path)
     for option, has in _differences(model, state, inputs, learner):
         again = "--append" if append else "--resume"
-        raise InputError(f"{path} {has}; leave out {option} to continue with this model, or {again} to replace it by a new one")
+        raise InputError(
+            f"{path} {has}; leave out {option} to continue with this model, leave out {again} to replace it by a new one"
+        )
     return continued(model, state, about, model.open_again(state, inputs.path, inputs.reading), path, append)
 
 

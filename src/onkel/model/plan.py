@@ -119,9 +119,8 @@ def _on_rising(columns: Sequence[Column], sample: Table) -> list[str]:
         return []
     they = "rises" if len(rising) == 1 else "rise"
     off = "so predictions for rows earlier than the last ones learnt may be far off"
-    return [
-        f"{listed(rising)} {they} along the rows, {off}; to predict such rows, leave the column out: --without {quote(','.join(rising))}"
-    ]
+    remedy = f"to predict such rows, leave out what rises: --without {quote(','.join(rising))}"
+    return [f"{listed(rising)} {they} along the rows, {off}; {remedy}"]
 
 
 def _rises(name: str, sample: Table) -> bool:
