@@ -6,8 +6,9 @@ kernel of `onkel.kernels.lists` needs to be evaluated at keys to the right and t
 the sums are relative to an anchor: `anchors`.) After the last point of a block, and after the last child of a node, there are
 zeros.
 
-If f has a moment (`representations`), there are two layers of coefficients, sums and totals for the same keys, so that f and its
-moment are read on one path down the tree. The lines of the second layer come after those of the first, and before the lists.
+If f has a moment (`representations`), there are two layers of coefficients, sums and totals for the same keys, one for f and one
+for the moment, so that both are read on one path down the tree. In a block the lines of the second layer come after those of the
+first, and before the lists of a user's kernel.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ NO_WAY = np.array([np.nan, 1.0, 1.0] + LEVELS * [-1.0])
 
 KEY, COEF, LISTS = range(3)  # lines of a block: keys, coefficients, and the lists of a user's kernel from here on
 FIRST, LAST, SUMS = range(3)  # lines of a node: the first and last key of each child, and its sums from here on
-CLOSE = 200.0  # rate times the range of keys with one anchor: e^CLOSE leaves room for coefficients within the scale's limits
+CLOSE = 200.0  # largest rate · range of keys with one anchor: e^CLOSE leaves room for all coefficients that the limits of ρ allow
 
 count_up_to = lanes(FAN).count_up_to
 

@@ -121,7 +121,7 @@ def _evict(f: SupportTerms, coin: float) -> int:
 
 @hot
 def _evict_weighted(f: SupportTerms, lengths: Vector, coin: float, parts: Vector) -> int:
-    """As `_evict`, but points with a large part in f have a smaller probability. `parts` is scratch memory, one number per
+    """As `_evict`, but points with a large |a_i| √k(x_i, x_i) have a smaller probability. `parts` is scratch memory, one number per
     point."""
     count, total = f.coef.size, 0.0
     for i in range(count):

@@ -36,7 +36,7 @@ from onkel.linalg.loops import dot
 from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
 
-ALLOWANCE = 15.0 / 32.0  # the largest Q for each mistake
+ALLOWANCE = 15.0 / 32.0  # the largest Q divided by the number of mistakes M
 LARGEST_MISMATCH = 1e-9  # between a stored k(x, z) and the one computed again, relative to √(k(x, x) k(z, z))
 
 

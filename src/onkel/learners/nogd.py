@@ -1,6 +1,6 @@
 """NOGD: kernel gradient descent until there are B points, then gradient descent in the leading coordinates of their span.
 
-    stage 1     f ← f − η g k(x, ·),   g = ℓ'(f(x), y)           if g ≠ 0, until there are B points         (KOGD)
+    stage 1     f ← f − η g k(x, ·),   g = ℓ'(f(x), y)           if g ≠ 0, until there are B points
     switch      K = VΛVᵀ, the k leading eigenpairs:   M = Λ^{−½}Vᵀ,   w = Λ^{½}Vᵀa         f is projected onto their span
     stage 2     z = M k(x),   w ← w − η g z
 

@@ -1,10 +1,10 @@
 """RandomTrees: a mean of online regression trees with random candidate splits.
 
-A leaf stores the mean m and the variance s² of its labels. It has up to `splits` candidates for a split, x_c > cut with a random
-column c. Each candidate has, since it was drawn, counted rows and summed their labels: n and S on the left side, n' and S' on the
-right.
+A leaf stores the mean m and the variance s² of its labels; r is the sum of the weights of its rows, which forgetting lowers. It has
+up to `splits` candidates for a split, x_c > cut with a random column c. Each candidate has, since it was drawn, counted rows and
+summed their labels: n and S on the left side, n' and S' on the right.
 
-    ŷ = mean over trees of m,   m ← m + (y − m)/r,   r ← μr + 1                                              μ = `forgetting`
+    ŷ = mean over trees of m,   r ← μr + 1,   m ← m + (y − m)/r                                              μ = `forgetting`
 
     a leaf is split if   n n'/(n + n') ‖S/n − S'/n'‖² > `gain` · s²   for the best candidate with n, n' ≥ 3
 

@@ -14,9 +14,9 @@ costs O(m); for an additive kernel O(log m) for each input, for `Linear()` O(dim
 Li & Long (2002), The relaxed online maximum margin algorithm, Machine Learning.
 
 Departs from the paper: N is updated from row to row to N', together with a bound on its relative error. Each row multiplies this
-bound by c²N/N' and adds 1e-16 (|c|√N + |e|√k)²/N'. A row that would raise the bound above 1e-10 is skipped, and counted: if no f
-has a margin on all rows, f grows for ever and loses digits. A row parallel to f, D ≤ 1e-12 k N, is skipped too. The bound on
-mistakes holds as long as no row is skipped.
+bound by c²N/N' and adds 1e-16 (|c|√N + |e|√k)²/N'. A row that would raise the bound on the error above 1e-10 is skipped, and
+counted. This happens if no f has a margin on all rows, because f then grows for ever and loses digits. A row parallel to f,
+D ≤ 1e-12 k N, is skipped too. The bound on mistakes holds as long as no row is skipped.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for aggressive in False, True:
