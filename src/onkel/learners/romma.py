@@ -8,8 +8,8 @@ that the old f defines.
 f is updated on mistakes, or, if `aggressive`, on every row with y f(x) < 1. The first update is f ← y k(x, ·)/k. If y f(x) ≥ k N,
 as is possible for an aggressive learner, the shortest g with y g(x) ≥ 1 is also in the first half-space, and again f ← y k(x, ·)/k.
 
-There are at most κ² ‖u‖² mistakes for every u with y u(x) ≥ 1 on all rows, where κ² is the largest k(x, x). After m updates a row
-costs O(m); for an additive kernel O(log m) for each input, for `Linear()` O(dim). Memory is O(m).
+There are at most κ² ‖u‖² mistakes for every function u with y u(x) ≥ 1 on all rows, where κ² is the largest k(x, x). After m
+updates a row costs O(m); for an additive kernel O(log m) for each input, for `Linear()` O(dim). Memory is O(m).
 
 Li & Long (2002), The relaxed online maximum margin algorithm, Machine Learning.
 

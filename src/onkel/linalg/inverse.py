@@ -1,4 +1,5 @@
-"""Ridge regression in the inverse form: P = A⁻¹ in one triangle, θ = A⁻¹b, with A = λI + Σ w v vᵀ and b = Σ w y v.
+"""Ridge regression in the inverse form: P = A⁻¹ in one triangle, θ = A⁻¹b, with A = λI + Σ w v vᵀ and b = Σ w y v, summed over
+rows with features v, labels y and weights w.
 
 A row      p = P v,  s = vᵀp,  m = θᵀv
            score = m / (1 + s) (Azoury-Warmuth-Vovk)  or  m (ridge)

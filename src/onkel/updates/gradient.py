@@ -2,8 +2,9 @@
 
     g = ℓ'(f(x), y),   f ← (1 − ηλ) f − η g k(x, ·)        or        w ← (1 − ηλ) w − η g z        η = `step`, λ = `lam`
 
-If the slope of the loss is unbounded (the squared losses), the descent can diverge when η k(x, x) is too large. Rows that make it
-diverge are refused, and the state does not change.
+Here x is the row, z its coordinates, y its label, and g the slope of the loss ℓ at the score. If this slope is unbounded (the
+squared losses), the descent can diverge when η k(x, x) is too large. Rows that make it diverge are refused, and the state does not
+change.
 """
 
 from __future__ import annotations
