@@ -23,8 +23,8 @@ costs at most 2(y² − B²) more.
 Vovk (2001), Competitive on-line statistics, International Statistical Review. Herbster & Warmuth (1998), Tracking the best expert.
 
 If the range of the labels is not symmetric or not known, a `span` is kept instead of B: the smallest and the largest label so far.
-Predictions are clipped to it. In its own round, a label is clipped to at most one width of the span outside the span, so that one
-absurd label changes little.
+Predictions are clipped to it. In its own round, a label is clipped to a range three times as wide as the span, with the same
+centre, so that one absurd label changes little.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def ends(span: Vector) -> tuple[float, float]:
 
 @hot_inline
 def counted(span: Vector, y: float) -> float:
-    """The label, clipped to at most one width of the span outside the span; unchanged until two labels differ."""
+    """The label, clipped to the span widened on each side by its own width; unchanged until two labels have differed."""
     width = span[1] - span[0]
     return min(max(y, span[0] - width), span[1] + width) if width > 0.0 else y
 

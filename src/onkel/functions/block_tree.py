@@ -4,7 +4,7 @@ Reading goes down from the root, adds the sums of the children to the left and r
 one by one. Adding a point goes down again and splits each full child on the path.
 
 Rows come in blocks. The paths of all rows of a block are looked up before the first row is learnt, and the memory at their ends is
-prefetched. A path is cached in its row, node by node. Each step is used if it is still right, and looked up again if the tree has
+prefetched. A path is cached in its row, node by node. Each step is used if it is still valid, and looked up again if the tree has
 changed there; so the cache affects only the speed, never a result.
 """
 

@@ -15,8 +15,8 @@ O(m).
 
 Herbster (2001), Learning additive models online with fast evaluating kernels, COLT.
 
-Departs from the paper: its equations 2 and 4 have misprints (`onkel.kernels.lists` has them right); a row with k(x, x) below 1e-100
-is ignored.
+Departs from the paper: its equations 2 and 4 have misprints (`onkel.kernels.lists` has the correct formulas); a row with k(x, x)
+below 1e-100 is ignored.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> learner = onkel.MarginProjection()

@@ -1,6 +1,6 @@
 """The functions of `linalg/blas` as plain loops, used if NumPy's BLAS cannot be called; and an inner product, which is always used.
 
-Each function has the name, the arguments and the result of the one in `blas.py`. They are right on every machine, and several times
+Each function has the name, the arguments and the result of the one in `blas.py`. They work on every machine, and are several times
 slower than BLAS on large matrices.
 """
 
