@@ -10,8 +10,8 @@ The reasons, step by step, with φ = φ(x) the feature vector of the kernel:
     q = φᵀ(A^I)⁻¹φ. By Sherman-Morrison, q/(1 + q) = φᵀ(A^I + φφᵀ)⁻¹φ, which is the leverage score that the point would have after
     joining.
 2.  For T rows and β ≥ 3 ln(T/δ)/ε², with probability 1 − δ, in every round:  (1 − ε)A ⪯ A^I ⪯ (1 + ε)A.
-3.  For ε = ½ also ‖(I − P)C^½‖² ≤ μ, where C = Σφφᵀ and P projects onto the span of the points that joined. About d_eff(μ) ln² T
-    points join, where d_eff is the effective dimension. A row costs O(m²) for m points.
+3.  For ε = ½ also ‖(I − P)C^½‖² ≤ μ, where C = Σφφᵀ and P projects onto the span of the points that joined. The number of points
+    is of the order d_eff(μ) ln² T, where d_eff is the effective dimension. A row costs O(m²) for m points.
 
 Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Algorithm 2.
 Departs from the paper: τ̃ of its eq. 4 is computed in closed form, without adding the point to L first; the pivot is at least √μ,
