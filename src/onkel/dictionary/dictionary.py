@@ -122,7 +122,7 @@ def remember(weights: Vector, factor: Vector, size: int, l: Vector, own: float, 
     room.
 
     The pivot √(μ + (k(x, x) − l·l)/p) is at least √μ, so the factorisation cannot fail. If μ is so small that it would be lost in
-    the rounding of k(x, x)/p, it is raised.
+    the rounding of k(x, x)/p, a larger μ is used for this point.
     """
     weights[size] = 1.0 / np.sqrt(p)
     rest = max(own - dot(l[:size], l[:size]), 0.0)

@@ -4,7 +4,8 @@
     l = L⁻¹(s∘k(x)),   q = (k(x, x) − l·l)/μ,   τ̃ = (1 + ε) q/(1 + q),   p = min(β τ̃, 1)
     x joins with probability p; then append (l/√p, √(μ (1 + q/p))) to L, and 1/√p to s
 
-The reasons, step by step, with φ = φ(x) the feature vector of the kernel:
+Here K is the kernel matrix of the points that joined, k(x) their kernel values with x, and s = (1/√p_i). The reasons, step by step,
+with φ = φ(x) the feature vector of the kernel:
 
 1.  Let A = Σφφᵀ + μI over all points so far, and A^I = Σφφᵀ/p + μI over those that joined. By the Woodbury identity,
     q = φᵀ(A^I)⁻¹φ. By Sherman-Morrison, q/(1 + q) = φᵀ(A^I + φφᵀ)⁻¹φ, which is the leverage score that the point would have after

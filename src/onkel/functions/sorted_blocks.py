@@ -1,8 +1,8 @@
 """f as a sum of curves, f(x) = ρ Σ_c f_c(x_c) with f_c(q) = Σ a_i k_c(p_i, q): reading a curve or adding a point costs O(log m).
 
-p_i is the key of point i in input c, which is the value of this input. For a kernel of `onkel.kernels.lists`, f_c(q) needs only a
-few sums over the points to the left of q, and a few others over those to the right. So for each input the points are sorted in
-blocks, and a tree over the blocks holds those sums (`block_tree`).
+The key p_i is the value of input c at point i. For a kernel of `onkel.kernels.lists`, f_c(q) needs only a few sums over the points
+to the left of q, and a few others over those to the right. So for each input the points are sorted in blocks, and a tree over the
+blocks holds those sums (`block_tree`).
 
     evaluate    f(x)
     join        add a point, which has a key in each input; equal keys are merged

@@ -115,8 +115,8 @@ def border(R: Matrix, c: Matrix, column: Vector, corner: float, target: Vector, 
 def factor_column(R: Matrix, c: Matrix, r: int, floor: float) -> bool:
     """Factorise column r of R and c in place. It holds the entries of A and b; the columns before it are factorised already.
 
-    The new pivot² is corner − ‖R⁻ᵀcolumn‖², where the corner is the diagonal entry of A. Without rounding it is at least the ridge,
-    `floor`. If the difference is small relative to the corner, digits cancel. Returns whether enough digits are left.
+    The new pivot² is corner − ‖R⁻ᵀcolumn‖², where the corner is the diagonal entry of A. Without rounding pivot² is at least the
+    ridge, `floor`. If pivot² is small relative to the corner, digits cancel. Returns whether enough digits are left.
     """
     corner, v = float(R[r, r]), R[:r, r].copy()
     solve_row(R, v)

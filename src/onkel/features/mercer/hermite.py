@@ -2,8 +2,9 @@
 
     λ_j = √(a²/(a² + δ² + ε²)) (ε²/(a² + δ² + ε²))^(j−1)        ψ_{j+1}(x) = √β e^(−δ²x²) h_j(aβx),   h_j = H_j/√(2^j j!)
 
-with a² = 1/(2 spread²), ε² = 1/(2 width²), β = (1 + 4ε²/a²)^¼, δ² = a²(β² − 1)/2 and the Hermite polynomials H_j, j = 0, 1, … The
-recursion of the h_j is applied to the products e^(−δ²x²) h_j, because h_j alone can overflow.
+with a² = 1/(2 spread²), ε² = 1/(2 width²), β = (1 + 4ε²/a²)^¼, δ² = a²(β² − 1)/2 and the Hermite polynomials H_j; the formula for λ
+begins with j = 1, that for ψ with j = 0. The recursion of the h_j is applied to the products e^(−δ²x²) h_j, because h_j alone can
+overflow.
 """
 
 from __future__ import annotations
