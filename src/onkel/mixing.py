@@ -1,7 +1,7 @@
 """The arithmetic of aggregation: one prediction of many.
 
-Vovk's aggregating algorithm for the square loss with fixed shares. Expert N predicts q_N; predictions and labels are in [−B, B];
-the weights v_N start as the prior π_N. In round t
+Vovk's aggregating algorithm for the square loss, with the fixed-share update. Expert N predicts q_N; predictions and labels are in
+[−B, B]; the weights v_N start as the prior π_N. In round t
 
     g(y) = −2B² ln Σ v_N e^(−(y − q_N)²/2B²),    prediction (g(−B) − g(B))/4B
     v_N ∝ v_N e^(−(y − q_N)²/2B²),    then v_N ← (1 − 1/(t+1)) v_N + π_N/(t+1)
@@ -12,7 +12,8 @@ of the mixture is at most the loss of this sequence plus 2B² Σ_pieces ln((T+1)
 1.  an expert keeps at least the product of the factors 1 − 1/(t+1), which is 1/(T+1), of its weight during a piece, and
 2.  each new piece starts with a weight of at least π_N/(T+1).
 
-So one expert may be best at first and another one later. Without the shares, the second would never make up for its early losses.
+So one expert may be best at first and another one later. Without the second step of the update, the later one would hardly ever
+make up for its early losses.
 
 If B is not given but is the largest |y| so far, the excess loss becomes at most 2Y²(1 + Σ_pieces ln((T+1)/π_N)), where Y is the
 largest |y| at the end. When B grows by a factor, v ← π(v/π)^γ, where γ is the inverse square of the factor. By Jensen's inequality
@@ -22,8 +23,8 @@ costs at most 2(y² − B²) more.
 Vovk (2001), Competitive on-line statistics, International Statistical Review. Herbster & Warmuth (1998), Tracking the best expert.
 
 If the range of the labels is not symmetric or not known, a `span` is kept instead of B: the smallest and the largest label so far.
-Predictions are clipped to it. In its own round, a label is clipped to at most one width of the span outside the span, so that one
-absurd label changes little.
+Predictions are clipped to it. In its own round, a label is clipped to a range three times as wide as the span, with the same
+centre, so that one absurd label changes little.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def ends(span: Vector) -> tuple[float, float]:
 
 @hot_inline
 def counted(span: Vector, y: float) -> float:
-    """The label, clipped to at most one width of the span outside the span; unchanged until two labels differ."""
+    """The label, clipped to the span widened on each side by its own width; unchanged until two labels have differed."""
     width = span[1] - span[0]
     return min(max(y, span[0] - width), span[1] + width) if width > 0.0 else y
 

@@ -34,8 +34,8 @@ from onkel.one_row import RowSteps, prepared, single_row
 from onkel.state import ROW, copied, owned
 from onkel.turns import Call, turn
 
-PIPELINE = "_supervised"  # what a pipeline of River asks its parts for
-OF_ESTIMATORS = {"fit", "partial_fit", "score", "predict_proba", "learn_one", "predict_one", PIPELINE}  # what learners do not have
+PIPELINE = "_supervised"  # an attribute that a pipeline of River looks up in its parts
+OF_ESTIMATORS = {"fit", "partial_fit", "score", "predict_proba", "learn_one", "predict_one", PIPELINE}  # not of learners
 
 
 class Sizes(Protocol):
@@ -56,8 +56,8 @@ class Learner(ABC, Generic[S]):
     _take      learn rows and write their scores. At every instant either the state has learnt exactly the first k rows, for some
                k, and their scores are written; or the remaining steps are registered as pending with the call (`onkel.turns`)
     _score     write the scores of rows that are not learnt, as if each came next
-    _score_any  write the scores of rows that may come at any time, so earlier labels are not used
-    _remember  the earlier labels that a row predicted now uses
+    _score_any  write the scores of rows that may come at any time, not only next; so earlier labels are not used
+    _remember  the earlier labels that the score of the next row depends on
     _settle    finish work that an interrupt may have stopped and that depends on the state alone
     _single    the calls of compiled code that score and learn a single row, if these are always the same (`onkel.one_row`)
     _learnt    the number of rows that a state has learnt
@@ -157,7 +157,8 @@ class Learner(ABC, Generic[S]):
     if not TYPE_CHECKING:  # a type checker would believe that learners have every attribute
 
         def __getattr__(self, name: str) -> Any:
-            """Only for what a learner does not have. Someone who asks it for `fit` means an estimator."""
+            """Called only for attributes that a learner does not have. For those of estimators, such as `fit`, the error says how
+            to make an estimator of the learner."""
             if name not in OF_ESTIMATORS:
                 return object.__getattribute__(self, name)
             own = type(self).__name__

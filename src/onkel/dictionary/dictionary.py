@@ -3,7 +3,9 @@
     KORS      l = L⁻¹(s∘k),   q = (k(x, x) − l·l)/μ,   p = min(β (1 + ε) q/(1 + q), 1)        L Lᵀ = S K S + μI
     UNIFORM   p = rate
 
-Here k are the kernel values of x with the points in the dictionary, s are their weights 1/√p, and S = diag(s). Points never leave.
+Here k are the kernel values of x with the points in the dictionary, and K is the kernel matrix of these points. Their weights s are
+1/√p, with the probability p with which each of them joined, and S = diag(s). μ, ε and β are the fields `mu`, `accuracy` and
+`oversampling` of `Kors`. Points never leave.
 """
 
 from __future__ import annotations
@@ -120,7 +122,7 @@ def remember(weights: Vector, factor: Vector, size: int, l: Vector, own: float, 
     room.
 
     The pivot √(μ + (k(x, x) − l·l)/p) is at least √μ, so the factorisation cannot fail. If μ is so small that it would be lost in
-    the rounding of k(x, x)/p, it is raised.
+    the rounding of k(x, x)/p, a larger μ is used for this point.
     """
     weights[size] = 1.0 / np.sqrt(p)
     rest = max(own - dot(l[:size], l[:size]), 0.0)
@@ -135,7 +137,7 @@ def is_taken(sampling: Sampling, k: Vector, own: float, seed: int, round: int, l
 
 @hot
 def next_taken(sampling: Sampling, K: Matrix, own: Vector, seed: int, round: int) -> int:
-    """The first row of K whose point joins, or the number of rows; row i belongs to round `round` + i."""
+    """The first row of K whose point joins; the number of rows if none does. Row i belongs to round `round` + i."""
     l = np.empty(K.shape[1])
     for i in range(K.shape[0]):
         if is_taken(sampling, K[i], own[i], seed, round + i, l):

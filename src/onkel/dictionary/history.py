@@ -2,7 +2,8 @@
 
     g(x_s) = (k(x, x_s) − l·z_s)/pivot        for row s, and a new point x with its l and pivot (see `onkel.dictionary.span`)
 
-With a = L⁻ᵀl this is (k(x, x_s) − a·k_s)/pivot, so z_s is never computed.
+Here z_s = L⁻¹k_s are the coordinates of row s so far, and k_s its kernel values with the spanning points. With a = L⁻ᵀl the
+numerator is k(x, x_s) − a·k_s, so z_s need not be computed.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ def with_outputs(history: History, outputs: int) -> History:
 def new_coordinates(
     history: History, rows: int, kernel: Kernel, span: Span, X: Matrix, found: list[tuple[Vector, float]]
 ) -> list[Sums]:
-    """The sums over past rows that involve the new coordinate g, for each new point in X, whose l and pivot are in `found`. They
-    are zeros if the pivot is 0.
+    """The sums over past rows that involve the new coordinate g, for each new point in X, whose l and pivot are in `found`. For a
+    point whose pivot is 0, the sums are zeros.
 
     All points share one pass over the past rows. Σ w z g is computed as L⁻¹ Σ w k_s g.
     """

@@ -2,8 +2,9 @@
 
     z(x) = L⁻¹k(x),   L Lᵀ = K(spanning points)        a new point: l = z(x),  pivot² = k(x, x) − l·l,  L ← [[L, 0], [lᵀ, pivot]]
 
-A point whose pivot² is at most 1e-12 k(x, x)(1 + a·a), a = L⁻ᵀl, is in the span up to rounding. It adds no coordinate, and the
-dictionary keeps it only if its rule says so (`Dictionary.remembers`).
+Here k(x) are the kernel values of x with the *spanning* points, those that added a coordinate. A point whose pivot² is at most
+1e-12 k(x, x)(1 + a·a), with a = L⁻ᵀl, is in the span up to rounding. Such a point adds no coordinate, and the dictionary keeps it
+only if its rule says so (`Dictionary.remembers`).
 """
 
 from __future__ import annotations

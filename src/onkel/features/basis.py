@@ -38,10 +38,10 @@ class State:
 
 @config
 class Basis(Features):
-    """Your own features z(x) = Q^{-½} (g_1(x), …, g_r(x)), with Q (`gram`) their scalar products.
+    """Your own functions g_1 … g_r as features z(x) = Q^{-½} (g_1(x), …, g_r(x)), with Q (`gram`) their scalar products.
 
-    fn    Your function: a block of rows (n, dim) in, its features (n, r) out. It is saved by its name.
-    gram  The (r, r) matrix of scalar products of the features in the kernel's space.
+    fn    Your function: a block of rows (n, dim) in, the values of g_1 … g_r (n, r) out. It is saved by its name.
+    gram  Q, the (r, r) matrix of scalar products ⟨g_i, g_j⟩ in the kernel's space.
     """
 
     fn: Callable[[Matrix], ArrayLike]

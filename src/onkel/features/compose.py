@@ -146,8 +146,8 @@ def _write_ones(Z: Matrix, at: int) -> None:
 
 
 class Composed(Features):
-    """A map made of other maps. The sizes of its parts are computed once for each width of rows, because for a single row this
-    would take most of the time."""
+    """A map made of other maps. The sizes of its parts are computed once for each width of rows and cached. To compute them in each
+    call for a single row would take most of the time of the call."""
 
     @abstractmethod
     def _measured(self, dim: int) -> Iterator[int]:

@@ -5,8 +5,8 @@
     width_j = width · spread^(2u − 1),   u uniform on [0, 1):  log-uniform on [width/spread, width · spread]
 
 If `spread` is 1, every width_j is the width. If it is larger, the map has narrow and wide features, and k is the mean of the
-kernels of all those widths. Cauchy draws are clipped to their quantiles CAUCHY_CUT and 1 − CAUCHY_CUT, which are ±3183, so that
-phases do not become huge; this changes k(x, x') by at most 4 · CAUCHY_CUT for each input.
+kernels of all those widths. Cauchy draws are clipped to their quantiles CAUCHY_CUT and 1 − CAUCHY_CUT, which are ±3183, so that the
+phases ω_jᵀx do not become huge; this changes k(x, x') by at most 4 · CAUCHY_CUT for each input.
 
 Rahimi & Recht (2007), Random features for large-scale kernel machines. The frequencies are draws of the counter-based generator
 (`onkel.random`), so the first ones do not depend on `count`.

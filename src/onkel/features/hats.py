@@ -32,8 +32,8 @@ class Hats(Fixed):
     """Piecewise linear functions of each input. The default knots suit standardised inputs.
 
     count  The number of knots for each input. More follow sharper bends. Default: 5.
-    low    The first knot; use −√3 for inputs that are ranks. Default: -2.0.
-    high   The last knot; use √3 for inputs that are ranks. Default: 2.0.
+    low    The first knot; use −√3 after Ranks(). Default: -2.0.
+    high   The last knot; use √3 after Ranks(). Default: 2.0.
     """
 
     count: int = 5

@@ -2,7 +2,7 @@
 
     z_ij(x) = x_i x_j for i < j,     z_ii(x) = (x_i² − 1)/√2
 
-If the inputs are independent and standard normal, each product has mean 0 and deviation 1, and no two are correlated: they are the
+If the inputs are independent and standard normal, each product has mean 0 and variance 1, and no two are correlated: they are the
 Hermite polynomials of degree 2. If there are at most `count` pairs (i, j), all are used, in the order (0, 0), (0, 1), (1, 1),
 (0, 2), … Otherwise `count` of them are drawn without replacement by the counter-based generator (`onkel.random`); the first draws
 do not depend on `count`. Products are clipped to ±1e50.

@@ -3,14 +3,14 @@
     z = √12 (F(x) − ½),     F linear between `knots` quantiles q of a sample of the rows so far,
     F(q) = (share of the sample below q) + ½ (share equal to q),     F = 0 below the smallest of the sample, 1 above the largest
 
-So z is in [−√3, √3], and a uniformly distributed rank gives mean 0 and deviation 1. If an input has at most `knots` different
-values, all of them are quantiles, so z is exactly its rank, with ties in the middle; a constant input gives 0. The quantiles are
-computed again after rows 32, 128, 512 and 2048, and are then fixed, so that the features keep their meaning for the learner. Before
-row 32, F is the normal distribution function of the standardised input.
+So z is in [−√3, √3], and a uniformly distributed rank gives mean 0 and standard deviation 1. If an input has at most `knots`
+different values, all of them are quantiles, so z is exactly its rank, with ties in the middle; a constant input gives 0. The
+quantiles are computed again after rows 32, 128, 512 and 2048, and are then fixed, so that the features keep their meaning for the
+learner. Before row 32, F is the normal distribution function of the standardised input.
 
-The sample has at most 512 rows. Up to row 512 it has all rows; at row 2048 it has one random row of every four (if it took every
-fourth row, it would miss some hours of the day). Give Ranks the raw inputs, not standardised ones: a running mean makes equal
-values different.
+The sample has at most 512 rows. Up to row 512 it has all rows; at row 2048 it has one random row of every four. (Exactly every
+fourth row would be a bad sample of a periodic stream: with one row per hour, some hours of the day would never be in it.) Give
+Ranks the raw inputs, not standardised ones: a running mean makes equal values different.
 
 >>> x = np.random.default_rng(0).normal(size=(3000, 1))
 >>> ranks = onkel.Transformer(Ranks()).fit(np.sinh(5.0 * x))

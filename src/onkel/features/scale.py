@@ -1,10 +1,10 @@
-"""Standardize: each input minus its running mean, divided by its running deviation.
+"""Standardize: each input minus its running mean, divided by its running standard deviation.
 
 For row n + 1, after n rows were learnt:   μ ← μ + (x − μ)/(n+1),   S ← S + (x − μ_old)(x − μ),   z = (x − μ)/√(S/(n+1))
 
-So mean and deviation are those of the rows up to and including this one; labels are never used. All rows of positive weight count
-alike, since a score must not depend on the weight of its own row. A column that has been constant so far gives 0. If `clip` is
-given, z is clipped to ±clip.
+So mean and standard deviation are those of the rows up to and including this one; labels are never used. All rows of positive
+weight count alike, since a score must not depend on the weight of its own row. A column that has been constant so far gives 0. If
+`clip` is given, z is clipped to ±clip.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class State(Counted):
 
 @config
 class Standardize(Features):
-    """Inputs with mean 0 and deviation 1, estimated from the stream so far.
+    """Inputs with mean 0 and standard deviation 1, estimated from the stream so far.
 
     clip  The largest |z|, against outliers; None: no limit. Default: None.
     """

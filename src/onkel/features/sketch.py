@@ -5,6 +5,8 @@
     a new point x, s its row of S, u = Sᵀ k(points, x):
         Φ_pm += s k(landmarks, x)ᵀ,   Φ_pp += s uᵀ + u sᵀ + k(x, x) s sᵀ,   V and Σ are updated           (`onkel.linalg.eigen`)
 
+The landmarks are some of the sketched points, k(·, ·) is the kernel, the number k the rank, and ⁺ the pseudo-inverse.
+
 S is the sparse Johnson-Lindenstrauss transform: each row has one entry ±1/√d in each of d blocks of columns. Its column and sign
 are drawn by the counter-based generator from the number of the point, so S is never stored.
 

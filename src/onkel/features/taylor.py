@@ -8,7 +8,7 @@ Each feature is computed from one of the degree below, its parent: g_{k+e_i} = g
 the last coordinate with a power in k. So each feature has one parent, the children of a parent lie next to each other, and no
 powers or factorials are needed.
 
-The features capture the share Σ g_k(x)² = PoissonCDF(degree; ‖x‖²/width²) of the kernel's mass at x, which is k(x, x) = 1; the
+The kernel's mass at x is k(x, x) = 1. The features capture the share Σ g_k(x)² = PoissonCDF(degree; ‖x‖²/width²) of it; the
 truncation loses the rest.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, section 3.1.
@@ -107,7 +107,7 @@ class Taylor(Features):
 
 
 def _poisson(degree: int, mean: Vector) -> Vector:
-    """PoissonCDF(degree; mean), by logarithms: far out the first terms are 0 and the last ones are not."""
+    """PoissonCDF(degree; mean), by logarithms: if the mean is large, the first terms underflow to 0, but later ones do not."""
     share = np.exp(-mean)
     with np.errstate(divide="ignore"):
         log_mean = np.log(mean)

@@ -1,9 +1,12 @@
 """The anchors of the sums in a tree, for kernels that decay.
 
-The left sum of a child is Σ a_i lower(p_i) e^(−rate (anchor − p_i)); reading it at q costs one more exponential, e^(−rate (q −
-anchor)). A node whose keys are close together has one anchor for all of its sums. In any other node each child has its own
-anchors, the ends of its range: the last key for the left sum, which is read further to the right, and the first key for the right
-sum. Then no exponent is positive, so nothing overflows, however large rate times range is.
+The left sum of a child is stored with the values that its terms have at one key, the anchor:
+
+    Σ a_i lower(p_i) e^(−rate (anchor − p_i))        to be multiplied by e^(−rate (q − anchor)) when it is read at a key q
+
+A node whose keys are close together has one anchor for all of its sums. In any other node each child has its own anchors, the ends
+of its range: the last key for the left sum, which is read further to the right, and the first key for the right sum. Then no
+exponent is positive, so nothing overflows, however large rate times range is.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from onkel._types import Vector
 from onkel.kernels.exponentials import exponential
 from onkel.kernels.lists import EXPONENTIAL, GIVEN, KIND, SHAPE
 
-CLOSE = 200.0  # rate times the range of keys with one anchor: e^CLOSE leaves room for coefficients within the scale's limits
+CLOSE = 200.0  # largest rate · range of keys with one anchor: e^CLOSE leaves room for all coefficients that the limits of ρ allow
 
 
 @hot_inline
@@ -37,7 +40,7 @@ def carried(rate: float, distance: float) -> float:
 
 @hot_strict
 def shared_anchor(rate: float, first: float, last: float) -> tuple[bool, float]:
-    """Whether all sums of a node share one anchor if its keys are from `first` to `last`, and this anchor.
+    """Whether all sums of a node whose keys are from `first` to `last` share one anchor; and this anchor.
 
     The anchor is the last point of a grid that is not after the first key, so it seldom moves. Keys so large that float64 cannot
     resolve the grid there have no shared anchor.
@@ -65,6 +68,7 @@ def from_anchor(rate: float, u: float, anchor: float) -> tuple[float, float]:
 
 @hot_strict
 def beyond(rate: float, u: float, anchor: float) -> float:
-    """The part of the left factor, see `from_anchor`, for the distance beyond CLOSE/rate. It is a number of its own, because the
-    product of both could underflow. The function is strict, so that every caller gets the same bits."""
+    """The part of the left factor (see `from_anchor`) for the distance beyond CLOSE/rate. It is kept apart from the factor for the
+    distance CLOSE/rate, because the product of the two could underflow. The function is strict, so that every caller gets the same
+    bits."""
     return decay(rate, u - anchor - CLOSE / rate) if rate > 0.0 else 1.0

@@ -21,7 +21,7 @@ NOTHING = 1e-290  # smaller sums and coefficients are denormal and have lost the
 
 @hot
 def is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: Counts, largest: float) -> bool:
-    """Whether the tree of input c has sorted keys, only blocks and nodes not visited before, and the right sums.
+    """Whether the tree of input c has sorted keys, only blocks and nodes not visited before, and correct sums.
 
     The search is depth-first from left to right; the sums of a node are checked after its children. No number in the lists of a
     user's kernel is larger than `largest`.

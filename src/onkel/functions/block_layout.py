@@ -1,13 +1,14 @@
 """The memory layout of the tree over the points of one input, for compiled code.
 
 The points are sorted by their key, the value of the input, in blocks of at most BLOCK points. The blocks are the leaves of a tree.
-A node has at most FAN children. For each child it stores the first and the last key in it, and the sums over its points that a
-kernel of `onkel.kernels.lists` needs to be evaluated at keys to the right and to the left of these points. (If the kernel decays,
-the sums are relative to an anchor: `anchors`.) After the last point of a block, and after the last child of a node, there are
-zeros.
+A node has at most FAN children. For each child the node stores its first and last key, and the sums over its points
+(`onkel.kernels.lists`): those for reading the curve to the right of these points, and those for reading it to the left. (If the
+kernel decays, the sums are relative to an anchor: `anchors`.) After the last point of a block, and after the last child of a node,
+there are zeros.
 
-If f has a moment (`representations`), there are two layers of coefficients, sums and totals for the same keys, so that f and its
-moment are read on one path down the tree. The lines of the second layer come after those of the first, and before the lists.
+If f has a moment (`representations`), there are two layers of coefficients, sums and totals for the same keys, one for f and one
+for the moment, so that both are read on one path down the tree. In a block the lines of the second layer come after those of the
+first, and before the lists of a user's kernel.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ NO_WAY = np.array([np.nan, 1.0, 1.0] + LEVELS * [-1.0])
 
 KEY, COEF, LISTS = range(3)  # lines of a block: keys, coefficients, and the lists of a user's kernel from here on
 FIRST, LAST, SUMS = range(3)  # lines of a node: the first and last key of each child, and its sums from here on
-CLOSE = 200.0  # rate times the range of keys with one anchor: e^CLOSE leaves room for coefficients within the scale's limits
+CLOSE = 200.0  # largest rate · range of keys with one anchor: e^CLOSE leaves room for all coefficients that the limits of ρ allow
 
 count_up_to = lanes(FAN).count_up_to
 

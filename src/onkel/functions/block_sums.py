@@ -54,7 +54,7 @@ def split_child(inputs: Inputs, f: Curves, c: int, at: int, way: int, level: int
     for i in range(n, way, -1):
         children[i] = children[i - 1]
     for row in range(node.shape[0]):
-        make_way(node[row], way + 1, node[row, way])  # a copy, so that the node's range of keys stays right until `summarise`
+        make_way(node[row], way + 1, node[row, way])  # a copy, so that the node's range of keys stays correct until `summarise`
     children[way + 1], children[FAN] = new, n + 1
     summarise(inputs, f, c, at, way, level, range_of(f, at))
     summarise(inputs, f, c, at, way + 1, level, range_of(f, at))
@@ -77,7 +77,7 @@ def recompute_sums(inputs: Inputs, f: Curves, c: int, u: float) -> None:
 def move_anchor(
     inputs: Inputs, f: Curves, c: int, at: int, level: int, before: tuple[bool, float], keys: tuple[float, float]
 ) -> None:
-    """Recompute all sums of a node if its anchor `before` is not the right one for this range of keys."""
+    """Recompute all sums of a node if its anchor was `before` and is another one for this range of keys."""
     close, anchor = shared_anchor(decay_rate(inputs.table[c]), *keys)
     if close != before[0] or (close and anchor != before[1]):
         for i in range(f.children[at, FAN]):

@@ -4,8 +4,8 @@ Reading goes down from the root, adds the sums of the children to the left and r
 one by one. Adding a point goes down again and splits each full child on the path.
 
 Rows come in blocks. The paths of all rows of a block are looked up before the first row is learnt, and the memory at their ends is
-prefetched. A path is cached in its row, node by node. Each step is used if it is still right, and looked up again if the tree has
-changed there; so the cache affects time only, never a result.
+prefetched. A path is cached in its row, node by node. Each step is used if it is still valid, and looked up again if the tree has
+changed there; so the cache affects only the speed, never a result.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from onkel.functions.block_sums import lists_of, move_anchor, raise_root, recomp
 from onkel.kernels.exponentials import NEAR, exponentials
 from onkel.kernels.lists import GIVEN, KIND, POWERS, SHAPE, SIDES, halves_sum
 
-CANCELLED = 1e-3  # if adding a coefficient leaves less than this part of it, the sums that contain it have lost digits
+CANCELLED = 1e-3  # if an old and a new coefficient add up to less than this share of the new one, sums have lost digits
 
 beside = lanes(FAN).beside
 count_below, make_way, fetch = lanes(BLOCK).count_below, lanes(BLOCK).make_way, lanes(BLOCK).fetch
@@ -60,7 +60,8 @@ def find_ways(inputs: Inputs, f: Curves, rows: Matrix) -> None:
         if f.children[root, FAN] == 0:
             continue
         close, anchor = shared_anchor(rate, *range_of(f, root))
-        # rows that learners share may have this anchor from another one; `curve` verifies it in any case
+        # Learners may share rows, so another learner may already have written this anchor, and the factors for it, into all of
+        # them. `curve` verifies the anchor in any case.
         unknown = close and rate > 0.0 and rows.shape[0] > 0 and rows[0, end - ANCHOR] != anchor
         for i in range(rows.shape[0] if unknown else 0):
             rows[i, end - ANCHOR] = anchor
@@ -244,8 +245,8 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
         for row in range(COEF + layers, block.shape[0]):
             make_way(block[row], place, x[1 + row - COEF - layers])
         f.length[at] = n + 1
-    # 6. If the new coefficient cancels the old one, the sums that contain them are mostly rounding errors of two large numbers, so
-    #    they are recomputed from the block.
+    # 6. If the new coefficient cancels the old one, the sums that contain both have lost digits, so these sums are recomputed from
+    #    the block.
     cancelled = False
     for layer in range(layers):
         b = late if layer else a

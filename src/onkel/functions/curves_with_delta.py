@@ -1,9 +1,10 @@
 """Functions of an additive kernel plus `Delta`, curves with spikes: f(x) = ρ (Σ_c f_c(x_c) + weight · Σ_{x_i = x} a_i).
 
-The delta lets f fit a row without changing the curves. With the delta some f fits even noisy labels, so a learner made for clean
-streams can be used on noisy ones (Shawe-Taylor & Cristianini; Herbster 2001, section 2.2). A repeated row is found by a hash of its
-bits, which costs O(1) besides the O(log m) of the curves. If f has a moment, a row has two entries in the table: with label 0 for
-f, and with label 1 for the moment.
+ρ is the scale of f, and a_i the coefficient of the point x_i. The spike at x_i lets f fit this row without changing the curves.
+Thus there is an f that fits even noisy labels, so a learner that is made for streams without noise can be used on noisy ones
+(Shawe-Taylor & Cristianini; Herbster 2001, section 2.2). The sums of the spikes are in a hash table of rows. To find a row there
+costs O(1), besides the O(log m) of the curves. If f has a moment (`representations`), a row has two entries in the table: with
+label 0 for f, and with label 1 for the moment.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def evaluate(kernel: DeltaInputs, f: DeltaTerms, x: Vector, work: Vector) -> flo
 
 @hot_inline
 def with_moment(kernel: DeltaInputs, f: DeltaTerms, x: Vector, work: Vector) -> tuple[float, float]:
-    """f(x), and its moment there."""
+    """f(x), and the moment of f at x (see `representations`)."""
     end = x.size - kernel.dim
     value, moment = sorted_blocks.with_moment(kernel.inputs, f.curves, x[:end], work)
     return value + _spike(kernel, f, x[end:], 0.0), moment + _spike(kernel, f, x[end:], 1.0)

@@ -1,13 +1,14 @@
 """f as a sum of curves, f(x) = ρ Σ_c f_c(x_c) with f_c(q) = Σ a_i k_c(p_i, q): reading a curve or adding a point costs O(log m).
 
-For a kernel of `onkel.kernels.lists`, f_c(q) needs only a few sums over the points to the left of q, and a few others over those to
-the right. So for each input the points are sorted in blocks, and a tree over the blocks holds those sums (`block_tree`).
+The key p_i is the value of input c at point i. For a kernel of `onkel.kernels.lists`, f_c(q) needs only a few sums over the points
+to the left of q, and a few others over those to the right. So for each input the points are sorted in blocks, and a tree over the
+blocks holds those sums (`block_tree`).
 
     evaluate    f(x)
     join        add a point, which has a key in each input; equal keys are merged
-    shrink      f ← c f, by changing the scale ρ alone; before ρ becomes too small or too large, it is multiplied into all
-                coefficients, and points with a coefficient of exactly 0 are removed later. Unless f shrinks by many powers of ten
-                at once, this costs O(1) for each row on average
+    shrink      f ← c f, by changing the scale ρ alone. Before ρ becomes too small or too large, it is multiplied into all m
+                coefficients; points whose coefficient is then exactly 0 are removed later (`make_room`). This happens so seldom
+                that it costs O(1) for each row on average, unless f shrinks by many powers of ten at once
 
 The trees of all inputs share the arrays. A row comes from `Additive.lists`: for each input its key and its lists.
 """
@@ -258,7 +259,7 @@ def evaluate(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> float:
 
 @hot_inline
 def with_moment(inputs: Inputs, f: Curves, x: Vector, work: Vector) -> tuple[float, float]:
-    """f(x), and its moment there (0 if f has none)."""
+    """f(x), and the moment of f at x (see `representations`); 0 if f keeps none."""
     size, value, later = width(inputs), 0.0, 0.0
     for c in range(inputs.table.shape[0]):
         more = curve(inputs, f, c, x[c * size : (c + 1) * size], work)

@@ -184,7 +184,7 @@ def evaluate(source: KernelSource, f: SupportTerms, x: Vector, k: Vector) -> flo
 
 @hot_inline
 def with_moment(source: KernelSource, f: SupportTerms, x: Vector, k: Vector) -> tuple[float, float]:
-    """f(x), and its moment there. Also k[i] ← k(x_i, x)."""
+    """f(x), and the moment of f at x (see `representations`). Also k[i] ← k(x_i, x)."""
     n = f.size[0]
     values(source, f.points, n, x, k)
     total, later = 0.0, 0.0

@@ -26,7 +26,7 @@ from onkel.kernels.lists import fill_lists
 from onkel.kernels.rows import ADDITIVE, diagonal, gram
 from onkel.kernels.space import ANYWHERE, Domain, on_each, on_first, ranges
 
-Line = tuple[int, float, int, int]  # kind, shape, length of the left list (the right one is as long), length of the global list
+Line = tuple[int, float, int, int]  # kind, shape, lengths of the left (or right) and of the global list: `lists`
 
 
 class Interval(Kernel):
@@ -115,8 +115,8 @@ class Additive(Kernel):
             raise InputError(f"Additive: products must be pairs of columns counted from 0, such as ((0, 1),), got {pairs!r}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Only the fields are pickled, not the cached tables: read from a memory-mapped pickle these would be read-only arrays, for
-        which numba would compile all code again."""
+        """Only the fields are pickled, not the cached tables. Loaded from a memory-mapped file, the tables would be read-only
+        arrays, for which numba would compile all code again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property

@@ -1,7 +1,8 @@
 """A user's own kernel: any Python function of two blocks, (m, d) and (n, d), that returns their (m, n) Gram block.
 
-It is called one row at a time, so that it does not matter how the stream is cut into blocks, and its values are checked. The user
-must make sure that it is positive semi-definite; this is not checked.
+The function is called with one row of the first block at a time, so that its values do not depend on how the stream is cut into
+blocks. Its values must be finite numbers; this is checked. The user must make sure that the kernel is positive semi-definite; this
+is not checked.
 
 >>> def cosine(X, Z):
 ...     return X @ Z.T / np.linalg.norm(X, axis=1)[:, None] / np.linalg.norm(Z, axis=1)
@@ -27,7 +28,7 @@ from onkel.kernels.kernel import Kernel, Program
 class CustomKernel(Kernel):
     """k(x, z) = fn([x], [z]), a kernel given by your own function
 
-    fn  Your function: two blocks of rows in, their kernel matrix out. It is called with one row each, and saved by its name.
+    fn  Your function: two blocks of rows in, their kernel matrix out. The first block is always one row. It is saved by its name.
     """
 
     fn: Callable[[Matrix, Matrix], Matrix]

@@ -40,8 +40,9 @@ def exponentials(v: Vector, size: int, factor: float) -> None:
 def exponential(a: float) -> float:
     """eᵃ for a ≤ 0, to within 1.2 units in the last place: a = n ln 2 + r, then 2ⁿ times the Taylor polynomial of eʳ.
 
-    The polynomial is summed in pairs, which can be computed at the same time; only the sum 1 + (r + …), which decides the last
-    digits, comes last. The arithmetic is strict, because r would lose its last digits if a − n·high − n·low were reassociated.
+    The terms of the polynomial are summed in pairs, which the processor can compute at the same time. The sum 1 + (r + …) comes
+    last, because its rounding decides the last digits. The compiler must not reorder the arithmetic (`hot_strict`): r would lose
+    its last digits if a − n·high − n·low were reassociated.
     """
     clamped = max(a, _LEAST_EXPONENT)
     shifted = fma(clamped, _LOG2_E, _ROUNDER)

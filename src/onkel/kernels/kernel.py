@@ -1,8 +1,8 @@
 """The protocol of kernels: a positive semi-definite k(x, z) that fills a Gram block and, if possible, is passed to compiled code.
 
-It is passed as a short program in postfix order, in two arrays: `codes`, such as [GAUSSIAN, LINEAR, ADD], and `params`, the
-parameters of the elementary kernels in the same order. `onkel.kernels.rows` evaluates it. The classes below are abstract; every
-other kernel class is final.
+A kernel is passed to compiled code as a short program in postfix order, in two arrays: `codes`, such as [GAUSSIAN, LINEAR, ADD],
+and `params`, the parameters of the elementary kernels in the same order. `onkel.kernels.rows` evaluates the program. The classes
+below are abstract; every other kernel class is final.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from onkel.kernels.space import Space
 
 Program = tuple[Counts, Vector]
 
-LARGEST_VALUE = 1e150  # the largest k(x, x) that learners accept: its power 1.5 times a weight is still far from overflow
+LARGEST_VALUE = 1e150  # the largest k(x, x) that learners accept: k(x, x)^1.5, times a row's weight, does not overflow
 
 
 class Kernel(Space, ABC):

@@ -3,14 +3,17 @@ them.
 
     k(p, q) = e^(−rate |p − q|) Σ_j lower_j(min(p, q)) upper_j(max(p, q))  +  Σ_r (pq)^r
 
-So a sum Σ a_i k(p_i, q) needs only Σ a_i lower_j(p_i) over the points p_i ≤ q, Σ a_i upper_j(p_i) over the others, and Σ a_i p_i^r
-over all: a left, a right and a global list (Herbster 2001, section 1). This file defines the lists of these kernels, each with
-its one parameter (`shape`):
+To compute Σ a_i k(p_i, q) for any q, a few sums are enough: Σ a_i lower_j(p_i) over the points p_i ≤ q, Σ a_i upper_j(p_i) over the
+other points, and Σ a_i p_i^r over all points. (If rate > 0, each term of the first two sums also decays with its distance from q.)
+The numbers lower_j(p), upper_j(p) and p^r of a point p are called its left, right and global list (Herbster 2001, section 1).
+
+This file defines the lists of the following kernels. Each has one parameter, its `shape`. B_n is a Bernoulli polynomial, C(z, r) a
+binomial coefficient:
 
     SPLINE       order z     Σ_{r≤z} C(z,r)/(2z−r+1) m^(2z−r+1) δ^r = Σ_{k≤z} β_k m^(z+k+1) M^(z−k),  m = min, M = max, δ = M − m
     PERIODIC     order       B_{2·order}(δ) / 2B_{2·order}(0), a polynomial of δ
     EXPONENTIAL  rate        e^(−rate δ)
-    GIVEN                    a user's own lists, computed outside
+    GIVEN                    a user's own lists, which the user's functions compute (`onkel.kernels.bases`)
 
 A kernel of several inputs is passed to compiled code as a table with one line for each input.
 """
@@ -140,7 +143,7 @@ def _unusual_sum(kind: int, shape: float, keys: Vector, coef: Vector, u: float) 
 
 @hot_inline
 def _low_spline(order: int, p: float, u: float) -> float:
-    """The spline of order 0, m, or of order 1, m² (M/2 − m/6): loops over these vectorise."""
+    """The spline of order 0, m, or of order 1, m² (M/2 − m/6), with m = min(p, u) and M = max(p, u): loops over these vectorise."""
     least, most = min(p, u), max(p, u)
     return least * least * (0.5 * most - least / 6.0) if order == 1 else least
 

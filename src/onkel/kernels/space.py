@@ -52,8 +52,11 @@ class Space:
         return np.empty((0, 2))
 
     def on(self, dim: int, domains: Matrix) -> tuple[Self, Matrix]:
-        """This space with the domains that are still None replaced by the first rows of `domains`, and the rows that remain for
-        other spaces."""
+        """This space with known domains, and the rows of `domains` that are left for the spaces after it.
+
+        `domains` begins with one row for each input that may have a domain. A domain that is None is replaced by its row; the rows
+        of the others are not used.
+        """
         return self, domains
 
     def outside(self, X: Matrix) -> int:

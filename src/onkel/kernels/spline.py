@@ -13,8 +13,8 @@ from onkel.kernels.space import Domain, check_domain
 @final
 @config
 class Spline(Interval):
-    """The functions of this kernel are splines with a knot at every point: their pieces have degree 2·order + 1 and are joined with
-    2·order continuous derivatives.
+    """The functions Σ a_i k(x_i, ·) of this kernel are splines with a knot at every x_i: their pieces have degree 2·order + 1 and
+    are joined with 2·order continuous derivatives.
 
     order   At least 0. With order 1 the pieces are cubic, with order 0 straight lines. Default: 1.
     domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are

@@ -4,8 +4,8 @@
     if y f(x) < 1 and there are B points: draw one with probabilities p_i, remove it, divide each other a_i by 1 − p_i (so that the
     expected f is unchanged), add the new point, and shrink f until no coefficient exceeds η·cap
 
-p_i = 1/B; if `weighted`, p_i = (1 − s_i)/(B − 1) with s_i ∝ |a_i| √k(x_i, x_i) (BOGD++). Regret O(√T) in expectation. A row costs
-O(B).
+Here f = Σ a_i k(x_i, ·). p_i = 1/B; if `weighted`, p_i = (1 − s_i)/(B − 1) with s_i ∝ |a_i| √k(x_i, x_i) (BOGD++). Regret O(√T) in
+expectation. A row costs O(B).
 
 Zhao, Wang, Wu, Jin & Hoi (2012), Fast bounded online gradient descent algorithms for scalable kernel-based online learning, ICML.
 
@@ -121,7 +121,7 @@ def _evict(f: SupportTerms, coin: float) -> int:
 
 @hot
 def _evict_weighted(f: SupportTerms, lengths: Vector, coin: float, parts: Vector) -> int:
-    """As `_evict`, but points with a large part in f have a smaller probability. `parts` is scratch memory, one number per
+    """As `_evict`, but points with a large |a_i| √k(x_i, x_i) have a smaller probability. `parts` is scratch memory, one number per
     point."""
     count, total = f.coef.size, 0.0
     for i in range(count):

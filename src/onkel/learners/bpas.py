@@ -3,8 +3,8 @@
     ℓ = (1 − y f(x))₊,   τ = min(C, ℓ/k(x, x));   if there are fewer than B points:  f ← f + τ y k(x, ·)
     else  r = argmin_r a_r² (k(x_r, x_r) − k(x_r, x)²/k(x, x)),   and x replaces x_r with a = a_r k(x_r, x)/k(x, x) + τ y
 
-A row costs O(B). The replacement minimises ½‖f − f_t‖² + C · hinge over all f in which one point is replaced by x and the other
-coefficients stay the same.
+Here f = Σ a_i k(x_i, ·). A row costs O(B). The replacement minimises ½‖f − f_t‖² + C · hinge, where f_t is the function before the
+row, over all f in which x replaces one of the points and the other coefficients stay the same.
 
 Wang & Vucetic (2010), Online passive-aggressive algorithms on a budget, AISTATS. BPA-S.
 

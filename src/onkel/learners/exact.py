@@ -6,13 +6,17 @@
     ŷ = λm/(λ + s) (KernelAWV)  or  m, clipped if `clip` is set (KernelRidge)
     append (l, √(λ/w + s)) to L and (y − m)/√(λ/w + s) to v
 
+w_s is the weight of row s, and W the diagonal matrix of the weights. K is the kernel matrix of the rows so far, y their labels, and
+k_t their kernel values with x_t.
+
 Regret of KernelAWV against every f, for any sequence with |y| ≤ B:  λ‖f‖² + B² ln det(I + K/λ), without knowing B. KernelRidge
 clipped to [−B, B] has 4B² instead of B². Every row is stored. Row t costs O(t²); t rows need t²/2 + t(dim + outputs) numbers, or up
 to twice as many, because arrays grow by doubling.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Eq. (3).
 Zhdanov & Kalnishkan (2013), An identity for kernel ridge regression, Theoretical Computer Science. The clipped ridge.
-Departs from the papers: rows have weights; several outputs share one L; a ridge below 1e-8 k(x, x) is raised to that, and counted.
+Departs from the papers: rows have weights; several outputs share one L; a ridge λ/w below 1e-8 k(x, x) is raised to it, which is
+counted.
 
 >>> X, y = onkel.data.smooth(400, seed=0)
 >>> for learner in onkel.PKAWV(onkel.Identity() + onkel.Constant()), onkel.KernelAWV():
@@ -222,8 +226,8 @@ class KernelRidge(Exact):
 def _learn(
     block: RidgeRows, lam: float, awv: bool, clip: float, L: Vector, targets: Matrix, counts: Tally, scores: Matrix
 ) -> tuple[int, Tally]:
-    """Score each row, then append it if its weight is positive. Returns the index of the first row that
-    shows that the kernel is not positive semi-definite (-1: none), and the new counts."""
+    """Score each row, then append it if its weight is positive. Returns the index of the first row that shows that the kernel is
+    not positive semi-definite (-1: none), and the new counts."""
     K, F, own, Y, weight = block
     size, clamped, raised = counts
     old = size

@@ -2,12 +2,13 @@
 
     z = features(x),   g = ℓ'(w·z, y),   w ← w − η g z                                                      η = `step`
 
-The regret is, with high probability, at most (1 + ε)‖f‖₁²/(2η) + ηL²T/2 + εLT‖f‖₁, where ε is the error of the features' kernel and
-L the largest slope. For r features a row costs O(r·dim); memory is O(r·dim).
+The regret in T rounds against f = Σ a_i k(x_i, ·) is, with high probability, at most (1 + ε)‖f‖₁²/(2η) + ηL²T/2 + εLT‖f‖₁, where
+‖f‖₁ = Σ |a_i|, ε is the error of the features' kernel, and L the largest slope of the loss. For r features a row costs O(r·dim);
+memory is O(r·dim).
 
 Lu, Hoi, Wang, Zhao & Liu (2016), Large scale online kernel learning, JMLR.
-Departs from the paper: features have unit length, z·z = 1. Public toolboxes leave out the factor 1/√count, so a step η here is like
-a step η/count there.
+Departs from the paper: Fourier features have unit length, z·z = 1. Public toolboxes leave out the factor 1/√count, so a step η here
+is like a step η/count there.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for step in 0.2, 2.0:

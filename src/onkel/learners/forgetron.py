@@ -4,8 +4,9 @@
     δ = |a_r|,   μ = y_r f(x_r),   φ ∈ (0, 1] the largest with  Ψ(φ) = (δφ)² + 2δφ(1 − φμ) ≤ (15/32)M − Q
     f ← φ f − φ a_r k(x_r, ·),   Q ← Q + Ψ(φ)
 
-If k(x, x) ≤ 1 and B ≥ 83, the number of mistakes M is at most 2‖u‖² + 4 Σ hinge(u) for every u with ‖u‖ ≤ ¼√((B+1)/ln(B+1)). A row
-costs O(B) besides its kernel values; memory is O(B²).
+Here f = Σ a_i k(x_i, ·). If k(x, x) ≤ 1 and B ≥ 83, the number of mistakes M is at most 2‖u‖² + 4 Σ hinge(u) for every function u
+with ‖u‖ ≤ ¼√((B+1)/ln(B+1)), where hinge(u) is its hinge loss in a row. A row costs O(B) besides its kernel values; memory is
+O(B²).
 
 Dekel, Shalev-Shwartz & Singer (2008), The Forgetron: a kernel-based perceptron on a budget, SIAM Journal on Computing. Self-tuned.
 Departs from the paper: φ has a closed form, −2c/(b + √(b² − 4Ac)) with A = δ² − 2δμ, b = 2δ, c = Q − (15/32)M, for every sign of A.
@@ -36,7 +37,7 @@ from onkel.linalg.loops import dot
 from onkel.state import Counted, counter, memory
 from onkel.updates.kernel_expansion import ExpansionLearner
 
-ALLOWANCE = 15.0 / 32.0  # the largest Q for each mistake
+ALLOWANCE = 15.0 / 32.0  # the largest Q divided by the number of mistakes M
 LARGEST_MISMATCH = 1e-9  # between a stored k(x, z) and the one computed again, relative to √(k(x, x) k(z, z))
 
 

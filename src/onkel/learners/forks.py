@@ -9,12 +9,12 @@ Regret O(log T) for curved losses and O(√T) for the hinge, if the sketch is la
 With m landmarks and k coordinates a row costs O(m·dim + mk + k²). With μ stored points and s columns of the sketch an update of the
 map costs O(μ·dim + s m² + k³), and memory is O(μ·dim + s² + sm).
 
-Anonymous (2023), FORKS: fast second-order online kernel learning using incremental sketching. Departs from the paper: Φ_pp includes
-the kernel values between all sketched points; its decomposition is updated symmetrically (rank 2 for each point) and computed again
-every 50 updates; stage 2 starts from the least squares fit to stage 1; A includes the round's own gradient when the step is taken,
-and a score is clipped in its own round, as in the proof. With `step_uses_old_matrix` the step is taken as in Algorithm 1, with
-`project_on_current` the clip is as in the authors' code and Algorithm 1. The period is counted in rounds, so the length of the
-stream need not be known.
+Anonymous (2023), FORKS: fast second-order online kernel learning using incremental sketching. Departs from the paper: the sketch
+Φ_pp (`onkel.features.sketch`) includes the kernel values between all sketched points; its decomposition is updated symmetrically
+(rank 2 for each point) and computed again every 50 updates; stage 2 starts from the least squares fit to stage 1. The step uses the
+matrix A that includes the round's own gradient, and a score is clipped in its own round, both as in the paper's proof. With
+`step_uses_old_matrix` the step is that of Algorithm 1; with `project_on_current` the clip is that of Algorithm 1 and of the
+authors' code. The period is counted in rounds, so the length of the stream need not be known.
 
 >>> X, y = onkel.data.rings(4000, seed=0)
 >>> for loss in onkel.Hinge(), onkel.SquaredHinge():

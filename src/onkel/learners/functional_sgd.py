@@ -8,10 +8,10 @@ coefficient a_i = γ_i (y_i − f̃_(i−1)(x_i)) never changes afterwards, so t
 
     f̄_n = S0 − S1 / (n + 1),    S0 = Σ a_i k(x_i, ·) = f̃_n,    S1 = Σ i a_i k(x_i, ·), the moment of f̃_n
 
-Let the kernel's eigenvalues fall like i^(−a), and the rows be independent, with labels f(x) plus noise for an f in the kernel's
-space. Then decay = 1 / (a + 1) gives the best rate, E (f̄ − f)² = O(n^(−a/(a + 1))). This decay is ⅓ for `Brownian` and ⅕ for
-`Spline()`. Steps with γ k(x, x) ≤ 1 cannot diverge (‖f̃‖² grows by at most γ y² in a row). Longer ones may; rows in which they do
-are refused.
+Let the j-th eigenvalue of the kernel fall like j^(−b), and the rows be independent, with labels f(x) plus noise for an f in the
+kernel's space. Then decay = 1 / (b + 1) gives the best rate, E (f̄ − f)² = O(n^(−b/(b + 1))). This decay is ⅓ for `Brownian` and ⅕
+for `Spline()`. Steps with γ k(x, x) ≤ 1 cannot diverge (‖f̃‖² grows by at most γ y² in a row). Longer ones may; rows in which they
+do are refused.
 
 After n rows, a row costs O(n); for an additive kernel O(log n) for each input, for `Linear()` O(dim). Memory is O(n).
 

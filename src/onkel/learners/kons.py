@@ -3,7 +3,9 @@
     ȳ = φ·u,   h = sign(ȳ)(|ȳ| − C)₊,   ŷ = ȳ − h,   g = ℓ'(ŷ, y)                       A₀ = αI, u₀ = 0
     u ← u − (h/q) A⁻¹φ,   A ← A + z η g² φφᵀ,   u ← u − g A⁻¹φ,      q = φᵀA⁻¹φ          KONS: z = 1
 
-computed by coefficients, u = Σ ω_i φ_i, where the points in A are scaled by D_i = g_i √η_i:
+Here φ is the feature vector of x in the kernel's space, C is `clip`, α is `alpha`, η comes from `curvature`, and z is 1 if the
+point is added to A, otherwise 0. u is stored as coefficients, u = Σ ω_i φ_i, and the points in A are scaled by D_i = g_i √η_i. With
+the kernel matrix K of these points, and their kernel values k with x:
 
     L Lᵀ = D K D + αI,   l = L⁻¹(D∘k),   q = (k(x, x) − l·l)/α,   a = (e_t − D∘L⁻ᵀl)/α = the coefficients of A⁻¹φ
     ω ← ω − [h/q + g/(1 + z η g² q)] a;      if z: append (s l, √(α + s²(k(x, x) − l·l))), s = g√η, to L
@@ -11,13 +13,21 @@ computed by coefficients, u = Σ ω_i φ_i, where the points in A are scaled by 
 SketchedKONS adds a point to A (z = 1) with probability p̃ = max(min(β τ̃, 1), γ), where τ̃ is the leverage score of KORS for the
 scaled points.
 
-Regret of KONS against every f with |f(x_t)| ≤ C, for losses of curvature σ:  α‖f‖² + 2 d_eff(α/(σL²)) ln(2σL²T)/σ. For SketchedKONS
-the second term is divided by max(γ, β τ_min), with high probability. Points at which the slope of the loss is 0 are not stored. Row
-t of KONS costs O(t²), and its memory is O(t²). For SketchedKONS with m points in A both are O(m² + t·dim).
+Regret of KONS against every f with |f(x_t)| ≤ C, for losses of curvature σ > 0:
+
+    α‖f‖² + d_eff(α/(σL²)) (1 + ln(1 + σL²Tκ²/α))/σ                                      (`onkel.measure.bounds.kons_by_dimension`)
+
+T is the number of rows, d_eff the effective dimension, L the largest slope of the loss, and κ² the largest k(x, x). For
+SketchedKONS the second term is divided by (1 − ε) max(γ, min(β τ_min, 1)), where τ_min is the smallest leverage score of a row.
+This holds with probability 1 − δ if β ≥ 3 ln(T/δ)/ε² and `weighted` is False.
+
+A point is not stored if the slope of the loss is 0 there and the score is not clipped. Row t of KONS costs O(t²), and its memory is
+O(t²). For SketchedKONS with m points in A both are O(m² + t·dim).
 
 Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Algorithms 1, 3.
-Departs from the paper: its Lemmas 2 and 4 have misprints (the scaled k̄_ii, and −1/√η outside the bracket) and divide by g, which
-may be 0; the coefficients above do not. `weighted=True` adds z/p̃ instead of z to A, which is unbiased (section 6).
+Departs from the paper: the bounds are those of its proofs (`onkel.measure.bounds`); its Lemmas 2 and 4 have misprints (the scaled
+k̄_ii, and −1/√η outside the bracket) and divide by g, which may be 0; the coefficients above do not. `weighted=True` adds z/p̃
+instead of z to A, which is unbiased (section 6).
 
 >>> X, y = onkel.data.rings(1000, seed=0)
 >>> for learner in onkel.KONS(loss=onkel.Logistic()), onkel.SketchedKONS(loss=onkel.Logistic()):

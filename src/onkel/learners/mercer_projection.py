@@ -2,11 +2,12 @@
 
     f̂ = argmin Σ (y − θ·ψ(x))² + λ‖θ‖²        over the first N functions ψ_1 … ψ_N of a kernel's eigen-system
 
-    growing    (`rate` c)   N functions from row ⌊c N^((2α+d)/d)⌋ on, α = `smoothness`: the rate of Zhang & Simon
+    growing    (`rate` c)   N functions from row ⌊c N^((2α+d)/d)⌋ on (Zhang & Simon), α = `smoothness`, d: see `rate`
     following  (no rate)    every N up to `count` at once, mixed by their losses (`onkel.mixing`)
 
-When following, on every sequence of T rows with |y| ≤ Y, the loss is at most 2Y²(1 + K ln((T+1) count h)) larger than that of the
-best choice of N that may differ between K pieces of the sequence; h = 1 + 1/2 + … + 1/count.
+When following, the loss is compared with that of the best choice of N, which may change: the rows are cut into K pieces, and each
+piece has its own N. On every sequence of T rows with |y| ≤ Y, the loss is larger by at most 2Y²(1 + K ln((T+1) count h)), where
+h = 1 + 1/2 + … + 1/count.
 
 One factor RᵀR = A = λI + Σ ψψᵀ is enough for all N: its leading block is the factor of the first functions alone. With z = R⁻ᵀψ and
 c = R⁻ᵀb, the prediction of N is z_1 c_1 + … + z_N c_N, and its variance σ²(z_1² + … + z_N²). When growing, the error is

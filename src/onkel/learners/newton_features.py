@@ -3,7 +3,7 @@
     A ← A + η g² z zᵀ,   u ← Π(u − g A⁻¹z)        z = features(x),  g = ℓ'(ŷ, y),  Π onto |f(x)| ≤ clip   (`onkel.updates.newton`)
 
 Regret against every f in the features' span with |f(x_t)| ≤ C, for a loss of curvature σ and η = σ:
-α‖f‖² + Σ ηg² zᵀA⁻¹z/η ≤ α‖f‖² + ln det(I + Σ σ g² z zᵀ/α)/σ. For r features a row costs O(r²), and memory is O(r²).
+α‖f‖² + Σ g² zᵀA⁻¹z ≤ α‖f‖² + ln det(I + Σ σ g² z zᵀ/α)/σ. For r features a row costs O(r²), and memory is O(r²).
 
 Hazan, Agarwal & Kale (2007), Logarithmic regret algorithms for online convex optimization, Machine Learning.
 Luo, Agarwal, Cesa-Bianchi & Langford (2016), Efficient second order online learning by sketching, NeurIPS: the projection.

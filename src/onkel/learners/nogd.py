@@ -1,11 +1,13 @@
 """NOGD: kernel gradient descent until there are B points, then gradient descent in the leading coordinates of their span.
 
-    stage 1     f ← f − η g k(x, ·),   g = ℓ'(f(x), y)           if g ≠ 0, until there are B points         (KOGD)
+    stage 1     f ← f − η g k(x, ·),   g = ℓ'(f(x), y)           if g ≠ 0, until there are B points
     switch      K = VΛVᵀ, the k leading eigenpairs:   M = Λ^{−½}Vᵀ,   w = Λ^{½}Vᵀa         f is projected onto their span
     stage 2     z = M k(x),   w ← w − η g z
 
-Regret ‖f‖²/(2η) + ηL²T/2, plus a term that grows with ‖K − K̂‖₂, where K̂ is the kernel matrix in the k coordinates. A row costs
-O(B·dim + Bk), and memory is O(B·dim + Bk).
+K is the kernel matrix of the B points, and a are their coefficients in f.
+
+Regret in T rounds ‖f‖²/(2η) + ηL²T/2, plus a term that grows with ‖K − K̂‖₂, where K̂ is the kernel matrix in the k coordinates,
+and L the largest slope of the loss. A row costs O(B·dim + Bk), and memory is O(B·dim + Bk).
 
 Lu, Hoi, Wang, Zhao & Liu (2016), Large scale online kernel learning, JMLR.
 

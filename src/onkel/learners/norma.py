@@ -2,9 +2,9 @@
 
     g = ℓ'(f(x), y),   f ← (1 − ηλ) f − η g k(x, ·)                                              η = `step`, λ = `lam`
 
-Regret O(√T) for η ∝ 1/√T. If λ = 0, it is KOGD. If there is a `budget`, only the latest terms are kept; the sum of the evicted ones
-has a norm of at most (1 − ηλ)^budget Lκ/λ, where L is the largest slope and κ² the largest k(x, x). A row costs O(m) for the m rows
-kept, those whose slope g was not 0; memory is O(m).
+Regret O(√T) for η ∝ 1/√T. If λ = 0, it is KOGD, kernel online gradient descent. If there is a `budget`, only the latest terms are
+kept; the sum of the evicted ones has a norm of at most (1 − ηλ)^budget Lκ/λ, where L is the largest slope and κ² the largest
+k(x, x). A row costs O(m) for the m rows kept, those whose slope g was not 0; memory is O(m).
 
 Kivinen, Smola & Williamson (2004), Online learning with kernels, IEEE Transactions on Signal Processing.
 
@@ -41,7 +41,7 @@ class NORMA(ExpansionLearner[State]):
     loss    The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for numbers.
             Default: Hinge().
     step    η > 0, the size of a gradient step. A larger one learns faster and follows noise more. Default: 0.2.
-    lam     λ ≥ 0: in each step the function shrinks by the factor 1 − step · λ; 0 is KOGD. Default: 0.01.
+    lam     λ ≥ 0: in each step the function shrinks by the factor 1 − step · λ; with 0 it never shrinks. Default: 0.01.
     budget  How many of the latest terms are kept; None: all, so memory grows. Default: None.
     """
 

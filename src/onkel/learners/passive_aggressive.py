@@ -2,8 +2,8 @@
 
     ℓ = (1 − y f(x))₊,   τ = min(C, ℓ/k(x, x)),   f ← f + τ y k(x, ·)                           (PA-I)
 
-If C = ∞, Σ ℓ_t² ≤ ‖u‖² κ² for every u that reaches all margins, where κ² is the largest k(x, x). The m rows that missed their
-margin are stored; a row costs O(m), and memory is O(m).
+If C = ∞, Σ ℓ_t² ≤ ‖u‖² κ² for every function u with a margin of 1 on all rows, where κ² is the largest k(x, x). The m rows that
+missed their margin are stored; a row costs O(m), and memory is O(m).
 
 Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Online passive-aggressive algorithms, JMLR.
 

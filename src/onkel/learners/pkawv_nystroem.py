@@ -7,10 +7,12 @@
     A = λI + Σ w z zᵀ = RᵀR,   b = Σ w y z,   ŷ = zᵀ(A + z zᵀ)⁻¹b
 
 Regret with KORS, μ ≤ λ and |y| ≤ B, with high probability and m points:  λ‖f‖² + B² d_eff(λ) ln(e + enκ²/λ) + 2B²(m + 1)nμ/λ.
+Here n is the number of rows, d_eff the effective dimension, κ² the largest k(x, x), and μ the field `mu` of `Kors`. For this bound
+with probability 1 − δ, `Kors` must have the accuracy ½ and an oversampling of at least 12 ln(n/δ), more than the default.
 
-With `keep_history=True` this definition holds exactly: all n past rows are stored, and a new coordinate is computed for them. A row
-costs O(m² dim) on average, and memory is n(dim + outputs + 1) + O(m²) numbers. With `keep_history=False` a new coordinate is taken
-as 0 in past rows. A row then costs O(m² + m·dim), as does memory, and there is no proof of a bound.
+With `keep_history=True` the definition of ŷ_t holds exactly: all n past rows are stored, and a new coordinate is computed for them.
+A row costs O(m² dim) on average, and memory is n(dim + outputs + 1) + O(m²) numbers. With `keep_history=False` a new coordinate is
+taken as 0 in past rows. A row then costs O(m² + m·dim), as does memory, and there is no proof of a bound.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Algorithm 2.
 Departs from the paper: orthonormal coordinates instead of its update and downdate of K_nmᵀK_nm + λK_mm, which fail for similar

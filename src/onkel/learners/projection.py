@@ -5,17 +5,18 @@
 
 Then, if there is a `radius` γ and ‖f‖ > γ: f ← f γ/‖f‖.
 
-The loss is the number of mistakes, or (|f(x) − y| − ε)₊²; κ² is the largest k(x, x). For every u in all the sets U, Σ loss ≤ κ² ‖u
-− f₁‖² (Theorems 2, 3 and 6). If there is a radius, then over any interval of the stream Σ loss ≤ κ² (γ + ‖u‖)² for every u with ‖u‖
-≤ γ in the sets U of that interval (Theorems 4 and 5), so a change of the stream does no lasting harm.
+The loss of a row is 1 for a mistake (MarginProjection), or (|f(x) − y| − ε)₊² (TubeProjection). f₁ is f before the first row, κ²
+the largest k(x, x). For every function u that is in the sets U of all rows, Σ loss ≤ κ² ‖u − f₁‖² (Theorems 2, 3 and 6). If there
+is a radius, then over any interval of the stream Σ loss ≤ κ² (γ + ‖u‖)² for every u with ‖u‖ ≤ γ that is in the sets U of that
+interval (Theorems 4 and 5), so a change of the stream does no lasting harm.
 
 After m rows that changed f, a row costs O(m); for an additive kernel O(log m) for each input, for `Linear()` O(dim). Memory is
 O(m).
 
 Herbster (2001), Learning additive models online with fast evaluating kernels, COLT.
 
-Departs from the paper: its equations 2 and 4 have misprints (`onkel.kernels.lists` has them right); a row with k(x, x) below 1e-100
-is ignored.
+Departs from the paper: its equations 2 and 4 have misprints (`onkel.kernels.lists` has the correct formulas); a row with k(x, x)
+below 1e-100 is ignored.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> learner = onkel.MarginProjection()

@@ -5,8 +5,9 @@
     Projectron++, also if 0 < y f(x) < 1:   ℓ = 1 − y f(x),   p = k(x)·d,   τ = min(ℓ/p, 1)
         if τ(2ℓ − τp − 2UΔ) ≥ 0:  a ← a + τ y d                                                  U = ¼√((B + 1)/ln(B + 1))
 
-If k(x, x) ≤ 1 and the budget is not reached, the Projectron makes at most (‖u‖² + 2 Σ hinge(u))/(1 − 2η‖u‖) mistakes for every u
-with η‖u‖ < ½. A row costs O(B), a misclassified row O(B²), besides O(B·dim) for the kernel values. Memory is O(B² + B·dim).
+Here f = Σ a_i k(x_i, ·), K is the kernel matrix of the points, and k(x) are their kernel values with x. If k(x, x) ≤ 1 and the
+budget is not reached, the Projectron makes at most (‖u‖² + 2 Σ hinge(u))/(1 − 2η‖u‖) mistakes for every function u with η‖u‖ < ½. A
+row costs O(B), a misclassified row O(B²), besides O(B·dim) for the kernel values. Memory is O(B² + B·dim).
 
 Orabona, Keshet & Caputo (2008), The Projectron: a bounded kernel-based perceptron, ICML; (2009), JMLR. Departs from the papers:
 there is a budget (as in public toolboxes); the Cholesky factor of K instead of its inverse; a point that is in the span up to

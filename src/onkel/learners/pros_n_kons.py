@@ -7,6 +7,7 @@
         restart=False   u ← (u, 0), A ← [[A, 0], [0, α]]            CON-KONS: the function is kept
 
 Regret against every f with |f(x_t)| ≤ C, with high probability and up to logarithms, for m points:  m(α + d_eff(α)) + nμ/α.
+Here C is `clip`, n the number of rows, d_eff the effective dimension, and μ the field `mu` of `Kors`.
 A row costs O(m² + m·dim), and memory is O(m² + m·dim).
 
 Calandriello, Lazaric & Valko (2017), Efficient second-order online kernel learning with adaptive embedding, NeurIPS.

@@ -1,10 +1,10 @@
 """RandomTrees: a mean of online regression trees with random candidate splits.
 
-A leaf stores the mean m and the variance s² of its labels. It has up to `splits` candidates for a split, x_c > cut with a random
-column c. Each candidate has, since it was drawn, counted rows and summed their labels: n and S on the left side, n' and S' on the
-right.
+A leaf stores the mean m and the variance s² of its labels, and the sum r of the weights of its rows, which forgetting lowers. A
+leaf also has up to `splits` candidates for a split, x_c > cut with a random column c. Each candidate has, since it was drawn,
+counted rows and summed their labels: n and S on the left side, n' and S' on the right.
 
-    ŷ = mean over trees of m,   m ← m + (y − m)/r,   r ← μr + 1                                              μ = `forgetting`
+    ŷ = mean over trees of m,   r ← μr + 1,   m ← m + (y − m)/r                                              μ = `forgetting`
 
     a leaf is split if   n n'/(n + n') ‖S/n − S'/n'‖² > `gain` · s²   for the best candidate with n, n' ≥ 3
 
@@ -14,8 +14,8 @@ right.
     in this column.
 
 Trees differ only in their random columns and cuts; every tree learns every row. A row of weight w counts as w rows. Several outputs
-share the leaves, and squares are summed over outputs. A tree with `leaves` leaves no longer grows, but updates their means. Columns
-may have any scale.
+share the leaves, and squares are summed over outputs. A tree with `leaves` leaves no longer grows, but the means of its leaves are
+still updated. Columns may have any scale.
 
 For T trees and J candidates in a leaf, a row costs O(T·J) for each output. Memory is O(T·J) for each output and each of the
 `leaves`, allocated at the start.

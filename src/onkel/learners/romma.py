@@ -8,15 +8,15 @@ that the old f defines.
 f is updated on mistakes, or, if `aggressive`, on every row with y f(x) < 1. The first update is f ← y k(x, ·)/k. If y f(x) ≥ k N,
 as is possible for an aggressive learner, the shortest g with y g(x) ≥ 1 is also in the first half-space, and again f ← y k(x, ·)/k.
 
-There are at most κ² ‖u‖² mistakes for every u with y u(x) ≥ 1 on all rows, where κ² is the largest k(x, x). After m updates a row
-costs O(m); for an additive kernel O(log m) for each input, for `Linear()` O(dim). Memory is O(m).
+There are at most κ² ‖u‖² mistakes for every function u with y u(x) ≥ 1 on all rows, where κ² is the largest k(x, x). After m
+updates a row costs O(m); for an additive kernel O(log m) for each input, for `Linear()` O(dim). Memory is O(m).
 
 Li & Long (2002), The relaxed online maximum margin algorithm, Machine Learning.
 
 Departs from the paper: N is updated from row to row to N', together with a bound on its relative error. Each row multiplies this
-bound by c²N/N' and adds 1e-16 (|c|√N + |e|√k)²/N'. A row that would raise the bound above 1e-10 is skipped, and counted: if no f
-has a margin on all rows, f grows for ever and loses digits. A row parallel to f, D ≤ 1e-12 k N, is skipped too. The bound on
-mistakes holds as long as no row is skipped.
+bound by c²N/N' and adds 1e-16 (|c|√N + |e|√k)²/N'. A row that would raise the bound on the error above 1e-10 is skipped, and
+counted. This happens if no f has a margin on all rows, because f then grows for ever and loses digits. A row parallel to f,
+D ≤ 1e-12 k N, is skipped too. The bound on mistakes holds as long as no row is skipped.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for aggressive in False, True:

@@ -1,4 +1,5 @@
-"""The BLAS calls of compiled code, on C-ordered arrays, each with its NumPy twin. Where NumPy's BLAS cannot be called, `loops` are.
+"""The BLAS calls of compiled code, on C-ordered arrays, each with a NumPy twin for runs with the compiler off. If NumPy's BLAS
+cannot be called, the functions of `onkel.linalg.loops` take their place.
 
 Fortran reads a C-ordered matrix as its transpose. The wrappers below hide that: their triangles, sides and shapes are those a
 reader of C-ordered NumPy code expects. A symmetric matrix lives in its upper triangle; the lower one is never read or written.

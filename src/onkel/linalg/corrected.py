@@ -1,13 +1,15 @@
 """Ridge regression with forgetting from sums of products (as in `onkel.linalg.gram`), on the first N features for several N at
 once.
 
-The predictions are exact in every row, although the factor R is computed only every `block` rows:
+v are the features of a row, y its labels, w its weight; μ is the forgetting factor and Λ the diagonal matrix of the ridges. The
+predictions are exact in every row, although the factor R is computed only every `block` rows:
 
     G ← μG + w v vᵀ,   b ← μb + w y v,   A = G + Λ = RᵀR
 
-The k rows since the last factorisation are buffered, as ũ and as z̃ = R⁻ᵀũ, and correct the predictions of R:
+The k rows since the last factorisation are buffered, as ũ and as z̃ = R⁻ᵀũ. From them and R, which belongs to A, follow the
+predictions for A_k, the matrix after these rows (Λ, too, fades by μ in each of them, until the next factorisation restores it):
 
-    A_k = μᵏ(A + Σ_{i<k} ũ_i ũ_iᵀ),   ũ_i = √(w_i μ^{−i−1}) v_i,   z̃_i = R⁻ᵀũ_i          (the ridge fades in between)
+    A_k = μᵏ(A + Σ_{i<k} ũ_i ũ_iᵀ),   ũ_i = √(w_i μ^{−i−1}) v_i,   z̃_i = R⁻ᵀũ_i
 
     L Lᵀ = I + Z̃Z̃ᵀ,   e = L⁻¹(ỹ − Z̃c),   l = L⁻¹Z̃z      c = R⁻ᵀb, z = R⁻ᵀv, ỹ_i = √(w_i μ^{−i−1}) y_i
     score = vᵀA_k⁻¹b_k = z·c + l·e
@@ -75,7 +77,7 @@ def learn(sums: Sums, settings: CorrectedSettings, V: Matrix, Y: Matrix, weight:
         else:
             _buffer(sums, settings, V[done:stop], Y[done:stop], weight[done:stop])
             _correct(sums, settings, first, scores[done:stop])
-            for t in range(done, stop):  # `_correct` leaves the scores of ũ, not of v
+            for t in range(done, stop):  # `_correct` has computed the scores of ũ, not of v
                 u = np.sqrt(weight[t] * settings.forgetting ** (done - t - first - 1))
                 for o in range(scores.shape[1]):
                     for p in range(EXPERTS):

@@ -27,7 +27,7 @@ from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 
 SMALLEST_EIGENVALUE = 1e-12  # relative to the largest one; a smaller eigenvalue is rounding and is set to 0
-SMALLEST_DIRECTION = 1e-10  # limit for the part outside a span of a column with largest entry 1; with less, the column is inside
+SMALLEST_DIRECTION = 1e-10  # a column, scaled to largest entry 1, is in a span if its part outside the span is smaller
 
 
 def leading(M: Matrix, k: int) -> tuple[Matrix, Vector]:

@@ -1,9 +1,11 @@
 """Ridge regression in the square-root form: an upper triangular R with RᵀR = A, and c = R⁻ᵀb. R changes only by rotations.
 
-Each row [v | y] is rotated into [R | c] (`rotations`). The same pass gives m = z·c and s = z·z with z = R⁻ᵀv, hence the score.
+Here A = λI + Σ w v vᵀ and b = Σ w y v, for rows with r features v, labels y and weights w. Each row [v | y] is rotated into [R | c]
+(`rotations`). The same pass gives m = z·c and s = z·z with z = R⁻ᵀv, hence the score.
 
-Forgetting μ: A ← μA + v vᵀ + λ(1 − μʳ) e_j e_jᵀ with j = t mod r, b ← μb + y v. All entries decay by one common factor, `scale`.
-The ridge, which decays too, is restored by one more row, √(λ(1−μʳ)) e_j, before v.
+With forgetting μ, round t is A ← μA + v vᵀ + λ(1 − μʳ) e_j e_jᵀ, b ← μb + y v, where j = t mod r. All entries decay by one common
+factor, `scale`. The ridge decays, too. So in each round the ridge of one feature, j, is restored: the row √(λ(1−μʳ)) e_j is rotated
+into R before v.
 
 The leading N × N block of R and the first N entries of c are the factor that the first N features alone would give.
 """
@@ -22,7 +24,7 @@ from onkel.linalg.triangular import solve_row
 
 ROUNDS = 9  # rows rotated in one pass over R, in three groups of three, which fit the L1 cache; passes end at multiples of 9 rows
 SMALLEST_SCALE = 1e-4  # below it the scale is multiplied into R and c
-SMALLEST_PIVOT = 1e-100  # limit for a diagonal entry of R: the square of a ridge that fades for hundreds of rounds could become 0
+SMALLEST_PIVOT = 1e-100  # least diagonal entry of R; without it, a ridge that fades for hundreds of rounds could become 0
 SMALLEST_REMAINDER = 1e-7  # limit for pivot² relative to the diagonal entry of A; with less, R keeps fewer than about nine digits
 LARGEST_ENTRY = 1e150  # in R and c; accepted rows and labels cannot lead to larger ones
 
@@ -92,7 +94,7 @@ def fading_notes(lam: float, forgetting: float, r: int, rows: int) -> list[str]:
 def _write_scores(
     m: Matrix, s: Vector, weight: Vector, forgetting: float, scale: float, first: int, done: int, awv: bool, scores: Matrix
 ) -> None:
-    stride = s.size // (done - first)  # rows of m and s for each row learnt: 2 with forgetting (ridge, then v), else 1
+    stride = s.size // (done - first)  # rows of m and s for each row learnt: 2 with forgetting (that of the ridge, then v), else 1
     for i in range(first, done):
         k = (i - first) * stride + stride - 1
         shrink = 1.0 + s[k] / weight[i] if awv else 1.0
@@ -113,8 +115,8 @@ def border(R: Matrix, c: Matrix, column: Vector, corner: float, target: Vector, 
 def factor_column(R: Matrix, c: Matrix, r: int, floor: float) -> bool:
     """Factorise column r of R and c in place. It holds the entries of A and b; the columns before it are factorised already.
 
-    The new pivot² is corner − ‖R⁻ᵀcolumn‖², where the corner is the diagonal entry of A. Without rounding it is at least the ridge,
-    `floor`. If the difference is small relative to the corner, digits cancel. Returns whether enough digits are left.
+    The new pivot² is corner − ‖R⁻ᵀcolumn‖², where the corner is the diagonal entry of A. Without rounding pivot² is at least the
+    ridge, `floor`. If pivot² is small relative to the corner, digits cancel. Returns whether enough digits are left.
     """
     corner, v = float(R[r, r]), R[:r, r].copy()
     solve_row(R, v)

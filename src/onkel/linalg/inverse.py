@@ -1,4 +1,5 @@
-"""Ridge regression in the inverse form: P = A⁻¹ in one triangle, θ = A⁻¹b, with A = λI + Σ w v vᵀ and b = Σ w y v.
+"""Ridge regression in the inverse form: P = A⁻¹ in one triangle, θ = A⁻¹b, with A = λI + Σ w v vᵀ and b = Σ w y v, summed over
+rows with features v, labels y and weights w.
 
 A row      p = P v,  s = vᵀp,  m = θᵀv
            score = m / (1 + s) (Azoury-Warmuth-Vovk)  or  m (ridge)
@@ -13,7 +14,7 @@ A block of rows V gives the same numbers by matrix products:
     3. The residuals follow from the same elimination, and p of all rows is T⁻¹H.
     4. P ← P − pᵀ diag(g) p.
 
-Subtracting g p pᵀ loses log₁₀(1 + w s) digits along v, and P as a whole has a relative error of about eps · max_i P_ii A_ii. This
+Subtracting g p pᵀ loses log₁₀(1 + w s) digits along v, and P as a whole has a relative error of about 1e-16 · max_i P_ii A_ii. This
 maximum is the largest variance inflation of a feature. Both losses of digits are checked before anything is learnt. A block that
 would raise the inflation above its limit is learnt row by row. A single row that would do so must be learnt in the factor form
 (`onkel.linalg.factor`), which never subtracts from a matrix.

@@ -1,6 +1,6 @@
-"""The functions of `linalg/blas` as plain loops. They are used if NumPy's BLAS cannot be called; the inner product is always used.
+"""The functions of `linalg/blas` as plain loops, used if NumPy's BLAS cannot be called; and an inner product, which is always used.
 
-Each function has the name, the arguments and the result of the one in `blas.py`. They are right on every machine, and several times
+Each function has the name, the arguments and the result of the one in `blas.py`. They work on every machine, and are several times
 slower than BLAS on large matrices.
 """
 
@@ -17,7 +17,8 @@ from onkel._types import Counts, Matrix, Vector
 def _dot(a: Vector, b: Vector) -> float:
     """aᵀb: eight sums, which fill vector registers, in the same order wherever it is called.
 
-    In compiled code `np.dot` needs SciPy, takes as long to compile as a matrix product, and 60 ns for a call.
+    `np.dot` is not used, because in compiled code it needs SciPy, takes as long to compile as a matrix product, and costs 60 ns for
+    each call.
     """
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
     whole = a.size - a.size % 8

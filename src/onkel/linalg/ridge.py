@@ -2,6 +2,7 @@
 
 There are two forms of the same numbers. Settings and data choose between them, not the user:
 
+    form      what is stored                                                 when
     inverse   A⁻¹ in one triangle, blocks at the speed of matrix products    a ridge that is not tiny, no forgetting
     factor    R with RᵀR = A, rotations only                                 forgetting, a tiny ridge, or rows with which the
                                                                              inverse form would lose too many digits

@@ -14,7 +14,7 @@ from onkel._jit import hot, hot_inline, hot_lean
 from onkel._types import Counts, Matrix, Vector
 
 LANES = 8  # numbers in the widest vector register, a power of two
-PAGE, SAME_PLACE = 512, 24  # numbers in a memory page; two rows whose offsets in their pages differ by less slow each other down
+PAGE, SAME_PLACE = 512, 24  # numbers in a memory page; rows whose offsets in their pages differ by less than 24 are slow together
 
 
 @hot

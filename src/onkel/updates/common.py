@@ -5,9 +5,9 @@ A learner whose results may be shared (`Learner.takes_common`) computes them by
     result = common(key, function, *arguments)
 
 where `key` names the result within a call. Learners of the same rows, such as those of the classes in `onkel.combine.OneVsRest`,
-get one `Common`, and each result is computed by the first of them that needs it. A learner by itself gets None, and calls the
-function (by `alone`, if both are to look the same). So the learners stay independent, and their scores are the same to the last bit
-as if each learnt alone.
+get one `Common` as their argument `common`, and each result is computed by the first of them that needs it. A learner by itself
+gets None instead; then it calls the function itself, or takes `alone`, which has the same arguments as a `Common`. So the learners
+stay independent, and their scores are the same to the last bit as if each learnt alone.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
     g = ℓ'(f(x), y),   f ← (1 − ηλ) f − η g k(x, ·)        or        w ← (1 − ηλ) w − η g z        η = `step`, λ = `lam`
 
-If the slope of the loss is unbounded (the squared losses), the descent can diverge when η k(x, x) is too large. Rows that make it
-diverge are refused, and the state does not change.
+Here x is the row, z its coordinates, y its label, and g the slope of the loss ℓ at the score. If this slope is unbounded (the
+squared losses), the descent can diverge when η k(x, x) is too large. Rows that make it diverge are refused, and the state does not
+change.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ def check_scores(learner: Any, scores: Vector) -> None:
 
 
 def may_run_away(learner: Any, own: Vector, lam: float = 0.0) -> bool:
-    """Whether the descent may diverge on rows with these k(x, x). With a squared loss it cannot if no point is evicted and
-    2ηk(x, x) ≤ 1 − ηλ, since then ‖f‖² grows by at most 2ηy² in a row."""
+    """Whether the descent may diverge on rows with these k(x, x). With a squared loss the descent cannot diverge if no point is
+    evicted and 2ηk(x, x) ≤ 1 − ηλ, since then ‖f‖² grows by at most 2ηy² in a row."""
     if not may_diverge(learner.loss):
         return False
     is_short = 2.0 * learner.step * np.max(own, initial=0.0) <= 1.0 - learner.step * lam

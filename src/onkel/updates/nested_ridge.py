@@ -3,9 +3,9 @@
 Level N uses only the first functions of the list, but more of them than level N − 1. Either all levels are used at once, or one
 level, which rises with the number of rows.
 
-The matrix has two parts. Its first `taken` columns are the factor R of A. The columns after them are not factorised yet. Until
-`onkel.linalg.factor.factor_column` factorises them, they hold entries of A itself (and `coef` holds entries of b), or only the
-ridge, if the learner keeps these sums elsewhere.
+The matrix has two parts. Its first `taken` columns are the factor R of A = λI + Σ w ψψᵀ, where ψ are the functions of a row. The
+columns after them are not factorised yet. Until `onkel.linalg.factor.factor_column` factorises them, they hold entries of A itself
+(and `coef` holds entries of b), or only the ridge, if the learner keeps these sums elsewhere.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
     ȳ = φ·u,   h = sign(ȳ)(|ȳ| − C)₊,   ŷ = ȳ − h,   g = ℓ'(ŷ, y)                       A₀ = αI, u₀ = 0
     u ← u − (h/q) A⁻¹φ   (the projection on |f(x)| ≤ C),    A ← A + η g² φφᵀ,   u ← u − g A⁻¹φ,        q = φᵀA⁻¹φ
 
+φ are the coordinates of a row, u the weights, C is the field `clip` and α the field `alpha`. ȳ is the score before it is clipped to
+[−C, C], and ŷ the score.
+
 With A = RᵀR, c = R u and z = R⁻ᵀφ:  ȳ = z·c,  q = z·z,  and a round costs one triangular solve and one update of R.
 
 η is the curvature σ of the loss, or a share of it that the learner sets. For a loss without curvature it is √d/(L C √t), where L is

@@ -1,6 +1,6 @@
 """Projection steps f ← f + a k(x, ·), which move the score of the row towards its margin, y f(x) ≥ 1.
 
-τ = min(C, (1 − y f(x))₊ / k(x, x)),   a = τ y                            for C = ∞ it is the projection onto {f : y f(x) ≥ 1}
+τ = min(C, (1 − y f(x))₊ / k(x, x)),   a = τ y                            for C = ∞ this is the projection onto {f : y f(x) ≥ 1}
 """
 
 from __future__ import annotations

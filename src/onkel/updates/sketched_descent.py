@@ -1,6 +1,6 @@
 """The base of FORKS and SkeGD: kernel gradient descent until a buffer is full, then steps in a sketched map that new points update.
 
-    stage 1     f ← f − η g k(x, ·)      if g, the slope of the loss at the score, is not 0; until the buffer is full (KOGD)
+    stage 1     f ← f − η g k(x, ·)      if g, the slope of the loss at the score, is not 0; until the buffer is full
     stage 2     a step in the coordinates φ(x) of a sketch of the buffer's kernel matrix                 (`onkel.features.sketch`);
                 every `period` rounds the row is scored, then joins the sketch, and is learnt in the new coordinates
 

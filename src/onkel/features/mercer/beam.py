@@ -1,7 +1,7 @@
 """Beam: the Sobolev space W₂ on [0, 1] with ‖f‖² = (∫f)² + (∫f p₁)² + ∫f''², p₁ = √3(2x − 1), in the uniform measure.
 
-Its functions are 1, p₁, and the vibrations of a beam with free ends: φ'''' = ω⁴φ with φ'' = φ''' = 0 at both ends, and λ = ω⁻⁴,
-where ω runs through the roots of cos ω cosh ω = 1. With u = x − ½, the distance from the middle, they are in turn
+Its eigenfunctions are 1 and p₁, both with λ = 1, and the vibrations of a beam with free ends: φ'''' = ω⁴φ with φ'' = φ''' = 0 at
+both ends, and λ = ω⁻⁴, where ω runs through the roots of cos ω cosh ω = 1. With u = x − ½ the vibrations are in turn
 
     cos(ωu)/cos(ω/2) + cosh(ωu)/cosh(ω/2)        and        sin(ωu)/sin(ω/2) + sinh(ωu)/sinh(ω/2)
 

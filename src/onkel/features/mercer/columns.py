@@ -171,10 +171,11 @@ class AdditiveSystem(Columns):
 def _largest(system: ProductSystem, count: int, dim: int) -> tuple[Counts, Vector]:
     """The multi-indices of the largest products, (count, dim), counted from 0, and the values λ of these products.
 
-    Products are taken from a heap, those of equal value together. Columns are ranked by their second values; the column with the
-    largest one is the first. An index taken from the heap adds up to three others, its successors: its last entry plus 1; a new
-    entry 1 in the next column; and its last entry moved to the next column, if it is 1. So every index is added exactly once, by
-    one whose value is not smaller, and the work does not depend on the number of columns.
+    Products are taken from a heap, those of equal value together. Columns are ranked by λ_2/λ_1; the column with the largest ratio
+    comes first. When an index is taken from the heap, at most three others, its successors, are put on the heap. They have: the
+    last entry plus 1; a new entry 1 in the next column; and, if the last entry is 1, this entry moved to the next column. So every
+    index is put on the heap exactly once, after one whose value is not smaller, and the work does not depend on the number of
+    columns.
     """
     known = {base: _Falling(base) for base in set(system.bases(dim))}
     columns = [known[base] for base in system.bases(dim)]

@@ -1,9 +1,10 @@
-"""Hermite: the Gaussian kernel on the whole line, in the measure Normal(0, spread²); with a² = 1/(2 spread²), ε² = 1/(2 width²),
-β = (1 + 4ε²/a²)^¼ and δ² = a²(β² − 1)/2,
+"""Hermite: the Gaussian kernel on the whole line, in the measure Normal(0, spread²).
 
     λ_j = √(a²/(a² + δ² + ε²)) (ε²/(a² + δ² + ε²))^(j−1)        ψ_{j+1}(x) = √β e^(−δ²x²) h_j(aβx),   h_j = H_j/√(2^j j!)
 
-The recursion is applied to the products e^(−δ²x²) h_j, because h_j alone can overflow.
+with a² = 1/(2 spread²), ε² = 1/(2 width²), β = (1 + 4ε²/a²)^¼, δ² = a²(β² − 1)/2 and the Hermite polynomials H_j; the formula for λ
+begins with j = 1, that for ψ with j = 0. The recursion of the h_j is applied to the products e^(−δ²x²) h_j, because h_j alone can
+overflow.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Hermite(Line):
 
 @hot
 def _fill(x: Vector, stretch: float, damping: float, first: float, out: Matrix) -> None:
-    """h_{j+1} = √(2/(j+1)) u h_j − √(j/(j+1)) h_{j−1}"""
+    """The recursion h_{j+1} = √(2/(j+1)) u h_j − √(j/(j+1)) h_{j−1}, with u = aβx."""
     for i in range(x.size):
         u = stretch * x[i]
         before, now = 0.0, first * math.exp(-damping * x[i] * x[i])

@@ -1,9 +1,11 @@
 """Numerical: the eigen-system of any kernel of one column, in the uniform measure on a domain, by quadrature.
 
-    √w_i k(x_i, x_j) √w_j = Σ λ u uᵀ        ψ(x) = Σ_i √w_i u_i k(x, x_i) / λ        x_i, w_i: Gauss-Legendre
+    M_ij = √w_i k(x_i, x_j) √w_j,   M u = λ u        ψ(x) = Σ_i √w_i u_i k(x, x_i) / λ
 
-If the kernel has a kink at x = z, the error is of order nodes⁻²; for a smooth kernel the functions are exact up to rounding. The
-sign of a function is chosen so that it is positive at the last node at which it is at least half as large as its maximum.
+x_i and w_i are the nodes and weights of Gauss-Legendre quadrature. Each eigenvalue λ of M, with its eigenvector u, gives one
+eigenfunction ψ. If the kernel has a kink at x = z, the error is of order nodes⁻²; for a smooth kernel the functions are exact up to
+rounding. The sign of a function is chosen so that it is positive at the last node at which it is at least half as large as its
+maximum.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ class Numerical(Line):
 
 @functools.lru_cache(maxsize=64)
 def _solved(system: Numerical) -> tuple[Vector, Matrix, Matrix]:
-    """The values, the nodes, and ψ as coefficients of k(x, x_i)."""
+    """The eigenvalues, the nodes x_i, and the coefficients with which each ψ is a sum of the k(·, x_i)."""
     if system.domain is None:
         raise InputError(f"{system!r} has no domain; give it one: domain=(low, high)")
     low, high = system.domain

@@ -1,6 +1,7 @@
-"""Legendre: polynomials on [0, 1], in the uniform measure: ψ_{j+1} = √(2j+1) P_j(2x − 1), λ = 1, (j(j+1))^(−order).
+"""Legendre: polynomials on [0, 1], in the uniform measure: ψ_{j+1} = √(2j+1) P_j(2x − 1), with P_j the Legendre polynomials.
 
-These λ are a choice: they say how smooth a function of norm 1 is. Order 1 has the kernel −ln((1 − min(s, t)) max(s, t)).
+λ_1 is 1 and λ_{j+1} = (j(j+1))^(−order). These λ are a choice: they say how smooth a function of norm 1 is. Order 1 has the kernel
+−ln((1 − min(s, t)) max(s, t)).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Legendre(Line):
 
 @hot
 def _fill(places: Vector, out: Matrix) -> None:
-    """(j + 1) P_{j+1} = (2j + 1) t P_j − j P_{j−1}"""
+    """The recursion (j + 1) P_{j+1} = (2j + 1) t P_j − j P_{j−1}, with t = 2x − 1."""
     for i in range(places.size):
         t = 2.0 * places[i] - 1.0
         before, now = 0.0, 1.0

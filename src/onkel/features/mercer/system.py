@@ -1,8 +1,8 @@
 """The protocol of eigen-systems: functions ψ_1, ψ_2, … with values λ_1 ≥ λ_2 ≥ …, so that k(x, z) = Σ_j λ_j ψ_j(x) ψ_j(z).
 
-The functions are orthonormal in the measure that the system's file names, so if rows are distributed like this measure, the
-coefficients of a least-squares fit hardly depend on each other, and no other N functions approximate the kernel's space better than
-the first N. Most systems take one column; `ProductSystem` and `AdditiveSystem` combine them for several columns.
+The functions are orthonormal in a measure, which the header of each system's file states. If the rows are distributed like this
+measure, the coefficients of a least-squares fit hardly depend on each other, and no other N functions approximate the kernel's
+space better than the first N. Most systems take one column; `ProductSystem` and `AdditiveSystem` combine them for several columns.
 """
 
 from __future__ import annotations
