@@ -1,8 +1,8 @@
 """The time of a row if each call has one row, as in River: python bench/one_row.py [--check]
 
-`predict_one` and `learn_one` of ten numbers, as a dict and as an array, with River's linear regression in the same run; and, for
-the linear ridge, where the time of a row goes: reading the dict, turns, each call of compiled code, and the Python in between (the
-shortest time of each, for these are short).
+Times `predict_one` and `learn_one` of ten numbers, as a dict and as an array, and River's linear regression in the same run. For
+the linear ridge it also shows how the time of a row is spent: on reading the dict, on turns (`onkel.turns`), on each call of
+compiled code, and on the Python in between. These are very short times, so the least of several is taken.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_LINEAR, MOST_OVER, MOST_IN_BLOCKS = (
     1.5,
     2.0,
     1.5,
-)  # times River's row; over the bare row, in River's rows; times Auto's in blocks
+)  # linear ridge over River; a row minus the bare learner's, in rows of River; Auto's row over its row in blocks
 
 
 def stream() -> tuple[Any, Any]:
@@ -90,7 +90,7 @@ def contenders(X: Any, y: Any) -> dict[str, Callable[[], None]]:
 
 
 def parts(dicts: list[Any], labels: list[float]) -> dict[str, Callable[[], object]]:
-    """What a row of the linear ridge consists of, each SINGLE times."""
+    """The steps of a row of the linear ridge, each done SINGLE times."""
     whole = onkel.Regressor(LINEAR)
     rows_of(whole, dicts, labels)()
     model, state = whole.model_, whole.state_

@@ -100,7 +100,7 @@ class Result:
 
         errors            each metric under its own name: `rmse`, `mae`, `r2`, …, or `mistakes`, `accuracy`, `f1`, `auc`, …
         `window`          the same metrics for the last window, which has `rows` rows; without `auc`, which needs all rows
-        `mape_left_out`   the rows whose label is 0, which `mape` leaves out
+        `mape_left_out`   the number of rows whose label is 0, which `mape` leaves out
         `curve`           the error that a picture shows, and that of the baselines, for windows that end at `rows`
         `changes`         of the stream: the `row`, and the mean absolute error, or share of mistakes, `before` and `after`
         `running_mean`, `most_frequent_label`, `last_label`    the errors of the baselines

@@ -1,9 +1,10 @@
 """The sizes of FORKS for which its regret is O(log T), by Theorem 1 and Remark 1, and the error ε that remains.
 
-FORKS: fast second-order online kernel learning using incremental sketching (2023), Theorem 1. It states orders: s_m = Ω(C k ln k),
-s_p = Ω(s_m polylog(s_m/δ)/ε²), d = Θ(ln³ s_m), γ = s_m/s_p = O(ln T/√T), ρ = ⌊θ(T − B)⌋. Here every constant is taken as 1, and
-polylog as the square of the logarithm. So these sizes grow as the theorem requires, but it is not known whether the theorem holds
-for them. They are far larger than the sizes in the paper's own experiments.
+FORKS: fast second-order online kernel learning using incremental sketching (2023), Theorem 1. s_m, s_p, k, d and ρ are the fields
+`landmarks`, `sketch`, `rank`, `blocks` and `period`, B is `budget`. The theorem states orders: s_m = Ω(C k ln k), s_p = Ω(s_m
+polylog(s_m/δ)/ε²), d = Θ(ln³ s_m), γ = s_m/s_p = O(ln T/√T), ρ = ⌊θ(T − B)⌋. Here every constant is taken as 1, and polylog as the
+square of the logarithm. So these sizes grow as the theorem requires, but it is not known whether the theorem holds for them. They
+are far larger than the sizes in the paper's own experiments.
 """
 
 from __future__ import annotations
