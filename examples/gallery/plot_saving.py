@@ -39,7 +39,8 @@ after = learnt(resumed, 3_000, 6_000)
 print(f"{file.stat().st_size / 1000:.0f} kB; the largest difference of two scores is {np.abs(without_pause[3_000:] - after).max()}")
 
 # %%
-# Nothing: the same bits. The third line shows what a model loses that begins anew instead, and for how long.
+# Nothing changes: the scores are the same bits. The third line is a model that starts anew instead of being loaded: it shows how
+# much is lost without a file, and for how long.
 
 fresh = learnt(learner.init(dim=4), 3_000, 6_000)
 

@@ -48,6 +48,8 @@ def forks_sizes(
 def forks_error(ratio: float, rows: int, accuracy: float = 0.5, failures: tuple[float, float] = (0.1, 0.1)) -> float:
     """ε of Theorem 1: √ε = 2γ√(T/(δ₁δ₂)) + √(2γ/δ₂)(ε₀² + 2ε₀ + 2), γ = s_m/s_p the `ratio`; the regret contains √(1 + ε) √B/λ.
 
+    T, ε₀ and δ₁, δ₂ are `rows`, `accuracy` and `failures`; B and λ are the paper's.
+
     >>> round(onkel.measure.bounds.forks_error(ratio=0.01, rows=10_000), 1)
     460.3
     """
