@@ -108,7 +108,7 @@ def scales(path: str, target: str, rows: int) -> None:
     blocks = list(stream)
     X, y = np.concatenate([X for X, _ in blocks])[:rows], np.concatenate([y for _, y in blocks])[:rows]
     names = stream.encoder.names(stream.state)
-    ones = np.array([name.endswith(" is missing") or "=" in name or "#" in name for name in names])  # not numbers
+    ones = np.array([name.endswith(" is missing") or "=" in name or "#" in name for name in names])  # columns of 0 and 1, or hashed
     with_waves = {name.partition(": sine of")[0] for name in names if ": sine of" in name}
     cycles = np.array([name in with_waves for name in names])
     none, unit = np.zeros(len(names), dtype=bool), (y - y[:256].mean()) / y[:256].std()

@@ -33,7 +33,7 @@ INTERVALS = Intervals(LEARNER)
 
 
 def streams() -> dict[str, tuple[Array, Array]]:
-    """Inputs and labels: the same smooth function plus noise of deviation 1, which each stream changes in another way."""
+    """Inputs and labels: the same smooth function plus noise, which is different in each stream."""
     rng = np.random.default_rng(0)
     X, z, t = rng.normal(size=(ROWS, DIM)), rng.normal(size=ROWS), np.arange(ROWS)
     signal, turn, often = 2.0 * np.sin(X[:, 0]) + X[:, 1], t // 3000 % 2, t // 700 % 2

@@ -34,7 +34,7 @@ MOST_LINEAR, MOST_OVER, MOST_IN_BLOCKS = (
     1.5,
     2.0,
     1.5,
-)  # linear ridge over River; a row minus the bare learner's, in rows of River; Auto's row over its row in blocks
+)  # linear ridge: rows of River; PKAWV(), beyond the bare learner: rows of River; Auto, beyond these: its rows in a block
 
 
 def stream() -> tuple[Any, Any]:

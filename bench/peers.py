@@ -10,8 +10,9 @@ The peers' figures are stored in peers.json (peer_store.py). onkel is run every 
 with --again, in any case. Times of different runs cannot be compared, so River's forest learns the first 1,000 rows of each set
 again. Its stored time for the whole set, multiplied by the time of these rows now over their stored time, is its time "now".
 
-With lags, the last three labels and two running means of labels are further inputs: for onkel on every set, for some peers on the
-sets in order of time. --check exits with 1 if onkel misses what it promises (peer_promises.py).
+With lags, the last three labels and two running means of labels are further inputs: for the learner that is judged on every set,
+for onkel's other learners and some peers on the sets in order of time. --check exits with 1 if onkel misses what it promises
+(peer_promises.py).
 """
 
 from __future__ import annotations
