@@ -85,7 +85,7 @@ def uneven(rounds: int) -> Array:
 
 
 def moving(rounds: int) -> Array:
-    """C and 0 in the first half, 0 and −C in the second: the best answer is 0, after C/2 and before −C/2."""
+    """C and 0 in the first half, 0 and −C in the second: the best constant is C/2, then −C/2, and 0 for all rounds."""
     return alternating(rounds) * 0.5 + np.where(np.arange(rounds) < rounds // 2, 0.5 * C, -0.5 * C)
 
 
@@ -166,7 +166,8 @@ def gradient_descent(labels: Array, shown: list[int], convexity: float) -> Curve
 
 
 def frequent_directions(labels: Array, shown: list[int]) -> Curves:
-    """A = αI + SᵀS: after each round the smallest squared singular value of [S; √σ g φ] is taken off, and its row goes."""
+    """A = αI + SᵀS: after each round the smallest squared singular value of [S; √σ g φ] is subtracted from all of them, which
+    removes a row."""
     phi = np.random.default_rng(0).standard_normal(FEATURES)
     phi /= math.sqrt(phi @ phi)
     S, u = np.zeros((1, FEATURES)), np.zeros(FEATURES)

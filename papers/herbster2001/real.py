@@ -237,7 +237,8 @@ def curves(of: Problem, kernel: Kernel) -> tuple[Any, onkel.measure.Components]:
 
 
 def heights(of: Problem) -> dict[str, dict[str, float]]:
-    """The height of each curve, from its lowest to its highest value among the middle 99 % of the rows, in units of the error."""
+    """The height of each curve, from its lowest to its highest value among the middle 99 % of the rows, in the unit in which errors
+    are printed."""
     low, high = np.quantile(of.X, (0.005, 0.995), axis=0)
     found: dict[str, dict[str, float]] = {}
     for name, kernel in kernels(of).items():

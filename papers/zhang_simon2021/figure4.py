@@ -123,7 +123,7 @@ def searched(seed: int) -> list[float]:
 
 
 def seconds(learner: Any) -> list[float]:
-    """Processor time up to each checkpoint, the least of some streams."""
+    """Processor time up to each checkpoint, the least over TIMED streams."""
     totals = []
     for seed in range(TIMED):
         X, y = ADDITIVE.stream(CHECKPOINTS[-1], seed)

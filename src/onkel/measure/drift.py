@@ -125,7 +125,7 @@ class Drift:
 
     @property
     def found_in_all(self) -> int:
-        """The number of changes, including those that are no longer stored."""
+        """The number of changes, including those after the first MOST_CHANGES, which are not stored."""
         return int(self.count[CHANGES])
 
     def changes(self) -> list[Change]:

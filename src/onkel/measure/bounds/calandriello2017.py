@@ -119,9 +119,9 @@ def sketched_kons(learner: SketchedKONS, X: ArrayLike, y: ArrayLike, squared_nor
 def row_sampling(kernel: Space, X: ArrayLike, dictionary: Kors, delta: float) -> tuple[float, float]:
     """3ρβ d_onl(μ) and 3ρβ d_eff(μ)(1 + ln(1 + ‖K‖/μ)): two bounds on the number of points of KORS, with probability 1 − δ.
 
-    CLV Theorem 2 (2), with ρ = (1 + ε)/(1 − ε), and μ = `mu` of the dictionary. The paper prints the first bound divided by ε²,
-    which is not needed, and for the second 6ρ d_eff(μ) ln²(2T/δ)/ε², which does not always follow. Conditions: ε < 1; β ≥ 3
-    ln(T/δ)/ε²; d_onl(μ) ≥ 1.
+    CLV Theorem 2 (2), with ρ = (1 + ε)/(1 − ε), and μ = `mu` of the dictionary. d_onl is `onkel.measure.online_dimension`. The
+    paper prints the first bound divided by ε², which is not needed, and for the second 6ρ d_eff(μ) ln²(2T/δ)/ε², which does not
+    always follow. Conditions: ε < 1; β ≥ 3 ln(T/δ)/ε²; d_onl(μ) ≥ 1.
 
     >>> X, _ = onkel.data.rings(500, seed=0)
     >>> dictionary = onkel.Kors(mu=1.0, accuracy=0.5, oversampling=12.0 * math.log(500 / 0.1))

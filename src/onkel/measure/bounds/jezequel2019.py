@@ -187,6 +187,7 @@ def known_inputs(
 ) -> float:
     """B² d_eff(λ) ln(e + enκ²/λ) + 2B²nμ/λ, for `PKAWV` on points that KORS chose from all inputs before the first round.
 
+    n is the number of rows, κ² the largest k(x, x), B is `largest` (None: the largest |y|), μ is `mu` of the dictionary.
     JGR Theorem 3 with Proposition 5, as in the proof of Corollary 8; with probability 1 − δ.
     Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ).
 
