@@ -1,9 +1,9 @@
 """The time and memory that a point costs an additive learner: python bench/additive.py [--check]
 
-Measures a query and an insertion in one coordinate that has 10⁵ to 10⁷ points already. Keys come at random, sorted, backwards or in
-clusters. The script counts the blocks and nodes that are touched, and compares times with two others: one random read in an array
-of as many bytes, which has to wait for the same memory, and the naive sum over all points in NumPy. Everything is measured in one
-run, on one thread.
+Measures a query and an insertion in one coordinate that has 10⁵ to 10⁷ points already. The points' values, their keys, come at
+random, sorted, backwards or in clusters. The script counts the blocks and nodes of the tree that are touched. It compares the times
+with that of one random read in an array of as many bytes, which has to wait for the same memory, and with that of the naive sum
+over all points in NumPy. Everything is measured in one run, on one thread.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Curve:
         taken, touched = [], []
         for _ in range(TURNS):
             taken.append(self.grow(min(CHUNK, points // 10)))
-            # down the tree three times, to find the block, to read and to write, and for each split the new half and its parent
+            # the way down the tree three times (to find the block, to read, to write); for each split the new half and its parent
             touched.append(3 * int(self.f.roots[0, 1]) + 2 + 2 * self.splits / min(CHUNK, points // 10))
         return min(taken), float(np.mean(touched))
 
@@ -142,7 +142,7 @@ def growth(verdicts: Verdicts) -> dict[str, float]:
         curve = Curve(KERNELS[name], orders(rng)[order])
         seen = [(*curve.measure(m), curve.nbytes, random_read(curve.nbytes)) for m in SIZES]
         times, touched, held, reads = map(list, zip(*seen, strict=True))
-        reads = [min(read, random_read(n)) for read, n in zip(reads, held, strict=True)]  # others use the cache too, for seconds
+        reads = [min(read, random_read(n)) for read, n in zip(reads, held, strict=True)]  # reads may be slow for seconds
         if order == "random":
             at_size[name] = times[SIZES.index(NAIVE_SIZE)]
         lines = {

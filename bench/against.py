@@ -1,7 +1,8 @@
 """Compares this code with another checkout, one row in each call: python bench/against.py OTHER/src [--learners PKAWV]
 
-Two processes, one for each tree, learn the same rows in turns, one row a call; the median of each learner's turns, and their ratio.
-Learners are given as text, a bare name means the defaults; `Scaled`, which every estimator uses, is around PKAWV.
+Two processes, one for each source tree, learn the same rows in turns, one row in each call. The script prints, for each learner,
+the median time of a row in each tree and the ratio of the two. Learners are given as text; a bare name means default settings.
+`Scaled`, the wrapper that every estimator uses, is timed around PKAWV.
 
     git worktree add /tmp/before HEAD~20 && python bench/against.py /tmp/before/src
 """
@@ -37,8 +38,8 @@ NAMES = [
     "RandomTrees",
     "Auto",
 ]
-MOST = 1.05  # times the other's time
-SECONDS = 0.1  # of a turn, about
+MOST = 1.05  # the time may be at most this many times the other tree's
+SECONDS = 0.1  # a turn takes about as long
 WORKER = """
 import json, sys, time
 import numpy as np

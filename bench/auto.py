@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 
 AFTER, FROM, UNTIL = 10_000, 2000, 3000  # rows before the change; which rows after it are compared
 LINEAR = onkel.PKAWV(features=(onkel.Standardize(), onkel.Identity() + onkel.Constant()))
-# at most so many mistakes in %, as stated; and the best figure of the paper's Table 2, which counts some learners' rows in part
+# mistakes in %: the stated limit, and the best figure of the FORKS paper's Table 2, where some learners count only part of the rows
 SIX = {
     "german": (25.17, 25.17),
     "svmguide3": (18.0, 19.71),
@@ -72,7 +72,8 @@ def changes(verdicts: Verdicts, permutations: int) -> None:
 
 
 def _after_a_change(dim: int, noise: float, seed: int, classes: bool) -> float:
-    """The error of the rows FROM to UNTIL after a change, over that of a learner that began there; of classes, noise are flips."""
+    """The error of the rows FROM to UNTIL after a change, over that of a learner that began there; of classes, `noise` is the share
+    of labels that are flipped."""
     X, y = onkel.data.abrupt(2 * AFTER, dim=dim, noise=0.0 if classes else noise, changes=1, seed=seed)
     if classes:
         y = np.where(y > 0.0, 1.0, -1.0) * np.where(np.random.default_rng(seed).random(len(y)) < noise, -1.0, 1.0)
@@ -119,7 +120,8 @@ def long(verdicts: Verdicts, permutations: int) -> None:
 
 
 def sparse(verdicts: Verdicts, permutations: int) -> None:
-    """Both learn all rows in one call, which takes scikit-learn the least time; it guesses 100 rows before it learns them."""
+    """Both learn all rows in one call, where scikit-learn takes the least time. For its mistakes, scikit-learn predicts 100 rows,
+    then learns them."""
     ratios, errors = [], []
     for name, (X, y) in wide_streams().items():
         learner = onkel.Auto()
@@ -148,7 +150,8 @@ def sparse(verdicts: Verdicts, permutations: int) -> None:
 
 
 def wide_streams() -> dict[str, tuple[Any, Array]]:
-    """Two classes by a linear function: of all columns, of 200 columns, and of columns as frequent as words are."""
+    """Two classes, separated by a linear function of all columns, of 200 columns, or of columns that are as unequally frequent as
+    words are."""
     rng, rows, columns, each = np.random.default_rng(0), 20_000, 10_000, 50
     words = 1.0 / (np.arange(columns) + 10.0)
 

@@ -1,8 +1,13 @@
 """The time that a row takes in the learners with a budget: python bench/budget.py [--check]
 
-On cod-rna with B = 100: FORKS beside the time NumPy needs for the same kernel values alone, in one vectorised call, and beside NOGD
-with as many landmarks; first-order learners with a full set beside their kernel row; and the time of a row against the round, which
-must not grow. Then µs a row on cod-rna, ijcnn1 and w7a. FORKS updates its sketch every 0.3 n rows, as its paper has it.
+On cod-rna with a budget of B = 100 points:
+
+1.  FORKS is compared with NOGD with as many landmarks, and with NumPy, which computes only the same kernel values in one vectorised
+    call.
+2.  First-order learners whose budget is full are compared with the time of their B kernel values.
+3.  The time of a row must not grow with the round.
+
+Then µs a row on cod-rna, ijcnn1 and w7a. FORKS updates its sketch every 0.3 n rows of n, as in its paper.
 
 Real sets are read from the folder that ONKEL_DATA names, permuted, and standardised by the rows so far. If cod-rna is missing, a
 generated stream of the same shape takes its place; other missing sets are left out. Every contender uses one thread.
@@ -31,7 +36,7 @@ Array = NDArray[np.float64]
 BUDGET, RANK, LANDMARKS = 100, 10, 20
 TURNS = 9
 ROUNDS = (2**12, 2**13, 2**14, 2**15, 2**16)
-MORE = 1024  # rows that are timed after each of them
+MORE = 1024  # rows that are timed after each of these rounds
 KERNEL = onkel.Gaussian()
 THEIRS = {"cod-rna": "5-7", "ijcnn1": "10", "w7a": "376"}  # µs a row of FORKS in the authors' C++, on such a machine
 

@@ -1,7 +1,8 @@
 """What the encodings of columns gain: the error of `Auto` and of a linear ridge with these encodings, and with plain ones.
 
-Plain: numbers as they are, strings of many values and texts hashed into 64 columns, dates as cycles without a trend. A learner that
-draws random numbers runs with several seeds; the error is their mean, and ± the standard error of the ratio's mean.
+The plain encodings are: numbers as they are, strings of many values and texts hashed into 64 columns, dates as cycles without a
+trend. A learner that draws random numbers runs with several seeds. Then the error is the mean over the seeds, and the ratio is
+given with ± its standard error.
 
     python bench/columns.py                                   # the named sets with dates, hours or months
     python bench/columns.py flights.csv=arr_delay 20000       # a file and its target; at most so many rows
@@ -86,7 +87,7 @@ def ratios(stream: Stream, target: str, learner: Any, rows: int) -> str:
 
 
 def scaled(X: Matrix, kept: NDArray[np.bool_], by_all: bool) -> Matrix:
-    """Standardised by the rows up to each row, or by all of them, but for the columns that are `kept`."""
+    """X with each row standardised by the rows up to it (`by_all`: by all rows), except for the columns that are `kept`."""
     count = np.arange(1.0, len(X) + 1.0)[:, None]
     mean, square = (X.mean(0), (X * X).mean(0)) if by_all else (np.cumsum(X, 0) / count, np.cumsum(X * X, 0) / count)
     deviation = np.sqrt(np.maximum(square - mean * mean, 0.0))
@@ -95,19 +96,19 @@ def scaled(X: Matrix, kept: NDArray[np.bool_], by_all: bool) -> Matrix:
 
 
 def fixed_scales(X: Matrix) -> Matrix:
-    """Standardised by the rows so far until row 256, and by the first 256 rows from then on."""
+    """X standardised by the rows so far until row 256, and by the first 256 rows from then on."""
     mean, deviation = X[:256].mean(0), X[:256].std(0)
     later = np.where(deviation > 1e-12, (X[256:] - mean) / np.maximum(deviation, 1e-12), 0.0)
     return np.concatenate([scaled(X[:256], np.zeros(X.shape[1], dtype=bool), False), later])
 
 
 def scales(path: str, target: str, rows: int) -> None:
-    """The root of the mean square error of learners of numbers, on the same columns of X with other scales."""
+    """The root of the mean square error of learners for numbers, on the same columns of X standardised in several ways."""
     stream = onkel.read(path, target, missing="mean")
     blocks = list(stream)
     X, y = np.concatenate([X for X, _ in blocks])[:rows], np.concatenate([y for _, y in blocks])[:rows]
     names = stream.encoder.names(stream.state)
-    ones = np.array([name.endswith(" is missing") or "=" in name or "#" in name for name in names])  # of strings, and indicators
+    ones = np.array([name.endswith(" is missing") or "=" in name or "#" in name for name in names])  # columns of 0 and 1, or hashed
     with_waves = {name.partition(": sine of")[0] for name in names if ": sine of" in name}
     cycles = np.array([name in with_waves for name in names])
     none, unit = np.zeros(len(names), dtype=bool), (y - y[:256].mean()) / y[:256].std()

@@ -4,10 +4,13 @@ fit     five folds of the sets that come with scikit-learn, by the default estim
         StandardScaler; and of 5,000 rows of cadata, if ONKEL_DATA names a folder with it
 cost    what classes and the estimators cost: see below
 
-Ten classes against one in the ridge family, where all share a matrix (of MercerProjection also where it follows the data and
-weighs its levels anew for each output); ten against two with every learner of two classes, one-vs-rest, where kernel values and
-features are computed once for all classes; the estimator against the bare learner on the same standardised rows, in a block and
-row by row.
+Costs are measured as three ratios:
+
+1.  Ten classes over one, in the ridge family, where all classes share a matrix. MercerProjection is timed twice; with default
+    settings it weighs its levels anew for each output.
+2.  Ten classes over two, one-vs-rest, for every learner of two classes. Kernel values and features are computed once for all of
+    them.
+3.  The estimator over the bare learner on the same standardised rows, in a block and row by row.
 """
 
 from __future__ import annotations
@@ -66,7 +69,7 @@ def classes_cost(verdicts: Verdicts, table: Table) -> None:
 
 
 def one_vs_rest_cost(verdicts: Verdicts, table: Table) -> None:
-    """Of every learner of two classes. Ten classes need eleven copies of it, two classes need two (`combine.OneVsRest`)."""
+    """For every learner of two classes. Ten classes need eleven copies of it, two classes need two (`combine.OneVsRest`)."""
     X, kinds = stream()
     for name in onkel.learners.names:
         learner = getattr(onkel, name)()

@@ -1,9 +1,9 @@
 """What a row costs FunctionalSGD, and what its mean adds to that: python bench/functional_sgd.py [--check]
 
-One input, a score and a step, with 10³ to 10⁶ rows learnt already. The same kernel e^(−10 |p − q|) twice: as Exponential(rate=10),
-held in sorted blocks, and as Laplacian(width=0.1), held as a list of points. The learner reads its mean beside f in one go; it is
-compared with the learner without a mean, and with two functions that are held and read one after the other. All in one run, on one
-thread.
+Times a score and a step on one input, with 10³ to 10⁶ rows learnt already. The same kernel e^(−10 |p − q|) is used twice: as
+Exponential(rate=10), whose points are kept in sorted blocks, and as Laplacian(width=0.1), whose points are kept as a list. The
+learner evaluates f and the mean of its iterates together. It is compared with the learner without a mean, and with two separate
+functions that are evaluated one after the other. All is measured in one run, on one thread.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ def chunk_of(kernel: onkel.kernels.Kernel, size: int) -> int:
 
 
 class Learner:
-    """FunctionalSGD with so many rows."""
+    """FunctionalSGD after a given number of rows."""
 
     def __init__(self, kernel: onkel.kernels.Kernel, averaging: bool) -> None:
         self.kernel, self.learner = kernel, onkel.FunctionalSGD(kernel, averaging=averaging)
         self.state = self.learner.init(1)
 
     def grow(self, size: int) -> None:
-        """The state after this many rows. To learn a long list of points would take hours, so its arrays are filled directly, with
-        other coefficients."""
+        """The state after this many rows. To learn a long list of points would take hours. So a list's arrays are filled directly,
+        with arbitrary coefficients, which take the same time."""
         if not isinstance(self.state.support, support.Support):
             self.learner.learn(self.state, *rows_of(size - self.state.rows, size))
             return
@@ -69,7 +69,7 @@ class Learner:
 
 
 class TwoFunctions:
-    """The learner with S0 and S1 stored as two separate functions."""
+    """The learner with S0 and S1 (f and its moment, see GLOSSARY.md) stored as two separate functions."""
 
     def __init__(self, kernel: onkel.kernels.Kernel) -> None:
         self.kernel, self.round = kernel, 0

@@ -1,8 +1,10 @@
 """Coverage and widths of prediction intervals on streams that change: python bench/intervals.py [--check]
 
-For each stream and level: the largest distance from the level, in points, of the coverage in consecutive and in sliding windows of
-2,000 rows; and the mean width over that of the best fixed window, which takes the quantile of the last W residuals: the narrowest
-of the W whose coverage keeps within two points in every sliding window, or (~) the W that comes nearest to it where none does.
+Prints three figures for each stream and level. The first two are the largest distance of the coverage from the level, in percentage
+points, over consecutive and over sliding windows of 2,000 rows. The third is the mean width, divided by that of the best fixed
+window. A fixed window takes the quantile of the last W residuals. The best W has the narrowest intervals of those whose coverage
+stays within two points in every sliding window; if there is none, it is the W that comes nearest to that, and the figure is marked
+with ~.
 """
 
 from __future__ import annotations
@@ -24,14 +26,14 @@ from onkel.combine import Intervals, Scaled, conformal
 Array = NDArray[np.float64]
 
 ROWS, DIM, WINDOW, POINTS = 20_000, 3, 2000, 0.02
-START = 100  # rows until widths are compared
+START = 100  # the first rows, whose widths are not compared
 FIXED = 50, 100, 200, 500, 1000, 2000, 5000
 LEARNER = Scaled(onkel.PKAWV(onkel.Fourier(count=20) + onkel.Identity() + onkel.Constant(), forgetting=0.98))
 INTERVALS = Intervals(LEARNER)
 
 
 def streams() -> dict[str, tuple[Array, Array]]:
-    """Inputs and labels: a smooth function and noise of unit deviation, changed in one way each."""
+    """Inputs and labels: the same smooth function plus noise, which is different in each stream."""
     rng = np.random.default_rng(0)
     X, z, t = rng.normal(size=(ROWS, DIM)), rng.normal(size=ROWS), np.arange(ROWS)
     signal, turn, often = 2.0 * np.sin(X[:, 0]) + X[:, 1], t // 3000 % 2, t // 700 % 2
@@ -53,7 +55,7 @@ def streams() -> dict[str, tuple[Array, Array]]:
 
 
 def fixed_window(r: Array, window: int, level: float) -> Array:
-    """Half-widths: the conformal quantile of the last `window` residuals, infinite while there is none."""
+    """Half-widths: the conformal quantile of the last `window` residuals, infinite while there are too few residuals for it."""
     values, half = [math.inf] * window, np.empty(len(r))
     rank = math.ceil((window + 1) * level) - 1
     for t in range(len(r)):

@@ -1,12 +1,12 @@
 """The time that a row takes in the Newton family: python bench/newton.py [--check]
 
-Exponents fitted to the time of a row and to bytes: KONS against the round t; SketchedKONS against t, against the points m in its
-matrix, and against both at once; ProsNKONS with a full dictionary, against t and against its budget. Then, on cod-rna, ProsNKONS
-beside the same algorithm in NumPy that inverts its matrix in every round, from the moment the dictionary is full (rows, points and
-scores are the same), and the family side by side.
+Fits exponents to the time of a row and to bytes: of KONS against the round t; of SketchedKONS against t, against the number m of
+points in its matrix, and against both; of ProsNKONS with a full dictionary against t and against its budget. Then two comparisons
+on cod-rna: ProsNKONS with the same algorithm in NumPy, which inverts its matrix in every round, on the rows after the dictionary is
+full (points and scores are the same); and the learners of the family with each other.
 
-cod-rna is read from cod-rna.npz in the folder that ONKEL_DATA names, permuted, and standardised by the rows so far. Where it is not
-there, a generated stream of the same shape takes its place. One thread for everybody.
+cod-rna is read from cod-rna.npz in the folder that ONKEL_DATA names, permuted, and standardised by the rows so far. If the file is
+missing, a generated stream of the same shape takes its place. Every contender uses one thread.
 """
 
 from __future__ import annotations
@@ -56,10 +56,11 @@ def states_at(learner: Learner, rounds: tuple[int, ...], X: Array, y: Array) -> 
 
 
 class Growing:
-    """A learner that keeps every point, stopped at some rounds; a few rounds more from each, in turns.
+    """A learner that keeps every point. Its states at some rounds are stored; each of them then learns a few more rounds, in turns.
 
-    t, m, micros: medians over the turns of the round, the points in the matrix, and the time of a row; kilobytes: at the stops.
-    A turn in which an array doubles is not the median one: doublings are rare, and cost a round O(m²/t) on average.
+    t, m and micros are medians over the turns: of the round, of the number of points in the matrix, and of the µs of a row.
+    kilobytes are the sizes of the stored states. Turns in which an array doubles do not affect the median: they are rare, and cost
+    a round O(m²/t) on average.
     """
 
     def __init__(self, learner: Learner, rounds: tuple[int, ...], more: int, dim: int = NARROW) -> None:
@@ -91,7 +92,7 @@ def sketched(floor: float) -> onkel.SketchedKONS:
 
 
 def sketched_kons(verdicts: Verdicts) -> None:
-    long = Growing(sketched(1e-12), LONG_ROUNDS, more=32)  # KORS alone decides
+    long = Growing(sketched(1e-12), LONG_ROUNDS, more=32)  # so low a floor that KORS alone decides which points are added
     table(f"SketchedKONS, few points: m = {long.m[0]:.0f} to {long.m[-1]:.0f}", "t", long.t, {"µs": long.micros})
     verdicts.at_most("SketchedKONS, few points: |exponent of time in t − 1|", abs(exponent(long.t, long.micros) - 1.0), 0.4)
     dense = Growing(sketched(0.5), DENSE_ROUNDS, more=16)
@@ -102,7 +103,7 @@ def sketched_kons(verdicts: Verdicts) -> None:
 
 
 def m_and_t(verdicts: Verdicts) -> None:
-    """µs ≈ a + b m² + t (c + d dim), none of them negative, by relative least squares."""
+    """Fit µs ≈ a + b m² + t (c + d dim) with coefficients of at least 0, by least squares of the relative errors."""
     cells = {(dim, floor): Growing(sketched(floor), SKETCHED_ROUNDS, 32, dim) for dim in (NARROW, WIDE) for floor in FLOORS}
     terms = np.array([(1.0, m * m, t, t * dim) for (dim, _), cell in cells.items() for t, m in zip(cell.t, cell.m, strict=True)])
     micros = np.array([value for cell in cells.values() for value in cell.micros])
@@ -162,8 +163,8 @@ def just_full(learner: onkel.ProsNKONS, X: Array, y: Array) -> Any:
 class Inverting:
     """ProsNKONS with a full dictionary, in NumPy: A is inverted in every round.
 
-    Both start anew when the last point has joined, with A = αI and u = 0, and both have the kernel values in their time: this one's
-    come from onkel's compiled kernel in one block, and so do the coordinates.
+    This class and ProsNKONS both start anew when the last point has joined, with A = αI and weights u = 0. The times of both
+    include the kernel values; here these and the coordinates come from onkel's compiled kernel, in one block.
     """
 
     def __init__(self, learner: onkel.ProsNKONS, points: Array) -> None:
@@ -204,7 +205,7 @@ class Inverting:
 
 
 class Solving(Inverting):
-    """The same, but solving a system instead of inverting A."""
+    """Like `Inverting`, but solves a system instead of inverting A."""
 
     def add(self, phi: Array, gain: float) -> None:
         self.A += np.outer(gain * phi, phi)
@@ -214,7 +215,7 @@ class Solving(Inverting):
 
 
 class RankOne(Inverting):
-    """The same with the inverse updated by Sherman and Morrison's formula: O(m²), what a careful NumPy user would write."""
+    """Like `Inverting`, but A⁻¹ is updated by Sherman and Morrison's formula: O(m²), what a careful NumPy user would write."""
 
     def add(self, phi: Array, gain: float) -> None:
         v = self.inverse @ phi

@@ -1,9 +1,9 @@
 """How the cost of PKAWVNystroem grows: python bench/nystroem.py [--check]
 
-Exponents fitted to seconds a round and bytes, against the round t at a fixed dictionary of m points, and against m. In the exact
-mode the m points join all along the stream, so that a round's share of the joining is in its cost. It is compared with Algorithm 2
-of its paper (Jézéquel et al. 2019) in NumPy, which multiplies with all past rows in every round and keeps their m kernel values,
-and with the exact learner, which keeps everything. Every contender uses one thread.
+Fits exponents to the seconds of a round and to bytes, against the round t with a dictionary of m points, and against m. The m
+points join all along the stream, so the time of a round includes its share of the cost of joining. PKAWVNystroem is compared with
+two others: Algorithm 2 of its paper (Jézéquel et al. 2019) in NumPy, which multiplies with all past rows in every round and keeps m
+kernel values of each; and KernelAWV, the exact learner, which keeps every row. Every contender uses one thread.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def stream(rows: int) -> tuple[Array, Array]:
 
 
 class Nystroem:
-    """Seconds a round, and bytes, of a run of so many rounds in which all points join at even distances."""
+    """Seconds a round, and bytes, of a run of `rounds` rounds in which `points` points join, spread over the whole run."""
 
     def __init__(self, keep_history: bool) -> None:
         self.keep_history = keep_history
@@ -54,7 +54,8 @@ class Nystroem:
 
 
 class Printed:
-    """Algorithm 2 after t rounds with m points: one round more, 20 times. Its factor is updated by a QR, which lasts."""
+    """Algorithm 2 after t rounds with m points: 20 more rounds. The QR decomposition that updates the factor takes long, whatever t
+    is."""
 
     def measure(self, rounds: int) -> tuple[float, int]:
         X, y = stream(rounds + 20)
@@ -76,7 +77,7 @@ class Printed:
 
 
 class Exact:
-    """KernelAWV: 20 rounds after t."""
+    """KernelAWV: the time of a round, from 20 rounds at a time after round t."""
 
     def measure(self, rounds: int) -> tuple[float, int]:
         X, y = stream(rounds + 20 * TURNS)

@@ -1,8 +1,8 @@
 """The time of a row if each call has one row, as in River: python bench/one_row.py [--check]
 
-`predict_one` and `learn_one` of ten numbers, as a dict and as an array, with River's linear regression in the same run; and, for
-the linear ridge and Auto, where the time of a row goes: reading the dict, turns, compiled code, and the Python in between (the
-shortest time of each, for these are short).
+Times `predict_one` and `learn_one` of ten numbers, as a dict and as an array, and River's linear regression in the same run. For
+the linear ridge and Auto it also shows how the time of a row is spent: on reading the dict, on turns (`onkel.turns`), in compiled
+code, and on the Python in between. These are very short times, so the least of several is taken.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_LINEAR, MOST_OVER, MOST_IN_BLOCKS = (
     1.5,
     2.0,
     1.5,
-)  # times River's row; over the bare row, in River's rows; times Auto's in blocks
+)  # linear ridge: rows of River; PKAWV(), beyond the bare learner: rows of River; Auto, beyond these: its rows in a block
 
 
 def stream() -> tuple[Any, Any]:
@@ -91,7 +91,7 @@ def contenders(X: Any, y: Any) -> dict[str, Callable[[], None]]:
 
 
 def parts(learner: Any, dicts: list[Any], labels: list[float]) -> dict[str, Callable[[], object]]:
-    """What a row consists of, each SINGLE times."""
+    """The steps of a row of this learner, each done SINGLE times."""
     whole = onkel.Regressor(learner)
     rows_of(whole, dicts, labels)()
     model, state = whole.model_, whole.state_

@@ -1,14 +1,14 @@
 """The systems that bench/peers.py compares with onkel. Each is run over a stream, and every row is scored before it is learnt.
 
 River         one row a call, from dicts made before the clock runs
-scikit-learn  one row a call, the features of 1,024 rows at a time; numeric targets standardised by those so far, and cut, too;
-              Nystroem takes its 100 points from the inputs of the first 500 rows, which it so sees before they come
+scikit-learn  one row a call, the features of 1,024 rows at a time; numeric targets are standardised by the targets so far, and
+              clipped too; Nystroem takes its 100 points from the first 500 rows, whose inputs it thus sees before they come
 CapyMOA       where it and Java are installed: one row a call (peer_capymoa.py)
 onkel         blocks of 1,024 rows, compiled before the clock runs; raw inputs, which it standardises itself within its time;
               learners of classes inside `Calibrated`
 
-The others get inputs that are standardised by the rows so far and cut at ±8 deviations, before the clock runs: raw or uncut ones
-make River's linear models, and its forests, whose leaves have such models, worse by orders of magnitude on some streams.
+The others get inputs that are standardised by the rows so far and clipped at ±8 deviations, before the clock runs. Raw or unclipped
+inputs make River's linear models, and its forests, whose leaves have such models, worse by orders of magnitude on some streams.
 Settings are the defaults of each, one seed, unless the name says otherwise. Time is the CPU time of this one thread, so that other
 work on the machine counts less. Bytes are those of onkel's state, and of the others' pickled models, after the last row.
 """
@@ -152,7 +152,7 @@ def _sgd(classify: bool) -> Any:
 
 
 def standardised(X: Array) -> Array:
-    """By mean and deviation of the rows so far and this one, and cut at FAR deviations."""
+    """X standardised by the mean and deviation of the rows up to and including each row, and clipped at FAR deviations."""
     scale, Z = onkel.Standardize(), np.empty_like(X)
     scale.write(scale.init(X.shape[1]), X, np.ones(len(X)), Z, 0)
     return np.clip(Z, -FAR, FAR)
@@ -160,7 +160,7 @@ def standardised(X: Array) -> Array:
 
 def _so_far(y: Array) -> tuple[Array, Array]:
     """The mean and deviation of the labels before each row; 0 before the first."""
-    mean, shifted = running_mean(y), y - y[0]  # squares of a large mean would drown the deviation
+    mean, shifted = running_mean(y), y - y[0]  # y is shifted, because rounding spoils the deviation if the mean is large
     return mean, np.sqrt(np.maximum(running_mean(shifted**2) - running_mean(shifted) ** 2, 0.0))
 
 

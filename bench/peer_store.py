@@ -1,8 +1,8 @@
 """The figures of the peers, stored in peers.json beside this file, by data, rows, peer and its version.
 
-A peer is run again only where its figures are missing or `again` is asked for: a forest takes milliseconds a row. So stored times
-come from another moment, and maybe from another machine. To convert them, the time of the first START rows is stored too: stored
-times are multiplied by the time of these rows now, divided by their time then.
+A forest takes milliseconds a row, so a peer is run again only if its figures are missing or `again` is asked for. Stored times thus
+come from an earlier run, maybe on another machine. To make them comparable, the time of the first START rows is stored too. A
+stored time is multiplied by the time of these rows now, divided by their time then.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def kept() -> dict[str, Figures]:
 
 
 def keep(name: str, values: Figures) -> None:
-    """Write the figures to the file at once. The file is complete at every moment, and other processes may have written to it."""
+    """Write the figures to the file at once. It is replaced as a whole, so it is never incomplete; figures that other processes
+    have written to it are kept."""
     everything = {**kept(), name: values}
     lines = [f"{json.dumps(one)}: {json.dumps(asdict(everything[one]))}" for one in sorted(everything)]
     work = FILE.with_suffix(f".{os.getpid()}")

@@ -61,7 +61,7 @@ class Sheet:
 
 
 def mean(ratios: Iterable[float]) -> float:
-    """The geometric one."""
+    """The geometric mean."""
     logs = [math.log(ratio) if ratio > 0.0 else ratio for ratio in ratios]
     return math.exp(sum(logs) / len(logs)) if logs else math.nan
 

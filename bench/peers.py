@@ -1,17 +1,18 @@
 """onkel beside River, scikit-learn and CapyMOA: python bench/peers.py [--check] [--markdown FILE] [--sets …] [--again]
 
-Every row is scored before it is learnt and every row counts, in every system, on the same rows in the same order, one seed, nobody
-tuned (peer_models.py says what each gets). At most 20,000 rows a set: the first ones of the file where its rows come in an order of
-time, otherwise of one permutation. Sparse sets are made dense for everybody, and left out beyond 2,000 columns. Sets are all npz
-files of the folder that ONKEL_DATA names; without it, Friedman's function (generated) and two sets inside River. Needs the extra
-`river`.
+All systems get the same rows in the same order, with one seed; none is tuned (peer_models.py says what each gets). Every row is
+scored before it is learnt, and every row counts. A set has at most 20,000 rows: the first rows of the file if they are in order of
+time, otherwise the first rows of one permutation. Sparse sets are made dense for all systems; sets of more than 2,000 columns are
+left out. Sets are all npz files of the folder that ONKEL_DATA names; without it, Friedman's function (generated) and two sets that
+come with River. Needs the extra `river`.
 
-What peers scored is kept in peers.json (peer_store.py), so that only onkel is run anew, and a peer whose figures are missing or,
-with --again, every peer. To compare times of one and the same run, River's forest learns the first 1,000 rows of each set again:
-the time that is kept for the whole set, times how much longer or shorter these take now, is the forest's time "now".
+The peers' figures are stored in peers.json (peer_store.py). onkel is run every time; a peer is run if its figures are missing or,
+with --again, in any case. Times of different runs cannot be compared, so River's forest learns the first 1,000 rows of each set
+again. Its stored time for the whole set, multiplied by the time of these rows now over their stored time, is its time "now".
 
-With lags, the last three labels and two running means of them are further inputs: onkel's for every set, some peers' for the sets
-with an order of time. --check exits with 1 where onkel misses what it promises (peer_promises.py).
+With lags, the last three labels and two running means of labels are further inputs: for the learner that is judged on every set,
+for onkel's other learners and some peers on the sets in order of time. --check exits with 1 if onkel misses what it promises
+(peer_promises.py).
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ from onkel.measure import last_label, running_mean
 
 MOST_ROWS, LAGS = 20_000, 3
 SIMPLE = {"PKAWV": onkel.PKAWV(), "linear ridge": onkel.PKAWV(Identity() + Constant())}
-RIDGE, RIDGE_FEATURES = onkel.PKAWV(Identity()), 100  # what a row may cost is counted in rows of this one
+RIDGE, RIDGE_FEATURES = onkel.PKAWV(Identity()), 100  # the unit in which promises state the cost of a row
 
 console = Console(highlight=False, width=132)
 
 
 def ready(learner: Any, classify: bool, lags: int) -> Any:
-    """A learner as a stream of any scale needs it, with probabilities of classes; Auto scales and has lags of its own."""
+    """The learner in the wrappers that it needs: for scaling, for probabilities of classes, for lags; Auto scales by itself."""
     if hasattr(learner, "lags"):
         whole = replace(learner, lags=lags)
     else:

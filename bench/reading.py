@@ -1,8 +1,8 @@
 """The time of reading compared with learning: python bench/reading.py [--check]
 
-A million rows of 20 columns, as csv with six digits and with all of them, against PKAWV on 100 features of the same rows; our
-parser of numbers against that of pyarrow; and the largest memory of a process that reads them, above what it has after
-`import onkel`. One thread for everybody.
+Compares the time of reading a million csv rows of 20 columns, with six digits and with all digits, with the time in which PKAWV on
+100 features learns these rows; our parser of numbers with pyarrow's; and prints the peak memory of a process that reads the rows,
+beyond what it has after `import onkel`. Everything runs on one thread.
 """
 
 from __future__ import annotations

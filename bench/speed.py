@@ -1,9 +1,9 @@
 """The time that a row takes: python bench/speed.py [--check]
 
-PKAWV on Taylor features against the formulation of its paper (Jézéquel et al. 2019, appendix H.2: redundant features, the full
-inverse, one row at a time, NumPy) and against NumPy with the unique features; the block form against the machine's own matrix
-product; a one-row call against the compiled row; the cost along a million rows; the factor form beside the one-triangle form.
-One thread for everybody.
+Compares PKAWV on Taylor features with the formulation of its paper in NumPy (Jézéquel et al. 2019, appendix H.2: redundant
+features, the full inverse, one row at a time), and with the same in NumPy without the redundant features; learning in blocks with
+the matrix product of this machine's BLAS; a one-row call with the row in compiled code; the start with the end of a million rows;
+and the factor form of the ridge with the inverse form. Everything runs on one thread.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ console = Console(highlight=False, soft_wrap=True)
 
 
 class Paper:
-    """Appendix H.2, as printed."""
+    """Appendix H.2 of Jézéquel et al. (2019), as printed."""
 
     def __init__(self, sigma: float, degree: int, lam: float = 1.0) -> None:
         self.sigma, self.degree, self.lam = sigma, degree, lam
@@ -59,7 +59,7 @@ class Paper:
 
 
 class Unique(Paper):
-    """The same with onkel's unique features: what a careful NumPy user would write."""
+    """Like `Paper`, but with onkel's features, which have no duplicates: what a careful NumPy user would write."""
 
     def features(self, x: Array) -> Array:
         z = onkel.Taylor(self.degree, self.sigma)

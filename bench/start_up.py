@@ -1,9 +1,10 @@
 """The time before the first answer: python bench/start_up.py [--check]
 
-Fresh processes, in turns: `import numba` for scale, `import onkel` (which fetches its names when the first is asked for), that
-first name, the command's help, and `onkel run` on a small csv, by PKAWV and by Auto: with an empty cache of compiled code, and with
-a full one. With an empty cache the code is used that came with the package (`make compiled` has put it there); once each, it is
-also timed without, so that everything is compiled. Times are those of the processor, which other work disturbs least.
+Runs fresh processes in turns: `import numba`, as the unit; `import onkel`, which loads its names only when the first is used;
+`import onkel` with the use of one name; `onkel --help`; and `onkel run` on a small csv, by PKAWV and by Auto, with an empty and
+with a full cache of compiled code. With an empty cache, the compiled code that came with the package is used (`make compiled` has
+put it there); once for each learner, the run is also timed without it, so that everything is compiled. Times are processor times,
+which other work on the machine disturbs least.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def main() -> None:
                 functions[code] = len(list(Path(cache).rglob("*.nbc")))
                 return seconds
 
-        host = llvmlite.binding.get_host_cpu_name()  # for exactly this processor no code comes with the package
+        host = llvmlite.binding.get_host_cpu_name()  # no compiled code for it comes with the package
         compiled = {learner: empty(code, NUMBA_CPU_NAME=host) for learner, code in answers.items()}
         contenders: dict[str, Callable[[], float]] = {
             "numba": partial(fresh, "import numba"),

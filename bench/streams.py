@@ -57,7 +57,7 @@ def real(name: str) -> tuple[Array, Array] | None:
     return scaled, y[order]
 
 
-IN_ORDER = frozenset({"elec2", "bike", "airlines07", "household_power", "mackey_glass", "mg"})  # rows come one after the other
+IN_ORDER = frozenset({"elec2", "bike", "airlines07", "household_power", "mackey_glass", "mg"})  # in order of time
 WIDEST = 2000  # columns that may be made dense
 
 
@@ -86,7 +86,7 @@ def names() -> list[str]:
 
 
 def rows_of(name: str, most: int) -> Rows | None:
-    """The first rows of a set, in the file's order where that is one of time, otherwise of one fixed permutation; dense.
+    """The first rows of a set, in the file's order if that is the order of time, otherwise in one fixed permutation; dense.
 
     None if the set has more than WIDEST columns.
     """

@@ -1,8 +1,9 @@
 """What several threads gain, and what taking turns costs: python bench/threads.py [--check]
 
-Two states in two threads against the same work in one, in blocks (compiled code runs without the interpreter's lock), of learners
-that take milliseconds for one: a block of 0.3 ms, as of RBP, waits longer for the lock than it runs, and gains nothing. And what it
-costs one call to take its turn on a state, which every verb does (`onkel.turns`), beside a call of one row.
+Two states learn blocks in two threads; the time is compared with that of the same work in one thread. Compiled code runs without
+the interpreter's lock. The learners are some that take milliseconds for a block: a block of 0.3 ms, such as that of RBP, waits
+longer for the lock than it runs, and gains nothing. The script also compares the time that a call needs to take its turn on a
+state, as every verb does (`onkel.turns`), with the time of a call of one row.
 """
 
 from __future__ import annotations

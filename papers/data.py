@@ -2,10 +2,10 @@
 Where most of X is 0, data, indices, indptr and shape of a compressed sparse row matrix may stand in its place.
 
 `load` permutes a set with a fixed seed, because the papers treat their sets as independent draws and some files are sorted by
-class. Inputs and labels are then scaled to [-1, 1] by the smallest and largest value of the *whole* set, as the papers did. That
-looks ahead: a stream does not know its own range. It is right for repeating a paper, and wrong for measuring what a learner would
-do in the field. Papers do not say how they reach [-1, 1]; `by_largest` is another way, which keeps zeros zero. `raw` is the set as
-it is stored, neither permuted nor scaled.
+class. Inputs and labels are then scaled to [-1, 1] by the smallest and largest value of the *whole* set, as the papers did. Such
+scaling looks ahead: the range of a stream is not known before its end. It is right for repeating a paper, and wrong for measuring
+how a learner would do in practice. Papers do not say how they reach [-1, 1]; `by_largest` is another way, which keeps zeros zero.
+`raw` is the set as it is stored, neither permuted nor scaled.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from onkel.report.style import LETTERS, looks
 
 BLUE, BLACK = Light.LEARNER, Light.BOUND
 RED, GREEN, PINK, ORANGE, SKY = Light.OTHERS
-WIDEST = 10.5  # inches; letters of wider figures are larger, because all are shown equally wide
+WIDEST = 10.5  # inches; letters of wider figures are larger, since all figures are shown with the same width
 COLOURS_KEPT = 128  # the number of colours of a picture: it takes a third of the bytes, and the eye sees no difference
 
 

@@ -2,8 +2,8 @@
 Will a nonlinear model beat my linear one on this stream?
 =========================================================
 
-A linear model is quick, and easy to explain. Before you replace it you want to know what the curvature is worth on
-*your* rows, and that is one pass: let both models predict each row before they learn it, and compare the sums of their
+A linear model is quick, and easy to explain. Before you replace it you want to know what a curved function gains on
+*your* rows. One pass is enough: let both models predict each row before they learn it, and compare the sums of their
 losses.
 """
 
@@ -71,7 +71,7 @@ for name, (curved, auto) in found.items():
 better = sum(auto < 0.95 for _, auto in found.values())
 
 # %%
-# A point left of the black line is a stream on which the curvature pays.
+# A point left of the black line is a stream on which a curved function pays.
 
 with looks():
     figure, axes = plt.subplots(figsize=(8.0, 4.6))

@@ -36,7 +36,7 @@ for name, make in learners.items():
     print(f"{name:14}", "  ".join(f"{budget}: {error:.1%}" for budget, error in zip(BUDGETS, found[name], strict=True)))
 
 # %%
-# With least squares a few dozen points say what the others would say, and more points change nothing. Learners that
+# With least squares a few dozen points are enough to represent all others, and more points change nothing. Learners that
 # replace points need many more, because their function *is* the points that they happen to hold.
 
 TOLERATED = 0.01

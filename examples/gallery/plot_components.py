@@ -8,8 +8,8 @@ sum of one curve for each input: the whole model can be looked at. It is learnt 
 
 # %%
 # Friedman's function has ten inputs, of which five matter: one has a parabola, two have straight lines, two act only
-# together, through a product in a sine, and five are irrelevant. The true curves are known; that of x0 is its mean over
-# x1, and vice versa.
+# together, through a product in a sine, and five are irrelevant. The true curves are known. For x0, which acts
+# only together with x1, it is the mean of their common term over x1, and vice versa.
 
 import matplotlib.pyplot as plt
 import numpy as np

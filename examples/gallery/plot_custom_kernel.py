@@ -59,8 +59,8 @@ for name, learner in learners.items():
     print(f"{name:28} rms error in the north {error[name]:.2f}, elsewhere {elsewhere:.2f}; jump at 0° {jump:.2f}")
 
 # %%
-# The axis is cut at the south, so that the north is in the middle. The Gaussian kernel knows two norths, each from one
-# side.
+# The axis is cut at the south, so that the north is in the middle. For the Gaussian kernel 0° and 360° are
+# far apart, so it learns the north twice, each time from one side only.
 
 turned = np.where(degrees > 180.0, degrees - 360.0, degrees)
 order = np.argsort(turned, kind="stable")

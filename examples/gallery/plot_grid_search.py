@@ -8,8 +8,8 @@ has no settings?
 """
 
 # %%
-# The diabetes set has few rows and much noise: the worst place for a flexible model, and the best for a careful choice
-# of its ridge.
+# The diabetes set has few rows and much noise: the worst case for a flexible model, and the case in which a careful
+# choice of the ridge pays most.
 
 import matplotlib.pyplot as plt
 import numpy as np

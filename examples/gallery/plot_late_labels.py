@@ -32,7 +32,7 @@ for name, ((X, y), learner) in streams.items():
     print(f"{name:20}", "  ".join(f"delay {delay}: {error:.2f}" for delay, error in zip(DELAYS, found[name], strict=True)))
 
 # %%
-# The target has deviation 1: at that height one might as well predict the mean. On a stream that stands still, late
+# The target has deviation 1, so an error of 1 is that of predicting the mean. On a stream that stands still, late
 # labels cost a late start. On one that moves, what matters is how far it moves during the delay.
 
 colours = dict(zip(streams, (Light.OTHERS[1], Light.LEARNER), strict=True))

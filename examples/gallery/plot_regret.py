@@ -2,8 +2,8 @@
 Is the regret below its bound, and how close?
 =============================================
 
-A theorem says: on every stream, whoever chooses it, this learner loses at most so much more than the best function
-chosen in hindsight. That is worth something where rows are not drawn from any distribution: prices, attacks, users who
+A theorem says: on every stream, whoever chooses it, the loss of this learner exceeds that of the best function in
+hindsight by at most so much. That is worth something where rows are not drawn from any distribution: prices, attacks, users who
 react to the model. But is the bound near what can happen, or only a number?
 """
 

@@ -3,8 +3,8 @@ Do the probabilities mean what they say?
 ========================================
 
 A probability is used to decide: call the customer or not, stop the machine or not. That is only sound if, of all rows
-with a predicted probability of 0.8, eight in ten come true. Many classifiers rank rows well and exaggerate all the
-same.
+with a predicted probability of 0.8, eight in ten come true. Many classifiers rank rows well, but their
+probabilities are too close to 0 and 1.
 """
 
 # %%

@@ -3,8 +3,8 @@
     python -m papers.calandriello2017.bounds        prints the table and writes bounds.md
 
 The streams are those of papers/jezequel2019/bounds.py: random, constant, alternating, heavy duplicates, adversarial; 60 rows, with
-labels in [−1, 1]; losses of a margin get only the signs of labels. α is the stream's λ (0.1, 1 or 10), and C = 1. The regret is
-that against the function with |f(x_t)| ≤ C in every round for which the bound in question is tightest.
+labels in [−1, 1]; losses that need labels ±1 get the signs of the labels. α is the stream's λ (0.1, 1 or 10), and C = 1. The regret
+is measured against a function with |f(x_t)| ≤ C in every round: of these functions, the one for which the bound is tightest.
 """
 
 from __future__ import annotations

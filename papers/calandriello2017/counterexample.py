@@ -1,19 +1,20 @@
 """Section 6: every row is the same point, with labels C and −C in turn, the square loss, α = 1, η = σ = 1/(8C²) and C = 1.
 
 With one point every learner is a recursion of two numbers, u = f(x) and A, so rounds are cheap. The script first runs onkel's KONS
-and SketchedKONS for CHECKED rounds and prints how far the recursion, with the same random draws, is from their scores and from the
-R_G and R_D of `onkel.measure.newton_regret`. It compares them with:
+and SketchedKONS for CHECKED rounds. It prints how far the recursion, with the same random draws, is from their scores and from the
+R_G and R_D of `onkel.measure.newton_regret`. KONS and SketchedKONS are compared with:
 
     gradient descent      w ← w − g/(2t), clipped: (y − w)² is 2-strongly convex along φ, so this is the step of the theory, and w
-                          is the mean of the labels. The paper writes 1/t; that is here too.
+                          is the mean of the labels. The paper's step 1/t is tried too.
     frequent directions   the online Newton step whose matrix is αI + SᵀS, S a sketch of one row (Luo et al. 2016; Ghashami et al.
                           2016), in five explicit features.
 
-R_G = Σ g² φᵀA⁻¹φ and R_D = Σ (w − σg²)(ŷ − f)², where w is what a round adds to A, and f the best function, Σy/(T + ½α), or 0. Two
-more streams, which are not in the paper: one where the best answer is not the first one (labels C and −C/2), and one where it moves
-(labels C and 0 in the first half, 0 and −C in the second). The last panel has the paper's schedules of weights: w₁ = W − B, then B
-ones, then zeros. Lines are means over the seeds, bands reach from the smallest to the largest. γ = 0 stands for 1e-12. Writes
-counterexample.png, counterexample.json and counterexample.md.
+R_G = Σ g² φᵀA⁻¹φ and R_D = Σ (w − σg²)(ŷ − f)² are the two terms of the bound. w is what a round adds to A, and f is the best
+function, Σy/(T + ½α), or 0. There are two more streams, which are not in the paper. On one the best constant answer is not the
+learner's first score 0 (labels C and −C/2); on the other it moves (labels C and 0 in the first half, 0 and −C in the second). The
+last panel has the paper's schedules of weights: the first round gets W − B, the next B rounds get 1, all others 0. Lines are means
+over the seeds, bands reach from the smallest to the largest. γ = 0 stands for 1e-12. Writes counterexample.png, counterexample.json
+and counterexample.md.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Line:
     name: str
     colour: str
     dashes: str
-    floor: float | None = None  # None: not a sketch
+    floor: float | None = None  # γ; None: not a SketchedKONS
     weighted: bool = False
 
 
@@ -84,7 +85,7 @@ def uneven(rounds: int) -> Array:
 
 
 def moving(rounds: int) -> Array:
-    """C and 0 in the first half, 0 and −C in the second: the best answer is 0, after C/2 and before −C/2."""
+    """C and 0 in the first half, 0 and −C in the second: the best constant is C/2, then −C/2, and 0 for all rounds."""
     return alternating(rounds) * 0.5 + np.where(np.arange(rounds) < rounds // 2, 0.5 * C, -0.5 * C)
 
 
@@ -94,12 +95,12 @@ def best(labels: Array) -> Array:
 
 
 def coins(rounds: int, seeds: int) -> Array:
-    """Those that SketchedKONS tosses."""
+    """The random numbers of SketchedKONS: one row for each round, one column for each seed."""
     return np.array([[uniform(seed, t, 0) for seed in range(seeds)] for t in range(rounds)])
 
 
 class Ledger:
-    """What the regret is made of, noted at the rounds shown, of several runs side by side."""
+    """The regret and its parts R_G and R_D of several runs side by side, stored at the rounds that are shown."""
 
     def __init__(self, labels: Array, shown: list[int], runs: int) -> None:
         self.labels, self.shown, self.f = labels, set(shown), best(labels)
@@ -124,10 +125,11 @@ class Ledger:
 
 
 def newton(labels: Array, shown: list[int], added: Callable[[int, Array], Array], runs: int) -> tuple[Curves, Array]:
-    """The Newton step on one point; `added` says what a round adds to A, given σg². Returns the last scores too."""
+    """The Newton step on one point; `added` gives what a round adds to A, from the round's number and σg². Returns the last scores
+    too."""
     ledger, u, A, score = Ledger(labels, shown, runs), np.zeros(runs), np.full(runs, ALPHA), np.zeros(runs)
     for t, label in enumerate(labels):
-        score = np.clip(u, -C, C)  # with one point the projection is this
+        score = np.clip(u, -C, C)  # with one point, projecting f onto |f(x)| ≤ C is clipping
         g = 2.0 * (score - label)
         w = added(t, SIGMA * g * g)
         A += w
@@ -137,7 +139,7 @@ def newton(labels: Array, shown: list[int], added: Callable[[int, Array], Array]
 
 
 def sketch(floor: float, weighted: bool, tosses: Array) -> Callable[[int, Array], Array]:
-    """What SketchedKONS adds: KORS on one point, whose matrix is the number B."""
+    """What SketchedKONS adds to A. KORS on one point has a matrix of one number, B."""
     B = np.full(tosses.shape[1], ALPHA)
 
     def added(t: int, square: Array) -> Array:
@@ -164,7 +166,8 @@ def gradient_descent(labels: Array, shown: list[int], convexity: float) -> Curve
 
 
 def frequent_directions(labels: Array, shown: list[int]) -> Curves:
-    """A = αI + SᵀS: after each round the smallest squared singular value of [S; √σ g φ] is taken off, and its row goes."""
+    """A = αI + SᵀS: after each round the smallest squared singular value of [S; √σ g φ] is subtracted from all of them, which
+    removes a row."""
     phi = np.random.default_rng(0).standard_normal(FEATURES)
     phi /= math.sqrt(phi @ phi)
     S, u = np.zeros((1, FEATURES)), np.zeros(FEATURES)
@@ -219,7 +222,7 @@ def check() -> dict[str, float]:
 
 
 def schedules() -> list[dict[str, float]]:
-    """w₁ = W − B, then B ones, then zeros: the parts in closed form for |g| = 2C, and the step played with these weights."""
+    """For weights W − B, then B ones, then zeros: R_G and R_D in closed form for |g| = 2C, and in runs with these weights."""
     found = []
     T, B = SCHEDULED, SMALL
     for W in np.unique(np.geomspace(2 * B, T, 13).astype(int)):
@@ -235,7 +238,7 @@ def schedules() -> list[dict[str, float]]:
 
 
 def heavy_start(T: int) -> dict[str, float]:
-    """W = T on the uneven labels, beside KONS."""
+    """The schedule with W = T on the uneven labels, and KONS on the same labels."""
     weights = np.zeros(T)
     weights[0], weights[1 : SMALL + 1] = T - SMALL, 1.0
     curves, exact = newton(uneven(T), [T], scheduled(weights), 1)[0], newton(uneven(T), [T], lambda t, square: square, 1)[0]

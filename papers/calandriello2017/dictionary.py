@@ -1,13 +1,16 @@
 """How many points KORS keeps, compared with the effective dimension, and whether Theorem 2 and Corollary 1 hold.
 
-There are 3000 rows, uniform on [−1, 1]², the Gaussian kernel with four widths, two ridges μ (α in the paper) and ε = ½. β is 1, or
-the theory's 3 ln(T/δ)/ε² with δ = 0.05. The rows span few directions, so all is computed in orthonormal coordinates of their span,
-with the random draws of `onkel.Kors`; for β = 1 the script asserts that it takes the same points as `Kors.choose`. In every round
-it measures:
+The script uses 3000 rows, uniform on [−1, 1]², the Gaussian kernel with four widths, two ridges μ (α in the paper) and ε = ½. β is
+1, or the theory's 3 ln(T/δ)/ε² with δ = 0.05. The rows span few directions, so all is computed in orthonormal coordinates of their
+span, with the random draws of `onkel.Kors`; for β = 1 the script asserts that it takes the same points as `Kors.choose`. In every
+round it measures:
 
     τ̃/τ    the estimated over the true online leverage score      (3)  from 1 to ρ = (1 + ε)/(1 − ε)
     a, b     the largest a and smallest b with aA ⪯ A^I ⪯ bA         (1)  from 1 − ε to 1 + ε
     c        the largest c with c p_min A ⪯ Ã, the points taken counted once     (Corollary 1)  at least 1 − ε
+
+A is the matrix of all rows, A^I its estimate from the points taken, with weights 1/p; Ã is the sum over these points without
+weights.
 
 a, b and c are measured after each round of LOOKS. The third panel continues to 30,000 rows, at width 1.2 and μ = 10, in the span of
 the first 3000. Writes dictionary.png, dictionary.json and dictionary.md.
@@ -52,8 +55,7 @@ def inputs(seed: int, rows: int = ROWS) -> Array:
 
 
 class Visits:
-    """φᵀA⁻¹φ, with A = μI + Σ wφφᵀ over the rows added so far; The inverse is kept by one-sided updates, and the ridge is not
-    raised."""
+    """φᵀA⁻¹φ, with A = μI + Σ wφφᵀ over the rows added so far. A⁻¹ is kept, and updated by Sherman and Morrison's formula."""
 
     def __init__(self, columns: int, ridge: float) -> None:
         self.inverse = np.eye(columns) / ridge
@@ -67,7 +69,7 @@ class Visits:
 
 
 def sample(Z: Array, dictionary: onkel.Kors, seed: int) -> tuple[Array, Array, Array]:
-    """τ, τ̃ and p of every round, p negative where the point was not taken."""
+    """τ, τ̃ and p of every round; p has a minus sign if the point was not taken."""
     whole, part = Visits(Z.shape[1], dictionary.mu), Visits(Z.shape[1], dictionary.mu)
     tau, guess, chance = np.empty(len(Z)), np.empty(len(Z)), np.empty(len(Z))
     for t, z in enumerate(Z):
@@ -129,7 +131,7 @@ def measured(seeds: int) -> list[dict[str, Any]]:
             runs = [measure(width, mu, beta, seed) for seed in range(seeds)]
             if abs(runs[0]["d_eff"] / of_all - 1.0) > 1e-6:
                 raise AssertionError("the leverage scores do not add up to the effective dimension")
-            scale = beta / THEORY  # for β = 1 the theorem promises nothing; the same formula, to compare
+            scale = beta / THEORY  # for β = 1 the theorem says nothing; its formula is shown for comparison
             found.append(
                 {
                     "width": width,

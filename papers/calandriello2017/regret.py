@@ -8,7 +8,7 @@ is NORMA with λ = 0 and a constant step 1/√T; it keeps all points, and its sc
 The streams are rings that overlap, with the logistic loss (C = 2) and the squared hinge (C = 1); a noisy regression in the plane,
 with the square loss (C = 1); and one where x is uniform on [−1, 1] and every label contradicts the sign of the score, so that each
 learner has a stream of its own. Lines are means over the seeds, bands reach from the smallest to the largest. The dotted line is
-c√t, through the regret of KONS at the first t shown. Writes regret.png, regret.json and regret.md.
+proportional to √t, through the regret of KONS at the first t shown. Writes regret.png, regret.json and regret.md.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def told(data: Callable[[int, int], tuple[Array, Array]]) -> Callable[[Any, int]
 
 
 def against_the_score(learner: Any, seed: int) -> Played:
-    """Every label is the sign that the learner did not say."""
+    """Every label is the sign opposite to that of the score."""
     X, y, scores = np.random.default_rng(seed).uniform(-1.0, 1.0, (ROWS, 1)), np.empty(ROWS), np.empty(ROWS)
     state = learner.init(1)
     for t in range(ROWS):
@@ -86,7 +86,7 @@ TASKS = [
 
 
 class Hindsight:
-    """The best functions for every t shown; remembered, because most learners meet the same stream."""
+    """The best functions for every t shown; stored, because most learners learn the same stream."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting, self.last, self.found = setting, b"", list[Best]()
@@ -117,8 +117,8 @@ def measure(task: Task, contender: Contender, seed: int, hindsight: Hindsight) -
 
 
 def promised(learner: Any, X: Array, y: Array, squared_norm: float) -> dict[str, float]:
-    """What the theorems allow: Theorem 1, with the measured slopes and before the stream is played; or Theorem 3 for learners with
-    its β."""
+    """What the theorems allow: Theorem 1, computed with the measured slopes and without running the learner; or Theorem 3, for
+    learners that have the β which it requires."""
     if isinstance(learner, onkel.KONS):
         before = bounds.kons_by_dimension(learner, X, y, squared_norm)
         return {"theorem": bounds.kons(learner, X, y, squared_norm), "before": before}

@@ -2,13 +2,13 @@
 
     ONKEL_DATA=folder python -m papers.calandriello2017.restarts
 
-With restarts the learner forgets everything whenever a point joins the dictionary. The pictures show by how much this has raised
-the loss so far, as a share of the loss without restarts: below zero restarts pay. The dictionaries are KORS with μ = 100, 10 and 1,
-and with μ = 1 and at most 20 points; α = 1, C = 1, η = σ/2. There are stationary streams, streams whose beginning misleads, and two
-real sets (ONKEL_DATA names their folder; each seed takes the first 20,000 rows of a permutation, with columns divided by their
-largest absolute value). The sixth stream is made for restarts: in its first half x stays in a fifth of the range, with the labels
-of the other class; then the range opens, and the dictionary grows for a while just when what was learnt is wrong. Lines are means
-over the seeds, bands reach from the smallest to the largest. Writes restarts.png, restarts.json and restarts.md.
+With restarts the learner forgets everything whenever a point joins the dictionary. The pictures show by how much restarts have
+raised the loss so far, as a share of the loss without restarts: below zero restarts pay. The dictionaries are KORS with μ = 100, 10
+and 1, and with μ = 1 and at most 20 points; α = 1, C = 1, η = σ/2. There are stationary streams, streams whose beginning misleads,
+and two real sets (ONKEL_DATA names their folder; each seed takes the first 20,000 rows of a permutation, with columns divided by
+their largest absolute value). The sixth stream is made for restarts: in its first half x stays in a fifth of the range, with the
+labels of the other class; then the range opens, and the dictionary grows for a while just when what was learnt is wrong. Lines are
+means over the seeds, bands reach from the smallest to the largest. Writes restarts.png, restarts.json and restarts.md.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def replaced(rows: int, seed: int) -> tuple[Array, Array]:
 
 
 def elsewhere(rows: int, seed: int) -> tuple[Array, Array]:
-    """Rings, of which the first quarter, flipped, lies in a region that no later row visits."""
+    """Rings. The first quarter of the rows has reversed labels, and lies in a region that no later row visits."""
     X, y = flipped(rows, seed)
     X[: rows // 4] += 10.0
     return X, y
@@ -133,7 +133,7 @@ def measured() -> dict[str, dict[str, list[dict[str, Any]]]]:
 
 
 def extra(runs: list[dict[str, Any]]) -> Array:
-    """What restarts have cost so far, as a share of the loss without them: one row for each seed."""
+    """By how much restarts have raised the loss so far, as a share of the loss without them: one row for each seed."""
     return np.array([np.array(one["with"]) / np.array(one["without"]) - 1.0 for one in runs])
 
 

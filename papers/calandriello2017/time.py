@@ -29,7 +29,7 @@ BUDGET = 50
 SHOWN = [128, 256, 512, 1024, 2048, 3072, 4096, 6144, 8192, 12_288, 16_384, 20_000]
 LAST = 4.0  # the factor over which slopes are fitted
 SETTING = Setting(onkel.Square(), 1.0, ROWS)
-LEFT_OUT = ("SketchedKONS, γ = 1", "ProsNKONS, restarts")  # the first is KONS, the second takes the time of the one without
+LEFT_OUT = ("SketchedKONS, γ = 1", "ProsNKONS, restarts")  # the first is exactly KONS; the second takes as long as without restarts
 LINES = [
     *(c for c in CONTENDERS if c.colour and c.name not in LEFT_OUT),
     Contender(f"ProsNKONS, no restarts, {BUDGET} points", spanned(restart=False, budget=BUDGET), ORANGE, ":"),

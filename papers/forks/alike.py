@@ -3,8 +3,8 @@
 Each learner gets as much memory as FORKS takes with the sizes of the paper; its budget is the largest that fits. If a learner grows
 along the stream, the bytes of its full dictionary count. Inputs are standardised by the running mean and deviation of the rows up
 to and including the present one. The width is √dim · 2^j with j = −2 … 4. The pace is the setting that decides how fast a learner
-adapts (step, aggressiveness, α or λ; the perceptrons have none), times 1, 1/10 or 10. The pair with the fewest mistakes on the
-first rows of a stream that is not counted afterwards is taken; of equal pairs, the one nearest to √dim and 1.
+adapts (step, aggressiveness, α or λ; the perceptrons have none), times 1, 1/10 or 10. We take the pair of width and pace with the
+fewest mistakes on the first rows of a separate stream, which is not counted; of equal pairs, the one nearest to √dim and 1.
 
 SkeGD has no λ here, FOGD has the step for features of unit length, and NOGD one coordinate for every 5 points. FORKS and SkeGD keep
 the proportions of the paper. Two more FORKS, and one more ProsNKONS, have the squared hinge, a loss with a curvature.
@@ -110,7 +110,7 @@ class Chosen:
 
     learner: Learner
     setting: Setting
-    times: float  # the pace, over that of the papers
+    times: float  # the pace, divided by that of the learner's paper
 
     def make(self, seed: int) -> Any:
         learner = self.learner.make(self.setting, seed)
@@ -152,7 +152,7 @@ class _Full:
     def footprint(self, dim: int) -> int:
         if self.learner.bounded:
             return int(self.learner.footprint(dim))
-        apart = replace(self.learner, kernel=onkel.Gaussian(width=1e-3))  # rows that have nothing in common soon fill a dictionary
+        apart = replace(self.learner, kernel=onkel.Gaussian(width=1e-3))  # so narrow that every row joins, until it is full
         state = apart.init(dim)
         rows = np.random.default_rng(0).normal(size=(8 * self.learner.budget, dim))
         apart.learn(state, rows, np.ones(len(rows)))

@@ -4,8 +4,9 @@ run.
 All have the hinge loss and the step 0.2 unless told otherwise. FORKS and SkeGD have a buffer of B̃ points, a sketch of s_p columns,
 s_m = 0.2 s_p landmarks and k = 0.1 B coordinates. Where the text is silent, settings are those of the authors' code: the width of
 the Gaussian kernel is 50 for SkeGD and FORKS and 8 for all others, NOGD has the buffer of SkeGD and FORKS, PROS-N-KONS takes at
-most 100 points, with η = 1/16. The paper's step of FOGD is for features without the factor 1/√D; multiplied by D it is onkel's.
-SkeGD is regularised by λ = 0.01; FORKS is not, neither in Algorithm 1 nor in the code.
+most 100 points, with η = 1/16. The paper's step of FOGD is for features without the factor 1/√D. onkel's features have this factor,
+so onkel's step is the paper's times D, the number of frequencies. SkeGD is regularised by λ = 0.01; FORKS is not, neither in
+Algorithm 1 nor in the code.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ class Played:
 
     @property
     def rate(self) -> float:
-        """Mistakes a row, all rounds."""
+        """Mistakes divided by rows, over all rounds."""
         return float(np.mean(self.mistakes))
 
     @property
@@ -162,7 +163,7 @@ def majority(X: Array, y: Array) -> Played:
 
 
 def _first_stage(learner: Any, state: Any, rows: int) -> int | None:
-    """It ends with the round in which the last point of the buffer was stored."""
+    """The rows of the first stage, which ends with the round in which the last point of the buffer is stored."""
     if not isinstance(learner, onkel.NOGD | onkel.SkeGD | onkel.FORKS):
         return None
     stored = learner.budget if isinstance(learner, onkel.NOGD) else int(learner.buffer or 2 * learner.budget)

@@ -1,11 +1,11 @@
 """Figure 1: how much time TISVD saves, and how much accuracy it costs, on cod-rna, for periods ⌊θN⌋ between updates, θ = 0.5 to
 0.0005.
 
-There are three ways to decompose the sketch: TISVD at every update, as in the paper; TISVD, but the exact decomposition at every
-50th update, as in `onkel.FORKS`; the exact decomposition at every update. Sizes are first those of Table 2 with B = 100 (a sketch
-of s_p = 100 columns, s_m = 20 landmarks, k = 10), then four times as large, so that the decomposition takes more of the time. As in
-Table 2 rows are permuted, inputs are unscaled and the width is 50. Points are means over the permutations, bars reach from the
-smallest to the largest.
+The sketch can be decomposed in three ways: by TISVD (truncated incremental SVD) at every update, as in the paper; by TISVD, but
+with the exact decomposition at every 50th update, as in `onkel.FORKS`; or by the exact decomposition at every update. Sizes are
+first those of Table 2 with B = 100 (a sketch of s_p = 100 columns, s_m = 20 landmarks, k = 10), then four times as large, so that
+the decomposition takes more of the time. As in Table 2 rows are permuted, inputs are unscaled and the width is 50. Points are means
+over the permutations, bars reach from the smallest to the largest.
 
 "Updates" is the time spent where a point joins the sketch: kernel values to all sketched points, both sketches, the decomposition,
 and the pseudo-inverse of Φ_pm, which no way of decomposing Φ_pp saves. Time is processor time of one thread. All mistakes count.
@@ -138,7 +138,7 @@ def table(found: dict[str, Any]) -> Iterator[str]:
 
 
 def differences(found: dict[str, Any]) -> Iterator[str]:
-    """The error of each truncated way less that of the exact one, on the same permutation."""
+    """The error with each of the two forms of TISVD, minus that with the exact decomposition, on the same permutation."""
     *truncated, exact = WAYS
     for budget in BUDGETS:
         of = found[str(budget)]

@@ -2,15 +2,15 @@
 hinge.
 
 The paper used KuaiRec, which we could not get (`papers.forks.kuairec` would read it). We use covtype instead: 581,012 rows of 54
-columns, with the classes lodgepole pine and all others. The 10 numbers of a row are standardised by the mean and deviation of the
-rows so far, this one included, so nothing looks ahead; the 44 columns of 0 and 1 stay as they are. All rows are learnt, in the
-order of the file, where most labels equal the one before, and permuted.
+columns, with two classes, lodgepole pine and everything else. The 10 columns of numbers are standardised by the mean and deviation
+of the rows up to and including each row, so nothing looks ahead; the 44 columns of 0 and 1 stay as they are. All rows are learnt,
+in the order of the file, where most labels equal the one before, and permuted.
 
 All learners have the width 4, with which FORKS has the fewest mistakes on the first 60,000 permuted rows (last table). Sizes are
 those of Table 2: s_p = B, s_m = 0.2B, k = 0.1B, a buffer of 2B, θ = 0.3. FORKS is also run with an update every 0.003N rounds. FOGD
-has 4B frequencies; a step of 0.2 on features without the factor 1/√D is one of 0.2D on ours, and both are shown under the hinge.
-Under the squared hinge the larger one diverges. ProsNKONS takes at most 100 points. BOGD is for the hinge; RBP and BPAS have rules
-of their own.
+has D = 4B frequencies. A step of 0.2 on features without the factor 1/√D is a step of 0.2D on onkel's features; with the hinge loss
+the steps 0.2 and 0.2D are both shown. With the squared hinge a step of 0.2D diverges. ProsNKONS takes at most 100 points. BOGD is
+for the hinge; RBP and BPAS have rules of their own.
 
 Time is processor time of one thread. Every mistake counts. Points are means over the seeds, bars reach from the smallest to the
 largest. The script takes 16 minutes. Writes figure2.png, figure4.png, figure2.json and figure2.md.
@@ -39,7 +39,7 @@ from papers.results import keep, kept, publish
 
 BUDGETS = [100, 200, 300, 400, 500]
 WIDTH, WIDTHS, ROWS_FOR_WIDTH = 4.0, [0.5, 1.0, 2.0, 4.0, 8.0], 60_000
-NUMBERS = 10  # columns that are no 0 and 1
+NUMBERS = 10  # columns of numbers; all others are 0 or 1
 SEEDS = 3
 THETA, OFTEN = 0.3, 0.003
 SECONDS_TICKS = [0.5, 1, 2, 5, 10, 20]
@@ -212,7 +212,7 @@ def draw_by_budget(found: dict[str, Any], path: Path) -> None:
     for (error, time), (stream, of) in zip(axes, found["streams"].items(), strict=True):
         for name, runs in of[HINGE].items():
             line, errors, seconds = LINES[name], 100.0 * values(runs, "error"), values(runs, "seconds").mean(axis=1)
-            if name == PROS_N_KONS:  # its budget is its own
+            if name == PROS_N_KONS:  # it has a budget of its own
                 for panel, level in ((error, errors.mean()), (time, seconds[0])):
                     panel.axhline(level, color=line.colour, linestyle="-.", linewidth=1.5)
                 continue

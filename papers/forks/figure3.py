@@ -1,16 +1,16 @@
 """Figure 3 (appendix D): the time of TISVD and of the randomised SVD, for a Gaussian A of 100 × 100, updates BᵀC of 3 rows and k =
 30.
 
-The paper draws only the time, and only of these two methods. This script adds the full SVD, larger matrices, and the error ‖M −
-M̃‖/‖M‖ of the approximation M̃ of rank 30 by each method, where M is the sum of A and all updates, compared with the best possible
-approximation of rank 30. TISVD continues from its own last result; the others decompose M anew. The randomised SVD is that of
-Halko, Martinsson & Tropp (2011), algorithms 4.4 and 5.1, 10 columns wider than k, with 2 power iterations and with none. Time is
-processor time of one thread; adding an update to M is not counted. Two of the methods stop at 20,000 updates, to save time; the
-time of an update does not change.
+The paper draws only the time, and only of these two methods. This script adds the full SVD, larger matrices, and the relative error
+‖M − M̃‖/‖M‖, where M is the sum of A and all updates, and M̃ its approximation of rank 30 by each method. It is compared with the
+error of the best possible approximation of rank 30. TISVD continues from its own last result; the others decompose M anew. The
+randomised SVD is that of Halko, Martinsson & Tropp (2011), algorithms 4.4 and 5.1, 10 columns wider than k, with 2 power iterations
+and with none. Time is processor time of one thread; adding an update to M is not counted. Two of the methods stop at 20,000
+updates, to save time; the time of an update does not change.
 
 The last panel shows what TISVD is used for: the sketch SᵀKS of a Gaussian kernel's matrix, of points from N(0, I) in 8 dimensions
-and of width √8, by a CountSketch of 100 columns. It grows by one point an update. `onkel.linalg.eigen.updated` continues from the
-first 100 points, once as it is, and once starting again from the sketch after every 50 updates.
+and of width √8, by a CountSketch of 100 columns. The sketch grows by one point at each update. `onkel.linalg.eigen.updated`
+continues from the first 100 points, once as it is, and once starting again from the sketch after every 50 updates.
 
 The script takes about three minutes. Writes figure3.png, figure3.json and figure3.md.
 """
@@ -126,9 +126,8 @@ def by_size(method: Method) -> list[float]:
 
 
 def sketch(anew: int) -> dict[str, Any]:
-    """The error on the sketch of a kernel matrix as points come, of `updated` that starts anew after every so many of them.
-
-    Where the two meet, the error is that of just before.
+    """The error of `onkel.linalg.eigen.updated` on the sketch of a kernel matrix to which points are added one by one. It starts
+    anew after every `anew` points; at such a point the error is the one just before the new start.
     """
     draws = np.random.default_rng(3)
     X, kernel = draws.normal(size=(SIZE + POINTS, DIM)), onkel.Gaussian(width=DIM**0.5)

@@ -14,8 +14,8 @@ dates; ids (of author, music, tag); and texts (degree of activity, ranges of wha
 the video). onehot_feat0 … 17 are codes of categories and come as they are. Missing values become 0 and are counted. The counters of
 a video are those of its whole day, so they look ahead by hours, in the paper's experiment as here.
 
-Departs from the paper: its code takes one column for each category of the users, the 31 tags of item_categories.csv, and six ratios
-of the counters in the place of the counters.
+Departs from the paper: the paper's code has one column for each category of the users, the 31 tags of item_categories.csv, and six
+ratios of the counters instead of the counters.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from onkel.errors import FileError
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-WATCHED = 0.75  # a larger share of the video is a positive row
+WATCHED = 0.75  # a row is positive if more than this share of the video was watched
 LOG, USERS, VIDEOS = "small_matrix.csv", "user_features.csv", "item_daily_features.csv"
-NEEDED = {  # columns without which the file is another one
+NEEDED = {  # columns that the files of version 2.0 have
     LOG: ["user_id", "video_id", "date", "timestamp", "watch_ratio", "video_duration"],
     USERS: [
         *("user_id", "is_lowactive_period", "is_live_streamer", "is_video_author"),
@@ -155,9 +155,10 @@ def _read(path: Path, names: list[str]) -> dict[str, Array]:
 
 
 def _joined(path: Path, wanted: Array, keys: Array, columns: list[Array]) -> tuple[Counts, Array]:
-    """For each wanted key its row of the second array: the columns of the file in the order of keys, and a last row of NaN.
+    """For each wanted key, the row of the second array that belongs to it. The second array holds the columns of the file, in the
+    order of the keys, and a last row of NaN for keys that are not in the file.
 
-    Keys are whole numbers far below 2⁵³, as floats: a column with gaps is written 20200705.0, and NaN meets no other key.
+    Keys are whole numbers far below 2⁵³ but stored as floats, since a column with gaps is written as 20200705.0. NaN equals no key.
     """
     order = np.argsort(keys, kind="stable")
     keys = keys[order]

@@ -2,8 +2,9 @@
 
 Time is in microseconds a row, in regular rounds (no update of a sketch, see figure1) once the budget is full, for B or D from 50 to
 800, with the rank k = 10 and with k = B/10; x ~ N(0, I) in 16 dimensions, width 4, random labels, so that half of all rounds are
-mistakes and Projectron projects in these. FOGD has D frequencies. It is the median processor time of one thread, with learners in
-turns. The power is that of B, by least squares on logarithms from 100 on; the last column is the power between the two largest B.
+mistakes and Projectron projects in these. FOGD has D frequencies. The figures are medians of the processor time of one thread, with
+learners in turns. The power of B is fitted by least squares on logarithms, from B = 100 on; the last column is the power between
+the two largest B.
 
 Regret is Σ ℓ(ŷ) − Σ ℓ(f), where f has the least Σ ℓ + ½‖f‖² among the functions of the kernel's space (Gaussian, width 1) that stay
 within [−1, 1], as FORKS and ProsNKONS do. Every T is a run of its own: gradient steps are √(10/T), the paper's 0.2 at T = 250,
@@ -17,10 +18,9 @@ where every label contradicts the sign of the score. On the third the kernel mat
 next to nothing. The power of T is by least squares on logarithms, "fits best" the best of least squares lines over ln T, √T and T,
 both from T = 500 on: up to 250 rounds SkeGD and FORKS have hardly left their first stage.
 
-Why is the regret of FORKS so large on the first two? To find out, FORKS is also run with k = 40, and without updates, which set w
-to
-0. The last table has what any w could reach on the rings: the regret of the best function in hindsight among those of the k leading
-coordinates of the first 200 points that stay within [−C, C].
+Why is the regret of FORKS so large on the first two? To find out, FORKS is also run with k = 40, and without updates (an update
+sets w to 0). The last table has what any w could reach on the rings: the regret of the best function in hindsight among those of
+the k leading coordinates of the first 200 points that stay within [−C, C].
 
 The script takes five minutes. Writes table1.png, table1.json and table1.md.
 """
@@ -113,7 +113,7 @@ def timed_learners(fixed: bool) -> dict[tuple[str, int], Any]:
             if name == "FOGD":
                 learner = onkel.FOGD(onkel.Fourier(size, at.width))
             if name == "ProsNKONS":
-                learner = replace(learner, budget=size, dictionary=onkel.Kors(oversampling=1e9))  # takes all that come
+                learner = replace(learner, budget=size, dictionary=onkel.Kors(oversampling=1e9))  # takes every point
             if of.ranked and fixed:
                 learner = replace(learner, rank=FIXED_RANK)
             found[name, size] = learner
@@ -200,7 +200,7 @@ STREAMS = {"rings": told(rings), "smooth": told(smooth), "labels against the sco
 
 
 class Hindsight:
-    """Σ ℓ of the best function; remembered, because most learners meet the same stream."""
+    """Σ ℓ of the best function; stored, because most learners learn the same stream."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[bytes, str], float] = {}
@@ -208,7 +208,7 @@ class Hindsight:
     def __call__(self, X: Array, y: Array, loss: Loss) -> float:
         which = (X.tobytes() + y.tobytes(), repr(loss))
         if which not in self.known:
-            with patch.object(hindsight, "GAP", ENOUGH):  # for the hinge, its search stalls close to 1e-8 after thousands of rows
+            with patch.object(hindsight, "GAP", ENOUGH):  # for the hinge loss the search may stall near a gap of 1e-8
                 self.known[which] = best_within(onkel.Gaussian(1.0), X, y, loss, 0.5, 1.0).cost
         return self.known[which]
 

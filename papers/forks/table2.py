@@ -7,11 +7,11 @@ silent (contenders.py): B = 50, or 100 for more than 10,000 rows, and inputs as 
 alike.py.
 
 A mistake is counted in every round. The authors' code counts those of NOGD, SkeGD and FORKS only after their first stage, and
-divides by all rows: this is the column "after stage 1". Some learners are in the table several times, to see which settings the
-published figures belong to: with the sizes of the code's only script of this kind, B̃ = 200, s_p = 150, s_m = 100, k = 15; with the
-width of FORKS; with sign(0) = −1, which the code has for PROS-N-KONS alone; and as release.py has them. svmguide3 is the training
-part, 1,243 rows (with the 41 test rows, all +1, FORKS had 22.8 after stage 1, far from 19.7); of ijcnn1 both parts are used. Writes
-table2.json and table2.md; takes a quarter of an hour.
+divides by all rows: this is the column "after stage 1". Some learners are in the table several times, to see which settings
+reproduce the published figures: with the sizes of the code's only script of this kind, B̃ = 200, s_p = 150, s_m = 100, k = 15; with
+the width of FORKS; with sign(0) = −1, which the code has for PROS-N-KONS alone; and as release.py has them. svmguide3 is the
+training part, 1,243 rows (with the 41 test rows, all +1, FORKS had 22.8 after stage 1, far from 19.7); of ijcnn1 both parts are
+used. Writes table2.json and table2.md; takes a quarter of an hour.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SETS = {"german": None, "svmguide3": 1243, "spambase": None, "cod-rna": None, "w
 SMALL = 10_000  # sets with at most this many rows get half the budget
 THETA = 0.3  # ρ/N
 MOST_ROWS = 2000  # for the choice of width and pace
-NEAR = 1 / 20  # of a published figure
+NEAR = 1 / 20  # a figure is reproduced if it is within this share of the published one
 PUBLISHED = {
     "RBP": [(38.830, 0.152), (29.698, 1.644), (35.461, 0.842), (22.644, 0.262), (5.963, 0.722), (21.024, 0.578)],
     "BPAS": [(35.235, 0.944), (29.027, 0.732), (34.394, 2.545), (17.029, 0.303), (3.001, 0.045), (11.114, 0.064)],
@@ -68,7 +68,7 @@ def with_sizes_of_code(name: str) -> Row:
 
 
 def opposite(at: Setting, X: Array, y: Array, seed: int) -> Any:
-    """PROS-N-KONS on labels of the other sign: sign(0) = +1 there is −1 here."""
+    """PROS-N-KONS on labels of the opposite sign, so that a score of 0 counts as −1 for the original labels."""
     return play(pros_n_kons(at, seed), X, -y)
 
 

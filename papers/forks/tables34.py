@@ -5,10 +5,10 @@ seeds.
 
 In every second block the labels are flipped (`onkel.measure.adversaries.blocks`). Each stream is learnt with three sets of
 settings. *The text*: B = 200, s_p = 0.75B, s_m = 0.2 s_p, k = 0.1B, ρ = ⌊0.005(N − B)⌋, a buffer of B points; the width is 50 for
-all, as in the authors' script. *The script*: B = 100. *Equal bytes* (alike.py): each learner has as many as FORKS takes with the
-sizes of the text. In the first two, inputs are used as they are stored. In the third, widths and paces are chosen on a whole
-stream; with only its first 2,000 rows, SkeGD and NOGD got settings that suited only their first stage. A mistake is counted in
-every round; "after stage 1" is how the authors' code counts for NOGD, SkeGD and FORKS.
+all, as in the authors' script. *The script*: B = 100. *Equal bytes* (alike.py): each learner has as many bytes as FORKS takes with
+the sizes of the text. With the first two sets of settings, inputs are used as they are stored. With the third, widths and paces are
+chosen on a whole stream; with only its first 2,000 rows, SkeGD and NOGD got settings that suited only their first stage. A mistake
+is counted in every round; "after stage 1" is how the authors' code counts for NOGD, SkeGD and FORKS.
 
 Predicting the last label uses no input and is hard to beat here, so it is shown below every table. PKAWV with forgetting is onkel's
 learner for streams that change. Writes table3.json, table3.md, table4.json and table4.md; takes seven minutes.

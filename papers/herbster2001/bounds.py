@@ -1,10 +1,10 @@
 """Losses of the projection algorithms compared with what Theorems 2 to 6 and equation 18 allow, on streams in which every label
 agrees with some function u.
 
-The streams are those of streams.py: 2,000 rows with one u, or five stretches of 400 rows, each with a u of its own, for the
-theorems with a radius γ, which is the largest ‖u‖ there. There are ten streams of each kind. `onkel.measure.bounds` has the bounds.
-The last column is a stream that reaches them: orthogonal rows, or, with a radius, one row, with f at one end of the ball and u at
-the other. Writes bounds.png, bounds.json and bounds.md.
+The streams are those of streams.py. For theorems without a radius they have 2,000 rows with one u. For theorems with a radius γ
+they have five stretches of 400 rows, each with a u of its own, and γ is the largest ‖u‖. There are ten streams of each kind. The
+bounds are those of `onkel.measure.bounds`. The last column is a stream that reaches them: orthogonal rows, or, with a radius, one
+row, with f at one end of the ball of radius γ and u at the other. Writes bounds.png, bounds.json and bounds.md.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def learner(kernel: Kernel, margin: bool, radius: float | None = None, epsilon: 
 
 
 def one_target(kernel: Kernel, margin: bool, seed: int) -> dict[str, Any]:
-    """Losses so far, losses to come from each start on, and the bounds on the latter."""
+    """The losses so far, the losses from each of several rows to the end, and the bounds on these."""
     stream, model = agreeing(kernel, margin, ROWS, seed), learner(kernel, margin)
     state, scores, allowed = model.init(stream.X.shape[1]), [], []
     for start, end in zip(STARTS, [*STARTS[1:], ROWS], strict=True):

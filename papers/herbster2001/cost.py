@@ -1,9 +1,10 @@
 """The time of a trial after t trials: f(x) = Σ a_i k(x_i, x) is evaluated at a new x, and x joins the sum.
 
-Keys are uniform in [0, 1], in random order; every x is new, so f has t points, and t of them in each coordinate. Four ways:
+Keys (the values of x in one coordinate) are uniform in [0, 1], in random order. Every x is new, so f has t points, with t different
+keys in each coordinate. The trial is carried out in four ways:
 
-    sorted blocks    onkel's tree over sorted blocks, O(log t): its compiled functions alone, the lists of the rows already written
-    in a learner     the same inside NORMA, one call with t rows: checks, lists, losses, room for more points, all divided by t
+    sorted blocks    onkel's tree over sorted blocks, O(log t): compiled functions alone; the rows' lists are computed before
+    in a learner     the tree inside NORMA: the time of one call with t rows, with checks, lists, losses and growth, divided by t
     compiled sum     every point, by a compiled loop, the one that sorted blocks use inside of a block
     NumPy sum        every point, by array operations: the usual way
 
@@ -73,7 +74,7 @@ class Tree:
             self.points += rows
 
     def go(self, f: SortedBlocks, rows: int) -> tuple[SortedBlocks, float, int]:
-        """Play new rows on f: f, the seconds of all, how many."""
+        """Learn new rows. Returns f, the seconds of all rows, and their number."""
         X, a, scores, done = self.rng.random((rows, self.dim)), self.rng.normal(size=rows), np.empty(rows), 0
         lists = f.rows(self.kernel, X)
         f.make_room(self.kernel)
@@ -109,7 +110,7 @@ def tree(base: Any, dim: int, sizes: list[int]) -> Iterator[tuple[int, float, di
 def learner(base: Any, dim: int, sizes: list[int]) -> Iterator[tuple[int, float, dict[str, float]]]:
     norma = onkel.NORMA(onkel.Additive(base), onkel.Square(), step=0.02, lam=0.0)
     rng = np.random.default_rng(1)
-    for size in [100, *sizes]:  # the first compiles
+    for size in [100, *sizes]:  # the first run compiles
         X, y, each = rng.random((size, dim)), rng.normal(size=size), []
         for _ in range(GOES if size <= 10_000 else 1):
             state, before = norma.init(dim), time.thread_time()

@@ -1,9 +1,9 @@
 """The time of a row of the learners that the paper names, and of others, with an additive kernel and with one that is not additive.
 
-Inputs are uniform in [0, 1]^4 and labels are random, so that f gains a point in at least every second row. The last column counts
-the points at the end; there are fewer where ROMMA has skipped rows, and where NORMA or a radius has shrunk coefficients to 0. Time
-is processor time of one thread over the last tenth of t rows, one call. Slopes are those of log(time) against log(t), by least
-squares. Writes learners.json and learners.md.
+Inputs are uniform in [0, 1]^4 and labels are random, so f gains a point in about every second row or more often. The last column
+counts the points at the end; there are fewer where ROMMA has skipped rows, and where NORMA or a radius has shrunk coefficients to
+0. Time is processor time of one thread over the last tenth of t rows, one call. Slopes are those of log(time) against log(t), by
+least squares. Writes learners.json and learners.md.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@
 Splines have the order 1, and 2 where they are periodic (hour, weekday, month); rough splines have one less. Their domains are those
 of the calendar and of the instruments for bike, the range of the first 100 rows for the two others (values outside are clipped to
 it). Exponential has the rate 1/deviation of the first 100 rows in each column (1 where they are all equal). The linear learners get
-the same inputs as the splines, mapped to [0, 1], and a constant. Step, ε, γ and the weight of Delta are those of a small grid that
-have the least square error on the first 2,000 rows; these rows then count like all others. Time is processor time of one thread,
-the least of three passes. The number of keys counts equal values of an input once. Writes real.json and real.md, and the curves
-after the last row: curves_cadata.png, curves_bike.png, curves_kin8nm.png.
+the same inputs as the splines, mapped to [0, 1], and a constant. Step, ε, γ and the weight of Delta are chosen from a small grid by
+the least square error on the first 2,000 rows; these rows then count like all others. Time is processor time of one thread, the
+least of three passes. The number of keys counts equal values of an input once. Writes real.json and real.md, and the curves after
+the last row: curves_cadata.png, curves_bike.png, curves_kin8nm.png.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from papers.results import keep, kept, publish
 Array = NDArray[np.float64]
 
 FIRST, TUNING, PASSES = 100, 2_000, 3
-STEPS = (0.01, 0.03, 0.1, 0.2, 0.4)  # times the number of inputs; beyond it NORMA with splines can diverge
-DRAWN = STEPS[2]  # of the curves shown
-EPSILONS = (0.01, 0.05, 0.2, 0.5, 1.0)  # over the deviation of the first labels
-RADII = (0.3, 1.0, 3.0, 10.0)  # over the same
-SPIKES = (0.3, 1.0, 3.0, 10.0, 30.0)  # over the number of inputs
+STEPS = (0.01, 0.03, 0.1, 0.2, 0.4)  # η times the number of inputs; with larger steps NORMA with splines can diverge
+DRAWN = STEPS[2]  # the step for the curves in the pictures
+EPSILONS = (0.01, 0.05, 0.2, 0.5, 1.0)  # ε divided by the deviation of the first labels
+RADII = (0.3, 1.0, 3.0, 10.0)  # γ divided by the same
+SPIKES = (0.3, 1.0, 3.0, 10.0, 30.0)  # the weight of Delta divided by the number of inputs
 BIKE_UNITS = np.array([1.0, 1, 1, 1, 1, 1, 1, 1, 41, 50, 100, 67])  # the file holds the values divided by these
 BIKE: dict[str, onkel.Spline | onkel.PeriodicSpline] = {
     "season (1 winter … 4 autumn)": onkel.Spline(domain=(1.0, 4.0)),
@@ -207,7 +207,7 @@ MARKS = {"epsilon": "ε", "radius": "γ", "step": "η"}
 
 
 def simple(of: Problem) -> dict[str, dict[str, float]]:
-    """What needs no learner."""
+    """The errors of two predictions that need no learner: the mean so far, and the last label."""
     mean, last = np.append(0.0, np.cumsum(of.y)[:-1] / np.arange(1, len(of.y))), np.append(0.0, of.y[:-1])
     return {
         name: {
@@ -237,7 +237,8 @@ def curves(of: Problem, kernel: Kernel) -> tuple[Any, onkel.measure.Components]:
 
 
 def heights(of: Problem) -> dict[str, dict[str, float]]:
-    """The height of each curve, from its lowest to its highest value among the middle 99 % of the rows, in units of the error."""
+    """The height of each curve, from its lowest to its highest value among the middle 99 % of the rows, in the unit in which errors
+    are printed."""
     low, high = np.quantile(of.X, (0.005, 0.995), axis=0)
     found: dict[str, dict[str, float]] = {}
     for name, kernel in kernels(of).items():

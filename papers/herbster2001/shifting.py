@@ -1,10 +1,11 @@
 """What a radius is for: a target that changes, with a stretch of noise in between.
 
-A stream has five stretches of 2,000 rows: two functions u, noise alone (deviation 10; each u has deviation 1), two other functions.
-The rows are those of streams.py, ε = 0.1. γ is a multiple of the largest ‖u‖, which the learner is told. Theorem 5 bounds the loss
-of each stretch except the noisy one by κ²(γ + ‖u‖)², if ‖u‖ ≤ γ. A learner has recovered in a stretch at the first row that ends
-100 rows with a mean loss of at most 0.01. There are five streams of each kind. Then, for one kernel, the script measures recovery
-after noise of other sizes and lengths, up to 20,000 rows later. Writes shifting.png, shifting.json and shifting.md.
+A stream has five stretches of 2,000 rows: first two with one function u each, then noise alone (deviation 10, where each u has
+deviation 1), then two with other functions. The rows are those of streams.py, ε = 0.1. γ is a multiple of the largest ‖u‖, which
+the learner is told. Theorem 5 bounds the loss of each stretch except the noisy one by κ²(γ + ‖u‖)², if ‖u‖ ≤ γ. A learner has
+recovered in a stretch at the first row that ends 100 rows with a mean loss of at most 0.01. There are five streams of each kind.
+Then, for one kernel, the script measures recovery after noise of other sizes and lengths, up to 20,000 rows later. Writes
+shifting.png, shifting.json and shifting.md.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from papers.results import main
 
 ROWS, NOISE, SEEDS, WINDOW, RECOVERED = 2_000, 10.0, 5, 100, 0.01
 STRETCHES = ("u₁", "u₂", "noise", "u₃", "u₄")
-RADII: dict[str, tuple[float | None, str, str]] = {  # over the largest ‖u‖
+RADII: dict[str, tuple[float | None, str, str]] = {  # the radius divided by the largest ‖u‖
     "no radius": (None, RED, "-"),
     "no radius, + Delta": (None, PINK, "--"),
     "γ = 2 max‖u‖": (2.0, ORANGE, "-"),
     "γ = max‖u‖": (1.0, BLUE, "-"),
     "γ = ½ max‖u‖": (0.5, GREEN, ":"),
 }
-SPIKE = 10.0  # of Delta, over k(x, x)
+SPIKE = 10.0  # the weight of Delta divided by k(x, x)
 SIZES, LENGTHS, AFTERWARDS = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0), (100, 1_000, 10_000), 20_000
 SHOWN = "Additive(Exponential())"
 
@@ -81,7 +82,7 @@ def play(learner: Any, state: Any, one: Stream) -> Array:
 
 
 def allowed(learner: Any, one: Stream, part: str) -> float | None:
-    """What Theorem 5 allows; NaN where it makes no statement."""
+    """What Theorem 5 allows; None if it makes no statement."""
     if learner.radius is None or part == "noise" or one.norm > learner.radius:
         return None
     return constrained_projection(learner, one.X, one.y, one.u)

@@ -5,7 +5,7 @@
     PROS-N-KONS       m(λ + d_eff(λ)) + nμ/λ
 
 With λ = n^l, m = n^a, d_eff(λ) = (n/λ)^γ and μ = n m^(-1/γ), each term is n to a power that is affine in (l, a). The regret is n^b,
-where b is the largest of the powers, so the best l and the best a are found by linear programs.
+where b is the largest of the powers, so the best l and a are found by linear programs.
 """
 
 from __future__ import annotations

@@ -174,7 +174,8 @@ def measure(task: Task, seconds: float, progress: Progress) -> Result:
 
 
 def background(task: Task, X: Array, y: Array) -> Result:
-    """The loss of the best constant, and the share of k(x, x) that the Taylor features carry: Σ z(x)² is a Poisson probability."""
+    """The loss of the best constant, and the mean share of k(x, x) that the Taylor features carry: Σ z(x)² is the probability that
+    a Poisson variable with the mean ‖x‖²/σ² is at most M."""
     constant = y.var() if task.loss == "square loss" else min(np.mean(y > 0.0), np.mean(y < 0.0))
     lengths = np.sum(X**2, axis=1) / task.width**2
     return {"best_constant": float(constant), "captured": {f"M = {M}": float(poisson.cdf(M, lengths).mean()) for M in (2, 3, 4)}}

@@ -1,11 +1,11 @@
 """Figure 3: regret against an adversary in n = 80 rounds, with d = 5, σ = 1, λ = 1 and (x, y) in [-1, 1]^5 × [-1, 1].
 
 In the left panel the adversary searches in each round for the (x, y) that adds most to this learner's regret. In the right panel,
-which is not in the paper, x is drawn at random, and only y is the worst. Every learner gets a stream of its own. The regret is Σ(y
-- ŷ)² - min_f [Σ(y - f(x))² + λ‖f‖²], with f in the whole space of the Gaussian kernel. Each thin line is one seed (of the
-adversary, of KORS's random draws and of FOGD's frequencies), the thick line is their mean, and the dotted line is what Proposition
-1 allows KernelAWV on its streams. ProsNKONS has the square loss, α = 1, C = 1, η half of the curvature; FOGD has the square loss,
-1,000 features and the step 1/√n. Writes figure3.png and figure3.json.
+which is not in the paper, x is drawn at random, and only y is chosen by the adversary. Every learner gets a stream of its own. The
+regret is Σ(y - ŷ)² - min_f [Σ(y - f(x))² + λ‖f‖²], with f in the whole space of the Gaussian kernel. Each thin line is one seed (of
+the adversary, of KORS's random draws and of FOGD's frequencies), the thick line is their mean, and the dotted line is what
+Proposition 1 allows KernelAWV on its streams. ProsNKONS has the square loss, α = 1, C = 1, η half of the curvature; FOGD has the
+square loss, 1,000 features and the step 1/√n. Writes figure3.png and figure3.json.
 """
 
 from __future__ import annotations

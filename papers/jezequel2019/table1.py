@@ -66,7 +66,7 @@ def _slopes(d: int, restarts: bool) -> tuple[float, float]:
 
 
 def _at(log_n: float, d: int, restarts: bool) -> tuple[float, float]:
-    """log(regret) and log(m) for λ = 1 and the smallest m = e^(du) whose approximation costs no more than the rest."""
+    """log(regret) and log(m) by equation (8), for λ = 1 and the smallest m = e^(du) whose last term is no larger than the rest."""
 
     def rest(u: float) -> float:
         return d * math.log(log_n) + (d * u if restarts else 0.0)

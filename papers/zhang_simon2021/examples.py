@@ -6,8 +6,9 @@
     A.2    1 + g(x) + 10(x − 0.5)₊²                           x uniform         uniform in ±5             W₂
 
 Here Normal(0, 5) has the variance 5; `LOUDER` has the deviation 5. For W₁ and W₂ the functions are `Cosine` and `Beam`, which are
-eigen-functions of these spaces. In example 2 the paper takes the kernel min(s, t), whose curves begin at 0 (`Sine`); but g(0) is
-0.084. In A.2 it adds N functions to 1, x and x², with c = 1/30; the N of c = 1/75 is that N + 3, within one, from 10³ to 10⁵ rows.
+eigen-functions of these spaces. In example 2 the paper takes the kernel min(s, t), in whose space every curve begins at 0 (`Sine`);
+but g(0) is 0.084. In A.2 the paper adds N functions to 1, x and x², with c = 1/30. Here these three are counted in N, and c = 1/75,
+which gives the paper's N + 3, within one, from 10³ to 10⁵ rows.
 """
 
 from __future__ import annotations

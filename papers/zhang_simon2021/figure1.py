@@ -1,8 +1,8 @@
 """Figure 1: errors after n rows, in the paper's first two examples.
 
-The learners are least squares on N functions with the paper's constant (N functions from ⌊cN^(2α+1)⌋ rows on), the same with an N
-that follows the data (no `rate`), functional SGD with the paper's steps, and kernel ridge regression with the paper's ridge up to
-3,162 rows. Errors are means over 15 streams, each on 1,000 fresh rows. The dotted line has the N that is best on the fresh rows,
+The learners are least squares on N functions with the paper's constant c (N functions from ⌊cN^(2α+1)⌋ rows on), least squares with
+an N that follows the data (no `rate`), functional SGD with the paper's steps, and kernel ridge regression with the paper's ridge up
+to 3,162 rows. Errors are means over 15 streams, each on 1,000 fresh rows. The dotted line has the N that is best on the fresh rows,
 which no learner knows. Example 2 is shown twice, because the 5 of Normal(0, 5) may be the variance or the deviation. Writes
 figure1.png, figure1.json and figure1.md.
 """

@@ -3,8 +3,8 @@
 (A) The time of the first n rows, with N = ⌊n^(1/(2α+1))⌋ as in the paper, and with the constant ½ of Figure 1. Functional SGD in
 its usual form is a sum over all rows so far, in NumPy and as a compiled loop. It is timed in windows of rows up to a million, with
 the rows before a window filled in; the lines are the integrals. Functional SGD as onkel has it is in sorted blocks.
-(B) The time of one row, where the constant is so small that there are 1,200 functions at a million rows: the theory says N², hence
-n^(2/(2α+1)), where N is so large that N² is most of what a row costs.
+(B) The time of one row, where the constant is chosen so that there are 1,200 functions at a million rows. By the theory this time
+grows as N², hence as n^(2/(2α+1)), once N is so large that N² dominates the cost of a row.
 Times are those of the faster of two streams, since other work of the machine only adds time; a row's time is the median of five
 windows around n. Writes figure3.png, figure3.json and figure3.md.
 """
@@ -32,7 +32,7 @@ AT = tuple(round(10.0 ** (3.0 + i / 4.0)) for i in range(13))  # 10³ … 10⁶
 STEP = 5.0  # of functional SGD, as in the paper
 FEWEST, MOST = 64, 2_048  # rows of a window
 LAST = AT.index(10**5)  # from this n on, most of a row's time grows with N
-LEAST = 100.0  # times as long, the sum over all rows
+LEAST = 100.0  # the sum over all rows should take at least this many times as long
 OWN, BLOCKS = "N as in Figure 1", "functional SGD, sorted blocks"
 SUM, COMPILED = "functional SGD, NumPy sum", "functional SGD, compiled sum"
 COLOURS = {"α = 1": BLUE, "α = 2": GREEN, "α = 3": PINK, OWN: RED, SUM: ORANGE, COMPILED: SKY, BLOCKS: BLACK}
@@ -81,7 +81,7 @@ def played(learner: Any, seed: int) -> Times:
 
 
 def summed(steps: Callable[..., None], seed: int) -> Times:
-    """The same for a sum over all rows."""
+    """The same times and bytes for a sum over all rows."""
     X, y = SECOND.stream(int(1.1 * ROWS), seed)
     a, scores, found = np.random.default_rng(seed).normal(size=len(y)), np.empty(len(y)), Times(row=[], bytes=[])
     for n in AT:
@@ -120,7 +120,7 @@ def compiled_sums(x: Array, y: Array, start: int, end: int, step: float, a: Arra
 
 
 def apart(rows: int = 2_000) -> float:
-    """The largest difference between the scores of the three forms."""
+    """The largest difference between the scores of functional SGD as NumPy sum, as compiled sum, and in sorted blocks."""
     (X, y), learner = SECOND.stream(rows, 0), descent(BROWNIAN, STEP)
     wanted, scores = learner.learn(learner.init(1), X, y), np.empty((2, rows))
     for steps, out in zip((sums, compiled_sums), scores, strict=True):

@@ -80,7 +80,7 @@ def gam(smoothness: float) -> Any:
 
 
 def by_gcv(X: Array, y: Array, smoothness: float) -> tuple[Any, float, float]:
-    """The GAM with the least GCV around this smoothness, which that is, and the processor time of a fit with it."""
+    """The GAM with the least GCV among smoothnesses around this one, its smoothness, and the processor time of one fit."""
     fits: dict[int, tuple[float, Any, float]] = {}
 
     def score(step: int) -> float:
@@ -123,7 +123,7 @@ def searched(seed: int) -> list[float]:
 
 
 def seconds(learner: Any) -> list[float]:
-    """Processor time up to each checkpoint, the least of some streams."""
+    """Processor time up to each checkpoint, the least over TIMED streams."""
     totals = []
     for seed in range(TIMED):
         X, y = ADDITIVE.stream(CHECKPOINTS[-1], seed)

@@ -1,11 +1,11 @@
 """Errors under noise with heavy tails, compared with the rate of Theorem 4.1.
 
-With noise that has m moments the theorem promises ‖f̂ − f‖² = O(n^(−2α/(2α+1)) ∨ n^(−1+1/m)), times log n, if |f̂| stays below
-some bound. Student's t with ν degrees of freedom has every m < ν. The script learns Examples 2 (α = 1) and A.2 (α = 2) with noise
-t_ν of scale 2, where ν is 1.5 (no variance), 2.1, 3 or 5, or with Gaussian noise. N grows with the paper's constant, or follows the
-data. Scores are not clipped, or clipped to ±10 (`clip`; the curves lie within ±6); where N follows the data, its losses are then
-clipped too. The slope is that of the median of 15 errors, because the theorem holds in probability, not for the mean. Writes
-heavy_tails.png, heavy_tails.json and heavy_tails.md.
+With noise that has m moments the theorem promises ‖f̂ − f‖² = O(n^(−2α/(2α+1)) ∨ n^(−1+1/m)), times log n, where ∨ is the larger of
+the two, if |f̂| stays below some bound. Student's t with ν degrees of freedom has every m < ν. The script learns Examples 2 (α = 1)
+and A.2 (α = 2) with noise t_ν of scale 2, where ν is 1.5 (no variance), 2.1, 3 or 5, or with Gaussian noise. N grows with the
+paper's constant, or follows the data. Scores are not clipped, or clipped to ±10 (`clip`; the curves lie within ±6); where N follows
+the data, its losses are then clipped too. The slope is that of the median of 15 errors, because the theorem holds in probability,
+not for the mean. Writes heavy_tails.png, heavy_tails.json and heavy_tails.md.
 """
 
 from __future__ import annotations

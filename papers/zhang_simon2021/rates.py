@@ -15,7 +15,7 @@ from papers.zhang_simon2021.examples import Array, Example
 CHECKPOINTS = tuple(round(10.0 ** (3.0 + i / 6.0)) for i in range(13))  # 10³ … 10⁵
 REPETITIONS = 15
 NEAR = 0.1  # how far a fitted slope may be from the theory's
-WORST = 1.25  # of an N that follows the data, over the hand-picked one, at the last n
+WORST = 1.25  # the error with an N that follows the data, over that with the hand-picked N, at the last n
 
 GROWING, FOLLOWING, BEST = "N grows, the paper's constant", "N follows the data", "the best N in hindsight"
 DESCENT, RIDGE = "functional SGD, the paper's steps", "kernel ridge regression"

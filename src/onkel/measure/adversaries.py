@@ -25,13 +25,15 @@ def greedy(
 ) -> tuple[Matrix, Vector, Vector]:
     """(X, y, scores): in each round the (x, y) in [−side, side]^dim × [−B, B] that adds most to the learner's regret.
 
-    With m and s the ridge prediction and variance at x from the rounds so far, a round adds to the regret in the kernel's space
+    Let ŷ(x) be the learner's score, and m(x) and s(x) the mean and the variance that kernel ridge regression (`kernel`, λ = `lam`)
+    computes at x from the rounds so far. Then a round adds to the regret in the kernel's space
 
         (y − ŷ(x))² − λ(y − m(x))²/(λ + s(x)),
 
-    which is convex in y. So the worst label is −B or B; if both add the same (as they do for `KernelAWV`), it is the one whose sign
-    is opposite to the score's. x is the best of many random candidates, improved by coordinate search. Only `predict` and `learn`
-    of the learner are used. If the learner draws a random number before the score, as in KORS, the adversary sees it.
+    which is convex in y. B is `largest`. So the worst label is −B or B; if both add the same (as they do for `KernelAWV`), it is
+    the label whose sign is opposite to the score's. x is the best of many random candidates, improved by coordinate search. Only
+    `predict` and `learn` of the learner are used. If the learner draws a random number before the score, as in KORS, the adversary
+    sees it.
 
     Jézéquel, Gaillard & Rudi (2019), appendix G. There SciPy searches for x and y.
 

@@ -2,7 +2,8 @@
 
     min θᵀEθ + ridge ‖θ‖² + tilt·θ    over weights θ that sum to 1
 
-θᵀEθ is the loss of a combination; ridge and tilt come from a bound (`onkel.measure.bounds.so_far`).
+E is the matrix of these products, summed over the rows. θᵀEθ is the sum of squares of a combination; ridge and tilt come from a
+bound (`onkel.measure.bounds.so_far`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,6 @@ def best_combination(products: Matrix, ridge: float = 0.0, tilt: Vector | None =
     linear = np.zeros(count) if tilt is None else tilt
     E = np.tril(products) + np.tril(products, -1).T + ridge * np.eye(count)
     mean = np.full(count, 1.0 / count)
-    along = np.linalg.qr(np.column_stack([mean, np.eye(count)[:, 1:]]))[0][:, 1:]  # all directions that keep the sum
+    along = np.linalg.qr(np.column_stack([mean, np.eye(count)[:, 1:]]))[0][:, 1:]  # directions that keep Σ θ
     theta = mean - along @ np.linalg.lstsq(along.T @ E @ along, along.T @ (E @ mean + 0.5 * linear), rcond=None)[0]
     return theta, float(theta @ E @ theta + linear @ theta)

@@ -35,7 +35,7 @@ def nothing(table: Table) -> None:
 
 
 class Pass(NamedTuple):
-    """One pass through all rows. In it, every learner with a seed runs once for each of these seeds."""
+    """One pass through all rows. In it, every learner with a seed runs once for each of `seeds`."""
 
     seeds: Sequence[int]
     stream: Stream
@@ -70,7 +70,7 @@ class Comparison:
 
     def steps(self, learning: Callable[[str], None] = lambda name: None) -> Iterator[int]:
         """Learn table after table. Yields, before each table and at the end of each pass, the number of rows that all models have
-        learnt; at the first 0 all compiled code is loaded.
+        learnt. When it yields the first 0, all compiled code is loaded.
 
         `learning` is called with the name of each learner before it learns a table.
         """

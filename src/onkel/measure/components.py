@@ -37,7 +37,7 @@ class Curve:
 
 @dataclass(frozen=True, repr=False)
 class Components:
-    """f(x) = intercept + Σ curves, without the spikes of a `Delta`.
+    """f(x) = intercept + Σ curves. The part of f that a kernel's `Delta` contributes (only at points kept) is left out.
 
     >>> X, y = onkel.data.friedman(20_000, seed=0)
     >>> learner = onkel.NORMA(onkel.Additive(onkel.Spline()), loss=onkel.Square(), step=0.02, lam=0.0)
@@ -99,7 +99,7 @@ def _labels(kernel: Additive, dim: int, names: Sequence[str] | None) -> list[str
 
 
 def _grid(kernel: Additive, f: Learnt, dim: int, points: int) -> Matrix:
-    """Equally spaced points over each domain, or over the range of the keys if there is no domain."""
+    """Equally spaced points over the domain of each input or, if it has none, over the range of its values at the points kept."""
     ends = []
     for c, base in enumerate(kernel.bases(dim)):
         low, high = ANYWHERE if base.domain is None else base.domain

@@ -3,16 +3,20 @@
 Losses are taken in batches of 64. Each batch has one value: the share of mistakes, or the logarithm of the mean error, where an
 error counts as at most CAP times the median of its batch. So neither the unit of the errors nor a few huge ones matter.
 
-The values enter a window that adapts its length (ADWIN). It is kept as buckets of 1, 2, 4, … batches, at most five of each size, so
-memory is O(log n). After each batch the window may be cut at any boundary between two buckets. With m = n₀n₁/(n₀ + n₁) for n₀ rows
-before it and n₁ after it, the window is cut if the two means differ by more than
+The values enter a window that adapts its length (ADWIN). The window is kept as buckets of 1, 2, 4, … batches, at most five of each
+size, so memory is O(log n). After each batch the window may be cut at any boundary between two buckets. Let n₀ be the number of
+rows before the boundary, n₁ the number after it, and m = n₀n₁/(n₀ + n₁). The window is cut if the mean values before and after the
+boundary differ by more than
 
     √(2 c σ² L / m) + ⅔ c b L / m,        L = ln(2 ln(batches) / DELTA)
 
-which is Bernstein's inequality for groups of c rows that are alike, with the variance σ² of a row and its largest deviation b. c is
-estimated from the losses, as 64 v/σ² · (1 + r)/(1 − r) and at least 1, where v is the variance of the batches on one side of the
-cut and r the correlation of successive batches. The rows before the cut are forgotten. A rise of the losses is reported as a change
-of the stream; a fall is not, because learning makes losses fall.
+This is Bernstein's inequality, where σ² is the variance of a row and b its largest deviation from the mean. Losses of neighbouring
+rows may be correlated, so c rows count as one independent observation. c is estimated from the losses, as 64 v/σ² · (1 + r)/(1 − r)
+and at least 1. There v is the variance of the batches' values about the mean of their side of the boundary, and r the correlation
+of successive batches.
+
+The rows before the cut are forgotten. A rise of the losses is reported as a change of the stream; a fall is not, because learning
+makes losses fall.
 
 >>> errors = np.abs(np.random.default_rng(0).standard_cauchy(10_000))
 >>> errors[6000:] *= 3.0
@@ -42,7 +46,7 @@ MOST_BUCKETS = 200  # enough for 2⁴⁰ batches
 MOST_CHANGES = 100  # changes that are stored; later ones are only counted
 DELTA = 0.0005
 CAP = 5.0  # an error counts as at most this many times the median of its batch
-LEAST = 1e-9  # smaller mean errors, as shares of the largest one so far, count as equal
+LEAST = 1e-9  # the mean error of a batch counts as at least this part of the largest one so far
 # b in the formula above: the largest deviation of a row from the mean of its batch, in units of the batch's value
 DEVIATION_OF_MISTAKES, DEVIATION_OF_ERRORS = 1.0, 3.0
 
@@ -78,10 +82,11 @@ class Drift:
     largest: float = 0.0  # the largest mean error of a batch so far
     start: Counts = whole_numbers(1)  # batches before the window
     count: Counts = whole_numbers(2)  # the number of buckets, and of changes
-    # oldest first: batches, mean of their values, sum of squares about it, squared difference of the first batch from the one
-    # before it, sum of those of the others, mean variance of a row within its batch, mean loss
+    # One row for each bucket, oldest first: the number of its batches; the mean of their values; the sum of squares about that
+    # mean; the squared difference between the values of its first batch and of the batch before (JUMP); the sum of these squared
+    # differences for its other batches (STEPS); the mean variance of a row within its batch; the mean loss.
     buckets: Matrix = field(default_factory=partial(np.zeros, (MOST_BUCKETS, COLUMNS)))
-    found: Matrix = field(default_factory=partial(np.zeros, (MOST_CHANGES, 3)))  # batches before it, loss before, loss after
+    found: Matrix = field(default_factory=partial(np.zeros, (MOST_CHANGES, 3)))  # batches before a change, loss before, loss after
     waiting: Vector = field(default_factory=partial(np.zeros, BATCH))  # losses of the incomplete batch
 
     def add(self, losses: Vector) -> None:
@@ -120,7 +125,7 @@ class Drift:
 
     @property
     def found_in_all(self) -> int:
-        """The number of changes, including those that are no longer stored."""
+        """The number of changes, including those after the first MOST_CHANGES, which are not stored."""
         return int(self.count[CHANGES])
 
     def changes(self) -> list[Change]:
@@ -154,7 +159,8 @@ def watch(buckets: Matrix, count: Counts, start: Counts, found: Matrix, values: 
         buckets[used, BATCHES] = 1.0
         buckets[used, MEAN] = values[t, 0]
         buckets[used, BETWEEN] = 0.0
-        buckets[used, JUMP] = (values[t, 0] - buckets[used - 1, MEAN]) ** 2 if used > 0 else 0.0  # that bucket is one batch
+        # the bucket before is a single batch, so its mean is the value of that batch
+        buckets[used, JUMP] = (values[t, 0] - buckets[used - 1, MEAN]) ** 2 if used > 0 else 0.0
         buckets[used, STEPS] = 0.0
         buckets[used, WITHIN] = values[t, 1]
         buckets[used, LOSS] = values[t, 2]
@@ -180,8 +186,8 @@ def _merge(one: Vector, other: Vector) -> None:
 
 @hot
 def _compressed(buckets: Matrix, used: int) -> int:
-    """Merge the two oldest buckets of each size of which there are too many, the smallest size first. Returns the number of
-    buckets."""
+    """If there are more than ALIKE buckets of one size, merge the two oldest of them; the smallest size comes first. Returns the
+    number of buckets."""
     last = used
     while last > ALIKE and buckets[last - ALIKE - 1, BATCHES] == buckets[last - 1, BATCHES]:
         first = last - ALIKE - 1
@@ -220,8 +226,8 @@ def _cut(buckets: Matrix, used: int, deviation: float) -> int:
 
 @hot
 def _alike(squares: float, steps: float, variance: float, batches: float) -> float:
-    """c in the formula above: how many rows vary as one, estimated from the sum of squares of the batches about the means on both
-    sides."""
+    """c in the formula above: how many rows count as one independent observation. `squares` is the sum of squares of the batches'
+    values about the mean of their side of the boundary."""
     if squares <= 0.0 or variance <= 0.0:
         return 1.0
     r = min(max(0.0, 1.0 - 0.5 * steps / squares), MOST_ALIKE)

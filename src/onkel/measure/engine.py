@@ -104,7 +104,7 @@ class Result:
 
         errors            each metric under its own name: `rmse`, `mae`, `r2`, …, or `mistakes`, `accuracy`, `f1`, `auc`, …
         `window`          the same metrics for the last window, which has `rows` rows; without `auc`, which needs all rows
-        `mape_left_out`   the rows whose label is 0, which `mape` leaves out
+        `mape_left_out`   the number of rows whose label is 0, which `mape` leaves out
         `curve`           the error that a picture shows, and that of the baselines, for windows that end at `rows`
         `cumulative`      the same error for all rows up to each of these `rows`
         `regret`          of Auto over its last `rows` rows, to the best expert and to the best fixed combination, and their bounds

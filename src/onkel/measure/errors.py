@@ -41,7 +41,7 @@ from onkel.state import filled, leaves
 
 LARGEST = 1e290  # a loss counts as at most this, so that sums are finite and can be saved
 LONG_RUNS = 0.01  # labels that change in a smaller share of the rows may be sorted
-AS_IF_SORTED = 0.1  # they are sorted if the last label costs less than this part of its cost in random order
+AS_IF_SORTED = 0.1  # sorted labels: the last label costs less than this part of its cost in random order, or of the mean's
 MOST_CONFUSED = 50  # classes of a confusion matrix
 
 Means = dict[str, float]
@@ -155,7 +155,7 @@ class NumberErrors:
     @property
     def is_sorted(self) -> bool:
         """Whether the labels are sorted: they rise (or fall) in almost no row, and the last label predicts far better than the
-        mean."""
+        running mean."""
         few, whole = min(self.rises, self.falls) <= LONG_RUNS * self.rows, self.whole()
         return bool(few and whole.last_square < AS_IF_SORTED * whole.mean_square)
 

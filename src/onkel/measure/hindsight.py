@@ -2,12 +2,14 @@
 
     min_f  Σ_t ℓ(f(x_t), y_t) + λ‖f‖²     over |f(x_t)| ≤ C in every round
 
-It is found in orthonormal coordinates, f(x_t) = z_t·w, by the method of multipliers: v_t stands for f(x_t), m_t is its multiplier,
+It is found in orthonormal coordinates, f(x_t) = z_t·w, by the method of multipliers. v_t stands for f(x_t), m_t is the multiplier
+of the constraint v_t = f(x_t), ρ the penalty for violating it, and Z has the rows z_t:
 
     w ← argmin λ‖w‖² + Σ min_{|v| ≤ C} [ℓ(v, y_t) + ρ/2 (a_t − v)²],   a_t = z_t·w + m_t/ρ      (Newton steps, whatever the loss)
     m ← ρ(a − v),   ρ ← GROWTH ρ
 
-Σ min_{|v| ≤ C} [ℓ(v, y_t) − m_t v] − ‖Zᵀm‖²/(4λ) is a lower bound on the minimum; the search ends when both agree.
+Σ min_{|v| ≤ C} [ℓ(v, y_t) − m_t v] − ‖Zᵀm‖²/(4λ) is a lower bound on the minimum; the search ends when an f within [−C, C] is found
+that costs hardly more.
 
 >>> X, y = onkel.data.rings(200, seed=0)
 >>> f = best_within(onkel.Gaussian(width=1.0), X, y, onkel.Logistic(), lam=0.5, clip=3.0)
@@ -31,9 +33,9 @@ from onkel.kernels import Kernel
 from onkel.losses import Loss, slope, value
 from onkel.measure.regret import Space, embed, positive
 
-GAP = 1e-8  # accuracy of the minimum, relative to itself plus 1
+GAP = 1e-8  # accuracy of the minimum, relative to the minimum plus 1
 MULTIPLIER_STEPS, NEWTON_STEPS, SHORTEST_STEP = 40, 60, 1e-10
-GROWTH, LARGEST_PENALTY = 3.0, 1e7  # the factor by which ρ grows, and its limit: with a larger ρ rounding spoils the multipliers
+GROWTH, LARGEST_PENALTY = 3.0, 1e7  # the factor by which ρ grows, and the limit of ρ: beyond it rounding spoils m
 HALVINGS = 60  # steps of the bisection of [−C, C] for a value
 NEARBY = 1e-7  # the step of numerical derivatives, relative to C
 

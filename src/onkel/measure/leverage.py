@@ -3,8 +3,10 @@
     τ_i = w_i φ_iᵀA⁻¹φ_i,   A = αI + Σ_s w_s φ_sφ_sᵀ over all rows:     Σ τ_i = d_eff(α), the effective dimension
     τ_t = w_t φ_tᵀA_t⁻¹φ_t,   A_t the same sum over the rows up to t:    Σ τ_t = d_onl(α), the online effective dimension
 
-The weights w are 1 by default. With w_t = η g_t², A belongs to the rescaled kernel of the Newton family; with w_t = 1/p_t for
-the points of a sample and w_t = 0 for all others, A belongs to the sample. The kernel matrix of the rows must fit into memory.
+φ_i is row i in the kernel's space (or its features), and A_t contains row t itself. The weights w are 1 by default. With
+w_t = η g_t², where g_t is the slope of the loss in round t, A is the matrix of the Newton family. With w_t = 1/p_t for points that
+were sampled with probability p_t, and w_t = 0 for all others, A is an estimate of the unweighted matrix from the sample. The kernel
+matrix of the rows must fit into memory.
 
 Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Definition 1.
 

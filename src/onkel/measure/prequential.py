@@ -130,7 +130,7 @@ def prequential(
     stream     blocks (X, y) or (X, y, weight), or one such tuple; or X alone, followed by y
     y          the labels of X; None: they are in the stream
     state      a state to continue from, such as `trace.state` of an earlier run; None: begin a new one
-    delay      how many rows later a label arrives: with delay k, after the score of row t + k. Default: 0.
+    delay      how many rows later a label arrives: with delay k, that of row t arrives after the score of row t + k. Default: 0.
     metrics    a metric such as R2(), or several, such as (RMSE(), R2()), whose values and curves the trace then has; or functions
                of (scores, y) by name, each of which gives every row a loss; None: mistakes and square loss for labels ±1, else
                square and absolute loss
@@ -213,8 +213,8 @@ def _init(learner: Any, block: Block) -> Any:
 
 
 def _blocks(stream: Any) -> Iterator[Block]:
-    """Blocks of at most ROWS_AT_ONCE rows, so that progress is reported. They end at its multiples, so that a rerun has the same
-    blocks."""
+    """Blocks of at most ROWS_AT_ONCE rows, so that progress is reported. They end at multiples of ROWS_AT_ONCE, so that a rerun has
+    the same blocks."""
     for block in [stream] if isinstance(stream, tuple) else stream:
         if not isinstance(block, tuple) or len(block) not in (2, 3):
             raise InputError(

@@ -4,8 +4,9 @@
 
 f ranges over the whole space of a kernel (in the dual: (K + λI)⁻¹, for up to LARGEST_DUAL rows) or over the span of features (any
 number of rows). One factorisation is enough to compute R_t for all t. For a kernel, with L Lᵀ = K + λI, the minimum grows by
-λ(L⁻¹y)_t² in round t. For features it grows by (y_t − m_t)²/(1 + z_tᵀA⁻¹z_t), the squared residual after the row is rotated into
-the factor.
+λ(L⁻¹y)_t² in round t. For features it grows by (y_t − m_t)²/(1 + z_tᵀA⁻¹z_t), where z_t are the features of row t, A = λI + Σ z zᵀ
+over the rows before it, and m_t is the ridge prediction from these. This is the squared residual that is left when the row is
+rotated into the Cholesky factor of A.
 
 >>> X, y = onkel.data.smooth(300, seed=0)
 >>> learner = onkel.KernelAWV(kernel=onkel.Gaussian(width=1.0))
@@ -156,8 +157,11 @@ def log_det(kernel: Space, X: ArrayLike, lam: float) -> float:
 def projection_error(kernel: Kernel, X: ArrayLike, features: Space) -> float:
     """‖(I − P)C^½‖² = λ_max(K − ZZᵀ): the part of the covariance of X's rows outside the span of the features.
 
-    The features must be orthonormal in the kernel's space, as `Nystroem(kernel, points)` always is, and `Taylor(degree, width)` in
-    that of `Gaussian(width)`.
+    C = Σ φ(x_t)φ(x_t)ᵀ is this covariance in the kernel's space, not divided by the number of rows; P projects onto the span of the
+    features. K is the kernel matrix of X, and the rows of Z are their features.
+
+    The features must be orthonormal in the kernel's space. `Nystroem(kernel, points)` always is; `Taylor(degree, width)` is in the
+    space of `Gaussian(width)`.
 
     >>> X = np.random.default_rng(0).uniform(-1.0, 1.0, (200, 2))
     >>> for degree in (2, 4, 8):

@@ -73,7 +73,7 @@ def add_to_bins(sums: Matrix, p: NDArray[np.float64], own: NDArray[np.float64]) 
 
 
 def from_bins(sums: Matrix, brier: float, log_loss: float) -> Reliability:
-    """The reliability from the sums of `add_to_bins`, and the two scores."""
+    """The reliability from the sums of `add_to_bins`, the Brier score and the log loss."""
     there = sums[sums[:, 0] > 0.0]
     predicted, observed = (there[:, 1:3] / there[:, :1]).T
     return Reliability(predicted, observed, there[:, 0].astype(np.int64), brier, log_loss)

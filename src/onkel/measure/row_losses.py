@@ -40,8 +40,8 @@ def mistakes(scores: Vector, y: Vector) -> Vector:
 def windowed(losses: Vector, window: int) -> Vector:
     """The average over the last `window` rows (over all rows so far if there are fewer), for every row.
 
-    The rows are divided into pieces as long as the window. A window is then the end of one piece and the start of the next, and its
-    sum is that of two cumulative sums. Since nothing is subtracted, a huge loss leaves no rounding error after it.
+    The rows are divided into pieces as long as the window. A window then consists of the end of one piece and the start of the
+    next, and its sum is the sum of two cumulative sums. Since nothing is subtracted, a huge loss leaves no rounding error after it.
     """
     if window < 1:
         raise InputError(f"window must be at least 1, got {window}")
@@ -49,7 +49,7 @@ def windowed(losses: Vector, window: int) -> Vector:
     pieces = np.append(losses, np.zeros(-n % length)).reshape(-1, length)
     starts = np.cumsum(pieces, axis=1)
     ends = np.cumsum(pieces[:, ::-1], axis=1)[:, ::-1]
-    ends[:, 0] = 0.0  # the window is exactly the next piece
+    ends[:, 0] = 0.0  # such a window is exactly the next piece, whose sum is in `starts`
     sums = starts.ravel()[:n]
     sums[length:] += ends.ravel()[1 : n - length + 1]
     return np.asarray(sums / np.minimum(np.arange(1, n + 1), length))

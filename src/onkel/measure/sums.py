@@ -3,7 +3,7 @@
 Each field of `NumberSums` or `ClassSums` is a number, or an array with one value for each window. Fields of classes have one more
 axis for the classes.
 
-The sums are kept for consecutive pieces of the stream, equally long and never more than MOST: when all are full, neighbouring
+The sums are kept for at most MOST consecutive pieces of the stream, all of the same length. When all pieces are full, neighbouring
 pieces are merged in pairs. So memory is bounded. Piece k always begins at row k · length; it does not matter how many rows come in
 one call.
 """

@@ -1,11 +1,14 @@
 """Upper bounds on the regret R = Σℓ(ŷ) − Σℓ(f) of the Newton family, against a function f with |f(x_t)| ≤ C in every round.
 
-CLV: Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML.
-T is the number of rows, κ² the largest k(x, x), C the learner's `clip`, L and σ the loss's Lipschitz constant and curvature on
-[−C, C]. `squared_norm` is ‖f‖². `onkel.measure.newton_regret` has Proposition 1 with measured terms, a much tighter bound.
+CLV: Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. T is the
+number of rows, κ² the largest k(x, x), C the learner's `clip`, L and σ the loss's Lipschitz constant and curvature on [−C, C]; in
+round t the learner adds η_t g_t² φ_tφ_tᵀ to its matrix, with g_t the slope of the loss. ε, β and γ are the fields `accuracy`,
+`oversampling` and `floor`. `squared_norm` is ‖f‖², ‖K‖ the largest eigenvalue. `onkel.measure.newton_regret` has Proposition 1 with
+measured terms, a much tighter bound.
 
-Departs from the paper: the last steps of its proofs need more than its theorems say (a normalised kernel, an α that is not small,
-η₁ ≤ 1), and Theorem 3 is printed without the 1/(1 − ε) of its proof. The functions return the proof's expression before that step.
+Departs from the paper: the last steps of the paper's proofs need more than its theorems say (a normalised kernel, an α that is not
+small, η₁ ≤ 1), and Theorem 3 is printed without the 1/(1 − ε) of its proof. The functions return the proof's expression before that
+step.
 """
 
 from __future__ import annotations
@@ -116,8 +119,9 @@ def sketched_kons(learner: SketchedKONS, X: ArrayLike, y: ArrayLike, squared_nor
 def row_sampling(kernel: Space, X: ArrayLike, dictionary: Kors, delta: float) -> tuple[float, float]:
     """3ρβ d_onl(μ) and 3ρβ d_eff(μ)(1 + ln(1 + ‖K‖/μ)): two bounds on the number of points of KORS, with probability 1 − δ.
 
-    CLV Theorem 2 (2), ρ = (1 + ε)/(1 − ε). The paper prints the first divided by ε², which is not needed, and for the second
-    6ρ d_eff(μ) ln²(2T/δ)/ε², which does not always follow. Conditions: ε < 1; β ≥ 3 ln(T/δ)/ε²; d_onl(μ) ≥ 1.
+    CLV Theorem 2 (2), with ρ = (1 + ε)/(1 − ε), and μ = `mu` of the dictionary. d_onl is `onkel.measure.online_dimension`. The
+    paper prints the first bound divided by ε², which is not needed, and for the second 6ρ d_eff(μ) ln²(2T/δ)/ε², which does not
+    always follow. Conditions: ε < 1; β ≥ 3 ln(T/δ)/ε²; d_onl(μ) ≥ 1.
 
     >>> X, _ = onkel.data.rings(500, seed=0)
     >>> dictionary = onkel.Kors(mu=1.0, accuracy=0.5, oversampling=12.0 * math.log(500 / 0.1))

@@ -56,8 +56,9 @@ WEIGHTS_TOLERANCE = 1e-9  # allowed difference between the sum of a combination'
 def exponential_weights(rule: ExponentialWeights, P: ArrayLike, y: ArrayLike) -> float:
     """The bound on the regret against the best of K experts: D + ln K/η, where D is the mixability gap and η the last rate.
 
-    If the rate is adaptive, this is D + Δ, which is at most 2(1 + 2 ln K)E² if K ≥ 2 and all residuals |y' − p| are at most E. If
-    the rate is fixed, D ≤ 0 for η ≤ 1/2E² (square loss) or η ≤ 1 (logistic loss).
+    D, Δ and E are defined in `onkel.combine.rules.exponential_weights`. If the rate is adaptive, η = ln K/Δ, so this is D + Δ,
+    which is at most 2(1 + 2 ln K)E² if K ≥ 2 and all residuals |y' − p| of experts are at most E (y' as in the header). If the rate
+    is fixed, D ≤ 0 for η ≤ 1/2E² (square loss) or η ≤ 1 (logistic loss).
     """
     return _against_best(rule, P, y)
 
@@ -67,12 +68,14 @@ def fixed_share(rule: FixedShare, P: ArrayLike, y: ArrayLike, switches: int = 0)
 
         ln K h_1 + ln(K/α) [Σ (h_{t+1} − h_t)₊ + switches · max h] + ln(1/(1 − α)) Σ h_t + Σ δ_t
 
-    where h_t = 1/η_t, and δ_t is the mixability gap of round t. If the rate is fixed, this is Herbster & Warmuth's bound, which
-    does not depend on the stream: h is constant, and all δ_t ≤ 0 for η ≤ 1/2E² (E as in `exponential_weights`).
+    where η_t is the rate in round t, h_t = 1/η_t, α is the rule's `share`, and δ_t is the mixability gap of round t. If the rate is
+    fixed, this is Herbster & Warmuth's bound, which does not depend on the stream: h is constant, and all δ_t ≤ 0 for η ≤ 1/2E² (E
+    as in `exponential_weights`).
 
-    Proof for a rate that varies: since v_k ≥ α/K in every round, Σ η_t(m_t − ℓ_t) ≤ ln(K/α) + n ln(1/(1 − α)) over any n
-    consecutive rounds. Σ (m_t − ℓ_t) is the integral over u of such sums over the rounds with h_t > u. These rounds form intervals,
-    and a new interval begins whenever h rises above u.
+    Proof for a rate that varies: let v_k be the weight of expert k, ℓ_t the loss of this expert, and m_t that of the mixture minus
+    δ_t. Since v_k ≥ α/K in every round, Σ η_t(m_t − ℓ_t) ≤ ln(K/α) + n ln(1/(1 − α)) over any n consecutive rounds. Σ (m_t − ℓ_t)
+    is the integral over u of such sums over the rounds with h_t > u. These rounds form intervals, and a new interval begins
+    whenever h rises above u.
     """
     if switches < 0:
         raise InputError(f"switches must be at least 0, got {switches}")
@@ -86,7 +89,8 @@ def ml_poly(rule: MLPoly, P: ArrayLike, y: ArrayLike) -> float:
     scores of the mixture.
 
     The last term is for the square loss. For another loss it is the regret minus the regret for the linearised loss. S = Σ_t Σ_k
-    r̃²/(b² + V), with b and V before the round. It is at most Σ_k ln(1 + V_k/b_1²)/ln 2, where b_1 is the first b that is not 0.
+    r̃_k²/(b² + V_k) with b and V_k before the round, and r̃_k, the regret to expert k in the round, as in the file of the rule. It
+    is at most Σ_k ln(1 + V_k/b_1²)/ln 2, where b_1 is the first b that is not 0.
     """
     return _against_best(rule, P, y)
 
@@ -94,8 +98,9 @@ def ml_poly(rule: MLPoly, P: ArrayLike, y: ArrayLike) -> float:
 def boa(rule: BOA, P: ArrayLike, y: ArrayLike) -> float:
     """The bound on the regret against the best expert: (ln K + ln(1 + C/eK))/η + Σ η_t r̃_t² + b − Σ(ŷ − p)².
 
-    η, r̃ and p are those of this expert, and the last term is as in `ml_poly`. C = Σ_k Σ_t (η_{k,t}/η_{k,t+1} − 1) is the total
-    relative decrease of all rates.
+    η, r̃ and p are this expert's rate, regrets and scores, and b is the largest |regret| of a round so far, all as in
+    `onkel.combine.rules.boa`; the last term is as in `ml_poly`. e is Euler's number. C = Σ_k Σ_t (η_{k,t}/η_{k,t+1} − 1) is the
+    total relative decrease of all rates.
 
     >>> rng = np.random.default_rng(0)
     >>> y = rng.normal(size=500)
@@ -125,9 +130,9 @@ def stacking(rule: Stacking, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> 
     """The bound on the regret against Σ θ_k p_k, for fixed weights θ that sum to 1: λs²‖θ‖² + Σ (y' − q)²x/(1 + x) + (y_1 − q_1)².
 
     y' is the label that the rule uses (see the header), q is the prior's mixture, and s² is the rule's last estimate of the
-    variance of the labels. x = vᵀA⁻¹v, where A contains the rows before and the ridge of that round. If s² never grew, the second
-    term is at most B² ln det(I + Σ v vᵀ/λs²) with B the largest |y' − q|, as in Proposition 1 of Jézéquel, Gaillard & Rudi (2019).
-    The last term is the loss of the first row, before which nothing is known. Conditions: forgetting = 1.
+    variance of the labels. x = vᵀA⁻¹v, where v_k = p_k − q, and A contains the rows before and the ridge of that round. If s² never
+    grew, the second term is at most B² ln det(I + Σ v vᵀ/λs²) with B the largest |y' − q|, as in Proposition 1 of Jézéquel,
+    Gaillard & Rudi (2019). The last term is the loss of the first row, before which nothing is known. Conditions: forgetting = 1.
     """
     scores, labels = _stream(P, y)
     theta = _affine(weights, scores)
@@ -138,9 +143,9 @@ def stacking(rule: Stacking, P: ArrayLike, y: ArrayLike, weights: ArrayLike) -> 
 def layered(rule: Layered, P: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> float:
     """The bound on the regret against the best expert; if `weights` are given, which must sum to 1, against this fixed combination.
 
-    It is the minimum, over all inner rules, of the outer rule's bound against the inner rule plus the inner rule's own bound. If
-    the mixtures of an inner rule can leave the span of the labels, as those of stacking can, `cutting(y)` is added. The bound is
-    infinite if no inner rule has one.
+    The bound is the minimum, over all inner rules, of the outer rule's bound against the inner rule plus the inner rule's own
+    bound. If the mixtures of an inner rule can leave the span of the labels, as those of stacking can, `cutting(y)` is added. The
+    bound is infinite if no inner rule has one.
     """
     scores, labels = _stream(P, y)
     theta = None if weights is None else _affine(weights, scores)

@@ -1,9 +1,10 @@
 """The sizes of FORKS for which its regret is O(log T), by Theorem 1 and Remark 1, and the error ε that remains.
 
-FORKS: fast second-order online kernel learning using incremental sketching (2023), Theorem 1. It states orders: s_m = Ω(C k ln k),
-s_p = Ω(s_m polylog(s_m/δ)/ε²), d = Θ(ln³ s_m), γ = s_m/s_p = O(ln T/√T), ρ = ⌊θ(T − B)⌋. Here every constant is taken as 1, and
-polylog as the square of the logarithm. So these sizes grow as the theorem requires, but it is not known whether the theorem holds
-for them. They are far larger than the sizes in the paper's own experiments.
+FORKS: fast second-order online kernel learning using incremental sketching (2023), Theorem 1. s_m, s_p, k, d and ρ are the fields
+`landmarks`, `sketch`, `rank`, `blocks` and `period`, B is `budget`. The theorem states orders: s_m = Ω(C k ln k), s_p = Ω(s_m
+polylog(s_m/δ)/ε²), d = Θ(ln³ s_m), γ = s_m/s_p = O(ln T/√T), ρ = ⌊θ(T − B)⌋. Here every constant is taken as 1, and polylog as the
+square of the logarithm. So these sizes grow as the theorem requires, but it is not known whether the theorem holds for them. They
+are far larger than the sizes in the paper's own experiments.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ def forks_sizes(
 
 def forks_error(ratio: float, rows: int, accuracy: float = 0.5, failures: tuple[float, float] = (0.1, 0.1)) -> float:
     """ε of Theorem 1: √ε = 2γ√(T/(δ₁δ₂)) + √(2γ/δ₂)(ε₀² + 2ε₀ + 2), γ = s_m/s_p the `ratio`; the regret contains √(1 + ε) √B/λ.
+
+    T, ε₀ and δ₁, δ₂ are `rows`, `accuracy` and `failures`; B and λ are the paper's.
 
     >>> round(onkel.measure.bounds.forks_error(ratio=0.01, rows=10_000), 1)
     460.3

@@ -2,8 +2,8 @@
 
 Herbster (2001), Learning additive models online with fast evaluating kernels, COLT. The loss of `MarginProjection` is the number of
 mistakes, or Σ(1 − y f(x))₊², for which the proof holds too; the loss of `TubeProjection` is Σ(|f(x) − y| − ε)₊². κ² is the largest
-k(x, x) of these rows. u = Σ_j coef_j k(points_j, ·) is given as a `Start`. It agrees with a row if y u(x) ≥ 1 (`MarginProjection`),
-or |u(x) − y| ≤ ε (`TubeProjection`).
+k(x, x) of these rows, ε and γ are the settings `epsilon` and `radius`. u = Σ_j coef_j k(points_j, ·) is given as a `Start`. It
+agrees with a row if y u(x) ≥ 1 (`MarginProjection`), or |u(x) − y| ≤ ε (`TubeProjection`).
 
 Departs from the paper: Theorem 6 prints R = max k(x, x), where it must be R².
 """

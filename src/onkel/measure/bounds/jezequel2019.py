@@ -69,8 +69,8 @@ def clipped_ridge(kernel: Kernel, X: ArrayLike, y: ArrayLike, lam: float, clip: 
 def fixed_span(kernel: Kernel, features: Space, X: ArrayLike, y: ArrayLike, lam: float, largest: float | None = None) -> float:
     """B² ln det(I + K/λ) + (μ + λ)nμB²/λ² with μ = ‖(I − P)C^½‖², for `PKAWV` on features against every f of the *kernel's* space.
 
-    K is the kernel matrix of the n rows, B is `largest` (None: the largest |y|), μ the `projection_error`.
-    JGR Theorem 3. Conditions: |y| ≤ B; the features are orthonormal in the kernel's space.
+    K is the kernel matrix of the n rows, B is `largest` (None: the largest |y|); P and C as in `onkel.measure.projection_error`,
+    which computes μ. JGR Theorem 3. Conditions: |y| ≤ B; the features are orthonormal in the kernel's space.
 
     >>> X, y = onkel.data.smooth(200, dim=2, seed=0)
     >>> kernel = onkel.Gaussian(width=2.0)
@@ -136,6 +136,8 @@ def gaussian_dimension(n: int, dim: int, lam: float, radius: float, width: float
 def kors(kernel: Kernel, X: ArrayLike, dictionary: Kors, delta: float) -> tuple[float, float]:
     """μ and 9 d_eff(μ) ln²(2n/δ): bounds on ‖(I − P)C^½‖² and on the number of points, in all rounds with probability 1 − δ.
 
+    μ is `mu` of the dictionary, n the number of rows, ‖(I − P)C^½‖² the `onkel.measure.projection_error` of the span of the points.
+
     JGR Proposition 5. Conditions: accuracy ½, oversampling ≥ 12 ln(n/δ).
 
     >>> X, _ = onkel.data.rings(200, seed=0)
@@ -161,8 +163,8 @@ def nystroem(
 ) -> float:
     """B² d_eff(λ) ln(e + enκ²/λ) + 2B²(m + 1)nμ/λ, for `PKAWVNystroem` whose KORS has taken m points, with probability 1 − δ.
 
-    JGR Theorem 6. Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ). It holds for the default learner: AWV,
-    no budget, history kept. `points` is m.
+    μ is `mu` of the dictionary, n the number of rows, κ² the largest k(x, x). JGR Theorem 6. Conditions: |y| ≤ B; λ ≥ μ; accuracy
+    ½, oversampling ≥ 12 ln(n/δ). It holds for the default learner: AWV, no budget, history kept. `points` is m.
 
     >>> X, y = onkel.data.smooth(200, dim=2, seed=0)
     >>> dictionary = onkel.Kors(mu=1.0, accuracy=0.5, oversampling=12.0 * math.log(200 / 0.1))
@@ -185,6 +187,7 @@ def known_inputs(
 ) -> float:
     """B² d_eff(λ) ln(e + enκ²/λ) + 2B²nμ/λ, for `PKAWV` on points that KORS chose from all inputs before the first round.
 
+    n is the number of rows, κ² the largest k(x, x), B is `largest` (None: the largest |y|), μ is `mu` of the dictionary.
     JGR Theorem 3 with Proposition 5, as in the proof of Corollary 8; with probability 1 − δ.
     Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ).
 
@@ -206,8 +209,10 @@ def growing_span(
 ) -> float:
     """Σ y_t² z_tᵀA_t⁻¹z_t + Σ_t (μ_t + λ)tμ_tB²/λ², for `PKAWVNystroem` with any dictionary.
 
-    `joined` are the rows of X that joined the span, in order: `state.span.joined[state.span.spanning]` if every row was learnt.
-    μ_t is ‖(P_{t+1} − P_t)C_t^½‖², and P_{n+1} = I. JGR Theorem 9. Conditions: |y| ≤ B; the history is kept.
+    z_t are the features of row t, A_t is the matrix of the ridge including row t. `joined` are the rows of X that joined the span,
+    in order: `state.span.joined[state.span.spanning]` if every row was learnt. μ_t is ‖(P_{t+1} − P_t)C_t^½‖², where P_t projects
+    onto the span in round t (with row t, if it joined), P_{n+1} = I, and C_t is the sum of φ(x)φ(x)ᵀ over the first t rows. JGR
+    Theorem 9. Conditions: |y| ≤ B; the history is kept.
 
     >>> X, y = onkel.data.smooth(200, dim=2, seed=0)
     >>> learner = onkel.PKAWVNystroem(kernel=onkel.Gaussian(width=1.0))
