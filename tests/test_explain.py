@@ -184,7 +184,7 @@ def test_the_sums_begin_again_with_the_rule() -> None:
         assert one.regret <= one.bound
     assert book.mixture.sum() < 0.5 * found.mixture * found.rows  # what was lost before is gone
     assert [sentence.split(":")[0] for sentence in found.guarantee] == [
-        f"regret to the best {name} in {found.since:,} rows" for name in ("expert", "fixed combination of experts")
+        f"regret against the best {name} in {found.since:,} rows" for name in ("expert", "fixed combination of experts")
     ]
 
 

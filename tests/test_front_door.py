@@ -168,6 +168,8 @@ def test_a_misspelt_file_is_answered_with_a_remedy(
     flats.write_text("size,price\n1,2\n")
     assert onkel_call(monkeypatch, "run", flats, "--target", "price", "--learner", "PKAWV") == 0
     assert "flats.csv: 1 row, 1 input, " in capsys.readouterr().out
+    assert onkel_call(monkeypatch, "run", flats, "price") == 1
+    assert "if price is the column to predict: --target price" in capsys.readouterr().err
 
 
 def test_an_estimator_is_pickled_after_single_rows() -> None:
@@ -292,7 +294,7 @@ def test_columns_that_rise_and_numbers_with_signs_are_noted_and_f1_names_its_cla
     path.write_text("\n".join(["row count,size,share,sold", *rows]))
     assert onkel_call(monkeypatch, "run", path, "--target", "sold") == 0
     said = capsys.readouterr().out
-    assert "'row count' rises along the rows, so predictions of rows from before the last ones learnt may be far off" in said
+    assert "'row count' rises along the rows, so predictions for rows earlier than the last ones learnt may be far off" in said
     assert "--without 'row count'" in said  # as a shell takes it
     assert "'share' was taken as text: '0%' is a number with a sign beside it" in said
     assert "F1 of yes" in said

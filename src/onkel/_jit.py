@@ -258,7 +258,9 @@ def instructions(twin: F, result: str, arguments: tuple[str, ...], emit: Callabl
 
         kinds = [line if name == "array" else getattr(numba.types, name) for name in arguments]
         if wrong := [kind for kind in given if isinstance(kind, numba.types.Array) and kind != line]:
-            raise numba.errors.TypingError(f"needs a contiguous, writeable float64 array, got {wrong[0]}")
+            raise numba.errors.TypingError(
+                f"an array passed to `instructions` must be one-dimensional, contiguous and writeable, of float64, got {wrong[0]}"
+            )
         return getattr(numba.types, result)(*kinds), write
 
     by_arity = {

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from onkel.errors import InputError
+from onkel.errors import FileError, InputError
 
 File = Annotated[str, Parameter(allow_leading_hyphen=True)]  # - is the standard input
 Flag = Annotated[bool, Parameter(negative=())]
@@ -16,6 +18,18 @@ Task = Literal["auto", "classification", "regression"]
 Missing = Literal["refuse", "mean", "drop"]
 
 LAGS = 3  # of Auto, by default
+
+
+def _check_is_data(word: str) -> None:
+    """Refuse a word that is neither a file nor the name of a data set, but may be meant as the target."""
+    if word == "-" or Path(word).suffix or Path(word).exists():
+        return
+    from onkel.data.named import find
+
+    try:
+        find(word)
+    except FileError as error:
+        raise InputError(f"{error}; if {word} is the column to predict: --target {quote(word)}") from None
 
 
 @Parameter(name="*")
@@ -213,6 +227,11 @@ class Inputs:
     target: TargetOptions = TargetOptions()
     rows: RowOptions = RowOptions()
     follow: float | None = None  # seconds without new data after which a followed file ends; None: do not follow
+
+    def __post_init__(self) -> None:
+        if self.target.target is None:
+            for word in self.paths[1:]:
+                _check_is_data(word)
 
     @property
     def path(self) -> Any:

@@ -68,7 +68,7 @@ class Lagged(Wrapper):
 
     learner  The learner inside.
     lags     How many of the last labels become inputs. Default: 3.
-    outputs  Columns of y whose labels become inputs: the first ones. Default: 1.
+    outputs  How many columns of y, counted from the first, have labels that become inputs. Default: 1.
     """
 
     learner: Any = PKAWV()

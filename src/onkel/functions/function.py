@@ -42,8 +42,8 @@ class Function(ABC):
         """f as it is now; if `rounds` is given, the mean of f over that many rounds, for which f must have a moment."""
 
     def lists(self, kernel: Kernel, X: Matrix) -> Matrix:
-        """The numbers that are computed from each row before it is scored or learnt. A user's functions are called here, and may
-        raise."""
+        """What is computed from all rows of a call before any is scored or learnt: for curves, the key and the lists of each input
+        (`onkel.kernels.lists`), then the row; otherwise the row alone. The functions of `Bases` are called here, and may raise."""
         return X
 
     def placed(self, kernel: Kernel, lists: Matrix) -> Matrix:

@@ -273,7 +273,9 @@ class SketchedKONS(Newton):
                   loss, or, if it has none, a weight that falls like 1/√t with the round t. Default: None.
     dimension     d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
     floor         γ in (0, 1], the least probability with which a point is added; 1 is KONS itself. Default: 0.1.
-    accuracy      ε in (0, 1), the relative error of the leverage scores. A smaller one samples more points. Default: 0.5.
+    accuracy      ε in (0, 1), the relative error allowed for in the leverage scores, which are raised by the factor 1 + ε. With
+                  the same oversampling a smaller one samples slightly fewer points; but the oversampling that theory requires
+                  grows like 1/ε². Default: 0.5.
     oversampling  β > 0: a point joins with β times its leverage score as probability. A larger one samples more points; for
                   T rows and a failure probability of δ the theory requires 3 ln(T/δ)/ε², with ε the accuracy. Default: 1.0.
     weighted      True: a point added with probability p counts 1/p, so that the matrix is right on average, but with a

@@ -131,8 +131,8 @@ def _score_block(
     P: Matrix, theta: Matrix, V: Matrix, Y: Matrix, weight: Vector, awv: bool,
     scores: Matrix, H: Matrix, G: Matrix, T: Matrix, E: Matrix, gains: Vector,
 ) -> int:  # fmt: skip
-    """Compute H, T, the residuals E and the gains of a block; P and θ do not change. Returns -1 if a row exceeds
-    LARGEST_LEVERAGE."""
+    """Score the rows of a block, and compute H, T, the residuals E and the gains; P and θ do not change. Returns how often s was
+    negative and was set to 0; -1 if w s of a row exceeds LARGEST_LEVERAGE."""
     b = V.shape[0]
     clamps = 0
     symm(V, P, H)

@@ -232,7 +232,7 @@ class Evaluation:
         """What was measured so far."""
         model, state, errors = self.model, self.state, self.errors
         own = bare(state.learner)
-        explanation = explain(state.learner, state.inner) if isinstance(own, Auto) else None
+        explanation = explain(state.learner, state.inner) if isinstance(own, Auto) and errors.rows > 1 else None
         return Result(
             source=stream.name,
             target=state.target.name,

@@ -117,9 +117,11 @@ class Explanation:
     def guarantee(self) -> list[str]:
         """The regrets and their bounds, one sentence each."""
         if self.to_expert is None or self.to_combination is None:
-            return ["the regret is not known: the rule's loss is not the square loss, or no expert was awake in every row"]
+            return ["the regret is not known: the rule's loss is not the square loss, or no expert was active in every row"]
         both = (("expert", self.to_expert), ("fixed combination of experts", self.to_combination))
-        return [f"regret to the best {name} in {self.since:,} rows: {one.regret:.4g}; {_proven(one.bound)}" for name, one in both]
+        return [
+            f"regret against the best {name} in {self.since:,} rows: {one.regret:.4g}; {_proven(one.bound)}" for name, one in both
+        ]
 
     def _memory(self) -> list[str]:
         if any(expert.forgetting is None for expert in self.experts):
@@ -128,9 +130,9 @@ class Explanation:
         forgets = forgetting < 1.0
         part = float(self.shares[forgets].sum())
         if part <= MATTERS:
-            return ["it remembers everything"]
+            return ["nearly all of the weight is on experts that remember all rows"]
         rows = float(self.shares[forgets] @ (1.0 / (1.0 - forgetting[forgets]))) / part
-        return [f"{part:.0%} of it forgets within about {rows:.0f} rows"]
+        return [f"{part:.0%} of the weight is on experts that remember about {rows:.0f} rows"]
 
 
 def _proven(bound: float) -> str:

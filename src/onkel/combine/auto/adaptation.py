@@ -107,8 +107,9 @@ def _replace(state: State, k: int, fresh: Any, since: Counts) -> None:
 
 
 def _restart_rule(plan: Plan, views: Views, state: State, scores: Cube, since: Counts, too: NDArray[np.bool_]) -> None:
-    """Restart the rule, with the rows at the places `since` and the experts' `scores` of them. The families that were active at
-    first are active again. The families in `too`, and those that had been dropped, restart with the same rows."""
+    """Restart the mixing rule: it learns the stored rows at the places `since`, from the experts' `scores` of them. The families
+    that were active at first are active again, and no others. Those of them that are in `too`, or had been dropped, are first
+    trained anew on the same rows."""
     recent = state.recent
     for k in np.flatnonzero(plan.starts & (too | (state.review.awake == 0))).tolist():
         fresh, again, own = _trained(plan, views, state, state.views, k, since)

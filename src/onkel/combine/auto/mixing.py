@@ -113,8 +113,8 @@ def row_steps(plan: Plan, views: Views | SparseViews, state: State) -> RowSteps 
 
 
 def side_by_side(plan: Plan, parts: list[Cube | None], shape: tuple[int, ...], reference: Vector, steps: Steps) -> Cube:
-    """The scores of all experts, with the label `reference`, which was subtracted, added back. For inactive experts only this is
-    left."""
+    """The scores of all experts, (n, outputs, experts), which `steps` will write. `parts` has the scores of each family. Families
+    learn labels minus `reference`, so `reference` is added to their scores. Those of an inactive family (None) are `reference`."""
     P, at = np.empty((*shape, len(plan.experts))), 0
     for part, size in zip(parts, plan.sizes, strict=True):
         if part is None:
