@@ -82,7 +82,7 @@ def test_what_stands_behind_makes_way(width: int) -> None:
     ids=["with gaps", "a row of columns", "whole numbers", "short ones", "not to be written"],
 )
 def test_numbers_that_do_not_stand_side_by_side_are_refused(line: Any) -> None:
-    with pytest.raises(numba.errors.TypingError, match="needs a contiguous, writeable float64 array"):
+    with pytest.raises(numba.errors.TypingError, match="must be one-dimensional, contiguous and writeable, of float64"):
         COMPILED[8][2](line, 0, 1.0)
 
 
