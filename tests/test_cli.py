@@ -284,7 +284,7 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(
     for (name, one, _), (_, other, _) in zip(leaves(state.inner), leaves(expected.inner), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9, err_msg=name)
     assert call(monkeypatch, mixed, "--save", parts, "--resume", "--learner", "FOGD") == 1
-    assert "leave out --learner to continue with it" in capsys.readouterr().err
+    assert "leave out --learner to continue with this model" in capsys.readouterr().err
     assert call(monkeypatch, mixed, "--save", parts, "--resume", "--target", "town") == 1
     assert "predicts 'sold', not 'town'" in capsys.readouterr().err
     mixed.write_text("".join(lines[:100]))

@@ -140,7 +140,7 @@ SAID = {
 @pytest.mark.parametrize(("said", "has"), SAID.items(), ids=[" ".join(said) for said in SAID])
 def test_other_options_are_refused(said: tuple[str, ...], has: str, half: bytes, monkeypatch: Patch, capsys: Captured) -> None:
     assert call(monkeypatch, "half.csv", "--save", "m.onkel", "--resume", *said) == 1
-    remedy = f"; leave out {said[0]} to continue with it, or --resume to replace it by a new model"
+    remedy = f"; leave out {said[0]} to continue with this model, leave out --resume to replace it by a new one"
     assert capsys.readouterr().err == f"onkel: m.onkel {has}{remedy}\n"
 
 

@@ -768,7 +768,10 @@ anything: Any = None  # the wrong types below are the point
         (lambda: Fourier(width=-1.0), r"Fourier: width must be at least"),
         (lambda: Fourier(kernel=onkel.Linear()), r"Fourier: kernel must be Gaussian\(\), Laplacian\(\) or None, got Linear"),  # type: ignore[arg-type]
         (lambda: Fourier(kernel=3), r"Fourier: kernel must be .* got 3"),  # type: ignore[arg-type]
-        (lambda: Fourier(width=1.0, kernel=onkel.Laplacian(2.0)), r"Laplacian\(width=2.0\) has a width of its own; leave out"),
+        (
+            lambda: Fourier(width=1.0, kernel=onkel.Laplacian(2.0)),
+            r"Laplacian\(width=2.0\), which has a width too; give only one of them",
+        ),
         (lambda: Fourier(spread=0.5), r"Fourier: spread must be at least 1, got 0.5"),
         (lambda: Standardize(clip=0.0), r"Standardize: clip must be at least 1e-30, got 0"),
         (lambda: Hats(count=1), r"Hats: count must be at least 2, got 1"),

@@ -324,9 +324,9 @@ REFUSED = [
     (lambda: AdditiveSystem(()), "system of one column"),
     (lambda: Mercer(Cosine(), 10), "has no domain; give it one"),
     (lambda: Mercer(Cosine(DOMAIN), 10).init(2), "one column, got 2"),
-    (lambda: Mercer(Numerical(Gaussian(width=5.0), 50, DOMAIN), 40).init(1), "more than rounding, got count=40"),
+    (lambda: Mercer(Numerical(Gaussian(width=5.0), 50, DOMAIN), 40).init(1), "exceed rounding errors; lower count=40"),
     (lambda: Numerical(CustomKernel(nothing), 10, DOMAIN).limit(1), "is not a kernel"),
-    (lambda: ProductSystem(Legendre(100.0, DOMAIN)).values(1000, 2), "whose value is not rounded to 0, got count=1000"),
+    (lambda: ProductSystem(Legendre(100.0, DOMAIN)).values(1000, 2), "that are not rounded to 0; lower count=1000"),
     (lambda: MercerProjection(Sphere()).init(2), "3 columns"),
     (lambda: MercerProjection(ProductSystem((Cosine(), Cosine()))).init(3), "3 columns, got 2 bases"),
     (lambda: MercerProjection(rate=0.0), "rate"),
@@ -609,7 +609,7 @@ OWN_REFUSED = [
     (lambda: Listed((one, 3)), "tuple of functions"),
     (lambda: Listed((one, height), sizes=(1.0,)), "2 numbers"),
     (lambda: Listed((one, height), sizes=(1.0, 2.0)), "must not increase"),
-    (lambda: Mercer(Listed((one,)), 2).init(1), "has 1 functions"),
+    (lambda: Mercer(Listed((one,)), 2).init(1), "only the first 1 functions"),
     (lambda: Listed((len,)).functions(np.zeros((2, 1)), 1), "one number for one row"),
 ]
 

@@ -324,9 +324,9 @@ def shorter(name: str, part: str = "") -> Any:
 
 
 CHANGES: dict[str, tuple[Any, str]] = {
-    "a point less": (shorter("points", "span"), "do not belong to its points"),
+    "a point less": (shorter("points", "span"), "have the wrong length for its points"),
     "a point moved": (lambda state: state.span.points.__setitem__((0, 0), 3.0), "match the kernel matrix of its points"),
-    "a weight below 1": (lambda state: state.span.sampling.weights.__setitem__(0, 0.5), "do not belong"),
+    "a weight below 1": (lambda state: state.span.sampling.weights.__setitem__(0, 0.5), "or a weight is below 1"),
     "a factor of nothing": (
         lambda state: state.span.sampling.factor.__setitem__(slice(None), 1.0),
         "match the kernel matrix of its points",
@@ -377,7 +377,7 @@ def test_a_state_of_other_settings_is_refused() -> None:
     with pytest.raises(onkel.InputError, match="its budget is 3"):
         other.check(owned(other, state))
     other = PKAWVNystroem(dictionary=Uniform())
-    with pytest.raises(onkel.InputError, match="do not belong"):
+    with pytest.raises(onkel.InputError, match="have the wrong length"):
         other.check(owned(other, state))
     other = PKAWVNystroem(Polynomial())
     with pytest.raises(onkel.InputError, match="factor"):

@@ -138,7 +138,10 @@ def fixed_span(outputs: int, most: float) -> Matrix:
 def check_span(span: Matrix) -> None:
     """Refuse a span that no labels can lead to."""
     if np.any(span[:, 0] > span[:, 1]) or not np.isin(span[:, 2], (0.0, 1.0)).all():
-        raise InputError("its range of labels is impossible: the smallest is above the largest, or its mark is not 0 or 1")
+        raise InputError(
+            "its range of labels is impossible: the smallest is above the largest, or its flag that a label was seen is "
+            "neither 0 nor 1"
+        )
 
 
 @hot_inline

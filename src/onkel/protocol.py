@@ -322,7 +322,7 @@ def check_wider(learner: Learner[S], state: S, outputs: int) -> int:
     """`outputs`, checked for `widen`."""
     _, outputs = check_sizes(learner, state.dim, outputs)
     if outputs < state.outputs:
-        raise InputError(f"the state has {state.outputs} outputs already; widen adds outputs, it cannot leave {outputs}")
+        raise InputError(f"the state has {state.outputs} outputs already; widen only adds outputs, got {outputs}")
     return outputs
 
 

@@ -70,7 +70,7 @@ class Dictionary(ABC):
         """Refuse a state that `joined` cannot have made from these points."""
         m, s = len(points) if self.remembers else 0, state.weights
         if len(s) != m or len(state.factor) != packed(m) or (m and s.min() < 1.0):
-            raise InputError("its dictionary's weights and factor do not belong to its points")
+            raise InputError("its dictionary's weights or factor have the wrong length for its points, or a weight is below 1")
         own = s * s * kernel.diagonal(points[:m])
         if not is_factor(state.factor, m, own, lambda a, b: s[a:b, None] * kernel.values(points[a:b], points) * s):
             raise InputError("the dictionary's factor does not match the kernel matrix of its points")

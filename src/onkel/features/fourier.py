@@ -68,7 +68,7 @@ class Fourier(Fixed):
         if not isinstance(self.kernel, Gaussian | Laplacian | None):
             raise InputError(f"Fourier: kernel must be Gaussian(), Laplacian() or None, got {self.kernel!r:.200}")
         if self.width is not None and self.kernel is not None and self.kernel.width is not None:
-            raise InputError(f"Fourier: {self.kernel!r} has a width of its own; leave out width, or the kernel's")
+            raise InputError(f"Fourier: got width={self.width:g} and {self.kernel!r}, which has a width too; give only one of them")
         real(self, "spread", least=1.0, most=1e30)
 
     def size(self, dim: int) -> int:

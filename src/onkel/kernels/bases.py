@@ -70,14 +70,15 @@ class Bases(Given):
         lower, upper, both = (self._values(fn, probe) for fn in (self.lower, self.upper, self.both))
         if lower.shape != upper.shape:
             raise InputError(
-                f"Bases: lower has {lower.shape[1]} columns and upper {upper.shape[1]}; they are multiplied one by one"
+                f"Bases: 'lower' returned {lower.shape[1]} columns and 'upper' {upper.shape[1]}; give both the same "
+                "number, since column j of one is multiplied by column j of the other"
             )
         return lower.shape[1], both.shape[1]
 
     def lists(self, x: Vector) -> tuple[Matrix, Matrix, Matrix]:
         lower, upper, both = (self._values(fn, x) for fn in (self.lower, self.upper, self.both))
         if (lower.shape[1], both.shape[1]) != self._lengths or lower.shape != upper.shape:
-            raise InputError("Bases: lower, upper and both must give the same number of columns for every vector")
+            raise InputError("Bases: each of 'lower', 'upper' and 'both' must return the same number of columns in every call")
         return lower, upper, both
 
     def fill(self, X: Matrix, Z: Matrix, out: Matrix) -> None:

@@ -53,7 +53,7 @@ class Kernel(Space, ABC):
             remedy = (
                 "a kernel has k(x, x) ≥ 0" if own[wrong[0]] < 0.0 else f"rescale: values beyond {LARGEST_VALUE:g} would overflow"
             )
-            raise InputError(f"{self!r} is {own[wrong[0]]:g} for row {wrong[0]} of X with itself; {remedy}")
+            raise InputError(f"k(x, x) of {self!r} is {own[wrong[0]]:g} for row {wrong[0]} of X; {remedy}")
         return own
 
     def values(self, X: Matrix, Z: Matrix) -> Matrix:

@@ -98,7 +98,7 @@ class Forgetron(ExpansionLearner[State]):
             raise InputError("its kernel values are not those of its points")
         mistakes, spent = state.spent
         if not (size <= mistakes <= state.rows and -np.inf < spent <= ALLOWANCE * mistakes):
-            raise InputError("its number of mistakes, or its Q, is impossible")
+            raise InputError("its number of mistakes is not between its points and its rows, or its Q is impossible")
 
 
 @hot

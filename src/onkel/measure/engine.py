@@ -58,7 +58,7 @@ class Result:
     >>> stream = model.open("diabetes")
     >>> evaluation = onkel.measure.Evaluation.begin(model, stream)
     >>> for table in stream.tables():
-    ...     evaluation.learn(table)
+    ...     losses = evaluation.learn(table)
     >>> result = evaluation.result(stream)
     >>> isinstance(result, onkel.measure.Result), result.task, result.rows, round(result.coverage["0.9"], 1)
     (True, 'regression', 442, 0.9)
@@ -174,7 +174,7 @@ class Evaluation:
     >>> stream = model.open("diabetes")
     >>> evaluation = Evaluation.begin(model, stream)
     >>> for table in stream.tables():
-    ...     evaluation.learn(table)
+    ...     losses = evaluation.learn(table)
     >>> result = evaluation.result(stream)
     >>> result.rows, round(result.errors["rmse"]), {name: round(errors["rmse"]) for name, errors in result.baselines.items()}
     (442, 59, {'running mean': 78, 'last label': 107})

@@ -129,7 +129,7 @@ class Pinball:
     >>> stream = model.open(onkel.data.friedman(1000, seed=0))
     >>> evaluation = onkel.measure.Evaluation.begin(model, stream)
     >>> for table in stream.tables():
-    ...     evaluation.learn(table)
+    ...     losses = evaluation.learn(table)
     >>> round(evaluation.result(stream).errors[onkel.measure.Pinball().name], 1)
     0.4
     """

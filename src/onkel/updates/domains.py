@@ -202,7 +202,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
     def _check(self, state: State[S]) -> None:
         learner, (low, high) = self.closed(state), state.domains.T
         if not ((low < high).all() and np.abs(state.domains).max() <= LARGEST_INPUT):
-            raise InputError("its domains are not intervals")
+            raise InputError("a domain is not (low, high) with low < high")
         known = self._space.is_open and not state.is_waiting
         if not known and not np.array_equal(state.domains, self._unknown(state.dim)):
             raise InputError("it has domains before its first rows determine them")
@@ -210,7 +210,7 @@ class OnDomains(Learner[State[S]], Generic[S]):
             self._check_first(state, state.waiting)
         inner, rows = state.inner, 0 if state.is_waiting else state.rows
         if (inner.dim, inner.outputs, learner._learnt(inner)) != (state.dim, state.outputs, rows):
-            raise InputError("the columns or outputs of its parts differ in number")
+            raise InputError("the columns, outputs or rows of its parts differ in number")
         learner._check(inner)
 
     def _check_first(self, state: State[S], first: FirstRows) -> None:

@@ -200,7 +200,7 @@ def _largest(system: ProductSystem, count: int, dim: int) -> tuple[Counts, Vecto
                     heapq.heappush(heap, (-value, after))
         order += heapq.nsmallest(count - len(order), group, key=in_order)
     if len(order) < count:
-        raise InputError(f"{system!r:.200} has only {len(order)} functions whose value is not rounded to 0, got count={count}")
+        raise InputError(f"{system!r:.200} has only {len(order)} eigenvalues that are not rounded to 0; lower count={count}")
     which = np.zeros((count, dim), np.int64)
     for i, index in enumerate(order):
         for rank, j in index:

@@ -49,7 +49,9 @@ class Mercer(Features):
     def init(self, dim: int) -> None:
         self.system.check_columns(dim)
         if self.count > (most := self.system.limit(dim)):
-            raise InputError(f"Mercer: {self.system!r} has {most} functions that are more than rounding, got count={self.count}")
+            raise InputError(
+                f"Mercer: only the first {most} functions of {self.system!r} exceed rounding errors; lower count={self.count}"
+            )
 
     def footprint(self, dim: int) -> int:
         return 0
