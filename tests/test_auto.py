@@ -334,7 +334,7 @@ def test_explain_says_who_counts(tmp_path: Path) -> None:
     assert found.mixture == pytest.approx(mean_square(scores, y))
     assert found.shares.sum() == pytest.approx(1.0)
     assert found.weights.sum() == pytest.approx(1.0, abs=0.2)
-    assert found.sentences[0].startswith("what counts: ")
+    assert found.sentences[0].startswith("the mixture: ")
     assert found.history is not None
     assert 0 < len(found.history.rows) <= SNAPSHOTS
     assert np.all(np.diff(found.history.rows) > 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -162,7 +163,7 @@ def run_rivers_checks(estimator: Any, *excused: str) -> None:
 def test_rivers_checks_where_values_are_strings(estimator: Any) -> None:
     river_model = onkel.to_river(sklearn.base.clone(estimator))
     river_model.learn_one({f"x{j}": 1.0 for j in range(9)}, 1.0)
-    assert {column.kind for column in river_model.learning.state_.encoder.columns} == {Kind.TEXT, Kind.NUMBER}
+    assert {column.kind for column in river_model.estimator.state_.encoder.columns} == {Kind.TEXT, Kind.NUMBER}
     # all rows of the first frame decide how its strings are encoded, but only the first row of a stream
     run_rivers_checks(estimator, "check_learn_many_matches_learn_one")
 
@@ -196,12 +197,24 @@ def test_a_river_pipeline_learns_in_the_estimator_itself() -> None:
 
 @needs_river
 def test_rivers_model_of_a_bare_learner() -> None:
-    assert onkel.to_river(onkel.RBP()).learning.learner == onkel.RBP()
-    assert isinstance(onkel.to_river(onkel.TubeProjection()).learning, onkel.Regressor)
-    with pytest.raises(
-        onkel.InputError, match=r"both numbers and classes; say which: to_river\(onkel.Regressor\(onkel.PKAWV\(\)\)\)"
-    ):
+    assert onkel.to_river(onkel.RBP()).estimator.learner == onkel.RBP()
+    assert isinstance(onkel.to_river(onkel.TubeProjection()).estimator, onkel.Regressor)
+    with pytest.raises(onkel.InputError, match=r"both numbers and classes; say which: to_river\(onkel.Regressor\(learner\)\)"):
         onkel.to_river(onkel.PKAWV())
+
+
+def test_the_estimator_of_a_river_model_is_the_one_that_learns(tmp_path: Path) -> None:
+    preprocessing = pytest.importorskip("river.preprocessing")
+    model = preprocessing.StandardScaler() | onkel.to_river(onkel.Regressor(onkel.PKAWV(), waiting=5))
+    for k in range(30):
+        model.learn_one({"a": float(k % 7)}, 2.0 * (k % 7))
+    own = model[-1].estimator
+    assert own.predict_one({"a": 0.5}) == model[-1].predict_one({"a": 0.5})
+    own.predict_one({"a": 0.5}, id="late")
+    assert own.learn_late("late", 1.0)
+    assert own.predict_one({"a": 0.5}) == model[-1].predict_one({"a": 0.5})
+    own.save(tmp_path / "model.onkel")
+    assert onkel.Regressor.load(tmp_path / "model.onkel").predict_one({"a": 0.5}) == own.predict_one({"a": 0.5})
 
 
 @needs_river

@@ -210,4 +210,4 @@ def test_of_experts(tmp_path: Path) -> None:
     found = onkel.explain(signs, other)
     assert np.isnan(found.losses).all()
     assert "the regret is not known" in found.guarantee[0]
-    assert found.sentences[0].startswith("what counts: learner ")
+    assert found.sentences[0].startswith("the mixture: learner ")

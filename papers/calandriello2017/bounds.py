@@ -20,7 +20,7 @@ import onkel
 from onkel.losses import Loss
 from onkel.measure import best_within, bounds, newton_regret, online_dimension
 from onkel.measure.newton_regret import Learner, play
-from papers.jezequel2019.bounds import DELTA, KERNEL, ROWS, Check, Stream, table
+from papers.jezequel2019.bounds import DELTA, KERNEL, ROWS, Check, Stream, write
 
 CURVED: tuple[Loss, ...] = (onkel.Square(), onkel.SquaredHinge(), onkel.Logistic(), onkel.SquaredEpsilonInsensitive(epsilon=0.1))
 FLAT: tuple[Loss, ...] = (onkel.Hinge(), onkel.EpsilonInsensitive(epsilon=0.1))
@@ -82,6 +82,4 @@ def dimensions(stream: Stream, loss: Loss) -> Iterator[Check]:
 
 
 if __name__ == "__main__":
-    text = table(checks)
-    print(text)
-    Path(__file__).with_name("bounds.md").write_text(text)
+    write(Path(__file__).with_name("bounds.md"), __doc__, checks)

@@ -8,6 +8,7 @@ with one to three columns, n = 60 rows in the unit ball and labels in [−1, 1].
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -133,7 +134,13 @@ def table(checks: Callable[[Stream], Iterator[Check]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-if __name__ == "__main__":
+def write(place: Path, about: str | None, checks: Callable[[Stream], Iterator[Check]]) -> None:
+    """Print the table of these checks, and write it to `place`; with --help only say what the script does."""
+    argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     text = table(checks)
     print(text)
-    Path(__file__).with_name("bounds.md").write_text(text)
+    place.write_text(text)
+
+
+if __name__ == "__main__":
+    write(Path(__file__).with_name("bounds.md"), __doc__, checks)

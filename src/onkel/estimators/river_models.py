@@ -18,26 +18,24 @@ ESTIMATORS = {"regression": Regressor, "classification": Classifier}
 
 
 class RiverRegressor(river.base.MiniBatchRegressor):
-    """A River regressor around a `Regressor`: `estimator` holds the settings, `learning` learns (a copy, or in `to_river` your
-    own)."""
+    """A River regressor around `estimator`, which does the learning: a blank copy of a `Regressor`, or in `to_river` your own."""
 
     def __init__(self, estimator: Regressor) -> None:
-        self.estimator = estimator
-        self.learning = sklearn.base.clone(estimator)
+        self.estimator: Regressor = sklearn.base.clone(estimator)
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
-        self.learning.learn_one(x, y, w)
+        self.estimator.learn_one(x, y, w)
 
     def predict_one(self, x: dict[Any, Any]) -> Any:
-        return self.learning.predict_one(x)
+        return self.estimator.predict_one(x)
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series, w: pd.Series | None = None) -> None:
-        self.learning.partial_fit(_rows(X), y, sample_weight=w)
+        self.estimator.partial_fit(_rows(X), y, sample_weight=w)
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """The prediction of each row, 0 before the first row was learnt. Rows may come at any time."""
-        known = hasattr(self.learning, "state_") and len(X)
-        return pd.Series(self.learning.predict(_rows(X)) if known else 0.0, index=X.index, dtype="float64")
+        known = hasattr(self.estimator, "state_") and len(X)
+        return pd.Series(self.estimator.predict(_rows(X)) if known else 0.0, index=X.index, dtype="float64")
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -45,42 +43,42 @@ class RiverRegressor(river.base.MiniBatchRegressor):
 
 
 class RiverClassifier(river.base.MiniBatchClassifier):
-    """A River classifier around a `Classifier`: `estimator` holds the settings, `learning` learns (a copy, or in `to_river` your
-    own)."""
+    """A River classifier around `estimator`, which does the learning: a blank copy of a `Classifier`, or in `to_river` your own."""
 
     def __init__(self, estimator: Classifier) -> None:
-        self.estimator = estimator
-        self.learning: Classifier = sklearn.base.clone(estimator)
+        self.estimator: Classifier = sklearn.base.clone(estimator)
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
-        self.learning.learn_one(x, y, w)
+        self.estimator.learn_one(x, y, w)
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         self._check_probabilities()
-        found: dict[Any, float] = self.learning.predict_proba_one(x)
+        found: dict[Any, float] = self.estimator.predict_proba_one(x)
         return found
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        return self.learning.predict_one(x)
+        return self.estimator.predict_one(x)
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series, w: pd.Series | None = None) -> None:
-        self.learning.partial_fit(_rows(X), y, sample_weight=w)
+        self.estimator.partial_fit(_rows(X), y, sample_weight=w)
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """The class of each row, None before the first row was learnt. Rows may come at any time."""
-        known = hasattr(self.learning, "state_") and len(X)
-        return pd.Series(self.learning.predict(_rows(X)) if known else None, index=X.index)
+        known = hasattr(self.estimator, "state_") and len(X)
+        return pd.Series(self.estimator.predict(_rows(X)) if known else None, index=X.index)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """The probability of each class, one column for each; no columns before the first row was learnt."""
         self._check_probabilities()
-        if not hasattr(self.learning, "state_") or not len(X):
+        if not hasattr(self.estimator, "state_") or not len(X):
             return pd.DataFrame(index=X.index)
-        return pd.DataFrame(self.learning.predict_proba(_rows(X)), index=X.index, columns=self.learning.classes_)
+        return pd.DataFrame(self.estimator.predict_proba(_rows(X)), index=X.index, columns=self.estimator.classes_)
 
     def _check_probabilities(self) -> None:
-        if not hasattr(self.learning, "predict_proba"):
-            raise NotImplementedError(f"the scores of {type(self.learning.learner).__name__} are no probabilities; see predict_one")
+        if not hasattr(self.estimator, "predict_proba"):
+            raise NotImplementedError(
+                f"the scores of {type(self.estimator.learner).__name__} are no probabilities; see predict_one"
+            )
 
     @property
     def _multiclass(self) -> bool:
@@ -99,12 +97,12 @@ def _rows(X: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def model_of(given: Any) -> RiverRegressor | RiverClassifier:
-    """The River model whose `learning` is this estimator itself or, for a bare learner, a new estimator around it."""
+    """The River model whose `estimator` is this one itself or, for a bare learner, a new estimator around it."""
     estimator = _around(given) if is_learner(given) else given
     for kind, ours in ((RiverRegressor, Regressor), (RiverClassifier, Classifier)):
         if isinstance(estimator, ours):
             model = kind(sklearn.base.clone(estimator))
-            model.learning = estimator
+            model.estimator = estimator
             return model
     raise InputError(f"to_river takes an onkel.Regressor, an onkel.Classifier or a learner such as onkel.RBP(), got {given!r:.200}")
 
@@ -113,6 +111,6 @@ def _around(learner: Any) -> Any:
     tasks = tasks_of(learner)
     if len(tasks) > 1:
         name = type(learner).__name__
-        ways = f"to_river(onkel.Regressor(onkel.{name}())) or to_river(onkel.Classifier(onkel.{name}()))"
+        ways = f"to_river(onkel.Regressor(learner)) or to_river(onkel.Classifier(learner)), where learner is your onkel.{name}(…)"
         raise InputError(f"{name} learns both numbers and classes; say which: {ways}")
     return ESTIMATORS[min(tasks)](learner)

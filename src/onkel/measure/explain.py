@@ -6,7 +6,7 @@
 >>> scores = learner.learn(state, X, y)
 >>> found = onkel.explain(learner, state)
 >>> found.sentences[0].split(":")[0]
-'what counts'
+'the mixture'
 >>> found.mixture < float(np.nanmin(found.losses))
 True
 >>> found.to_expert.regret < found.to_combination.regret < found.to_combination.bound
@@ -103,7 +103,7 @@ class Explanation:
         for expert, share in zip(self.experts, self.shares, strict=True):
             kinds[expert.kind] = kinds.get(expert.kind, 0.0) + float(share)
         first = sorted(kinds.items(), key=lambda pair: -pair[1])[:NAMED]
-        said = ["what counts: " + ", ".join(f"{kind} {share:.0%}" for kind, share in first)]
+        said = ["the mixture: " + ", ".join(f"{kind} {share:.0%}" for kind, share in first)]
         said += self._memory()
         if any(expert.lagged for expert in self.experts) and self.without_lags > 0.0:
             gain = 1.0 - self.mixture / self.without_lags
