@@ -172,3 +172,10 @@ def test_a_fingerprint_does_not_know_cuts_and_orders_of_columns(tmp_path: Path) 
             parts.add(table[start : start + 7])
     assert (whole.rows, whole.value) == (parts.rows, parts.value)
     assert whole.value != other.value
+
+
+@pytest.mark.usefixtures("half")
+def test_it_says_when_a_saved_model_was_replaced(monkeypatch: Patch, capsys: Captured) -> None:
+    for options, replaces in (("--append",), False), ((*OPTIONS,), True):
+        assert call(monkeypatch, "rest.csv", *options, "--save", "m.onkel") == 0
+        assert ("it replaced an earlier model in m.onkel" in capsys.readouterr().out) == replaces

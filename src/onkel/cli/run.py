@@ -85,6 +85,7 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     if outputs.html is not None:
         run.evaluation.observe()
     metrics = SHOWN if outputs.metrics is None else named(outputs.metrics, run.evaluation.state.target.task)
+    replaces = not (outputs.resume or outputs.append) and outputs.save is not None and outputs.save.exists()
     with ProgressLine(run.stream.rows or run.stream.about(), run.rows_to_skip) as progress, CtrlC() as stop:
         _learn(run, outputs.every, progress, stop)
     run.save()
@@ -99,7 +100,7 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     if outputs.as_json:
         print(json.dumps({**result.to_json(), "saved": outputs.save and str(outputs.save), **of_page}))
     else:
-        _print(result, outputs, metrics)
+        _print(result, outputs, metrics, replaces)
     if stop.pressed:
         sys.exit(STOPPED)
 
@@ -145,7 +146,7 @@ def _say_how_to_continue(run: Run) -> None:
     page.say_whole(f"  onkel {shlex.join(again)}")
 
 
-def _print(result: Result, outputs: Outputs, metrics: Sequence[Metric]) -> None:
+def _print(result: Result, outputs: Outputs, metrics: Sequence[Metric], replaces: bool) -> None:
     page = Page()
     page.say(heading(result))
     page.show(table({result.name: [result]}, metrics=metrics))
@@ -161,6 +162,8 @@ def _print(result: Result, outputs: Outputs, metrics: Sequence[Metric]) -> None:
     if outputs.save is not None:
         use = shlex.join(["onkel", "predict", str(outputs.save)])
         page.say(f"saved {outputs.save} ({memory(outputs.save.stat().st_size)}); use it: {use} FILE")
+        if replaces:
+            page.say(f"it replaced an earlier model in {outputs.save}; a saved model learns further files with --append")
     if outputs.plot is not None:
         page.say(f"drew {outputs.plot}")
     if outputs.html is not None:
