@@ -61,6 +61,9 @@ html_theme_options = {
 }
 html_sidebars: dict[str, list[str]] = {"index": [], "gallery/*": []}
 
+for page in (ROOT / "docs" / "gallery").glob("plot_*"):  # of earlier builds
+    if not (ROOT / "examples" / "gallery" / f"{page.name.partition('.')[0]}.py").exists():
+        page.unlink()
 sphinx_gallery_conf: dict[str, Any] = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
