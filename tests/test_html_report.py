@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import re
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.cli import main
 from onkel.measure import Evaluation, Result
 from onkel.measure.column_sums import ColumnSums
 from onkel.measure.effects import effects
@@ -25,6 +23,7 @@ from onkel.measure.residuals import SAMPLED, Residuals
 from onkel.report.html import Contents, Peer, page, write
 from onkel.report.html.colours import ROLES
 from onkel.report.html.ticks import shown, ticks, written
+from tests.test_cli import onkel_call
 
 pytestmark = pytest.mark.once
 
@@ -66,13 +65,18 @@ class Reader(HTMLParser):
         return json.loads(text)
 
 
-def learnt(rows: Any, learner: Any, **model: Any) -> tuple[Evaluation, Result, Any]:
+def observed(rows: Any, learner: Any, **model: Any) -> tuple[Evaluation, Any]:
     made = onkel.Model(learner=learner, **model)
     stream = made.open(rows)
     evaluation = Evaluation.begin(made, stream)
     evaluation.observe()
     for table in stream.tables():
         evaluation.learn(table)
+    return evaluation, stream
+
+
+def learnt(rows: Any, learner: Any, **model: Any) -> tuple[Evaluation, Result, Any]:
+    evaluation, stream = observed(rows, learner, **model)
     return evaluation, evaluation.result(stream), stream
 
 
@@ -372,15 +376,6 @@ def test_ticks_are_round_and_inside(low: float, high: float) -> None:
 # --- the command
 
 
-def command(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["onkel", *map(str, arguments)])
-    try:
-        main()
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    return 0
-
-
 @pytest.fixture
 def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -394,7 +389,7 @@ def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_report_writes_a_page_beside_its_json(
     prices: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command(monkeypatch, "report", prices, "--target", "price", "--json") == 0
+    assert onkel_call(monkeypatch, "report", prices, "--target", "price", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["html"] == "prices.html"
     assert set(found["importance"]["by_permutation"]["permuted"]) == set("abcde")
@@ -402,7 +397,8 @@ def test_report_writes_a_page_beside_its_json(
     assert shown("rmse", found["rmse"]) in read.all("h1")[0][1]
     assert "onkel report prices.csv --target price --json" in [text for _, text in read.all("code")]
     first = Path("prices.html").read_text()
-    assert command(monkeypatch, "report", prices, "--target", "price", "--json", "--seconds", "0") == 0  # its own page is replaced
+    # its own page is replaced
+    assert onkel_call(monkeypatch, "report", prices, "--target", "price", "--json", "--seconds", "0") == 0
     assert "importance" not in json.loads(capsys.readouterr().out)
     checksum = re.compile(r"<code>([0-9a-f]{32})</code>")
     assert checksum.findall(first) == checksum.findall(Path("prices.html").read_text()) != []
@@ -411,24 +407,24 @@ def test_report_writes_a_page_beside_its_json(
 @pytest.mark.usefixtures("cheap_default")
 def test_a_page_overwrites_only_pages(prices: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     Path("prices.html").write_text("<p>mine")
-    assert command(monkeypatch, "report", prices, "--target", "price") == 1
+    assert onkel_call(monkeypatch, "report", prices, "--target", "price") == 1
     assert "a file that onkel did not write" in capsys.readouterr().err
     assert Path("prices.html").read_text() == "<p>mine"
     for wrong, said in (("prices.csv", "must end in .html"), ("none/x.html", "there is no folder")):
-        assert command(monkeypatch, "report", prices, "--target", "price", "--out", wrong) == 1
+        assert onkel_call(monkeypatch, "report", prices, "--target", "price", "--out", wrong) == 1
         assert said in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("cheap_default")
 def test_run_and_compare_write_pages_too(prices: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(monkeypatch, "run", prices, "--target", "price", "--html", "run.html") == 0
+    assert onkel_call(monkeypatch, "run", prices, "--target", "price", "--html", "run.html") == 0
     assert "wrote run.html" in capsys.readouterr().out
     both = ("PKAWV", "PKAWV(lam=1000.0)")
-    assert command(monkeypatch, "compare", prices, *both, "--target", "price", "--html", "both.html") == 0
+    assert onkel_call(monkeypatch, "compare", prices, *both, "--target", "price", "--html", "both.html") == 0
     read = Reader(Path("both.html").read_text())
     assert [line["name"] for line in read.data("error-windows")["lines"]][:2] == list(both)
     assert read.all("h1")[0][1].startswith("Of 2 learners, PKAWV predicts price best")
-    assert command(monkeypatch, "compare", prices, *both, "--target", "price", "--html", "more.html", "--workers", "2") == 0
+    assert onkel_call(monkeypatch, "compare", prices, *both, "--target", "price", "--html", "more.html", "--workers", "2") == 0
     checksums = [
         re.findall(r"<code>([0-9a-f]{32})</code>", Path(name).read_text()) for name in ("run.html", "both.html", "more.html")
     ]
@@ -438,10 +434,10 @@ def test_run_and_compare_write_pages_too(prices: Path, monkeypatch: pytest.Monke
 @pytest.mark.usefixtures("cheap_default")
 def test_a_continued_run_says_which_rows_its_residuals_are_of(prices: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = ("--target", "price", "--save", "m.onkel")
-    assert command(monkeypatch, "run", prices, *options) == 0
+    assert onkel_call(monkeypatch, "run", prices, *options) == 0
     lines = prices.read_text().splitlines()
     prices.write_text("\n".join([*lines, *lines[1:301]]) + "\n")
-    assert command(monkeypatch, "run", prices, *options, "--resume", "--html", "more.html") == 0
+    assert onkel_call(monkeypatch, "run", prices, *options, "--resume", "--html", "more.html") == 0
     text = Reader(Path("more.html").read_text()).all("main")[0][1]
     assert "over 1,000 rows" in text
     assert "the 300 rows since the run was continued" in text

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.measure import Evaluation
 from onkel.measure.effects import effects
 from onkel.measure.importance import Importance, importance
 from onkel.report.html import Contents, write
+from tests.test_html_report import observed
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 LACKING = [name for name in ("playwright", "axe_core_python") if importlib.util.find_spec(name) is None]
@@ -32,16 +32,6 @@ pytestmark = [
 
 WIDTHS = 320, 1920
 CHART = '[data-chart="error-windows"]'
-
-
-def observed(rows: Any, learner: Any, **model: Any) -> tuple[Evaluation, Any]:
-    made = onkel.Model(learner=learner, **model)
-    stream = made.open(rows)
-    evaluation = Evaluation.begin(made, stream)
-    evaluation.observe()
-    for table in stream.tables():
-        evaluation.learn(table)
-    return evaluation, stream
 
 
 @pytest.fixture(scope="module", params=["numbers", "classes", "learners"])

@@ -395,7 +395,5 @@ def _present(there: ArrayLike | None, X: Matrix) -> There:
         return _ALL[:, : X.shape[1]] if len(X) == 1 and X.shape[1] <= _ALL.shape[1] else np.ones(X.shape, dtype=bool)
     mask = np.ascontiguousarray(there)
     if mask.shape != X.shape or mask.dtype != bool:
-        raise InputError(
-            f"the mask `there` must be True or False for each value of X, shape {X.shape}, got {mask.dtype} {mask.shape}"
-        )
+        raise InputError(f"the mask `there` must be True or False for each value of X, {X.shape}, got {mask.dtype} {mask.shape}")
     return mask

@@ -41,9 +41,8 @@ class Kors(Dictionary):
     """Points join with a probability proportional to their online leverage score.
 
     mu            μ > 0, the ridge of the leverage scores (not the learner's λ). A smaller one keeps more points. Default: 1.0.
-    accuracy      ε in (0, 1), the relative error allowed for in the leverage scores, which are raised by the factor 1 + ε. With
-                  the same oversampling a smaller one samples slightly fewer points; but the oversampling that theory requires
-                  grows like 1/ε². Default: 0.5.
+    accuracy      ε in (0, 1): leverage scores are raised by the factor 1 + ε, and the oversampling that theory requires grows
+                  like 1/ε². Default: 0.5.
     oversampling  β > 0: a point joins with β times its leverage score as probability. A larger one samples more points; for
                   T rows and a failure probability of δ the theory requires 3 ln(T/δ)/ε², with ε the accuracy. Default: 1.0.
     """

@@ -109,13 +109,10 @@ class State:
 class Newton(KernelLearner[State]):
     """The base of KONS and SketchedKONS: everything except which points are added to A.
 
-    kernel     The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
-               Gaussian().
-    loss       The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for numbers.
-               Default: Square().
+    kernel     The kernel k(x, x'), which decides how smooth the function is. X is not scaled here. Default: Gaussian().
+    loss       The loss, such as Logistic() for probabilities, Hinge() for labels ±1. Default: Square().
     alpha      α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 1.0.
-    clip       C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted in
-               a note. Default: 1.0.
+    clip       C > 0: scores stay within [−C, C]. Labels beyond it are counted in a note. Default: 1.0.
     curvature  The weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: the curvature of the
                loss, or, if it has none, a weight that falls like 1/√t with the round t. Default: None.
     dimension  d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
@@ -232,13 +229,10 @@ class Newton(KernelLearner[State]):
 class KONS(Newton):
     """The online Newton step in the whole space of a kernel: logarithmic regret, at O(t²) a row.
 
-    kernel     The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
-               Gaussian().
-    loss       The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for numbers.
-               Default: Square().
+    kernel     The kernel k(x, x'), which decides how smooth the function is. X is not scaled here. Default: Gaussian().
+    loss       The loss, such as Logistic() for probabilities, Hinge() for labels ±1. Default: Square().
     alpha      α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 1.0.
-    clip       C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted in
-               a note. Default: 1.0.
+    clip       C > 0: scores stay within [−C, C]. Labels beyond it are counted in a note. Default: 1.0.
     curvature  The weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: the curvature of the
                loss, or, if it has none, a weight that falls like 1/√t with the round t. Default: None.
     dimension  d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
@@ -262,20 +256,16 @@ class KONS(Newton):
 class SketchedKONS(Newton):
     """KONS with a Newton matrix of only some of the points: those of high leverage, and each other one with probability `floor`.
 
-    kernel        The kernel k(x, x'), which decides how smooth the function is. X is not scaled here: scale it first. Default:
-                  Gaussian().
-    loss          The loss that is minimised, such as Logistic() for probabilities, Hinge() for labels ±1, Square() for
-                  numbers. Default: Square().
+    kernel        The kernel k(x, x'), which decides how smooth the function is. X is not scaled here. Default: Gaussian().
+    loss          The loss, such as Logistic() for probabilities, Hinge() for labels ±1. Default: Square().
     alpha         α > 0: the Newton matrix starts at αI. A larger one makes the first steps smaller. Default: 1.0.
-    clip          C > 0: scores stay within [−C, C]. Set it to the largest label that you expect; labels beyond it are counted
-                  in a note. Default: 1.0.
+    clip          C > 0: scores stay within [−C, C]. Labels beyond it are counted in a note. Default: 1.0.
     curvature     The weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: the curvature of the
                   loss, or, if it has none, a weight that falls like 1/√t with the round t. Default: None.
     dimension     d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
     floor         γ in (0, 1], the least probability with which a point is added; 1 is KONS itself. Default: 0.1.
-    accuracy      ε in (0, 1), the relative error allowed for in the leverage scores, which are raised by the factor 1 + ε. With
-                  the same oversampling a smaller one samples slightly fewer points; but the oversampling that theory requires
-                  grows like 1/ε². Default: 0.5.
+    accuracy      ε in (0, 1): leverage scores are raised by the factor 1 + ε, and the oversampling that theory requires grows
+                  like 1/ε². Default: 0.5.
     oversampling  β > 0: a point joins with β times its leverage score as probability. A larger one samples more points; for
                   T rows and a failure probability of δ the theory requires 3 ln(T/δ)/ε², with ε the accuracy. Default: 1.0.
     weighted      True: a point added with probability p counts 1/p, so that the matrix is right on average, but with a
