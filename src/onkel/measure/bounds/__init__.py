@@ -4,6 +4,7 @@ Each function states its theorem and its conditions, and raises an error if they
 """
 
 from onkel.measure.bounds.calandriello2017 import kons, kons_by_dimension, online_effective_dimension, row_sampling, sketched_kons
+from onkel.measure.bounds.conditions import oversampling
 from onkel.measure.bounds.experts import boa, cutting, exponential_weights, fixed_share, layered, ml_poly, ridge, so_far, stacking
 from onkel.measure.bounds.forks2023 import forks_error, forks_sizes
 from onkel.measure.bounds.herbster2001 import constrained_projection, projection
@@ -47,6 +48,7 @@ __all__ = [
     "ml_poly",
     "nystroem",
     "online_effective_dimension",
+    "oversampling",
     "projection",
     "ridge",
     "row_sampling",
