@@ -25,7 +25,7 @@ SOME = [(kind, seed) for kind, seed in ALL if seed < 9]  # of each kind every wi
 @pytest.mark.parametrize(("kind", "seed"), others_are_long(ALL, SOME))
 def test_every_bound_holds(kind: str, seed: int) -> None:
     found = list(checks(stream(kind, seed)))
-    assert len(found) == 13
+    assert len(found) == 17
     for check in found:
         assert check.measured <= check.allowed * (1.0 + 1e-9), check
 
@@ -166,6 +166,21 @@ class TestConditions:
                     bound(wrong)
         with pytest.raises(onkel.InputError, match="delta must lie between 0 and 1"):
             bounds.kors(self.kernel, self.X, self.theory, 1.0)
+
+    def test_what_is_mixed(self) -> None:
+        exact, other = KernelAWV(self.kernel, 0.5), onkel.PKAWV(Taylor(2, 1.0), 2.0)
+        alone = 0.5 * 3.0 + bounds.kernel_awv(self.kernel, self.X, self.y, 0.5)
+        cost = bounds.mixing(onkel.Experts((exact,)), self.X, self.y)
+        assert bounds.grid(onkel.Experts((exact,)), self.X, self.y, 3.0) == pytest.approx(alone + cost)
+        both = onkel.Experts((exact, other), onkel.ExponentialWeights())
+        assert bounds.grid(both, self.X, self.y, 0.0, self.kernel) - bounds.mixing(both, self.X, self.y) == pytest.approx(
+            min(alone - 1.5, bounds.fixed_span(self.kernel, Taylor(2, 1.0), self.X, self.y, 2.0))
+        )
+        for part in (onkel.PKAWV(awv=False), onkel.PKAWV(forgetting=0.9), onkel.KernelRidge()):
+            with pytest.raises(onkel.InputError, match="for KernelAWV, and for PKAWV with awv=True and forgetting=1"):
+                bounds.grid(onkel.Experts((exact, part)), self.X, self.y, 1.0)
+        with pytest.raises(onkel.InputError, match="no bound against the best learner"):
+            bounds.mixing(onkel.Experts((exact, other), onkel.Ridge()), self.X, self.y)
 
     def test_a_ridge_below_mu(self) -> None:
         ask: list[Any] = [
