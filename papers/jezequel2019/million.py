@@ -31,7 +31,7 @@ from papers.results import keep, kept, publish
 Array = NDArray[np.float64]
 
 ROWS, BLOCK, COLUMNS, WIDTH = 1_000_000, 10_000, 18, 4.0
-MOST_SECONDS = 120.0  # a learner that takes longer is stopped after a block
+MOST_SECONDS = 30.0  # a learner that takes longer is stopped after a block
 SHOWN = (1_000, 10_000, 100_000, 1_000_000)
 FREQUENCIES = 500  # of FOGD: two features each
 HIGHEST = 4.0  # columns are clipped to [0, HIGHEST] or [−HIGHEST, HIGHEST]
@@ -63,7 +63,7 @@ def learners(rows: int) -> dict[str, Any]:
 def run(learner: Any, rows: int, about: str) -> dict[str, Any]:
     X, y, _ = block(0)
     learner.learn(learner.init(COLUMNS), X[:500], y[:500])  # compiles
-    state, seconds, wrong, done, shown = learner.init(COLUMNS), 0.0, 0, 0, {}
+    state, seconds, wrong, done, shown = learner.init(COLUMNS), 0.0, 0, 0, dict[int, float]()
     for number in track(range(rows // BLOCK), about, console=Console(stderr=True)):
         X, y, _ = block(number)
         before = time.thread_time()
