@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import os
 import re
@@ -116,27 +115,20 @@ def test_commands_in_running_text_name_what_exists(page: Path) -> None:
 # --- the reference
 
 
-def doctests() -> str:
-    """All examples in docstrings."""
-    texts = []
-    for path in (ROOT / "src/onkel").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                texts += re.findall(r"^ *(?:>>>|\.\.\.) (.*)$", ast.get_docstring(node) or "", flags=re.MULTILINE)
-    return "\n".join(texts)
-
-
-def gallery() -> str:
-    return "\n".join(path.read_text() for path in (ROOT / "examples/gallery").glob("plot_*.py"))
-
-
-def test_every_public_name_has_an_example() -> None:
-    """In a docstring, on a page or in the gallery. What a function returns is seen in that function's example."""
-    code = "\n".join([snippet.code for page in WRITTEN for snippet in snippets(page.read_text())]) + doctests() + gallery()
-    used = set(re.findall(r"[A-Za-z_]\w*", code))
-    lacking = {path: value for path, value in names.public().items() if path.rpartition(".")[2] not in used}
-    seen = [path for path, value in lacking.items() if ">>>" in (inspect.getdoc(value) or "") or is_returned(value)]
-    assert [path for path in lacking if path not in seen] == []
+def test_every_public_name_has_an_example_on_its_page() -> None:
+    """What a function returns is seen in that function's example."""
+    public = names.public()
+    lacking = []
+    for page in names.pages():
+        shown = "\n".join(re.findall(r"^ *(?:>>>|\.\.\.) (.*)$", reference.page_text(page, public), flags=re.MULTILINE))
+        used = set(re.findall(r"[A-Za-z_]\w*", shown))
+        members = {path: value for module in page.modules for path, value in names.defined_in(module, public).items()}
+        lacking += [
+            path
+            for path, value in members.items()
+            if path.rpartition(".")[2] not in used and ">>>" not in (inspect.getdoc(value) or "") and not is_returned(value)
+        ]
+    assert lacking == []
 
 
 def is_returned(value: object) -> bool:
