@@ -18,6 +18,7 @@ setup: .venv/ready  ## the virtual environment, with everything installed
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
+	@echo "ready; try: $(BIN)/onkel run diabetes, or see what else there is: make"
 
 compiled: setup  ## compile what first answers need into the package, for this processor (a minute or two)
 	$(BIN)/python compile_ahead.py
@@ -108,8 +109,9 @@ papers: setup  ## re-make the papers' tables and figures (three hours; ONKEL_DAT
 	$(BIN)/python -m papers.zhang_simon2021.heavy_tails
 
 docs: .venv/docs-ready  ## the documentation site: docs/_build/html/index.html; a warning is an error, and no page needs the network
-	OPENBLAS_NUM_THREADS=1 MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto -b html docs docs/_build/html
-	@echo "file://$(CURDIR)/docs/_build/html/index.html"
+	@echo "building the site: runs the scripts of the gallery, then writes the pages (two to four minutes at first, later only what changed)"
+	@OPENBLAS_NUM_THREADS=1 MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto -b html docs docs/_build/html
+	@echo "built; open file://$(CURDIR)/docs/_build/html/index.html"
 
 .venv/docs-ready: .venv/ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

@@ -47,9 +47,10 @@ KINK = 1e-9
 class Loss(ABC):
     """The cost of a wrong score. Called with scores and labels of the same shape, it returns the loss of each score.
 
-    >>> for loss in onkel.Hinge(), onkel.Logistic(), onkel.Square():
+    >>> for loss in onkel.Hinge(), onkel.SquaredHinge(), onkel.Logistic(), onkel.Square():
     ...     print(loss([-1.0, 0.0, 1.0], [1.0, 1.0, 1.0]).round(2), loss.derivative([-1.0, 0.0, 1.0], [1.0, 1.0, 1.0]).round(2))
     [2. 1. 0.] [-1. -1.  0.]
+    [4. 1. 0.] [-4. -2. -0.]
     [1.31 0.69 0.31] [-0.73 -0.5  -0.27]
     [4. 1. 0.] [-4. -2.  0.]
     """

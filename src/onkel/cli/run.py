@@ -44,6 +44,7 @@ class Outputs:
     metrics: str | None = None  # names of metrics, the columns of the table
     html: Path | None = None
     html_option: str = "--html"  # the option that named it
+    as_sentences: bool = False  # whether the terminal says what that page says first, instead of a table
     seconds: float | None = None  # for the importance of columns on that page; 0: it is not measured; None: the usual time
 
     def __post_init__(self) -> None:
@@ -96,20 +97,24 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     result = run.evaluation.result(run.stream, run.earlier)
     if outputs.plot is not None:
         draw_result(outputs.plot, result)
-    of_page = {} if outputs.html is None else _write_page(outputs.html, run, result, 0.0 if stop.pressed else outputs.seconds)
+    of_page: dict[str, Any] = {}
+    said: list[str] = []
+    if outputs.html is not None:
+        of_page, said = _write_page(outputs.html, run, result, 0.0 if stop.pressed else outputs.seconds)
     if outputs.as_json:
         print(json.dumps({**result.to_json(), "saved": outputs.save and str(outputs.save), **of_page}))
     else:
-        _print(result, outputs, metrics, replaces)
+        _print(result, outputs, metrics, replaces, said if outputs.as_sentences else [])
     if stop.pressed:
         sys.exit(STOPPED)
 
 
-def _write_page(path: Path, run: Run, result: Result, seconds: float | None) -> dict[str, Any]:
-    """Write the page. Returns what is to be said of it as JSON."""
-    from onkel.cli.pages import importance_json, page_of_run
+def _write_page(path: Path, run: Run, result: Result, seconds: float | None) -> tuple[dict[str, Any], list[str]]:
+    """Write the page. Returns what is to be said of it as JSON, and in sentences."""
+    from onkel.cli.pages import importance_json, page_of_run, said_first
 
-    return {"html": str(path), **importance_json(page_of_run(path, run, result, seconds).importance)}
+    contents = page_of_run(path, run, result, seconds)
+    return {"html": str(path), **importance_json(contents.importance)}, said_first(contents)
 
 
 def _begun(inputs: Inputs, learner: str | None, outputs: Outputs) -> Run:
@@ -146,10 +151,14 @@ def _say_how_to_continue(run: Run) -> None:
     page.say_whole(f"  onkel {shlex.join(again)}")
 
 
-def _print(result: Result, outputs: Outputs, metrics: Sequence[Metric], replaces: bool) -> None:
+def _print(result: Result, outputs: Outputs, metrics: Sequence[Metric], replaces: bool, sentences: Sequence[str]) -> None:
+    """Print the result: in sentences if there are any, else as a table."""
     page = Page()
     page.say(heading(result))
-    page.show(table({result.name: [result]}, metrics=metrics))
+    for sentence in sentences:
+        page.say(sentence)
+    if not sentences:
+        page.show(table({result.name: [result]}, metrics=metrics))
     if MAPE.name in {metric.name for metric in metrics} and (zeros := int(result.errors["mape_left_out"])):
         page.note([f"{MAPE.title} leaves out rows whose {result.target} is 0, {zeros:,} of {result.rows:,}"])
     if outputs.metrics is not None and (confused := confusion(result)) is not None:
