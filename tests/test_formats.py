@@ -225,7 +225,7 @@ def test_keys_appear_vanish_and_move(tmp_path: Path, monkeypatch: pytest.MonkeyP
     np.testing.assert_array_equal(X[1000:], [[1000, 999.0], [1001, 7]])
     np.testing.assert_array_equal(y, -np.arange(1002))
     assert [note for note in stream.notes() if "rise along the rows" not in note] == [
-        f"the key 'c', which first appears in {path}, line 1001, is not used; keep columns free for such keys: --spare 1",
+        f"the key 'c', which first appears in {path}, line 1001, is not used; keep columns free for such keys: spare=1 (--spare 1)",
         "1 missing value of 'b' was filled in; missing='refuse' (--missing refuse) stops at the first",
     ]
     monkeypatch.setattr(jsonl_file, "ROWS_AT_ONCE", 6)  # divides 1002: no empty table may end a block early

@@ -81,7 +81,8 @@ class ColumnOptions:
         Columns of numbers that begin again after a period, as in hour=24,angle=360. Default: those whose names and values say so,
         such as hour, weekday and month. --cycles none: no column.
     spare
-        Number of columns to reserve for keys of JSON lines that first appear after 1,000 rows; their values must be numbers.
+        Number of columns to reserve for keys of JSON lines that first appear after 1,000 rows: one for a number, one for each
+        value of a string.
     """
 
     columns: str | None = None

@@ -67,12 +67,13 @@ class Time:
 
     name: str
     indicator: bool = False
+    late: bool = False  # see `Number`
 
     kind: ClassVar[Kind] = Kind.TIME
     width: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
-        flag(self, "indicator")
+        flag(self, "indicator", "late")
 
     def names(self, state: Any) -> list[str]:
         return [f"{self.name}: seconds since midnight", *(f"{self.name}: {wave} of the day" for wave in ("sine", "cosine"))]
@@ -116,12 +117,13 @@ class HourMinute:
 class Duration:
     name: str
     indicator: bool = False
+    late: bool = False  # see `Number`
 
     kind: ClassVar[Kind] = Kind.DURATION
     width: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        flag(self, "indicator")
+        flag(self, "indicator", "late")
 
     def names(self, state: Any) -> list[str]:
         return [f"{self.name}: seconds"]

@@ -168,7 +168,7 @@ def _of_strings(name: str, strings: Strings, hashed: bool, labels: int, indicato
     codes = strings.codes[strings.codes >= 0]
     values = [str(strings.values[code]) for code in np.unique(codes)]
     if not hashed and len(values) <= MOST_VALUES:
-        return OneHot(name, _room(values), indicator)
+        return OneHot(name, room_for(values), indicator)
     if not hashed and len(values) >= MOSTLY * len(codes) and np.median([len(words(value)) for value in values]) >= SEVERAL_WORDS:
         return Text(name, labels=labels, indicator=indicator)
     if not hashed and are_lists(values):
@@ -178,7 +178,7 @@ def _of_strings(name: str, strings: Strings, hashed: bool, labels: int, indicato
     return Hashed(name, labels=labels, indicator=indicator)
 
 
-def _room(values: Sequence[str]) -> int:
+def room_for(values: Sequence[str]) -> int:
     """The columns for a string's values: twice as many as there are values so far, and at least one for each month or weekday if
     the values are their names."""
     called = {value[:3].lower() for value in values}

@@ -33,7 +33,7 @@ class UsualRow:
         placed = list(zip(columns, starts, strict=True))
         self.numbers = [(column, start) for column, start in placed if isinstance(column, Number | Cycle | HourMinute)]
         self.cycles = [(column, start) for column, start in placed if isinstance(column, Cycle | HourMinute)]
-        self.strings = [(column.name, start) for column, start in placed if isinstance(column, OneHot)]
+        self.strings = [(column.name, start, column.late) for column, start in placed if isinstance(column, OneHot)]
         self.dates = [(column, start) for column, start in placed if isinstance(column, Date)]
         self.left_out = [column.name for column in columns if isinstance(column, LeftOut)]
         self.exists = len(columns) == len(self.numbers) + len(self.strings) + len(self.dates) + len(self.left_out)
@@ -80,8 +80,9 @@ class UsualRow:
         for column, start in self.numbers if has_gaps else ():
             if column.indicator and np.isnan(X[0, start]):
                 X[0, start + column.width] = 1.0
-        for name, start in self.strings:
-            X[0, start + state.places[name][row[name]]] = 1.0
+        for name, start, late in self.strings:
+            if not late or row.get(name) is not None:
+                X[0, start + state.places[name][row[name]]] = 1.0
         for cycle, start in self.cycles:
             cycle.write(X[:, start : start + cycle.width])
         for name in self.left_out:
