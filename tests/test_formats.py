@@ -194,7 +194,7 @@ def test_files_cut_short_or_altered(tmp_path: Path, form: str) -> None:
         ('{"a": Infinity, "y": 2}', r"line 3: it is not JSON \(Infinity is not a JSON number\)"),
         ('{"a": 1, "a": 2, "y": 2}', r"line 3: it is not JSON \(a key appears twice\)"),
         ("[1, 2]", r"line 3: '\[1, 2\]' is not an object; write it like"),
-        ('{"a": [1], "y": 2}', r"line 3, key 'a': '\[1\]' is nested; leave the column out \(--without a\), or write it flat"),
+        ('{"a": [1], "y": 2}', r"line 3, key 'a': '\[1\]' is nested; leave the column out \(.*--without a\), or write it flat"),
         ('{"a": "5", "y": 2}', r"line 3, key 'a': '5' is not a number; correct it .* or declare the column as text"),
         ('{"a": 1e999, "y": 2}', r"line 3, column 'a': inf is not finite; correct it or drop the row"),
         ('{"a": 1' + "0" * 400 + ', "y": 2}', r"line 3, key 'a': '10+…' is not finite"),

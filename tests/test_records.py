@@ -108,7 +108,7 @@ def test_kinds_are_detected() -> None:
             r"key 'a': '5' is not a number; correct it or drop the line, leave the column out.*, or declare the column as t",
         ),
         ({"a": "2026-01-01"}, r"key 'a': '2026-01-01' is not a number; .* declare the column as dates \(dates=\['a'\]"),
-        ({"a": [1]}, r"key 'a': '\[1\]' is nested; leave the column out \(--without a\), or write it flat"),
+        ({"a": [1]}, r"key 'a': '\[1\]' is nested; leave the column out \(without=\['a'\], or --without a\), or write it flat"),
         ({"a": 1j}, r"key 'a': '1j' is not a number"),
         ({"a": 10**400}, r"key 'a': '10+…' is not finite"),
         ({"a": datetime(2026, 1, 1)}, r"key 'a': '2026-01-01 00:00:00' is not a number"),

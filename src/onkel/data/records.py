@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Real
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 from onkel._types import Matrix, Vector
 from onkel.data import clock
 from onkel.data import dates as written
-from onkel.data.columns import check_declared, choose, remedy, sample_rows, shown, strongest
+from onkel.data.columns import check_declared, choose, leave_out, remedy, sample_rows, shown, strongest
 from onkel.data.labels import is_missing
 from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Place, Source, Strings, Table, strings
 from onkel.errors import FileError, InputError
@@ -326,8 +325,8 @@ def _check(row: int, place: Place, key: str, kind: Kind, value: Any, finite: boo
     except (ValueError, TypeError, OverflowError):  # a UnicodeError is a ValueError
         where = f"{place(row)}, key {key!r}: {shown(str(value))}"
         if isinstance(value, dict | list | tuple):
-            raise BadCell(row, f"{where} is nested; leave the column out (--without {quote(key)}), or write it flat") from None
+            raise BadCell(row, f"{where} is nested; leave the column out ({leave_out(key)}), or write it flat") from None
         wanted = "text in Unicode" if kind is Kind.TEXT else "finite" if is_number(value) and kind is Kind.NUMBER else kind.value
-        first = "; the first rows decide what a key holds: if it was missing there, begin with a row that has it"
+        first = "; the first values of a key decide what it holds"
         hint = first if kind is Kind.NUMBER and isinstance(value, str) else ""
         raise BadCell(row, f"{where} is not {wanted}; {remedy(key, kind, str(value))}{hint}") from None

@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel._inputs import LARGEST_NUMBER
 from onkel._types import Matrix, Vector
 from onkel._validate import flag, whole
+from onkel.data.columns import leave_out
 from onkel.data.records import Records
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
@@ -30,6 +32,7 @@ from onkel.model.encodings import LARGEST_ROOM, Column, Date, Hashed, LeftOut, O
 from onkel.model.numeric import Cycle, Duration, HourMinute, Number, Numeric, Time, Waves
 from onkel.model.single import UsualRow
 from onkel.model.spare import notes_on_spare, spare_names, write_spare
+from onkel.model.target import too_large
 from onkel.model.target_means import TargetMeans
 
 __all__ = ["Cycle", "Date", "Duration", "Encoder", "Hashed", "HourMinute", "LeftOut", "Number", "OneHot", "Text", "Time"]
@@ -293,13 +296,12 @@ class Encoder:
     def _gaps(self, table: Table, numbers: Any) -> dict[str, Mask]:
         """The mask of missing values of each column that has any."""
         found: dict[str, Mask] = {}
-        if not np.isfinite(numbers if isinstance(numbers, np.ndarray) else numbers.data).all():
+        if not (np.abs(numbers if isinstance(numbers, np.ndarray) else numbers.data) <= LARGEST_NUMBER).all():
             names = self._numbers[0]
             numbers = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
-            if np.isinf(numbers).any():
-                row, j = np.argwhere(np.isinf(numbers))[0]
-                place = f"{table.place(int(row))}, column {names[j]!r}"
-                raise InputError(f"{place}: {numbers[row, j]} is not finite; correct it or drop the row")
+            if len(wrong := np.argwhere(np.abs(numbers) > LARGEST_NUMBER)):
+                row, j = wrong[0]
+                raise too_large(table.place(int(row)), names[j], numbers[row, j])
             found = {name: np.isnan(numbers[:, j]) for j, name in enumerate(names) if name not in self.late}
         for column in self._others:
             if column.late:
@@ -311,7 +313,7 @@ class Encoder:
     def _refusal(self, table: Table, gaps: Mapping[str, Mask], learning: bool) -> InputError:
         order = [column.name for column in self.columns if column.name in gaps]
         row, name = min((int(np.flatnonzero(gaps[name])[0]), k) for k, name in enumerate(order))
-        without = f"leave the column out (--without {quote(order[name])}), " if learning else ""
+        without = f"leave the column out ({leave_out(order[name])}), " if learning else ""
         remedy = f"fill it, {without}or say what to do: missing='mean' or 'drop' (--missing mean)"
         return InputError(f"{table.place(row)}, column {order[name]!r}: the value is missing; {remedy}")
 

@@ -215,7 +215,7 @@ class LeftOut:
         return []
 
     def assumed(self, target: str) -> str:
-        return "nearly every row has a different value, so it was left out; --hash uses it nevertheless"
+        return "nearly every row has a different value, so it was left out; hashed=… (--hash) uses it nevertheless"
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class Cycle:
         return [self.name, *(f"{self.name}: {wave} of {self.period:g}" for wave in ("sine", "cosine"))]
 
     def assumed(self, target: str) -> str:
-        return "a number, and its place in a cycle of this length; --cycles none makes it a number alone"
+        return "a number, and its place in a cycle of this length; cycles={} (--cycles none) makes it a number alone"
 
     def write(self, X: Matrix) -> None:
         """Add the waves to the numbers in the first column; they are 0 where the number is missing."""

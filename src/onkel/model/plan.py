@@ -18,13 +18,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from shlex import quote
 from typing import Any
 
 import numpy as np
 
 from onkel._types import Vector
-from onkel.data.columns import listed, sample_rows
+from onkel.data.columns import leave_out, listed, sample_rows
 from onkel.data.table import Dates, Kind, Source, Strings, Table, joined
 from onkel.errors import FileError, InputError
 from onkel.model.encoder import Encoder, Missing
@@ -119,7 +118,7 @@ def _on_rising(columns: Sequence[Column], sample: Table) -> list[str]:
         return []
     they = "rises" if len(rising) == 1 else "rise"
     off = "so predictions for rows earlier than the last ones learnt may be far off"
-    remedy = f"to predict such rows, leave out what rises: --without {quote(','.join(rising))}"
+    remedy = f"to predict such rows, leave out what rises: {leave_out(*rising)}"
     return [f"{listed(rising)} {they} along the rows, {off}; {remedy}"]
 
 
@@ -141,7 +140,7 @@ def _on_row_numbers(name: str, sample: Table) -> str:
     numbers = sample.numbers[:, sample.places[name]]
     if len(numbers) <= MOST_VALUES or not (np.mod(numbers, 1.0) == 0.0).all() or len(np.unique(numbers)) < len(numbers):
         return ""
-    return f"every row has a different number, which was taken as a trend; if it has no meaning: --without {quote(name)}"
+    return f"every row has a different number, which was taken as a trend; if it has no meaning: {leave_out(name)}"
 
 
 def _planned(sample: Table, name: str, kind: Kind, wishes: Wishes, labels: int, indicate: bool) -> Column:

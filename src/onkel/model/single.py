@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel._inputs import LARGEST_NUMBER
 from onkel._types import Matrix
 from onkel.model.encodings import Column, Date, LeftOut, OneHot, State
 from onkel.model.numeric import Cycle, HourMinute, Number
@@ -59,6 +60,8 @@ class UsualRow:
             if not self.fills or not row.keys() <= self.known | {target}:
                 return None
             cells, total = [_or_gap(row.get(column.name)) for column, _ in self.numbers], math.nan
+        if abs(total) > LARGEST_NUMBER:
+            return None
         has_gaps = not math.isfinite(total)
         try:
             if self.is_plain:
@@ -97,7 +100,7 @@ class UsualRow:
 
     def write_numbers(self, row: NDArray[Any], X: Matrix) -> bool | None:
         """`write` for a row that is given as an array. It is usual if its numbers are all of X and none is missing."""
-        if self.is_plain and row.shape == (self.width,) and row.dtype == np.float64 and math.isfinite(sum(row.tolist())):
+        if self.is_plain and row.shape == (self.width,) and row.dtype == np.float64 and abs(sum(row.tolist())) <= LARGEST_NUMBER:
             np.copyto(X[0], row)
             return False
         return None
