@@ -288,7 +288,7 @@ def test_a_key_that_comes_later_is_passed_over_and_told_unless_a_column_is_spare
     late = [x if t >= 400 else {name: value for name, value in x.items() if name != "x3"} for t, x in enumerate(dicts())]
     without = learnt(onkel.Regressor(SMALL), late, Y)
     assert "x3" not in without.feature_names_in_
-    assert any("300 numbers were passed over, for no spare column was left; keep more: spare=" in note for note in without.notes_)
+    assert any("300 values of 'x3' were not used: too late for a column of their own" in note for note in without.notes_)
     spare = learnt(onkel.Regressor(SMALL, spare=1), late, Y)
     assert spare.notes_ == ["'x3' came late and took a spare column"]
     assert spare.feature_names_in_.tolist()[-1] == "x3"
@@ -484,8 +484,8 @@ def test_waiting_rows_with_gaps_and_dates_are_saved(tmp_path: Path) -> None:
 def test_keys_that_are_not_used_are_noted() -> None:
     model = onkel.Regressor(SMALL)
     model.learn_one({"a": 1.0}, 1.0)
-    model.learn_one({"a": 1.0, "new": "text"}, 2.0)
-    assert any("the key 'new'" in note and "is not used" in note for note in model.notes_)
+    model.learn_one({"a": 1.0, "new": ["nested"]}, 2.0)
+    assert any("the key 'new', which first appears in row 1 (counted from 0), is not used" in note for note in model.notes_)
     with pytest.raises(onkel.InputError, match="the same when written as strings"):
         model.learn_one({"a": 1.0, 1: 1.0, "1": 2.0}, 1.0)
 

@@ -53,7 +53,7 @@ def loaded(kind: type[T], path: str | os.PathLike[str], kernels: Functions | Non
 def _estimator(kind: type[T], model: Model, state: State, about: dict[str, Any]) -> T:
     if "learner" in about["settings"]:
         raise InputError("its settings name a learner, but the learner is stored with the model")
-    estimator = kind(**about["settings"])
+    estimator = kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in about["settings"].items()})
     estimator.learner = None if about["default"] else model.learner
     if model != estimator._model():
         raise InputError("its model does not fit its settings")

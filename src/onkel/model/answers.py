@@ -61,7 +61,9 @@ def scored(
     parts = []
     for table in tables_of(model, state, rows, labelled=False):
         with turn(model, state):
-            X, kept = state.encoder.predict(state.encoded, taking_late(state.encoder, table))
+            table = taking_late(state.encoder, table)
+            X, kept = state.encoder.predict(state.encoded, table)
+            state.encoder.refuse_large(table)
             X, gaps = learning.with_mask(state, X)
             parts.append((shape(score(state.learner, state.inner, X, **gaps), state.labels), kept))
     if not parts:

@@ -281,6 +281,16 @@ class Encoder:
             write_spare(late, state, X[:, self.width - self.spare :], learning)
         return X, kept
 
+    def refuse_large(self, table: Table) -> None:
+        """Refuse numbers that no learner takes, and say where they are."""
+        numbers = self._numbers_of(table)
+        if np.abs(numbers if isinstance(numbers, np.ndarray) else numbers.data).max(initial=0.0) <= LARGEST_NUMBER:
+            return
+        numbers = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
+        if len(wrong := np.argwhere(np.abs(numbers) > LARGEST_NUMBER)):
+            row, j = wrong[0]
+            raise too_large(table.place(int(row)), self.names_of_numbers[j], numbers[row, j])
+
     def _numbers_of(self, table: Table) -> Any:
         """The numbers of a table in the order of the columns."""
         names = self._numbers[0]
@@ -296,10 +306,10 @@ class Encoder:
     def _gaps(self, table: Table, numbers: Any) -> dict[str, Mask]:
         """The mask of missing values of each column that has any."""
         found: dict[str, Mask] = {}
-        if not (np.abs(numbers if isinstance(numbers, np.ndarray) else numbers.data) <= LARGEST_NUMBER).all():
+        if not np.isfinite(numbers if isinstance(numbers, np.ndarray) else numbers.data).all():
             names = self._numbers[0]
             numbers = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
-            if len(wrong := np.argwhere(np.abs(numbers) > LARGEST_NUMBER)):
+            if len(wrong := np.argwhere(np.isinf(numbers))):
                 row, j = wrong[0]
                 raise too_large(table.place(int(row)), names[j], numbers[row, j])
             found = {name: np.isnan(numbers[:, j]) for j, name in enumerate(names) if name not in self.late}

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onkel._inputs import LARGEST_NUMBER
 from onkel._types import Counts, Vector
 from onkel.combine.assembly import bare
 from onkel.combine.wrapper import takes_sparse
@@ -23,7 +24,7 @@ from onkel.data.table import Table
 from onkel.model import late, stream
 from onkel.model.encoder import Encoder
 from onkel.model.encodings import State as EncoderState
-from onkel.model.target import Label, Mask, Target
+from onkel.model.target import Label, Mask, Target, too_large
 from onkel.one_row import single_row
 from onkel.state import copied, memory
 from onkel.turns import Call
@@ -176,6 +177,7 @@ def _take(
     encoded, labels, met = state.encoded.copy(), list(state.labels), len(state.labels)
     late.admit(encoder, encoded)
     X, codes, kept = stream.encoded(encoder, encoded, state.target, labels, table)
+    _refuse_large(encoder, state.target, table, codes, kept)
     after = {"encoder": encoder, "encoded": encoded, "labels": labels}
     inner = widened(state, inner, len(labels))
     scores = np.empty((0, inner.outputs) if state.target.one_hot else codes.shape)
@@ -193,6 +195,14 @@ def _take(
         scores = state.learner.learn(inner, X, y, weights, **more)
     vars(state).update(after, inner=inner)  # as one step
     return Scored(scores, codes, kept, met)
+
+
+def _refuse_large(encoder: Encoder, target: Target, table: Table, codes: Vector, kept: Mask) -> None:
+    """Refuse numbers that no learner takes, and say where they are."""
+    encoder.refuse_large(table)
+    if len(wrong := np.argwhere(np.abs(codes) > LARGEST_NUMBER)):
+        row, *column = map(int, wrong[0])
+        raise too_large(table.place(int(np.flatnonzero(kept)[row])), target.name, codes[row, *column])
 
 
 def _known_then(state: State, lagged: ArrayLike, rows: int) -> dict[str, Any]:

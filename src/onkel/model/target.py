@@ -113,7 +113,7 @@ class Value:
         if y.shape[1:] != self.shape:
             wanted = "one number for each row" if self.columns is None else f"{self.columns} numbers for each row"
             raise InputError(f"y must hold {wanted}, as in the first rows, got shape {y.shape}")
-        if len(wrong := np.argwhere(np.abs(y) > LARGEST_NUMBER)):
+        if len(wrong := np.argwhere(np.isinf(y))):
             row, *column = map(int, wrong[0])
             raise too_large(table.place(row), self.name, y[row, *column])
         return y
