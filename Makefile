@@ -76,36 +76,10 @@ bench: compiled  ## speed and start-up, with the stated ratios checked
 peers: setup  ## onkel beside River, scikit-learn and CapyMOA, with the promises checked (minutes; ONKEL_DATA names the folder with the data sets)
 	$(BIN)/python bench/peers.py --check
 
-papers: setup  ## re-make the papers' tables and figures (three hours; ONKEL_DATA names the folder with the data sets)
-	$(BIN)/python -m papers.jezequel2019.table1
-	$(BIN)/python -m papers.jezequel2019.figure1
-	$(BIN)/python -m papers.jezequel2019.figure2
-	$(BIN)/python -m papers.jezequel2019.figure3
-	$(BIN)/python -m papers.jezequel2019.bounds
-	$(BIN)/python -m papers.calandriello2017.regret
-	$(BIN)/python -m papers.calandriello2017.time
-	$(BIN)/python -m papers.calandriello2017.counterexample
-	$(BIN)/python -m papers.calandriello2017.dictionary
-	$(BIN)/python -m papers.calandriello2017.restarts
-	$(BIN)/python -m papers.calandriello2017.bounds
-	$(BIN)/python -m papers.forks.table1
-	$(BIN)/python -m papers.forks.table2
-	$(BIN)/python -m papers.forks.tables34
-	$(BIN)/python -m papers.forks.figure1
-	$(BIN)/python -m papers.forks.figure2
-	$(BIN)/python -m papers.forks.figure3
-	$(BIN)/python -m papers.herbster2001.cost
-	$(BIN)/python -m papers.herbster2001.learners
-	$(BIN)/python -m papers.herbster2001.bounds
-	$(BIN)/python -m papers.herbster2001.shifting
-	$(BIN)/python -m papers.herbster2001.real
-	$(BIN)/python -m papers.zhang_simon2021.figure1
-	$(BIN)/python -m papers.zhang_simon2021.figure2
-	$(BIN)/python -m papers.zhang_simon2021.figure3
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[papers]'
-	$(BIN)/python -m papers.zhang_simon2021.figure4
-	$(BIN)/python -m papers.zhang_simon2021.figure5
-	$(BIN)/python -m papers.zhang_simon2021.heavy_tails
+papers: setup  ## quick: the papers' tables and figures at smaller sizes, compared with RESULTS.md (15 minutes; FULL=1 replaces the stored ones, three hours; ONKEL_DATA names the folder with the data sets)
+	$(if $(FULL),$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[papers]')
+	$(BIN)/python -m papers $(if $(FULL),--full --in-place,--jobs 2)
+	$(if $(FULL),,$(BIN)/python -m papers --check)
 
 docs: .venv/docs-ready  ## the documentation site: docs/_build/html/index.html; a warning is an error, and no page needs the network
 	OPENBLAS_NUM_THREADS=1 MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto -b html docs docs/_build/html

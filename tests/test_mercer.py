@@ -34,6 +34,7 @@ from onkel import (
     ProductSystem,
     Sine,
     Sphere,
+    WithPolynomials,
     mixing,
 )
 from onkel._jit import compiler_off
@@ -50,14 +51,24 @@ Array = NDArray[np.float64]
 
 DOMAIN = (-1.0, 2.0)
 LINES: list[Any] = [
-    Sine(DOMAIN), Cosine(DOMAIN), Periodic(DOMAIN), Periodic(DOMAIN, 1.3, constant=False), Beam(DOMAIN), Legendre(1.0, DOMAIN),
-    Haar(1.0, DOMAIN), Hermite(0.5), Numerical(Gaussian(width=0.7), 100, DOMAIN),
+    Sine(DOMAIN),
+    Cosine(DOMAIN),
+    Periodic(DOMAIN),
+    Periodic(DOMAIN, 1.3, constant=False),
+    Beam(DOMAIN),
+    Legendre(1.0, DOMAIN),
+    Haar(1.0, DOMAIN),
+    Hermite(0.5),
+    Numerical(Gaussian(width=0.7), 100, DOMAIN),
+]
+WITH_POLYNOMIALS: list[Any] = [
+    WithPolynomials(Sine(DOMAIN)), WithPolynomials(Periodic(DOMAIN, constant=False), 2), WithPolynomials(Cosine(DOMAIN), 1),
 ]  # fmt: skip
 SEVERAL: list[Any] = [
     Sphere(), ProductSystem(), ProductSystem(Cosine(DOMAIN)), ProductSystem((Hermite(1.0), Beam(DOMAIN), Haar(1.0, DOMAIN))),
-    AdditiveSystem(Beam(DOMAIN)), AdditiveSystem((Sine(DOMAIN), Cosine(DOMAIN), Hermite(1.0))),
+    AdditiveSystem(WITH_POLYNOMIALS[1]), AdditiveSystem(Beam(DOMAIN)), AdditiveSystem((Sine(DOMAIN), Cosine(DOMAIN), Hermite(1.0))),
 ]  # fmt: skip
-SYSTEMS = [*[(system, 1) for system in LINES], *[(system, 3) for system in SEVERAL]]
+SYSTEMS = [*[(system, 1) for system in [*LINES, *WITH_POLYNOMIALS]], *[(system, 3) for system in SEVERAL]]
 every_system = pytest.mark.parametrize(("system", "dim"), SYSTEMS, ids=repr)
 
 
