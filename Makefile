@@ -4,7 +4,7 @@ BIN := .venv/bin
 SECONDS ?= 600
 SEED ?= 0
 
-.PHONY: help setup compiled wheel demo test test-compiled test-uncompiled test-full test-browser fuzz check bench peers papers docs clean
+.PHONY: help setup compiled wheel demo test test-compiled test-uncompiled test-full test-browser fuzz check bench bench-compare catalogue peers papers docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -72,6 +72,12 @@ bench: compiled  ## speed and start-up, with the stated ratios checked
 	$(BIN)/python bench/size.py --check
 	$(BIN)/python bench/auto.py --check
 	$(BIN)/python bench/threads.py --check
+
+bench-compare: compiled  ## every stated ratio beside that of the last stored run (STORE=1 stores this one; BENCH="speed newton" only these)
+	$(BIN)/python bench/compare.py $(BENCH) $(if $(STORE),--store)
+
+catalogue: setup  ## every learner on every set, five orders: table, picture, docs/catalogue.md (an hour; what is stored is not run again)
+	$(BIN)/python bench/catalogue.py --check
 
 peers: setup  ## onkel beside River, scikit-learn and CapyMOA, with the promises checked (minutes; ONKEL_DATA names the folder with the data sets)
 	$(BIN)/python bench/peers.py --check
