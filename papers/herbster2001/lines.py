@@ -49,6 +49,17 @@ def bounds(stored: Stored) -> Iterator[Line]:
         losses = list(next(iter(kernels.values()))["one"][0]["to come"])
         for at, loss in enumerate(losses):
             for kernel, of in kernels.items():
+                bound = [run["allowed"][0] for run in of["one"]]
+                if at == 0:
+                    yield Line(
+                        one,
+                        f"what the bound allows in the first stream, {kernel}",
+                        script,
+                        Ours.exact(bound[0]),
+                        Published(None, "R²‖u‖²"),
+                        "The u that made the stream's labels.",
+                        ".1f",
+                    )
                 ratios = [run["to come"][loss][0] / run["allowed"][0] for run in of["one"]]
                 yield Line(
                     one,
