@@ -643,3 +643,23 @@ def test_a_label_far_out_is_told() -> None:
     for _ in range(20):
         learner.learn(state, X, y)
     assert "with a clip" in learner.notes(state)[0]
+
+
+def test_polynomials_are_learnt_where_the_other_functions_cannot_meet_the_ends() -> None:
+    """x² has different ends, so waves alone leave an error at them; with x and x² before them nothing is left."""
+    X = np.random.default_rng(5).uniform(*DOMAIN, size=(400, 1))
+    waves = Periodic(DOMAIN, constant=False)
+    errors = []
+    for system in (waves, WithPolynomials(waves, 2)):
+        learner = MercerProjection(system, 9, rate=1e-30, lam=1e-9)
+        state = learner.init(1)
+        learner.learn(state, X, X[:, 0] ** 2)
+        errors.append(np.abs(learner.predict(state, X) - X[:, 0] ** 2).max())
+    assert errors[0] > 0.1
+    assert errors[1] < 1e-6
+
+
+@pytest.mark.parametrize("system", [Hermite(), Sphere(), Gaussian(), None], ids=repr)
+def test_polynomials_need_a_system_with_a_domain(system: Any) -> None:
+    with pytest.raises(onkel.InputError, match="WithPolynomials: system must be one of one column with a domain"):
+        WithPolynomials(system)
