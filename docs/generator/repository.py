@@ -28,6 +28,7 @@ COPIES = {
     ROOT / "CONTRIBUTING.md": DOCS / "project/contributing.md",
     ROOT / "CHANGELOG.md": DOCS / "project/changelog.md",
     ROOT / "CITATION.cff": DOCS / "project/citing.md",
+    ROOT / "RESULTS.md": DOCS / "project/results.md",
     **{ROOT / f"papers/{paper}/README.md": DOCS / f"papers/{paper}.md" for paper in PAPERS},
     **{path: DOCS / f"papers/{path.parent.name}-{path.name}" for paper in PAPERS for path in (ROOT / "papers" / paper).glob("*.md")
        if path.name != "README.md"},

@@ -37,6 +37,7 @@ from onkel.features.mercer import (
     ProductSystem,
     Sine,
     Sphere,
+    WithPolynomials,
 )
 from onkel.kernels import (
     Additive,
@@ -128,6 +129,7 @@ __all__ = [
     "Trace",
     "Transformer",
     "Uniform",
+    "WithPolynomials",
     "budget_for",
     "combine",
     "components",
