@@ -89,6 +89,15 @@ def test_groups_are_those_of_the_ranks() -> None:
     assert correlated(table, ("x", "other", "constant")) == []
 
 
+def test_a_large_group_has_a_short_name_in_the_table_and_all_names_in_the_text() -> None:
+    x, other = np.random.default_rng(0).normal(size=(2, 400))
+    evaluation, result, stream = learnt((np.column_stack([x, 2.0 * x, -x, x + 1.0, other]), x + other), onkel.PKAWV())
+    contents = Contents({"PKAWV": [result]}, importance=measured(evaluation, stream))
+    assert "x0 + x1 + 2 more" in [text for _, text in Reader(page(contents)).all("th", scope="row")]
+    assert "x0 + x1 + 2 more (+" in most_important(contents)
+    assert any("x0 + x1 + x2 + x3 (rank correlation at least 1.00)" in text for text in paragraphs(contents))
+
+
 def test_if_every_column_is_in_one_group_nothing_is_left_to_learn_without_it() -> None:
     x = np.random.default_rng(0).normal(size=ROWS)
     evaluation, _, stream = learnt((np.column_stack([x, 2.0 * x]), x), onkel.PKAWV())

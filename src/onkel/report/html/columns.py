@@ -15,6 +15,7 @@ from onkel.report.html.ticks import shown
 from onkel.report.results import SHARES, without, written
 
 SHOWN = 25  # columns in the table; more are in its details
+NAMED = 3  # columns in the name of a group; of more only the first are named
 SAID = 3  # the most important columns, in the terminal
 WORTH_SAYING = 0.01  # of the error: a column without which the error is smaller by so much is named
 
@@ -43,11 +44,16 @@ class _Line(NamedTuple):
 def _lines(found: Importance) -> list[_Line]:
     """The most important first."""
     alone = [_Line(name, found.permuted[name], found.without.get(name, math.nan)) for name in found.names]
-    groups = [
-        _Line(" + ".join(one.names), one.permuted, math.nan if one.without is None else one.without) for one in found.together
-    ]
+    groups = [_Line(_together(one.names), one.permuted, math.nan if one.without is None else one.without) for one in found.together]
     rises = [_Line(one.name, one.permuted - found.error, one.without - found.whole) for one in (*alone, *groups)]
     return sorted(rises, key=lambda one: -one.permuted)
+
+
+def _together(names: Sequence[str]) -> str:
+    """A name for columns that are measured together."""
+    if len(names) <= NAMED:
+        return " + ".join(names)
+    return f"{' + '.join(names[: NAMED - 1])} + {len(names) - NAMED + 1} more"
 
 
 def most_important(contents: Contents) -> str:
