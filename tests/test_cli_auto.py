@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -51,8 +50,8 @@ def test_auto_learns_with_the_last_labels_and_says_so(wave: Path, monkeypatch: P
     assert without["explained"] < 0.5
     assert result(monkeypatch, capsys, wave, "--target", "price", "--learner", "Auto(lags=2)", "--rows", 40)["lags"] == 2
 
-    assert onkel_call(monkeypatch, "predict", "m.onkel", wave) == 0  # rows that may come at any time: without earlier labels
-    said = [float(row["price"]) for row in csv.DictReader(capsys.readouterr().out.splitlines())]
+    assert onkel_call(monkeypatch, "predict", "m.onkel", wave, "--json") == 0  # rows at any time: without earlier labels
+    said = [json.loads(row)["price"] for row in capsys.readouterr().out.splitlines()]
     learner, state = onkel.load("m.onkel")
     assert said == learner.predict_any(state, X).tolist()
     assert np.max(np.abs(learner.predict(state, X) - said)) > 1.0

@@ -26,7 +26,7 @@ def prices(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("more", "blocks", "note", "runs", "rows"), [
     ((), 3, "stopped: the figures are of the first 900 rows", [1, 2], 900),
     (("--shuffle", "0"), 3, "stopped: the figures are of the first 900 rows in the first order", [1, 1], 900),
-    (("--shuffle", "0"), 7, "stopped: these are 1 of 2 orders of the rows", [1, 1], 1500),
+    (("--shuffle", "0"), 7, "stopped: the figures are of 1 of 2 orders of the rows", [1, 1], 1500),
 ])  # fmt: skip
 def test_ctrl_c_shows_what_was_compared_so_far(
     more: tuple[str, ...], blocks: int, note: str, runs: list[int], rows: int,

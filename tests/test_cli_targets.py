@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
 import signal
@@ -78,8 +77,8 @@ def test_classes_are_learnt_as_they_come_and_a_stopped_run_goes_on(
     assert found["mistakes"] == pytest.approx(wrong / ROWS)
     assert found["last_label"]["mistakes"] == pytest.approx((1 + sum(a != b for a, b in itertools.pairwise(names))) / ROWS)
 
-    assert onkel_call(monkeypatch, "predict", tmp_path / "whole.onkel", file, "--probabilities") == 0
-    said = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert onkel_call(monkeypatch, "predict", tmp_path / "whole.onkel", file, "--probabilities", "--json") == 0
+    said = [json.loads(row) for row in capsys.readouterr().out.splitlines()]
     assert [row["kind"] for row in said] == [one_by_one.predict_one(x) for x in X]
     what = "P" if learner == "PKAWV" else "score"
     values = np.array([[float(row[f"{what}({name})"]) for name in found["classes"]] for row in said])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import sys
@@ -157,3 +158,36 @@ def test_one_far_label_is_one() -> None:
     learner.learn(state, np.ones((7, 1)), np.array([1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1e6]))
     assert state.far == 1
     assert learner.notes(state)[-1].startswith("1 label lay more than")
+
+
+def test_predictions_are_written_as_the_file_was(tmp_path: Path, monkeypatch: Patch, capsys: Captured) -> None:
+    """With its separator and its decimal sign, columns that are kept as they stand, and no digits that mean nothing."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    sizes, noise = rng.uniform(20.0, 150.0, 200), rng.normal(size=200)
+    rows = [f"00{k};{size:.2f};{3.0 * size + noise[k]:.3f}".replace(".", ",") for k, size in enumerate(sizes)]
+    Path("german.csv").write_text("\n".join(["id;size;price", *rows]))
+    result(monkeypatch, capsys, "german.csv", "--target", "price", "--learner", "PKAWV", "--save", "m.onkel")
+    assert onkel_call(monkeypatch, "predict", "m.onkel", "german.csv", "--keep", "all", "--interval", "0.9") == 0
+    head, *said = capsys.readouterr().out.splitlines()
+    assert head == "id;size;price;predicted price;low(0.9);high(0.9)"
+    assert [line.rsplit(";", 3)[0] for line in said] == rows
+    assert onkel_call(monkeypatch, "predict", "m.onkel", "german.csv", "--json", "--keep", "size") == 0
+    exact = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    for line, row in zip(said, exact, strict=True):
+        written = line.split(";")[3]
+        assert len(written.replace(",", "").strip("-0")) <= 6
+        assert float(written.replace(",", ".")) == pytest.approx(row["price"], rel=1e-5)
+    assert exact[0]["size"] == round(sizes[0], 2)
+
+
+def test_digits_that_a_large_number_hides_are_written(tmp_path: Path, monkeypatch: Patch, capsys: Captured) -> None:
+    """Six digits of 1,000,000,123.4 would say nothing, if the model is right to a tenth."""
+    monkeypatch.chdir(tmp_path)
+    x = np.random.default_rng(0).normal(size=500)
+    Path("far.csv").write_text("\n".join(["x,y", *(f"{one},{1e9 + one}" for one in x)]))
+    learner = "PKAWV(features=Identity() + Constant(), lam=0.001)"
+    result(monkeypatch, capsys, "far.csv", "--target", "y", "--learner", learner, "--save", "m.onkel")
+    assert onkel_call(monkeypatch, "predict", "m.onkel", "far.csv") == 0
+    said = np.array([*map(float, capsys.readouterr().out.splitlines()[1:])])
+    assert np.median(np.abs(said - 1e9 - x)) < 0.05

@@ -145,7 +145,8 @@ def test_a_bad_row_is_refused_as_in_a_table_and_changes_nothing(changed: dict[st
         model.update(state, row)
     with pytest.raises(InputError) as slow:
         model.update(state, [row])
-    assert str(quick.value) == str(slow.value)
+    in_block, in_stream = "row 0 (counted from 0)", "row 60 (counted from 0)"
+    assert str(quick.value) == str(slow.value).replace(in_block, in_stream)
     assert onkel.pack(model, state) == before
 
 

@@ -223,6 +223,9 @@ def predict(
 ) -> None:
     """Write what a saved model predicts for each row of a file; nothing is learnt.
 
+    A csv file is answered with its own separator and decimal sign, and numbers of six digits (more, if the model is that
+    exact); --json writes all digits.
+
     Examples:
 
         onkel predict model.onkel new.csv > predictions.csv
@@ -239,7 +242,8 @@ def predict(
     more
         Further files, read after the first.
     keep
-        Columns of the input to write in front of the prediction, separated by commas; all for every column.
+        Columns of the input to write in front of the prediction, as they stand in the file, separated by commas; all for every
+        column.
     probabilities
         Add one column for each label: its probability, or its score if the learner has no probabilities.
     interval

@@ -7,6 +7,7 @@ import dataclasses
 import io
 import itertools
 import json
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,9 +22,9 @@ from onkel._writing import replacing
 from onkel.cli.options import Inputs, Missing, split
 from onkel.data.clock import written
 from onkel.data.reading import STANDARD_INPUT, open_tables
-from onkel.data.table import Kind, Strings, Table
+from onkel.data.table import Kind, Strings, Table, Written, recut
 from onkel.errors import InputError
-from onkel.model import Model, State, encoder
+from onkel.model import Model, State, Stream, encoder
 from onkel.model.encoder import filled_in, policy
 from onkel.model.late import taking_late
 from onkel.persist.places import check_place
@@ -31,6 +32,7 @@ from onkel.persist.run import loaded
 
 ALL = "all"  # of --keep
 JSON_LINES = (".jsonl", ".ndjson")  # names of files that are JSON lines without --json
+DIGITS = 6  # of a number in a csv file, at least; JSON lines have all
 PLAIN = ("", ".csv", ".txt")
 
 
@@ -71,20 +73,22 @@ def predict_file(
     if missing is not None:
         state.encoder = dataclasses.replace(state.encoder, missing=policy(missing))
     keep = wanted.columns(inputs)
-    tables = model.open_again(state, inputs.path, inputs.reading, labelled=False, keep=keep).tables()
+    stream = model.open_again(state, inputs.path, inputs.reading, labelled=False, keep=keep)
     filled = Counter[str]()
-    blocks = (_rows(model, state, table, keep, wanted, filled) for table in tables)
+    kept = itertools.repeat(None) if as_json else _verbatim(inputs, stream, keep)
+    blocks = (_rows(model, state, *tables, keep, wanted, filled) for tables in zip(stream.tables(), kept, strict=False))
     first = list(itertools.islice(blocks, 1))  # an error in the first block is reported before anything is written
     fields, skipped = _fields(model, state, keep, wanted), 0
     with _written(out) as file:
+        cells = Cells(file, stream.source.form, _error_of(model, state), len(keep) + (state.target.task == "classification"))
         if not as_json:
-            csv.writer(file).writerow(fields)
+            cells.write([fields])
         for rows, unanswered in itertools.chain(first, blocks):
             skipped += unanswered
             if as_json:
                 file.writelines(json.dumps(dict(zip(fields, row, strict=True))) + "\n" for row in rows)
             else:
-                csv.writer(file).writerows(rows)
+                cells.write(rows)
     if skipped:
         rows_have = "1 row has" if skipped == 1 else f"{skipped:,} rows have"
         print(f"onkel: {rows_have} a missing value and no prediction", file=sys.stderr)
@@ -104,12 +108,54 @@ def _fields(model: Model, state: State, keep: Sequence[str], wanted: Wanted) -> 
     return fields
 
 
+class Cells:
+    """A csv file that is written as the file that was read: with its separator, and its decimal mark.
+
+    A number has six digits, and more if they are worth something: those down to a thousandth of the usual error of the model. The
+    first `exact` cells of a row are not rounded.
+    """
+
+    def __init__(self, file: TextIO, written: Written, error: float, exact: int) -> None:
+        self.writer, self.mark, self.exact = csv.writer(file, delimiter=written.separator), written.mark, exact
+        self.least = DIGITS if not error > 0.0 or math.isinf(error) else 3 - math.floor(math.log10(error))  # places after the point
+        self.is_exact = error == 0.0
+
+    def write(self, rows: Sequence[Sequence[Any]]) -> None:
+        for row in rows:
+            self.writer.writerow(
+                [self._number(cell, k >= self.exact) if type(cell) is float else cell for k, cell in enumerate(row)]
+            )
+
+    def _number(self, value: float, rounded: bool) -> str:
+        if rounded and math.isfinite(value) and value and not self.is_exact:
+            value = round(value, max(self.least, DIGITS - 1 - math.floor(math.log10(abs(value)))))
+        return repr(value).replace(".", self.mark)
+
+
+def _error_of(model: Model, state: State) -> float:
+    """The usual error of a number that the model predicts: half of them are closer. Infinite if it is not known."""
+    if state.target.task != "regression":
+        return math.inf
+    low, high = np.ravel(model.interval_around(state, np.zeros(1), 0.5))[:2]
+    return float(high - low) / 2.0
+
+
+def _verbatim(inputs: Inputs, stream: Stream, keep: Sequence[str]) -> Iterator[Table | None]:
+    """Tables with the columns that are kept, as their cells stand in the file; None if the file is no text or cannot be read
+    twice, or if `stream` already has these columns as strings."""
+    known = {column.name for column in stream.encoder.columns if column.kind is not Kind.TEXT}
+    if not known.intersection(keep) or STANDARD_INPUT in inputs.paths or not stream.source.form.as_text:
+        yield from itertools.repeat(None)
+    reading = dataclasses.replace(inputs.reading, columns=tuple(keep), text=tuple(keep))
+    yield from recut(open_tables(inputs.path, reading).tables(), stream.block)
+
+
 def _rows(
-    model: Model, state: State, table: Table, keep: Sequence[str], wanted: Wanted, filled: Counter[str]
+    model: Model, state: State, table: Table, kept_cells: Table | None, keep: Sequence[str], wanted: Wanted, filled: Counter[str]
 ) -> tuple[list[list[Any]], int]:
     """The cells of each row, and the number of rows that have a missing value and therefore no prediction.
 
-    Missing values that are filled in are added to `filled`.
+    Missing values that are filled in are added to `filled`. `kept_cells`: the columns that are kept, if they were read apart.
     """
     scores, kept = model.scores_any(state, table)
     if state.encoder.missing is encoder.Missing.MEAN:
@@ -124,6 +170,8 @@ def _rows(
     answered = iter([[answer, *others] for answer, others in zip(answers.tolist(), more.tolist(), strict=True)])
     blank = [None] * (1 + more.shape[1])
     kinds = {column.name: column.kind for column in state.encoder.columns}
+    if kept_cells is not None:
+        table, kinds = dataclasses.replace(kept_cells, labels=None), {}
     own = zip(*(_shown(table, name, kinds.get(name)) for name in keep), strict=True) if keep else [()] * len(table)
     rows = [[*cells, *(next(answered) if there else blank)] for cells, there in zip(own, kept.tolist(), strict=True)]
     return rows, int(np.count_nonzero(~kept))

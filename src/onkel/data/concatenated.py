@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onkel.data.columns import AllBut, NoColumn, declare, leave_out, listed, sample_rows
-from onkel.data.table import Kind, Source, Strings, Table
+from onkel.data.table import Kind, Source, Strings, Table, Written
 from onkel.errors import InputError
 
 Opener = Callable[
@@ -25,6 +25,10 @@ Opener = Callable[
 @dataclass(frozen=True, kw_only=True)
 class Concatenated(Source):
     parts: tuple[Source, ...]
+
+    @property
+    def form(self) -> Written:
+        return self.parts[0].form._replace(as_text=all(part.form.as_text for part in self.parts))
 
     def with_room(self, known: Collection[str]) -> Concatenated:
         return dataclasses.replace(self, parts=tuple(part.with_room(known) for part in self.parts))

@@ -54,7 +54,7 @@ from onkel.data.csv_records import (
 )  # fmt: skip
 from onkel.data.dates import NO_DATE, date, dates
 from onkel.data.numbers import parse
-from onkel.data.table import Dates, Kind, Origin, Source, Strings, Table, coded, rows_at_once, strings
+from onkel.data.table import Dates, Kind, Origin, Source, Strings, Table, Written, coded, rows_at_once, strings
 from onkel.errors import FileError, InputError
 
 SEPARATORS = ",;\t|"
@@ -74,6 +74,10 @@ class CsvSource(Source):
 
     def notes(self) -> list[str]:
         return list(self.remarks)
+
+    @property
+    def form(self) -> Written:
+        return Written(self.separator, self.mark, True)
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         with file_errors(self.name), closing(self.stream.chunks(sample)) as chunks:

@@ -140,6 +140,14 @@ class Table:
         return self.take(np.flatnonzero(mask))
 
 
+class Written(NamedTuple):
+    """How the cells of a text file are written."""
+
+    separator: str = ","
+    mark: str = "."  # the decimal mark of numbers
+    as_text: bool = False  # whether every column can be read as strings, as its cells stand in the file
+
+
 @dataclass(frozen=True, kw_only=True)
 class Source(ABC):
     """Where tables come from."""
@@ -157,6 +165,11 @@ class Source(ABC):
     def notes(self) -> list[str]:
         """What the user should know about the rows that were read, one sentence each."""
         return []
+
+    @property
+    def form(self) -> Written:
+        """How its cells are written; as in a csv file of commas, if it is no text file."""
+        return Written()
 
     def hints(self) -> list[str]:
         """What may help the user who asks for a column that is not there."""

@@ -55,11 +55,13 @@ class UsualRow:
             return None
         try:
             cells = self._numbers(row)
-            total = sum(cells)
+            total = float(sum(cells))
         except (KeyError, TypeError):
             if not self.fills or not row.keys() <= self.known | {target}:
                 return None
             cells, total = [_or_gap(row.get(column.name)) for column, _ in self.numbers], math.nan
+        except OverflowError:
+            return None
         if abs(total) > LARGEST_NUMBER:
             return None
         has_gaps = not math.isfinite(total)
