@@ -57,10 +57,11 @@ def test_after_inputs_have_moved_it_is_as_good_as_one_that_began_there(far: floa
     X = rng.normal(size=(4500, 3))
     X[3000:] = far + wide * X[3000:]
     y = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=4500)
-    state = SMALL.init(3)
-    scores, fresh = SMALL.learn(state, X, y), run(X[3000:], y[3000:])
+    learner = onkel.Auto()
+    state = learner.init(3)
+    scores, fresh = learner.learn(state, X, y), run(X[3000:], y[3000:], learner)
     assert mean_square(scores[3500:], y[3500:]) <= 1.1 * mean_square(fresh[500:], y[3500:])
-    assert state.views.standardized.rows <= 1500  # of the rows before the views know nothing
+    assert state.views.running.rows <= 1500  # of the rows before the views know nothing
 
 
 def test_views_that_begin_again_agree_with_the_oracle() -> None:
@@ -70,7 +71,32 @@ def test_views_that_begin_again_agree_with_the_oracle() -> None:
     y = np.where(rows < 410, np.sin(2.0 * X[:, 0]) + X[:, 1], 0.2 * (X[:, 1] - X[:, 2])) + 0.1 * rng.normal(size=470)
     state = SMALL.init(3)
     scores = SMALL.learn(state, X, y)
-    assert state.views.standardized.rows <= 60
+    assert state.views.running.rows <= 60
+    assert np.allclose(scores, auto.scores(SMALL, X, y), rtol=0.0, atol=1e-9)
+
+
+def rising(rows: int) -> tuple[Array, Array]:
+    """An input that rises in every row, beside one that does not, and a target that is a function of the two."""
+    X = np.column_stack([np.arange(float(rows)), np.random.default_rng(21).normal(size=rows)])
+    return X, 2.0 * X[:, 0] + X[:, 1]
+
+
+@pytest.mark.parametrize("rows", [100, 300, 1000])
+def test_a_row_beside_known_ones_gets_an_answer_like_theirs_though_an_input_has_risen(rows: int) -> None:
+    X, y = rising(rows)
+    learner = onkel.Auto()
+    state = learner.init(2)
+    learner.learn(state, X, y)
+    assert np.abs(learner.predict(state, X) - y)[-rows // 2 :].max() <= 0.1 * np.std(y)
+
+
+def test_scales_that_move_agree_with_the_oracle() -> None:
+    X, y = rising(400)
+    state = SMALL.init(2)
+    scores = SMALL.learn(state, X, y)
+    known = state.views.standardized.mean
+    assert known[0] > 128.0 > abs(known[1])  # after row 128 the first column was scaled again, and the second was not
+    assert known[1] == pytest.approx(X[:128, 1].mean())
     assert np.allclose(scores, auto.scores(SMALL, X, y), rtol=0.0, atol=1e-9)
 
 

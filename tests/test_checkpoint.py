@@ -793,8 +793,8 @@ def test_a_hostile_config_is_refused(name: str, dim: int, entries: Entries, path
 HEADERS: dict[str, tuple[bytes, str]] = {
     "nested deeply": (b"[" * 100_000 + b"]" * 100_000, r""),
     "objects nested deeply": (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, r""),
-    "nested deeply within": (b'{"format": 4, "numbers": {}, "learner": ' + b"[" * 900 + b"]" * 900 + b"}", r""),
-    "a list": (b"[1, 2]", r"it has format \[1, 2\], this onkel reads format 4"),
+    "nested deeply within": (b'{"format": 5, "numbers": {}, "learner": ' + b"[" * 900 + b"]" * 900 + b"}", r""),
+    "a list": (b"[1, 2]", r"it has format \[1, 2\], this onkel reads format 5"),
     "a number": (b"1", r"it has format 1, this"),
     "null": (b"null", r"format None"),
     "text": (b'"onkel"', r"format 'onkel'"),
@@ -805,12 +805,12 @@ HEADERS: dict[str, tuple[bytes, str]] = {
     "not UTF-8": (b'{"format": "\xff\xfe"}', r""),
     "a number of 5000 digits": (b'{"format": ' + b"9" * 5000 + b"}", r""),
     "an empty object": (b"{}", r"format None"),
-    "no learner": (b'{"format": 4, "numbers": {}}', r"learner"),
-    "no numbers": (b'{"format": 4, "learner": {"type": "PKAWV"}}', r"numbers"),
-    "numbers are a list": (b'{"format": 4, "learner": {"type": "PKAWV"}, "numbers": [1]}', r"do not describe"),
-    "numbers are text": (b'{"format": 4, "learner": {"type": "PKAWV"}, "numbers": "dim"}', r"do not describe"),
-    "numbers are null": (b'{"format": 4, "learner": {"type": "PKAWV"}, "numbers": null}', r"do not describe"),
-    "much too large": (b'{"format": 4, "learner": [' + b"[]," * 2 * 10**6 + b"[]]}", r"onkel.json is too large"),
+    "no learner": (b'{"format": 5, "numbers": {}}', r"learner"),
+    "no numbers": (b'{"format": 5, "learner": {"type": "PKAWV"}}', r"numbers"),
+    "numbers are a list": (b'{"format": 5, "learner": {"type": "PKAWV"}, "numbers": [1]}', r"do not describe"),
+    "numbers are text": (b'{"format": 5, "learner": {"type": "PKAWV"}, "numbers": "dim"}', r"do not describe"),
+    "numbers are null": (b'{"format": 5, "learner": {"type": "PKAWV"}, "numbers": null}', r"do not describe"),
+    "much too large": (b'{"format": 5, "learner": [' + b"[]," * 2 * 10**6 + b"[]]}", r"onkel.json is too large"),
 }  # fmt: skip
 
 
@@ -825,7 +825,7 @@ def test_a_hostile_header_is_refused(name: str, entries: Entries, path: Path) ->
 @pytest.mark.parametrize("found", [3, 99, 0, -1, "2", None, [2], 2.5])
 def test_another_format_is_refused_with_a_remedy(found: Any, entries: Entries, path: Path) -> None:
     packed(path, altered(entries, lambda header: header.update(format=found)))
-    expect_refusal(path, rf"it has format {re.escape(repr(found))}, this onkel reads format 4; update onkel")
+    expect_refusal(path, rf"it has format {re.escape(repr(found))}, this onkel reads format 5; update onkel")
 
 
 def test_a_zip_bomb_is_refused_unopened(entries: Entries, path: Path) -> None:

@@ -245,3 +245,16 @@ def test_a_missing_value_is_the_mean_so_far_where_inputs_are_not_scaled() -> Non
     state = learner.init(3)
     scores = learner.learn(state, np.where(there, X, 7e9), y, there=there)
     assert np.allclose(scores, bare.learn(bare.init(3), filled, y), rtol=0.0, atol=1e-9)
+
+
+def test_the_first_rows_of_labels_that_are_not_scaled_are_learnt_without_a_copy() -> None:
+    rng = np.random.default_rng(31)
+    X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
+    learner = Scaled(onkel.PKAWV(), targets=False, first_rows=16)
+    state, other = learner.init(2), learner.init(2)
+    inner, expected = state.inner, learner.learn(other, X, y)
+    scores = [learner.learn(state, X[t : t + 1], y[t : t + 1])[0] for t in range(40)]
+    assert state.inner is inner
+    np.testing.assert_allclose(scores, expected, rtol=0.0, atol=1e-9)
+    learner.check(state)
+    assert not state.first.X.any()  # all rows are scaled by now, so none is stored

@@ -219,8 +219,9 @@ def test_a_state_goes_on_from_json(data: list[tuple[Any, ...]], cut: int) -> Non
         {"shared": {"colour": -1}},
         {"dropped": 0.5},
         {"means": {}},
-        {"means": {"town": TargetMeans.init(1).to_json()}},
-        {"means": {"town": TargetMeans(np.full(SLOTS + 1, -1.0), np.zeros((SLOTS + 1, 2))).to_json()}},
+        {"means": {"town": [TargetMeans.init(1).to_json()]}},
+        {"means": {"town": [TargetMeans(np.full(SLOTS + 1, -1.0), np.zeros((SLOTS + 1, 2))).to_json()]}},
+        {"means": {"town": []}},
     ],
 )
 def test_a_forged_state_is_refused(change: dict[str, Any]) -> None:
@@ -484,7 +485,7 @@ def test_the_words_of_a_text_have_means_too() -> None:
 
 
 def encoder_means(state: State, column: Text, texts: list[str]) -> list[float]:
-    return [float(x) for x in state.means["note"].predict(column.terms(strings(texts)))[:, 0]]
+    return [float(x) for x in state.means["note"][0].predict(column.terms(strings(texts))[0])[:, 0]]
 
 
 def test_numbers_of_hours_and_minutes_are_times(tmp_path: Path) -> None:

@@ -427,7 +427,7 @@ def test_the_mean_of_a_value_helps_and_does_not_leak_the_label() -> None:
         mistakes.append(np.mean([answer != row["buys"] for answer, row in zip(said, data, strict=True)]))
     assert mistakes[0] < 0.4
     assert mistakes[1] > 0.5 - 3.0 * 0.5 / np.sqrt(2000)
-    table = state.encoded.means["user"]
+    (table,) = state.encoded.means["user"]
     assert onkel.nbytes(state) > onkel.nbytes(state.inner) + table.rows.nbytes + table.means.nbytes
 
 

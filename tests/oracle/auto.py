@@ -56,6 +56,53 @@ class Known(NamedTuple):
 
     first: Any = ()
     start: int = 0
+    scales: tuple[Scale, ...] = ()
+
+    def until(self, now: int) -> Known:
+        """What was known at row `now`."""
+        return self._replace(scales=tuple(scale for scale in self.scales if scale.now <= now))
+
+    def rows(self, stream: Stream, now: int) -> Any:
+        """All rows learnt before row `now`."""
+        later = np.arange(self.start, now)
+        return np.append(self.first, later[stream.w[later] > 0]).astype(int)
+
+    def settled(self, stream: Stream, now: int) -> Known:
+        """From row `now` on, the scales of all rows before it."""
+        X = stream.X[self.rows(stream, now)]
+        return self._replace(scales=(*self.until(now - 1).scales, Scale(now, X.mean(axis=0), X.var(axis=0), len(X))))
+
+    def rescaled(self, stream: Stream, now: int) -> Known:
+        """The same, for columns whose mean is half a deviation away, or whose deviation is twice or half as large."""
+        X, used = stream.X[self.rows(stream, now)], self.scales[-1]
+        ratio = np.sqrt(X.var(axis=0) / used.variance)
+        moved = (np.abs(X.mean(axis=0) - used.mean) > 0.5 * np.sqrt(used.variance)) | (ratio > 2) | (ratio < 0.5)
+        if not moved.any():
+            return self
+        mean, variance = np.where(moved, X.mean(axis=0), used.mean), np.where(moved, X.var(axis=0), used.variance)
+        return self._replace(scales=(*self.scales, Scale(now, mean, variance, used.rows)))
+
+
+class Scale(NamedTuple):
+    """From row `now` on, the views have the mean and the variance of so many rows, and of the row itself."""
+
+    now: int
+    mean: Array
+    variance: Array
+    rows: int
+
+    def of(self, X: Array) -> Array:
+        """X in these scales."""
+        n, away = self.rows, X - self.mean
+        variance = n / (n + 1) * (self.variance + away**2 / (n + 1))
+        return np.clip(np.where(variance > 0, away * n / (n + 1) / np.sqrt(np.where(variance > 0, variance, 1.0)), 0.0), -8, 8)
+
+
+class Began(NamedTuple):
+    """A family began with the rows `since`, just before row `now`."""
+
+    since: Any = ()
+    now: int = 0
 
 
 class Heard(NamedTuple):
@@ -73,12 +120,40 @@ def checks(stream: Stream, plan: Any, parts: list[Array], awake: Mask) -> list[t
     """
     Y, w, families = stream.Y, stream.w, plan.families
     learnt, began = np.flatnonzero(w > 0), dict.fromkeys(range(len(parts)), 0)
+    origin = dict.fromkeys(range(len(parts)), Began())
     pieces, lags = list[tuple[int, Any, Array]](), {k: list[float]() for k in range(len(parts))}
     begins_with = set(np.flatnonzero(plan.starts).tolist())
     on, tried, due, reviewed, heard, known = set(begins_with), set(begins_with), plan.first_review, 0, list[Heard](), Known()
-    for rows in range(plan.check, len(learnt) + 1, plan.check):
-        now, last = int(learnt[rows - 1] + 1), learnt[max(0, rows - 2 * plan.check) : rows]
-        heard += [Heard(np.concatenate([part[t] for part in parts], axis=1), Y[t], w[t]) for t in last[-plan.check :]]
+    scaled_families = {k for k in begins_with if not isinstance(families[k], Trees)}
+    settlements, before = {rows for rows in (32, 64, 128, 256, 512) if rows <= 2 * plan.check}, 0
+    for rows in range(1, len(learnt) + 1):
+        now = int(learnt[rows - 1] + 1)
+        seen_by_views = len(known.rows(stream, now))
+        if rows % plan.check and seen_by_views not in settlements:
+            continue
+        last = learnt[max(0, rows - 2 * plan.check) : rows]
+        heard += [Heard(np.concatenate([part[t] for part in parts], axis=1), Y[t], w[t]) for t in learnt[before:rows]]
+        before = rows
+        if seen_by_views in settlements:
+            known, scores, last = known.settled(stream, now), list[Array](), last[-seen_by_views:]
+            for k, part in enumerate(parts):
+                scores.append(part[last].copy())
+                if k in scaled_families | (begins_with - on):
+                    again = begun(stream, families[k], last, now, known)
+                    scores[k], part[now:] = again[: len(last)], again[len(last) :]
+                    origin[k], began[k], lags[k] = Began(last, now), rows - len(last), []
+            pieces.append((now, last, np.concatenate(scores, axis=2)))
+            heard = [Heard(row, Y[t], stream.trusted[t]) for row, t in zip(pieces[-1][2], last, strict=True)]
+            on, tried, due, reviewed = set(begins_with), set(begins_with), rows - len(last) + plan.first_review, 0
+            awake[now:] = np.isin(plan.family_of, sorted(on))
+            continue
+        if (moved_to := known.rescaled(stream, now)) is not known:
+            known = moved_to
+            for k, part in enumerate(parts):
+                if isinstance(families[k], ForgettingRidge) and k in on:
+                    origin[k], began[k] = Began(last, now), rows - len(last)
+                if k in on and not isinstance(families[k], Trees):
+                    part[now:] = begun(stream, families[k], *origin[k], known)[len(origin[k].since) + now - origin[k].now :]
         errors = [np.abs(part[last] - Y[last][:, :, None]).sum(axis=1) for part in parts]
         forgetting = np.hstack([errors[k] for k in sorted(on) if isinstance(families[k], ForgettingRidge)])
         before_now, begins, suspected, anew = [part[:now].copy() for part in parts], None, dict[int, Any](), set[int]()
@@ -92,36 +167,37 @@ def checks(stream: Stream, plan: Any, parts: list[Array], awake: Mask) -> list[t
                 both = (best + rival)[-window:].mean() + 1e-9 * np.abs(Y[last]).sum(axis=1).mean()
                 lag, noise = behind.mean() / both, behind.std() / np.sqrt(window) / both
                 if k not in suspected and lags[k] and usual < 0.1 and lag > max(0.0, usual + 4.0 * noise):
-                    before = errors[k][:, np.argmin(errors[k][: plan.check].mean(axis=0))]
-                    suspected[k] = rows_since(last, before - rival - (max(0.0, usual) + lag) / 2.0 * both)
+                    best_before = errors[k][:, np.argmin(errors[k][: plan.check].mean(axis=0))]
+                    suspected[k] = rows_since(last, best_before - rival - (max(0.0, usual) + lag) / 2.0 * both)
                 if window == plan.check:
                     latest = lag
             lags[k].append(latest)
         moved = moved_since(stream, known, now, last, plan.check)
         if moved is not None:
-            again = begun(stream, families[0], moved, now, Known(moved, now))
+            again = begun(stream, families[0], moved, now, Known(moved, now).settled(stream, now))
             alone = 0 in suspected or rows - began[0] < 2 * plan.check
             if does_better(again, Y, moved, [parts[k] for k in ([0] if alone else on)]):
-                begins, known, anew = moved, Known(moved, now), {k for k in begins_with if not isinstance(families[k], Trees)}
+                begins, known, anew = moved, Known(moved, now).settled(stream, now), scaled_families
         for k, since in suspected.items():
             again = begun(stream, families[k], since, now, known)
             if k not in anew and does_better(again, Y, since, [parts[k]]):
                 before_now[k][since], parts[k][now:] = again[: len(since)], again[len(since) :]
                 began[k], begins, lags[k] = rows - len(since), since if k == 0 else begins, []
+                origin[k] = Began(since, now)
         if begins is not None:
             for k in (begins_with - on) | anew:
                 again = begun(stream, families[k], begins, now, known)
                 before_now[k][begins], parts[k][now:] = again[: len(begins)], again[len(begins) :]
-                began[k], lags[k] = rows - len(begins), []
-            scores = np.concatenate(before_now, axis=2)
-            pieces.append((now, begins, scores[begins]))
-            heard = [Heard(scores[t], Y[t], stream.trusted[t]) for t in begins]
-            on, tried, due, reviewed = set(begins_with), set(begins_with), rows + plan.first_review, 0
+                began[k], lags[k], origin[k] = rows - len(begins), [], Began(begins, now)
+            P = np.concatenate(before_now, axis=2)
+            pieces.append((now, begins, P[begins]))
+            heard = [Heard(P[t], Y[t], stream.trusted[t]) for t in begins]
+            on, tried, due, reviewed = set(begins_with), set(begins_with), rows - len(begins) + plan.first_review, 0
         elif rows >= due:
             dropped, woken = review(plan, products(heard, reviewed), len(heard) - reviewed, on, tried)
             for k in woken:
                 parts[k][now:] = begun(stream, families[k], last, now, known)[len(last) :]
-                began[k], lags[k] = rows - len(last), []
+                began[k], lags[k], origin[k] = rows - len(last), [], Began(last, now)
             on, tried, due, reviewed = (on - dropped) | woken, tried | woken, 2 * rows, len(heard)
         awake[now:] = np.isin(plan.family_of, sorted(on))
     return pieces
@@ -205,8 +281,8 @@ def least_error(scores: Array, Y: Array) -> float:
 def begun(stream: Stream, family: Any, since: Any, now: int, known: Known) -> Array:
     """The scores of a family that begins with the rows `since`, which it sees as they look now, and goes on with row `now`."""
     learner, X, Y, w, trusted, first = stream
-    rows, learnt = np.append(np.arange(now), since), np.append(w[:now], np.zeros(len(since)))
-    again, later = seen(learner, X[rows], Y[rows], learnt, since, known), seen(learner, X, Y, w, (), known)
+    rows, learnt = np.append(np.arange(now), since).astype(int), np.append(w[:now], np.zeros(len(since)))
+    again, later = seen(learner, X[rows], Y[rows], learnt, since, known.until(now)), seen(learner, X, Y, w, (), known)
     views = {name: np.vstack([again[name][now:], view[now:]]) for name, view in later.items()}
     labels = np.vstack([Y[since], Y[now:]]) - first
     return experts(family, views, labels, np.append(trusted[since], w[now:])) + first[:, None]
@@ -242,6 +318,8 @@ def seen(learner: onkel.Auto, X: Array, Y: Array, w: Array, again: Any = (), kno
     told = np.append(np.ones(len(known.first), dtype=bool), learnt & (np.arange(len(X)) >= known.start))
     shown = X[rows]
     Z = features(onkel.Standardize(8.0), shown, told)
+    for scale in known.scales:
+        Z[len(known.first) + scale.now :] = scale.of(X[scale.now :])
     N = Z if X.shape[1] <= 64 else features(onkel.Project(64, learner.seed), Z, told)
     N = np.where(np.abs(N) < 1e-12, 0.0, N)
     U = features(onkel.Ranks(), shown if X.shape[1] <= 64 else N, told)

@@ -92,6 +92,9 @@ class Intervals(Wrapper):
     def predict_interval(self, state: State, X: Any, level: float = 0.9, **more: Any) -> Matrix:
         """The lower and upper end of the interval of each row as if it came next: (n, 2), or (n, outputs, 2) for several outputs.
 
+        If many rows are predicted and none is learnt in between, the errors of the later ones may be larger than those of a next
+        row, above all on streams in order and with earlier labels as inputs; then fewer labels are covered.
+
         The ends are infinite until level/(1 − level) rows are learnt; that is 19 rows for the level 0.95.
         """
         with turn(self, state):

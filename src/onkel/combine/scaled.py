@@ -53,7 +53,6 @@ TOO_FAR = f"y exceeds {LARGEST_NUMBER:g} times the deviation of its first labels
 FAR = 10.0  # labels that are more than this many deviations from the centre are counted
 
 There = NDArray[np.bool_]
-_ALL = np.ones((1, 1024), dtype=bool)  # the mask of a row without gaps; never written to
 
 
 class GappyRows(NamedTuple):
@@ -163,9 +162,16 @@ class Scaled(Wrapper):
         if isinstance(X, Rows):
             self._take_unscaled(call, state, X, Y, weight, scores, _given(there, lagged))
             return
-        block = GappyRows(X, Y, weight, _present(there, X), None if lagged is None else check_block("lagged", lagged))
+        block = GappyRows(X, Y, weight, scales.present(there, X), None if lagged is None else check_block("lagged", lagged))
         if self._is_settled(state):
             self._learn_scaled(call, state, block, scores)
+            return
+        if not self.targets:  # no scale is set by the stored rows, so the learner need not start again, and nothing is copied
+            room, rows = self.first_rows - state.rows, len(scores)
+            last = place(weight, room) if np.count_nonzero(weight) > room else rows
+            self._learn_scaled(call, state, block.part(0, last), scores[:last])
+            if last < rows:
+                self._learn_scaled(call, state, block.part(last, rows), scores[last:])
             return
         work, own = copied(state), Call()  # the learner is called more than once, and a later call may fail
         done = self._learn_stored(own, work, block, scores) if self.keeps_rows(state) else 0
@@ -183,11 +189,11 @@ class Scaled(Wrapper):
     def _survey(self, state: State, X: Any, Y: Matrix, there: ArrayLike | None = None) -> None:
         Z, ones = X, np.ones(len(Y))
         if not isinstance(X, Rows):
-            Z, state.known = scales.standardise(self.inputs, state.known, X, _present(there, X), ones)
+            Z, state.known = scales.standardise(self.inputs, state.known, X, scales.present(there, X), ones)
         if self.targets:
             squares = state.surveyed * (state.scale / self._stretch) ** 2
             known = np.stack([state.centre, squares, np.full(state.outputs, float(state.surveyed))])
-            state.centre, squares, count = scales.standardise(True, known, Y, _present(None, Y), ones)[1]
+            state.centre, squares, count = scales.standardise(True, known, Y, scales.present(None, Y), ones)[1]
             state.scale = self._stretch * np.sqrt(squares / count)
         state.surveyed += len(Y)
         self._inside._survey(state.inner, Z, Y)
@@ -197,7 +203,7 @@ class Scaled(Wrapper):
         if not isinstance(X, Rows):
             Z, after, u = np.empty(X.shape), np.empty(state.known.shape), np.empty(Y.shape)
             known = state.known, state.centre, state.scale
-            scales.prepare(self.inputs, *known, X, _present(there, X), Y, no_weight(len(X)), Z, after, u)
+            scales.prepare(self.inputs, *known, X, scales.present(there, X), Y, no_weight(len(X)), Z, after, u)
         self._inside._take_again(state.inner, Z, u, weight, **more)
         # the learner has now learnt rows that are not stored, so training cannot start again: the scale is fixed
         if self.keeps_rows(state):
@@ -222,7 +228,7 @@ class Scaled(Wrapper):
         if isinstance(X, Rows):
             score(state.inner, X, scores, **_given(there, lagged))
             return
-        Z, _ = scales.standardise(self.inputs, state.known, X, _present(there, X), no_weight(len(X)))
+        Z, _ = scales.standardise(self.inputs, state.known, X, scales.present(there, X), no_weight(len(X)))
         if lagged is None:
             score(state.inner, Z, scores)
         else:
@@ -358,7 +364,8 @@ class Scaled(Wrapper):
         scores[:] = before
 
     def _learn_scaled(self, call: Call, state: State, block: GappyRows, scores: Matrix) -> None:
-        """Learn rows that are not stored, in which the scale does not change."""
+        """Learn rows in which the scale does not change; if rows are still stored, these are at most as many as there is room
+        for."""
         Z, after, u = np.empty(block.X.shape), np.empty(state.known.shape), np.empty(block.y.shape)
         known, weight = (state.known, state.centre, state.scale), self._moving(state, block.weight)
         if not scales.prepare(self.inputs, *known, block.X, block.there, block.y, weight, Z, after, u) <= LARGEST_NUMBER:
@@ -377,6 +384,9 @@ class Scaled(Wrapper):
         if learnt - before < len(inner) and learnt - before < np.count_nonzero(block.weight):
             block = block.part(0, place(block.weight, learnt - before))
             after = scales.standardise(self.inputs, state.known, block.X, block.there, self._moving(state, block.weight))[1]
+        if self.keeps_rows(state):
+            kept = state.first.with_more(before, *block[:4])
+            state.first = kept.dropped() if learnt == self.first_rows else kept
         rows = block.y, block.weight, inner, scores[: len(block.y)]
         scales.follow(state.centre, state.scale, self._far_away, *rows, state.known, after, state.learnt, state.far)
 
@@ -391,12 +401,3 @@ def _given(there: ArrayLike | None, lagged: ArrayLike | None) -> dict[str, Any]:
     """The keyword arguments that are passed on to the learner."""
     given = {} if there is None else {"there": there}
     return given if lagged is None else given | {"lagged": lagged}
-
-
-def _present(there: ArrayLike | None, X: Matrix) -> There:
-    if there is None:
-        return _ALL[:, : X.shape[1]] if len(X) == 1 and X.shape[1] <= _ALL.shape[1] else np.ones(X.shape, dtype=bool)
-    mask = np.ascontiguousarray(there)
-    if mask.shape != X.shape or mask.dtype != bool:
-        raise InputError(f"the mask `there` must be True or False for each value of X, {X.shape}, got {mask.dtype} {mask.shape}")
-    return mask

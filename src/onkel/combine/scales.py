@@ -6,15 +6,17 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from onkel._inputs import LARGEST_NUMBER, no_weight
 from onkel._jit import hot_lean
 from onkel._types import Counts, Matrix, Vector
+from onkel.errors import InputError
 from onkel.features.scale import standardize_present
 from onkel.one_row import Row, RowSteps
 
 There = NDArray[np.bool_]
+_ALL = np.ones((1, 1024), dtype=bool)  # the mask of a row without gaps; never written to
 
 
 class Scales(Protocol):
@@ -25,6 +27,16 @@ class Scales(Protocol):
     scale: Vector
     learnt: Counts
     far: Counts
+
+
+def present(there: ArrayLike | None, X: Matrix) -> There:
+    """The mask of the values of X that are present: `there`, checked, or all of them."""
+    if there is None:
+        return _ALL[:, : X.shape[1]] if len(X) == 1 and X.shape[1] <= _ALL.shape[1] else np.ones(X.shape, dtype=bool)
+    mask = np.ascontiguousarray(there)
+    if mask.shape != X.shape or mask.dtype != bool:
+        raise InputError(f"the mask `there` must be True or False for each value of X, {X.shape}, got {mask.dtype} {mask.shape}")
+    return mask
 
 
 def standardise(inputs: bool, known: Matrix, X: Matrix, there: There, weight: Vector) -> tuple[Matrix, Matrix]:

@@ -159,7 +159,7 @@ class Encoder:
 
     def init(self) -> State:
         one_hot = [column.name for column in self.columns if isinstance(column, OneHot)]
-        means = {column.name: TargetMeans.init(column.labels) for column, _ in self._with_means}
+        means = {column.name: [TargetMeans.init(column.labels) for _ in places] for column, places in self._with_means}
         return State({name: [] for name in one_hot}, dict.fromkeys(one_hot, 0), means=means)
 
     def names(self, state: State) -> list[str]:
@@ -182,15 +182,18 @@ class Encoder:
         if self._with_means:
             rows = table if kept.all() else table.where(kept)
             for column, places in self._with_means:
-                X[:, places] = state.means[column.name].predict(column.terms(rows.strings[column.name]))
+                terms = column.terms(rows.strings[column.name])
+                for means, of, here in zip(state.means[column.name], terms, places, strict=True):
+                    X[:, here] = means.predict(of)
         return X, kept
 
     def learn_labels(self, state: State, table: Table, Y: Matrix, X: Matrix) -> None:
         """Write the means of the target before each row into X, which `learn` has made of the same rows; then learn the labels
         Y."""
         for column, places in self._with_means:
-            terms = column.terms(table.strings[column.name])
-            X[:, places] = state.means[column.name].learn(terms, np.ascontiguousarray(Y[:, : column.labels]))
+            terms, labels = column.terms(table.strings[column.name]), np.ascontiguousarray(Y[:, : column.labels])
+            for means, of, here in zip(state.means[column.name], terms, places, strict=True):
+                X[:, here] = means.learn(of, labels)
 
     @functools.cached_property
     def labels(self) -> int:
@@ -198,10 +201,10 @@ class Encoder:
         return max((column.labels for column, _ in self._with_means), default=0)
 
     @functools.cached_property
-    def _with_means(self) -> list[tuple[Hashed | Text, slice]]:
+    def _with_means(self) -> list[tuple[Hashed | Text, list[slice]]]:
         """The encodings that contain means of the target, and the columns of X where these means are."""
         return [
-            (column, slice(start + column.buckets, start + column.width))
+            (column, [slice(start + at, start + at + column.labels) for at in column.places_of_means])
             for column, start in zip(self.columns, self.starts, strict=True)
             if isinstance(column, Hashed | Text) and column.labels
         ]
@@ -225,9 +228,11 @@ class Encoder:
         fits = fits and len(state.late) <= self.spare and all(type(name) is str for name in state.late)
         fits = fits and len(state.marked) == len(state.late) and all(type(value) in (str, type(None)) for value in state.marked)
         fits = fits and len(set(zip(state.late, state.marked, strict=False))) == len(state.late)
-        labels = {column.name: column.labels for column, _ in self._with_means}
-        fits = fits and state.means.keys() == labels.keys()
-        fits = fits and all(means.is_possible(labels[name]) for name, means in state.means.items())
+        sizes = {column.name: (column.labels, len(places)) for column, places in self._with_means}
+        fits = fits and state.means.keys() == sizes.keys()
+        for name, (labels, count) in sizes.items() if fits else ():
+            means = state.means[name]
+            fits = fits and len(means) == count and all(one.is_possible(labels) for one in means)
         if not fits:
             raise InputError("the encoder's state is not one of this encoder")
 

@@ -3,7 +3,8 @@
 number   see `numeric`                                                                                  1 or 3 columns
 string   OneHot: 1 in the column of the value, which it gets when it first appears; late ones share     room
          Hashed: ±1 in a column chosen by a hash of the value; and the mean of the target for each      buckets + labels
-         Text: the words of the value, each ±1 in a column chosen by its hash; and their means          buckets + labels
+         Text: the words of the value, each ±1 in a column chosen by its hash; and their means          buckets + labels;
+               the same of the whole value, if values repeat                                            and values + labels
          LeftOut: nothing                                                                               0
 date     Date: days since the first rows; sine and cosine of the time of day, of the week, of the year  1, and 2 each"""
 
@@ -45,7 +46,7 @@ class State:
     # the keys that came later, in the order of the spare columns that they took
     late: list[str] = field(default_factory=list)
     crowded: int = 0  # the number of late values for which no spare column was left
-    means: dict[str, TargetMeans] = field(default_factory=dict)  # for each Hashed or Text that uses labels
+    means: dict[str, list[TargetMeans]] = field(default_factory=dict)  # for each Hashed or Text that uses labels
     # for each spare column that was taken the string whose rows it marks; None if it holds a number
     marked: list[str | None] = field(default_factory=list)
     passed: dict[str, int] = field(default_factory=dict)  # how many of the `crowded` values the first keys among them had
@@ -59,17 +60,17 @@ class State:
     def copy(self) -> State:
         values = {name: list(seen) for name, seen in self.values.items()}
         shared, filled = dict(self.shared), dict(self.filled)
-        means = {name: found.copy() for name, found in self.means.items()}
+        means = {name: [one.copy() for one in found] for name, found in self.means.items()}
         counts = self.dropped, self.unlabelled, list(self.late), self.crowded
         return State(values, shared, filled, *counts, means, list(self.marked), dict(self.passed))
 
     def to_json(self) -> dict[str, Any]:
         plain = {part.name: getattr(self, part.name) for part in dataclasses.fields(self)}
-        return {**plain, "means": {name: found.to_json() for name, found in self.means.items()}}
+        return {**plain, "means": {name: [one.to_json() for one in found] for name, found in self.means.items()}}
 
     @staticmethod
     def from_json(tree: Mapping[str, Any]) -> State:
-        means = {name: TargetMeans.from_json(found) for name, found in tree["means"].items()}
+        means = {name: [TargetMeans.from_json(one) for one in found] for name, found in tree["means"].items()}
         return State(**{"marked": [None] * len(tree["late"]), **tree, "means": means})
 
 
@@ -134,6 +135,11 @@ class Hashed:
     def width(self) -> int:
         return self.buckets + self.labels
 
+    @property
+    def places_of_means(self) -> range:
+        """Where the means for the values begin, from the first column of this encoding."""
+        return range(self.buckets, self.width, max(1, self.labels))
+
     def names(self, state: State) -> list[str]:
         return _hashed_names(self)
 
@@ -142,21 +148,11 @@ class Hashed:
         return f"many different strings, hashed into {self.buckets} columns{means}"
 
     def write(self, column: Strings, state: State, X: Matrix, learning: bool) -> None:
-        there = np.flatnonzero(column.codes >= 0)
-        found = [self._hash(value) for value in column.values]
-        place = np.array([value % self.buckets for value in found], dtype=np.int64)
-        sign = np.array([1.0 if value >> 63 else -1.0 for value in found])
-        codes = column.codes[there]
-        X[there, place[codes]] = sign[codes]
+        _write_values(self.name, column, X[:, : self.buckets])
 
-    def terms(self, column: Strings) -> Terms:
+    def terms(self, column: Strings) -> list[Terms]:
         """The hashed value of each row, for `TargetMeans`."""
-        there = column.codes >= 0
-        slots = np.array([self._hash(value) // self.buckets % SLOTS for value in column.values], dtype=np.int64)
-        return Terms(np.concatenate([[0], np.cumsum(there)]), slots[column.codes[there]])
-
-    def _hash(self, value: str) -> int:
-        return hashed(f"{self.name}\0{value}")
+        return [_terms_of_values(self.name, column, self.buckets)]
 
 
 @dataclass(frozen=True)
@@ -165,35 +161,48 @@ class Text:
     buckets: int = BUCKETS  # columns that words are hashed into
     labels: int = 0  # columns of labels whose mean for the words is an input
     indicator: bool = False
+    values: int = 0  # columns that whole texts are hashed into, if texts repeat; then their means are inputs too
 
     kind: ClassVar[Kind] = Kind.TEXT
     late: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_hashed(self)
+        whole(self, "values", least=0, most=LARGEST_ROOM)
 
     @property
     def width(self) -> int:
-        return self.buckets + self.labels
+        return self.buckets + self.values + self.labels * (2 if self.values else 1)
+
+    @property
+    def places_of_means(self) -> range:
+        """Where the means for the words and for the whole begin, from the first column of this encoding."""
+        return range(self.buckets + self.values, self.width, max(1, self.labels))
 
     def names(self, state: State) -> list[str]:
         return _hashed_names(self)
 
     def assumed(self, target: str) -> str:
         means = f", and the mean of {target} for its words so far" if self.labels else ""
-        return f"text, the words hashed into {self.buckets} columns{means}"
+        if self.values and self.labels:
+            means = f", and the means of {target} for its words and for the whole so far"
+        whole = f", the whole into {self.values}" if self.values else ""
+        return f"text, the words hashed into {self.buckets} columns{whole}{means}"
 
     def write(self, column: Strings, state: State, X: Matrix, learning: bool) -> None:
         """Write the words of each text as a row of length 1, so that long texts count no more than short ones."""
         described = np.array([*(self._described(value) for value in column.values), np.zeros(self.buckets)])
         X[:, : self.buckets] = described[column.codes]
+        if self.values:
+            _write_values(self.name, column, X[:, self.buckets : self.buckets + self.values])
 
-    def terms(self, column: Strings) -> Terms:
-        """The hashed words of each row, for `TargetMeans`."""
+    def terms(self, column: Strings) -> list[Terms]:
+        """The hashed words of each row, for `TargetMeans`; then the hashed whole text, if it has columns."""
         of_values = [np.array([hashed(word) % SLOTS for word in words(value)], dtype=np.int64) for value in column.values]
         rows = [of_values[code] if code >= 0 else np.empty(0, dtype=np.int64) for code in column.codes]
         start = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
-        return Terms(start, np.concatenate([np.empty(0, dtype=np.int64), *rows]))
+        of_words = Terms(start, np.concatenate([np.empty(0, dtype=np.int64), *rows]))
+        return [of_words, *([_terms_of_values(self.name, column, self.values)] if self.values else [])]
 
     def _described(self, text: str) -> Vector:
         found = [(hashed(term), count) for term, count in terms(text)]
@@ -266,6 +275,26 @@ class Date:
 Column = Numeric | OneHot | Hashed | Text | LeftOut | Date
 
 
+def _write_values(name: str, column: Strings, X: Matrix) -> None:
+    """Write whole values, each hashed into a column of X, with a sign. X is 0."""
+    there = np.flatnonzero(column.codes >= 0)
+    found = [_hashed_value(name, value) for value in column.values]
+    place = np.array([value % X.shape[1] for value in found], dtype=np.int64)
+    sign = np.array([1.0 if value >> 63 else -1.0 for value in found])
+    codes = column.codes[there]
+    X[there, place[codes]] = sign[codes]
+
+
+def _terms_of_values(name: str, column: Strings, buckets: int) -> Terms:
+    there = column.codes >= 0
+    slots = np.array([_hashed_value(name, value) // buckets % SLOTS for value in column.values], dtype=np.int64)
+    return Terms(np.concatenate([[0], np.cumsum(there)]), slots[column.codes[there]])
+
+
+def _hashed_value(name: str, value: str) -> int:
+    return hashed(f"{name}\0{value}")
+
+
 def _check_hashed(column: Hashed | Text) -> None:
     whole(column, "buckets", least=1, most=LARGEST_ROOM)
     whole(column, "labels", least=0, most=LARGEST_ROOM)
@@ -274,7 +303,9 @@ def _check_hashed(column: Hashed | Text) -> None:
 
 def _hashed_names(column: Hashed | Text) -> list[str]:
     means = [f"{column.name}: mean of the target{f' {k}' * (column.labels > 1)}" for k in range(column.labels)]
-    return [*(f"{column.name}#{k}" for k in range(column.buckets)), *means]
+    whole = [f"{mean}, whole" for mean in means] if isinstance(column, Text) and column.values else []
+    own = column.width - len(means) - len(whole)
+    return [*(f"{column.name}#{k}" for k in range(own)), *means, *whole]
 
 
 def _of_day(moments: Dates) -> Vector:

@@ -2,6 +2,7 @@
 
 string   few values: `OneHot`, with twice as many columns of X as there are values, at least 4
          several words, and mostly different, or lists of items: `Text`
+         phrases, whose words occur in many different values: `Text`, in which whole values count too
          different in nearly every row, but no text: `LeftOut`
          anything else, and columns that the user names as hashed: `Hashed`, with the means of the target
 number   a `Cycle` if its name and its range say so, such as hour from 0 to 23; or if the user says so
@@ -33,9 +34,14 @@ from onkel.model.words import words
 
 LEAST_ROOM, MOST_VALUES = 4, 32
 SEVERAL_WORDS, MOSTLY = 3, 0.5  # text: the least median number of words in a value, and the least share of different values
+A_PHRASE, VALUES = 2, 8  # phrases: the least median number of words; columns that whole texts are hashed into if they repeat
 MONTHS = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 WEEKDAYS = {"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
-SEPARATORS, IN_LISTS, FEWER_ITEMS = re.compile(r"\s*[,;|]\s*"), 0.25, 0.7  # lists: separators, least share, most items
+SEPARATORS, IN_LISTS, FEWER_ITEMS = (
+    re.compile(r"\s*[,;|]\s*"),
+    0.25,
+    0.7,
+)  # lists: separators, least share, most items (of phrases: words)
 IDENTIFIES = 0.95  # with at least this share of different values a column only identifies the rows
 WEEKLY, YEARLY = np.timedelta64(6, "D"), np.timedelta64(300, "D")  # dates with steps this long get no cycle of the week, the year
 
@@ -168,10 +174,13 @@ def _of_strings(name: str, strings: Strings, hashed: bool, labels: int, indicato
     values = [str(strings.values[code]) for code in np.unique(codes)]
     if not hashed and len(values) <= MOST_VALUES:
         return OneHot(name, room_for(values), indicator)
+    repeat = VALUES if len(values) < IDENTIFIES * len(codes) else 0
     if not hashed and len(values) >= MOSTLY * len(codes) and np.median([len(words(value)) for value in values]) >= SEVERAL_WORDS:
-        return Text(name, labels=labels, indicator=indicator)
+        return Text(name, labels=labels, indicator=indicator, values=repeat)
     if not hashed and are_lists(values):
         return Text(name, labels=labels, indicator=indicator)
+    if not hashed and are_phrases(values):
+        return Text(name, labels=labels, indicator=indicator, values=repeat)
     if not hashed and len(values) >= IDENTIFIES * len(codes):
         return LeftOut(name)
     return Hashed(name, labels=labels, indicator=indicator)
@@ -191,6 +200,15 @@ def are_lists(values: Sequence[str]) -> bool:
     lists = [[item for item in SEPARATORS.split(value) if item] for value in values]
     several = sum(len(items) > 1 for items in lists)
     return several >= IN_LISTS * len(values) and len({item for items in lists for item in items}) <= FEWER_ITEMS * len(values)
+
+
+def are_phrases(values: Sequence[str]) -> bool:
+    """Whether the values are phrases, such as "sunny flat": most have several words, and there are fewer different words than
+    different values."""
+    split = [words(value) for value in values]
+    return bool(np.median(list(map(len, split))) >= A_PHRASE) and len(
+        {word for each in split for word in each}
+    ) <= FEWER_ITEMS * len(values)
 
 
 def _of_dates(name: str, moments: Dates, indicator: bool) -> Date:

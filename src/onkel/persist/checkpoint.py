@@ -38,7 +38,7 @@ from onkel.persist.config import from_json, functions_of, to_json
 from onkel.state import COUNT, FIXED, GROWING, Mark, filled, leaves, nbytes, owned
 from onkel.turns import turn
 
-FORMAT = 4
+FORMAT = 5
 HEADER, SUMS = "onkel.json", "SHA256SUMS"
 EXTRA = "more/"  # prefix of the entries that do not belong to the learner
 LARGEST_COUNT = 2**62  # for numbers of rows and the like

@@ -1,5 +1,11 @@
-"""The regular check of `Auto`: which families restart because the stream has changed, which are dropped, which zooms start.
+"""The checks of `Auto`: when the views change their scales, which families restart because the stream has changed, which are
+dropped, which zooms start.
 
+A *settlement* comes 32, 64, 128, 256 and 512 rows after the views (re)started. They take the scales of all these rows, which are
+still stored. So every family that sees the views starts again and learns the rows on the new scales, and the rule starts again with
+the new scores. A regular check comes every 256 rows (fewer in a small plan):
+
+0. If the scale of a column has moved, the views take its new scale, and the families that forget learn the stored rows on it.
 1. `restarts` says which families are suspected, because their errors are too large by more than noise, and the row of the change.
 2. If the inputs have moved, a copy of the remembering family is tried on restarted views.
 3. Each suspected family is tried: a copy learns the rows since the change, and replaces the family if its errors are smaller.
@@ -25,9 +31,23 @@ from onkel.state import copied
 from onkel.turns import Steps
 
 
+def next_check(plan: Plan, state: State) -> int:
+    """The number of rows at the next check. It depends only on the stream, not on how it is cut into calls."""
+    rows = state.recent.rows
+    regular = (rows // plan.check + 1) * plan.check
+    if rows < state.surveyed or not plan.settlements:
+        return regular
+    known: int = state.views.running.rows
+    return min((regular, *(rows + settlement - known for settlement in plan.settlements if settlement > known)))
+
+
 def is_due(plan: Plan, state: State) -> bool:
-    """Whether a check is due; this is so every `plan.check` rows."""
-    return not state.recent.rows % plan.check and state.recent.rows != state.recent.checked
+    """Whether a check is due."""
+    return state.recent.rows != state.recent.checked and (not state.recent.rows % plan.check or _is_settlement(plan, state))
+
+
+def _is_settlement(plan: Plan, state: State) -> bool:
+    return state.recent.rows > state.surveyed and bool(plan.settlements) and state.views.running.rows in plan.settlements
 
 
 def check(plan: Plan, views: Views | SparseViews, state: State) -> None:
@@ -37,13 +57,34 @@ def check(plan: Plan, views: Views | SparseViews, state: State) -> None:
     noted = {name: getattr(recent, name).copy() for name in ("lag", "checks", "began", "again")}
     work = replace(state, recent=replace(recent, **noted), review=copied(state.review), ledger=copied(state.ledger))
     if isinstance(views, Views):  # sparse rows are not stored, so no family could restart
-        _check(plan, views, work)
+        if _is_settlement(plan, work):
+            _settle(plan, views, work)
+        else:
+            _check(plan, views, work)
     ledger.note(work.ledger, recent.rows, plan.check, weights_until_now)
     work.recent.checked = recent.rows
     vars(state).update(vars(work))
 
 
+def _settle(plan: Plan, views: Views, state: State) -> None:
+    """The views take the scales of all rows since they (re)started, and families and rule start again with these rows."""
+    state.views = views.settled(state.views)
+    since = state.recent.in_order()[-state.views.running.rows :]
+    _restart_rule(plan, views, state, state.recent.scores.copy(), since, plan.sees_views)
+
+
+def _rescale(plan: Plan, views: Views, state: State) -> None:
+    """If columns have moved, the views take their new scales, and the families that forget start again with the stored rows. Those
+    that remember everything go on, since older rows are not stored."""
+    if (views_now := views.rescaled(state.views)) is None:
+        return
+    state.views, everything = views_now, state.recent.in_order()
+    for k in np.flatnonzero(plan.forgets & (state.review.awake > 0)).tolist():
+        _replace(state, k, _trained(plan, views, state, state.views, k, everything)[0], everything)
+
+
 def _check(plan: Plan, views: Views, state: State) -> None:
+    _rescale(plan, views, state)
     recent = state.recent
     scores, changed = recent.scores.copy(), dict[int, Counts]()
     suspected = restarts.suspected(recent, plan.family_of, plan.forgets, state.review.awake > 0)
@@ -115,7 +156,7 @@ def _restart_rule(plan: Plan, views: Views, state: State, scores: Cube, since: C
         fresh, again, own = _trained(plan, views, state, state.views, k, since)
         _replace(state, k, fresh, since)
         scores[np.ix_(since, np.arange(state.outputs), own)] = again
-    state.review = zoom.init(plan, recent.rows)
+    state.review = zoom.init(plan, recent.rows - len(since))
     known = scores[since], recent.Y[since], recent.weight[since], active_experts(plan, state, len(since))
     state.mixed = RULE.init(len(plan.experts), state.outputs)
     mixture = RULE.learn(state.mixed, *known)

@@ -43,7 +43,7 @@ from onkel._validate import config, real, whole
 from onkel.combine.auto import labels as label_scale
 from onkel.combine.auto import mixing
 from onkel.combine.auto import state as states
-from onkel.combine.auto.adaptation import check, is_due
+from onkel.combine.auto.adaptation import check, is_due, next_check
 from onkel.combine.auto.families import Expert
 from onkel.combine.auto.plan import WIDEST_LINE, Plan, plans
 from onkel.combine.auto.state import RULE, State, active_experts
@@ -137,8 +137,7 @@ class Auto(Learner[State]):
     ) -> None:  # fmt: skip
         given, start, plan = self._given(lagged, len(Y)), 0, self._plan(state.dim)
         while start < len(Y):
-            # checks are due at fixed rows of the stream, however it is cut into calls
-            stop = (state.recent.rows // plan.check + 1) * plan.check
+            stop = next_check(plan, state)
             stop = min(stop, state.surveyed) if state.recent.rows < state.surveyed else stop
             now, steps = slice(start, start + leading(weight[start:], stop - state.recent.rows)), Steps()
             block = part(X, now), Y[now], weight[now], None if given is None else given[now], scores[now]
@@ -150,7 +149,8 @@ class Auto(Learner[State]):
 
     def _survey(self, state: State, X: Any, Y: Matrix, there: Any = None) -> None:
         if not self.lags:  # the views of earlier labels are made in the order of the rows
-            state.views = self._views(state.dim).write(state.views, X, Y, np.ones(len(Y)))[1]
+            views: Any = self._views(state.dim)
+            state.views = views.settled(views.write(state.views, X, Y, np.ones(len(Y)))[1])
             state.surveyed += len(Y)
 
     def _settle(self, state: State) -> None:
@@ -173,7 +173,8 @@ class Auto(Learner[State]):
         steps.add(vars(state).update, {"views": views, "labels": known})
 
     def _single(self, state: State) -> RowSteps | None:
-        return mixing.row_steps(self._plan(state.dim), self._views(state.dim), state)
+        plan = self._plan(state.dim)
+        return mixing.row_steps(plan, self._views(state.dim), state, next_check(plan, state))
 
     def _score(self, state: State, X: Any, scores: Matrix, lagged: ArrayLike | None = None) -> None:
         given, plan = self._given(lagged, len(scores)), self._plan(state.dim)

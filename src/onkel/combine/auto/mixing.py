@@ -86,8 +86,9 @@ def _mixed(plan: Plan, state: State, block: Block, P: Cube, steps: Steps) -> Mat
     return mixture
 
 
-def row_steps(plan: Plan, views: Views | SparseViews, state: State) -> RowSteps | None:
-    """The calls for single rows; None if this is one of the first rows, or if there are very many columns."""
+def row_steps(plan: Plan, views: Views | SparseViews, state: State, due: int) -> RowSteps | None:
+    """The calls for single rows, until the next check, after row number `due`. None if this is one of the first rows, or if there
+    are very many columns."""
     is_early = state.recent.rows < state.surveyed or not state.labels.rows
     if isinstance(views, SparseViews) or is_early or not views.has_steps(state.views):
         return None
@@ -101,7 +102,6 @@ def row_steps(plan: Plan, views: Views | SparseViews, state: State) -> RowSteps 
     mixture = learn_scored(plan, state, block, scored, P, learning)
     learning.add(copy_columns, mixture, row.scores, 0)
 
-    due = (state.recent.rows // plan.check + 1) * plan.check
     before: list[Step] = [
         partial(stop_before, state.recent.learnt, due, row.weight),
         *views.limits(state.views, row.weight),

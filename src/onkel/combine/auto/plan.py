@@ -49,6 +49,7 @@ from onkel.combine.auto.families import (
     RememberingRidge,
     Trees,
 )
+from onkel.combine.auto.restarts import KEPT
 from onkel.combine.auto.views import NARROW, PLANE
 from onkel.features import Constant, Fourier, Hats, Identity, Products
 from onkel.kernels import Gaussian, Laplacian
@@ -61,6 +62,7 @@ WIDEST_LINE, WIDEST_ODDS = 512, 128  # largest number of columns of a linear and
 MIXING = 4.0  # cost of views, rule and ledger for a row, in the unit above
 READING = 0.005  # cost of each column for a row, if there are more than WIDEST_LINE
 CHECK, SPARSE_CHECK = 256, 2048  # rows from one check to the next
+SETTLEMENTS = 32, 64, 128, 256, 512
 REVIEW = 4096  # rows until the first review
 RANK_EDGE = math.sqrt(3.0)  # ranks are in [−√3, √3]
 SLOW, DAY = 0, 3  # indices of two families: the one that remembers everything, and the one that forgets fastest
@@ -110,6 +112,12 @@ class Plan:
     def starts(self) -> NDArray[np.bool_]:
         """Whether each family is active at first."""
         return ~np.isin(np.arange(len(self.families)), list(self.zooms))
+
+    @functools.cached_property
+    def settlements(self) -> tuple[int, ...]:
+        """After how many rows since the views (re)started their scales are fixed anew (`adaptation`); all of these rows are
+        stored."""
+        return () if self.lines_only else tuple(rows for rows in SETTLEMENTS if rows <= KEPT * self.check)
 
     @functools.cached_property
     def costs(self) -> Vector:

@@ -1,7 +1,7 @@
 """The views of `Auto`: raw inputs, standardised inputs, ranks, and earlier labels. They are computed once for all families.
 
 X    the raw inputs
-Z    (x − mean)/deviation, by the rows up to and including this one, clipped to ±8
+Z    (x − mean)/deviation, clipped to ±8. Mean and deviation stay as they are between two checks (see `Views`), and include the row
 N    Z, or a random projection of it to 64 columns if it has more; for kernels and neighbours
 U    ranks of X (of N, if that is a projection) among the rows so far, by 33 quantiles
 L    earlier labels, as in `Lagged`, standardised; several outputs are mapped to the plane, each along a direction of its own
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onkel._inputs import no_weight
 from onkel._jit import hot, hot_lean
 from onkel._sparse import Rows, to_dense, to_sparse
 from onkel._types import Counts, Matrix, Vector
@@ -34,6 +35,10 @@ from onkel.turns import Steps
 
 CUT = 8.0  # largest standardised value, in deviations
 STANDARDIZE, RANKS = Standardize(CUT), Ranks()
+NEAR, WIDER = (
+    0.5,
+    2.0,
+)  # a column has moved if its mean has by more than NEAR deviations, or if the deviation is WIDER times as large
 CANCELLED = 1e-12  # smaller projections count as 0
 DENSE = 0.9  # in S, a column that is nonzero in this share of the rows is standardised
 NARROW = 64  # largest number of columns for kernels and neighbours
@@ -65,7 +70,8 @@ class Lags(Counted):
 
 @memory
 class State:
-    standardized: Any
+    running: Any  # mean and deviation of all rows so far
+    standardized: Any  # the mean and deviation that Z uses; before the first rows they are those of `running`
     projected: Any
     ranked: Any
     lags: Any  # Lags, or None
@@ -73,7 +79,11 @@ class State:
 
 @dataclass(frozen=True)
 class Views:
-    """The feature maps of all views, for rows with `dim` columns."""
+    """The feature maps of all views, for rows with `dim` columns.
+
+    If Z followed mean and deviation in every row, a rising input would have nearly the same z in all rows, and a family would learn
+    many labels at one place. So the scales of Z are fixed by `settled`; `rescaled` changes those of columns that have moved.
+    """
 
     dim: int
     seed: int
@@ -95,11 +105,13 @@ class Views:
 
     def init(self) -> State:
         projected = self._project.init(self.dim) if self._is_projected else None
-        return State(STANDARDIZE.init(self.dim), projected, RANKS.init(self.narrow), _no_lags(self.lags))
+        return State(
+            STANDARDIZE.init(self.dim), STANDARDIZE.init(self.dim), projected, RANKS.init(self.narrow), _no_lags(self.lags)
+        )
 
     def footprint(self) -> int:
         projected = self._project.footprint(self.dim) if self._is_projected else 0
-        return STANDARDIZE.footprint(self.dim) + projected + RANKS.footprint(self.narrow) + _lags_footprint(self.lags)
+        return 2 * STANDARDIZE.footprint(self.dim) + projected + RANKS.footprint(self.narrow) + _lags_footprint(self.lags)
 
     def write(
         self, state: State, rows: Matrix | Rows, Y: Matrix, weight: Vector, lagged: Matrix | None = None, steps: Steps | None = None
@@ -111,14 +123,33 @@ class Views:
         """
         X = to_dense(rows, self.dim)
         Z, N, U = np.empty(X.shape), X, np.empty((len(X), self.narrow))
-        standardized = STANDARDIZE.write(state.standardized, X, weight, Z, 0)
+        running = STANDARDIZE.write(state.running, X, weight, Z, 0)
+        if state.standardized.rows:
+            STANDARDIZE.write(state.standardized, X, np.zeros(len(X)), Z, 0)
         if self._is_projected:
             N = np.empty((len(X), NARROW))
             self._narrowed(state, Z, N).run()
         ranked = RANKS.write(state.ranked, N, weight, U, 0)
         raw, L, lags = _lags(state.lags, self.lags, Y, weight, lagged)
         S = _with_intercept(Z) if self.by_column else NO_ROWS
-        return View(X, Z, N if self._is_projected else Z, U, L, S, raw), State(standardized, state.projected, ranked, lags)
+        after = State(running, state.standardized, state.projected, ranked, lags)
+        return View(X, Z, N if self._is_projected else Z, U, L, S, raw), after
+
+    def settled(self, state: State) -> State:
+        """The state in which Z uses the mean and the deviation of all rows so far."""
+        return replace(state, standardized=copied(state.running))
+
+    def rescaled(self, state: State) -> State | None:
+        """The state in which Z uses the mean and the deviation of all rows so far, in columns where they have moved. None if they
+        have not moved in any column."""
+        now, used = state.running, state.standardized
+        deviation, before = np.sqrt(now.spread / max(1, now.rows)), np.sqrt(used.spread / max(1, used.rows))
+        moved = np.abs(now.mean - used.mean) > NEAR * before
+        moved |= (deviation > WIDER * before) | (before > WIDER * deviation)
+        if not moved.any():
+            return None
+        mean, spread = np.where(moved, now.mean, used.mean), np.where(moved, deviation**2 * used.rows, used.spread)
+        return replace(state, standardized=replace(used, mean=mean, spread=spread))
 
     def buffers(self, X: Matrix) -> View:
         """Room for the views of one row, whose inputs are in X."""
@@ -136,7 +167,9 @@ class Views:
 
     def in_place(self, state: State, view: View, Y: Matrix, weight: Vector) -> list[Step]:
         """The calls of compiled code that do what `write` does for one row, but change the given state."""
-        steps = [STANDARDIZE.in_place(state.standardized, view.X, weight, view.Z, 0)]
+        steps = [STANDARDIZE.in_place(state.running, view.X, weight, view.Z, 0)]
+        if state.standardized.rows:
+            steps.append(STANDARDIZE.in_place(state.standardized, view.X, no_weight(1), view.Z, 0))
         if self._is_projected:
             steps += self._narrowed(state, view.Z, view.N).steps
         steps += RANKS.in_place(state.ranked, view.N if self._is_projected else view.X, weight, view.U, 0)
@@ -201,19 +234,22 @@ class SparseViews:
         nothing, after = np.empty((len(Y), 0)), SparseState(state.mean, state.spread, state.seen, lags, state.rows + learnt)
         return View(nothing, nothing, nothing, nothing, L, S, raw), after
 
+    def settled(self, state: SparseState) -> SparseState:
+        """The state itself: the scales of S always follow the rows."""
+        return state
+
 
 def standardized_rows(state: State, X: Matrix) -> Matrix:
-    """Z of these rows, as if each came next."""
+    """These rows, standardised by all rows so far, as if each came next."""
     Z = np.empty(X.shape)
-    STANDARDIZE.write(state.standardized, X, np.zeros(len(X)), Z, 0)
+    STANDARDIZE.write(state.running, X, np.zeros(len(X)), Z, 0)
     return Z
 
 
-def restarted(views: Views | SparseViews, state: Any, X: Matrix) -> Any:
+def restarted(views: Any, state: Any, X: Matrix) -> Any:
     """A state of the views that has seen only these rows, but with the earlier labels of `state`."""
-    nothing: Any = views.init()
-    _, again = views.write(nothing, X, np.zeros((len(X), 1)), np.ones(len(X)))
-    return replace(again, lags=state.lags)
+    _, again = views.write(views.init(), X, np.zeros((len(X), 1)), np.ones(len(X)))
+    return replace(views.settled(again), lags=state.lags)
 
 
 def lag_columns(lags: int) -> int:

@@ -42,7 +42,7 @@ class Review:
 
 
 def init(plan: Plan, rows: int = 0) -> Review:
-    """The state when the rule starts, after `rows` rows."""
+    """The state when the rule starts with the rows after the first `rows`."""
     start, size = plan.starts.astype(np.int64), len(plan.experts)
     return Review(start, start.copy(), np.zeros((size, size)), rows + plan.first_review)
 
