@@ -312,8 +312,8 @@ def _address(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 def _level_of_processor() -> str | None:
-    """The highest level for which there is compiled code and that this processor has. None if code is compiled for exactly this
-    processor: the user has set another one, or numba has begun to compile."""
+    """The highest level that this processor has and for which compiled code was installed. None if there is none, if the user has
+    told numba for which processor to compile, or if numba has already begun to compile for exactly this processor."""
     if numba.config.CPU_NAME or numba.config.CPU_FEATURES is not None or "_toplevel_target_context" in vars(cpu_target):
         return None
     has = llvmlite.binding.get_host_cpu_features()

@@ -157,8 +157,8 @@ class Calibrated(Wrapper):
         self._only_calibrated(self._inside._score, state, X, scores, **more)
 
     def _score_any(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        """Score rows that need not come next. The maps are the same, although they were learnt from scores of rows that did come
-        next."""
+        """Score rows that need not come next. Their scores are calibrated by the same maps as those of next rows, from which the
+        maps were learnt."""
         self._only_calibrated(self._inside._score_any, state, X, scores, **more)
 
     def _only_calibrated(self, score: Any, state: State, X: Any, scores: Matrix, **more: Any) -> None:
@@ -314,8 +314,8 @@ def mix(mapped: Matrix, shares: Vector, seen: Counts, rows: int, probabilities: 
 def hold(guesses: Vector, seen: Counts, own: int, probabilities: Vector) -> float:
     """Turn `probabilities` from p into p°, in which no class is more likely than the one with the largest score.
 
-    Returns ln p − ln p° of the row's class. Only classes seen so far count; if two of them share the largest score, nothing
-    changes.
+    Returns ln p − ln p° of the row's class. Only classes seen so far count. If several of them share the largest score, or none has
+    been seen, p stays as it is.
     """
     first, tied = -1, True
     for k in range(seen.size):

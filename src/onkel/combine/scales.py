@@ -84,8 +84,8 @@ def follow(
     centre: Vector, scale: Vector, far_away: float, Y: Matrix, weight: Vector, inner: Matrix, scores: Matrix,
     known: Matrix, after: Matrix, learnt: Counts, far: Counts,
 ) -> None:  # fmt: skip
-    """Called when the learner inside has learnt these rows: write their scores, count rows and labels that are far away, and
-    replace the statistics of the columns by `after`. A scale of 0 means that the target is not scaled, or constant so far."""
+    """Called when the learner inside has learnt these rows: write their scores, count the rows and the labels far from the centre,
+    and replace the statistics of the columns by `after`. A scale of 0 means that the target is not scaled, or constant so far."""
     unscale(centre, scale, inner, scores)
     rows = 0
     for t in range(Y.shape[0]):

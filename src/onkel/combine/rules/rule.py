@@ -88,8 +88,8 @@ class Rule(ABC):
         """Refuse a part of a state that no rows can lead to."""
 
     def acquaint(self, fresh: Any, own: Any, label: float) -> None:
-        """Change `fresh`, a part before the first row, to what it would be after as many rows as `own` has had, if the label and
-        all scores had been `label` in each of them."""
+        """Prepare outputs that are added during a stream. `fresh` is their part before the first row, `own` that of old outputs.
+        Change `fresh` to what it would be after the rows so far, if in each of them the label and all scores had been `label`."""
         if not fresh.span[:, 2].all():
             fresh.span[:] = label, label, own.span[0, 2]
 
