@@ -7,8 +7,8 @@ gigabyte per second, Software: Practice and Experience; Mushtak & Lemire (2023),
 that 128 bits always suffice. All other cells (blanks, words, 20 digits, numbers below 2.2e-308) are left to pyarrow or the csv
 module. The decimal mark need not be a point.
 
-The first `PATIENCE` bytes of a process are read by `float`, which gives the same bits: compiling the parser, or even loading it
-from the cache, takes longer than that.
+The first `PATIENCE` bytes that a process parses are parsed by Python's `float`, which gives the same bits, because compiling the
+parser, or even loading it from the cache, would take longer.
 """
 
 from __future__ import annotations

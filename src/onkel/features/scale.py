@@ -2,9 +2,9 @@
 
 For row n + 1, after n rows were learnt:   μ ← μ + (x − μ)/(n+1),   S ← S + (x − μ_old)(x − μ),   z = (x − μ)/√(S/(n+1))
 
-So mean and standard deviation are those of the rows up to and including this one; labels are never used. All rows of positive
-weight count alike, since a score must not depend on the weight of its own row. A column that has been constant so far gives 0. If
-`clip` is given, z is clipped to ±clip.
+μ is the running mean, and S the running sum of squared deviations. So mean and standard deviation are those of the rows up to and
+including this one; labels are never used. All rows of positive weight count alike, since a score must not depend on the weight of
+its own row. A column that has been constant so far gives 0. If `clip` is given, z is clipped to ±clip.
 """
 
 from __future__ import annotations

@@ -195,8 +195,8 @@ class BalancedAccuracy:
 
 @dataclass(frozen=True)
 class F1:
-    """2 · correct / (true + predicted), in numbers of rows. With two classes it is the F1 of the second one, otherwise the mean
-    over the classes."""
+    """2 · correct / (true + predicted) for a class: the rows rightly predicted as it, its rows, and the rows predicted as it. With
+    two classes it is the F1 of the second one, otherwise the mean over the classes."""
 
     name = "f1"
     title = "F1"
@@ -288,8 +288,8 @@ def headline(task: str) -> Metric:
 
 @dataclass(frozen=True, repr=False)
 class ErrorCurve:
-    """The metrics of a run in overlapping windows along the stream. All windows have equally many rows, but the last ends with the
-    stream."""
+    """The metrics of a run in overlapping windows along the stream. All windows have equally many rows, except that the last one
+    ends with the stream and may be shorter."""
 
     ends: Counts  # the last row of each window, counted from 1
     rows: Vector  # of each window
@@ -320,8 +320,8 @@ class ErrorCurve:
 
 
 def curve_of_losses(losses: Vector, like: ErrorCurve) -> tuple[Vector, Vector]:
-    """The metric of another curve from the losses of each row of the same stream, mistakes or square errors: in the same windows,
-    and for all rows up to their ends."""
+    """The metric that pictures show, for somebody else's answers to the same stream. `losses` has the mistake or the square error
+    of each row. Returns the metric in the windows of the curve `like`, and over all rows up to the end of each window."""
     sums = np.cumsum(np.append(0.0, losses))
     windows, so_far = (sums[like.ends] - sums[like.ends - like.rows.astype(np.int64)]) / like.rows, sums[like.ends] / like.ends
     return (np.sqrt(windows), np.sqrt(so_far)) if isinstance(like.metric, RMSE) else (windows, so_far)
