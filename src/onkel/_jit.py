@@ -93,8 +93,9 @@ def _compile(function: F, fastmath: set[str] | bool, counting: bool = False, inl
 class _Cache(numba.core.caching.NullCache):
     """Machine code on disk, one file for each function and types of its arguments.
 
-    numba's own cache numbers the files of a function in an index that all processes rewrite: two that compile at once can store the
-    code for one set of types under the name of another. It also trusts every file, and fails if one cannot be read or written.
+    numba's own cache is not used, for three reasons. It numbers the files of a function in an index that all processes rewrite, so
+    two that compile at once can store the code for one set of types under the name of another. It trusts every file. And it fails
+    if a file cannot be read or written.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -240,9 +241,10 @@ def by_type(position: int, table: Mapping[type, Any]) -> Callable[..., Any]:
 
 
 def instructions(twin: F, result: str, arguments: tuple[str, ...], emit: Callable[..., Any]) -> F:
-    """A function of one, three or five arguments for compiled code, given by its LLVM instructions: `emit(builder, *values)` writes
-    them, where an array is the address of its first number. Types are "int64", "float64", "void" or, for an argument, "array":
-    contiguous and writeable, of unchecked length. With the compiler off, `twin` is used instead."""
+    """A function of one, three or five arguments for compiled code, given by its LLVM instructions. `emit(builder, *values)` writes
+    them; the value of an array is the address of its first number. `result` and `arguments` name the types: "int64", "float64",
+    "void" or, for an argument, "array". Arrays must be contiguous and writeable; their length is not checked. With the compiler
+    off, `twin` is used instead."""
     if compiler_off:
         return twin
 

@@ -6,12 +6,14 @@ For each class and knot it stores the share of rows of that class among the rows
     q(u) = (1 − h) m_i + h m_{i+1},    h = (u − x_i)/(x_{i+1} − x_i),    x_i = sin²(πi/2d),  i = 0 … d
     m_i ← m_i + (y − m_i) a/(n_i + a),    n_i ← min(n_i + a, memory),    a = weight · (1 − h)
 
-where u is the score as an estimate of a probability, the x_i are the d + 1 knots, and y is 1 for rows of this class and 0 for other
-rows. Knot i + 1 is updated in the same way, with h instead of 1 − h. m_i starts at x_i, clipped to [0.01, 0.99], and n_i at 10. One
-map has 17 knots and a memory of 1,000 rows at each knot; two have 9 knots and memories of 100 and 20, for scores whose meaning
-changes. Knots are denser near 0 and 1, where the logarithms of probabilities differ most. For each map the q of all classes are
-divided by their sum. The maps are mixed by Bayes' rule with fixed shares. Let v_j be the weight of map j, which starts at 1/4, and
-t the number of rows up to and including this one:
+where u is the score as an estimate of a probability, the x_i are the d + 1 knots, m_i is the share stored for knot i, n_i the
+number of rows that it stands for, and y is 1 for rows of this class and 0 for other rows. Knot i + 1 is updated in the same way,
+with h instead of 1 − h. m_i starts at x_i, clipped to [0.01, 0.99], and n_i at 10. One map has 17 knots and a memory of 1,000 rows
+at each knot; two have 9 knots and memories of 100 and 20, for scores whose meaning changes. Knots are denser near 0 and 1, where
+the logarithms of probabilities differ most. For each map the q of all classes are divided by their sum.
+
+The maps are mixed by Bayes' rule with fixed shares. Let v_j be the weight of map j, which starts at 1/4, and t the number of rows
+up to and including this one:
 
     p(class) = Σ_j v_j q_j(class),    v_j ∝ v_j q_j(the row's class),    then v_j ← (1 − 1/(t+1)) v_j + 1/(4(t+1))
 

@@ -6,8 +6,9 @@ predictions are exact in every row, although the factor R is computed only every
 
     G ← μG + w v vᵀ,   b ← μb + w y v,   A = G + Λ = RᵀR
 
-The k rows since the last factorisation are buffered, as ũ and as z̃ = R⁻ᵀũ. From them and R, which belongs to A, follow the
-predictions for A_k, the matrix after these rows (Λ, too, fades by μ in each of them, until the next factorisation restores it):
+R is the factor of A at the last factorisation. The k rows since then are buffered, as ũ and as z̃ = R⁻ᵀũ. With R and these rows the
+predictions are computed for A_k, the matrix after them. (In A_k the ridges Λ, too, have faded by μ with each of the k rows; the
+next factorisation restores them.)
 
     A_k = μᵏ(A + Σ_{i<k} ũ_i ũ_iᵀ),   ũ_i = √(w_i μ^{−i−1}) v_i,   z̃_i = R⁻ᵀũ_i
 

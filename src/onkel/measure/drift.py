@@ -11,10 +11,10 @@ boundary differ by more than
     √(2 c σ² L / m) + ⅔ c b L / m,        L = ln(2 ln(batches) / DELTA)
 
 where `batches` is the number of batches in the window. This is Bernstein's inequality: σ² is the variance of the value of a single
-row, b its largest deviation from the mean, and DELTA the probability of a false alarm. Losses of neighbouring rows may be
-correlated, so c rows count as one independent observation. c is estimated from the losses, as 64 v/σ² · (1 + r)/(1 − r) and at least
-1. There v is the variance of the batches' values about the mean of their side of the boundary, and r the correlation of successive
-batches.
+row, b its largest deviation from the mean, and DELTA limits the probability of a false alarm. Losses of neighbouring rows may be
+correlated, so c rows count as one independent observation. c is estimated from the losses, as 64 v/σ² · (1 + r)/(1 − r), and at
+least as 1. There v is the variance of the batches' values about the mean of their side of the boundary, and r the correlation of
+successive batches.
 
 The rows before the cut are forgotten. A rise of the losses is reported as a change of the stream; a fall is not, because learning
 makes losses fall.

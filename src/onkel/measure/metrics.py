@@ -213,8 +213,8 @@ class AUC:
     """The area under the ROC curve. With two classes it is the area for the second one, otherwise the mean over the classes, each
     against all others.
 
-    It is defined only for the whole stream, and for at most `roc_auc.MOST_RANKED` classes. Its error is at most `auc_within` in
-    `Result.errors`.
+    It is defined only for the whole stream, and for at most `roc_auc.MOST_RANKED` classes. It differs from the exact area by at
+    most `auc_within` in `Result.errors`.
     """
 
     name = "auc"
@@ -320,8 +320,8 @@ class ErrorCurve:
 
 
 def curve_of_losses(losses: Vector, like: ErrorCurve) -> tuple[Vector, Vector]:
-    """The metric that pictures show, for somebody else's answers to the same stream. `losses` has the mistake or the square error
-    of each row. Returns the metric in the windows of the curve `like`, and over all rows up to the end of each window."""
+    """The metric that pictures show, for another model on the same stream, whose mistakes or square errors in each row are given.
+    Returns the metric in each window of the curve `like`, and over all rows up to the end of each window."""
     sums = np.cumsum(np.append(0.0, losses))
     windows, so_far = (sums[like.ends] - sums[like.ends - like.rows.astype(np.int64)]) / like.rows, sums[like.ends] / like.ends
     return (np.sqrt(windows), np.sqrt(so_far)) if isinstance(like.metric, RMSE) else (windows, so_far)

@@ -1,5 +1,5 @@
-"""The terms of the regret bound of an online Newton step: one from the gradients, one from what its matrix gains beyond the
-curvature.
+"""The terms of the regret bound of an online Newton step: R_G from the gradients, and R_D from additions to its matrix beyond what
+the curvature of the loss allows.
 
     2 (Σ ℓ(ŷ_t) − Σ ℓ(f(x_t)))  ≤  α‖f‖² + R_G + R_D            for every f with |f(x_t)| ≤ C in every round
     R_G = Σ g_t² φ_tᵀA_t⁻¹φ_t,      R_D = Σ (w_t − σ g_t²)(ŷ_t − f(x_t))²,      A_t = αI + Σ_{s≤t} w_s φ_sφ_sᵀ

@@ -4,7 +4,7 @@
 
 p_k, v_k and ℓ_k are score, weight and loss of expert k of K, ŷ is the mixture, y the label, η the field `rate` and α the field
 `share`. For the logistic loss ŷ is the log-odds of the mean probability, and η = 1 by default. If some experts sleep, their weights
-stay, and only the total weight of those awake is redistributed, among themselves.
+do not change: the share α is then taken of the total weight of those awake, and redistributed among these.
 
 `rate=None` means η = 0.5/s, where s is the running mean square of the mixture's residuals, including this round's, with forgetting
 factor 0.998. That is about the largest rate at which residuals of this size leave no mixability gap (see `exponential_weights`). η
