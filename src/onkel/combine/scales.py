@@ -35,8 +35,8 @@ def standardise(inputs: bool, known: Matrix, X: Matrix, there: There, weight: Ve
 
 
 def row_steps(inputs: bool, far_away: float, state: Scales, inner: RowSteps) -> RowSteps:
-    """The calls for one row, in order: those that scale it, those of the learner inside on the scaled row, and those that
-    follow."""
+    """The calls for one row, in order: those that scale the row, those of the learner inside on the scaled row, and those that
+    unscale the score and, if the row is learnt, store the new statistics."""
     scaled = inner.row
     row = Row(np.empty_like(scaled.X), np.empty_like(scaled.Y), scaled.weight, np.empty_like(scaled.scores))
     there, after = np.ones(row.X.shape, dtype=bool), np.empty(state.known.shape)

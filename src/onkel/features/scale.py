@@ -84,8 +84,9 @@ def standardize_present(
     """Write z of rows in which values may be missing, and the statistics of the columns after the last row.
 
     `known` (before the rows) and `after` have three rows: mean, spread and count of the values present in each column. `there` is
-    the mask of values present. A missing value gives z = 0 and changes nothing. Without `inputs` values are not standardised, and a
-    missing one is replaced by the mean so far. (Nothing is returned: an array that compiled code returns costs a microsecond.)
+    the mask of values present. A missing value gives z = 0 and changes nothing. If `inputs` is false, values are not standardised,
+    and a missing one is replaced by the mean so far. (The results are written to Z and `after`, not returned: an array that
+    compiled code returns costs a microsecond.)
     """
     for k in range(known.shape[0]):
         for j in range(known.shape[1]):

@@ -62,8 +62,8 @@ class SortedBlocks(Function):
         return bool(blocks <= len(self.blocks) and nodes <= len(self.nodes))
 
     def make_room(self, kernel: Kernel) -> None:
-        """Enlarge the arrays if another point would not fit. If more than half of the points have a coefficient of 0, they are
-        removed first."""
+        """Enlarge the arrays if another point would not fit. If more than half of the points have a coefficient of 0, the points
+        with coefficient 0 are removed first."""
         new = self
         if not self.has_room and 2 * self._nonzero < np.sum(self.length):
             new = self._without_zeros(kernel)

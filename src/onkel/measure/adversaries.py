@@ -30,8 +30,8 @@ def greedy(
 
         (y − ŷ(x))² − λ(y − m(x))²/(λ + s(x)),
 
-    which is convex in y. B is `largest`. So the worst label is −B or B; if both add the same (as they do for `KernelAWV`), it is
-    the label whose sign is opposite to the score's. x is the best of many random candidates, improved by coordinate search. Only
+    which is convex in y. So the worst label is −B or B, where B is `largest`; if both add the same (as they do for `KernelAWV`), it
+    is the label whose sign is opposite to the score's. x is the best of many random candidates, improved by coordinate search. Only
     `predict` and `learn` of the learner are used. If the learner draws a random number before the score, as with KORS, the score
     that `predict` gives depends on it already, so the adversary sees the draw.
 

@@ -4,9 +4,9 @@ Losses are taken in batches of 64. Each batch has one value: the share of mistak
 error counts as at most CAP times the median of its batch. So neither the unit of the errors nor a few huge ones matter.
 
 The values enter a window that adapts its length (ADWIN). The window is kept as buckets of 1, 2, 4, … batches, at most five of each
-size, so memory is O(log n). After each batch the window may be cut at any boundary between two buckets. Let n₀ be the number of
-rows before the boundary, n₁ the number after it, and m = n₀n₁/(n₀ + n₁). The window is cut if the mean values before and after the
-boundary differ by more than
+size, so memory for n rows is O(log n). After each batch the window may be cut at any boundary between two buckets. Let n₀ be the
+number of rows before the boundary, n₁ the number after it, and m = n₀n₁/(n₀ + n₁). The window is cut if the mean values before and
+after the boundary differ by more than
 
     √(2 c σ² L / m) + ⅔ c b L / m,        L = ln(2 ln(batches) / DELTA)
 

@@ -123,8 +123,8 @@ def descent_round(w: Vector, z: Vector, y: float, learn: bool, settings: Gradien
 def follow(
     block: RowBlock, points: Matrix, width: int, M: Matrix, w: Vector, settings: GradientSettings, due: int, scores: Vector
 ) -> int:
-    """Score, then learn, each row in the coordinates φ = M k, where k are its kernel values with the first `width` points, which
-    are in columns. Stops after the row of round `due`, which is only scored. Returns the number of rows done."""
+    """Score, then learn, each row in the coordinates φ = M k, where k are the row's kernel values with the first `width` columns of
+    `points`. Stops after the row of round `due`, which is only scored. Returns the number of rows done."""
     k, phi, learnt = np.zeros(width), np.empty(w.size), block.learnt
     for i in range(block.X.shape[0]):
         learn = block.weight[i] > 0.0

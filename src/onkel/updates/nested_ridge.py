@@ -67,8 +67,8 @@ def learn(
     settings: NestedSettings,
     scores: Matrix,
 ) -> int:
-    """Score each row, then learn and count it. Stops after the row from which the next level is used. Returns the number of rows
-    done."""
+    """Score each row, then learn and count it. Stops as soon as enough rows were learnt for the next level to be used. Returns the
+    number of rows done."""
     outputs, levels = Y.shape[1], settings.widths.size
     z, label, work = np.empty(taken), np.empty(outputs), workspace(taken)
     curves, leverages = np.empty((outputs, levels)), np.empty(levels)
