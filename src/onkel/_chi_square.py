@@ -11,8 +11,8 @@ import math
 
 
 def quantile(share: float, freedom: int) -> float:
-    """The number that the sum of squares of `freedom` independent standard normal variables does not exceed with probability
-    `share`."""
+    """The quantile: the number that a χ² variable (the sum of squares of `freedom` independent standard normal variables) does not
+    exceed with probability `share`."""
     rare = -math.log1p(-share)
     low, high = 0.0, freedom + 2.0 * math.sqrt(freedom * rare) + 2.0 * rare  # an upper bound: Laurent & Massart (2000), lemma 1
     while low < (middle := 0.5 * (low + high)) < high:

@@ -106,8 +106,8 @@ def place(weights: Vector, learnt: int) -> int:
 
 
 def leading(weights: Vector, most: int) -> int:
-    """How many rows there are up to and including the row that is number `most` among those of positive weight; all rows if there
-    are fewer."""
+    """The number of rows from the first to the `most`-th one of positive weight; the number of all rows if fewer have a positive
+    weight."""
     if len(weights) < most:  # a fast path
         return len(weights)
     learnt = np.flatnonzero(weights)

@@ -93,8 +93,9 @@ def _compile(function: F, fastmath: set[str] | bool, counting: bool = False, inl
 class _Cache(numba.core.caching.NullCache):
     """Machine code on disk, one file for each function and types of its arguments.
 
-    numba's own cache numbers the files of a function in an index that all processes rewrite: two that compile at once can store the
-    code for one set of types under the name of another. It also trusts every file, and fails if one cannot be read or written.
+    numba's own cache is not used, for three reasons. It numbers the files of a function in an index that all processes rewrite, so
+    two that compile at once can store the code for one set of types under the name of another. It trusts every file. And it fails
+    if a file cannot be read or written.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -248,9 +249,10 @@ def by_type(position: int, table: Mapping[type, Any]) -> Callable[..., Any]:
 
 
 def instructions(twin: F, result: str, arguments: tuple[str, ...], emit: Callable[..., Any]) -> F:
-    """A function of one, three or five arguments for compiled code, given by its LLVM instructions: `emit(builder, *values)` writes
-    them, where an array is the address of its first number. Types are "int64", "float64", "void" or, for an argument, "array":
-    contiguous and writeable, of unchecked length. With the compiler off, `twin` is used instead."""
+    """A function of one, three or five arguments for compiled code, given by its LLVM instructions. `emit(builder, *values)` writes
+    them; the value of an array is the address of its first number. `result` and `arguments` name the types: "int64", "float64",
+    "void" or, for an argument, "array". Arrays must be contiguous and writeable; their length is not checked. With the compiler
+    off, `twin` is used instead."""
     if compiler_off:
         return twin
 
@@ -320,8 +322,8 @@ def _address(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 def _level_of_processor() -> str | None:
-    """The highest level for which there is compiled code and that this processor has. None if code is compiled for exactly this
-    processor: the user has set another one, or numba has begun to compile."""
+    """The highest level that this processor has and for which compiled code was installed. None if there is none, if the user has
+    told numba for which processor to compile, or if numba has already begun to compile for exactly this processor."""
     if numba.config.CPU_NAME or numba.config.CPU_FEATURES is not None or "_toplevel_target_context" in vars(cpu_target):
         return None
     has = llvmlite.binding.get_host_cpu_features()

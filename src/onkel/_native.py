@@ -45,9 +45,9 @@ _WORD_SIZE = 8  # bytes
 def in_sequence(calls: list[Callable[[], Any]], known: Known | None = None) -> list[Callable[[], Any]]:
     """One call that makes all of these calls of compiled functions, in order. With the compiler off, the calls themselves.
 
-    Sequences that have arrays in common may share `known`, as long as they live.
+    Sequences that have arrays in common may share `known`, as long as these arrays live.
 
-    If memory runs out in one of the calls, MemoryError is raised, and the next time it begins with that one.
+    If memory runs out in one of the calls, MemoryError is raised, and the next run of the sequence begins with that call.
     """
     if compiler_off or not calls:
         return calls
@@ -175,8 +175,8 @@ def _unpacked_call(typing: Any, unpacker: Any, function: Any, frame: Any) -> Any
 
 @hot_lean
 def _run(table: Counts, next: Counts, frames: Counts) -> None:
-    """Make the calls from `next` on, then set it to 0. If a call fails, `next` is set to that call. The addresses in `table` are
-    those of places in `frames`."""
+    """Make the calls, beginning with number `next`, then set `next` to 0. If a call fails, `next` becomes its number. Each row of
+    `table` has three addresses: of `_unpack_and_call`, of the function, and of its arguments in `frames`."""
     for k in range(next[0], table.shape[0]):
         if _unpacked_call(table[k, 0], table[k, 1], table[k, 2]) != 0:
             next[0] = k

@@ -13,8 +13,8 @@ import functools
 import numpy.linalg._umath_linalg as numpys  # type: ignore[import-not-found, unused-ignore]
 from threadpoolctl import ThreadpoolController
 
-# the name of a routine: in NumPy's wheels; in OpenBLAS with integers of 64 bits; in Apple's library; in SciPy's build of OpenBLAS
-# with integers of 32 bits; in all other libraries
+# the names that a routine may have; the first that exists is used: in NumPy's wheels; in OpenBLAS with integers of 64 bits; in
+# Apple's library; in SciPy's build of OpenBLAS with integers of 32 bits; in all other libraries
 NAMES = ("scipy_{}_64_", "{}_64_", "{}$NEWLAPACK$ILP64", "scipy_{}_", "{}_")
 ROUTINES = ("dgemm", "dpotrf", "dsymm", "dsymv", "dsyr", "dsyrk", "dtrsm")
 

@@ -9,9 +9,10 @@ instructions, each function below is a dozen instructions without a branch. `lan
     make_way(line, place, u)     insert u at index `place`; the numbers from there on move up by one, and the last one is lost
     fetch(line)                  prefetch: a hint that the array will be read soon
 
-`fma(a, b, c)` is a · b + c, rounded once if the processor has that instruction. Its bits are then the same in every function that
-uses it; the compiler's flag "contract" does not guarantee that. On other processors it rounds twice, in every function, because an
-exact library function would cost ten times as much. With the compiler off, NumPy twins are used.
+`fma(a, b, c)` is a · b + c. If the processor has an instruction for this (fused multiply-add), the result is rounded once, so its
+bits are the same in every function that uses `fma`; the compiler's flag "contract" does not guarantee that. On other processors it
+is rounded twice, in every function, because an exact library function would cost ten times as much. With the compiler off, NumPy
+twins are used.
 """
 
 from __future__ import annotations

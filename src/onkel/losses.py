@@ -39,8 +39,9 @@ __all__ = ["EpsilonInsensitive", "Hinge", "Logistic", "Square", "SquaredEpsilonI
 
 SQUARE, HINGE, SQUARED_HINGE, LOGISTIC, EPSILON_INSENSITIVE, SQUARED_EPSILON_INSENSITIVE = range(6)
 
-# The slope of the hinge loss is not 0 if yf < 1 − KINK, and that of the ε-insensitive loss if |f − y| > ε + KINK. Without KINK,
-# rounding would decide for scores clipped to 1, which are exactly where the hinge bends.
+# The slope counts as 0 just beyond the kink of a loss: for the hinge loss down to yf = 1 − KINK, for the ε-insensitive loss up to
+# |f − y| = ε + KINK. A score that is clipped to 1 is exactly at the kink of the hinge loss; without KINK rounding would decide
+# whether its slope is 0.
 KINK = 1e-9
 
 

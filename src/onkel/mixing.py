@@ -15,10 +15,10 @@ of the mixture is at most the loss of this sequence plus 2B² Σ_pieces ln((T+1)
 So one expert may be best at first and another one later. Without the second step of the update, the later one would hardly ever
 make up for its early losses.
 
-If B is not given but is the largest |y| so far, the excess loss becomes at most 2Y²(1 + Σ_pieces ln((T+1)/π_N)), where Y is the
-largest |y| at the end. When B grows by a factor, v ← π(v/π)^γ, where γ is the inverse square of the factor. By Jensen's inequality
-this step can only lower the mix loss of all rounds, and it preserves the lower bound on each sequence's weight. A label beyond B
-costs at most 2(y² − B²) more.
+If B is not given but is the largest |y| so far, the mixture loses at most 2Y²(1 + Σ_pieces ln((T+1)/π_N)) more than the sequence,
+where Y is the largest |y| at the end. When B grows by a factor, v ← π(v/π)^γ, where γ is the inverse square of the factor. By
+Jensen's inequality this step can only lower the mix loss of all rounds, and it preserves the lower bound on each sequence's weight.
+A label beyond B costs at most 2(y² − B²) more.
 
 Vovk (2001), Competitive on-line statistics, International Statistical Review. Herbster & Warmuth (1998), Tracking the best expert.
 
@@ -50,8 +50,8 @@ def _series(x: float) -> Vector:
 
 
 def _shortened(series: Vector, degree: int) -> tuple[float, ...]:
-    """A polynomial of this degree that differs from the series on [0, 1] by at most 4e-16 (economisation): each power above the
-    degree is replaced by its best approximation of lower degree, by Chebyshev polynomials."""
+    """A polynomial of this degree that differs from the power series on [0, 1] by at most 4e-16. It is found by economisation: each
+    power above the degree, from the highest on, is replaced by its best approximation of lower degree, by Chebyshev polynomials."""
     waves = [np.array([1.0]), np.array([-1.0, 2.0])]  # Chebyshev polynomials on [0, 1]: cos nt as a polynomial of (1 + cos t)/2
     for n in range(1, len(series) - 1):
         waves.append(np.convolve(waves[n], (-2.0, 4.0)))
@@ -71,8 +71,8 @@ _ODD = _shortened(_series(1.0)[1::2], 9)  # e^(−q²/2) sinh(q)/q
 def aggregate(predictions: Vector, shares: Vector, bound: float) -> float:
     """The aggregated prediction. It is in [−B, B], the predictions are first clipped to that range, and B is `bound`.
 
-    With q = q_N/B it is B artanh(Σ v e^(−q²/2) sinh q / Σ v e^(−q²/2) cosh q). This form loses no digits if B is far larger than
-    all predictions.
+    With q = q_N/B the prediction (g(−B) − g(B))/4B of the header is B artanh(Σ v e^(−q²/2) sinh q / Σ v e^(−q²/2) cosh q). This
+    form loses no digits if B is far larger than all predictions.
     """
     if bound == 0.0:
         return 0.0
@@ -170,7 +170,7 @@ def extend(span: Vector, y: float) -> None:
 @hot_inline
 def cut_mean(weights: Vector, predictions: Vector, awake: NDArray[np.bool_], span: Vector, kept: Vector) -> float:
     """The weighted mean of the predictions, after they are clipped to the span and stored in `kept`. The experts that are not
-    `awake` have weight 0. If all the others predict the same, the mean is exactly this value."""
+    `awake` have weight 0. If all experts that are awake predict the same, the mean is exactly this value."""
     low, high = ends(span)
     mean, one = 0.0, 0.0
     for k in range(weights.size):

@@ -7,10 +7,10 @@ buffers, and write to buffers. `SingleRow` then only fills the buffers and runs 
 1.  The numbers are those of a block of one, since the same compiled functions compute them.
 2.  The calls run one after the other without Python (`onkel._native`), so an interrupt finds none or all of them done. (With the
     compiler off it may come in between; the calls are registered as pending: see `onkel.turns`.)
-3.  If a row turns out to be one that cannot be learnt in this way, its weight becomes 0, which changes nothing. It is then learnt
-    as a block of one, which also finds the errors.
-4.  The calls refer to arrays of the state. So `onkel.turns` forgets them when a call of another kind begins to change the state,
-    and a copy of the state prepares its own.
+3.  If one of the calls finds that the row cannot be learnt in this way, it sets the row's weight to 0, so that nothing is learnt.
+    The row is then learnt as a block of one, which also finds errors in it.
+4.  The calls refer to arrays of the state, which other calls may replace. So `onkel.turns` forgets them when a call of another kind
+    begins to change the state, and a copy of the state prepares its own.
 5.  A row is often predicted, and then learnt. What the score left in buffers need not be computed again if no other row came in
     between: a learner may give shorter calls for this case (`learn_scored`). The row is the same if all its bits are.
 """

@@ -5,9 +5,9 @@ scores = learner.learn(state, X, y)          the score of each row *before* it i
 scores = learner.predict(state, X)           each row scored as if it came next; changes nothing
 
 Calls are atomic by rows: whatever happens in a call (bad input, Ctrl-C, no memory left, an error in a user's kernel), the call
-leaves the state as it is after the first k rows of the call, for some k, and it can be saved and used further. Calls on one state
-from several threads take turns; separate states run in parallel. A state can be used by the learner that made it, or by one with
-the same settings; every other learner refuses it.
+leaves the state as it is after the first k rows of the call, for some k, and the state can be saved and used further. Calls on one
+state from several threads take turns; separate states run in parallel. A state can be used by the learner that made it, or by one
+with the same settings; every other learner refuses it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Philox4x32-10: ten rounds of multiply and exchange turn a 128-bit counter into f
 
     (c₀, c₁, c₂, c₃) ← (hi(m₁c₂) ⊕ c₁ ⊕ k₀,  lo(m₁c₂),  hi(m₀c₀) ⊕ c₃ ⊕ k₁,  lo(m₀c₀)),   (k₀, k₁) ← (k₀ + w₀, k₁ + w₁)
 
-The key is the seed; the counter is (round, lane), 64 bits each: the round of the stream, and the number of the draw in that round.
+Here hi and lo are the upper and lower half of a product of 64 bits, ⊕ is exclusive or, and the m and w are constants. The key is
+the seed; the counter is (round, lane), 64 bits each: the round of the stream, and the number of the draw in that round.
 A draw depends neither on the order of the calls nor on how the stream is cut into calls. Seed, round and lane must not be negative.
 
 Salmon, Moraes, Dror & Shaw (2011), Parallel Random Numbers: As Easy as 1, 2, 3, SC '11.

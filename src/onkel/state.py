@@ -59,8 +59,8 @@ def growing(*axes: int) -> Any:
 
 @dataclass_transform(field_specifiers=(dataclasses.field,))
 def memory(kind: type[S]) -> type[S]:
-    """Make the class a dataclass that is a state, or a part of one. It prints in one line, without the arrays, and equals another
-    state if all arrays and numbers are equal."""
+    """Make the class a dataclass of states, or of parts of states. A state prints in one line, without the arrays, and equals
+    another one if all arrays and numbers are equal."""
     made: Any = dataclasses.dataclass(repr=False, eq=False)(kind)
     made.__repr__, made.__eq__, made.__hash__ = _in_one_line, _equal, None
     return kind
@@ -115,8 +115,8 @@ def zeros(shape: tuple[int, ...], kind: Any = float) -> NDArray[Any]:
 
 
 def fitted(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:
-    """The array with exactly the length that `grown` would give it for `length` rows. It may have been longer, or, after loading
-    from a file, shorter."""
+    """The array with exactly the length that `grown` would give it for `length` rows. The given array may be longer, or, after
+    loading from a file, shorter."""
     room = capacity(length)
     if array.shape[axis] < room:
         return grown(array, room, axis)

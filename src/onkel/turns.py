@@ -11,8 +11,9 @@
     before the first one runs. A call that is interrupted in between runs its pending steps before it ends; if that is interrupted
     too, the next call on this state runs them.
 
-The turn is stored in the state itself, under one key of its __dict__, because `setdefault` is one step. An interrupt at an unlucky
-instant may leave it there after its call has ended, so a turn counts as over if the function that took it is no longer running.
+A turn is stored in the state itself, under one key of its __dict__, by `setdefault`, which no interrupt or thread can split. An
+interrupt at an unlucky instant may leave the turn there after its call has ended. So a turn counts as over if the function that
+took it is no longer running.
 """
 
 from __future__ import annotations

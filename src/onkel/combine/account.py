@@ -3,8 +3,9 @@ fixed combination of experts.
 
     e_k = y − p_k,    E = Σ w e eᵀ,    L(θ) = Σ w(y − θᵀp)² = θᵀEθ  for weights θ that sum to 1
 
-p_k is the score of expert k and w the weight of the row. p is clipped to the range of the labels before the row, as the rules do.
-In rows in which expert k sleeps, e_k = 0, so E does not give the loss of combinations that include it.
+p_k is the score of expert k, y the label and w the weight of the row; E is summed over the rows. p is clipped to the range of the
+labels before the row, as in the rules. In rows in which expert k sleeps, e_k is set to 0, so E does not give the loss of
+combinations that include an expert that has slept.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ class Account(Counted):
 
     @property
     def always(self) -> Awake:
-        """Which experts were awake in every row. (`heard` then sums the same weights in the same order, so the comparison is
-        exact.)"""
+        """Which experts were awake in every row: those whose weight in `heard` equals that of all rows. (Both are sums of the same
+        weights in the same order, so they are equal to the last bit.)"""
         return np.asarray(self.heard[:-1] == self.heard[-1])
 
     @property

@@ -6,12 +6,14 @@ For each class and knot it stores the share of rows of that class among the rows
     q(u) = (1 − h) m_i + h m_{i+1},    h = (u − x_i)/(x_{i+1} − x_i),    x_i = sin²(πi/2d),  i = 0 … d
     m_i ← m_i + (y − m_i) a/(n_i + a),    n_i ← min(n_i + a, memory),    a = weight · (1 − h)
 
-where u is the score as an estimate of a probability, the x_i are the d + 1 knots, and y is 1 for rows of this class and 0 for other
-rows. Knot i + 1 is updated in the same way, with h instead of 1 − h. m_i starts at x_i, clipped to [0.01, 0.99], and n_i at 10. One
-map has 17 knots and a memory of 1,000 rows at each knot; two have 9 knots and memories of 100 and 20, for scores whose meaning
-changes. Knots are denser near 0 and 1, where the logarithms of probabilities differ most. For each map the q of all classes are
-divided by their sum. The maps are mixed by Bayes' rule with fixed shares. Let v_j be the weight of map j, which starts at 1/4, and
-t the number of rows up to and including this one:
+where u is the score as an estimate of a probability, the x_i are the d + 1 knots, m_i is the share stored for knot i, n_i the
+number of rows that it stands for, and y is 1 for rows of this class and 0 for other rows. Knot i + 1 is updated in the same way,
+with h instead of 1 − h. m_i starts at x_i, clipped to [0.01, 0.99], and n_i at 10. One map has 17 knots and a memory of 1,000 rows
+at each knot; two have 9 knots and memories of 100 and 20, for scores whose meaning changes. Knots are denser near 0 and 1, where
+the logarithms of probabilities differ most. For each map the q of all classes are divided by their sum.
+
+The maps are mixed by Bayes' rule with fixed shares. Let v_j be the weight of map j, which starts at 1/4, and t the number of rows
+up to and including this one:
 
     p(class) = Σ_j v_j q_j(class),    v_j ∝ v_j q_j(the row's class),    then v_j ← (1 − 1/(t+1)) v_j + 1/(4(t+1))
 
@@ -157,8 +159,8 @@ class Calibrated(Wrapper):
         self._only_calibrated(self._inside._score, state, X, scores, **more)
 
     def _score_any(self, state: State, X: Any, scores: Matrix, **more: Any) -> None:
-        """Score rows that need not come next. The maps are the same, although they were learnt from scores of rows that did come
-        next."""
+        """Score rows that need not come next. Their scores are calibrated by the same maps as those of next rows, from which the
+        maps were learnt."""
         self._only_calibrated(self._inside._score_any, state, X, scores, **more)
 
     def _only_calibrated(self, score: Any, state: State, X: Any, scores: Matrix, **more: Any) -> None:
@@ -314,8 +316,8 @@ def mix(mapped: Matrix, shares: Vector, seen: Counts, rows: int, probabilities: 
 def hold(guesses: Vector, seen: Counts, own: int, probabilities: Vector) -> float:
     """Turn `probabilities` from p into p°, in which no class is more likely than the one with the largest score.
 
-    Returns ln p − ln p° of the row's class. Only classes seen so far count; if two of them share the largest score, nothing
-    changes.
+    Returns ln p − ln p° of the row's class. Only classes seen so far count. If several of them share the largest score, or none has
+    been seen, p stays as it is.
     """
     first, tied = -1, True
     for k in range(seen.size):

@@ -16,8 +16,9 @@ predicted.
 standardises them like the other inputs. Both work. If labels come late, take the second: the first does not use `lagged` for the
 rows that `Scaled` learns again while the scale is not yet fixed.
 
-The setting `outputs` fixes the number of new columns, also if `widen` adds columns of y later: until then the labels in a column of
-y that does not exist yet count as `absent`, the label of a class to which a row does not belong.
+The setting `outputs` fixes the number of new columns before the first row, although `widen` may add columns to y later. As long as
+one of the first `outputs` columns of y does not exist, its labels count as `absent`, the label of a class to which a row does not
+belong.
 
 >>> rng = np.random.default_rng(0)
 >>> y = np.zeros(1000)

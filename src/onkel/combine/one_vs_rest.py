@@ -3,8 +3,9 @@
     f_k learns +1 for rows of class k and −1 for all others;  the predicted class of a row is argmax_k f_k(x)
 
 Labels have one column for each class, +1 in that of the row's class and −1 in the others. The first class is learnt with its sign
-reversed ("not the first"), so that two classes need only one learner: f_1 = −f_2. One additional learner sees −1 in every row. A
-class that appears later starts as a copy of it, exactly as if the class had been known from the start.
+reversed ("not the first"), so that two classes need only one learner: f_1 = −f_2. One additional learner sees −1 in every row. The
+learner of a class that appears later starts as a copy of this additional learner, exactly as if the class had been known from the
+start.
 
 Memory and time are those of the learner, multiplied by the number of classes plus one (by two for two classes). But results that do
 not depend on labels, such as features, are computed only once for all classes (`onkel.updates.common`).
@@ -69,8 +70,8 @@ class OneVsRest(Learner[State]):
 
     @property
     def _may_fail_late(self) -> bool:
-        """Whether one learner may fail on rows that another has learnt: a gradient descent may diverge, a user's function may
-        raise."""
+        """Whether the learner of one class may fail on rows that the learner of another class has already learnt: a gradient
+        descent may diverge, a user's function may raise. Then rows are learnt on a copy of the state."""
         spaces = (getattr(self.learner, name, None) for name in ("kernel", "_map", "system"))
         diverges = hasattr(self.learner, "loss") and may_diverge(self.learner.loss)
         return diverges or any(getattr(space, "fallible", False) for space in spaces)

@@ -1,8 +1,9 @@
 """Turns scores, one column for each class, into probabilities.
 
-Scores f of learners with the square loss are estimates of probabilities; for labels ±1 the estimate is (1 + f)/2. They are
-projected onto the simplex. Other scores go through the logistic function and are normalised. That is exact for the logistic loss
-and two classes. For margins (perceptron, hinge loss) only the order of the results is meaningful; their values are not calibrated.
+Scores f of learners with the square loss are estimates of probabilities; for labels ±1 the estimate is (1 + f)/2. The estimates of
+a row are projected onto the simplex, so that they are not negative and sum to 1. Other scores go through the logistic function and
+are divided by their sum. That is exact for the logistic loss and two classes. For margins (perceptron, hinge loss) only the order
+of the results is meaningful; their values are not calibrated.
 """
 
 from __future__ import annotations

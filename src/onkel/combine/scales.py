@@ -47,8 +47,8 @@ def standardise(inputs: bool, known: Matrix, X: Matrix, there: There, weight: Ve
 
 
 def row_steps(inputs: bool, far_away: float, state: Scales, inner: RowSteps) -> RowSteps:
-    """The calls for one row, in order: those that scale it, those of the learner inside on the scaled row, and those that
-    follow."""
+    """The calls for one row, in order: those that scale the row, those of the learner inside on the scaled row, and those that
+    unscale the score and, if the row is learnt, store the new statistics."""
     scaled = inner.row
     row = Row(np.empty_like(scaled.X), np.empty_like(scaled.Y), scaled.weight, np.empty_like(scaled.scores))
     there, after = np.ones(row.X.shape, dtype=bool), np.empty(state.known.shape)
@@ -96,8 +96,8 @@ def follow(
     centre: Vector, scale: Vector, far_away: float, Y: Matrix, weight: Vector, inner: Matrix, scores: Matrix,
     known: Matrix, after: Matrix, learnt: Counts, far: Counts,
 ) -> None:  # fmt: skip
-    """Called when the learner inside has learnt these rows: write their scores, count rows and labels that are far away, and
-    replace the statistics of the columns by `after`. A scale of 0 means that the target is not scaled, or constant so far."""
+    """Called when the learner inside has learnt these rows: write their scores, count the rows and the labels far from the centre,
+    and replace the statistics of the columns by `after`. A scale of 0 means that the target is not scaled, or constant so far."""
     unscale(centre, scale, inner, scores)
     rows = 0
     for t in range(Y.shape[0]):

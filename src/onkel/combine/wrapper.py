@@ -25,7 +25,7 @@ class Wrapper(Learner[Any]):
     """A learner around another one. Its state contains the state of the inner learner as `inner`.
 
     The inner learner learns the rows first. Then `_follow` updates the wrapper's own part by the same rows. After an interrupt or
-    an error, the inner learner's count of rows says which rows it has learnt.
+    an error, `_follow` uses only the rows that the inner learner has learnt, as its count of rows says.
     """
 
     learner: Any
@@ -76,8 +76,8 @@ class Wrapper(Learner[Any]):
             vars(state).update(vars(work))  # as one step
 
     def learn_again(self, state: Any, X: Any, y: ArrayLike, weight: ArrayLike | None = None, **more: Any) -> None:
-        """Learn rows that were learnt before. Intervals and probabilities do not change, since errors on rows that were learnt
-        before say little about errors on new rows."""
+        """Learn rows that were learnt before. What is estimated from errors (the width of intervals, the calibration of
+        probabilities) does not change, since errors on rows that were learnt before say little about errors on new rows."""
         with turn(self, state, True):
             if not self._learnt(state):
                 raise InputError("no row was learnt before; learn the rows first")

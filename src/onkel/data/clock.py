@@ -60,8 +60,8 @@ def all_seconds(cells: Sequence[str]) -> Vector:
 
 
 def kind_of_value(value: Any) -> Kind | None:
-    """Whether a Python or NumPy value is a time of day or a duration, or a string that is written like one; None for anything
-    else."""
+    """Kind.TIME or Kind.DURATION for a Python or NumPy value that is a time of day or a duration, or a string that is written like
+    one; None for anything else."""
     if isinstance(value, str):
         return kind_of_cell(value)
     if isinstance(value, time):

@@ -154,11 +154,12 @@ def recognised(name: str, separator: str, columns: Mapping[str, Sequence[str]], 
 
 
 def kinds_in(cells: Iterable[str], mark: str = ".") -> tuple[Kind, bool]:
-    """The kind of a column: number if any cell is a number, else date if any cell is a date, else text; or times of day or
-    durations if all cells are.
+    """The kind of a column: number if any cell is a number, else date if any cell is a date, else text. It is a column of times of
+    day, or of durations, only if all cells are.
 
     A few typing errors do not turn a column of numbers into text. But if several different words appear in more than a few cells,
-    or two in most cells, the column is text that contains numbers, such as ticket numbers; only then is the second value True.
+    or two different words in most cells, the column is text that contains numbers, such as ticket numbers; only then is the second
+    value True.
     """
     found = [(cell, _kind(cell, mark)) for cell in cells if cell.strip() not in MISSING]
     kinds = {kind for _, kind in found}

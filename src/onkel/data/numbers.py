@@ -4,11 +4,11 @@ A cell [±]digits[.digits][e[±]digits] is w · 10^q with a whole number w < 2�
 in float64, and one multiplication or division rounds correctly. Otherwise w · 5^q is computed to 128 bits, from a table of the
 first bits of 5^q, and rounded to the 53 bits of float64, ties to even. This is the method of Lemire (2021), Number parsing at a
 gigabyte per second, Software: Practice and Experience; Mushtak & Lemire (2023), Fast number parsing without fallback, ibid., prove
-that 128 bits always suffice. All other cells (blanks, words, 20 digits, numbers below 2.2e-308) are left to pyarrow or the csv
-module. The decimal mark need not be a point.
+that 128 bits always suffice. All other cells (blanks, words, more than 19 digits, numbers below 2.2e-308) are left to pyarrow or
+the csv module. The decimal mark need not be a point.
 
-The first `PATIENCE` bytes of a process are read by `float`, which gives the same bits: compiling the parser, or even loading it
-from the cache, takes longer than that.
+The first `PATIENCE` bytes that a process parses are parsed by Python's `float`, which gives the same bits, because compiling the
+parser, or even loading it from the cache, would take longer.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _parse(
                 at += 1
             first = at
             # 3. The digits as one whole number w, without the point. Nearly all the time goes here, so nothing is checked:
-            #    beyond 19 digits w may wrap around, even to 0 (2⁶⁴ does), and step 4 then throws it away.
+            #    beyond 19 digits w may wrap around, even to 0 (2⁶⁴ does); step 4 then gives up.
             w, point = np.uint64(0), -1
             while at < end:
                 byte = data[at]
@@ -139,8 +139,8 @@ def _parse(
                     start += 1
                 if at - start - (1 if point > start else 0) > DIGITS:
                     return -1
-            # 5. An exponent. It stops growing at a bound far beyond float64, so that a million digits cannot wrap it around; unless
-            #    the number is 0, step 8 then gives up.
+            # 5. An exponent. Many digits must not make it wrap around, so it stops growing far beyond the range of float64; step 8
+            #    then gives up, unless the number is 0.
             if written > 0 and at < end and (data[at] == 101 or data[at] == 69):
                 at += 1
                 down = False
@@ -169,7 +169,7 @@ def _parse(
                 bits = nan
             # 8. The value. Zero has no leading bit to align, so it is a case of its own. If w and 10^|q| are both exact in float64,
             #    as for nearly all data, one rounded operation gives the nearest number. Otherwise 128 bits are needed, and a 0 from
-            #    `_rounded` means that the number is out of range. Values are kept as bits, so that the sign is one bit more.
+            #    `_rounded` means that the number is out of range. The value is kept as its bits, to which step 9 adds the sign.
             elif w == np.uint64(0):
                 bits = np.uint64(0)
             elif w < np.uint64(1 << 53) and -22 <= q <= 22:

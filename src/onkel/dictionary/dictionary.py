@@ -3,9 +3,10 @@
     KORS      l = L⁻¹(s∘k),   q = (k(x, x) − l·l)/μ,   p = min(β (1 + ε) q/(1 + q), 1)        L Lᵀ = S K S + μI
     UNIFORM   p = rate
 
-Here k are the kernel values of x with the points in the dictionary, and K is the kernel matrix of these points. Their weights s are
-1/√p, with the probability p with which each of them joined, and S = diag(s). μ, ε and β are the fields `mu`, `accuracy` and
-`oversampling` of `Kors`. Points never leave.
+Here k are the kernel values of x with the points in the dictionary, and K is the kernel matrix of these points. Each point has the
+weight 1/√p, with the probability p with which it joined; s are these weights, S = diag(s), and s∘k is their product with k, entry
+by entry. μ, ε, β and `rate` are the fields `mu`, `accuracy` and `oversampling` of `Kors`, and `rate` of `Uniform`. Points never
+leave.
 """
 
 from __future__ import annotations
@@ -118,8 +119,8 @@ def probability(sampling: Sampling, k: Vector, own: float, l: Vector) -> float:
 
 @hot
 def remember(weights: Vector, factor: Vector, size: int, l: Vector, own: float, mu: float, p: float) -> None:
-    """Append a point that was taken with probability p to the weights and the factor of KORS, after `size` others. There must be
-    room.
+    """Append the weight of a point that was taken with probability p, and its row of the factor of KORS, after those of `size`
+    other points. Both arrays must have room. `own` is k(x, x).
 
     The pivot √(μ + (k(x, x) − l·l)/p) is at least √μ, so the factorisation cannot fail. If μ is so small that it would be lost in
     the rounding of k(x, x)/p, a larger μ is used for this point.

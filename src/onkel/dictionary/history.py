@@ -47,8 +47,8 @@ def with_room(history: History, rows: int) -> History:
 
 
 def write(history: History, rows: int, X: Matrix, Y: Matrix, weight: Vector) -> None:
-    """Write the rows of positive weight after the first `rows` rows. There must be room. The caller counts them when they have been
-    learnt."""
+    """Write those of these rows that have a positive weight, after the first `rows` rows of the history, which must have room. They
+    count as part of the history only when the caller, having learnt them, raises its number of rows."""
     learnt = np.flatnonzero(weight)
     now = slice(rows, rows + len(learnt))
     history.inputs[now], history.labels[now], history.weights[now] = X[learnt], Y[learnt], weight[learnt]
@@ -70,8 +70,8 @@ def with_outputs(history: History, outputs: int) -> History:
 def new_coordinates(
     history: History, rows: int, kernel: Kernel, span: Span, X: Matrix, found: list[tuple[Vector, float]]
 ) -> list[Sums]:
-    """The sums over past rows that involve the new coordinate g, for each new point in X, whose l and pivot are in `found`. For a
-    point whose pivot is 0, the sums are zeros.
+    """The sums over past rows that involve the new coordinate g, for each new point in X. `found` has the l and the pivot of each
+    point; if the pivot is 0, the point adds no coordinate, and its sums are zeros.
 
     All points share one pass over the past rows. Σ w z g is computed as L⁻¹ Σ w k_s g.
     """

@@ -4,14 +4,15 @@
     l = L⁻¹(s∘k(x)),   q = (k(x, x) − l·l)/μ,   τ̃ = (1 + ε) q/(1 + q),   p = min(β τ̃, 1)
     x joins with probability p; then append (l/√p, √(μ (1 + q/p))) to L, and 1/√p to s
 
-Here K is the kernel matrix of the points that joined, k(x) their kernel values with x, and s = (1/√p_i). The reasons, step by step,
-with φ = φ(x) the feature vector of the kernel:
+Here K is the kernel matrix of the points that joined, k(x) their kernel values with x, s = (1/√p_i), and s∘k(x) the product entry
+by entry. μ, ε and β are the fields `mu`, `accuracy` and `oversampling`. The reasons, step by step, with φ = φ(x) the feature vector
+of the kernel:
 
-1.  Let A = Σφφᵀ + μI over all points so far, and A^I = Σφφᵀ/p + μI over those that joined. By the Woodbury identity,
-    q = φᵀ(A^I)⁻¹φ. By Sherman-Morrison, q/(1 + q) = φᵀ(A^I + φφᵀ)⁻¹φ, which is the leverage score that the point would have after
-    joining.
-2.  For T rows and β ≥ 3 ln(4T²/δ)/ε², with probability 1 − δ, in every round:  (1 − ε)A ⪯ A^I ⪯ (1 + ε)A. The paper prints
-    3 ln(T/δ)/ε², which its proof does not support (`onkel.measure.bounds.oversampling`). The rows must not depend on the draws.
+1.  Let A = Σφφᵀ + μI over all points so far, and Ã = Σφφᵀ/p + μI over those that joined. By the Woodbury identity, q = φᵀÃ⁻¹φ. By
+    Sherman-Morrison, q/(1 + q) = φᵀ(Ã + φφᵀ)⁻¹φ, which is the leverage score that the point would have after joining with p = 1.
+2.  For T rows and β ≥ 3 ln(4T²/δ)/ε², with probability 1 − δ, in every round:  (1 − ε)A ⪯ Ã ⪯ (1 + ε)A, as quadratic forms. The
+    paper prints 3 ln(T/δ)/ε², which its proof does not support (`onkel.measure.bounds.oversampling`). The rows must not depend on
+    the draws.
 3.  For ε = ½ also ‖(I − P)C^½‖² ≤ μ, where C = Σφφᵀ and P projects onto the span of the points that joined. The number of points
     is of the order d_eff(μ) ln² T, where d_eff is the effective dimension. A row costs O(m²) for m points.
 

@@ -4,8 +4,8 @@
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, eq. 37.
 
-The function takes a block (n, dim) and returns (n, r). It is called for one row at a time, so that the result does not depend on
-how the stream is cut into blocks.
+The user's function takes a block of rows (n, dim) and returns the values (n, r) of g_1 … g_r. It is called for one row at a time,
+so that the result does not depend on how the stream is cut into blocks.
 
 >>> def parabola(X): return np.hstack([np.ones((len(X), 1)), X, X**2])
 >>> Basis(parabola, gram=np.diag([1.0, 1.0, 4.0])).size(1)

@@ -122,9 +122,9 @@ _LARGEST_PHASE = 1.5e6
 def cos_sin(phase: Vector, scale: float, cosines: Vector, sines: Vector) -> None:
     """cosines, sines ← scale · cos(phase), scale · sin(phase), in one vectorised loop, to within 2 units in the last place.
 
-    1. Range reduction: phase = k π/2 + y with |y| ≤ π/4.
+    1. Range reduction: phase = k π/2 + y with a whole number k and |y| ≤ π/4.
     2. sin y and cos y are computed by the usual polynomials for that interval.
-    3. By k mod 4 they are swapped and get their signs.
+    3. The remainder of k divided by 4 says whether they are swapped, and which signs they get.
     """
     largest = 0.0
     for j in range(phase.size):

@@ -2,7 +2,8 @@
 
     L Lᵀ = K(points, points),   z(x) = L⁻¹ k(points, x),   z(x)·z(x') = ⟨Pφ(x), Pφ(x')⟩
 
-P projects onto the span of the points. A point that is, up to rounding, in the span of the points before it is left out.
+Here φ(x) = k(x, ·), and P projects onto the span of the points' φ. A point whose φ is, up to rounding, in the span of those of the
+points before it is left out.
 
 >>> points = np.linspace(-2.0, 2.0, 9)[:, None]
 >>> z = Nystroem(onkel.Gaussian(width=1.0), points)

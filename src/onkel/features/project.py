@@ -2,9 +2,10 @@
 
     z_c(x) = √(count / (dim · s)) Σ_{i, b: h_b(i) = c} σ_b(i) x_i,     E z(x)·z(x') = (count/dim) x·x'
 
-The outputs are divided into s = `entries` groups b. Each input i is added to one output of each group: the output h_b(i) and the
-sign σ_b(i) are draws of the counter-based generator (`onkel.random`). Uncorrelated inputs of variance 1 give outputs of variance
-about 1. The draws for an input do not depend on the number of inputs. A row costs s additions for each nonzero input.
+The `count` outputs c are divided into s groups b, where s is the field `entries`. Each input i is added to one output of each
+group: the output h_b(i) and the sign σ_b(i) are draws of the counter-based generator (`onkel.random`). Uncorrelated inputs of
+variance 1 give outputs of variance about 1. The draws for an input do not depend on the number of inputs. A row costs s additions
+for each nonzero input.
 
 Kane & Nelson (2014), Sparser Johnson-Lindenstrauss transforms, JACM 61. With entries=1 it is the count-sketch of Charikar, Chen &
 Farach-Colton (2004), known as feature hashing.

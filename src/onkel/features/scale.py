@@ -2,9 +2,9 @@
 
 For row n + 1, after n rows were learnt:   μ ← μ + (x − μ)/(n+1),   S ← S + (x − μ_old)(x − μ),   z = (x − μ)/√(S/(n+1))
 
-So mean and standard deviation are those of the rows up to and including this one; labels are never used. All rows of positive
-weight count alike, since a score must not depend on the weight of its own row. A column that has been constant so far gives 0. If
-`clip` is given, z is clipped to ±clip.
+μ is the running mean, and S the running sum of squared deviations. So mean and standard deviation are those of the rows up to and
+including this one; labels are never used. All rows of positive weight count alike, since a score must not depend on the weight of
+its own row. A column that has been constant so far gives 0. If `clip` is given, z is clipped to ±clip.
 """
 
 from __future__ import annotations
@@ -84,8 +84,9 @@ def standardize_present(
     """Write z of rows in which values may be missing, and the statistics of the columns after the last row.
 
     `known` (before the rows) and `after` have three rows: mean, spread and count of the values present in each column. `there` is
-    the mask of values present. A missing value gives z = 0 and changes nothing. Without `inputs` values are not standardised, and a
-    missing one is replaced by the mean so far. (Nothing is returned: an array that compiled code returns costs a microsecond.)
+    the mask of values present. A missing value gives z = 0 and changes nothing. If `inputs` is false, values are not standardised,
+    and a missing one is replaced by the mean so far. (The results are written to Z and `after`, not returned: an array that
+    compiled code returns costs a microsecond.)
     """
     for k in range(known.shape[0]):
         for j in range(known.shape[1]):

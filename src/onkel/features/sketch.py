@@ -7,8 +7,8 @@
 
 The landmarks are some of the sketched points, k(·, ·) is the kernel, the number k the rank, and ⁺ the pseudo-inverse.
 
-S is the sparse Johnson-Lindenstrauss transform: each row has one entry ±1/√d in each of d blocks of columns. Its column and sign
-are drawn by the counter-based generator from the number of the point, so S is never stored.
+S is the sparse Johnson-Lindenstrauss transform: each row has one entry ±1/√d in each of d blocks of columns. The column and the
+sign of an entry are drawn by the counter-based generator from the number of the point, so S is never stored.
 
 >>> rng = np.random.default_rng(0)
 >>> X = rng.normal(size=(200, 2))

@@ -4,9 +4,9 @@ One feature per multi-index k with |k| ≤ degree, orthonormal in the kernel's s
 
     g_k(x) = e^{−‖x‖²/(2 width²)} Π_i x_i^{k_i} / (width^{k_i} √(k_i!)),      r = C(degree + dim, dim) features
 
-Each feature is computed from one of the degree below, its parent: g_{k+e_i} = g_k · x_i / (width √(k_i + 1)), where i is at least
-the last coordinate with a power in k. So each feature has one parent, the children of a parent lie next to each other, and no
-powers or factorials are needed.
+Each feature is computed from one of the degree below, its parent: g_{k+e_i} = g_k · x_i / (width √(k_i + 1)), where k + e_i is k
+with k_i raised by 1, and no coordinate after i has a power in k. So each feature has one parent, the children of a parent lie next
+to each other, and no powers or factorials are needed.
 
 The kernel's mass at x is k(x, x) = 1. The features capture the share Σ g_k(x)² = PoissonCDF(degree; ‖x‖²/width²) of it; the
 truncation loses the rest.

@@ -3,10 +3,11 @@ sums over all keys up to it and over all keys from it on. A binary search and a 
 
     left[i]  = Σ_{l ≤ i} a_l lower(p_l) e^(−rate (p_i − p_l))         right[i] = Σ_{l ≥ i} a_l upper(p_l) e^(−rate (p_l − p_i))
 
-a_l is the coefficient of the key p_l; `lower` and `upper` are its left and right list (`onkel.kernels.lists`).
+a_l is the coefficient of the key p_l; `lower` and `upper` are its left and right list, and `rate` is the kernel's rate of decay, or
+0 (`onkel.kernels.lists`).
 
-Departs from the paper: the exponents are relative to the sum's own key. The paper's sum Σ a_l e^(rate p_l) overflows for
-rate × range > 700.
+Departs from the paper: the exponents of a sum are relative to its own key, p_i. The paper's sum Σ a_l e^(rate p_l) overflows if
+rate times the range of the keys is above 700.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@ The left sum of a child is stored with the values that its terms have at one key
 
     Σ a_i lower(p_i) e^(−rate (anchor − p_i))        to be multiplied by e^(−rate (q − anchor)) when it is read at a key q
 
-A node whose keys are close together has one anchor for all of its sums. In any other node each child has its own anchors, the ends
-of its range: the last key for the left sum, which is read further to the right, and the first key for the right sum. Then no
-exponent is positive, so nothing overflows, however large rate times range is.
+over the points of the child, with their keys p_i and coefficients a_i; for right sums it is `upper`, and the signs of the exponents
+are reversed. A node whose keys are close together has one anchor for all of its sums. In any other node each child has its own
+anchors, the ends of its range: its last key for the left sum, which is read only at keys after it, and its first key for the right
+sum. Then no exponent is positive, so nothing overflows, however large rate times range is.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ def from_anchor(rate: float, u: float, anchor: float) -> tuple[float, float]:
     """The factors by which the left and the right sums are multiplied at the key u: e^(−rate (u − anchor)), and its inverse.
 
     A key before the anchor has no left sums, so their factor is 0. A key at a distance of more than CLOSE/rate is after all others
-    and has no right sums; its left factor is that of the distance CLOSE/rate, and `beyond` returns the rest of it. The function is
-    strict, so that every caller gets the same bits.
+    and has no right sums; its left factor is that of the distance CLOSE/rate, and `beyond` returns the rest of it. The compiler may
+    not reorder the arithmetic (`hot_strict`), so that every caller gets the same bits.
     """
     distance = rate * (u - anchor)
     before = distance < 0.0
@@ -69,6 +70,5 @@ def from_anchor(rate: float, u: float, anchor: float) -> tuple[float, float]:
 @hot_strict
 def beyond(rate: float, u: float, anchor: float) -> float:
     """The part of the left factor (see `from_anchor`) for the distance beyond CLOSE/rate. It is kept apart from the factor for the
-    distance CLOSE/rate, because the product of the two could underflow. The function is strict, so that every caller gets the same
-    bits."""
+    distance CLOSE/rate, because the product of the two could underflow. Here, too, the arithmetic may not be reordered."""
     return decay(rate, u - anchor - CLOSE / rate) if rate > 0.0 else 1.0

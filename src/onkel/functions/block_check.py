@@ -1,7 +1,8 @@
 """Validation of a tree from a file: could `block_tree.insert` have made it?
 
-The rounding error of a sum is proportional to the sum of the absolute values of all that was ever added to it, Σ |a| = `added`, not
-to its present value: if coefficients cancel, only rounding errors may be left.
+Each sum in the tree is computed again from what is below it, and may differ by the rounding error of the stored sum. This error is
+proportional to the sum of the absolute values of all coefficients ever added, Σ |a| = `added`, not to the present value of the sum:
+if coefficients cancel, only rounding errors may be left.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ NOTHING = 1e-290  # smaller sums and coefficients are denormal and have lost the
 def is_sound(inputs: Inputs, f: Curves, c: int, met_blocks: Counts, met_nodes: Counts, largest: float) -> bool:
     """Whether the tree of input c has sorted keys, only blocks and nodes not visited before, and correct sums.
 
-    The search is depth-first from left to right; the sums of a node are checked after its children. No number in the lists of a
-    user's kernel is larger than `largest`.
+    The search is depth-first from left to right; the sums of a node are checked after its children. `largest` is the largest number
+    in the lists of a user's kernel, or 1: the tolerance for a sum is multiplied by it.
     """
     height = f.roots[c, 1]
     if not 1 <= height <= met_nodes.size or not _is_new(met_nodes, f.roots[c, 0]):

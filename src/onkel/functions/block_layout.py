@@ -26,8 +26,8 @@ BLOCK = 32  # most points of a block: a loop over them costs about as much as a 
 FAN = 32  # most children of a node
 FAN_BITS = FAN.bit_length() - 1
 LEVELS = 8  # levels of a tree for which the path to a key is cached in a row: enough for 10⁹ points
-# what is cached at the end of an input's part of a row, as distances from that end: the root's anchor, the factors of left and
-# right sums (`from_anchor`), and the path; NO_WAY is an empty cache
+# In a row for compiled code the part of each input ends with a cache: the root's anchor, the factors of left and right sums
+# (`from_anchor`), and the path. ANCHOR, FALL, RISE and WAY are their distances from that end; NO_WAY is an empty cache.
 ANCHOR, FALL, RISE, WAY = 3 + LEVELS, 2 + LEVELS, 1 + LEVELS, LEVELS
 NO_WAY = np.array([np.nan, 1.0, 1.0] + LEVELS * [-1.0])
 

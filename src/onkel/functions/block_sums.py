@@ -1,7 +1,7 @@
 """Recomputing the sums in a tree, in compiled code: when a child is split, an anchor moves, or a sum has lost its digits.
 
-The sums that a node stores for a child are computed from the child's own content, so a point costs O(log m), also in the worst
-case. No sum is the difference of two others, which would lose digits.
+The sums that a node stores for a child are computed from the child's own content, so adding a point costs O(log m), also in the
+worst case. No sum is computed as the difference of two others, which would lose digits.
 """
 
 from __future__ import annotations

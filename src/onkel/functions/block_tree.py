@@ -3,9 +3,9 @@
 Reading goes down from the root, adds the sums of the children to the left and right of the path, and then the points of one block
 one by one. Adding a point goes down again and splits each full child on the path.
 
-Rows come in blocks. The paths of all rows of a block are looked up before the first row is learnt, and the memory at their ends is
-prefetched. A path is cached in its row, node by node. Each step is used if it is still valid, and looked up again if the tree has
-changed there; so the cache affects only the speed, never a result.
+Several rows are passed at a time. The paths of all of them are looked up before the first one is learnt, and the blocks of points
+at the ends of the paths are prefetched. A path is cached in its row, node by node. When the row's turn comes, each step is used if
+it is still valid, and looked up again if the tree has changed there; so the cache affects only the speed, never a result.
 """
 
 from __future__ import annotations
@@ -209,8 +209,8 @@ def insert(inputs: Inputs, f: Curves, c: int, x: Vector, a: float, late: float) 
         if _is_full(f, children[way], level):
             split_child(inputs, f, c, at, way, level)
             way += 1 if u >= node[FIRST, way + 1] else 0
-        # 3. The key may widen the node's range of keys, and this may move the anchor of its sums. Then they are recomputed before
-        #    anything is added, because the terms of a sum must all have the same anchor.
+        # 3. The key may widen the node's range of keys, and this may move the anchor of its sums. Then the sums are recomputed for
+        #    the new anchor before anything is added, because the terms of a sum must all have the same anchor.
         low, high = node[FIRST, 0], node[LAST, children[FAN] - 1]
         close, shared = shared_anchor(rate, min(low, u), max(high, u))
         if not (low <= u <= high):

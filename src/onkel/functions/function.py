@@ -42,13 +42,14 @@ class Function(ABC):
         """f as it is now; if `rounds` is given, the mean of f over that many rounds, for which f must have a moment."""
 
     def lists(self, kernel: Kernel, X: Matrix) -> Matrix:
-        """What is computed from all rows of a call before any is scored or learnt: for curves, the key and the lists of each input
-        (`onkel.kernels.lists`), then the row; otherwise the row alone. The functions of `Bases` are called here, and may raise."""
+        """What is computed from each row before any row of the call is scored or learnt. For curves it is the key and the lists of
+        each input (`onkel.kernels.lists`), followed by the row itself; otherwise it is the row alone. The functions of `Bases` are
+        called here, so if one of them raises an error, nothing has been learnt."""
         return X
 
     def placed(self, kernel: Kernel, lists: Matrix) -> Matrix:
-        """The `lists` of rows in the format of compiled code. These arrays may be far wider, so they are made for a few rows at a
-        time."""
+        """The `lists` of rows in the format of compiled code. In this format they may be far wider, so they are converted for a few
+        rows at a time."""
         return lists
 
     def rows(self, kernel: Kernel, X: Matrix) -> Matrix:

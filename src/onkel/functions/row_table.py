@@ -98,8 +98,8 @@ def enter(table: RowSlots, at: int, x: Vector, label: float, place: int) -> None
 
 @hot
 def _hash(x: Vector, label: float) -> tuple[Any, Any]:
-    """A 128-bit hash of a row and its label: the bits of each number go through Philox, keyed by the hash so far. It is never 0 0,
-    which marks free slots."""
+    """A 128-bit hash of a row and its label: the bits of each number go through Philox, keyed by the hash so far. The hash is never
+    (0, 0), which marks free slots."""
     first, second = _bits(float(x.size)), _bits(label)
     for j in range(x.size):
         a, b, c, d = words(first, _bits(x[j]), second)

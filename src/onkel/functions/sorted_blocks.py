@@ -7,8 +7,9 @@ blocks holds those sums (`block_tree`).
     evaluate    f(x)
     join        add a point, which has a key in each input; equal keys are merged
     shrink      f ← c f, by changing the scale ρ alone. Before ρ becomes too small or too large, it is multiplied into all m
-                coefficients; points whose coefficient is then exactly 0 are removed later (`make_room`). This happens so seldom
-                that it costs O(1) for each row on average, unless f shrinks by many powers of ten at once
+                coefficients, and starts again from 1. These multiplications are so rare that they cost O(1) for each row on
+                average, unless f shrinks by many powers of ten at once. Points whose coefficient has become exactly 0 are removed
+                later (`make_room`)
 
 The trees of all inputs share the arrays. A row comes from `Additive.lists`: for each input its key and its lists.
 """
@@ -61,8 +62,8 @@ class SortedBlocks(Function):
         return bool(blocks <= len(self.blocks) and nodes <= len(self.nodes))
 
     def make_room(self, kernel: Kernel) -> None:
-        """Enlarge the arrays if another point would not fit. If more than half of the points have a coefficient of 0, they are
-        removed first."""
+        """Enlarge the arrays if another point would not fit. If more than half of the points have a coefficient of 0, the points
+        with coefficient 0 are removed first."""
         new = self
         if not self.has_room and 2 * self._nonzero < np.sum(self.length):
             new = self._without_zeros(kernel)

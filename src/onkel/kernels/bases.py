@@ -3,8 +3,8 @@
 
     k(p, q) = e^(−rate |p − q|) Σ_j lower_j(min(p, q)) upper_j(max(p, q)) + Σ_r both_r(p) both_r(q)
 
-Each function takes a vector of n values and returns an (n, d) array. A kernel with only `both` has finite rank, at most its number
-of columns. The user must make sure that the kernel is positive semi-definite; this is not checked.
+Each function takes a vector of n values and returns an (n, d) array. A kernel with only `both` has finite rank, at most the d of
+`both`. The user must make sure that the kernel is positive semi-definite; this is not checked.
 
 >>> def first(p):
 ...     return p[:, None]
@@ -97,8 +97,8 @@ class Bases(Given):
         out[:] = np.sum(lower * upper, axis=1) + np.sum(both**2, axis=1)
 
     def _values(self, fn: Function | None, x: Vector) -> Matrix:
-        """The checked values of the function, (len(x), d). It is called with one value at a time, so that the result for a value
-        does not depend on the others."""
+        """The checked values of the function, (len(x), d). The function is called with one value at a time, so that the result for
+        a value does not depend on the others."""
         if fn is None:
             return np.empty((len(x), 0))
         rows = [np.asarray(fn(np.array([value]))) for value in x]

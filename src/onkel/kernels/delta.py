@@ -1,5 +1,5 @@
-"""k(x, z) = weight if x = z, else 0. Added to another kernel, it fits the noise of single rows, so that the other kernel need
-not"""
+"""k(x, z) = weight if x = z, else 0. Added to another kernel, it fits the noise of single rows, which the other kernel then need
+not fit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """eᵃ for a ≤ 0, for one number or many.
 
 This is our own implementation, for two reasons. A loop over it vectorises, which makes a row of Gaussian kernel values twice as
-fast as with the C library's exp. And its bits depend neither on that library nor on the position of a value in the row.
+fast as with the C library's exp. And the bits of a result depend neither on that library nor on the position of a value in the row.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def exponential(a: float) -> float:
     """eᵃ for a ≤ 0, to within 1.2 units in the last place: a = n ln 2 + r, then 2ⁿ times the Taylor polynomial of eʳ.
 
     The terms of the polynomial are summed in pairs, which the processor can compute at the same time. The sum 1 + (r + …) comes
-    last, because its rounding decides the last digits. The compiler must not reorder the arithmetic (`hot_strict`): r would lose
-    its last digits if a − n·high − n·low were reassociated.
+    last, because its rounding decides the last digits. The compiler may not reorder the arithmetic (`hot_strict`): r is computed as
+    a − n·high − n·low, with ln 2 = high + low, and would lose its last digits in another order.
     """
     clamped = max(a, _LEAST_EXPONENT)
     shifted = fma(clamped, _LOG2_E, _ROUNDER)

@@ -7,10 +7,10 @@ To compute Σ a_i k(p_i, q) for any q, a few sums are enough: Σ a_i lower_j(p_i
 other points, and Σ a_i p_i^r over all points. (If rate > 0, each term of the first two sums also decays with its distance from q.)
 The numbers lower_j(p), upper_j(p) and p^r of a point p are called its left, right and global list (Herbster 2001, section 1).
 
-This file defines the lists of the following kernels. Each has one parameter, its `shape`. B_n is a Bernoulli polynomial, C(z, r) a
-binomial coefficient:
+This file defines the lists of the following kernels, shown without the term Σ_r (pq)^r. Each has one parameter, its `shape`. Here
+m = min(p, q), M = max(p, q), δ = M − m, B_n is a Bernoulli polynomial, C(z, r) a binomial coefficient, and the β_k are numbers:
 
-    SPLINE       order z     Σ_{r≤z} C(z,r)/(2z−r+1) m^(2z−r+1) δ^r = Σ_{k≤z} β_k m^(z+k+1) M^(z−k),  m = min, M = max, δ = M − m
+    SPLINE       order z     Σ_{r≤z} C(z,r)/(2z−r+1) m^(2z−r+1) δ^r = Σ_{k≤z} β_k m^(z+k+1) M^(z−k)
     PERIODIC     order       B_{2·order}(δ) / 2B_{2·order}(0), a polynomial of δ
     EXPONENTIAL  rate        e^(−rate δ)
     GIVEN                    a user's own lists, which the user's functions compute (`onkel.kernels.bases`)
@@ -111,8 +111,8 @@ def halves_sum_twin(kind: int, shape: float, keys: Vector, coef: Vector, u: floa
 
 @compiled_or(halves_sum_twin)
 def halves_sum(kind: int, shape: float, keys: Vector, coef: Vector, u: float, near: bool) -> float:
-    """Σ coef[i] k(keys[i], u), where k is taken without its term Σ_r (pq)^r. If `near` is true, every key with a nonzero
-    coefficient is within NEAR / rate of u."""
+    """Σ coef[i] k(keys[i], u), where k is taken without its term Σ_r (pq)^r. `near` may be true only if every key with a nonzero
+    coefficient is within NEAR / rate of u: then a shorter series gives the exponentials."""
     total, order = 0.0, int(shape)
     if kind == EXPONENTIAL and near:
         for i in range(keys.size):

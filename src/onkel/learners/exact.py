@@ -15,8 +15,8 @@ to twice as many, because arrays grow by doubling.
 
 Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS. Eq. (3).
 Zhdanov & Kalnishkan (2013), An identity for kernel ridge regression, Theoretical Computer Science. The clipped ridge.
-Departs from the papers: rows have weights; several outputs share one L; a ridge λ/w below 1e-8 k(x, x) is raised to it, which is
-counted.
+Departs from the papers: rows have weights; several outputs share one L; a ridge λ/w below 1e-8 k(x, x) is raised to that, and such
+rows are counted.
 
 >>> X, y = onkel.data.smooth(400, seed=0)
 >>> for learner in onkel.PKAWV(onkel.Identity() + onkel.Constant()), onkel.KernelAWV():

@@ -4,13 +4,13 @@
 
     ŷ = Σ_{i in N} v_i y_i / Σ_{i in N} v_i,   v_i = w_i / (d_i + D/10)²                                        k = `neighbours`
 
-w_i is the weight of row i. If rows are at equal distance, the more recent ones are used. Before the first row ŷ = 0. A row costs
-O(B·dim), and memory is O(B·dim).
+x_i is row i, y_i its label, w_i its weight, and B the field `budget`. If rows are at equal distance, the more recent ones are used.
+Before the first row ŷ = 0. A row costs O(B·dim), and memory is O(B·dim).
 
 Points are stored in single precision, which makes the search twice as fast. x is clipped to ±1e15 and converted to single
 precision. d_i is summed in single precision, column by column, so that the same rows are chosen in every run. Points are stored in
-groups of 128, and in each group column by column. The most recent group is searched first. A group is skipped as soon as its 128
-partial sums are all too large.
+groups of 128, and in each group column by column. The most recent group is searched first. The rest of a group is skipped as soon
+as the sums over its first columns show that none of the 128 points is among the k nearest.
 
 Fix & Hodges (1951), Discriminatory analysis, nonparametric discrimination: consistency properties. Weights by distance: Shepard, A
 two-dimensional interpolation function for irregularly-spaced data (1968); here with exponent 4, and D/10 is added against noise.

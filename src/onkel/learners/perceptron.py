@@ -2,8 +2,8 @@
 
     f(x) = Σ y_i k(x_i, x),   ŷ = f(x);   if sign(ŷ) ≠ y:  f ← f + y k(x, ·)
 
-The number of mistakes is at most L + κ²U² + κU√L for every function u with ‖u‖ ≤ U and the total hinge loss L, where κ² is the
-largest k(x, x). The m misclassified rows are stored; a row costs O(m), and memory is O(m).
+Compare with any function u: let U be its norm, L its total hinge loss, and κ² the largest k(x, x). The number of mistakes is at
+most L + κ²U² + κU√L. The m misclassified rows are stored; a row costs O(m), and memory is O(m).
 
 Rosenblatt (1958), The perceptron, Psychological Review; with kernels: Freund & Schapire (1999), Machine Learning.
 

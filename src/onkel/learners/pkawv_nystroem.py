@@ -166,7 +166,7 @@ class PKAWVNystroem(KernelLearner[State]):
 
     def _learn(self, state: State, block: SpanRows, decided: int, scores: Matrix) -> tuple[int, Counts]:
         """Score and learn rows. Stops before the first row of positive weight whose point joins. Returns the number of rows done,
-        and which rows' points join. The points of the first `decided` rows do not join."""
+        and which rows' points join. For the first `decided` rows this was decided before: here their points do not join."""
         points, joins = len(state.span.points), np.zeros(len(scores), np.bool_)
         if self.budget is not None and points >= self.budget:
             decided = len(scores)  # nothing joins
@@ -241,8 +241,8 @@ def _learn(
     marks in `joins` all rows whose points join.
 
     If the point of a row of weight 0 joins, the row is not scored, and this function also stops before the next row of positive
-    weight, so that the caller can score the row of weight 0 first. The points of the first `decided` rows do not join. Counts the
-    rows learnt, and those whose leverage was above LARGEST_LEVERAGE.
+    weight, so that the caller can score the row of weight 0 first. For the first `decided` rows it was decided before whether their
+    points join; here they do not. Counts the rows learnt, and those whose leverage was above LARGEST_LEVERAGE.
     """
     K, own, Y, weight = block
     spanning, whitening, R, c = form

@@ -3,7 +3,7 @@
     MarginProjection   U = {f : y f(x) ≥ 1}            f ← f + a k(x, ·),  a = (y − f(x)) / k(x, x)         if y f(x) < 1
     TubeProjection     U = {f : |f(x) − y| ≤ ε}        f ← f + a k(x, ·),  a = (y ± ε − f(x)) / k(x, x)     if |f(x) − y| > ε
 
-Then, if there is a `radius` γ and ‖f‖ > γ: f ← f γ/‖f‖.
+where ± is the sign of f(x) − y. Then, if there is a `radius` γ and ‖f‖ > γ: f ← f γ/‖f‖.
 
 The loss of a row is 1 for a mistake (MarginProjection), or (|f(x) − y| − ε)₊² (TubeProjection). f₁ is f before the first row, κ²
 the largest k(x, x). For every function u that is in the sets U of all rows, Σ loss ≤ κ² ‖u − f₁‖² (Theorems 2, 3 and 6). If there

@@ -10,8 +10,8 @@ counted rows and summed their labels: n and S on the left side, n' and S' on the
 
 1.  The left side of the inequality is the amount by which the split reduces the sum of squares.
 2.  Each child starts with the mean and the number of rows of its side of the candidate.
-3.  Each of the first rows in a leaf draws one candidate: a column, and a cut between this row and the next one with another value
-    in this column.
+3.  Each of the first rows in a leaf draws one candidate: a column, and a cut between the value of this row in the column and that
+    of the next row with another value.
 
 Trees differ only in their random columns and cuts; every tree learns every row. A row of weight w counts as w rows. Several outputs
 share the leaves, and squares are summed over outputs. A tree with `leaves` leaves no longer grows, but the means of its leaves are

@@ -6,17 +6,17 @@ that the old f defines.
     with N = ‖f‖², k = k(x, x), D = k N − f(x)²:        f ← c f + e k(x, ·),   c = (k N − y f(x)) / D,   e = N (y − f(x)) / D
 
 f is updated on mistakes, or, if `aggressive`, on every row with y f(x) < 1. The first update is f ← y k(x, ·)/k. If y f(x) ≥ k N,
-as is possible for an aggressive learner, the shortest g with y g(x) ≥ 1 is also in the first half-space, and again f ← y k(x, ·)/k.
+as is possible for an aggressive learner, the shortest g with y g(x) ≥ 1 also has ⟨g, f⟩ ≥ ‖f‖², and again f ← y k(x, ·)/k.
 
 There are at most κ² ‖u‖² mistakes for every function u with y u(x) ≥ 1 on all rows, where κ² is the largest k(x, x). After m
 updates a row costs O(m); for an additive kernel O(log m) for each input, for `Linear()` O(dim). Memory is O(m).
 
 Li & Long (2002), The relaxed online maximum margin algorithm, Machine Learning.
 
-Departs from the paper: N is updated from row to row to N', together with a bound on its relative error. Each row multiplies this
-bound by c²N/N' and adds 1e-16 (|c|√N + |e|√k)²/N'. A row that would raise the bound on the error above 1e-10 is skipped, and
-counted. This happens if no f has a margin on all rows, because f then grows for ever and loses digits. A row parallel to f,
-D ≤ 1e-12 k N, is skipped too. The bound on mistakes holds as long as no row is skipped.
+Departs from the paper: N = ‖f‖² is not computed from all points, but updated, together with a bound on its relative error. If a row
+changes N to N', it multiplies this error bound by c²N/N' and adds 1e-16 (|c|√N + |e|√k)²/N'. A row that would raise the error bound
+above 1e-10 is skipped, and counted. This happens if no f has a margin on all rows, because f then grows for ever and loses digits.
+A row for which k(x, ·) is parallel to f, D ≤ 1e-12 k N, is skipped too. The bound on mistakes holds as long as no row is skipped.
 
 >>> X, y = onkel.data.rings(2000, seed=0)
 >>> for aggressive in False, True:

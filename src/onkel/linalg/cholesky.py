@@ -130,8 +130,8 @@ def dense(L: Vector, size: int) -> Matrix:
 def is_factor(L: Vector, size: int, own: Vector, rows: Callable[[int, int], Matrix]) -> bool:
     """Whether L Lᵀ = M up to rounding, except that the diagonal of L Lᵀ may be larger than `own`, the diagonal of M.
 
-    Both sides are multiplied by a vector of random signs, divided by the roots of the diagonal. So `rows(a, b)`, which returns the
-    rows from a to b of M, is called for a few rows at a time, and M is never in memory as a whole.
+    L Lᵀ and M are compared by their products with one vector, of random signs divided by the roots of the diagonal. For this M is
+    never in memory as a whole: `rows(a, b)`, which returns its rows from a to b, is called for a few rows at a time.
     """
     if len(L) < packed(size):
         return False

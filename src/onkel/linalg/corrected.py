@@ -6,16 +6,18 @@ predictions are exact in every row, although the factor R is computed only every
 
     G ← μG + w v vᵀ,   b ← μb + w y v,   A = G + Λ = RᵀR
 
-The k rows since the last factorisation are buffered, as ũ and as z̃ = R⁻ᵀũ. From them and R, which belongs to A, follow the
-predictions for A_k, the matrix after these rows (Λ, too, fades by μ in each of them, until the next factorisation restores it):
+R is the factor of A at the last factorisation. The k rows since then are buffered, as ũ and as z̃ = R⁻ᵀũ. With R and these rows the
+predictions are computed for A_k, the matrix after them. (In A_k the ridges Λ, too, have faded by μ with each of the k rows; the
+next factorisation restores them.)
 
     A_k = μᵏ(A + Σ_{i<k} ũ_i ũ_iᵀ),   ũ_i = √(w_i μ^{−i−1}) v_i,   z̃_i = R⁻ᵀũ_i
 
     L Lᵀ = I + Z̃Z̃ᵀ,   e = L⁻¹(ỹ − Z̃c),   l = L⁻¹Z̃z      c = R⁻ᵀb, z = R⁻ᵀv, ỹ_i = √(w_i μ^{−i−1}) y_i
     score = vᵀA_k⁻¹b_k = z·c + l·e
 
-Each N is an *expert*: it uses only the first N coordinates of z, z̃ and c, so its scalar products are prefix sums of those of a
-larger N. The triangles L of the experts are interleaved, so that each expert has one lane of a vector register.
+Here v is the row to be scored; Z̃ has the rows z̃_i, and ỹ the entries ỹ_i. The regression on the first N features is called an
+*expert*. It uses only the first N coordinates of z, z̃ and c, so its scalar products are prefix sums of those of a larger N. The
+triangles L of the experts are interleaved, so that each expert has one lane of a vector register.
 
 A row of r features costs, in multiplications, r²/2 for z, r²/2 for G, r³/(6 block) for R, and block · r/2 for the buffered rows.
 """
@@ -190,8 +192,8 @@ def _add_residuals(e: Cube, k: int, l: Matrix, score: Matrix) -> None:
 
 @hot_inline
 def _append(k: int, own: Matrix, e: Matrix, labels: Vector, score: Matrix, left: Vector) -> None:
-    """Compute L_kk and e_k of row k, for which `own` holds l and ‖z̃‖², and whose scores are times √(w μ^{−k−1}). `left` is scratch
-    memory."""
+    """Compute L_kk and e_k of row k. `own` holds l and ‖z̃‖² of this row; `score` holds its scores, multiplied by √(w μ^{−k−1}), as
+    the labels are. `left` is scratch memory."""
     for p in range(EXPERTS):
         left[p] = own[k, p]
     for i in range(k):

@@ -4,7 +4,8 @@
 
     M + s uᵀ + u sᵀ + own s sᵀ ≈ (U P) H (U P)ᵀ,    H = diag(values, 0) + C (own 1; 1 0) Cᵀ,    at most (k+2) × (k+2)
 
-The k leading eigenpairs of H, rotated by (U P), are those of the right-hand side. This costs O(k³), and O(n k²) to rotate U.
+U is n × k, s and u are vectors, and `own` is a number: they make up the update of M. The k leading eigenpairs of H, with vectors
+rotated by (U P), are those of the right-hand side. To find them costs O(k³), and to rotate U costs O(n k²).
 `tisvd` does the same for M ≈ U diag(values) Vᵀ and any update A Bᵀ. All pairs after the k-th are dropped in each update, so a
 direction that grows slowly is dropped each time and starts again from zero. A caller that stores M itself can recompute the pairs
 by `leading`.

@@ -3,9 +3,10 @@
     G = Σ w v vᵀ,  b = Σ w y v,    A = G + Λ = RᵀR,    θ = A⁻¹b                Λ: a diagonal matrix, the ridge of each feature
 
 v are the features of a row, y its labels and w its weight. The leading N × N block of R is the factor of the first N features
-alone, so one R gives the solutions for every N. G and b are sums over all rows, except for a few that wait (`collect`); R and θ are
-computed from them from time to time. Nothing is subtracted from a matrix, so errors do not accumulate. The relative error of θ is
-the condition number of A times 1e-16. To limit it, each ridge is at least SMALLEST_RIDGE times the largest diagonal entry of G.
+alone, so one R gives the solutions for every N. Single rows wait in a buffer, and are added to G and b when there are several
+(`collect`). R and θ are computed from G and b from time to time. Nothing is subtracted from a matrix, so errors do not accumulate.
+The relative error of θ is the condition number of A times 1e-16. To limit it, each ridge is at least SMALLEST_RIDGE times the
+largest diagonal entry of G.
 
 For r features, a row costs r²/2 multiplications for G, and computing R costs r³/6, all of it in matrix products.
 """

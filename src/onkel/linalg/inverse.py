@@ -11,8 +11,8 @@ A block of rows V gives the same numbers by matrix products:
     2. Gaussian elimination of column k of G, with the gain g_k as multiplier, turns entry (k, i) into v_kᵀ P_{k-1} v_i, where
        P_{k-1} is P after the first k − 1 rows of the block. The diagonal gives s_k; the multipliers form the unit lower triangular
        T.
-    3. The residuals follow from the same elimination, and p of all rows is T⁻¹H.
-    4. P ← P − pᵀ diag(g) p.
+    3. The residuals y − m follow from the same elimination, and T⁻¹H has the p of each row as its rows.
+    4. P ← P − (T⁻¹H)ᵀ diag(g) T⁻¹H.
 
 Subtracting g p pᵀ loses log₁₀(1 + w s) digits along v, and P as a whole has a relative error of about 1e-16 · max_i P_ii A_ii. This
 maximum is the largest variance inflation of a feature. Both losses of digits are checked before anything is learnt. A block that

@@ -58,7 +58,8 @@ def rank_one_update(R: Matrix, c: Matrix, z: Vector, work: Matrix) -> None:
     """A ← A + v vᵀ for v = Rᵀz with θ = R⁻¹c unchanged: R ← T R and c ← T c, where TᵀT = I + z zᵀ.
 
     1. T_ii = √(σ_i/σ_{i-1}) and T_ij = z_i z_j/√(σ_i σ_{i-1}) for j > i, with σ_i = 1 + z_0² + … + z_i².
-    2. So row i of T R is T_ii R_i + (T_ij/z_j) Σ_{k>i} z_k R_k, and from the last row upwards, each row adds one term to the sum.
+    2. T_ij/z_j is the same for all j > i. So row i of T R is T_ii R_i + (T_ij/z_j) Σ_{k>i} z_k R_k, and from the last row upwards,
+       each row adds one term to the sum.
 
     `work` comes from `workspace(r)`. If z is shorter than R, only the leading block of R changes.
     """

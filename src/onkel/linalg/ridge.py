@@ -93,8 +93,8 @@ def predict(ridge: Ridge, V: Matrix, awv: bool, lam: float, forgetting: float, s
 
 
 def row_steps(ridge: Ridge, V: Matrix, row: Row, awv: bool) -> tuple[Step, Step]:
-    """The calls that score, and that learn, a row with the features V, in the inverse form. A row that requires a move to the
-    factor form gets the weight 0."""
+    """The call that scores, and the one that learns, a row with the features V, in the inverse form. If the row requires a move to
+    the factor form, its weight is set to 0, and nothing is learnt."""
     (P, theta), (p, grown) = (ridge.matrix, ridge.coef), np.empty((2, V.shape[1]))
     own, given = (P, theta, ridge.diagonal, ridge.learnt, ridge.clamped), (V, row.Y, row.weight)
     score = partial(inverse.predict_rows, P, theta, V, awv, row.scores, p)

@@ -3,7 +3,8 @@
     column i     h = √(R_ii² + v_i²),  cos = R_ii / h,  sin = v_i / h
                  (R_i, v) ← (cos R_i + sin v,  cos v − sin R_i),  and the same for (c_i, y)
 
-The i-th entry of z = R⁻ᵀv is v_i / (R_ii · Π cos), so the rotations give z·c and z·z without a solve.
+Here v is a new row with the label y, R_i is row i of R, and c the right-hand side. The i-th entry of z = R⁻ᵀv is
+v_i / (R_ii · Π cos), with the cosines of the columns before i, so the rotations give z·c and z·z without a solve.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _rotate_columns(
                 x = cos[a] * x + sin[a] * y
             c[o, i] = x
         # 4. The rest of row i. It starts a little before column i + 1, so that its length is a multiple of LANES. That does no
-        #    harm: the columns before i are 0 in all of these rows and stay 0, and column i is then overwritten by that of step 1.
+        #    harm: the columns before i are 0 in all of these rows and stay 0, and R_ii is then overwritten by the root from step 1.
         first = max(0, r - ((r - i + LANES - 2) & -LANES))
         _rotate_row(R[i, first:r], new, first, which[:active], cos, sin)
         R[i, i] = square[active] * inverse[active]

@@ -30,10 +30,10 @@ def greedy(
 
         (y − ŷ(x))² − λ(y − m(x))²/(λ + s(x)),
 
-    which is convex in y. B is `largest`. So the worst label is −B or B; if both add the same (as they do for `KernelAWV`), it is
-    the label whose sign is opposite to the score's. x is the best of many random candidates, improved by coordinate search. Only
-    `predict` and `learn` of the learner are used. If the learner draws a random number before the score, as in KORS, the adversary
-    sees it.
+    which is convex in y. So the worst label is −B or B, where B is `largest`; if both add the same (as they do for `KernelAWV`), it
+    is the label whose sign is opposite to the score's. x is the best of many random candidates, improved by coordinate search. Only
+    `predict` and `learn` of the learner are used. If the learner draws a random number before the score, as with KORS, the score
+    that `predict` gives depends on it already, so the adversary sees the draw.
 
     Jézéquel, Gaillard & Rudi (2019), appendix G. There SciPy searches for x and y.
 
@@ -67,8 +67,8 @@ def blocks(X: ArrayLike, y: ArrayLike, blocks: int = 500, repeats: int = 10, see
 
     In every second block (the second, the fourth and so on) the label has its sign changed. This misleads a learner that
     generalises. Predicting the last label is wrong only at the start of a block, so compare every result on this stream with
-    `onkel.measure.last_label`. If a share p of the given labels is +1, the labels of neighbouring blocks differ with probability q
-    = p² + (1 − p)², and the error of the last label is about q/repeats.
+    `onkel.measure.last_label`. If a share p of the given labels is +1, the labels of neighbouring blocks differ with probability
+    q = p² + (1 − p)², and the last label is wrong in about a share q/repeats of the rows.
 
     FORKS: Fast Second-Order Online Kernel Learning using Incremental Sketching, section 5.2.
 

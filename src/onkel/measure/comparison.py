@@ -70,7 +70,7 @@ class Comparison:
 
     def steps(self, learning: Callable[[str], None] = lambda name: None) -> Iterator[int]:
         """Learn table after table. Yields, before each table and at the end of each pass, the number of rows that all models have
-        learnt. When it yields the first 0, all compiled code is loaded.
+        learnt. Before the first 0 is yielded, all compiled code is loaded.
 
         `learning` is called with the name of each learner before it learns a table.
         """

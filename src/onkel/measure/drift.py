@@ -4,16 +4,17 @@ Losses are taken in batches of 64. Each batch has one value: the share of mistak
 error counts as at most CAP times the median of its batch. So neither the unit of the errors nor a few huge ones matter.
 
 The values enter a window that adapts its length (ADWIN). The window is kept as buckets of 1, 2, 4, … batches, at most five of each
-size, so memory is O(log n). After each batch the window may be cut at any boundary between two buckets. Let n₀ be the number of
-rows before the boundary, n₁ the number after it, and m = n₀n₁/(n₀ + n₁). The window is cut if the mean values before and after the
-boundary differ by more than
+size, so memory for n rows is O(log n). After each batch the window may be cut at any boundary between two buckets. Let n₀ be the
+number of rows before the boundary, n₁ the number after it, and m = n₀n₁/(n₀ + n₁). The window is cut if the mean values before and
+after the boundary differ by more than
 
     √(2 c σ² L / m) + ⅔ c b L / m,        L = ln(2 ln(batches) / DELTA)
 
-This is Bernstein's inequality, where σ² is the variance of a row and b its largest deviation from the mean. Losses of neighbouring
-rows may be correlated, so c rows count as one independent observation. c is estimated from the losses, as 64 v/σ² · (1 + r)/(1 − r)
-and at least 1. There v is the variance of the batches' values about the mean of their side of the boundary, and r the correlation
-of successive batches.
+where `batches` is the number of batches in the window. This is Bernstein's inequality: σ² is the variance of the value of a single
+row, b its largest deviation from the mean, and DELTA limits the probability of a false alarm. Losses of neighbouring rows may be
+correlated, so c rows count as one independent observation. c is estimated from the losses, as 64 v/σ² · (1 + r)/(1 − r), and at
+least as 1. There v is the variance of the batches' values about the mean of their side of the boundary, and r the correlation of
+successive batches.
 
 The rows before the cut are forgotten. A rise of the losses is reported as a change of the stream; a fall is not, because learning
 makes losses fall.

@@ -2,14 +2,15 @@
 
     min_f  Σ_t ℓ(f(x_t), y_t) + λ‖f‖²     over |f(x_t)| ≤ C in every round
 
-It is found in orthonormal coordinates, f(x_t) = z_t·w, by the method of multipliers. v_t stands for f(x_t), m_t is the multiplier
-of the constraint v_t = f(x_t), ρ the penalty for violating it, and Z has the rows z_t:
+Here ℓ is the loss and y_t the label of row t. The best f is found in orthonormal coordinates, f(x_t) = z_t·w, by the method of
+multipliers. v_t stands for f(x_t), m_t is the multiplier of the constraint v_t = f(x_t), ρ the penalty for violating it, and Z has
+the rows z_t:
 
     w ← argmin λ‖w‖² + Σ min_{|v| ≤ C} [ℓ(v, y_t) + ρ/2 (a_t − v)²],   a_t = z_t·w + m_t/ρ      (Newton steps, whatever the loss)
     m ← ρ(a − v),   ρ ← GROWTH ρ
 
 Σ min_{|v| ≤ C} [ℓ(v, y_t) − m_t v] − ‖Zᵀm‖²/(4λ) is a lower bound on the minimum; the search ends when an f within [−C, C] is found
-that costs hardly more.
+that costs hardly more than this bound.
 
 >>> X, y = onkel.data.rings(200, seed=0)
 >>> f = best_within(onkel.Gaussian(width=1.0), X, y, onkel.Logistic(), lam=0.5, clip=3.0)

@@ -196,8 +196,8 @@ class BalancedAccuracy:
 
 @dataclass(frozen=True)
 class F1:
-    """2 · correct / (true + predicted), in numbers of rows. With two classes it is the F1 of the second one, otherwise the mean
-    over the classes."""
+    """2 · correct / (true + predicted) for a class: the rows rightly predicted as it, its rows, and the rows predicted as it. With
+    two classes it is the F1 of the second one, otherwise the mean over the classes."""
 
     name = "f1"
     title = "F1"
@@ -214,8 +214,8 @@ class AUC:
     """The area under the ROC curve. With two classes it is the area for the second one, otherwise the mean over the classes, each
     against all others.
 
-    It is defined only for the whole stream, and for at most `roc_auc.MOST_RANKED` classes. Its error is at most `auc_within` in
-    `Result.errors`.
+    It is defined only for the whole stream, and for at most `roc_auc.MOST_RANKED` classes. It differs from the exact area by at
+    most `auc_within` in `Result.errors`.
     """
 
     name = "auc"
@@ -294,8 +294,8 @@ class Later(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class ErrorCurve:
-    """The metrics of a run in overlapping windows along the stream. All windows have equally many rows, but the last ends with the
-    stream."""
+    """The metrics of a run in overlapping windows along the stream. All windows have equally many rows, except that the last one
+    ends with the stream and may be shorter."""
 
     ends: Counts  # the last row of each window, counted from 1
     rows: Vector  # of each window
@@ -344,8 +344,8 @@ class ErrorCurve:
 
 
 def curve_of_losses(losses: Vector, like: ErrorCurve) -> tuple[Vector, Vector]:
-    """The metric of another curve from the losses of each row of the same stream, mistakes or square errors: in the same windows,
-    and for all rows up to their ends."""
+    """The metric that pictures show, for another model on the same stream, whose mistakes or square errors in each row are given.
+    Returns the metric in each window of the curve `like`, and over all rows up to the end of each window."""
     sums = np.cumsum(np.append(0.0, losses))
     windows, so_far = (sums[like.ends] - sums[like.ends - like.rows.astype(np.int64)]) / like.rows, sums[like.ends] / like.ends
     return (np.sqrt(windows), np.sqrt(so_far)) if isinstance(like.metric, RMSE) else (windows, so_far)

@@ -1,12 +1,12 @@
-"""The terms of the regret bound of an online Newton step: one from the gradients, one from what its matrix gains beyond the
-curvature.
+"""The terms of the regret bound of an online Newton step: R_G from the gradients, and R_D from additions to its matrix beyond what
+the curvature of the loss allows.
 
     2 (Σ ℓ(ŷ_t) − Σ ℓ(f(x_t)))  ≤  α‖f‖² + R_G + R_D            for every f with |f(x_t)| ≤ C in every round
     R_G = Σ g_t² φ_tᵀA_t⁻¹φ_t,      R_D = Σ (w_t − σ g_t²)(ŷ_t − f(x_t))²,      A_t = αI + Σ_{s≤t} w_s φ_sφ_sᵀ
 
 φ_t is row t in the kernel's space (or its features), g_t = ℓ'(ŷ_t), σ is the loss's curvature on [−C, C], and w_t is the weight
-with which the learner adds φ_tφ_tᵀ to its matrix: η g_t² in the exact step, η g_t² times a random number in the sketched one. If
-η = σ, R_D ≤ 0.
+with which the learner adds φ_tφ_tᵀ to its matrix: η g_t² in the exact step, η g_t² times a random number in the sketched one. For
+the exact step R_D ≤ 0 if η ≤ σ.
 
 Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Proposition 1.
 Luo, Agarwal, Cesa-Bianchi & Langford (2016), Efficient second order online learning by sketching, NeurIPS.

@@ -213,8 +213,8 @@ def _init(learner: Any, block: Block) -> Any:
 
 
 def _blocks(stream: Any) -> Iterator[Block]:
-    """Blocks of at most ROWS_AT_ONCE rows, so that progress is reported. They end at multiples of ROWS_AT_ONCE, so that a rerun has
-    the same blocks."""
+    """The blocks of the stream, each cut into blocks of ROWS_AT_ONCE rows (the last may have fewer), so that progress is reported.
+    A rerun has the same blocks."""
     for block in [stream] if isinstance(stream, tuple) else stream:
         if not isinstance(block, tuple) or len(block) not in (2, 3):
             raise InputError(

@@ -2,11 +2,11 @@
 
     R_t = Σ_{s≤t} (y_s − ŷ_s)² − min_f [ Σ_{s≤t} (y_s − f(x_s))² + λ‖f‖² ]
 
-f ranges over the whole space of a kernel (in the dual: (K + λI)⁻¹, for up to LARGEST_DUAL rows) or over the span of features (any
-number of rows). One factorisation is enough to compute R_t for all t. For a kernel, with L Lᵀ = K + λI, the minimum grows by
-λ(L⁻¹y)_t² in round t. For features it grows by (y_t − m_t)²/(1 + z_tᵀA⁻¹z_t), where z_t are the features of row t, A = λI + Σ z zᵀ
-over the rows before it, and m_t is the ridge prediction from these. This is the squared residual that is left when the row is
-rotated into the Cholesky factor of A.
+f ranges over the whole space of a kernel (for up to LARGEST_DUAL rows, since the kernel matrix K is factorised) or over the span of
+features (any number of rows). One factorisation is enough to compute R_t for all t. For a kernel, with L Lᵀ = K + λI, the minimum
+grows by λ(L⁻¹y)_t² in round t. For features it grows by (y_t − m_t)²/(1 + z_tᵀA⁻¹z_t), where z_t are the features of row t, A is
+λI + Σ z zᵀ over the rows before it, and m_t is the ridge prediction from these rows. This growth is the squared residual that is
+left when the row is rotated into the Cholesky factor of A.
 
 >>> X, y = onkel.data.smooth(300, seed=0)
 >>> learner = onkel.KernelAWV(kernel=onkel.Gaussian(width=1.0))

@@ -43,7 +43,7 @@ class RocCounts:
 
     def area(self, classes: int) -> tuple[float, float]:
         """The area, and the largest error that it may have. With two classes it is the area for the second one, otherwise the mean
-        over the classes.
+        of the areas for each class against all others.
 
         NaN if there are too many classes, or if no class has both rows that belong to it and rows that do not.
         """

@@ -35,8 +35,9 @@ def is_quadratic(learner: Any) -> bool:
 
 
 def measured(model: Model, stream: Stream) -> Cost:
-    """Measure the cost on the first n rows, with a temporary state. The first half of them, h rows, takes fixed · h + growth · h³/3
-    seconds, all of them fixed · n + growth · n³/3; these two equations give the cost."""
+    """Measure the cost on the first n rows, with a temporary state. Row t is assumed to take fixed + growth · t² seconds. Then the
+    first h = n/2 rows take fixed · h + growth · h³/3 seconds, and all rows fixed · n + growth · n³/3; these two equations give the
+    cost."""
     rows = stream.sample[:ROWS_MEASURED]
     run, n = Evaluation.begin(model, stream), len(rows)
     try:

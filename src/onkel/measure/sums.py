@@ -157,6 +157,6 @@ def with_room(merged: NDArray[Any]) -> NDArray[Any]:
 def added(total: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The total plus all rows of values, added one after the other, so that it does not matter how the rows are divided into calls.
 
-    Several columns are summed in this order by NumPy; a single one would not be.
+    `values` must have several columns: NumPy adds those row by row, but the numbers of a single column in another order.
     """
     return np.asarray(np.add.reduce(np.concatenate([total[None], values]), axis=0))

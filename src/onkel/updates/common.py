@@ -26,8 +26,8 @@ def alone(key: Hashable, function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 class Common:
-    """The results of one block of rows. No learner may change a result, except for caches that are verified whenever they are
-    read."""
+    """The results of one block of rows. No learner may change a result, because others use it too; only caches inside a result may
+    be overwritten, which every reader verifies (`onkel.functions.block_tree`)."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, tuple[tuple[Any, ...], Any]] = {}

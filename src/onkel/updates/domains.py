@@ -249,8 +249,8 @@ class OnDomains(Learner[State[S]], Generic[S]):
 
 
 def _count(learner: SpaceLearner[S], state: State[S], X: Matrix, weight: Vector, before: int) -> None:
-    """Update the counts of rows and of values outside. X are the rows of this call, which follow `before` earlier rows; the learner
-    has learnt the first of them."""
+    """Update the counts of rows learnt and of values outside their domain. X are the rows of this call, and `before` the number of
+    rows before the call. An interrupted call has learnt only the first rows of X; only these are counted."""
     rows = learner._learnt(state.inner)
     new = X if rows - state.rows == len(X) else X[np.flatnonzero(weight)[state.rows - before : rows - before]]
     vars(state).update(outside=state.outside + learner._space.outside(new), rows=rows)  # one step, which no interrupt can split

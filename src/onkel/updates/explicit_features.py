@@ -117,8 +117,8 @@ class FeatureLearner(Learner[F]):
             self._predict(state, Z, scores[now])
 
     def _row_steps(self, state: F, own: Callable[[Matrix, Row], tuple[Step, Step]]) -> RowSteps | None:
-        """What `_single` returns: the calls that write the features of a row, then those that score it, or learn it. None if the
-        features themselves learn."""
+        """What `_single` returns: the calls that write the features of a row and score it, and those that write them and learn it.
+        None if the map has a state that changes with the rows, such as a running mean."""
         if not self._fixed:
             return None
         row, Z = Row.empty(state.dim, state.outputs), np.empty((1, self._map.size(state.dim)))

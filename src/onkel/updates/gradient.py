@@ -2,9 +2,9 @@
 
     g = ℓ'(f(x), y),   f ← (1 − ηλ) f − η g k(x, ·)        or        w ← (1 − ηλ) w − η g z        η = `step`, λ = `lam`
 
-Here x is the row, z its coordinates, y its label, and g the slope of the loss ℓ at the score. If this slope is unbounded (the
-squared losses), the descent can diverge when η k(x, x) is too large. Rows that make it diverge are refused, and the state does not
-change.
+Here x is the row, z its coordinates, y its label, g the slope of the loss ℓ at the score, which is f(x) or w·z. If this slope is
+unbounded (the squared losses), the descent can diverge when η k(x, x) is too large. Rows that make it diverge are refused, and the
+state does not change.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def check_scores(learner: Any, scores: Vector) -> None:
 
 def may_run_away(learner: Any, own: Vector, lam: float = 0.0) -> bool:
     """Whether the descent may diverge on rows with these k(x, x). With a squared loss the descent cannot diverge if no point is
-    evicted and 2ηk(x, x) ≤ 1 − ηλ, since then ‖f‖² grows by at most 2ηy² in a row."""
+    evicted and 2ηk(x, x) ≤ 1 − ηλ, since then ‖f‖² grows by at most 2ηy² with each row."""
     if not may_diverge(learner.loss):
         return False
     is_short = 2.0 * learner.step * np.max(own, initial=0.0) <= 1.0 - learner.step * lam
@@ -87,8 +87,8 @@ def may_run_away(learner: Any, own: Vector, lam: float = 0.0) -> bool:
 
 @hot
 def descend(block: RowBlock, f: Any, settings: GradientSettings, most: int, stops: bool, scores: Vector) -> int:
-    """Score, then learn, each row; returns the number of rows done. When f has `most` points, it returns if `stops` is true;
-    otherwise each new point replaces the oldest."""
+    """Score, then learn, each row; returns the number of rows done. As soon as f has `most` points, the function returns if `stops`
+    is true; otherwise each new point replaces the oldest."""
     work, learnt = prepare(block.kernel, f, block.X), block.learnt
     for i in range(block.X.shape[0]):
         if block.weight[i] > 0.0 and not (has_room(f) or holds(f, most)):
@@ -123,8 +123,8 @@ def descent_round(w: Vector, z: Vector, y: float, learn: bool, settings: Gradien
 def follow(
     block: RowBlock, points: Matrix, width: int, M: Matrix, w: Vector, settings: GradientSettings, due: int, scores: Vector
 ) -> int:
-    """Score, then learn, each row in the coordinates φ = M k, where k are its kernel values with the first `width` points, which
-    are in columns. Stops after the row of round `due`, which is only scored. Returns the number of rows done."""
+    """Score, then learn, each row in the coordinates φ = M k, where k are the row's kernel values with the first `width` columns of
+    `points`. Stops after the row of round `due`, which is only scored. Returns the number of rows done."""
     k, phi, learnt = np.zeros(width), np.empty(w.size), block.learnt
     for i in range(block.X.shape[0]):
         learn = block.weight[i] > 0.0

@@ -67,8 +67,8 @@ class ExpansionLearner(KernelLearner[E]):
     def _learn(self, state: E, block: RowBlock, scores: Vector) -> int:
         """Score, then learn, the first rows of a block; returns the number of rows done.
 
-        A learner without a budget stops before a row for which there is no room; one with a budget does at least one row. This must
-        be one step that no interrupt can split, or several such steps, each of which leaves the state after a whole number of rows.
+        A learner without a budget stops before a row for which there is no room; one with a budget does at least one row. The rows
+        must be learnt in one step that no interrupt can split, or in several such steps, each of which learns some whole rows.
         """
 
     def _points(self, state: E) -> Matrix:
@@ -85,7 +85,7 @@ class ExpansionLearner(KernelLearner[E]):
 
     def _may_run_away(self, state: E, own: Vector) -> bool:
         """Whether steps on rows with these k(x, x) may be so long that scores overflow. Then the rows are learnt on a copy of the
-        state, and the scores are checked. If f is large, the copy costs more than the rows."""
+        state, and the scores are checked. Copying a large f costs more than learning the rows, so it is done only then."""
         return False
 
     def _init(self, dim: int, outputs: int) -> E:

@@ -1,11 +1,12 @@
 """Least squares on the first functions of a list: the arithmetic of `MercerProjection`.
 
-Level N uses only the first functions of the list, but more of them than level N − 1. Either all levels are used at once, or one
-level, which rises with the number of rows.
+Level N uses only the first functions of the list, but more of them than level N − 1. Either all levels are used at once, and their
+predictions are mixed; or one level is used, which rises with the number of rows.
 
-The matrix has two parts. Its first `taken` columns are the factor R of A = λI + Σ w ψψᵀ, where ψ are the functions of a row. The
-columns after them are not factorised yet. Until `onkel.linalg.factor.factor_column` factorises them, they hold entries of A itself
-(and `coef` holds entries of b), or only the ridge, if the learner keeps these sums elsewhere.
+`NestedFit.matrix` has two parts. Its first `taken` columns are the factor R of A = λI + Σ w ψψᵀ, where w is the weight of a row and
+ψ the values of the functions there. The columns after them are not factorised yet. Until `onkel.linalg.factor.factor_column`
+factorises them, they hold entries of A itself (and `coef` holds entries of b = Σ w y ψ, with the labels y), or only the ridge, if
+the learner keeps these sums elsewhere.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ def learn(
     settings: NestedSettings,
     scores: Matrix,
 ) -> int:
-    """Score each row, then learn and count it. Stops after the row from which the next level is used. Returns the number of rows
-    done."""
+    """Score each row, then learn and count it. Stops as soon as enough rows were learnt for the next level to be used. Returns the
+    number of rows done."""
     outputs, levels = Y.shape[1], settings.widths.size
     z, label, work = np.empty(taken), np.empty(outputs), workspace(taken)
     curves, leverages = np.empty((outputs, levels)), np.empty(levels)
@@ -122,8 +123,8 @@ def learn(
 
 @hot
 def _pass_size(rows: int, level: int, weight: Vector, settings: NestedSettings) -> int:
-    """The number of rows that the next pass over R learns. It ends at a multiple of ROUNDS, the next level, or a row of weight
-    0."""
+    """The number of rows that the next pass over R learns. The pass ends when the number of rows is a multiple of ROUNDS, when the
+    next level begins, or before a row of weight 0."""
     most = ROUNDS - rows % ROUNDS
     if level < settings.needed.size:
         most = int(min(most, max(1.0, np.ceil(settings.needed[level] - rows))))

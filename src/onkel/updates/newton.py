@@ -3,13 +3,13 @@
     ȳ = φ·u,   h = sign(ȳ)(|ȳ| − C)₊,   ŷ = ȳ − h,   g = ℓ'(ŷ, y)                       A₀ = αI, u₀ = 0
     u ← u − (h/q) A⁻¹φ   (the projection on |f(x)| ≤ C),    A ← A + η g² φφᵀ,   u ← u − g A⁻¹φ,        q = φᵀA⁻¹φ
 
-φ are the coordinates of a row, u the weights, C is the field `clip` and α the field `alpha`. ȳ is the score before it is clipped to
-[−C, C], and ŷ the score.
+φ are the coordinates of a row, y its label, u the weights, C is the field `clip` and α the field `alpha`. ȳ is the score before it
+is clipped to [−C, C], ŷ the score, and g the slope of the loss ℓ there.
 
 With A = RᵀR, c = R u and z = R⁻ᵀφ:  ȳ = z·c,  q = z·z,  and a round costs one triangular solve and one update of R.
 
-η is the curvature σ of the loss, or a share of it that the learner sets. For a loss without curvature it is √d/(L C √t), where L is
-the Lipschitz constant on [−C, C] and d the field `dimension`: 1, or an estimate of the effective dimension.
+η is the curvature σ of the loss, or a share of it that the learner sets. For a loss without curvature η is √d/(L C √t) in round t,
+where L is the Lipschitz constant of the loss on [−C, C], and d the field `dimension`, an estimate of the effective dimension or 1.
 
 C is in the units of the labels and must suit them. Scores cannot reach labels beyond C. If all labels are far below C, gradients
 are so small that they hardly add to A, so steps are too long. Each state keeps statistics of its labels, and `notes` reports both

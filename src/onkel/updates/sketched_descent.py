@@ -4,8 +4,8 @@
     stage 2     a step in the coordinates φ(x) of a sketch of the buffer's kernel matrix                 (`onkel.features.sketch`);
                 every `period` rounds the row is scored, then joins the sketch, and is learnt in the new coordinates
 
-Each row that joins is stored, because its kernel value with the next one that joins is needed. After `max_updates` such rows the
-map no longer changes.
+Each row that joins the sketch is stored, because the next row that joins needs its kernel value with each of them. After
+`max_updates` such rows the map φ no longer changes.
 """
 
 from __future__ import annotations

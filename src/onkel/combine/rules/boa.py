@@ -4,13 +4,14 @@
     r_k = ℓ'(ŷ, y)(ŷ − p_k),   r̃ = r b/b',   b' = max(b, max_k |r_k|),   b ← b'
     S_k ← S_k + r̃_k − η_k r̃_k²,   V_k ← V_k + r̃_k²
 
-p_k is the score of expert k of K, w_k its weight, ŷ the mixture; b is the largest |r_k| so far. There is nothing to tune. The
-regret bound is of second order (`onkel.measure.bounds.boa`). If the rounds are independent, the regret to the best expert has the
-optimal rate, with high probability.
+p_k is the score of expert k of K, w_k its weight, η_k its learning rate, ŷ the mixture, y the label, and ℓ' the slope of the loss
+at ŷ. r_k is the linearised regret of the round (`regrets`), b is the largest |r_k| so far, and S_k and V_k start at 0. There is
+nothing to tune. The regret bound is of second order (`onkel.measure.bounds.boa`). If the rounds are independent, the regret to the
+best expert has the optimal rate, with high probability.
 
 Wintenberger (2017), Optimal learning with Bernstein online aggregation, Machine Learning 106. Departs from the paper, which needs
-to know the range of the regrets: in a round in which b grows, all r_k are multiplied by b/b', old over new (Cutkosky 2019). This
-adds at most the last b to the regret in total.
+to know the range of the regrets: in a round in which b grows to b', all r_k are multiplied by b/b' (Cutkosky 2019). This adds at
+most the last b to the regret in total.
 
 >>> rng = np.random.default_rng(0)
 >>> y = rng.normal(size=(500, 1))

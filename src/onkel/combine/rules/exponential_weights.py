@@ -2,16 +2,17 @@
 
     ŷ = Σ w_k p_k,   w_k ∝ e^(ηG_k),   G_k ← G_k + m − ℓ_k,   m = −(1/η) ln Σ w_k e^(−ηℓ_k),   ℓ_k = (y − p_k)²
 
-p_k is the score of expert k, w_k its weight, ℓ_k its loss, and m the mix loss of the round. For the logistic loss ŷ is the log-odds
-of the mean probability Σ w_k/(1 + e^(−p_k)), and η = 1 by default, which is Bayes' rule.
+p_k is the score of expert k of K, w_k its weight, ℓ_k its loss, ŷ the mixture, y the label, and m the *mix loss* of the round. G_k
+starts at 0: it is the sum of the mix losses minus the loss of expert k. For the logistic loss ŷ is the log-odds of the mean
+probability Σ w_k/(1 + e^(−p_k)), and η = 1 by default, which is Bayes' rule.
 
 `rate=None` means η = ln K/Δ, which never rises:
 
 1.  The mixability gap D = Σ (ℓ(ŷ) − m), summed over the rounds, is the loss of the mixture minus the mix losses.
-2.  Δ is the largest D so far. Its first value is the difference between the largest and the smallest loss of an expert in the first
-    round in which the experts' losses differ.
-3.  Let E be the largest residual of an expert. D cannot rise when η is below 1/2E². So the regret is at most 2(1 + 2 ln K)E² on
-    every stream, and far less on an easy one. This is AdaHedge, improved by the curvature of the loss.
+2.  Δ is the largest D so far. In the first round in which the experts' losses differ, Δ starts as the largest of these losses minus
+    the smallest. Until then all weights are equal.
+3.  Let E be the largest residual |y − p_k| of an expert. D cannot rise when η is below 1/2E². So the regret is at most
+    2(1 + 2 ln K)E² on every stream, and far less on an easy one. This is AdaHedge, improved by the curvature of the loss.
 
 Vovk (1998), A game of prediction with expert advice. de Rooij, van Erven, Grünwald & Koolen (2014), Follow the leader if you can,
 hedge if you must (AdaHedge). Freund, Schapire, Singer & Warmuth (1997), Using and combining predictors that specialize (sleeping
@@ -139,8 +140,8 @@ def _learn(
 
 @hot_inline
 def _mixed_loss(gain: Vector, losses: Vector, eta: float, total: float, awake: Awake) -> float:
-    """m = −(1/η) ln (Σ e^(η(G − ℓ)) / Σ e^(ηG)) over the experts awake, accurate also for tiny weights. `total` comes from
-    `_weigh`."""
+    """m = −(1/η) ln (Σ e^(η(G − ℓ)) / Σ e^(ηG)) over the experts awake, accurate also for tiny weights. `total` is what `_weigh`
+    has returned."""
     before, after = -np.inf, -np.inf
     for k in range(gain.size):
         if awake[k]:
@@ -161,8 +162,7 @@ def _rate_now(rate: float, logs: float, largest: float) -> float:
 
 @hot_inline
 def _weigh(gain: Vector, eta: float, awake: Awake, w: Vector) -> float:
-    """Write the weights of the experts awake, which sum to 1. Returns their sum before they are normalised, with the largest equal
-    to 1."""
+    """Write the weights of the experts awake, which sum to 1. Returns the sum that they would have if the largest weight were 1."""
     most, total = -np.inf, 0.0
     for k in range(w.size):
         if awake[k]:

@@ -2,14 +2,14 @@
 
     ŷ = Σ v_k p_k,    v_k ← (1 − α) v_k e^(−ηℓ_k)/Σ v e^(−ηℓ) + α/K           ℓ_k = (y − p_k)²
 
-p_k, v_k and ℓ_k are score, weight and loss of expert k of K, ŷ is the mixture, η is `rate` and α is `share`. For the logistic loss
-ŷ is the log-odds of the mean probability, and η = 1 by default. If some experts sleep, only the total weight of those awake is
-redistributed, among themselves.
+p_k, v_k and ℓ_k are score, weight and loss of expert k of K, ŷ is the mixture, y the label, η the field `rate` and α the field
+`share`. For the logistic loss ŷ is the log-odds of the mean probability, and η = 1 by default. If some experts sleep, their weights
+do not change: the share α is then taken of the total weight of those awake, and redistributed among these.
 
 `rate=None` means η = 0.5/s, where s is the running mean square of the mixture's residuals, including this round's, with forgetting
 factor 0.998. That is about the largest rate at which residuals of this size leave no mixability gap (see `exponential_weights`). η
 rises again when residuals become small. Of all rates tried on 30 real sets, this one had the least error. The price is that the
-bound grows with the total rise of s (`onkel.measure.bounds.fixed_share`), so it is not known before the stream.
+bound grows with the total rise of s (`onkel.measure.bounds.fixed_share`), so the bound is not known before the stream.
 
 Herbster & Warmuth (1998), Tracking the best expert, Machine Learning 32. Freund, Schapire, Singer & Warmuth (1997), Using and
 combining predictors that specialize (sleeping experts).

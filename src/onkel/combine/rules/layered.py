@@ -2,8 +2,9 @@
 
     ŷ = outer(q_1, …, q_m),   where q_i is the mixture of rule i
 
-A rule that is used several times, as a prior or in the list itself, is evaluated once in each round. The regret is at most that of
-the outer rule to the best inner rule, plus that of this inner rule to the experts (`onkel.measure.bounds.layered`).
+A rule that is used several times, such as in the list `rules` and as the prior of a `Stacking` in that list, is evaluated once in
+each round. The regret is at most that of the outer rule to the best inner rule, plus that of this inner rule to the experts
+(`onkel.measure.bounds.layered`).
 
 >>> rng = np.random.default_rng(0)
 >>> y = rng.normal(size=(500, 1))

@@ -3,13 +3,13 @@
     ŷ = Σ w_k p_k,   w_k ∝ (R_k)₊ / (b² + V_k),    all equal if no R_k is positive
     r_k = ℓ'(ŷ, y)(ŷ − p_k),   R_k ← R_k + r̃_k,   V_k ← V_k + r̃_k²,    r̃ = r b/b',   b' = max(b, max_k |r_k|),   b ← b'
 
-p_k is the score of expert k, w_k its weight, ŷ the mixture. R_k is the regret to expert k for the loss linearised at ŷ, which is at
-least the regret for the loss itself. The bound is of second order (`onkel.measure.bounds.ml_poly`): it is small against an expert
-whose scores are near the mixture's.
+p_k is the score of expert k, w_k its weight, ŷ the mixture, y the label, and ℓ' the slope of the loss at ŷ. R_k is the regret to
+expert k for the loss linearised at ŷ (`regrets`), which is at least the regret for the loss itself. R_k and V_k start at 0. The
+bound is of second order (`onkel.measure.bounds.ml_poly`): the regret is small to an expert whose scores are near the mixture's.
 
 Gaillard, Stoltz & van Erven (2014), A second-order bound with excess losses, COLT. Section 3. Departs from the paper: its losses
-lie in [0, 1]; here b is the largest |r_k| so far. In a round in which b grows, all r_k are multiplied by b/b', old over new
-(Cutkosky 2019). This adds at most the last b to the regret in total.
+lie in [0, 1]; here b is the largest |r_k| so far. In a round in which b grows to b', all r_k are multiplied by b/b' (Cutkosky
+2019). This adds at most the last b to the regret in total.
 
 >>> rng = np.random.default_rng(0)
 >>> y = rng.normal(size=(500, 1))

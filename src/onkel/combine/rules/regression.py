@@ -2,23 +2,25 @@
 
     v_k = p_k − q  (0 where k sleeps),   ŷ = q + vᵀ(A + v vᵀ)⁻¹b,   A ← A + w v vᵀ,   b ← b + w(y − q)v        A₀ = λs²I, b₀ = 0
 
-p_k is the score of expert k of K, w the weight of the row, ŷ the mixture, and q another rule's mixture or 0. The state is the
-triangle R with RᵀR = A, and c = R⁻ᵀb. If the forgetting factor μ is below 1, after each row t
+p_k is the score of expert k of K, y the label and w the weight of the row, ŷ the mixture, and q the mixture of another rule
+(`Stacking`) or 0 (`Ridge`). The experts have the weights θ = A⁻¹b. The state is the triangle R with RᵀR = A, and c = R⁻ᵀb. If the
+forgetting factor μ is below 1, after each row t
 
     A ← μA + λs²(1 − μᴷ) e_j e_jᵀ  with j = t mod K,   b ← μb
 
-so that the ridge is restored, one coordinate in each row, and fades away in no direction.
+Each row restores the ridge of one coordinate, so the ridge fades away in no direction.
 
-s², the unit of the ridge, is the variance of the labels; for `Ridge` it is 1. The variance is not known before a second, different
-label is seen; until then nothing is learnt (all scores are clipped to the only label so far). If the variance later exceeds 2s², A
-← A + λ(variance − s²)I and s² becomes the variance. So the ridge only grows, as the regret bound requires.
+λ is in units of s². For `Ridge` s² is 1. For `Stacking` s² follows the variance of the labels. It is not known before a second,
+different label is seen; until then nothing is learnt (all scores are clipped to the only label so far). Then s² is the variance at
+that moment. Whenever the variance exceeds 2s², the ridge grows, A ← A + λ(variance − s²)I, and the variance becomes the new s². The
+ridge never shrinks, as the regret bound requires.
 
-The terms of that bound are summed (`paid`, `beyond`; `onkel.measure.bounds`):
+The terms of the regret bound are summed (`paid`, `beyond`; `onkel.measure.bounds`):
 
-1.  Let u = vᵀA⁻¹b and x = vᵀA⁻¹v. A row of weight w raises the loss by w(y − q − u/(1 + x))².
-2.  It raises the minimum over θ of Σ w(y − q − θᵀv)² + λs²‖θ‖² by w(y − q − u)²/(1 + wx).
-3.  For w ≤ 1 and any u, the first exceeds the second by at most w(y − q)²x/(2 − w + x). For a larger weight there is no such bound,
-    and the actual difference is used.
+1.  Let u = vᵀA⁻¹b and x = vᵀA⁻¹v. A row of weight w raises the loss of the mixture by w(y − q − u/(1 + x))².
+2.  The row raises the minimum over θ of Σ w(y − q − θᵀv)² + λs²‖θ‖² by w(y − q − u)²/(1 + wx).
+3.  For w ≤ 1 and any u, the first amount exceeds the second by at most w(y − q)²x/(2 − w + x). For a larger weight there is no such
+    bound, and the actual difference is used.
 """
 
 from __future__ import annotations
@@ -196,8 +198,8 @@ def _row_bound(w: float, x: float, target: float, away: float) -> float:
 
 @hot_inline
 def _add_outside(facts: Vector, span: Vector, y: float, q: float, w: float) -> None:
-    """Add the loss of a label outside the span, to which the mixture is clipped. As long as s² is not known, also add the loss of
-    the row, since nothing is learnt from it."""
+    """Add the squared distance of the label from the span: whoever clips the mixture to the span loses at most this much more. As
+    long as s² is not known, also add the rest of the row's loss, since nothing is learnt from the row."""
     over = max(y - span[1], span[0] - y, 0.0) if span[2] > 0.0 else 0.0
     facts[LEFT] += w * over * over
     if facts[UNIT] == 0.0:

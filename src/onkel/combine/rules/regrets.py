@@ -2,12 +2,13 @@
 
     r_k = ℓ'(ŷ, y)(ŷ − p_k) ≥ ℓ(ŷ, y) − ℓ(p_k, y)     for a convex loss
 
-So a bound on the linearised regret is also a bound on the regret. The difference of the two is summed as well (`curved`), so that
-the bounds can contain its actual value (`onkel.measure.bounds`).
+Here ŷ is the mixture, p_k the score of expert k, y the label, and ℓ' the slope of the loss at ŷ. Σ r_k over the rounds is the
+*linearised regret* to expert k. A bound on it is also a bound on the regret. The difference of the two is summed as well
+(`curved`), so that the bounds of `onkel.measure.bounds` can use its actual value.
 
 Let b be the largest |r_k| of all earlier rounds. If the largest |r_k| of a round exceeds b, all r_k of the round are multiplied by
-one factor, so that the largest becomes b, and then b is raised. Over all rounds this leaves out at most the last b (Cutkosky 2019,
-Artificial constraints and hints for unbounded online learning, COLT).
+one factor, so that the largest becomes b, and then b is raised. What this takes from an expert's regret is at most the last b in
+total (Cutkosky 2019, Artificial constraints and hints for unbounded online learning, COLT).
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@
     mixture = rule.learn(state, P, Y, weight, awake)         the mixture of each row *before* its label
     mixture = rule.predict(state, P, awake)                  each row as if it came next; changes nothing
 
-P is (n, outputs, experts), Y is (n, outputs), weight (n,) multiplies a row's loss, awake (n, experts) marks the experts that are
-awake, at least one in each row. A sleeping expert has weight 0 in that round, and its statistics do not change. Outputs are
-independent of each other. Rows are processed one by one in order, so every way to cut a stream into calls gives the same bits. The
-caller checks the arguments.
+P (n, outputs, experts) holds the experts' scores and Y (n, outputs) the labels of n rows; weight (n,) multiplies a row's loss;
+awake (n, experts) marks the experts that are awake, at least one in each row. A sleeping expert has weight 0 in that round, and its
+statistics do not change. Outputs are independent of each other. Rows are processed one by one in order, so every way to cut a
+stream into calls gives the same bits. The caller checks the arguments.
 
 A rule may use the mixtures of other rules (`below`): `Stacking` uses that of its prior, `Layered` those of its rules. Each distinct
 rule is evaluated once in each round, even if several rules use it. Scores are clipped to the range of the labels so far, the *span*
@@ -88,8 +88,8 @@ class Rule(ABC):
         """Refuse a part of a state that no rows can lead to."""
 
     def acquaint(self, fresh: Any, own: Any, label: float) -> None:
-        """Change `fresh`, a part before the first row, to what it would be after as many rows as `own` has had, if the label and
-        all scores had been `label` in each of them."""
+        """Prepare outputs that are added during a stream. `fresh` is their part before the first row, `own` that of old outputs.
+        Change `fresh` to what it would be after the rows so far, if in each of them the label and all scores had been `label`."""
         if not fresh.span[:, 2].all():
             fresh.span[:] = label, label, own.span[0, 2]
 

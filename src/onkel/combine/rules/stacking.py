@@ -3,10 +3,11 @@ bounded.
 
     v_k = p_k − q,   ŷ = q + vᵀ(A + v vᵀ)⁻¹b,   A ← A + v vᵀ,   b ← b + (y − q)v                    A₀ = λs²I, b₀ = 0
 
-p_k is the score of expert k, ŷ the mixture, q the prior rule's mixture of the same round, s² the variance of the labels. θ = 0
-gives the prior rule, and every affine combination of the experts is given by some θ. The regret against the best of them is that of
-the Azoury-Warmuth-Vovk forecaster with the scores as features (`onkel.measure.bounds.stacking`). With `forgetting` past rows lose
-weight. The loss is always the square loss. For K experts a row costs O(K²).
+p_k is the score of expert k, y the label, ŷ the mixture, q the prior rule's mixture of the same round, s² the variance of the
+labels, and λ the field `lam`. Without the term v vᵀ, ŷ would be q + θᵀv with θ = A⁻¹b: θ = 0 gives the prior rule, and every affine
+combination of the experts is given by some θ. The regret against the best combination is that of the Azoury-Warmuth-Vovk forecaster
+with the v_k as features (`onkel.measure.bounds.stacking`). With `forgetting` past rows lose weight. The loss is always the square
+loss. For K experts a row costs O(K²).
 
 Vovk (2001), Competitive on-line statistics. Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for
 adversarial large scale problems, NeurIPS. Breiman (1996), Stacked regressions.

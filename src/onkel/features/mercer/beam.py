@@ -64,8 +64,8 @@ def _roots(count: int) -> Vector:
 
 @functools.cache
 def _first_roots() -> Vector:
-    """The first eleven roots, by Newton's method for cos ω = 1/cosh ω. It begins at the odd multiples of π/2, which are right to a
-    hundredth, and doubles the digits in each step."""
+    """The first eleven roots, by Newton's method for cos ω = 1/cosh ω. It begins at the odd multiples of π/2, which are wrong by at
+    most 0.02, and each step doubles the number of right digits."""
     roots = math.pi * (np.arange(1.0, 12.0) + 0.5)
     for _ in range(5):
         roots -= (np.cos(roots) - 1.0 / np.cosh(roots)) / (np.tanh(roots) / np.cosh(roots) - np.sin(roots))

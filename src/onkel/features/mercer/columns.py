@@ -3,8 +3,8 @@
     ProductSystem     ψ = Π_c ψ_{j_c}(x_c),   λ = Π_c λ_{j_c}, by decreasing λ    all interactions, in order of importance
     AdditiveSystem    1, ψ_1(x_1), ψ_1(x_2), …, ψ_2(x_1), ψ_2(x_2), …             a sum of curves; the constant is used once
 
-If the λ of two products differ by less than TIE, they count as equal, and the smaller multi-index (j_1, j_2, …) comes first, so
-that rounding does not decide.
+Here c is a column, and j_c says which function of its system is a factor. If the λ of two products differ by less than TIE,
+relatively, they count as equal, and the smaller multi-index (j_1, j_2, …) comes first, so that rounding does not decide.
 """
 
 from __future__ import annotations
@@ -176,10 +176,10 @@ def _largest(system: ProductSystem, count: int, dim: int) -> tuple[Counts, Vecto
     """The multi-indices of the largest products, (count, dim), counted from 0, and the values λ of these products.
 
     Products are taken from a heap, those of equal value together. Columns are ranked by λ_2/λ_1; the column with the largest ratio
-    comes first. When an index is taken from the heap, at most three others, its successors, are put on the heap. They have: the
-    last entry plus 1; a new entry 1 in the next column; and, if the last entry is 1, this entry moved to the next column. So every
-    index is put on the heap exactly once, after one whose value is not smaller, and the work does not depend on the number of
-    columns.
+    comes first. A multi-index is stored as its nonzero entries, in this order of the columns. When an index is taken from the heap,
+    at most three others, its successors, are put on the heap (`_after`). They have: the last entry plus 1; a new entry 1 in the
+    next column; and, if the last entry is 1, this entry moved to the next column. So every index is put on the heap exactly once,
+    after one whose value is not smaller, and the work does not depend on the number of columns.
     """
     known = {base: _Falling(base) for base in set(system.bases(dim))}
     columns = [known[base] for base in system.bases(dim)]

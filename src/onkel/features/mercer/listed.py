@@ -1,8 +1,8 @@
 """Listed: a user's own functions, in order of importance.
 
 Each function takes a block (n, dim) and returns n numbers. It is called for one row at a time, so that the result does not depend
-on how the stream is cut into blocks. The functions need not be orthonormal, but the closer they are to it on the rows of the
-stream, the more accurate the fit is.
+on how the stream is cut into blocks. The functions need not be orthonormal, but the closer to orthonormal they are on the rows of
+the stream, the more accurate the fit is.
 
 >>> def line(X): return X[:, 0]
 >>> def bump(X): return np.exp(-X[:, 0] ** 2)

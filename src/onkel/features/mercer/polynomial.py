@@ -1,7 +1,7 @@
 """Legendre: polynomials on [0, 1], in the uniform measure: ψ_{j+1} = √(2j+1) P_j(2x − 1), with P_j the Legendre polynomials.
 
-λ_1 is 1 and λ_{j+1} = (j(j+1))^(−order). These λ are a choice: they say how smooth a function of norm 1 is. Order 1 has the kernel
-−ln((1 − min(s, t)) max(s, t)).
+λ_1 is 1 and λ_{j+1} = (j(j+1))^(−order). These λ are a choice: they say how smooth a function of norm 1 is. With order 1 the kernel
+of two inputs s and t is −ln((1 − min(s, t)) max(s, t)).
 """
 
 from __future__ import annotations

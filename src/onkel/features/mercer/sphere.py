@@ -2,8 +2,8 @@
 
 ψ are the real spherical harmonics of degree l = 0, 1, 2, … and mean square 1, for each degree in the order m = −l … l, with sines
 for m < 0: 1, √3 y, √3 z, √3 x, … The 2l + 1 functions of degree l have λ = (l(l+1))^(−order); for l = 0 it is 1. Only the direction
-of a row counts; a row of zeros is taken as (0, 0, 1). Order 2 has the kernel 2 + Li₂((1 + u)/2) − π²/6, where u is the cosine of
-the angle between two rows.
+of a row counts; a row of zeros is taken as (0, 0, 1). With order 2 the kernel is 2 + Li₂((1 + u)/2) − π²/6, where u is the cosine
+of the angle between two rows, and Li₂ the dilogarithm.
 """
 
 from __future__ import annotations
@@ -61,8 +61,9 @@ class Sphere(System):
 def _fill(X: Matrix, out: Matrix) -> None:
     """ψ is p_l = N_lm P_lm(z)/(1 − z²)^(m/2) times Re or Im (x + iy)^m. No angle is computed, so the poles need no special case.
 
-    For each m, p_l follows by a recursion over l. With q_lm = √((l−m)(l+m)/((2l−1)(2l+1))) it is
-    q_{l+1,m} p_{l+1} = z p_l − q_lm p_{l−1}, and p_m = p_{m−1} √((2m+1)/(2m)).
+    P_lm are the associated Legendre functions; N_lm is the factor that makes the mean square of ψ equal to 1. For each m, the p_l
+    follow by the recursion q_{l+1,m} p_{l+1} = z p_l − q_lm p_{l−1}, with q_lm = √((l−m)(l+m)/((2l−1)(2l+1))). It starts at l = m
+    with p_m, which follows from that of m − 1 by the factor √((2m+1)/(2m)).
     """
     degrees = int(math.sqrt(out.shape[1]))  # the number of degrees l; `out` has all functions of each
     for i in range(X.shape[0]):

@@ -1,7 +1,7 @@
 """Systems of sines and cosines on [0, 1], orthonormal for the uniform distribution.
 
-The columns: the norm ‖f‖² of the space, its kernel k(s, t), its eigenvalues λ and its eigenfunctions ψ, for j = 1, 2, … Here B_n is
-a Bernoulli polynomial and {·} the fractional part.
+Each line has the name of a system, the norm ‖f‖² of its space, its kernel k(s, t), its eigenvalues λ and its eigenfunctions ψ, for
+j = 1, 2, … m is the field `order`, f⁽ᵐ⁾ the m-th derivative, B_n a Bernoulli polynomial, and {·} the fractional part.
 
 Sine            f(0) = 0, ∫f'²         min(s, t)                              λ = (2/((2j−1)π))²      √2 sin((2j−1)πx/2)
 Cosine          (∫f)² + ∫f'²           4/3 + (s² + t²)/2 − max(s, t)          1, (jπ)⁻²               1, √2 cos jπx

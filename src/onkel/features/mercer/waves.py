@@ -80,8 +80,8 @@ def _multiply(multiple: Counts, is_sine: NDArray[np.bool_], size: Vector, sums: 
 
 @hot
 def _add(turn: float, u: Vector, weight: Vector, Y: Matrix, sums: Matrix, heights: NDArray[np.float64]) -> None:
-    """`Waves.add`. The sine and cosine of each multiple follow from those of the one before by a rotation, which takes four
-    multiplications."""
+    """The compiled part of `Waves.add`. The sine and cosine of each multiple follow from those of the multiple before by a
+    rotation, which takes four multiplications."""
     first_cos, first_sin, cos, sin = np.empty(TOGETHER), np.empty(TOGETHER), np.empty(TOGETHER), np.empty(TOGETHER)
     w, wy = np.empty(TOGETHER), np.empty((Y.shape[1], TOGETHER))
     for start in range(0, u.size, TOGETHER):
