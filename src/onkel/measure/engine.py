@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from onkel._jit import clock, compiler_off
 from onkel._types import Vector
@@ -212,12 +213,17 @@ class Evaluation:
 
     def learn(self, table: Table) -> Vector:
         """Score the rows, then learn them. Returns the loss of each row that was learnt: its square error, or 1 for a mistake."""
-        if not len(table):
-            return np.empty(0)
+        return self.answer(table)[1] if len(table) else np.empty(0)
+
+    def answer(self, table: Table, lagged: ArrayLike | None = None) -> tuple[Answers, Vector]:
+        """Score the rows, then learn them. Returns the answers, and the losses as `learn` does.
+
+        `lagged`: for a row whose label comes late, what `Model.remember` returned when it was predicted.
+        """
         self.warm_up(table)
         has_intervals = isinstance(self.state.learner, Intervals)
         bands = copied(self.state.inner.bands) if has_intervals else None
-        answers = self.watch.run(self.model.answer, self.state, table)
+        answers = self.watch.run(self.model.answer, self.state, table, lagged)
         intervals = None if bands is None else _intervals(bands, answers)
         errors = self.errors
         losses = errors.add(answers) if isinstance(errors, ClassErrors) else errors.add(answers, intervals)
@@ -226,7 +232,7 @@ class Evaluation:
             self.observed.add(table, answers, None if intervals is None else intervals.half)
             if self.observed.hold(table) and self.errors.rows:
                 self.observed.error = next(iter(headline_of(self.errors).values()))
-        return losses
+        return answers, losses
 
     def result(self, stream: Stream, earlier_rows: int = 0) -> Result:
         """What was measured so far."""
