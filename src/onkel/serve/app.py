@@ -6,7 +6,6 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -18,11 +17,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from onkel.errors import FileError, InputError
-from onkel.serve import bodies
 from onkel.serve.bodies import JSON, TooMany, Unreadable, WrongType, check_rows, read, read_rows, type_of
 from onkel.serve.engine import Engine, Unavailable
 from onkel.serve.guard import Guard, Rules
-from onkel.serve.messages import Answer, Id, Labels, Learn, Predict, Row, Settings, encode
+from onkel.serve.messages import Answer, Id, Labels, Learn, Predict, Settings, encode
 from onkel.serve.openapi import description
 from onkel.serve.served import Conflict, Unknown
 from onkel.serve.store import Full
@@ -90,7 +88,9 @@ class Routes:
 
     async def create(self, request: Request) -> Response:
         if not NAME.match(name := request.path_params["name"]):
-            raise InputError("a name has 1 to 64 letters, digits, dots, hyphens or underscores, and begins with a letter or a digit")
+            raise InputError(
+                "a name has 1 to 64 letters, digits, dots, hyphens or underscores, and begins with a letter or a digit"
+            )
         settings = read(await request.body(), Settings)
         model = await run_in_threadpool(settings.model)
         is_new = await self._done(Create(name, settings, model))

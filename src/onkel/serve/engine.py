@@ -2,8 +2,8 @@
 
 1. Requests wait in a queue. The thread takes all that are there, so under load many of them share one transaction, whose price is
    that of flushing the disk: milliseconds, however many rows it holds.
-2. Rows for the same model are learnt together, as one block, by the next version of the model (`version.py`). A block that is refused
-   is learnt again request by request, so that only the bad request fails.
+2. Rows for the same model are learnt together, as one block, by the next version of the model (`version.py`). A block that is
+   refused is learnt again request by request, so that only the bad request fails.
 3. Blocks are logged exactly as they were learnt. So learning the log again gives the same state, to the bit.
 4. When the transaction is on disk, the new versions are published and the replies sent. If it fails, they are dropped: nothing was
    learnt, and the replies say so.

@@ -28,7 +28,10 @@ PROTECTIVE = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
-    (b"content-security-policy", b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"),
+    (
+        b"content-security-policy",
+        b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
+    ),
 ]
 
 
@@ -79,8 +82,13 @@ class Guard:
     def _refusal(self, path: str, headers: dict[bytes, bytes]) -> tuple[int, str] | None:
         host = _name(headers.get(b"host", b"").decode("latin-1"))
         if host not in self.rules.hosts:
-            return 421, f"this server does not answer to the host {host[:100]!r}; start it with --allow-host {host[:100]} if that is right"
-        if (origin := headers.get(b"origin")) is not None and _name(origin.decode("latin-1").partition("://")[2]) not in self.rules.hosts:
+            return (
+                421,
+                f"this server does not answer to the host {host[:100]!r}; start it with --allow-host {host[:100]} if that is right",
+            )
+        if (origin := headers.get(b"origin")) is not None and _name(
+            origin.decode("latin-1").partition("://")[2]
+        ) not in self.rules.hosts:
             return 403, "requests from the pages of other sites are not taken"
         needs_token = self.rules.token is not None and path not in OPEN and not path.startswith(OPEN_FOLDER)
         if needs_token and not self._has_token(headers.get(b"authorization", b"")):

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from onkel.errors import InputError
 from onkel.model import Model
 from onkel.persist import parse
 from onkel.protocol import is_learner
-from onkel.errors import InputError
 
 Value = float | int | str | bool | None
 Row = dict[str, Value]

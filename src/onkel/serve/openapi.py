@@ -36,7 +36,11 @@ def description() -> dict[str, Any]:
     }  # fmt: skip
     return {
         "openapi": "3.1.0",
-        "info": {"title": "onkel serve", "version": "1", "description": "Models that learn from a stream, and predict at any time."},
+        "info": {
+            "title": "onkel serve",
+            "version": "1",
+            "description": "Models that learn from a stream, and predict at any time.",
+        },
         "paths": _paths(),
         "components": {"schemas": components, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "security": [{}, {"token": []}],
@@ -87,7 +91,12 @@ def _paths() -> dict[str, Any]:
 
 
 def _operation(
-    said: str, body: dict[str, Any] | None, good: dict[int, str], schema: str | None = None, binary: bool = False, text: bool = False
+    said: str,
+    body: dict[str, Any] | None,
+    good: dict[int, str],
+    schema: str | None = None,
+    binary: bool = False,
+    text: bool = False,
 ) -> dict[str, Any]:
     kind = "application/octet-stream" if binary else "text/plain" if text else JSON
     shape: dict[str, Any] = {"$ref": f"#/components/schemas/{schema}"} if schema else {} if binary or text else {"type": "object"}
@@ -103,6 +112,9 @@ def _operation(
 def _body(schema: str, example: Any, several: bool = False) -> dict[str, Any]:
     content: dict[str, Any] = {JSON: {"schema": {"$ref": f"#/components/schemas/{schema}"}, "example": example}}
     if several:
-        content[LINES] = {"schema": {"type": "string"}, "example": "".join(msgspec.json.encode(row).decode() + "\n" for row in example["rows"])}
+        content[LINES] = {
+            "schema": {"type": "string"},
+            "example": "".join(msgspec.json.encode(row).decode() + "\n" for row in example["rows"]),
+        }
         content[ARROW] = {"schema": {"type": "string", "format": "binary"}}
     return {"required": True, "content": content}

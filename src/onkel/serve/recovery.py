@@ -1,4 +1,4 @@
-"""Recovery: each model is its newest snapshot and the blocks that were logged after it, learnt again exactly as they were learnt."""
+"""Recovery: each model is its newest snapshot and the blocks logged after it, learnt again exactly as they were."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _recovered(store: Store, known: Known) -> Served:
         block = _BLOCK.decode(data)
         if served.version.rows + len(block.rows) != last:
             raise FileError(
-                f"the log of {known.name!r} in {store.folder} lacks rows: {served.version.rows:,} are learnt, the next block ends at "
+                f"the log of {known.name!r} in {store.folder} lacks rows: the block after row {served.version.rows:,} ends at "
                 f"row {last:,}; restore a backup"
             )
         served.version = served.version.learn(block.rows, block.lagged)[0]

@@ -46,7 +46,7 @@ class Place:
             raise InputError(f"the token has {len(self.token)} characters; take at least {LEAST_TOKEN}: openssl rand -hex 16")
         if self.host not in LOOPBACK and self.token is None:
             raise InputError(
-                f"--host {self.host} lets other machines in, so a token is needed: set {TOKEN}, or name a file of it with --token-file"
+                f"--host {self.host} lets other machines in, so a token is needed: set {TOKEN}, or name its file with --token-file"
             )
 
 
@@ -90,5 +90,7 @@ def _bound(place: Place) -> socket.socket:
         listener.listen(2048)
     except OSError as error:
         listener.close()
-        raise InputError(f"cannot listen at {place.host}:{place.port}: {error.strerror}; choose another --port, or 0 for any") from None
+        raise InputError(
+            f"cannot listen at {place.host}:{place.port}: {error.strerror}; choose another --port, or 0 for any"
+        ) from None
     return listener

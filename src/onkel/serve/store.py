@@ -7,8 +7,8 @@
     snapshots   a packed model, and the number of the last row that it has learnt
     positions   for rows from a stream: the place of the last one in it
 
-Everything is written by one thread, in transactions. A transaction is on disk when `commit` returns (`synchronous=FULL`), and either
-all of it is there after a crash or nothing. A file that is locked for as long as the process lives keeps a second server out.
+Everything is written by one thread, in transactions. A transaction is on disk when `commit` returns (`synchronous=FULL`); after a
+crash either all of it is there or nothing. A file that is locked for as long as the process lives keeps a second server out.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ class Store:
                 database.executescript(f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version={FORMAT}; COMMIT;")
                 _flush(self.folder)
             elif version != FORMAT:
-                raise FileError(f"{path} was written by another version of onkel (format {version}, not {FORMAT}); use that version")
+                raise FileError(
+                    f"{path} was written by another version of onkel (format {version}, not {FORMAT}); use that version"
+                )
             if (found := database.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
                 raise FileError(f"{path} is damaged ({found}); restore a backup of it")
         except sqlite3.Error as error:
@@ -137,7 +139,7 @@ class Store:
 
     def remove_model(self, model: int) -> None:
         for table in ("blocks", "requests", "waiting", "snapshots", "positions"):
-            self._database.execute(f"DELETE FROM {table} WHERE model = ?", (model,))  # noqa: S608  # a name from the line above
+            self._database.execute(f"DELETE FROM {table} WHERE model = ?", (model,))  # a name from the line above
         self._database.execute("DELETE FROM models WHERE id = ?", (model,))
 
     # --- the log
@@ -148,10 +150,14 @@ class Store:
 
     def blocks_after(self, model: int, row: int) -> Iterator[tuple[int, bytes]]:
         """The blocks after this row, in order, each with the number of its last row."""
-        found = self._database.execute("SELECT last, rows, checksum FROM blocks WHERE model = ? AND last > ? ORDER BY last", (model, row))
+        found = self._database.execute(
+            "SELECT last, rows, checksum FROM blocks WHERE model = ? AND last > ? ORDER BY last", (model, row)
+        )
         for last, rows, checksum in found:
             if zlib.crc32(rows) != checksum:
-                raise FileError(f"{self.folder / DATABASE} is damaged: the rows up to {last:,} of model {model}; restore a backup of it")
+                raise FileError(
+                    f"{self.folder / DATABASE} is damaged: the rows up to {last:,} of model {model}; restore a backup of it"
+                )
             yield last, rows
 
     def forget_blocks(self, model: int, upto: int) -> None:
@@ -178,7 +184,9 @@ class Store:
 
     def _forget(self, table: str, model: int, most: int) -> int:
         oldest = f"SELECT number FROM {table} WHERE model = ? ORDER BY number DESC LIMIT 1 OFFSET ?"
-        return self._database.execute(f"DELETE FROM {table} WHERE model = ? AND number <= ({oldest})", (model, model, most)).rowcount
+        return self._database.execute(
+            f"DELETE FROM {table} WHERE model = ? AND number <= ({oldest})", (model, model, most)
+        ).rowcount
 
     # --- rows that wait for their labels
 
@@ -201,7 +209,8 @@ class Store:
             "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (model, last, data, hashlib.sha256(data).digest())
         )
         self._database.execute(
-            "DELETE FROM snapshots WHERE model = ? AND last NOT IN (SELECT last FROM snapshots WHERE model = ? ORDER BY last DESC LIMIT ?)",
+            "DELETE FROM snapshots WHERE model = ? AND last NOT IN "
+            "(SELECT last FROM snapshots WHERE model = ? ORDER BY last DESC LIMIT ?)",
             (model, model, SNAPSHOTS),
         )
 

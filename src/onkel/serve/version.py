@@ -1,8 +1,8 @@
 """A version: one model after some rows, with its errors so far. Nothing changes a version; learning makes the next one.
 
-So a reader never waits for a writer, and never sees a half-learnt block. If rows turn out to be bad, or cannot be written to disk, the
-next version is dropped, and nothing has happened. The price is a copy of the state for each block: 0.05 ms for PKAWV's default, 1 ms
-for Auto, which takes 4 ms to learn a block of 64 rows.
+So a reader never waits for a writer, and never sees a half-learnt block. If rows turn out to be bad, or cannot be written to disk,
+the next version is dropped, and nothing has happened. The price is a copy of the state for each block: 0.05 ms for PKAWV's default,
+1 ms for Auto, which takes 4 ms to learn a block of 64 rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from onkel.errors import FileError, InputError
 from onkel.measure import Evaluation
 from onkel.measure.engine import Stopwatch
-from onkel.measure.errors import errors_for, restored, saved
+from onkel.measure.errors import restored, saved
 from onkel.model import Answers, Model, State
 from onkel.model.answers import labels_of
 from onkel.model.rows import tables_of
@@ -26,6 +26,7 @@ from onkel.persist import Extra, pack
 from onkel.persist.checkpoint import unpack_all
 from onkel.serve.messages import Answer, Row
 from onkel.state import copied
+
 
 @dataclass(frozen=True)
 class Version:
@@ -99,7 +100,7 @@ class Version:
     def _begun(self, inputs: list[Row], labels: list[Any]) -> Evaluation:
         """Numbers mean regression, strings and booleans classes, unless the model says which."""
         task = self.model.task or ("classification" if isinstance(labels[0], str | bool) else "regression")
-        model = dataclasses.replace(self.model, task=task)  # type: ignore[type-var]  # a config is a dataclass
+        model = dataclasses.replace(self.model, task=task)
         return Evaluation.begin(model, model.open((inputs, labels)))
 
 
