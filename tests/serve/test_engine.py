@@ -89,7 +89,11 @@ def test_a_reply_is_what_was_predicted_before_and_counts_the_rows(engine: Engine
 def test_requests_that_wait_are_learnt_together_and_a_bad_one_fails_alone(engine: Engine) -> None:
     served = create(engine)
     learn(engine, ROWS[:10])
-    good, bad, last = LearnRows("a", ROWS[10:20]), LearnRows("a", [*ROWS[20:25], {"x0": "wide", "y": 1.0}]), LearnRows("a", ROWS[30:40])
+    good, bad, last = (
+        LearnRows("a", ROWS[10:20]),
+        LearnRows("a", [*ROWS[20:25], {"x0": "wide", "y": 1.0}]),
+        LearnRows("a", ROWS[30:40]),
+    )
     done(engine, [good, bad, last])
     assert decoded(good.future.result()).sequence == 20
     assert decoded(last.future.result()).sequence == 30
@@ -148,8 +152,7 @@ def test_a_full_disk_refuses_and_nothing_is_learnt_until_there_is_room(engine: E
     pages = engine.store._all("PRAGMA page_count")[0][0]
     engine.store._all(f"PRAGMA max_page_count={pages}")
     with pytest.raises(Full, match=r"is full: nothing was learnt"):
-        for _ in range(20):
-            learn(engine, ROWS)
+        learn(engine, ROWS * 20)
     after = engine.models["a"].version
     assert learnt_again(engine, engine.models["a"]).pack() == after.pack()
     assert after.predict(ROWS[:1]).predictions is not None

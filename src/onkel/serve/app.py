@@ -12,14 +12,14 @@ import msgspec
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from onkel.errors import FileError, InputError
 from onkel.serve.bodies import JSON, TooMany, Unreadable, WrongType, check_rows, read, read_rows, type_of
 from onkel.serve.engine import Engine, Unavailable
-from onkel.serve.guard import Guard, Rules
+from onkel.serve.guard import Guard, Rules, TooLarge, TooSlow
 from onkel.serve.messages import Answer, Id, Labels, Learn, Predict, Settings, encode
 from onkel.serve.openapi import description
 from onkel.serve.served import Conflict, Unknown
@@ -34,7 +34,8 @@ ROWS_AT_ONCE = 200  # a prediction of more rows runs beside the event loop
 
 # the first that fits
 STATUS: list[tuple[type[Exception], int]] = [
-    (Unknown, 404), (Conflict, 409), (NothingLearnt, 409), (TooMany, 413), (WrongType, 415), (Unreadable, 400), (Full, 507),
+    (Unknown, 404), (Conflict, 409), (NothingLearnt, 409),
+    (TooMany, 413), (TooLarge, 413), (TooSlow, 408), (WrongType, 415), (Unreadable, 400), (Full, 507),
     (Unavailable, 503), (FileError, 503), (InputError, 422),
 ]  # fmt: skip
 
@@ -72,6 +73,8 @@ class Routes:
                 response = await handler(request)
             except (InputError, FileError) as error:
                 response = refusal(error)
+            except ClientDisconnect:
+                response = Response(status_code=400)  # nobody reads it
             self.telemetry.request(handler.__name__, response.status_code, time.perf_counter() - began)
             return response
 
@@ -172,6 +175,7 @@ class Routes:
 def application(engine: Engine, rules: Rules) -> Guard:
     """The whole application."""
     starlette = Starlette(routes=Routes(engine).routes(), exception_handlers={404: _no_route, 405: _no_route, 500: _broken})
+    starlette.router.redirect_slashes = False
     return Guard(starlette, rules)
 
 
@@ -185,7 +189,10 @@ def raw(content: bytes, status: int = 200) -> Response:
 
 def refusal(error: Exception) -> Response:
     status = next(status for kind, status in STATUS if isinstance(error, kind))
-    return reply({"error": str(error)}, status)
+    found = reply({"error": str(error)}, status)
+    if isinstance(error, TooLarge | TooSlow):
+        found.headers["connection"] = "close"  # the rest of the body is not read
+    return found
 
 
 def _request_id(request: Request) -> str | None:

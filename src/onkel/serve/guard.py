@@ -16,6 +16,8 @@ from typing import Any
 
 import msgspec
 
+from onkel.errors import InputError
+
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -35,12 +37,12 @@ PROTECTIVE = [
 ]
 
 
-class TooLarge(Exception):
-    """The body has too many bytes."""
+class TooLarge(InputError):
+    """The body has too many bytes. Raised where a route reads it."""
 
 
-class TooSlow(Exception):
-    """The body has not come in time."""
+class TooSlow(InputError):
+    """The body has not come in time. Raised where a route reads it."""
 
 
 @dataclass(frozen=True)
@@ -63,21 +65,13 @@ class Guard:
         if (refusal := self._refusal(scope["path"], headers)) is not None:
             await _refuse(send, *refusal)
             return
-        body = _Body(receive, self.rules)
-        begun = False
 
         async def protected(message: MutableMapping[str, Any]) -> None:
-            nonlocal begun
             if message["type"] == "http.response.start":
-                begun = True
                 message["headers"] = [*message["headers"], *PROTECTIVE]
             await send(message)
 
-        try:
-            await self.app(scope, body, protected)
-        except (TooLarge, TooSlow) as error:
-            if not begun:
-                await _refuse(send, 413 if isinstance(error, TooLarge) else 408, str(error))
+        await self.app(scope, _Body(receive, self.rules), protected)
 
     def _refusal(self, path: str, headers: dict[bytes, bytes]) -> tuple[int, str] | None:
         host = _name(headers.get(b"host", b"").decode("latin-1"))
@@ -144,7 +138,7 @@ async def _refuse(send: Send, status: int, why: str) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *PROTECTIVE]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    if status in (408, 413):
-        headers.append((b"connection", b"close"))  # the rest of the body is not read
+    if status == 413:
+        headers.append((b"connection", b"close"))  # the body is not read
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
