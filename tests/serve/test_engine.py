@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +107,7 @@ def test_requests_that_wait_are_learnt_together_and_a_bad_one_fails_alone(engine
     assert learnt_again(engine, served).pack() == engine.models["a"].version.pack()
 
 
-def done(engine: Engine, work: list[Work]) -> None:
+def done(engine: Engine, work: Sequence[Work]) -> None:
     """The work, done in one transaction."""
     transaction = Transaction(engine.store, engine.models)
     with engine.store.transaction():
@@ -120,7 +120,7 @@ def test_a_request_sent_again_is_answered_and_not_learnt(engine: Engine) -> None
     create(engine)
     first = learn(engine, ROWS[:20], "one")
     twice = [LearnRows("a", ROWS[20:30], "two"), LearnRows("a", ROWS[20:30], "two")]
-    done(engine, list(twice))
+    done(engine, twice)
     assert twice[0].future.result() == twice[1].future.result()
     assert learn(engine, ROWS[:20], "one") == first
     assert engine.models["a"].version.rows == 30
@@ -195,7 +195,7 @@ def test_a_second_server_on_the_same_folder_is_refused(engine: Engine, tmp_path:
 def test_numbers_mean_regression_and_strings_and_booleans_classes(engine: Engine) -> None:
     for name, label in (("numbers", float), ("strings", lambda y: "high" if y > 14.0 else "low"), ("booleans", lambda y: y > 14.0)):
         create(engine, name)
-        rows = [{**row, "y": label(row["y"])} for row in ROWS[:100]]  # type: ignore[operator]
+        rows = [{**row, "y": label(row["y"])} for row in ROWS[:100]]
         reply = learn(engine, rows, name=name)
         answer = engine.models[name].version.predict(rows[:20])
         assert {type(one) for one in answer.predictions} == {type(rows[0]["y"])}
@@ -205,8 +205,9 @@ def test_numbers_mean_regression_and_strings_and_booleans_classes(engine: Engine
                 learn(engine, [{**ROWS[0], "y": "three"}], name=name)
         else:
             assert reply.predictions[0] is None  # no class was known
+            assert answer.probabilities is not None
             np.testing.assert_allclose(np.sum(answer.probabilities, axis=1), 1.0)
-            best = [answer.classes[int(np.argmax(row))] for row in answer.probabilities or []]  # type: ignore[index]
+            best = [answer.classes[int(np.argmax(row))] for row in answer.probabilities]  # type: ignore[index]
             assert best == answer.predictions
 
 

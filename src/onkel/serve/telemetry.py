@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -11,6 +12,7 @@ from prometheus_client.registry import Collector
 from onkel.serve.engine import Engine
 from onkel.state import nbytes
 
+RECENT = 500  # requests of a route
 SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 
 
@@ -24,12 +26,23 @@ class Telemetry:
         self._predicted = Counter("onkel_rows_predicted", "Rows predicted", registry=self.registry)
         self.registry.register(_OfModels(engine))
 
+        self._recent: dict[str, deque[float]] = {}
+
     def request(self, route: str, status: int, seconds: float) -> None:
+        self._recent.setdefault(route, deque(maxlen=RECENT)).append(seconds)
         self._requests.labels(route, status).inc()
         self._seconds.labels(route).observe(seconds)
 
     def predicted(self, rows: int) -> None:
         self._predicted.inc(rows)
+
+    def latency(self) -> dict[str, dict[str, float]]:
+        """Median and 99th percentile of the seconds that the last requests took, by route."""
+        found = {}
+        for route, seconds in self._recent.items():
+            ordered = sorted(seconds)
+            found[route] = {"median": ordered[len(ordered) // 2], "p99": ordered[(99 * (len(ordered) - 1)) // 100]}
+        return found
 
 
 class _OfModels(Collector):

@@ -8,16 +8,17 @@ the next version is dropped, and nothing has happened. The price is a copy of th
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from onkel.errors import FileError, InputError
 from onkel.measure import Evaluation
-from onkel.measure.engine import Stopwatch
+from onkel.measure.engine import Answered, Stopwatch
 from onkel.measure.errors import restored, saved
 from onkel.model import Answers, Model, State
 from onkel.model.answers import labels_of
@@ -27,6 +28,18 @@ from onkel.persist.checkpoint import unpack_all
 from onkel.serve.messages import Answer, Row
 from onkel.state import copied
 
+MOST_RECENT = 10
+SHOWN_LEVEL = 0.9
+
+
+class Recent(NamedTuple):
+    """What was predicted for a row, between which ends, and its label."""
+
+    predicted: Any
+    low: float | None
+    high: float | None
+    label: Any
+
 
 @dataclass(frozen=True)
 class Version:
@@ -35,6 +48,7 @@ class Version:
     model: Model
     rows: int = 0
     evaluation: Evaluation | None = None
+    recent: tuple[Recent, ...] = ()  # the last rows, to be shown
 
     def learn(self, rows: Sequence[Row], lagged: ArrayLike | None = None) -> tuple[Version, Answer]:
         """The version after these rows, and what this one predicted for each of them before it was learnt.
@@ -44,8 +58,10 @@ class Version:
         inputs, labels = self._split(rows)
         evaluation = self._begun(inputs, labels) if self.evaluation is None else _copy(self.evaluation)
         tables = tables_of(evaluation.model, evaluation.state, (inputs, labels))
-        parts = [_given(evaluation, evaluation.answer(table, lagged)[0]) for table in tables]
-        return Version(self.model, self.rows + len(rows), evaluation), joined(parts)
+        found = [evaluation.answer(table, lagged) for table in tables]
+        parts = [_given(evaluation, one.answers) for one in found]
+        recent = _recent(found[-1], parts[-1], labels)
+        return Version(self.model, self.rows + len(rows), evaluation, (*self.recent, *recent)[-MOST_RECENT:]), joined(parts)
 
     def predict(self, rows: Sequence[Row]) -> Answer:
         """What it predicts for rows as if each came next."""
@@ -130,6 +146,19 @@ def _given(evaluation: Evaluation, answers: Answers) -> Answer:
     if answers.probabilities is None:
         return Answer(_plain(found))
     return Answer(_plain(found), model.classes(state), _plain(answers.probabilities))
+
+
+def _recent(found: Answered, given: Answer, labels: Sequence[Any]) -> list[Recent]:
+    """The last rows of a block."""
+    predicted = given.predictions[-MOST_RECENT:]
+    half: list[float] = [math.inf] * len(predicted)
+    if found.intervals is not None and len(found.intervals.half) == len(given.predictions):
+        level = found.intervals.levels.tolist().index(SHOWN_LEVEL)
+        half = found.intervals.half[-len(predicted) :, level].tolist()
+    return [
+        Recent(one, one - wide if math.isfinite(wide) else None, one + wide if math.isfinite(wide) else None, label)
+        for one, wide, label in zip(predicted, half, labels[-len(predicted) :], strict=True)
+    ]
 
 
 def joined(parts: Sequence[Answer]) -> Answer:
