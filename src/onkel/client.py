@@ -17,7 +17,7 @@ from onkel.errors import FileError, InputError
 Row = Mapping[str, Any]
 
 TRY_AGAIN = (429, 502, 503, 504)  # replies after which the same request may succeed
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two tries
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds between two tries
 
 
 class Unreachable(FileError):

@@ -64,7 +64,7 @@ class Running:
         assert not self.process.is_alive()
 
     def client(self, **more: Any) -> Client:
-        return Client(self.url, patience=SECONDS, **more)
+        return Client(self.url, **{"patience": SECONDS, **more})
 
     def ask(
         self, method: str, path: str, body: bytes | str | dict[str, Any] | None = None, headers: dict[str, str] | None = None

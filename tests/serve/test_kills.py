@@ -22,6 +22,7 @@ pytestmark = pytest.mark.once
 LEARNER = "PKAWV(features=Fourier(count=5))"
 SETTINGS = Settings(target="y", learner=LEARNER)
 SHARED = 3  # clients of one model
+PATIENCE = 900.0  # seconds: a client is unlucky if each of its tries meets a server that is being killed
 SLOWEST = 0.5  # seconds of work before a kill
 
 
@@ -30,7 +31,7 @@ class Sender(threading.Thread):
 
     def __init__(self, server: Running, model: str, seed: int) -> None:
         super().__init__(daemon=True)
-        self.client, self.model = server.client(), model
+        self.client, self.model = server.client(patience=PATIENCE), model
         self.draw, self.stopping = random.Random(seed), threading.Event()
         self.acknowledged: list[list[dict[str, Any]]] = []
         self.failure: Exception | None = None

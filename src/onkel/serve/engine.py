@@ -122,7 +122,7 @@ class Engine:
         while not self.ready.wait(0.1):
             if self._stopping.is_set():
                 return
-        pause = SECONDS_BETWEEN_SNAPSHOTS
+        pause = 0.0  # what was recovered just now should not have to be recovered again
         while not self._stopping.wait(pause):
             began = time.monotonic()
             self._snapshot_all()

@@ -165,7 +165,7 @@
 
   function sentence(model) {
     if (!model.curve) return `It predicts ${model.settings.target}, and has not learnt a row yet.`;
-    const [measure, error] = Object.entries(model.errors)[0];
+    const [measure, error] = Object.entries(model.error)[0];
     const last = model.window[measure];
     const guesses = Object.entries(model.baselines).map(([name, errors]) => `${number(errors[measure])} for the ${name}`);
     return `${model.learner} predicts ${model.settings.target}: ${measure} ${number(error)} over all rows (${guesses.join(", ")}), ${number(last)} in the last ${number(model.window.rows)}.`;
