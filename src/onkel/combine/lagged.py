@@ -13,8 +13,11 @@ that is predicted, and pass it to `learn(…, lagged=…)`, so that the row is l
 predicted.
 
 `Scaled(Lagged(learner))` gives the learner earlier labels in units of the first rows' deviation; `Lagged(Scaled(learner))`
-standardises them like the other inputs. Both work, and the second accepts `lagged`. The number of columns is fixed by `outputs`, so
-that `widen` can add outputs of y: an output that does not exist yet counts as if its labels had been `absent`.
+standardises them like the other inputs. Both work. If labels come late, take the second: the first does not use `lagged` for the
+rows that `Scaled` learns again while the scale is not yet fixed.
+
+The setting `outputs` fixes the number of new columns, also if `widen` adds columns of y later: until then the labels in a column of
+y that does not exist yet count as `absent`, the label of a class to which a row does not belong.
 
 >>> rng = np.random.default_rng(0)
 >>> y = np.zeros(1000)

@@ -36,7 +36,8 @@ class Common:
         """The stored result for this key, if it was computed from equal arguments; otherwise the result of the function, which is
         then stored.
 
-        The arguments are arrays and parts of states. All calls with the same key are for learners with the same settings.
+        The arguments are arrays and parts of states. The functions are not compared: learners that share a `Common` must have the
+        same settings, so that a key always stands for the same function.
         """
         known = self._known.get(key)
         if known is None or not all(map(_equal, known[0], arguments)):

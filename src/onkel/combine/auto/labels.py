@@ -2,8 +2,8 @@
 
 A label whose distance from the running mean exceeds the limit is clipped to the limit:
 
-    limit = max(R, 20 · running mean of |y − mean|)        R: the largest accepted distance so far
-    R ← 2 · limit                                          after a label beyond the limit
+    limit = max(R, 20 · running mean of |y − mean|)
+    R ← max(R, |y − mean|)  after a label within the limit,    R ← 2 · limit  after a label beyond it
 
 So one label of 1e6 among labels of size 1 counts as 20, and a target that has moved by 1e6 is accepted after some twenty rows.
 Nothing is clipped in the first START rows, nor while all labels are equal. Labels with two values are never clipped: both values

@@ -2,9 +2,9 @@
 
     ŷ = pᵀ(A + p pᵀ)⁻¹b,   A ← A + p pᵀ,   b ← b + y p                                              A₀ = λI, b₀ = 0
 
-The weights θ may have any sum and sign. The loss is always the square loss. λ has the unit of a squared label; the λ of `Stacking`,
-which starts at a sensible mixture, has no unit. The regret against every fixed θ is at most λ‖θ‖² + B² ln det(I + Σ p pᵀ/λ), if |y|
-≤ B.
+p are the experts' scores for a row, y is its label and ŷ the mixture. The weights θ = A⁻¹b may have any sum and sign. The loss is
+always the square loss. λ has the unit of a squared label; the λ of `Stacking`, which starts at a sensible mixture, has no unit. The
+regret against every fixed θ is at most λ‖θ‖² + B² ln det(I + Σ p pᵀ/λ), if |y| ≤ B.
 
 Azoury & Warmuth (2001), Relative loss bounds for on-line density estimation. Vovk (2001), Competitive on-line statistics.
 
