@@ -4,7 +4,7 @@ BIN := .venv/bin
 SECONDS ?= 600
 SEED ?= 0
 
-.PHONY: help setup compiled wheel demo test test-compiled test-uncompiled test-full test-browser fuzz check bench peers papers docs clean
+.PHONY: help setup compiled wheel demo test test-compiled test-uncompiled test-full test-browser fuzz check bench bench-compare catalogue peers papers docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -18,6 +18,7 @@ setup: .venv/ready  ## the virtual environment, with everything installed
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
+	@echo "ready; try: $(BIN)/onkel run diabetes, or see what else there is: make"
 
 compiled: setup  ## compile what first answers need into the package, for this processor (a minute or two)
 	$(BIN)/python compile_ahead.py
@@ -73,43 +74,24 @@ bench: compiled  ## speed and start-up, with the stated ratios checked
 	$(BIN)/python bench/auto.py --check
 	$(BIN)/python bench/threads.py --check
 
+bench-compare: compiled  ## every stated ratio beside that of the last stored run (STORE=1 stores this one; BENCH="speed newton" only these)
+	$(BIN)/python bench/compare.py $(BENCH) $(if $(STORE),--store)
+
+catalogue: setup  ## every learner on every set, five orders: table, picture, docs/catalogue.md (an hour; what is stored is not run again)
+	$(BIN)/python bench/catalogue.py --check
+
 peers: setup  ## onkel beside River, scikit-learn and CapyMOA, with the promises checked (minutes; ONKEL_DATA names the folder with the data sets)
 	$(BIN)/python bench/peers.py --check
 
-papers: setup  ## re-make the papers' tables and figures (three hours; ONKEL_DATA names the folder with the data sets)
-	$(BIN)/python -m papers.jezequel2019.table1
-	$(BIN)/python -m papers.jezequel2019.figure1
-	$(BIN)/python -m papers.jezequel2019.figure2
-	$(BIN)/python -m papers.jezequel2019.figure3
-	$(BIN)/python -m papers.jezequel2019.bounds
-	$(BIN)/python -m papers.calandriello2017.regret
-	$(BIN)/python -m papers.calandriello2017.time
-	$(BIN)/python -m papers.calandriello2017.counterexample
-	$(BIN)/python -m papers.calandriello2017.dictionary
-	$(BIN)/python -m papers.calandriello2017.restarts
-	$(BIN)/python -m papers.calandriello2017.bounds
-	$(BIN)/python -m papers.forks.table1
-	$(BIN)/python -m papers.forks.table2
-	$(BIN)/python -m papers.forks.tables34
-	$(BIN)/python -m papers.forks.figure1
-	$(BIN)/python -m papers.forks.figure2
-	$(BIN)/python -m papers.forks.figure3
-	$(BIN)/python -m papers.herbster2001.cost
-	$(BIN)/python -m papers.herbster2001.learners
-	$(BIN)/python -m papers.herbster2001.bounds
-	$(BIN)/python -m papers.herbster2001.shifting
-	$(BIN)/python -m papers.herbster2001.real
-	$(BIN)/python -m papers.zhang_simon2021.figure1
-	$(BIN)/python -m papers.zhang_simon2021.figure2
-	$(BIN)/python -m papers.zhang_simon2021.figure3
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[papers]'
-	$(BIN)/python -m papers.zhang_simon2021.figure4
-	$(BIN)/python -m papers.zhang_simon2021.figure5
-	$(BIN)/python -m papers.zhang_simon2021.heavy_tails
+papers: setup  ## quick: the papers' tables and figures at smaller sizes, compared with RESULTS.md (15 minutes; FULL=1 replaces the stored ones, three hours; ONKEL_DATA names the folder with the data sets)
+	$(if $(FULL),$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[papers]')
+	$(BIN)/python -m papers $(if $(FULL),--full --in-place,--jobs 2)
+	$(if $(FULL),,$(BIN)/python -m papers --check)
 
 docs: .venv/docs-ready  ## the documentation site: docs/_build/html/index.html; a warning is an error, and no page needs the network
-	OPENBLAS_NUM_THREADS=1 MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto -b html docs docs/_build/html
-	@echo "file://$(CURDIR)/docs/_build/html/index.html"
+	@echo "building the site: runs the scripts of the gallery, then writes the pages (two to four minutes at first, later only what changed)"
+	@OPENBLAS_NUM_THREADS=1 MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto -b html docs docs/_build/html
+	@echo "built; open file://$(CURDIR)/docs/_build/html/index.html"
 
 .venv/docs-ready: .venv/ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

@@ -99,6 +99,24 @@ def test_other_rows_are_refused_and_nothing_changes(change: str, half: bytes, mo
     assert Path("m.onkel").read_bytes() == before
 
 
+def test_rows_that_are_appended_again_are_noted_and_new_rows_have_errors_of_their_own(
+    half: bytes, monkeypatch: Patch, capsys: Captured
+) -> None:
+    first = result(monkeypatch, capsys, "rest.csv", "--save", "m.onkel", "--append")
+    assert not any("learnt before" in note for note in first["notes"])
+    Path("longer.csv").write_text(Path("rest.csv").read_text() + "".join(LINES[:50]))
+    again = result(monkeypatch, capsys, "longer.csv", "--save", "m.onkel", "--append")
+    twice = "the first 1,000 rows of longer.csv had been learnt before; the model has now learnt them once more"
+    assert twice in again["notes"]
+    assert (again["rows"], again["new_rows"]["rows"]) == (3050, 1050)
+    for name in ("mistakes", "accuracy"):
+        assert again["new_rows"][name] * 1050 + first[name] * 2000 == pytest.approx(again[name] * 3050)
+    assert call(monkeypatch, "half.csv", "--save", "m.onkel", "--append") == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "all 1,000 rows of half.csv had been learnt before" in printed
+    assert "the 1,000 new rows alone:" in printed
+
+
 def test_more_files_are_learnt_on_top(half: bytes, monkeypatch: Patch, capsys: Captured) -> None:
     before = Path("m.onkel").read_bytes()
     assert call(monkeypatch, "rest.csv", "--save", "m.onkel", "--resume") == 1

@@ -187,12 +187,52 @@ def test_a_river_pipeline_learns_in_the_estimator_itself() -> None:
     error = evaluate.progressive_val_score(rows, model, metrics.RMSE())
     assert error.get() < 4.0
     assert own.state_.rows == 500
-    with pytest.raises(AttributeError, match=r"takes onkel.to_river\(Regressor\(\)\)"):
-        (preprocessing.StandardScaler() | onkel.Regressor()).learn_one(*rows[0])
     with pytest.raises(AttributeError, match=r"in a pipeline of River: onkel.to_river\(onkel.Regressor\(onkel.PKAWV\(\)\)\)"):
         (preprocessing.StandardScaler() | onkel.PKAWV()).learn_one(*rows[0])
     with pytest.raises(onkel.InputError, match="to_river takes"):
         onkel.to_river(onkel.Taylor())
+
+
+@needs_river
+def test_river_takes_the_estimators_themselves() -> None:
+    from river import compose, evaluate, metrics, preprocessing
+
+    X, y = onkel.data.friedman(300, seed=0)
+    rows: list[Any] = [({f"x{j}": value for j, value in enumerate(row)}, float(y[k])) for k, row in enumerate(X.tolist())]
+    own, learner = onkel.Regressor(onkel.TubeProjection()), onkel.TubeProjection()
+    error = evaluate.progressive_val_score(rows, own, metrics.MAE())
+    assert error.get() == evaluate.progressive_val_score(rows, onkel.to_river(onkel.Regressor(learner)), metrics.MAE()).get()
+    assert own.state_.rows == 300
+    assert own._raw_memory_usage == onkel.nbytes(own.state_)
+    labelled = [(x, target > 14.0) for x, target in rows]
+    score = evaluate.progressive_val_score(labelled, onkel.Classifier(onkel.PKAWV()), metrics.LogLoss() + metrics.Accuracy())
+    assert score.data[1].get() > 0.7
+    pipeline = compose.Pipeline(preprocessing.StandardScaler(), own.clone({"standardize": False}))
+    evaluate.progressive_val_score(rows, pipeline, metrics.MAE())
+    assert own.clone(include_attributes=True).predict_one(rows[0][0]) == own.predict_one(rows[0][0])
+    assert pipeline.clone().predict_one(rows[0][0]) == 0.0
+    weighed = onkel.Regressor(onkel.PKAWV())
+    evaluate.progressive_val_score([(x, target, {"w": 0.0}) for x, target in rows], weighed, metrics.MAE())
+    assert not hasattr(weighed, "state_")
+
+
+@needs_river
+def test_many_rows_of_river_may_be_a_list_of_dicts() -> None:
+    import pandas as pd
+
+    X, y = onkel.data.friedman(60, seed=0)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    rows = frame.to_dict("records")
+    ours, theirs = onkel.to_river(onkel.Regressor(onkel.PKAWV())), onkel.to_river(onkel.Regressor(onkel.PKAWV()))
+    ours.learn_many(rows, list(y), w=[1.0] * 60)
+    theirs.learn_many(frame, pd.Series(y))
+    assert ours.predict_many(rows).tolist() == theirs.predict_many(frame).tolist()
+    classes = onkel.to_river(onkel.Classifier(onkel.PKAWV()))
+    assert classes.predict_proba_many(rows).shape == (60, 0)
+    classes.learn_many(rows, list(y > 14.0))
+    assert classes.predict_proba_many(rows[:5]).shape == (5, 2)
+    with pytest.raises(onkel.InputError, match="a pandas DataFrame or a list of dicts, got dict"):
+        ours.learn_many(rows[0], [1.0])
 
 
 @needs_river

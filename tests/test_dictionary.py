@@ -15,6 +15,7 @@ import onkel
 from onkel import Gaussian, Kors, Linear, Nystroem, PKAWVNystroem, Polynomial, Uniform
 from onkel.dictionary.dictionary import probability
 from onkel.linalg.cholesky import append, dense, independent, is_factor, packed, solve, solve_transposed, with_row
+from onkel.measure import bounds
 
 Array = NDArray[np.float64]
 
@@ -129,9 +130,9 @@ class TestKors:
 
     @pytest.mark.long
     def test_the_guarantee(self) -> None:
-        """β = 3 ln(T/δ)/ε²: (1 − ε)A ⪯ A^I ⪯ (1 + ε)A at every checked round of at least 95 of 100 runs."""
+        """β = 3 ln(4T²/δ)/ε²: (1 − ε)A ⪯ A^I ⪯ (1 + ε)A at every checked round of at least 95 of 100 runs."""
         rounds, accuracy, delta, mu, dim = 5000, 0.5, 0.05, 1.0, 2
-        kors = Kors(mu, accuracy, 3.0 * math.log(rounds / delta) / accuracy**2)
+        kors = Kors(mu, accuracy, bounds.oversampling(rounds, delta, accuracy))
         kept, sizes, worst = 0, [], []
         for seed in range(100):
             X = np.random.default_rng(seed).normal(size=(rounds, dim)) * np.array([1.0, 0.3])
@@ -153,7 +154,7 @@ class TestKors:
         """The same as the long test, where p < 1 soon; and a fortieth of what the theory asks for does not do."""
         rounds, mu = 1500, 1.0
         off = {}
-        for oversampling in (3.0, 12.0 * math.log(rounds / 0.05)):
+        for oversampling in (3.0, bounds.oversampling(rounds, 0.05)):
             kors = Kors(mu, 0.5, oversampling)
             runs = []
             for seed in range(5):
@@ -162,7 +163,7 @@ class TestKors:
                 assert len(taken) < rounds / 2 + 250
                 runs.append(deviation(X, taken, weights, mu, every=10))
             off[oversampling] = max(runs)
-        assert off[12.0 * math.log(rounds / 0.05)] <= 0.5 < off[3.0]
+        assert off[bounds.oversampling(rounds, 0.05)] <= 0.5 < off[3.0]
 
 
 def replayed(kors: Kors, kernel: onkel.kernels.Kernel, X: Array, seed: int) -> tuple[Array, Array]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import os
 import re
@@ -13,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import onkel
-from docs.generator import command_line, docstrings, names, reference, repository
+from docs.generator import citation, command_line, docstrings, names, reference, repository
 from onkel.cli.app import app
+from onkel.data.named import GENERATED, SCIKIT_LEARN
 from tests.snippets import ROOT, Session, Snippet, commands, not_there, snippets, write_files
 
 pytestmark = pytest.mark.once
@@ -115,27 +115,20 @@ def test_commands_in_running_text_name_what_exists(page: Path) -> None:
 # --- the reference
 
 
-def doctests() -> str:
-    """All examples in docstrings."""
-    texts = []
-    for path in (ROOT / "src/onkel").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                texts += re.findall(r"^ *(?:>>>|\.\.\.) (.*)$", ast.get_docstring(node) or "", flags=re.MULTILINE)
-    return "\n".join(texts)
-
-
-def gallery() -> str:
-    return "\n".join(path.read_text() for path in (ROOT / "examples/gallery").glob("plot_*.py"))
-
-
-def test_every_public_name_has_an_example() -> None:
-    """In a docstring, on a page or in the gallery. What a function returns is seen in that function's example."""
-    code = "\n".join([snippet.code for page in WRITTEN for snippet in snippets(page.read_text())]) + doctests() + gallery()
-    used = set(re.findall(r"[A-Za-z_]\w*", code))
-    lacking = {path: value for path, value in names.public().items() if path.rpartition(".")[2] not in used}
-    seen = [path for path, value in lacking.items() if ">>>" in (inspect.getdoc(value) or "") or is_returned(value)]
-    assert [path for path in lacking if path not in seen] == []
+def test_every_public_name_has_an_example_on_its_page() -> None:
+    """What a function returns is seen in that function's example."""
+    public = names.public()
+    lacking = []
+    for page in names.pages():
+        shown = "\n".join(re.findall(r"^ *(?:>>>|\.\.\.) (.*)$", reference.page_text(page, public), flags=re.MULTILINE))
+        used = set(re.findall(r"[A-Za-z_]\w*", shown))
+        members = {path: value for module in page.modules for path, value in names.defined_in(module, public).items()}
+        lacking += [
+            path
+            for path, value in members.items()
+            if path.rpartition(".")[2] not in used and ">>>" not in (inspect.getdoc(value) or "") and not is_returned(value)
+        ]
+    assert lacking == []
 
 
 def is_returned(value: object) -> bool:
@@ -227,6 +220,40 @@ def test_links_out_of_the_site_become_names_of_files() -> None:
     page = DOCS / "start.md"
     told = repository.relinked("[the laws](../tests/laws) and [CONTRIBUTING](../CONTRIBUTING.md#x), [here](data.md)", page, page)
     assert told == "the laws (`tests/laws`) and [CONTRIBUTING](project/contributing.md#x), [here](data.md)"
+
+
+def test_results_of_papers_have_titles_and_stand_in_the_contents_of_their_report() -> None:
+    copies = {source: page for source, page in repository.COPIES.items() if page.parent.name == "papers"}
+    reports = {source.parent: repository.copied(source) for source in copies if source.name == "README.md"}
+    results = [source for source in copies if source.name != "README.md"]
+    assert len(results) > len(reports) == 5
+    for source in results:
+        made, (title, *_) = repository.copied(source), reports[source.parent].splitlines()
+        assert re.match(rf"{re.escape(title)}: [A-Z]", made)
+        assert len(re.findall(r"^# ", made, flags=re.MULTILINE)) == 1
+        assert "orphan" not in made
+        assert f" <{copies[source].stem}>\n" in reports[source.parent]
+    assert all(".venv/bin/python" in report and "onkel[plot]" in report for report in reports.values())
+
+
+def test_bibtex_is_that_of_the_citation_file() -> None:
+    cited = (ROOT / "CITATION.cff").read_text()
+    page = citation.page(cited)
+    assert len(re.findall(r"^@", page, flags=re.MULTILINE)) == 1 + len(re.findall(r"^  - type:", cited, flags=re.MULTILINE))
+    assert "@software{onkel,\n  author = {{The onkel developers}},\n  title = {{onkel: online kernel learning}}," in page
+    assert f"  version = {{{onkel.__version__}}}," in page
+    assert "@inproceedings{jezequel2019,\n  author = {Jézéquel, Rémi and Gaillard, Pierre and Rudi, Alessandro}," in page
+    assert page.count("{") == page.count("}")
+
+
+def test_the_origin_of_every_set_is_told() -> None:
+    """Of every set that has a name without a folder or a download, and of every set that is compared."""
+    page = (DOCS / "sources.md").read_text()
+    [first, *_] = re.findall(r"^\| error:.*?\n\n", (DOCS / "peers.md").read_text(), flags=re.DOTALL | re.MULTILINE)
+    compared = re.findall(r"^\| ([\w-]+) \| ", first, flags=re.MULTILINE)[1:]
+    assert len(compared) > 20
+    told = {name for cell in re.findall(r"^\| ([^|]+) \|", page, flags=re.MULTILINE) for name in re.findall(r"[\w-]+", cell)}
+    assert {*SCIKIT_LEARN, *GENERATED, *compared} - told == set()
 
 
 # --- the site

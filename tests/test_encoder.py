@@ -385,7 +385,9 @@ def test_many_values_are_hashed_and_late_ones_share(tmp_path: Path) -> None:
     X = np.concatenate([X for X, _ in found])
     assert X.shape == (1009, 4)
     np.testing.assert_array_equal(X[1000:].argmax(axis=1), [1, 2, 3, 3, 3, 3, 3, 3, 3])
-    assert found.notes() == ["6 values of 'id' came too late for a column of their own and share one; hash them all: --hash id"]
+    assert found.notes() == [
+        "6 values of 'id' came too late for a column of their own and share one; hash them all: hashed=['id'] (--hash id)"
+    ]
     assert stream(tmp_path, late, "y", hashed=["id"]).encoder.columns == (Hashed("id", labels=1),)
     assert stream(tmp_path, "zip,y\n1,1\n2,2\n", "y", hashed=["zip"]).encoder.columns == (Hashed("zip", labels=1),)
     with pytest.raises(InputError, match=r"has no column 'zip'"):

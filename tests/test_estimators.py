@@ -288,7 +288,7 @@ def test_a_key_that_comes_later_is_passed_over_and_told_unless_a_column_is_spare
     late = [x if t >= 400 else {name: value for name, value in x.items() if name != "x3"} for t, x in enumerate(dicts())]
     without = learnt(onkel.Regressor(SMALL), late, Y)
     assert "x3" not in without.feature_names_in_
-    assert any("300 numbers were passed over, for no spare column was left; keep more: spare=" in note for note in without.notes_)
+    assert any("300 values of 'x3' were not used: too late for a column of their own" in note for note in without.notes_)
     spare = learnt(onkel.Regressor(SMALL, spare=1), late, Y)
     assert spare.notes_ == ["'x3' came late and took a spare column"]
     assert spare.feature_names_in_.tolist()[-1] == "x3"
@@ -377,7 +377,7 @@ def test_a_learner_without_weights_learns_a_row_of_weight_three_three_times() ->
 def test_rows_of_weight_zero_are_nothing() -> None:
     model = learnt(onkel.Classifier(SMALL), dicts()[:50], KINDS[:50])
     before = bits(model.state_.inner), model.classes_.tolist(), model.n_features_in_
-    model.learn_one({"x0": 1.0, "new": 2.0}, "new", weight=0.0)
+    model.learn_one({"x0": 1.0, "new": 2.0}, "new", w=0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # arrays have no names
         model.partial_fit(X[:5], ["new"] * 5, sample_weight=np.zeros(5))
@@ -442,7 +442,7 @@ def test_fit_forgets_the_classes_of_an_earlier_fit() -> None:
 def test_a_first_call_that_fails_leaves_an_estimator_that_knows_nothing() -> None:
     calls: list[Callable[[Any], Any]] = [
         lambda model: model.partial_fit(X, KINDS, sample_weight=[1.0]),
-        lambda model: model.learn_one(dicts()[0], "a", weight=-1.0),
+        lambda model: model.learn_one(dicts()[0], "a", w=-1.0),
         lambda model: model.learn_one(dicts()[0], ["a"]),
         lambda model: model.learn_one(dicts()[0], None),
     ]
@@ -484,8 +484,8 @@ def test_waiting_rows_with_gaps_and_dates_are_saved(tmp_path: Path) -> None:
 def test_keys_that_are_not_used_are_noted() -> None:
     model = onkel.Regressor(SMALL)
     model.learn_one({"a": 1.0}, 1.0)
-    model.learn_one({"a": 1.0, "new": "text"}, 2.0)
-    assert any("the key 'new'" in note and "is not used" in note for note in model.notes_)
+    model.learn_one({"a": 1.0, "new": ["nested"]}, 2.0)
+    assert any("the key 'new', which first appears in row 1 (counted from 0), is not used" in note for note in model.notes_)
     with pytest.raises(onkel.InputError, match="the same when written as strings"):
         model.learn_one({"a": 1.0, 1: 1.0, "1": 2.0}, 1.0)
 
@@ -769,3 +769,98 @@ def test_intervals_hold_their_labels() -> None:
     assert both.predict_interval(X[500:]).shape == (200, 2, 2)
     assert both.predict_interval_one(X[500]).shape == (2, 2)
     assert onkel.Regressor().predict_interval_one(X[0]) == (-np.inf, np.inf)
+
+
+# --- what a model can do, and the command line
+
+
+def mixed(rows: int = 60) -> list[dict[str, Any]]:
+    return [{"id": k, "zip": 1000 + k % 3, "town": "abcdefgh"[k % 8], "hour": float(k % 24), "x": float(k)} for k in range(rows)]
+
+
+SETTINGS: dict[str, Any] = {"without": ["id"], "text": ["zip"], "hashed": ["town"], "cycles": {"x": 24}}
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_settings_of_columns_are_those_of_the_model(as_frame: bool, tmp_path: Path) -> None:
+    import pandas as pd
+
+    rows: Any = pd.DataFrame(mixed()) if as_frame else mixed()
+    y = np.arange(60.0)
+    estimator = onkel.Regressor(onkel.PKAWV(), shuffle=False, **SETTINGS).fit(rows, y)
+    kinds = {column.name: type(column).__name__ for column in estimator.state_.encoder.columns}
+    assert kinds == {"hour": "Number", "town": "Hashed", "x": "Cycle", "zip": "OneHot"}
+    model = onkel.Model(learner=onkel.PKAWV(), task="regression", **SETTINGS)
+    state = model.fit((rows, y), seed=None)
+    assert estimator.predict(rows).tolist() == model.predict(state, rows).tolist()
+    again = clone(estimator).partial_fit(rows, y).partial_fit(rows[:5], y[:5])
+    assert [type(column) for column in again.state_.encoder.columns] == [type(c) for c in estimator.state_.encoder.columns]
+    estimator.save(tmp_path / "e.onkel")
+    loaded = onkel.Regressor.load(tmp_path / "e.onkel")
+    assert loaded.predict(rows).tolist() == estimator.predict(rows).tolist()
+    assert loaded.predict_one(mixed()[3]) == estimator.predict_one(mixed()[3])
+
+
+def test_settings_that_an_estimator_cannot_have_say_why() -> None:
+    for setting in ("columns", "without", "text", "dates", "hashed"):
+        named: dict[str, Any] = {setting: ["x0"]}
+        with pytest.raises(onkel.InputError, match=f"{setting} names columns, and an array has no names; give a DataFrame"):
+            onkel.Regressor(**named).fit([[1.0], [2.0]], [1.0, 2.0])
+        with pytest.raises(onkel.InputError, match=f"{setting} names columns"):
+            onkel.Regressor(**named).learn_one([1.0, 2.0], 1.0)
+    with pytest.raises(onkel.InputError, match="missing='drop' would leave rows without an answer"):
+        onkel.Regressor(missing="drop").fit([[1.0], [2.0]], [1.0, 2.0])
+    with pytest.raises(onkel.InputError, match="the value is missing"):
+        onkel.Regressor(missing="refuse").learn_one({"a": None, "b": 1.0}, 1.0)
+
+
+def test_columns_of_dicts_may_be_chosen() -> None:
+    chosen, alone = onkel.Regressor(onkel.PKAWV(), columns=["x"]), onkel.Regressor(onkel.PKAWV())
+    for row in mixed():
+        chosen.learn_one(row, row["x"] ** 2)
+        alone.learn_one({"x": row["x"]}, row["x"] ** 2)
+    assert chosen.predict_one(mixed()[9]) == pytest.approx(alone.predict_one({"x": 9.0}), abs=1e-6)
+
+
+def test_two_labels_may_be_named(tmp_path: Path) -> None:
+    """A learner of two classes is then not copied for each."""
+    rows, labels = [{"a": float(k % 2)} for k in range(60)], [("yes", "no")[k % 2] for k in range(60)]
+    both, one = onkel.Classifier(onkel.Perceptron()), onkel.Classifier(onkel.Perceptron(), labels=("yes", "no"))
+    for row, label in zip(rows, labels, strict=True):
+        both.learn_one(row, label)
+        one.learn_one(row, label)
+    assert one.predict(rows[:2]).tolist() == both.predict(rows[:2]).tolist() == ["yes", "no"]
+    assert one.classes_.tolist() == ["no", "yes"]
+    assert (one.state_.inner.outputs, both.state_.inner.outputs) == (1, 2)
+    assert (one.decision_function(rows[:2]) > 0.0).tolist() == [True, False]
+    one.save(tmp_path / "c.onkel")
+    assert onkel.Classifier.load(tmp_path / "c.onkel").predict_one(rows[0]) == "yes"
+    with pytest.raises(onkel.InputError, match="maybe"):
+        one.learn_one(rows[0], "maybe")
+
+
+def test_an_error_says_which_row_it_was() -> None:
+    """A single row has the number that it has in the stream, a row among others that in its block."""
+    model = onkel.Regressor(onkel.PKAWV())
+    for k in range(7):
+        model.learn_one({"a": float(k)}, 1.0)
+    for value, said in (("x", "key 'a': 'x' is not a number"), (1e60, "column 'a': 1e\\+60 is too large"), (np.inf, "not finite")):
+        with pytest.raises(onkel.InputError, match=rf"row 7 \(counted from 0\), .*{said}"):
+            model.learn_one({"a": value}, 1.0)
+        block = [{"a": 1.0}] * 5000 + [{"a": value}]
+        with pytest.raises(onkel.InputError, match=rf"row 5000 \(counted from 0\), .*{said}"):
+            onkel.Regressor(onkel.PKAWV()).partial_fit(block, np.zeros(5001))
+    with pytest.raises(onkel.InputError, match=r"row 7 \(counted from 0\), column 'y': 1e\+60 is too large"):
+        model.learn_one({"a": 1.0}, 1e60)
+    arrays = onkel.Regressor(onkel.PKAWV()).partial_fit(np.ones((3, 2)), np.ones(3))
+    with pytest.raises(onkel.InputError, match=r"row 3 \(counted from 0\), column 'x1': inf is not finite"):
+        arrays.learn_one([1.0, np.inf], 1.0)
+
+
+def test_a_row_has_a_weight_as_in_river() -> None:
+    heavy, twice = onkel.Regressor(onkel.TubeProjection()), onkel.Regressor(onkel.TubeProjection())
+    for k in range(20):
+        heavy.learn_one({"a": k % 3.0}, float(k % 3), w=2.0)
+        for _ in range(2):
+            twice.learn_one({"a": k % 3.0}, float(k % 3))
+    assert heavy.predict_one({"a": 1.0}) == twice.predict_one({"a": 1.0})

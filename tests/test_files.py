@@ -179,11 +179,14 @@ def test_line_longer_than_a_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 LEAVE_OUT = (
-    r"; correct it or drop the line, leave the column out, if it is an input \(--without b\), or"
+    r"; correct it or drop the line, leave the column out, if it is an input \(without=\['b'\], or --without b\), or"
     r" declare the column as text \(text=\['b'\], or --text b\)$"
 )
 UNCLOSED = r"is not closed at the end of a cell; close it or remove it; a quote that belongs to a quoted cell is written twice$"
-GAP = r": the value is missing; fill it, leave the column out \(--without \w+\), or say what to do: missing='mean' or 'drop'"
+GAP = (
+    r": the value is missing; fill it, leave the column out \(without=\['\w+'\], or --without \w+\), "
+    r"or say what to do: missing='mean' or 'drop'"
+)
 
 
 @pytest.mark.parametrize(

@@ -245,14 +245,15 @@ def test_what_scikit_learn_users_type_first_is_answered_with_a_remedy(call: Any,
         call()
 
 
-def test_a_key_that_is_blank_in_the_first_row_is_a_string_and_one_that_is_missing_a_number() -> None:
+def test_the_first_value_of_a_key_decides_what_it_holds() -> None:
+    for nothing in ("", None):
+        model = onkel.Regressor(onkel.PKAWV())
+        for town in (nothing, "Bonn", None, "Ulm"):
+            model.learn_one({"town": town, "size": 1.0}, 2.0)
+        assert model.state_.encoded.values["town"] == ["Bonn", "Ulm"]
     model = onkel.Regressor(onkel.PKAWV())
-    for town in ("", "Bonn", None, "Ulm"):
-        model.learn_one({"town": town, "size": 1.0}, 2.0)
-    assert model.state_.encoded.values["town"] == ["Bonn", "Ulm"]
-    model = onkel.Regressor(onkel.PKAWV())
-    model.learn_one({"town": None, "size": 1.0}, 2.0)
-    with pytest.raises(InputError, match=r"'Bonn' is not a number; .* begin with a row that has it"):
+    model.learn_one({"town": 5, "size": 1.0}, 2.0)
+    with pytest.raises(InputError, match=r"row 1 .*'Bonn' is not a number; .* the first values of a key decide what it holds"):
         model.learn_one({"town": "Bonn", "size": 1.0}, 2.0)
     assert model.state_.rows == 1
 

@@ -22,7 +22,8 @@ from onkel.measure.observed import MOST_ROWS
 from onkel.measure.residuals import SAMPLED, Residuals
 from onkel.report.html import Contents, Peer, page, write
 from onkel.report.html.colours import ROLES
-from onkel.report.html.ticks import shown, ticks, written
+from onkel.report.html.ticks import shown, ticks
+from onkel.report.results import written
 from tests.test_cli import onkel_call
 
 pytestmark = pytest.mark.once
@@ -183,7 +184,7 @@ def test_figures_on_the_page_are_those_of_the_result(numbers: Contents) -> None:
     for metric in ("rmse", "mae", "r2", "explained", "pinball"):
         assert shown(metric, result.errors[metric]) in cells
     for name, error in found.permuted.items():
-        assert f"{error - found.error:+.3g}" in cells, name
+        assert f"{'+' * (error > found.error)}{written(error - found.error)}" in cells, name
     assert result.explanation is not None
     assert result.explanation.to_expert is not None
     assert written(result.explanation.to_expert.bound) in cells
@@ -344,7 +345,7 @@ def test_of_several_runs_the_mean_is_the_answer_and_notes_name_their_learners() 
     mean = float(np.mean([one.errors["rmse"] for one in runs]))
     read = Reader(page(Contents({"worse": [worse], "seeded": runs})))
     said = read.all("h1")[0][1]
-    assert said.startswith(f"Of 2 learners, seeded predicts y best, with an rms error of {shown('rmse', mean)}, ")
+    assert said.startswith(f"Of 2 learners, seeded predicts y best, with an rms error of {shown('rmse', mean)} over 400 rows (")
     assert "less than worse" in said
     cells = [text for _, text in read.all("td")]
     assert f"{shown('rmse', mean)} ± {shown('rmse', float(np.std([one.errors['rmse'] for one in runs], ddof=1)))}" in cells

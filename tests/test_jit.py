@@ -303,6 +303,18 @@ def test_a_person_at_a_terminal_is_told_once(monkeypatch: pytest.MonkeyPatch, ca
     assert listener.seconds > 0.0
 
 
+@pytest.mark.parametrize(("shell", "said"), [(None, ""), (object(), "onkel: hello\n")])
+def test_a_notebook_is_watched_and_a_script_is_not(
+    shell: Any, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """IPython may be imported by a script, too; only its shell says that somebody watches."""
+    monkeypatch.setitem(sys.modules, "IPython", type("Module", (), {"get_ipython": staticmethod(lambda: shell)}))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    onkel._jit._say_once.cache_clear()
+    onkel._jit._say_once("onkel: hello")
+    assert capsys.readouterr().err == said
+
+
 def test_no_inlined_function_returns_an_array() -> None:
     """They count no references: an array that one returned would be freed twice."""
     returned = {}

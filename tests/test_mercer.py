@@ -34,6 +34,7 @@ from onkel import (
     ProductSystem,
     Sine,
     Sphere,
+    WithPolynomials,
     mixing,
 )
 from onkel._jit import compiler_off
@@ -50,14 +51,24 @@ Array = NDArray[np.float64]
 
 DOMAIN = (-1.0, 2.0)
 LINES: list[Any] = [
-    Sine(DOMAIN), Cosine(DOMAIN), Periodic(DOMAIN), Periodic(DOMAIN, 1.3, constant=False), Beam(DOMAIN), Legendre(1.0, DOMAIN),
-    Haar(1.0, DOMAIN), Hermite(0.5), Numerical(Gaussian(width=0.7), 100, DOMAIN),
+    Sine(DOMAIN),
+    Cosine(DOMAIN),
+    Periodic(DOMAIN),
+    Periodic(DOMAIN, 1.3, constant=False),
+    Beam(DOMAIN),
+    Legendre(1.0, DOMAIN),
+    Haar(1.0, DOMAIN),
+    Hermite(0.5),
+    Numerical(Gaussian(width=0.7), 100, DOMAIN),
+]
+WITH_POLYNOMIALS: list[Any] = [
+    WithPolynomials(Sine(DOMAIN)), WithPolynomials(Periodic(DOMAIN, constant=False), 2), WithPolynomials(Cosine(DOMAIN), 1),
 ]  # fmt: skip
 SEVERAL: list[Any] = [
     Sphere(), ProductSystem(), ProductSystem(Cosine(DOMAIN)), ProductSystem((Hermite(1.0), Beam(DOMAIN), Haar(1.0, DOMAIN))),
-    AdditiveSystem(Beam(DOMAIN)), AdditiveSystem((Sine(DOMAIN), Cosine(DOMAIN), Hermite(1.0))),
+    AdditiveSystem(WITH_POLYNOMIALS[1]), AdditiveSystem(Beam(DOMAIN)), AdditiveSystem((Sine(DOMAIN), Cosine(DOMAIN), Hermite(1.0))),
 ]  # fmt: skip
-SYSTEMS = [*[(system, 1) for system in LINES], *[(system, 3) for system in SEVERAL]]
+SYSTEMS = [*[(system, 1) for system in [*LINES, *WITH_POLYNOMIALS]], *[(system, 3) for system in SEVERAL]]
 every_system = pytest.mark.parametrize(("system", "dim"), SYSTEMS, ids=repr)
 
 
@@ -632,3 +643,23 @@ def test_a_label_far_out_is_told() -> None:
     for _ in range(20):
         learner.learn(state, X, y)
     assert "with a clip" in learner.notes(state)[0]
+
+
+def test_polynomials_are_learnt_where_the_other_functions_cannot_meet_the_ends() -> None:
+    """x² has different ends, so waves alone leave an error at them; with x and x² before them nothing is left."""
+    X = np.random.default_rng(5).uniform(*DOMAIN, size=(400, 1))
+    waves = Periodic(DOMAIN, constant=False)
+    errors = []
+    for system in (waves, WithPolynomials(waves, 2)):
+        learner = MercerProjection(system, 9, rate=1e-30, lam=1e-9)
+        state = learner.init(1)
+        learner.learn(state, X, X[:, 0] ** 2)
+        errors.append(np.abs(learner.predict(state, X) - X[:, 0] ** 2).max())
+    assert errors[0] > 0.1
+    assert errors[1] < 1e-6
+
+
+@pytest.mark.parametrize("system", [Hermite(), Sphere(), Gaussian(), None], ids=repr)
+def test_polynomials_need_a_system_with_a_domain(system: Any) -> None:
+    with pytest.raises(onkel.InputError, match="WithPolynomials: system must be one of one column with a domain"):
+        WithPolynomials(system)

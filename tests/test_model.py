@@ -46,6 +46,7 @@ def rows(count: int = ROWS, seed: int = 0) -> list[dict[str, Any]]:
 
 
 DATA = rows()
+NOT_USED = "{} not used: too late for a column of their own; keep columns free: spare=8 (--spare 8)"
 MODELS = {
     "numbers": Model(target="price", learner=onkel.PKAWV(), without=("sold", "kind")),
     "two classes": Model(target="sold", learner=onkel.PKAWV(), without=("price", "kind"), labels=("no", "yes")),
@@ -167,7 +168,7 @@ def test_a_new_key_of_the_first_rows_is_as_if_it_had_been_there_and_missing() ->
     assert not model.notes(state)
     too_late = [{**row, "c": 1.0} for row in later[:3]]
     model.learn(state, too_late)
-    assert model.notes(state) == ["3 numbers were passed over, for no spare column was left; keep more: spare=8 (--spare 8)"]
+    assert model.notes(state) == [NOT_USED.format("3 values of 'c' were")]
     roomy = Model(target="y", learner=onkel.PKAWV(), spare=1)
     state = roomy.init(early[:20])
     roomy.learn(state, early + later)
@@ -265,7 +266,7 @@ def test_keys_may_be_absent_and_may_come_whatever_is_done_with_gaps() -> None:
     lagged = Model(target="y", learner=onkel.PKAWV(onkel.Taylor(1)), lags=2)
     state = lagged.init(base[:5])
     lagged.learn(state, [*base[:20], {**base[20], "b": 3.0}])
-    assert lagged.notes(state) == ["1 number was passed over, for no spare column was left; keep more: spare=8 (--spare 8)"]
+    assert lagged.notes(state) == [NOT_USED.format("1 value of 'b' was")]
 
 
 def test_new_keys_are_learnt_alike_however_rows_are_handed_over() -> None:

@@ -191,7 +191,7 @@ class TestSampling:
     """Theorems 2 and 3 and Corollary 1, on streams where most points are left out."""
 
     rounds, delta, accuracy = 1500, 0.05, 0.5
-    oversampling = 3.0 * math.log(rounds / delta) / accuracy**2
+    oversampling = bounds.oversampling(rounds, delta, accuracy)
 
     def played(self, seed: int, **settings: Any) -> tuple[SketchedKONS, Array, Array, Any, Array, Array]:
         """(learner, X, y, state, rescaling of each row, its probability: 0 where it was left out)."""
@@ -210,7 +210,7 @@ class TestSampling:
 
     @pytest.mark.parametrize("seed", others_are_long(range(3), [0]))
     def test_theorem_2(self, seed: int) -> None:
-        learner, X, _, state, w, p = self.played(seed, floor=1e-12)
+        learner, X, _, state, w, p = self.played(seed, floor=0.0)
         assert state.taken < 0.7 * self.rounds
         share = np.where(p > 0.0, w / np.where(p > 0.0, p, 1.0), 0.0)
         for t in range(100, self.rounds + 1, 100):  # (1)
@@ -247,7 +247,7 @@ class TestSampling:
 
 class TestConditions:
     X, y = np.random.default_rng(0).uniform(-0.5, 0.5, (40, 2)), np.full(40, 0.5)
-    theory = 12.0 * math.log(40 / 0.05)
+    theory = bounds.oversampling(40, 0.05)
 
     def test_theorem_1(self) -> None:
         learner = KONS(KERNEL)
@@ -281,7 +281,7 @@ class TestConditions:
             bounds.sketched_kons(replace(learner, weighted=True), self.X, self.y, 1.0, 0.05)
         with pytest.raises(onkel.InputError, match="curvature and points without weights"):
             bounds.sketched_kons(replace(learner, loss=onkel.EpsilonInsensitive()), self.X, self.y, 1.0, 0.05)
-        with pytest.raises(onkel.InputError, match=r"at least 3 ln\(n/δ\)/ε² = 80\.22, got 0.5 and 1"):
+        with pytest.raises(onkel.InputError, match=r"at least 3 ln\(4n²/δ\)/ε² = 141\.1, got 0.5 and 1"):
             bounds.sketched_kons(SketchedKONS(KERNEL), self.X, self.y, 1.0, 0.05)
 
     def test_theorem_2(self) -> None:

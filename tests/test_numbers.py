@@ -1,120 +1,150 @@
-"""Decimal numbers parsed in compiled code have the bits that float() gives; everything else is left to others. So it is where
-`float` reads them."""
+"""No number of a claim is written by hand: each stands, as printed, in a result that a script has stored or written.
+
+On the pages of papers/ every number with two significant digits or more must be among those of the pages that the folder's scripts
+wrote, of RESULTS.md, or of the settings in its scripts. On the other pages it must be in docs/peers.md, docs/catalogue.md,
+bench/stored.json, RESULTS.md or a page of papers/. A page may round off the last digit. Numbers that are no stored results (a
+version, a setting, a trial that was not kept, the quotient of two others) stand in NO_RESULT, each with what it is.
+
+A page whose figures are printed by a benchmark that is not stored yet stands in NOT_STORED. The set may only become smaller.
+"""
 
 from __future__ import annotations
 
-import math
-import random
-import struct
-import sys
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
-from onkel._jit import compiler_off
-from onkel.data.numbers import by_python
-from onkel.data.numbers import compiled as parse
+from papers.jezequel2019 import figure2, figure3
+from papers.lines import Stored
 
-pytestmark = [pytest.mark.once, pytest.mark.skipif(compiler_off, reason="it is only used when compiled")]
+pytestmark = pytest.mark.once
 
+ROOT = Path(__file__).parents[1]
+PAPERS = ("jezequel2019", "calandriello2017", "forks", "herbster2001", "zhang_simon2021")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+WRITTEN = {"peers.md", "catalogue.md"}  # by scripts
+NOT_STORED = {"performance.md"}
+NUMBER = re.compile(r"(?<![\w.^])\d[\d,]*(?:\.\d+)?(?:e[-−]?\d+)?")
+YEAR = re.compile(r"(19|20)\d\d")
 
-SMALLEST = sys.float_info.min  # of the normal floats; numbers below it, and those that are rounded up to it, are left to Python
+TRIAL = "a trial that was not kept"
+TOGETHER = "computed from stored figures beside it"
+BESIDE = "printed by the command beside it, on rows of the reader's or a set's"
+SETTING = "a setting, a name or a number of the paper"
 
-
-def parsed(cell: str) -> float | None:
-    found = parse(f"{cell},1\n".encode(), ",", 2, [0, 1], 1)
-    if found is None:
-        return None
-    assert found.shape == (1, 2)
-    assert found[0, 1] == 1.0
-    return float(found[0, 0])
-
-
-def same(cell: str) -> bool:
-    found = parsed(cell)
-    return found is not None and struct.pack("d", found) == struct.pack("d", float(cell))
-
-
-@settings(max_examples=2000, deadline=None, database=None)
-@given(st.floats(allow_nan=False, allow_infinity=False))
-@example(1.7976931348623157e308)
-@example(2.225073858507202e-308)
-@example(-0.0)
-def test_every_float_reads_back(value: float) -> None:
-    small = 0.0 < abs(value) <= SMALLEST
-    assert small or same(repr(value))
-    assert small or same(f"{value:.17e}".upper())
-    assert small or abs(value) < 1e-290 or same(f"{value:+.18e}")
-
-
-@settings(max_examples=2000, deadline=None, database=None)
-@given(st.integers(0, 10**19 - 1), st.integers(-330, 300), st.integers(0, 19))
-@example(2_225_073_858_507_202, -304, 19)
-@example(2_225_073_858_507_201, -304, 19)
-def test_every_decimal_of_nineteen_digits(w: int, q: int, point: int) -> None:
-    digits = str(w).rjust(point + 1, "0")
-    cell = f"{digits[: len(digits) - point]}.{digits[len(digits) - point :]}e{q}"
-    value = float(cell)
-    if (value == 0.0 and w) or math.isinf(value) or 0.0 < value < SMALLEST:
-        assert parsed(cell) is None
-    elif value != SMALLEST:
-        assert same(cell)
-
-
-def test_numbers_halfway_between_two_floats() -> None:
-    rng = random.Random(0)
-    for _ in range(3000):
-        mantissa, exponent = rng.getrandbits(52) | 1 << 52, rng.randint(-4, 10)
-        between = (2 * mantissa + 1) * 2**exponent if exponent >= 0 else (2 * mantissa + 1) / 2**-exponent
-        for cell in (str((2 * mantissa + 1) * 2 ** max(0, exponent)), repr(between)):
-            assert len(cell) > 19 or same(cell)
-        for near in (-1, 0, 1):
-            cell = str(2 * mantissa + 1 + near)
-            assert same(cell)
-    assert same("9007199254740993")
-    assert same("9007199254740993e5")
-    assert same("4503599627370496.5")
-    assert same("4503599627370497.5")
+NO_RESULT: dict[str, dict[str, str]] = {
+    "papers/jezequel2019/README.md": {"02019402": SETTING, "1.6": TOGETHER, "16": "minutes"},
+    "papers/calandriello2017/README.md": {
+        "01537799": SETTING,
+        "1.1": TOGETHER,
+        "1188": TOGETHER,
+        "3638": "in the picture",
+        "98": TOGETHER,
+    },
+    "papers/forks/README.md": {
+        **dict.fromkeys(("12.6", "12.9", "32.8", "9.76"), TRIAL),
+        **dict.fromkeys(("1284", "581012"), "rows of a set"),
+        **dict.fromkeys(("17.4", "18.4", "19.3", "26", "9.45"), TOGETHER),
+    },
+    "papers/herbster2001/README.md": {
+        **dict.fromkeys(("118.4", "122.4"), "degrees of longitude"),
+        **dict.fromkeys(("1800", "5600", "1.1", "29"), TOGETHER),
+        **dict.fromkeys(("7431", "14694"), "bench/additive.py on a quiet machine"),
+        "16": "seconds",
+    },
+    "papers/zhang_simon2021/README.md": {
+        **dict.fromkeys(("0.37", "0.55"), TRIAL),
+        **dict.fromkeys(("0.084", "128", "4.1", "74", "28"), SETTING),
+        **dict.fromkeys(("1.42", "2.2"), TOGETHER),
+    },
+    "README.md": {"2310": "rows of the set of make demo"},
+    "docs/index.md": {"2310": "rows of the set of make demo"},
+    "docs/data.md": {
+        **dict.fromkeys(("1250", "30.5", "2100"), SETTING),
+        **dict.fromkeys(("1.71", "81.6"), BESIDE),
+        **dict.fromkeys(("1313", "557", "24692"), "rows of a set"),
+    },
+    "docs/promises.md": {"3.13": "a version"},
+}
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [" 1", "1 ", "nan", "NA", "inf", "-", "+", ".", "-.", "e5", "1e", "1e+", "1e999", "1e-999", "0x1", "1_0", "1.2.3", "--1", "+-1",
-     "1-", "12345678901234567890", "1.2345678901234567890", "5e-324", '"1"', "1\0", "é", "1d5", "1,2", "1\n2", "-,", "1;"],
-)  # fmt: skip
-def test_whatever_else_is_left_to_others(cell: str) -> None:
-    assert parsed(cell) is None
+def numbers(text: str) -> Iterator[str]:
+    """The numbers of a text with two significant digits or more, without those in code, in targets of links and in pictures."""
+    text = re.sub(r"```.*?```|<!--.*?-->|`[^`]*`|\]\([^)]*\)", "", text, flags=re.DOTALL)
+    for found in NUMBER.finditer(text):
+        number = plain(found[0])
+        if len(re.sub(r"e.*|\D", "", number).strip("0")) > 1 and not YEAR.fullmatch(number):
+            yield number
 
 
-def test_rows_gaps_and_line_ends() -> None:
-    found = parse(b"\n\r\n1,,3\r4,5,\n\n,,\r\n7,8,9", ",", 3, [2, 0], 9)
-    assert found is not None
-    np.testing.assert_array_equal(found, [[3, 1], [np.nan, 4], [np.nan, np.nan], [9, 7]])
-    assert parse(b"1,2\n3", ",", 2, [0], 2) is None
-    assert parse(b"1,2\n3,4,5\n", ",", 2, [0], 2) is None
-    assert parse(b"1;2\n", ";", 2, [1], 1) is not None
-    assert same("000000000000000000000000000000.5")
-    assert same("-0.00000000000000000000000000000000012345")
+def plain(number: str) -> str:
+    return number.rstrip(",").replace(",", "").replace("−", "-")
 
 
-@settings(max_examples=300, deadline=None, database=None)
-@given(
-    st.lists(st.text("0123456789+-eE.;,\r\n _x", max_size=12), max_size=6), st.sampled_from([(",", "."), (";", ","), (";", ".")])
-)
-@example(["1", "2"], (",", "."))
-def test_what_both_read_is_the_same(cells: list[str], marks: tuple[str, str]) -> None:
-    separator, mark = marks
-    data = (separator.join([*cells, "-0"]) + "\n").encode()
-    columns = len(cells) + 1
-    wanted = list({columns - 1: 0, 0: 0})
-    one, other = parse(data, separator, columns, wanted, 99, mark), by_python(data, separator, columns, wanted, mark)
-    assert one is None or other is not None
-    if one is not None and other is not None:
-        assert one.tobytes() == other.tobytes()
+def all_numbers(texts: Iterable[str]) -> set[str]:
+    return {plain(found) for text in texts for found in NUMBER.findall(text)}
 
 
-@pytest.mark.parametrize("cell", [" 1", "nan", "inf", "-", ".", "1e", "1e999", "-1e999", "0x1", "1_0", "--1", "1-", "٣"])
-def test_float_is_not_asked_for_what_only_it_accepts(cell: str) -> None:
-    assert by_python(f"{cell},1\n".encode(), ",", 2, [0, 1]) is None
+def of_scripts(folder: Path) -> set[str]:
+    """The settings: numbers in the scripts, and in what they say of themselves."""
+    return {
+        number.replace("_", "") for path in folder.glob("*.py") for number in re.findall(r"\d[\d_.]*(?:e-?\d+)?", path.read_text())
+    }
+
+
+def written(folder: Path) -> Iterator[str]:
+    """What the scripts of a paper have written, or print from what they have stored."""
+    yield from (path.read_text() for path in folder.glob("*.md") if path.name != "README.md")
+    if folder.name == "jezequel2019":
+        stored = Stored(folder)
+        found = stored("figure2")
+        yield from (figure2.table(task, found[task.name]) for task in figure2.TASKS)
+        yield figure2.shares(found)
+        yield figure3.table(stored("figure3"))
+
+
+def of_paper(name: str) -> set[str]:
+    folder = ROOT / "papers" / name
+    return all_numbers([*written(folder), (ROOT / "RESULTS.md").read_text()]) | of_scripts(folder)
+
+
+def of_benchmarks() -> set[str]:
+    ratios = json.loads((ROOT / "bench/stored.json").read_text())
+    values = [value for bench in ratios.values() for value, _ in bench["ratios"].values()]
+    told = {form for value in values for form in (f"{value:.3g}", f"{value:.2g}", f"{value:.0f}", f"{value:.1f}", f"{value:.2f}")}
+    return told | all_numbers((ROOT / "docs" / page).read_text() for page in WRITTEN)
+
+
+def rounded(known: set[str]) -> set[str]:
+    """The numbers, and each with its last decimal rounded off."""
+    more = set()
+    for number in known:
+        whole, _, decimals = number.partition(".")
+        if decimals.isdigit() and whole.isdigit():
+            more.add(f"{float(number):.{len(decimals) - 1}f}")
+    return known | more
+
+
+def unknown(page: Path, known: set[str]) -> list[str]:
+    known = rounded(known)
+    allowed = NO_RESULT.get(page.relative_to(ROOT).as_posix(), {})
+    return sorted({number for number in numbers(page.read_text()) if number not in known and number not in allowed})
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_numbers_of_a_report_come_from_its_results(name: str) -> None:
+    assert unknown(ROOT / f"papers/{name}/README.md", of_paper(name)) == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in WRITTEN | NOT_STORED], ids=lambda page: page.name)
+def test_numbers_of_a_page_come_from_stored_results(page: Path) -> None:
+    reports = (path.read_text() for path in (ROOT / "papers").glob("*/*.md"))
+    assert unknown(page, of_benchmarks() | all_numbers([*reports, (ROOT / "RESULTS.md").read_text()])) == []
+
+
+def test_a_number_that_nobody_has_measured_is_found(tmp_path: Path) -> None:
+    assert list(numbers("It takes 12.34 µs and `99.9` more, 5,678 rows, in 2021, 3 times, [a](b-77.md) 1e-16")) == ["12.34", "5678"]
+    assert "12.34" not in of_paper("herbster2001")

@@ -25,7 +25,7 @@ SOME = [(kind, seed) for kind, seed in ALL if seed < 9]  # of each kind every wi
 @pytest.mark.parametrize(("kind", "seed"), others_are_long(ALL, SOME))
 def test_every_bound_holds(kind: str, seed: int) -> None:
     found = list(checks(stream(kind, seed)))
-    assert len(found) == 13
+    assert len(found) == 17
     for check in found:
         assert check.measured <= check.allowed * (1.0 + 1e-9), check
 
@@ -123,7 +123,7 @@ class TestDimension:
 class TestConditions:
     X, y = np.random.default_rng(0).uniform(-0.5, 0.5, (40, 2)), np.full(40, 0.5)
     kernel = Gaussian(width=1.0)
-    theory = Kors(mu=0.1, oversampling=12.0 * math.log(40 / 0.05))
+    theory = Kors(mu=0.1, oversampling=bounds.oversampling(40, 0.05))
 
     def test_a_larger_label_than_said(self) -> None:
         ask: list[Any] = [
@@ -161,11 +161,26 @@ class TestConditions:
                 lambda kors: bounds.known_inputs(self.kernel, self.X, self.y, 1.0, kors, 0.05),
             ):
                 with pytest.raises(
-                    onkel.InputError, match=r"accuracy (0\.5, got|ε below 1 and an oversampling of at least .* = 80\.2)"
+                    onkel.InputError, match=r"accuracy (0\.5, got|ε below 1 and an oversampling of at least .* = 141\.1)"
                 ):
                     bound(wrong)
         with pytest.raises(onkel.InputError, match="delta must lie between 0 and 1"):
             bounds.kors(self.kernel, self.X, self.theory, 1.0)
+
+    def test_what_is_mixed(self) -> None:
+        exact, other = KernelAWV(self.kernel, 0.5), onkel.PKAWV(Taylor(2, 1.0), 2.0)
+        alone = 0.5 * 3.0 + bounds.kernel_awv(self.kernel, self.X, self.y, 0.5)
+        cost = bounds.mixing(onkel.Experts((exact,)), self.X, self.y)
+        assert bounds.grid(onkel.Experts((exact,)), self.X, self.y, 3.0) == pytest.approx(alone + cost)
+        both = onkel.Experts((exact, other), onkel.ExponentialWeights())
+        assert bounds.grid(both, self.X, self.y, 0.0, self.kernel) - bounds.mixing(both, self.X, self.y) == pytest.approx(
+            min(alone - 1.5, bounds.fixed_span(self.kernel, Taylor(2, 1.0), self.X, self.y, 2.0))
+        )
+        for part in (onkel.PKAWV(awv=False), onkel.PKAWV(forgetting=0.9), onkel.KernelRidge()):
+            with pytest.raises(onkel.InputError, match="for KernelAWV, and for PKAWV with awv=True and forgetting=1"):
+                bounds.grid(onkel.Experts((exact, part)), self.X, self.y, 1.0)
+        with pytest.raises(onkel.InputError, match="no bound against the best learner"):
+            bounds.mixing(onkel.Experts((exact, other), onkel.Ridge()), self.X, self.y)
 
     def test_a_ridge_below_mu(self) -> None:
         ask: list[Any] = [
@@ -221,7 +236,7 @@ def test_the_other_bounds_by_hand() -> None:
     assert bounds.gaussian_dimension(n, 2, lam, 1.5, 0.5) == pytest.approx(
         3.0 * (6.0 + 41.0 / 2.0 * 2.25 / 0.5 + 1.5 * math.log(n / lam)) ** 2
     )
-    theory = Kors(mu=1.0, oversampling=12.0 * math.log(n / 0.1))
+    theory = Kors(mu=1.0, oversampling=bounds.oversampling(n, 0.1))
     assert bounds.kors(kernel, X, theory, 0.1) == pytest.approx((1.0, 9.0 * n / (n + 1.0) * math.log(2 * n / 0.1) ** 2))
     first = dimension * logarithm
     assert bounds.nystroem(kernel, X, y, lam, theory, 4, 0.1) == pytest.approx(B**2 * (first + 2.0 * 5 * n * 1.0 / lam))
@@ -270,7 +285,7 @@ def test_theorem_6_where_the_theorys_kors_leaves_points_out() -> None:
     n, lam, delta = 4000, 1.0, 0.05
     X = np.array([[-1.0], [0.0], [1.0]])[rng.integers(0, 3, n)] + 0.01 * rng.normal(size=(n, 1))
     y = np.clip(np.sin(3.0 * X[:, 0]) + 0.5 * rng.normal(size=n), -1.0, 1.0)
-    kernel, kors = Gaussian(width=0.5), Kors(mu=1.0, oversampling=12.0 * math.log(n / delta))
+    kernel, kors = Gaussian(width=0.5), Kors(mu=1.0, oversampling=bounds.oversampling(n, delta))
     learner = PKAWVNystroem(kernel, lam, kors)
     state = learner.init(1)
     found = onkel.regret(learner.learn(state, X, y), X, y, kernel, lam).total

@@ -115,7 +115,7 @@ def test_blanks_around_texts_do_not_count(tmp_path: Path, name: str) -> None:
 def test_codes_that_begin_with_0(tmp_path: Path) -> None:
     content = "zip,share,y\n01000,0.5,1\n,,2\n20095,07.5,3\n"
     found = stream(tmp_path, content, "y", missing="mean")
-    assert found.notes() == ["'zip' was taken as numbers, so that '01000' is 1000; if it is a code: --text zip"]
+    assert found.notes() == ["'zip' was taken as numbers, so that '01000' is 1000; if it is a code: text=['zip'], or --text zip"]
     assert read(tmp_path / "t.csv", "y", text=["zip"], missing="mean").notes() == []
 
 

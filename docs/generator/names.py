@@ -213,12 +213,17 @@ DIMENSION = Page(
     "leverage", "Leverage scores and dimensions", "How many directions of a stream matter.", ("onkel.measure.leverage",)
 )
 BOUNDS = (
-    Page("bounds_ridge", "Bounds of the ridge family", "Jézéquel, Gaillard & Rudi 2019.", ("onkel.measure.bounds.jezequel2019",)),
+    Page(
+        "bounds_ridge",
+        "Bounds of the ridge family",
+        "Jézéquel, Gaillard & Rudi 2019.",
+        ("onkel.measure.bounds.jezequel2019", "onkel.measure.bounds.grid"),
+    ),
     Page(
         "bounds_newton",
         "Bounds of the Newton family",
         "Calandriello, Lazaric & Valko 2017.",
-        ("onkel.measure.bounds.calandriello2017",),
+        ("onkel.measure.bounds.calandriello2017", "onkel.measure.bounds.conditions"),
     ),
     Page("bounds_forks", "Bounds of FORKS", "FORKS 2023.", ("onkel.measure.bounds.forks2023",)),
     Page("bounds_projection", "Bounds of the projections", "Herbster 2001.", ("onkel.measure.bounds.herbster2001",)),

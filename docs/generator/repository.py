@@ -1,4 +1,4 @@
-"""Pages that live elsewhere in the repository: the glossary, the changelog, the reports on papers.
+"""Pages that live elsewhere in the repository: the glossary, the changelog, how to cite, the reports on papers.
 
 They are copied into the site, and their links follow: to the page of the site that holds the file, or, where there is none, to the
 name of the file.
@@ -11,10 +11,15 @@ import re
 import shutil
 from pathlib import Path
 
+from docs.generator import citation
 from docs.generator.reference import write_changed
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+PYTHON = (
+    "After `make setup`, `python` in a command of this page is `.venv/bin/python`, and matplotlib, which draws the pictures, is "
+    "installed. Elsewhere: `pip install 'onkel[plot]'`."
+)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 PAPERS = ("jezequel2019", "calandriello2017", "forks", "herbster2001", "zhang_simon2021")
@@ -22,6 +27,8 @@ COPIES = {
     ROOT / "GLOSSARY.md": DOCS / "project/glossary.md",
     ROOT / "CONTRIBUTING.md": DOCS / "project/contributing.md",
     ROOT / "CHANGELOG.md": DOCS / "project/changelog.md",
+    ROOT / "CITATION.cff": DOCS / "project/citing.md",
+    ROOT / "RESULTS.md": DOCS / "project/results.md",
     **{ROOT / f"papers/{paper}/README.md": DOCS / f"papers/{paper}.md" for paper in PAPERS},
     **{path: DOCS / f"papers/{path.parent.name}-{path.name}" for paper in PAPERS for path in (ROOT / "papers" / paper).glob("*.md")
        if path.name != "README.md"},
@@ -31,11 +38,36 @@ COPIES = {
 def copy() -> None:
     """Write the copies, and put the pictures that they show beside them."""
     for source, page in COPIES.items():
-        text = relinked(source.read_text(), source, page)
-        if page.parent.name == "papers" and page.stem not in PAPERS:  # a table that a report links to
-            heading = "" if text.startswith("# ") else f"# {source.parent.name}: {source.stem}\n\n"
-            text = f"---\norphan: true\n---\n\n{heading}{text}"
-        write_changed(page, text)
+        write_changed(page, copied(source))
+
+
+def copied(source: Path) -> str:
+    """The text of the page that is made of this file."""
+    text, page = source.read_text(), COPIES[source]
+    if source.suffix == ".cff":
+        return citation.page(text)
+    text = relinked(text, source, page)
+    if page.parent.name != "papers":
+        return text
+    title, _ = _cut((source.parent / "README.md").read_text())
+    own, rest = _cut(text)
+    if page.stem not in PAPERS:  # a table that a report links to
+        return f"# {title}: {own or _words(source)}\n\nPart of the [report on this paper]({source.parent.name}.md).\n\n{rest}"
+    parts = [f"{_words(path)} <{goal.stem}>" for path, goal in COPIES.items() if path.parent == source.parent and path != source]
+    toc = "\n".join(["```{toctree}", ":hidden:", "", *parts, "```"])
+    about, _, report = rest.partition("\n\n")
+    return f"# {title}\n\n{about}\n\n{PYTHON}\n\n{report}\n{toc}\n"
+
+
+def _words(path: Path) -> str:
+    """The name of a file as words: Figure 1, Heavy tails."""
+    return re.sub(r"(?<=[a-z])(?=\d)", " ", path.stem.replace("_", " ")).capitalize()
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """The title of a page, empty if it has none, and the rest."""
+    first, _, rest = text.partition("\n")
+    return (first.removeprefix("# ").strip(), rest.lstrip("\n")) if first.startswith("# ") else ("", text)
 
 
 def relinked(text: str, source: Path, page: Path) -> str:

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 import onkel
 from onkel.losses import Loss
+from onkel.measure import bounds
 from papers.plots import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY
 
 Array = NDArray[np.float64]
@@ -57,7 +58,7 @@ def sketched(floor: float, oversampling: float = 1.0) -> Callable[[Setting, int]
 
 def by_theory(floor: float) -> Callable[[Setting, int], Any]:
     """A SketchedKONS with the β that Theorem 3 requires."""
-    return lambda at, seed: sketched(floor, 3.0 * math.log(at.rows / DELTA) / KORS.accuracy**2)(at, seed)
+    return lambda at, seed: sketched(floor, bounds.oversampling(at.rows, DELTA, KORS.accuracy))(at, seed)
 
 
 def spanned(restart: bool, share: float = 1.0, budget: int | None = None) -> Callable[[Setting, int], Any]:

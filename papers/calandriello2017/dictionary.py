@@ -1,7 +1,7 @@
 """How many points KORS keeps, compared with the effective dimension, and whether Theorem 2 and Corollary 1 hold.
 
 The script uses 3000 rows, uniform on [−1, 1]², the Gaussian kernel with four widths, two ridges μ (α in the paper) and ε = ½. β is
-1, or the theory's 3 ln(T/δ)/ε² with δ = 0.05. The rows span few directions, so all is computed in orthonormal coordinates of their
+1, or the theory's 3 ln(4T²/δ)/ε², δ = 0.05. The rows span few directions, so all is computed in orthonormal coordinates of their
 span, with the random draws of `onkel.Kors`; for β = 1 the script asserts that it takes the same points as `Kors.choose`. In every
 round it measures:
 
@@ -42,12 +42,12 @@ ROWS, SEEDS = 3000, 5
 WIDTHS, RIDGES = (0.3, 0.6, 1.2, 2.4), (1.0, 10.0)
 EPSILON = 0.5
 RHO = (1.0 + EPSILON) / (1.0 - EPSILON)
-THEORY = 3.0 * math.log(ROWS / DELTA) / EPSILON**2
+THEORY = bounds.oversampling(ROWS, DELTA, EPSILON)
 MARKS = {1.0: ("o", "μ = 1"), 10.0: ("s", "μ = 10")}
 LOOKS = [10, 30, 100, 300, 600, 1000, 2000, 3000]
 COLOURS = {False: BLUE, True: RED}  # whether β is the theory's
 LONG, LONG_WIDTH, LONG_RIDGE, LONG_POINTS = 30_000, 1.2, 10.0, 60
-LONG_THEORY = 3.0 * math.log(LONG / DELTA) / EPSILON**2
+LONG_THEORY = bounds.oversampling(LONG, DELTA, EPSILON)
 
 
 def inputs(seed: int, rows: int = ROWS) -> Array:

@@ -152,10 +152,10 @@ def draw(found: dict[str, Any], path: Path) -> None:
     for row, margin in zip(axes, (True, False), strict=True):
         of = found[task(margin)]
         loss = names(of)[0]
-        for name, colour in COLOURS.items():
-            one = of[name]["one"][0]
+        for place, (name, colour) in enumerate(COLOURS.items()):
+            one, dashes = of[name]["one"][0], (3.0 * place, (3.0, 9.0))  # side by side where two bounds are equal
             row[0].plot(t, positive(one["so far"][loss]), color=colour, linewidth=1.7)
-            row[0].axhline(one["allowed"][0], color=colour, linewidth=1.2, linestyle="--")
+            row[0].axhline(one["allowed"][0], color=colour, linewidth=1.6, linestyle=dashes)
             row[1].plot(t + 1, positive(one["to come"][loss]), color=colour, linewidth=1.7)
             row[1].plot(t + 1, one["allowed"], "--", color=colour, linewidth=1.2)
         row[0].set(xscale="log", yscale="log", xlabel="rows", ylabel=f"Σ {loss}", xlim=(1, ROWS))

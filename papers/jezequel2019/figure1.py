@@ -2,7 +2,7 @@
 
 The line of PKAWV is from Corollary 7, and with known inputs from Corollary 8, which the paper does not draw; the lines of
 Sketched-KONS and PROS-N-KONS are from equation (8) with the best λ and μ = n m^(-1/γ). A learner may always use fewer points than
-allowed, so each line is the best for *at most* n^a points. Writes figure1.png.
+allowed, so each line is the best for *at most* n^a points. Writes figure1.png and figure1.json.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from onkel.measure.bounds import growing_span_rate, known_inputs_rate
 from papers.jezequel2019.equation8 import best, pkawv, pros_n_kons, sketched_kons
 from papers.plots import BLACK, BLUE, GREEN, RED, SKY, key, panels, save
+from papers.results import keep
 
 GAMMAS = {"0.25": 0.25, "√2 - 1": math.sqrt(2.0) - 1.0, "0.75": 0.75}
 N = 1e6  # any number does, since the rates are powers of it
@@ -42,8 +43,10 @@ def powers(gamma: float) -> list[list[float]]:
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     figure, axes = panels(1, len(GAMMAS), 12.0, 4.6)
-    for one, (name, gamma) in zip(axes[0], GAMMAS.items(), strict=True):
-        for values, (colour, dashes, width) in zip(powers(gamma), LINES.values(), strict=True):
+    lines = {name: powers(gamma) for name, gamma in GAMMAS.items()}
+    keep(Path(__file__), {name: {"gamma": GAMMAS[name], "PKAWV": of[0], "PROS-N-KONS": of[3]} for name, of in lines.items()})
+    for one, (name, of) in zip(axes[0], lines.items(), strict=True):
+        for values, (colour, dashes, width) in zip(of, LINES.values(), strict=True):
             one.plot(SIZES, values, color=colour, linestyle=dashes, linewidth=width)
         one.set(xlim=(0.0, 1.0), ylim=(0.0, 1.03), xlabel="a: the dictionary has $n^a$ points")
         one.set_title(f"γ = {name}", loc="left")

@@ -7,7 +7,12 @@ All have λ = 1 and the width σ = 1 (4 for SUSY); KORS has μ = 1, β = 1, ε =
 has the square loss, α = 1, C = 1, η half of the curvature, and no limit on its points; FOGD has the square loss, 1,000 features and
 the step 1/√n for a set of n rows. A learner stops when its time is used up (a cross ends its curve). A learner whose state would
 take more than MOST_BYTES at the start is left out. SUSY is a sample of 30,000 rows. ijcnn1 is shown twice, scaled in two ways,
-because the way of scaling matters. Writes figure2.png, figure4.png and figure2.json, and prints the tables.
+because the way of scaling matters.
+
+Lines are one run each, in one order of the rows. Then the learners run again on ORDERS orders, of which the first is that of the
+lines: all of them on the first FIRST rows, those of small state on all rows. Bands reach from the smallest to the largest loss. The
+sign of a score is the same for AWV and ridge, so on sets of two classes only ridge runs in several orders. Writes figure2.png,
+figure4.png, figure2.json and figure2.md.
 """
 
 from __future__ import annotations
@@ -30,8 +35,9 @@ from scipy.stats import poisson
 
 import onkel
 from onkel.measure import mistakes, square
-from papers.data import by_largest, by_range, load
+from papers.data import SEED, by_largest, by_range, load
 from papers.plots import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY, key, panels, save
+from papers.results import publish, spread
 
 Array = NDArray[np.float64]
 Result = dict[str, Any]
@@ -40,6 +46,8 @@ LAM = 1.0
 KORS = onkel.Kors(mu=1.0, accuracy=0.5, oversampling=1.0)
 FREQUENCIES = 500  # of FOGD: two features each
 SECONDS = 60.0
+ORDERS, FIRST = 5, 2048  # orders of the rows, and the rows that all learners learn in each order
+SMALL = 2**20  # bytes: a bounded learner whose state is smaller learns all rows in each order
 ROWS = 256  # between two looks at the clock
 POINTS = 60  # of a curve
 LOSS_TICKS = [0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5]
@@ -164,13 +172,36 @@ def measure(task: Task, seconds: float, progress: Progress) -> Result:
         bar = progress.add_task(f"{task.title}: {contender.name}", total=len(y))
         results[contender.name] = run(task, learner, X, y, seconds, lambda rows, bar=bar: progress.update(bar, completed=rows))  # type: ignore[misc]
         progress.remove_task(bar)
-    common = min(result["rows"] for result in results.values())
     for result in results.values():
-        result["loss_over_common_rows"] = float(result.pop("average")[common - 1])
+        del result["average"]
     return {
-        "rows": len(y), "columns": X.shape[1], "seconds": seconds, "common_rows": common, **background(task, X, y),
-        "left_out": left_out, "learners": results,
+        "rows": len(y), "columns": X.shape[1], "seconds": seconds, **background(task, X, y), "left_out": left_out,
+        "learners": results,
     }  # fmt: skip
+
+
+def in_orders(task: Task, orders: int, progress: Progress) -> Result:
+    """The average loss of each learner after some numbers of rows, in several orders."""
+    averages: dict[str, list[Array]] = {}
+    for order in range(orders):
+        X, y = load(task.data, task.scale, SEED + order)
+        for contender in CONTENDERS:
+            learner = contender.make(task, len(y))
+            same = task.loss == "classification error" and getattr(learner, "awv", False)
+            if same or learner.footprint(X.shape[1]) > MOST_BYTES:
+                continue
+            most = len(y) if learner.bounded and learner.footprint(X.shape[1]) <= SMALL else FIRST
+            bar = progress.add_task(f"{task.title}, order {order + 1}: {contender.name}", total=most)
+            moved = lambda rows, bar=bar: progress.update(bar, completed=rows)  # noqa: E731
+            result = run(task, learner, X[:most], y[:most], math.inf, moved)
+            progress.remove_task(bar)
+            averages.setdefault(contender.name, []).append(result["average"])
+    learners = {}
+    for name, each in averages.items():
+        last = len(each[0])
+        shown = np.unique(np.append(np.geomspace(ROWS, last, POINTS).astype(int), [FIRST, last]))
+        learners[name] = {"rows": shown.tolist(), "loss": [one[shown - 1].round(5).tolist() for one in each]}
+    return {"orders": orders, "learners": learners}
 
 
 def background(task: Task, X: Array, y: Array) -> Result:
@@ -183,18 +214,31 @@ def background(task: Task, X: Array, y: Array) -> Result:
 
 def table(task: Task, found: Result) -> str:
     form = ".4f" if task.loss == "square loss" else ".2%"
+    several = found["in_orders"]
+    heads = f"{several['orders']} orders: the first {FIRST:,} rows | all rows"
     lines = [
         f"| {task.title}: {found['rows']:,} rows, d = {found['columns']} | features or points | rows | {task.loss} "
-        f"| over the first {found['common_rows']:,} | seconds | µs a row |",
-        "|---|--:|--:|--:|--:|--:|--:|",
+        f"| {heads} | seconds | µs a row |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for name, of in found["learners"].items():
         rows = f"{of['rows']:,}" + ("" if of["finished"] else " (stopped)")
-        losses = f"{of['loss']:{form}} | {of['loss_over_common_rows']:{form}}"
-        lines.append(f"| {name} | {of['size']:,} | {rows} | {losses} | {of['seconds']:.2f} | {of['microseconds_a_row']:,.0f} |")
-    lines += [f"| {name} | {count:,} | left out | | | | |" for name, count in found["left_out"].items()]
-    lines.append(f"| *the best constant in hindsight* | | {found['rows']:,} | {found['best_constant']:{form}} | | | |")
+        cells = [f"{of['size']:,}", rows, f"{of['loss']:{form}}"]
+        cells += [losses(several, name, at, form) for at in (FIRST, found["rows"])]
+        cells += [f"{of['seconds']:.2f}", f"{of['microseconds_a_row']:,.0f}"]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    lines += [f"| {name} | {count:,} | left out | | | | | |" for name, count in found["left_out"].items()]
+    lines.append(f"| *the best constant in hindsight* | | {found['rows']:,} | {found['best_constant']:{form}} | | | | |")
     return "\n".join(lines) + "\n"
+
+
+def losses(several: Result, name: str, rows: int, form: str) -> str:
+    """The mean, smallest and largest loss over the first rows; nothing if the learner did not come so far in all orders."""
+    of = several["learners"].get(name)
+    if of is None or rows not in of["rows"]:
+        return ""
+    at = of["rows"].index(rows)
+    return spread([one[at] for one in of["loss"]], form)
 
 
 def shares(found: dict[str, Result]) -> str:
@@ -212,26 +256,29 @@ def draw(name: str, found: dict[str, Result]) -> None:
     if not tasks:
         return
     figure, axes = panels(len(tasks), 2, 11.0, 0.8 + 3.6 * len(tasks))
-    for (losses, times), task in zip(axes, tasks, strict=True):
+    for (average, times), task in zip(axes, tasks, strict=True):
         of = found[task.name]
         for contender in CONTENDERS:
             if (one := of["learners"].get(contender.name)) is None:
                 continue
+            if (band := of["in_orders"]["learners"].get(contender.name)) is not None:
+                ends = (f(band["loss"], axis=0) for f in (np.min, np.max))
+                average.fill_between(band["rows"], *ends, color=contender.colour, alpha=0.15, linewidth=0)
             rows = one["curve"]["rows"]
-            for panel, values in ((losses, one["curve"]["loss"]), (times, one["curve"]["seconds"])):
+            for panel, values in ((average, one["curve"]["loss"]), (times, one["curve"]["seconds"])):
                 panel.plot(rows, values, color=contender.colour, linestyle=contender.dashes, linewidth=1.5)
                 if not one["finished"]:
                     panel.plot(rows[-1], values[-1], color=contender.colour, marker="x", markersize=7, markeredgewidth=2)
-        for panel in (losses, times):
+        for panel in (average, times):
             panel.set(xscale="log", yscale="log", xlim=(ROWS, 1.1 * of["rows"]), xlabel="rows")
-        losses.yaxis.set_major_locator(FixedLocator(LOSS_TICKS))
-        losses.yaxis.set_minor_locator(NullLocator())
+        average.yaxis.set_major_locator(FixedLocator(LOSS_TICKS))
+        average.yaxis.set_minor_locator(NullLocator())
         if task.loss == "classification error":
-            losses.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+            average.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         else:
-            losses.yaxis.set_major_formatter(ScalarFormatter())
-        losses.set_ylabel(f"average {task.loss} so far")
-        losses.set_title(f"{task.title}: loss", loc="left")
+            average.yaxis.set_major_formatter(ScalarFormatter())
+        average.set_ylabel(f"average {task.loss} so far")
+        average.set_title(f"{task.title}: loss", loc="left")
         times.set_ylabel("seconds")
         times.set_title(f"{task.title}: time", loc="left")
         if of["left_out"]:
@@ -242,30 +289,46 @@ def draw(name: str, found: dict[str, Result]) -> None:
     save(figure, HERE.with_name(f"{name}.png"), keys, 5)
 
 
+def lines(found: dict[str, Result]) -> Iterator[str]:
+    for task in TASKS:
+        if task.name in found:
+            yield table(task, found[task.name])
+    yield shares(found)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--seconds", type=float, default=SECONDS, help="for each learner and set (default: %(default)s; the paper: 300)"
     )
+    parser.add_argument("--orders", type=int, default=ORDERS, help="orders of the rows (default: %(default)s)")
     parser.add_argument(
         "--only", nargs="+", choices=[task.name for task in TASKS], help="measure these sets, keep the others' results"
     )
+    parser.add_argument("--only-orders", action="store_true", help="keep the long runs, measure the several orders again")
     parser.add_argument("--draw", action="store_true", help="measure nothing: draw figure2.json again")
+    parser.add_argument(
+        "--quick", action="store_true", help="one second for each learner, two orders; print the tables, write nothing"
+    )
     options = parser.parse_args()
     file = HERE.with_suffix(".json")
-    found = json.loads(file.read_text(encoding="utf-8")) if (options.draw or options.only) and file.is_file() else {}
+    stored = not options.quick and (options.draw or options.only or options.only_orders) and file.is_file()
+    found = json.loads(file.read_text(encoding="utf-8")) if stored else {}
+    seconds, orders = (1.0, 2) if options.quick else (options.seconds, options.orders)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         for task in TASKS:
             if not options.draw and (options.only is None or task.name in options.only):
-                found[task.name] = measure(task, options.seconds, progress)
-                file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+                long = found[task.name] if options.only_orders else measure(task, seconds, progress)
+                found[task.name] = long | {"in_orders": in_orders(task, orders, progress)}
+                if not options.quick:
+                    file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if options.quick:
+        print("\n".join(lines(found)))
+        return
     for name in ("figure2", "figure4"):
         draw(name, found)
-    for task in TASKS:
-        if task.name in found:
-            print(table(task, found[task.name]))
-    print(shares(found))
+    publish(HERE, lines(found))
 
 
 if __name__ == "__main__":

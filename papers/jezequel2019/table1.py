@@ -3,7 +3,7 @@
 Under d_eff(λ) ≤ (n/λ)^γ the powers of n in equation (8) are minimised over λ and m by linear programming. Under
 d_eff(λ) ≤ (log n/λ)^d we take λ = 1, as the paper does, and the smallest m that makes the last term no larger than the rest, for
 two very large n; the power of log n is the slope between them. Equation (8) leaves out the factor log n of the regret, which is
-added. Writes table1.md.
+added. Writes table1.md and table1.json.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from papers.jezequel2019.equation8 import Terms, best, pkawv, pros_n_kons, sketched_kons
+from papers.results import keep, publish
 
 GAMMAS = {"0.1": 0.1, "0.25": 0.25, "0.4": 0.4}
 KAPPAS = (0.0, 0.25)  # c = n^κ
@@ -145,8 +146,8 @@ def main() -> None:
         *table(log_rows()),
         "",
     ]
-    Path(__file__).with_suffix(".md").write_text("\n".join(parts), encoding="utf-8")
-    print("\n".join(parts))
+    keep(Path(__file__), {"rows": [list(row) for row in (*power_rows(), *log_rows())], "crossing": crossing()})
+    publish(Path(__file__), parts)
 
 
 if __name__ == "__main__":

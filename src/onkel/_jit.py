@@ -170,13 +170,21 @@ def _brought(name: str) -> bytes | None:
 
 @functools.cache
 def _say_once(line: str) -> None:
-    """Print a line once, to a person at a terminal."""
-    if sys.stderr and sys.stderr.isatty():
+    """Print a line once, to a person who watches."""
+    if is_watched():
         print(line, file=sys.stderr, flush=True)
 
 
+def is_watched() -> bool:
+    """Whether a person sees the error stream: at a terminal, or in IPython, such as a Jupyter notebook."""
+    if sys.stderr is None:
+        return False
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return sys.stderr.isatty() or (shell is not None and shell() is not None)
+
+
 class _Compilation(numba.core.event.Listener):
-    """Watches compilations: tells a person at a terminal, once, why the first answer takes a few seconds; adds up the time; and
+    """Watches compilations: tells a person who watches, once, why the first answer takes a few seconds; adds up the time; and
     releases the locks of functions that could not be compiled."""
 
     def __init__(self) -> None:

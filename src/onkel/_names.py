@@ -38,6 +38,7 @@ from onkel.features.mercer import (
     ProductSystem,
     Sine,
     Sphere,
+    WithPolynomials,
 )
 from onkel.kernels import (
     Additive,
@@ -130,6 +131,7 @@ __all__ = [
     "Trace",
     "Transformer",
     "Uniform",
+    "WithPolynomials",
     "budget_for",
     "combine",
     "components",

@@ -47,9 +47,10 @@ KINK = 1e-9
 class Loss(ABC):
     """The cost of a wrong score. Called with scores and labels of the same shape, it returns the loss of each score.
 
-    >>> for loss in onkel.Hinge(), onkel.Logistic(), onkel.Square():
+    >>> for loss in onkel.Hinge(), onkel.SquaredHinge(), onkel.Logistic(), onkel.Square():
     ...     print(loss([-1.0, 0.0, 1.0], [1.0, 1.0, 1.0]).round(2), loss.derivative([-1.0, 0.0, 1.0], [1.0, 1.0, 1.0]).round(2))
     [2. 1. 0.] [-1. -1.  0.]
+    [4. 1. 0.] [-4. -2. -0.]
     [1.31 0.69 0.31] [-0.73 -0.5  -0.27]
     [4. 1. 0.] [-4. -2.  0.]
     """
@@ -141,7 +142,9 @@ class SquaredHinge(Loss):
         return 2.0 * _reach(clip, 1.0)
 
     def curvature(self, clip: float, largest_label: float = 1.0) -> float:
-        return 0.5 / (_reach(clip, 1.0) * max(1.0 + clip, 2.0 * clip))
+        """1/(2(1 + C)²) for C ≤ 1, else (3C − 1)/(8C²(1 + C)). The inequality in the file's header is tightest from the score −yC
+        to yC."""
+        return _one_sided_curvature(_reach(clip, 1.0), 2.0 * clip)
 
 
 @final
@@ -156,8 +159,10 @@ class Logistic(Loss):
         return 1.0
 
     def curvature(self, clip: float, largest_label: float = 1.0) -> float:
+        """e^{−C}. On [−C, C] ℓ'' is smallest at both ends, and there it is e^{−C} times the largest g², which is that of the score
+        −yC. So this σ holds everywhere, and no larger one holds near that score."""
         _reach(clip, 1.0)
-        return 0.5 * min(1.0 / (8.0 * clip), math.exp(-clip))
+        return math.exp(-clip)
 
 
 @config
@@ -211,11 +216,25 @@ class SquaredEpsilonInsensitive(_Tube):
         return 2.0 * max(_reach(clip, largest_label) - self.epsilon, 0.0)
 
     def curvature(self, clip: float, largest_label: float = 1.0) -> float:
-        """1/(2 r (r − ε)) with r = C + Y. The inequality in the file's header is tightest for the residuals r and −r."""
-        r = _reach(clip, largest_label)
-        if r <= self.epsilon:
+        """The inequality in the file's header is tightest for the residual C + Y and the farthest score from it, at a distance of
+        2C: inside the tube, or beyond it if Y < C − ε."""
+        r, tube = _reach(clip, largest_label), self.epsilon
+        if r <= tube:
             raise InputError(f"{self!r}: no residual exceeds clip + largest_label = {r:g}, so the loss is always 0; lower epsilon")
-        return 0.5 / (r * (r - self.epsilon))
+        excess = r - tube
+        if 2.0 * clip <= r + tube:
+            return _one_sided_curvature(excess, 2.0 * clip)
+        return ((clip - tube) ** 2 + tube * excess) / (2.0 * (clip * excess) ** 2)
+
+
+def _one_sided_curvature(largest: float, move: float) -> float:
+    """The curvature of max(e, 0)² as a function of e ≤ `largest`, if e changes by at most `move`.
+
+    From e > 0 to e − Δ the loss is Δ² above its tangent, or Δ² − (Δ − e)² if Δ > e. That is (σ/2)(2eΔ)² with σ = 1/(2e²), or
+    (2Δ − e)/(2eΔ²). Both fall in e, and the second falls in Δ.
+    """
+    shift = max(move, largest)
+    return (2.0 * shift - largest) / (2.0 * largest * shift**2)
 
 
 def _reach(clip: float, largest_label: float) -> float:

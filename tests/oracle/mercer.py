@@ -72,6 +72,8 @@ def values(system: Any, N: int, dim: int = 1) -> Array:
             return first(1, pairs) if system.constant else pairs
         case "PeriodicQuadratic":
             return first(3, values(Periodic(UNIT, constant=False), N))
+        case "WithPolynomials":
+            return first(system.degree + 1, without_constant(system.system, values(system.system, N + 1), N))
         case "Beam":
             return first(2, np.array([free_beam(i) for i in range(1, N + 1)]) ** -4.0)
         case "Legendre":
@@ -191,6 +193,9 @@ def function(system: Any, x: Array, j: int) -> Array:
             return one if j < 0 else np.asarray(sqrt(2) * (np.sin(angle) if j % 2 else np.cos(angle)))
         case "PeriodicQuadratic":
             return function(Legendre(), x, j) if j < 3 else function(Periodic(UNIT, constant=False), x, j - 3)
+        case "WithPolynomials":
+            rest = j - system.degree - 1
+            return function(Legendre(), x, j) if rest < 0 else function(system.system, x, rest + has_constant(system.system))
         case "Beam":
             return function(Legendre(), x, j) if j < 2 else beam(free_beam(j - 1), j % 2 == 1, x)
         case "Legendre":
@@ -298,6 +303,9 @@ def interval(system: Any, s: Array, t: Array) -> Array:
             return np.asarray(4 / 3 + (s**2 + t**2) / 2 - np.maximum(s, t))
         case "OnePlusMin" | "SineWithConstant":
             return np.asarray(1 + np.minimum(s, t))
+        case "WithPolynomials":
+            added = sum(function(Legendre(), s, j) * function(Legendre(), t, j) for j in range(system.degree + 1))
+            return np.asarray(added + interval(system.system, s, t) - has_constant(system.system))
         case "Periodic":
             return np.asarray(circle(system.order, s - t) + system.constant)
         case "PeriodicQuadratic":
@@ -417,4 +425,4 @@ def measure(system: Any, dim: int = 1) -> tuple[Array, Array]:
 
 
 def orthonormal(system: Any) -> bool:
-    return name(system) not in {"SineWithConstant", "PeriodicQuadratic", "AdditiveSystem"}
+    return name(system) not in {"SineWithConstant", "PeriodicQuadratic", "WithPolynomials", "AdditiveSystem"}

@@ -24,7 +24,7 @@ from tests.oracle import remembered
 from tests.oracle.pkawv import features
 
 Array = NDArray[np.float64]
-Learner = onkel.NewtonFeatures | onkel.KONS | onkel.SketchedKONS | onkel.ProsNKONS
+Learner = onkel.NewtonFeatures | onkel.SketchedNewton | onkel.KONS | onkel.SketchedKONS | onkel.ProsNKONS
 
 
 def excess(free: float, clip: float) -> float:

@@ -40,7 +40,17 @@ def bases(system: Any, dim: int) -> tuple[Any, ...]:
 
 def has_constant(system: Any) -> bool:
     """Whether the first function is 1."""
-    own = {"Cosine", "SineWithConstant", "PeriodicQuadratic", "Beam", "Legendre", "Haar", "Sphere", "AdditiveSystem"}
+    own = {
+        "Cosine",
+        "SineWithConstant",
+        "PeriodicQuadratic",
+        "Beam",
+        "Legendre",
+        "Haar",
+        "Sphere",
+        "AdditiveSystem",
+        "WithPolynomials",
+    }
     if name(system) == "ProductSystem":
         return all(map(has_constant, bases(system, 1)))
     return name(system) in own or (name(system) == "Periodic" and system.constant)

@@ -85,7 +85,8 @@ def run(
         Continue from the model that --save names, if that file exists. The files must begin with the rows that it has learnt;
         these are skipped.
     append
-        Continue from the model that --save names, and learn these files from their first row.
+        Continue from the model that --save names, and learn these files from their first row. The result then shows the errors of
+        these rows, and of all rows.
     follow
         Wait for more rows at the end of the (last) file, until Ctrl-C.
     idle
@@ -96,9 +97,9 @@ def run(
     html
         Write the whole result as one HTML page, as `onkel report` does.
     metrics
-        Metrics to show, separated by commas, such as r2,mape or f1,auc; for labels, this also shows which classes are confused.
-        (mape leaves out rows whose target is 0, and says how many.) With --json all of them are printed anyway; auc is that of all
-        rows, not of windows.
+        Metrics to show in the table, separated by commas: of numbers square, rmse, mae, explained, r2, mape and pinball; of labels
+        mistakes, log_loss, accuracy, balanced_accuracy, f1, auc and brier. For labels, a table of confused classes is shown too.
+        mape leaves out rows whose target is 0, and says how many. --json has all metrics anyway.
     json
         Print the result as JSON (progress goes to the error stream).
     """
@@ -170,7 +171,8 @@ def compare(
 ) -> None:
     """Compare several learners on the same stream: error, time and memory.
 
-    For a learner whose row t takes O(t²), the time is estimated from the first rows and said before it starts.
+    Some learners (KernelAWV, KernelRidge, KONS) go through all earlier rows for each row, so a long file takes them hours. The time
+    they need is estimated from the first rows, and said before they start.
 
     Examples:
 
@@ -242,9 +244,9 @@ def predict(
     probabilities
         Add one column for each label: its probability, or its score if the learner has no probabilities.
     interval
-        Add the lower and the upper end of an interval around each predicted number, of this level: 0.5, 0.8, 0.9 or 0.95. Of the
-        rows learnt, about this share were inside their intervals. (For a model with lags the intervals are too narrow, because a
-        prediction for any time does without the last labels.)
+        Add two columns: an interval around each predicted number, as wide as it had to be for this share of the rows learnt to be
+        inside: 0.5, 0.8, 0.9 or 0.95. (If earlier labels are inputs of the model, new rows are predicted without them, so that
+        fewer of them are inside; `onkel run --lags 0` makes a model without.)
     missing
         How to treat a missing value: refuse it with an error (refuse), fill in the mean of the rows learnt (mean), or leave its row
         without a prediction (drop). Default: as when the model was made.

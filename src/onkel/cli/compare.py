@@ -135,8 +135,9 @@ def _costs(comparison: Comparison) -> list[Cost]:
     rows = stream.rows or stream.about() or ROWS_IF_UNKNOWN
     for one, cost in zip(contenders, costs, strict=True):
         if is_quadratic(one.model.learner):
+            slow = "takes longer for each row than for the one before, because it goes through all rows so far"
             time = f"about {duration(cost.seconds(rows))} for {rows:,} rows"
-            Page(errors=True).say(f"{one.name}: row t takes O(t²), {time}; to leave it out: --skip {_bare_name(one.name)}")
+            Page(errors=True).say(f"{one.name} {slow}: {time}; to leave it out: --skip {_bare_name(one.name)}")
     return costs if any(cost.fixed for cost in costs) else []
 
 

@@ -81,7 +81,8 @@ class ColumnOptions:
         Columns of numbers that begin again after a period, as in hour=24,angle=360. Default: those whose names and values say so,
         such as hour, weekday and month. --cycles none: no column.
     spare
-        Number of columns to reserve for keys of JSON lines that first appear after 1,000 rows; their values must be numbers.
+        Number of columns to reserve for keys of JSON lines that first appear after 1,000 rows: one for a number, one for each
+        value of a string.
     """
 
     columns: str | None = None
@@ -122,8 +123,8 @@ class TargetOptions:
         Regression predicts a number, classification one of several labels. By default strings are labels. So are numbers if all of
         them are 0 or 1, or all are -1 or 1, or if the learner knows only classes. The result names the task.
     labels
-        The two labels, low and high, separated by a comma, if there are only two. Learners that need one copy for each class then
-        cost half.
+        The only two labels that there are, separated by a comma, as in no,yes. Without this option a third label may come at any
+        time, so a learner of two classes, such as Perceptron, is kept once for each label, and takes twice the time.
     missing
         How to treat a missing value: fill in the mean of its column so far and mark it in an additional column (mean, the
         default), drop its row (drop), or stop with an error that says where it is (refuse). A note counts them. A row whose label

@@ -19,7 +19,9 @@ from onkel.measure.importance import Importance, NotMeasured, importance
 from onkel.persist.places import check_page, check_place
 from onkel.persist.run import Run
 from onkel.report.html import Contents, write
-from onkel.report.html.columns import CURVES
+from onkel.report.html.answer import sentences
+from onkel.report.html.columns import most_important
+from onkel.report.html.curves import CURVES
 from onkel.report.page import Page, plain
 
 PACKED = (".gz", ".xz", ".bz2", ".zst")
@@ -76,13 +78,23 @@ def command() -> str:
     return shlex.join(["onkel", *sys.argv[1:]])
 
 
+def said_first(contents: Contents) -> list[str]:
+    """What the terminal says of a page: its answer, and the most important columns."""
+    return [sentence for sentence in (*sentences(contents), most_important(contents)) if sentence]
+
+
 def importance_json(found: Importance | NotMeasured | None) -> dict[str, Any]:
-    """The errors with and without each column."""
+    """The errors with and without each column, and each group of strongly correlated columns."""
     if not isinstance(found, Importance):
         return {}
     permutation = {"learnt": found.learnt, "scored": found.scored, "error": found.error, "permuted": found.permuted}
     left_out = {"rows": found.rows, "error": found.whole, "without": found.without}
-    return {"importance": {"by_permutation": permutation, "by_leaving_out": left_out, "in_time": found.in_time}}
+    together = [
+        {"columns": one.names, "correlation": one.correlation, "permuted": one.permuted, "without": one.without}
+        for one in found.together
+    ]
+    measured = {"by_permutation": permutation, "by_leaving_out": left_out, "together": together}
+    return {"importance": {**measured, "in_time": found.in_time}}
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from onkel.data.table import Kind, Strings, Table
 from onkel.errors import InputError
 from onkel.model import Model, State, encoder
 from onkel.model.encoder import filled_in, policy
+from onkel.model.late import taking_late
 from onkel.persist.places import check_place
 from onkel.persist.run import loaded
 
@@ -112,7 +113,7 @@ def _rows(
     """
     scores, kept = model.scores_any(state, table)
     if state.encoder.missing is encoder.Missing.MEAN:
-        filled.update(state.encoder.missing_in(state.encoder.taking_late(table)))
+        filled.update(state.encoder.missing_in(taking_late(state.encoder, table)))
     every = np.ones(len(scores), dtype=bool)
     answers = model.answers_for(state, scores, every)
     more = np.empty((len(answers), 0))

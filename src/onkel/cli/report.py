@@ -14,4 +14,4 @@ def report_file(inputs: Inputs, learner: str | None, out: Path | None, seconds: 
     if seconds is not None and not seconds >= 0.0:
         raise InputError(f"--seconds must be at least 0, got {seconds}")
     place = default_place(inputs) if out is None else out
-    run_file(inputs, learner, Outputs(html=place, html_option="--out", seconds=seconds, as_json=as_json))
+    run_file(inputs, learner, Outputs(html=place, html_option="--out", as_sentences=True, seconds=seconds, as_json=as_json))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import shlex
@@ -19,6 +20,7 @@ from onkel.cli.watch import CtrlC, ProgressLine
 from onkel.errors import InputError
 from onkel.measure import Evaluation, Result
 from onkel.measure.advice import on_no_rows
+from onkel.measure.engine import as_json, of_recent_rows
 from onkel.measure.errors import headline_of
 from onkel.measure.metrics import MAPE, Metric, named
 from onkel.persist.places import check_model, check_place
@@ -44,6 +46,7 @@ class Outputs:
     metrics: str | None = None  # names of metrics, the columns of the table
     html: Path | None = None
     html_option: str = "--html"  # the option that named it
+    as_sentences: bool = False  # whether the terminal says what that page says first, instead of a table
     seconds: float | None = None  # for the importance of columns on that page; 0: it is not measured; None: the usual time
 
     def __post_init__(self) -> None:
@@ -94,22 +97,29 @@ def run_file(inputs: Inputs, learner: str | None, outputs: Outputs) -> None:
     if not run.evaluation.errors.rows:
         raise InputError(on_no_rows(run.evaluation.state, run.stream))
     result = run.evaluation.result(run.stream, run.earlier)
+    result = dataclasses.replace(result, notes=(*run.notes(), *result.notes))
+    recent = None if run.evaluation.recent is None else of_recent_rows(result, run.evaluation.recent)
     if outputs.plot is not None:
         draw_result(outputs.plot, result)
-    of_page = {} if outputs.html is None else _write_page(outputs.html, run, result, 0.0 if stop.pressed else outputs.seconds)
+    of_page: dict[str, Any] = {}
+    said: list[str] = []
+    if outputs.html is not None:
+        of_page, said = _write_page(outputs.html, run, result, 0.0 if stop.pressed else outputs.seconds)
     if outputs.as_json:
-        print(json.dumps({**result.to_json(), "saved": outputs.save and str(outputs.save), **of_page}))
+        new = {} if recent is None else {"new_rows": {"rows": recent.rows, **as_json(recent.errors)}}
+        print(json.dumps({**result.to_json(), **new, "saved": outputs.save and str(outputs.save), **of_page}))
     else:
-        _print(result, outputs, metrics, replaces)
+        _print(result, recent, outputs, metrics, replaces, said if outputs.as_sentences else [])
     if stop.pressed:
         sys.exit(STOPPED)
 
 
-def _write_page(path: Path, run: Run, result: Result, seconds: float | None) -> dict[str, Any]:
-    """Write the page. Returns what is to be said of it as JSON."""
-    from onkel.cli.pages import importance_json, page_of_run
+def _write_page(path: Path, run: Run, result: Result, seconds: float | None) -> tuple[dict[str, Any], list[str]]:
+    """Write the page. Returns what is to be said of it as JSON, and in sentences."""
+    from onkel.cli.pages import importance_json, page_of_run, said_first
 
-    return {"html": str(path), **importance_json(page_of_run(path, run, result, seconds).importance)}
+    contents = page_of_run(path, run, result, seconds)
+    return {"html": str(path), **importance_json(contents.importance)}, said_first(contents)
 
 
 def _begun(inputs: Inputs, learner: str | None, outputs: Outputs) -> Run:
@@ -146,10 +156,19 @@ def _say_how_to_continue(run: Run) -> None:
     page.say_whole(f"  onkel {shlex.join(again)}")
 
 
-def _print(result: Result, outputs: Outputs, metrics: Sequence[Metric], replaces: bool) -> None:
+def _print(
+    result: Result, recent: Result | None, outputs: Outputs, metrics: Sequence[Metric], replaces: bool, sentences: Sequence[str]
+) -> None:  # fmt: skip
+    """Print the result: in sentences if there are any, else as a table."""
     page = Page()
     page.say(heading(result))
-    page.show(table({result.name: [result]}, metrics=metrics))
+    for sentence in sentences:
+        page.say(sentence)
+    if not sentences:
+        page.show(table({result.name: [result]}, metrics=metrics))
+    if recent is not None and recent.rows:
+        page.say(f"the {recent.rows:,} new rows alone:")
+        page.show(table({result.name: [recent]}, metrics=metrics))
     if MAPE.name in {metric.name for metric in metrics} and (zeros := int(result.errors["mape_left_out"])):
         page.note([f"{MAPE.title} leaves out rows whose {result.target} is 0, {zeros:,} of {result.rows:,}"])
     if outputs.metrics is not None and (confused := confusion(result)) is not None:

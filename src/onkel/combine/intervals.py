@@ -123,10 +123,10 @@ class Intervals(Wrapper):
         """Whether columns may still be added. The learner must be a `Scaled`."""
         return bool(self.learner.keeps_rows(state.inner))
 
-    def rearrange(self, state: State, dim: int, places: ArrayLike) -> None:
+    def rearrange(self, state: State, dim: int, places: ArrayLike, until_now: ArrayLike | None = None) -> None:
         """Add columns, as in `Scaled.rearrange`. The bands do not change."""
         with turn(self, state, True):
-            inner = self.learner.rearranged(state.inner, dim, places)
+            inner = self.learner.rearranged(state.inner, dim, places, until_now)
             vars(state).update(inner=inner, dim=inner.dim)
 
     def _footprint(self, dim: int, outputs: int) -> int:

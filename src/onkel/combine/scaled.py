@@ -128,19 +128,22 @@ class Scaled(Wrapper):
         """Whether every row so far is stored, so that columns may still be added."""
         return state.rows < self.first_rows and not state.surveyed
 
-    def rearrange(self, state: State, dim: int, places: ArrayLike) -> None:
+    def rearrange(self, state: State, dim: int, places: ArrayLike, until_now: ArrayLike | None = None) -> None:
         """Add columns, so that there are `dim`: column j becomes column places[j]. The state is then exactly as if the new columns
-        had been there from the start, with missing values until now."""
+        had been there from the start, with the values `until_now`, (dim,): NaN is a missing value; None: all were missing."""
         with turn(self, state, True):
-            vars(state).update(vars(self.rearranged(state, dim, places)))
+            vars(state).update(vars(self.rearranged(state, dim, places, until_now)))
 
-    def rearranged(self, state: State, dim: int, places: ArrayLike) -> State:
+    def rearranged(self, state: State, dim: int, places: ArrayLike, until_now: ArrayLike | None = None) -> State:
         """The state with more columns, as `rearrange` makes it."""
         if not self.keeps_rows(state):
             raise InputError(f"columns can be added only during the first {self.first_rows} rows, this state has {state.rows}")
         wide: State = self.init(dim, state.outputs)
         wide.centre, wide.scale = state.centre, state.scale
         wide.first.y, wide.first.weight = state.first.y, state.first.weight
+        values = np.full(dim, np.nan) if until_now is None else np.asarray(until_now, dtype=float)
+        wide.first.present[: state.rows] = ~np.isnan(values)
+        wide.first.X[: state.rows] = np.nan_to_num(values)
         wide.first.X[:, np.asarray(places, dtype=int)] = state.first.X
         wide.first.present[:, np.asarray(places, dtype=int)] = state.first.present
         wide.learnt = state.learnt.copy()

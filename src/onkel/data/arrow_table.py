@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy as np
 from onkel._extras import extra
 from onkel._types import Vector
 from onkel.data.clock import MICRO, all_seconds
-from onkel.data.columns import check_declared, choose, remedy, shown
+from onkel.data.columns import check_declared, choose, leave_out, remedy, shown
 from onkel.data.dates import NO_DATE, dates
 from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Source, Strings, Table, coded
 from onkel.errors import FileError, InputError
@@ -231,7 +230,7 @@ def _kind(name: str, column: str, kind: Any) -> Kind:
     if t.is_time(kind) or t.is_duration(kind):
         return Kind.TIME if t.is_time(kind) else Kind.DURATION
     raise InputError(
-        f"{name}: column {column!r} holds {kind}, not numbers, strings or dates; leave the column out (--without {quote(column)})"
+        f"{name}: column {column!r} holds {kind}, not numbers, strings or dates; leave the column out ({leave_out(column)})"
     )
 
 

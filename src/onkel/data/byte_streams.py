@@ -75,7 +75,8 @@ def file_errors(name: object) -> Iterator[None]:
         reason = str(error).split("\n")[0]
         raise FileError(f"{name} cannot be decompressed: {reason}; it may be truncated or altered, copy it again") from error
     except MemoryError as error:
-        raise FileError(f"{name} needs more memory than there is; choose a smaller block") from error
+        remedy = "read fewer rows at a time, as in onkel.read(…, block=1000), leave out columns, or free memory"
+        raise FileError(f"{name} needs more memory than there is; {remedy}") from error
 
 
 @dataclass

@@ -43,6 +43,11 @@ def declare(kind: Kind, name: str) -> str:
     return f"declare the column as {word} ({word}=[{name!r}], or --{word} {quote(name)})"
 
 
+def leave_out(*names: str) -> str:
+    """How columns are left out, in Python and on the command line."""
+    return f"without={list(names)!r}, or --without {quote(','.join(names))}"
+
+
 class AllBut(tuple[str, ...]):
     """Every column is wanted except these."""
 
@@ -235,7 +240,7 @@ def decimal_mark(name: str, separator: str, columns: Mapping[str, Sequence[str]]
     for other, cells in found["."].items():
         raise InputError(
             f"{name}: {shown(cell)} of column {column!r} has a decimal comma and {shown(cells[0])} of column {other!r} a point; "
-            f"write them alike, leave a column out (--without {quote(other)}), or {declare(Kind.TEXT, other)}"
+            f"write them alike, leave a column out ({leave_out(other)}), or {declare(Kind.TEXT, other)}"
         )
     return ",", f"numbers have decimal commas: {cell.strip()!r} of {column!r} was taken as {number(cell, ',')}"
 
@@ -253,7 +258,7 @@ def _written_with(mark: str, columns: Mapping[str, Sequence[str]]) -> dict[str, 
 
 def remedy(name: str, kind: Kind, cell: str) -> str:
     """What to do about a cell that is not of the kind of its column."""
-    ways = ["correct it or drop the line", f"leave the column out, if it is an input (--without {quote(name)})"]
+    ways = ["correct it or drop the line", f"leave the column out, if it is an input ({leave_out(name)})"]
     if kind is Kind.NUMBER and in_thousands(cell):
         ways[0] = "write it without marks between the thousands"
     if kind is Kind.DATE and not dates.is_date(cell):
@@ -271,7 +276,10 @@ def codes_remark(name: str, cells: Sequence[str]) -> list[str]:
     led = [cell for cell in there if len(cell) > 1 and cell.startswith("0")]
     if not led or not all(cell.isdecimal() for cell in there):
         return []
-    return [f"{name!r} was taken as numbers, so that {led[0]!r} is {int(led[0])}; if it is a code: --text {quote(name)}"]
+    return [
+        f"{name!r} was taken as numbers, so that {led[0]!r} is {int(led[0])}; if it is a code: "
+        f"text={[name]!r}, or --text {quote(name)}"
+    ]
 
 
 def remarks(sample: Table, but: Collection[str] = ()) -> list[str]:

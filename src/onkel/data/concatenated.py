@@ -10,11 +10,10 @@ import dataclasses
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from shlex import quote
 
 import numpy as np
 
-from onkel.data.columns import AllBut, NoColumn, declare, listed, sample_rows
+from onkel.data.columns import AllBut, NoColumn, declare, leave_out, listed, sample_rows
 from onkel.data.table import Kind, Source, Strings, Table
 from onkel.errors import InputError
 
@@ -79,7 +78,7 @@ def open_concatenated(
             if before is not kind:
                 raise InputError(
                     f"column {name!r} is {before.value} in {where} and {kind.value} in {part.name}; "
-                    f"{declare(Kind.TEXT, name)}, or leave it out (--without {quote(name)})"
+                    f"{declare(Kind.TEXT, name)}, or leave it out ({leave_out(name)})"
                 )
     for name, error in absent.items():
         if name not in found:

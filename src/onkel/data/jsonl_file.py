@@ -38,7 +38,7 @@ class JsonlSource(Source):
         return self.records.notes()
 
     def with_room(self, known: Collection[str]) -> JsonlSource:
-        return dataclasses.replace(self, known=known, records=Records(self.kinds, known))
+        return dataclasses.replace(self, known=known, records=self.records.with_room(known))
 
     def tables(self, sample: bool = False) -> Generator[Table]:
         with file_errors(self.name), closing(self.stream.chunks(sample)) as chunks:

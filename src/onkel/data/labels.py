@@ -81,10 +81,12 @@ def classes_of(y: Any) -> Strings:
     """The labels as classes. They may be any hashable objects; None and NaN are missing."""
     known: dict[Any, int] = {}
     codes = []
-    for row, given in enumerate(y.to_pylist() if hasattr(y, "to_pylist") else y.tolist() if hasattr(y, "tolist") else y):
+    cells = y.to_pylist() if hasattr(y, "to_pylist") else y.tolist() if hasattr(y, "tolist") else y
+    for row, given in enumerate(cells):
         label = given.item() if isinstance(given, np.generic) else given
         if not isinstance(label, Hashable) or (isinstance(label, float) and math.isinf(label)):
-            raise InputError(f"the label of row {row} is {label!r:.60}, which names no class; give a string or a finite number")
+            of = f" of row {row} (counted from 0)" if len(cells) > 1 else ""
+            raise InputError(f"the label{of} is {label!r:.60}, which names no class; give a string or a finite number")
         codes.append(-1 if is_missing(label) else known.setdefault(label, len(known)))
     return Strings(np.array(codes, dtype=np.int64), tuple(known))
 

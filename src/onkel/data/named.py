@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from onkel._extras import extra
+from onkel._jit import is_watched
 from onkel.data import generators
 from onkel.errors import FileError, InputError, did_you_mean
 
@@ -100,7 +101,7 @@ def _local(path: Path) -> tuple[Any, Any]:
 
 def _remote(link: str, checksum: str, size: int) -> tuple[Any, Any]:
     name = f"{checksum[:16]}-{link.rsplit('/', 1)[-1]}"
-    if sys.stderr and sys.stderr.isatty() and not (_cached() / name).exists():
+    if is_watched() and not (_cached() / name).exists():
         print(f"downloading {link}, {size / 1e6:.1f} MB", file=sys.stderr)
     return _downloaded(link, f"sha256:{checksum}", name, _cached()), None
 

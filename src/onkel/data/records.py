@@ -5,7 +5,7 @@
 
 Numbers and booleans, of Python or NumPy, are numbers. A key holds dates if one of its values is a datetime, a date or a string such
 as 2026-11-16; times of day or durations if all of its values are (see `clock`); other strings are text. The kinds are fixed: a
-string under a key of numbers is an error that names row and key. Numbers under unknown keys become the `late` columns of a table.
+string under a key of numbers is an error that names row and key. Values under unknown keys become the `late` columns of a table.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Real
-from shlex import quote
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onkel._types import Matrix, Vector
 from onkel.data import clock
 from onkel.data import dates as written
-from onkel.data.columns import check_declared, choose, remedy, sample_rows, shown, strongest
+from onkel.data.columns import check_declared, choose, leave_out, remedy, sample_rows, shown, strongest
 from onkel.data.labels import is_missing
 from onkel.data.table import ROWS_AT_ONCE, Dates, Kind, Origin, Place, Source, Strings, Table, strings
 from onkel.errors import FileError, InputError
@@ -35,6 +35,8 @@ from onkel.errors import FileError, InputError
 Row = Mapping[str, Any]
 
 _PLAIN = {float, int, bool, type(None), *(np.dtype(code).type for code in "?bBhHiIlLqQefd")}  # types that NumPy makes floats of
+_WORDS = (str, date, time, timedelta, np.datetime64, np.timedelta64)  # types of values that are not numbers
+VALUES = 4  # spare columns that a note recommends for a key of strings, whose values take one each
 MOST_NOTED = 100  # at most this many unused keys are noted
 
 
@@ -53,19 +55,23 @@ def of_rows(row: int) -> str:
 class Records:
     """Turns dicts into tables whose columns have known kinds. `ignored` keys are known too, but not read.
 
-    Numbers under other keys become `late` columns if there is `room` for them. Other values under other keys are not used; notes
-    say so.
+    Values under other keys become `late` columns if there is `room` for them. Nested values, and those without room, are not used;
+    notes say so.
     """
 
     def __init__(self, kinds: Mapping[str, Kind], ignored: Collection[str] = (), room: bool = True) -> None:
         self.kinds, self.room = dict(kinds), room
         self.known = frozenset((*kinds, *ignored))
-        self.unused: dict[str, tuple[str, bool]] = {}  # by key: where it first appeared, and whether its value was a number
+        self.unused: dict[str, tuple[str, int]] = {}  # by key: where it first appeared, and the columns that would hold it
         self._numbers = tuple(key for key, kind in kinds.items() if kind.is_numeric)
         self._clocks = {key: kind for key, kind in kinds.items() if kind in (Kind.TIME, Kind.DURATION)}
         self._strings = tuple(key for key, kind in kinds.items() if kind is Kind.TEXT)
         self._dates = tuple(key for key, kind in kinds.items() if kind is Kind.DATE)
         self._at_once = operator.itemgetter(*self._numbers) if len(self._numbers) > 1 else None
+
+    def with_room(self, known: Collection[str]) -> Records:
+        """The same, with the values of keys that are not `known` as late columns."""
+        return Records({key: kind for key, kind in self.kinds.items() if key in known}, known)
 
     def table(self, rows: Sequence[Row], place: Place = of_rows) -> Table:
         """The table of these rows. `place(k)` says where row k came from."""
@@ -105,11 +111,12 @@ class Records:
 
     def notes(self) -> list[str]:
         """Which keys of the rows so far were not used, and why, one sentence each."""
-        numbers = sum(was_number for _, was_number in self.unused.values())
-        remedy = {True: f"; keep columns free for such keys: --spare {numbers}", False: ": such a late key may hold only numbers"}
+        spare = sum(columns for _, columns in self.unused.values())
+        more = f"; keep columns free for such keys: spare={spare} (--spare {spare})"
+        flat = ": its value is nested or of an unknown type; write it flat"
         return [
-            f"the key {key!r}, which first appears in {where}, is not used{remedy[was_number]}"
-            for key, (where, was_number) in self.unused.items()
+            f"the key {key!r}, which first appears in {where}, is not used{more if columns else flat}"
+            for key, (where, columns) in self.unused.items()
         ]
 
     def _matrix(self, rows: Sequence[Row]) -> Matrix:
@@ -130,26 +137,29 @@ class Records:
         except KeyError:
             return tuple([row.get(key) for key in self._numbers])
 
-    def _late(self, rows: Sequence[Row], place: Place) -> dict[str, Vector]:
-        late: dict[str, Vector] = {}
+    def _late(self, rows: Sequence[Row], place: Place) -> dict[str, NDArray[Any]]:
+        late: dict[str, NDArray[Any]] = {}
         for k, row in enumerate(rows):
             if not row.keys() <= self.known:
                 for key, value in self._new(k, row, place).items():
-                    late.setdefault(key, np.full(len(rows), np.nan))[k] = value
+                    late.setdefault(key, np.full(len(rows), None, dtype=object))[k] = value
         return late
 
     def _new(self, k: int, row: Row, place: Place) -> dict[str, Any]:
-        """The numbers of row k under unknown keys, if there is room for them; other values under unknown keys are noted."""
+        """The values of row k under unknown keys, if there is room for them; other values under unknown keys are noted."""
         found = {}
         for key in row.keys() - self.known:
             if not isinstance(key, str):
                 raise BadCell(k, f"{place(k)}: the key {key!r} is not a string; write it as {str(key)!r}")
             value = row[key]
-            if self.room and is_number(value):
-                _check(k, place, key, Kind.NUMBER, value, finite=True)
+            if is_absent(value):
+                continue
+            could = is_number(value) or isinstance(value, _WORDS)
+            if self.room and could:
+                _check(k, place, key, kind_of([value]), value, finite=True)
                 found[key] = value
-            elif value is not None and key not in self.unused and len(self.unused) < MOST_NOTED:
-                self.unused[key] = place(k), is_number(value)
+            elif key not in self.unused and len(self.unused) < MOST_NOTED:
+                self.unused[key] = place(k), VALUES if isinstance(value, str) else int(could)
         return found
 
 
@@ -163,7 +173,7 @@ def detect(rows: Iterable[Row]) -> dict[str, Kind]:
 
 
 def kind_of(values: Sequence[Any]) -> Kind:
-    there = [value for value in values if not is_missing(value) and not (isinstance(value, str) and not value.strip())]
+    there = [value for value in values if not is_absent(value)]
     if any(map(is_number, there)):
         return Kind.NUMBER
     if not there and any(isinstance(value, str) for value in values):  # blank strings
@@ -173,6 +183,20 @@ def kind_of(values: Sequence[Any]) -> Kind:
     if there and all(isinstance(value, str) and written.is_month(value) for value in there):
         return Kind.DATE
     return strongest({clock.kind_of_value(value) or Kind.TEXT for value in there})
+
+
+def is_absent(value: Any) -> bool:
+    """Whether a value is missing or a blank string, so that it does not say what its key holds."""
+    return is_missing(value) or (isinstance(value, str) and not value.strip())
+
+
+def column_of(kind: Kind, key: str, cells: Sequence[Any], place: Place) -> Vector | Strings | Dates:
+    """Values of any kind as a column of this kind."""
+    for k, cell in enumerate(cells):
+        _check(k, place, key, kind, cell, finite=True)
+    if kind is Kind.TEXT:
+        return _strings(cells)
+    return _moments(cells) if kind is Kind.DATE else np.array([_CONVERT[kind](cell) for cell in cells], dtype=float)
 
 
 def is_number(value: Any) -> bool:
@@ -196,7 +220,7 @@ class RecordsSource(Source):
         return True
 
     def with_room(self, known: Collection[str]) -> RecordsSource:
-        return dataclasses.replace(self, known=known, records=Records(self.kinds, known))
+        return dataclasses.replace(self, known=known, records=self.records.with_room(known))
 
 
 def of_rows_from(start: int) -> Place:
@@ -230,7 +254,7 @@ def chosen_kinds(name: str, found: Mapping[str, Kind], wanted: Sequence[str] | N
 
 
 def _number(value: Any) -> float:
-    if is_missing(value):
+    if is_absent(value):
         return np.nan
     if not is_number(value):
         raise ValueError("not a number")
@@ -296,13 +320,13 @@ _CONVERT: dict[Kind, Callable[[Any], Any]] = {
 def _check(row: int, place: Place, key: str, kind: Kind, value: Any, finite: bool = False) -> None:
     try:
         found = _CONVERT[kind](value)
-        if finite and np.isinf(found):
+        if finite and kind is Kind.NUMBER and np.isinf(found):
             raise ValueError("not finite")
     except (ValueError, TypeError, OverflowError):  # a UnicodeError is a ValueError
         where = f"{place(row)}, key {key!r}: {shown(str(value))}"
         if isinstance(value, dict | list | tuple):
-            raise BadCell(row, f"{where} is nested; leave the column out (--without {quote(key)}), or write it flat") from None
+            raise BadCell(row, f"{where} is nested; leave the column out ({leave_out(key)}), or write it flat") from None
         wanted = "text in Unicode" if kind is Kind.TEXT else "finite" if is_number(value) and kind is Kind.NUMBER else kind.value
-        first = "; the first rows decide what a key holds: if it was missing there, begin with a row that has it"
+        first = "; the first values of a key decide what it holds"
         hint = first if kind is Kind.NUMBER and isinstance(value, str) else ""
         raise BadCell(row, f"{where} is not {wanted}; {remedy(key, kind, str(value))}{hint}") from None

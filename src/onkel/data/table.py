@@ -68,7 +68,8 @@ class Table:
     strings: Mapping[str, Strings]
     dates: Mapping[str, Dates]
     origins: tuple[Origin, ...]
-    late: Mapping[str, Vector] = field(default_factory=dict)  # numbers of columns that the source did not know at first
+    # values of columns that the source did not know at first, as they were given; None or NaN if missing
+    late: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     labels: Labels | None = None  # the labels of the rows, if they were given separately
 
     def __len__(self) -> int:
@@ -86,6 +87,14 @@ class Table:
         if name in self.strings:
             return self.strings[name]
         return self.dates[name] if name in self.dates else self.numbers[:, self.names.index(name)]
+
+    def is_empty(self, name: str) -> bool:
+        """Whether all values of a column are missing."""
+        if name in self.strings:
+            return bool((self.strings[name].codes < 0).all())
+        if name in self.dates:
+            return bool(np.isnat(self.dates[name]).all())
+        return bool(np.isnan(self.numbers[:, self.names.index(name)]).all())
 
     def place(self, row: int) -> str:
         """Where a row came from, such as "prices.csv, line 17"."""
@@ -158,7 +167,7 @@ class Source(ABC):
         return []
 
     def with_room(self, known: Collection[str]) -> Source:
-        """This source, with numbers of columns that are not `known` as `late` columns; unchanged if it cannot get new columns."""
+        """This source, with columns that are not `known` as `late` columns; unchanged if it cannot get new columns."""
         return self
 
     @property
@@ -234,7 +243,7 @@ def _joined_labels(labels: Sequence[Labels]) -> Labels | None:
     return _joined_strings(words) if words else np.concatenate([part for part in labels if not isinstance(part, Strings)])
 
 
-def _joined_late(tables: Sequence[Table]) -> dict[str, Vector]:
+def _joined_late(tables: Sequence[Table]) -> dict[str, NDArray[Any]]:
     names = dict.fromkeys(name for table in tables for name in table.late)
     return {name: np.concatenate([table.late.get(name, np.full(len(table), np.nan)) for table in tables]) for name in names}
 

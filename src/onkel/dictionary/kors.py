@@ -10,7 +10,8 @@ with φ = φ(x) the feature vector of the kernel:
 1.  Let A = Σφφᵀ + μI over all points so far, and A^I = Σφφᵀ/p + μI over those that joined. By the Woodbury identity,
     q = φᵀ(A^I)⁻¹φ. By Sherman-Morrison, q/(1 + q) = φᵀ(A^I + φφᵀ)⁻¹φ, which is the leverage score that the point would have after
     joining.
-2.  For T rows and β ≥ 3 ln(T/δ)/ε², with probability 1 − δ, in every round:  (1 − ε)A ⪯ A^I ⪯ (1 + ε)A.
+2.  For T rows and β ≥ 3 ln(4T²/δ)/ε², with probability 1 − δ, in every round:  (1 − ε)A ⪯ A^I ⪯ (1 + ε)A. The paper prints
+    3 ln(T/δ)/ε², which its proof does not support (`onkel.measure.bounds.oversampling`). The rows must not depend on the draws.
 3.  For ε = ½ also ‖(I − P)C^½‖² ≤ μ, where C = Σφφᵀ and P projects onto the span of the points that joined. The number of points
     is of the order d_eff(μ) ln² T, where d_eff is the effective dimension. A row costs O(m²) for m points.
 
@@ -44,7 +45,7 @@ class Kors(Dictionary):
     accuracy      ε in (0, 1): leverage scores are raised by the factor 1 + ε, and the oversampling that theory requires grows
                   like 1/ε². Default: 0.5.
     oversampling  β > 0: a point joins with β times its leverage score as probability. A larger one samples more points; for
-                  T rows and a failure probability of δ the theory requires 3 ln(T/δ)/ε², with ε the accuracy. Default: 1.0.
+                  T rows and a failure probability of δ the theory requires 3 ln(4T²/δ)/ε², with ε the accuracy. Default: 1.0.
     """
 
     mu: float = 1.0

@@ -20,7 +20,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -55,8 +55,19 @@ class Classifier(ClassifierMixin, Online):
     learner       The learner; None: Auto(), which needs no tuning and accepts inputs of any size even if `standardize` is False.
                   Default: None.
     standardize   Whether inputs are standardised by the rows so far. Default: True.
-    spare         The number of columns reserved for keys that first appear after 256 rows; keys that find no such column are
-                  ignored. Default: 0.
+    labels        Two classes, low and high, and no others: learners of two classes then cost half; None: any number of classes.
+                  Default: None.
+    columns       The inputs, by name; None: all columns. Default: None.
+    without       Columns that are not inputs. Default: ().
+    text          Columns of strings although they look like numbers, such as postcodes. Default: ().
+    dates         Columns of dates; those that look like dates are found without this. Default: ().
+    hashed        Columns of strings of which no value gets a column of its own: for values most of which come later. Default: ().
+    cycles        Columns of numbers that begin again, and their periods, as in {"hour": 24}; None: by name and range.
+                  Default: None.
+    missing       What is done with a missing value: fill in the "mean" of its column so far, or "refuse" it. Default: 'mean'.
+    lags          How many of the last labels are inputs of the next row; None: as the learner itself is set. Default: None.
+    spare         The number of columns reserved for keys that first appear after 256 rows: one for a number, one for each value of
+                  a string. Those that find none are not used, and `notes_` says so. Default: 0.
     waiting       The largest number of rows that wait for their labels (`predict_one(x, id=…)`, then `learn_late(id, y)`).
                   Default: 10_000.
     shuffle       Whether `fit` learns rows in a random order; a learner with lags always learns them in the given order.
@@ -67,12 +78,22 @@ class Classifier(ClassifierMixin, Online):
     """
 
     task = "classification"
+    _multiclass = True  # River asks this
 
     def __init__(
         self,
         learner: Any = None,
         *,
         standardize: bool = True,
+        labels: tuple[Any, Any] | None = None,
+        columns: Sequence[str] | None = None,
+        without: Sequence[str] = (),
+        text: Sequence[str] = (),
+        dates: Sequence[str] = (),
+        hashed: Sequence[str] = (),
+        cycles: Mapping[str, float] | None = None,
+        missing: str = "mean",
+        lags: int | None = None,
         spare: int = 0,
         waiting: int = 10_000,
         shuffle: bool = True,
@@ -81,6 +102,15 @@ class Classifier(ClassifierMixin, Online):
     ) -> None:
         self.learner = learner
         self.standardize = standardize
+        self.labels = labels
+        self.columns = columns
+        self.without = without
+        self.text = text
+        self.dates = dates
+        self.hashed = hashed
+        self.cycles = cycles
+        self.missing = missing
+        self.lags = lags
         self.spare = spare
         self.waiting = waiting
         self.shuffle = shuffle
@@ -157,7 +187,7 @@ class Classifier(ClassifierMixin, Online):
         """Set the attributes about columns and classes. The model has the classes in the order in which they came; `classes_` is
         sorted."""
         super()._describe()
-        known = list(self.state_.labels)
+        known = self.model_.classes(self.state_)
         if self.__dict__.get("_known") != known:
             self._known = known
             self._sorted = in_order(known)

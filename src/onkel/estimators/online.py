@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import os
+import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -12,24 +13,23 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from onkel._inputs import check_weight
 from onkel._types import Vector
-from onkel._validate import flag, whole
 from onkel.combine.assembly import DEFAULT
 from onkel.combine.settings import changed, inside
 from onkel.data.labels import is_missing
+from onkel.data.records import of_rows
 from onkel.data.table import Labels, Origin, Table
-from onkel.errors import FileError, InputError
-from onkel.estimators import tables
+from onkel.errors import InputError
+from onkel.estimators import files, tables
+from onkel.estimators.settings import described, refuse_names
 from onkel.estimators.tables import is_table
 from onkel.model import Model, State
 from onkel.model import waiting as later
-from onkel.persist.checkpoint import Extra, read, save
-from onkel.protocol import suited
-from onkel.state import filled, leaves
+from onkel.state import filled, leaves, nbytes
 
 _PLACE = "X, row {} (counted from 0)".format
 
@@ -41,16 +41,25 @@ class Online(BaseEstimator):
 
     task: str
     learner: Any
-    standardize: bool
-    spare: int
+    columns: Sequence[str] | None
     waiting: int
     shuffle: bool
     seed: int
     epochs: int
+    feature_names_in_: Any
     model_: Model
     state_: State
 
     # --- settings
+
+    def __new__(cls, *given: Any, **settings: Any) -> Self:
+        """A new estimator; if River was imported before, its metrics and its evaluation take it as a model."""
+        if "river.base" in sys.modules:
+            from onkel.estimators.river_models import register
+
+            register()
+        made: Self = super().__new__(cls)
+        return made
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The settings; with `deep` also those of the learner, by long names such as learner__lam."""
@@ -73,31 +82,28 @@ class Online(BaseEstimator):
         return DEFAULT if self.learner is None else self.learner
 
     def _model(self) -> Model:
-        """The model that the settings describe. It gets a copy of the learner, since configs cache results and the user's object
-        must not change."""
-        model = Model(
-            learner=copy.deepcopy(self._learner),
-            task=self.task,
-            standardize=self.standardize,
-            scale_target=getattr(self, "scale_target", True),
-            spare=self.spare,
-        )
-        suited(self._learner, self.task)  # refuses a learner of the other task
-        whole(self, "waiting", least=0)
-        whole(self, "seed", least=0)
-        whole(self, "epochs", least=1)
-        flag(self, "shuffle")
-        return model
+        """The model that the settings describe."""
+        return described(self)
 
     # --- what it has learnt
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_")
 
+    # --- what River asks of every model
+
+    _supervised = True
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """River's word for `sklearn.base.clone`: a new estimator with these settings; with `include_attributes` also what was
+        learnt."""
+        made: Self = copy.deepcopy(self) if include_attributes else clone(self)
+        return made.set_params(**new_params or {})
+
     @property
-    def _supervised(self) -> bool:
-        """Only here to raise a helpful error: River's pipelines ask each step for this attribute."""
-        raise AttributeError(f"a pipeline of River takes onkel.to_river({type(self).__name__}()), not the estimator itself")
+    def _raw_memory_usage(self) -> int:
+        """The bytes of what was learnt; River asks for this."""
+        return nbytes(self.state_) if hasattr(self, "state_") else 0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -134,11 +140,16 @@ class Online(BaseEstimator):
 
     def _describe(self) -> None:
         """The columns, for scikit-learn."""
-        encoder, late = self.state_.encoder, self.state_.encoded.late
-        if (count := len(encoder.columns) + len(late)) != self.__dict__.get("n_features_in_"):
-            self.n_features_in_ = count
-            if encoder.grows or hasattr(self, "feature_names_in_"):
-                self.feature_names_in_ = np.array([*(column.name for column in encoder.columns), *late], dtype=object)
+        if len(names := self._names()) != self.__dict__.get("n_features_in_"):
+            self.n_features_in_ = len(names)
+            if self.state_.encoder.grows or self.columns is not None or hasattr(self, "feature_names_in_"):
+                self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _names(self) -> list[str]:
+        """The names of all columns so far, also of those of a data frame that are not inputs; those that came late at the end."""
+        encoder, known = self.state_.encoder, self.__dict__.get("feature_names_in_", ())
+        columns = [column.name for column in encoder.columns]
+        return list(dict.fromkeys([*(columns if encoder.grows else [*known, *columns]), *self.state_.encoded.late]))
 
     # --- many rows
 
@@ -193,6 +204,7 @@ class Online(BaseEstimator):
             return tables.checked(self, X, first)
         if isinstance(X, Mapping) and not scipy.sparse.issparse(X):  # SciPy's DOK matrix is a dict too
             raise InputError("X is a dict, which is one row: give it to learn_one or predict_one, or a list of rows here, [row]")
+        refuse_names(self)
         try:
             return validate_data(self, X, reset=first, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
         except ValueError as error:
@@ -217,11 +229,12 @@ class Online(BaseEstimator):
             return X if y is None else (X, self._labels(y))
         return self._table(X, y)
 
-    def _table(self, X: Any, y: Any = None) -> Table:
+    def _table(self, X: Any, y: Any = None, origin: Origin | None = None) -> Table:
         """A `Table` of rows of numbers, with their labels if these are given."""
         if hasattr(self, "state_"):
-            names, late = self.state_.encoder.names_of_numbers, self.state_.encoded.late
-            if len(names) < len(self.state_.encoder.columns):
+            late = self.state_.encoded.late
+            names = tuple(name for name in self._names() if name not in late)
+            if len(self.state_.encoder.names_of_numbers) < len(self.state_.encoder.columns):
                 raise InputError(
                     "some columns of this estimator are strings or dates, which an array cannot hold; give a DataFrame or dicts"
                 )
@@ -229,7 +242,7 @@ class Online(BaseEstimator):
             names, late = tuple(self.__dict__.get("feature_names_in_", [f"x{j}" for j in range(X.shape[1])])), []
         X = scipy.sparse.csr_array(X) if scipy.sparse.issparse(X) else X
         took = {name: X[:, len(names) + k] for k, name in enumerate(late)}
-        labels, origin = None if y is None else self._labels(y), Origin(X.shape[0], 0, _PLACE)
+        labels, origin = None if y is None else self._labels(y), origin or Origin(X.shape[0], 0, _PLACE)
         return Table(names, X[:, : len(names)] if late else X, {}, {}, (origin,), took, labels)
 
     def _labels(self, y: Any) -> Labels:
@@ -243,12 +256,12 @@ class Online(BaseEstimator):
 
     # --- single rows
 
-    def learn_one(self, x: Row, y: Any, weight: float = 1.0) -> None:
-        """Learn one row, a dict or an array. New keys become new columns; for missing keys the mean of their column is filled
-        in."""
-        if weight == 1.0 and self._is_known(x) and self.model_.update_usual(self.state_, (x, y)):
+    def learn_one(self, x: Row, y: Any, w: float = 1.0) -> None:
+        """Learn one row, a dict or an array, with the weight `w`. New keys become new columns; for missing keys the mean of their
+        column is filled in."""
+        if w == 1.0 and self._is_known(x) and self.model_.update_usual(self.state_, (x, y)):
             return
-        self._learn_one(self._given(x), y, weight)
+        self._learn_one(self._given(x), y, w)
 
     def _is_known(self, x: Row) -> bool:
         """Whether rows were learnt before that were like this one: dicts with names, or arrays without."""
@@ -281,7 +294,8 @@ class Online(BaseEstimator):
         """One row, with its label if there is one, in the form that `Model` takes."""
         if isinstance(x, dict):
             return x if y is None else (x, y)
-        return self._table(x.reshape(1, -1), None if y is None else [y])
+        first = self.state_.rows if hasattr(self, "state_") else 0
+        return self._table(x.reshape(1, -1), None if y is None else [y], Origin(1, first, of_rows))
 
     def _given(self, x: Row) -> later.Row:
         """A checked copy of one row, which the caller may change afterwards."""
@@ -295,6 +309,7 @@ class Online(BaseEstimator):
             if len(row) < len(x):
                 raise InputError("two keys of x are the same when written as strings; rename one")
             return row
+        refuse_names(self)
         if (values := np.array(x, dtype=np.float64)).ndim != 1:
             raise InputError(f"a row is a dict or an array of one dimension, got shape {values.shape}; partial_fit takes many rows")
         if fitted and len(values) != self.n_features_in_:
@@ -313,8 +328,8 @@ class Online(BaseEstimator):
             known = self.model_.remember(self.state_).tolist() if hasattr(self, "state_") else ()
             self._waiting_rows.keep(id, later.Waiting(x, tuple(known)), self.waiting)
 
-    def learn_late(self, id: Hashable, y: Any, weight: float = 1.0) -> bool:
-        """Learn the row that was predicted under this id, now that its label has come; each id is learnt once.
+    def learn_late(self, id: Hashable, y: Any, w: float = 1.0) -> bool:
+        """Learn the row that was predicted under this id, with the weight `w`, now that its label has come; each id is learnt once.
 
         Returns False, and learns nothing, if no row waits under this id. At most `waiting` rows wait; if there are more, the oldest
         is dropped. A learner with lags is given the labels that were known when the row was predicted.
@@ -323,7 +338,7 @@ class Online(BaseEstimator):
         if id not in rows:
             rows.too_late += 1
             return False
-        self._learn_one(self._given(rows[id].row), y, weight, rows[id].lagged)
+        self._learn_one(self._given(rows[id].row), y, w, rows[id].lagged)
         del rows[id]
         return True
 
@@ -333,16 +348,7 @@ class Online(BaseEstimator):
         """Write everything to one `.onkel` file. `load` of the same class reads it; the estimator then continues to the same
         bits."""
         check_is_fitted(self)
-        later.plain("label", self.state_.labels)
-        about = {
-            "type": type(self).__name__,
-            "default": self.learner is None,
-            "settings": {name: value for name, value in self.get_params(deep=False).items() if name != "learner"},
-            "named": hasattr(self, "feature_names_in_"),
-            "too_late": self.too_late_,
-            "waiting": self._waiting_rows.packed(),
-        }
-        save(path, self.model_, self.state_, Extra(about, {}))
+        files.write(self, path)
 
     @classmethod
     def load(
@@ -352,31 +358,4 @@ class Online(BaseEstimator):
         bases: dict[str, Callable[..., Any]] | None = None,
     ) -> Self:
         """The estimator that `save` wrote. The user's own kernels and bases must be passed by name."""
-        model, state, extra = read(path, kernels, bases)
-        if extra is None or extra.about.get("type") != cls.__name__:
-            held = "a bare learner, or a model; onkel.load reads it" if extra is None else f"a {extra.about.get('type')!r:.60}"
-            if extra is not None and "run" in extra.about:
-                held = "a model of the command line, for onkel predict (onkel.load reads it)"
-            raise FileError(f"cannot load {path}: it holds {held}, not a {cls.__name__}")
-        try:
-            return cls._loaded(model, state, extra.about)
-        except Exception as error:  # whatever a hostile file can provoke
-            raise FileError(
-                f"cannot load {path}: its contents do not describe a {cls.__name__} ({type(error).__name__}: {error})"
-            ) from error
-
-    @classmethod
-    def _loaded(cls, model: Model, state: State, about: dict[str, Any]) -> Self:
-        if "learner" in about["settings"]:
-            raise InputError("its settings name a learner, but the learner is stored with the model")
-        estimator = cls(**about["settings"])
-        estimator.learner = None if about["default"] else model.learner
-        if model != estimator._model():
-            raise InputError("its model does not fit its settings")
-        estimator.model_, estimator.state_ = model, state
-        names = [*(column.name for column in state.encoder.columns), *state.encoded.late]
-        if about["named"] is True:
-            estimator.feature_names_in_ = np.array(names, dtype=object)
-        estimator._describe()
-        estimator.waiting_ = later.WaitingRows.unpacked(about["waiting"], len(model.remember(state)), int(about["too_late"]))
-        return estimator
+        return files.loaded(cls, path, kernels, bases)

@@ -14,7 +14,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -38,8 +38,17 @@ class Regressor(RegressorMixin, Online):
                   Default: None.
     standardize   Whether inputs are standardised by the rows so far. Default: True.
     scale_target  Whether targets are standardised, by the first 256 of them (see `onkel.combine.Scaled`). Default: True.
-    spare         The number of columns reserved for keys that first appear after 256 rows; keys that find no such column are
-                  ignored. Default: 0.
+    columns       The inputs, by name; None: all columns. Default: None.
+    without       Columns that are not inputs. Default: ().
+    text          Columns of strings although they look like numbers, such as postcodes. Default: ().
+    dates         Columns of dates; those that look like dates are found without this. Default: ().
+    hashed        Columns of strings of which no value gets a column of its own: for values most of which come later. Default: ().
+    cycles        Columns of numbers that begin again, and their periods, as in {"hour": 24}; None: by name and range.
+                  Default: None.
+    missing       What is done with a missing value: fill in the "mean" of its column so far, or "refuse" it. Default: 'mean'.
+    lags          How many of the last labels are inputs of the next row; None: as the learner itself is set. Default: None.
+    spare         The number of columns reserved for keys that first appear after 256 rows: one for a number, one for each value of
+                  a string. Those that find none are not used, and `notes_` says so. Default: 0.
     waiting       The largest number of rows that wait for their labels (`predict_one(x, id=…)`, then `learn_late(id, y)`).
                   Default: 10_000.
     shuffle       Whether `fit` learns rows in a random order; a learner with lags always learns them in the given order.
@@ -57,6 +66,14 @@ class Regressor(RegressorMixin, Online):
         *,
         standardize: bool = True,
         scale_target: bool = True,
+        columns: Sequence[str] | None = None,
+        without: Sequence[str] = (),
+        text: Sequence[str] = (),
+        dates: Sequence[str] = (),
+        hashed: Sequence[str] = (),
+        cycles: Mapping[str, float] | None = None,
+        missing: str = "mean",
+        lags: int | None = None,
         spare: int = 0,
         waiting: int = 10_000,
         shuffle: bool = True,
@@ -66,6 +83,14 @@ class Regressor(RegressorMixin, Online):
         self.learner = learner
         self.standardize = standardize
         self.scale_target = scale_target
+        self.columns = columns
+        self.without = without
+        self.text = text
+        self.dates = dates
+        self.hashed = hashed
+        self.cycles = cycles
+        self.missing = missing
+        self.lags = lags
         self.spare = spare
         self.waiting = waiting
         self.shuffle = shuffle

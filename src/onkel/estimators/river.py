@@ -11,7 +11,7 @@ def to_river(estimator: Any) -> Any:
     """A River model around this estimator. Both share one state: what one of them learns, the other has learnt too.
 
     A bare learner is accepted too, if it learns only numbers or only classes. `learn_many`, `predict_many` and `predict_proba_many`
-    take data frames of pandas.
+    take data frames of pandas and lists of dicts.
 
     estimator   A Regressor or Classifier, with all of its settings.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -12,8 +13,10 @@ import sklearn.base
 from onkel.errors import InputError
 from onkel.estimators.classifier import Classifier
 from onkel.estimators.regressor import Regressor
+from onkel.model.rows import are_dicts
 from onkel.protocol import is_learner, tasks_of
 
+Rows = Any  # a data frame of pandas, or a list of dicts
 ESTIMATORS = {"regression": Regressor, "classification": Classifier}
 
 
@@ -29,13 +32,13 @@ class RiverRegressor(river.base.MiniBatchRegressor):
     def predict_one(self, x: dict[Any, Any]) -> Any:
         return self.estimator.predict_one(x)
 
-    def learn_many(self, X: pd.DataFrame, y: pd.Series, w: pd.Series | None = None) -> None:
+    def learn_many(self, X: Rows, y: pd.Series | Sequence[Any], w: pd.Series | Sequence[float] | None = None) -> None:
         self.estimator.partial_fit(_rows(X), y, sample_weight=w)
 
-    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+    def predict_many(self, X: Rows) -> pd.Series:
         """The prediction of each row, 0 before the first row was learnt. Rows may come at any time."""
         known = hasattr(self.estimator, "state_") and len(X)
-        return pd.Series(self.estimator.predict(_rows(X)) if known else 0.0, index=X.index, dtype="float64")
+        return pd.Series(self.estimator.predict(_rows(X)) if known else 0.0, index=_index(X), dtype="float64")
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -59,20 +62,20 @@ class RiverClassifier(river.base.MiniBatchClassifier):
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         return self.estimator.predict_one(x)
 
-    def learn_many(self, X: pd.DataFrame, y: pd.Series, w: pd.Series | None = None) -> None:
+    def learn_many(self, X: Rows, y: pd.Series | Sequence[Any], w: pd.Series | Sequence[float] | None = None) -> None:
         self.estimator.partial_fit(_rows(X), y, sample_weight=w)
 
-    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+    def predict_many(self, X: Rows) -> pd.Series:
         """The class of each row, None before the first row was learnt. Rows may come at any time."""
         known = hasattr(self.estimator, "state_") and len(X)
-        return pd.Series(self.estimator.predict(_rows(X)) if known else None, index=X.index)
+        return pd.Series(self.estimator.predict(_rows(X)) if known else None, index=_index(X))
 
-    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
+    def predict_proba_many(self, X: Rows) -> pd.DataFrame:
         """The probability of each class, one column for each; no columns before the first row was learnt."""
         self._check_probabilities()
         if not hasattr(self.estimator, "state_") or not len(X):
-            return pd.DataFrame(index=X.index)
-        return pd.DataFrame(self.estimator.predict_proba(_rows(X)), index=X.index, columns=self.estimator.classes_)
+            return pd.DataFrame(index=_index(X))
+        return pd.DataFrame(self.estimator.predict_proba(_rows(X)), index=_index(X), columns=self.estimator.classes_)
 
     def _check_probabilities(self) -> None:
         if not hasattr(self.estimator, "predict_proba"):
@@ -89,11 +92,25 @@ class RiverClassifier(river.base.MiniBatchClassifier):
         yield {"estimator": Classifier()}
 
 
-def _rows(X: pd.DataFrame) -> list[dict[str, Any]]:
+def _rows(X: Rows) -> list[dict[str, Any]]:
     """The rows as dicts. Like the rows of `learn_one` they may have different keys."""
-    if not isinstance(X, pd.DataFrame):
-        raise InputError(f"River's models take many rows as a pandas DataFrame, got {type(X).__name__}; one row is a dict")
-    return list(X.rename(columns=str).to_dict("records"))
+    if isinstance(X, pd.DataFrame):
+        return list(X.rename(columns=str).to_dict("records"))
+    if not are_dicts(X):
+        raise InputError(f"many rows are a pandas DataFrame or a list of dicts, got {type(X).__name__}; one row is a dict")
+    return [{str(key): value for key, value in row.items()} for row in X]
+
+
+def _index(X: Rows) -> Any:
+    """The index of the rows; that of a list is 0, 1, 2 …"""
+    return X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(X))
+
+
+@functools.cache
+def register() -> None:
+    """Let River's metrics and evaluation take our estimators as they are: they ask what a model is an instance of."""
+    river.base.Regressor.register(Regressor)
+    river.base.Classifier.register(Classifier)
 
 
 def model_of(given: Any) -> RiverRegressor | RiverClassifier:

@@ -33,7 +33,6 @@ NO_WAY = np.array([np.nan, 1.0, 1.0] + LEVELS * [-1.0])
 
 KEY, COEF, LISTS = range(3)  # lines of a block: keys, coefficients, and the lists of a user's kernel from here on
 FIRST, LAST, SUMS = range(3)  # lines of a node: the first and last key of each child, and its sums from here on
-CLOSE = 200.0  # largest rate · range of keys with one anchor: e^CLOSE leaves room for all coefficients that the limits of ρ allow
 
 count_up_to = lanes(FAN).count_up_to
 

@@ -140,8 +140,10 @@ class SortedBlocks(Function):
         """Refuse trees that `insert` cannot make in `rows` rounds."""
         lengths = len(self.nodes) == len(self.children) and len(self.blocks) == len(self.length)
         used = (self.used >= (0, len(self.roots))).all() and (self.used <= (len(self.blocks), len(self.nodes))).all()
-        if not lengths or not used:
-            raise InputError("the lengths of its arrays do not fit its sizes")
+        if not lengths:
+            raise InputError("its blocks or nodes and the arrays that belong to them have different lengths")
+        if not used:
+            raise InputError("it says that more blocks or nodes are in use than it has")
         if not SMALLEST_SCALE <= self.scale[0] <= LARGEST_SCALE or not np.isfinite(self.added).all():
             raise InputError("its coefficients are outside the range that can be learnt")
         after = (

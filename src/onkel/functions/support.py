@@ -114,7 +114,7 @@ class Support(Function):
         """Refuse a sum that `rows` rounds cannot lead to."""
         size, lengths = int(self.size[0]), {len(array) for array in (self.points.T, self.coef, self.own, self.born)}
         if len(lengths) > 1 or not 0 <= size <= min(max(lengths), rows) or (room is not None and max(lengths) != room):
-            raise InputError("the lengths of its arrays do not fit its sizes")
+            raise InputError("its points, their coefficients and its number of points do not fit together")
         after = (self.points[:, size:], self.coef[size:], self.own[size:], self.born[size:])
         if any(np.any(array != 0) for array in after):
             raise InputError("it has numbers after its last point")

@@ -34,6 +34,7 @@ from onkel.learners.random_trees import RandomTrees as RandomTrees
 from onkel.learners.rbp import RBP as RBP
 from onkel.learners.romma import ROMMA as ROMMA
 from onkel.learners.skegd import SkeGD as SkeGD
+from onkel.learners.sketched_newton import SketchedNewton as SketchedNewton
 
 names = sorted(name for name, thing in globals().items() if isinstance(thing, type))
 if not TYPE_CHECKING:  # a type checker reads the lines above, and takes a list that is not written out for an empty one

@@ -19,23 +19,26 @@ Regret of KONS against every f with |f(x_t)| ≤ C, for losses of curvature σ >
 
 T is the number of rows, d_eff the effective dimension, L the largest slope of the loss, and κ² the largest k(x, x). For
 SketchedKONS the second term is divided by (1 − ε) max(γ, min(β τ_min, 1)), where τ_min is the smallest leverage score of a row.
-This holds with probability 1 − δ if β ≥ 3 ln(T/δ)/ε² and `weighted` is False.
+This holds with probability 1 − δ if β ≥ 3 ln(4T²/δ)/ε² and `weighted` is False.
 
 A point is not stored if the slope of the loss is 0 there and the score is not clipped. Row t of KONS costs O(t²), and its memory is
 O(t²). For SketchedKONS with m points in A both are O(m² + t·dim).
 
 Calandriello, Lazaric & Valko (2017), Second-order kernel online convex optimization with adaptive sketching, ICML. Algorithms 1, 3.
-Departs from the paper: the bounds are those of its proofs (`onkel.measure.bounds`); its Lemmas 2 and 4 have misprints (the scaled
-k̄_ii, and −1/√η outside the bracket) and divide by g, which may be 0; the coefficients above do not. `weighted=True` adds z/p̃
-instead of z to A, which is unbiased (section 6).
+Departs from the paper: the bounds, and their β, are those of its proofs (`onkel.measure.bounds`); its Lemmas 2 and 4 have misprints
+(the scaled k̄_ii, −1/√η outside the bracket, and in Lemma 4 a ỹ without the factor z), and line 5 of Algorithms 1 and 3 has Σ b g
+for Σ b φ̄. The lemmas divide by g, which may be 0; the coefficients above do not. The draw that adds a point to A also adds it to
+KORS, with the weight 1/√p̃; the paper runs KORS with draws of its own, but its proof of Theorem 3 takes the points of both to be
+the same.
+`weighted=True` adds z/p̃ instead of z to A, which is unbiased (section 6).
 
 >>> X, y = onkel.data.rings(1000, seed=0)
 >>> for learner in onkel.KONS(loss=onkel.Logistic()), onkel.SketchedKONS(loss=onkel.Logistic()):
 ...     state = learner.init(dim=2)
 ...     scores = learner.learn(state, X, y)
 ...     print(state.taken, "points in A,", int(np.sum(np.sign(scores) != y)), "mistakes")
-1000 points in A, 12 mistakes
-119 points in A, 13 mistakes
+1000 points in A, 13 mistakes
+120 points in A, 14 mistakes
 """
 
 from __future__ import annotations
@@ -263,11 +266,12 @@ class SketchedKONS(Newton):
     curvature     The weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: the curvature of the
                   loss, or, if it has none, a weight that falls like 1/√t with the round t. Default: None.
     dimension     d > 0, for a loss without curvature only: a larger one raises the weight of g gᵀ. Default: 1.0.
-    floor         γ in (0, 1], the least probability with which a point is added; 1 is KONS itself. Default: 0.1.
+    floor         γ in [0, 1], the least probability with which a point is added; 1 is KONS itself, with 0 leverage alone decides.
+                  Default: 0.1.
     accuracy      ε in (0, 1): leverage scores are raised by the factor 1 + ε, and the oversampling that theory requires grows
                   like 1/ε². Default: 0.5.
     oversampling  β > 0: a point joins with β times its leverage score as probability. A larger one samples more points; for
-                  T rows and a failure probability of δ the theory requires 3 ln(T/δ)/ε², with ε the accuracy. Default: 1.0.
+                  T rows and a failure probability of δ the theory requires 3 ln(4T²/δ)/ε², with ε the accuracy. Default: 1.0.
     weighted      True: a point added with probability p counts 1/p, so that the matrix is right on average, but with a
                   large variance. Default: False.
     seed          The seed of the random draws: the same seed and stream give the same bits. Default: 0.
@@ -288,7 +292,7 @@ class SketchedKONS(Newton):
     def __post_init__(self) -> None:
         instance(self, "kernel", Kernel, "Gaussian(width=1.0)")
         check_newton(self)
-        real(self, "floor", least=1e-12, most=1.0)
+        real(self, "floor", least=0.0, most=1.0)
         real(self, "accuracy", least=0.0, most=1.0)
         real(self, "oversampling", least=0.0, most=1e30)
         flag(self, "weighted")

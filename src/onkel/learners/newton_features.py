@@ -12,7 +12,7 @@ Luo, Agarwal, Cesa-Bianchi & Langford (2016), Efficient second order online lear
 >>> for loss in onkel.Logistic(), onkel.SquaredHinge(), onkel.Square():
 ...     learner = onkel.NewtonFeatures(loss=loss)
 ...     print(int(np.sum(np.sign(learner.learn(learner.init(dim=2), X, y)) != y)))
-18
+12
 10
 10
 """

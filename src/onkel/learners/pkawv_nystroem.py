@@ -8,7 +8,7 @@
 
 Regret with KORS, μ ≤ λ and |y| ≤ B, with high probability and m points:  λ‖f‖² + B² d_eff(λ) ln(e + enκ²/λ) + 2B²(m + 1)nμ/λ.
 Here n is the number of rows, d_eff the effective dimension, κ² the largest k(x, x), and μ the field `mu` of `Kors`. For this bound
-with probability 1 − δ, `Kors` must have the accuracy ½ and an oversampling of at least 12 ln(n/δ), more than the default.
+with probability 1 − δ, `Kors` must have the accuracy ½ and an oversampling of at least 12 ln(4n²/δ), far more than the default.
 
 With `keep_history=True` the definition of ŷ_t holds exactly: all n past rows are stored, and a new coordinate is computed for them.
 A row costs O(m² dim) on average, and memory is n(dim + outputs + 1) + O(m²) numbers. With `keep_history=False` a new coordinate is

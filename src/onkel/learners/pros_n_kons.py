@@ -21,8 +21,8 @@ coordinate and causes no restart; `budget` limits the dictionary.
 ...     state = learner.init(dim=2)
 ...     scores = learner.learn(state, X, y)
 ...     print(state.restarts, "changes,", int(np.sum(np.sign(scores) != y)), "mistakes")
-100 changes, 354 mistakes
-100 changes, 21 mistakes
+100 changes, 351 mistakes
+100 changes, 22 mistakes
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def budget_for(make: Callable[[int], Any], nbytes: int, dim: int) -> int:
         low, high = (middle, high) if fits(middle) else (low, middle)
     if low == 0:
         raise InputError(
-            f"{make(1)!r:.200} takes {make(1).footprint(dim):,} bytes on {dim} inputs, more than {nbytes:,}; allow more"
+            f"{make(1)!r:.200} takes {make(1).footprint(dim):,} bytes on {dim} inputs, more than {nbytes:,}; raise nbytes"
         )
     while low > 1 and _is_refused(make, low):
         low -= 1

@@ -42,6 +42,7 @@ class ColumnSummary:
     last: float | None  # the mean in the last quarter
     drift: float | None  # standard deviations, or the share of strings that moved; None if it is not defined
     drifted: bool
+    counts_rows: bool = False  # whether it consists of whole numbers, each 1 more than that of the row before
 
     def __repr__(self) -> str:
         return f"<ColumnSummary of {self.name}: {self.missing:,} missing{', drifted' * self.drifted}>"
@@ -56,6 +57,8 @@ class ColumnSums:
         self.left_out = 0  # columns beyond MOST_COLUMNS
         self.start = np.empty(0)  # a value of each column of numbers, from which its sums are taken
         self.numbers = np.empty((MOST, 0, 5))
+        self.last = np.empty((0, 0))  # the numbers of the last row
+        self.counts_rows = np.empty(0, dtype=bool)  # so far
         self.strings: dict[str, _Values] = {}
         self.dates: dict[str, list[Any]] = {}
 
@@ -66,6 +69,7 @@ class ColumnSums:
             self._begin(table)
         X = _dense(table.numbers[:, : len(self.names)])
         self._start(X)
+        self._follow(X)
         places = [(values, values.places(table.strings[name])) for name, values in self.strings.items()]
         for piece, part in self.pieces.cuts(len(table), self._halve):
             self._count(self.numbers[piece], X[part])
@@ -85,12 +89,20 @@ class ColumnSums:
         self.dates = {name: [0, None, None] for name in list(table.dates)[: room - len(self.strings)]}
         self.start = np.full(len(self.names), np.nan)
         self.numbers = _empty(MOST, len(self.names))
+        self.last = np.empty((0, len(self.names)))
+        self.counts_rows = np.mod(_dense(table.numbers[:1, : len(self.names)]), 1.0)[0] == 0.0
 
     def _start(self, X: Matrix) -> None:
         for j in np.flatnonzero(np.isnan(self.start)):
             there = X[~np.isnan(X[:, j]), j]
             if len(there):
                 self.start[j] = there[0]
+
+    def _follow(self, X: Matrix) -> None:
+        """Which columns still count the rows."""
+        few = np.flatnonzero(self.counts_rows)
+        self.counts_rows[few] = (np.diff(np.concatenate([self.last, X])[:, few], axis=0) == 1.0).all(axis=0)
+        self.last = X[-1:].copy()
 
     def _count(self, sums: Matrix, X: Matrix) -> None:
         there = ~np.isnan(X)
@@ -142,6 +154,7 @@ class ColumnSums:
             last=last,
             drift=drift,
             drifted=drift is not None and drift > SHIFT,
+            counts_rows=self.pieces.rows >= LEAST_ROWS and bool(self.counts_rows[j]),
         )
 
     def _shift(self, j: int) -> tuple[float | None, float | None, float | None]:

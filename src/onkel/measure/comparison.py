@@ -105,9 +105,9 @@ class Comparison:
         if self.passes_done:
             for one in self.contenders:
                 one.runs = one.runs[: self.passes_done]
-            return f"these are {self.passes_done} of {len(self.passes)} orders of the rows"
+            return f"the figures are of {self.passes_done} of {len(self.passes)} orders of the rows"
         rows = self.contenders[0].runs[0].errors.rows if self.contenders[0].runs else 0
-        return f"these are the first {rows:,} rows{' of the first order' * (len(self.passes) > 1)}" if rows else ""
+        return f"the figures are of the first {rows:,} rows{' in the first order' * (len(self.passes) > 1)}" if rows else ""
 
     def finish(self) -> None:
         """Make the results."""

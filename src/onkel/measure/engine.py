@@ -9,6 +9,7 @@ Result         the outcome, one plain object from which tables, pictures and JSO
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -196,6 +197,7 @@ class Evaluation:
     watch: Stopwatch = field(default_factory=Stopwatch)
     warm: bool = False  # whether the compiled code is loaded
     observed: Observed | None = None  # what a report shows; None: nothing is observed
+    recent: Errors | None = None  # the errors of the rows since `mark`; None if it was not called
 
     @staticmethod
     def begin(model: Model, stream: Stream) -> Evaluation:
@@ -207,6 +209,10 @@ class Evaluation:
         """From now on, observe what a report shows."""
         wrapper = self.state.learner
         self.observed = Observed(wrapper.levels if isinstance(wrapper, Intervals) else (), self.errors.rows == 0)
+
+    def mark(self) -> None:
+        """From now on, count the errors of new rows also by themselves."""
+        self.recent = errors_for(self.state.target.task)
 
     def warm_up(self, table: Table) -> None:
         """Load the compiled code, if any, before the clock runs, using a temporary state."""
@@ -233,8 +239,9 @@ class Evaluation:
         bands = copied(self.state.inner.bands) if has_intervals else None
         answers = self.watch.run(self.model.answer, self.state, table, lagged)
         intervals = None if bands is None else _intervals(bands, answers)
-        errors = self.errors
-        losses = errors.add(answers) if isinstance(errors, ClassErrors) else errors.add(answers, intervals)
+        losses = _add(self.errors, answers, intervals)
+        if self.recent is not None:
+            _add(self.recent, answers, intervals)
         self.rows += len(answers.actual)
         if self.observed is not None:
             self.observed.add(table, answers, None if intervals is None else intervals.half)
@@ -280,6 +287,15 @@ class Evaluation:
             explanation=explanation,
             observed=None if self.observed is None else self.observed.result(),
         )
+
+
+def of_recent_rows(result: Result, recent: Errors) -> Result:
+    """The result with the figures of recent rows alone."""
+    return dataclasses.replace(result, rows=recent.rows, errors=recent.means(), baselines=baselines(recent), curve=curve_of(recent))
+
+
+def _add(errors: Errors, answers: Answers, intervals: HalfWidths | None) -> Vector:
+    return errors.add(answers) if isinstance(errors, ClassErrors) else errors.add(answers, intervals)
 
 
 def _intervals(bands: conformal.Bands, answers: Answers) -> HalfWidths:

@@ -8,7 +8,9 @@ use no earlier labels. The importance of a column is the rise of the error: what
 By leaving it out: a new model learns the same rows without the column, each row scored before it is learnt. The importance is again
 the rise of the error: what cannot be made up for by other columns or earlier labels.
 
-The two differ where columns say the same: permuting either of two equal columns hurts, leaving either out does not.
+The two differ where columns say the same: permuting either of two equal columns hurts, leaving either out does not. Of strongly
+correlated columns one alone may seem worth nothing either way, since another stands in for it. Therefore such columns are also
+measured together: permuted alike, and left out together.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from numpy.typing import NDArray
 from onkel._jit import clock
 from onkel._types import Vector
 from onkel.data.table import Strings, Table, joined
+from onkel.measure.correlation import correlated
 from onkel.measure.engine import Evaluation
 from onkel.measure.errors import headline_of
 from onkel.model import Model, State, Stream
@@ -34,6 +37,17 @@ MOST_COLUMNS = 200  # with more columns nothing is measured
 SEED = 0
 
 Progress = Callable[[str], None]
+Names = tuple[str, ...]  # of the columns that are permuted, or left out, together
+
+
+@dataclass(frozen=True)
+class Together:
+    """Strongly correlated columns, measured as if they were one."""
+
+    names: tuple[str, ...]
+    correlation: float  # each column has at least this absolute rank correlation with another one of them
+    permuted: float  # the error with all of them permuted, by the same permutation
+    without: float | None  # the error without all of them; None if there was no time, or if there are no other columns
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,6 +64,7 @@ class Importance:
     without: dict[str, float]  # the same without one column; columns for which there was no time are absent
     seconds: float  # the time limit
     in_time: bool  # whether all was measured within it
+    together: tuple[Together, ...] = ()  # groups of strongly correlated columns
 
     def __repr__(self) -> str:
         first = self.names[0] if self.names else "no column"
@@ -86,15 +101,25 @@ def importance(
     table = joined(list(rows))
     if not isinstance(table.numbers, np.ndarray):
         table = dataclasses.replace(table, numbers=np.asarray(table.numbers.toarray()))
-    if (permuted := _permuted(model, stream, table, columns, until, progress)) is None:
+    groups = correlated(table, columns)
+    sets: list[Names] = [*((name,) for name in columns), *(group.names for group in groups)]
+    if (permuted := _permuted(model, stream, table, sets, until, progress)) is None:
         return NotMeasured(f"{seconds:g} s were not enough to learn half of the first {count:,} rows")
-    errors = {name: one.error for name, one in permuted.of.items()}
-    order = sorted(columns, key=lambda name: -errors[name])
-    without = _without(model, stream, table, order, until, progress) if len(columns) > 1 else {}
-    in_time = permuted.is_complete and (len(columns) == 1 or len(without) == len(columns))
-    half = len(table) // 2
+    errors = {names: one.error for names, one in permuted.of.items()}
+    order = sorted((names for names in sets if len(names) < len(columns)), key=lambda names: -errors[names])
+    without = _without(model, stream, table, order, until, progress)
     return Importance(
-        tuple(order), half, permuted.own.rows, permuted.own.error, errors, len(table), whole, without, seconds, in_time
+        names=tuple(sorted(columns, key=lambda name: -errors[name,])),
+        learnt=len(table) // 2,
+        scored=permuted.own.rows,
+        error=permuted.own.error,
+        permuted={name: errors[name,] for name in columns},
+        rows=len(table),
+        whole=whole,
+        without={name: without[name,] for (name, *others) in order if not others and (name,) in without},
+        seconds=seconds,
+        in_time=permuted.is_complete and len(without) == len(order),
+        together=tuple(Together(*group, errors[group.names], without.get(group.names)) for group in groups),
     )
 
 
@@ -121,12 +146,12 @@ class _Losses:
 @dataclass
 class _Permuted:
     own: _Losses
-    of: dict[str, _Losses] = field(default_factory=dict)
+    of: dict[Names, _Losses] = field(default_factory=dict)
     is_complete: bool = True
 
 
 def _permuted(
-    model: Model, stream: Stream, table: Table, columns: Sequence[str], until: float, progress: Progress
+    model: Model, stream: Stream, table: Table, sets: Sequence[Names], until: float, progress: Progress
 ) -> _Permuted | None:
     """Learn the first half, then score and learn the second; None if the time is over before anything is scored."""
     state, half = model.begin(stream), len(table) // 2
@@ -136,7 +161,7 @@ def _permuted(
         if clock() > until:
             return None
     of_mistakes = state.target.task == "classification"
-    found = _Permuted(_Losses(of_mistakes), {name: _Losses(of_mistakes) for name in columns})
+    found = _Permuted(_Losses(of_mistakes), {names: _Losses(of_mistakes) for names in sets})
     order = half + np.random.default_rng(SEED).permutation(len(table) - half)
     for start in range(half, len(table), BLOCK):
         if clock() > until:
@@ -144,13 +169,13 @@ def _permuted(
             break
         progress(f"exchanging the values of columns, row {start:,}")
         block, others = table[start : start + BLOCK], order[start - half : start - half + BLOCK]
-        before = {name: _codes(model, state, with_column(block, table, name, others)) for name in columns}
+        before = {names: _codes(model, state, with_columns(block, table, names, others)) for names in sets}
         own = _codes(model, state, block)
         answers = model.answer(state, block)
         actual = spread(answers.actual.astype(float), answers.kept)
         found.own.add(own, actual)
-        for name, codes in before.items():
-            found.of[name].add(codes, actual)
+        for names, codes in before.items():
+            found.of[names].add(codes, actual)
     return found if found.own.rows else None
 
 
@@ -158,6 +183,13 @@ def _codes(model: Model, state: State, table: Table) -> Vector:
     """The code of the answer for each row, without earlier labels; NaN for rows that have none."""
     scores, kept = model.scores_any(state, table)
     return spread(state.target.predicted_codes(scores).astype(float), kept)
+
+
+def with_columns(block: Table, table: Table, names: Names, rows: NDArray[np.int64]) -> Table:
+    """The block with these columns taken from these rows of the table."""
+    for name in names:
+        block = with_column(block, table, name, rows)
+    return block
 
 
 def with_column(block: Table, table: Table, name: str, rows: NDArray[np.int64]) -> Table:
@@ -173,20 +205,20 @@ def with_column(block: Table, table: Table, name: str, rows: NDArray[np.int64]) 
 
 
 def _without(
-    model: Model, stream: Stream, table: Table, columns: Sequence[str], until: float, progress: Progress
-) -> dict[str, float]:
-    """The error without each column, as long as there is time."""
-    found: dict[str, float] = {}
-    for name in columns:
+    model: Model, stream: Stream, table: Table, sets: Sequence[Names], until: float, progress: Progress
+) -> dict[Names, float]:
+    """The error without the columns of each set, as long as there is time."""
+    found: dict[Names, float] = {}
+    for names in sets:
         if clock() > until:
             break
-        progress(f"learning without {name}")
-        left = tuple(column for column in stream.encoder.columns if column.name != name)
+        progress(f"learning without {', '.join(names)}")
+        left = tuple(column for column in stream.encoder.columns if column.name not in names)
         less = dataclasses.replace(stream, encoder=dataclasses.replace(stream.encoder, columns=left))
         evaluation = Evaluation.begin(model, less)
         for start in range(0, len(table), stream.block):
             evaluation.learn(table[start : start + stream.block])
             if clock() > until:
                 return found
-        found[name] = next(iter(headline_of(evaluation.errors).values()))
+        found[names] = next(iter(headline_of(evaluation.errors).values()))
     return found

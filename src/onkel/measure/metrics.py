@@ -10,9 +10,10 @@ A metric that is not defined for the rows is NaN: R² of a single row, the area 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -286,6 +287,11 @@ def headline(task: str) -> Metric:
     return RMSE() if task == "regression" else Mistakes()
 
 
+class Later(NamedTuple):
+    rows: int  # the last rows of the stream, about half of it
+    error: float  # over them
+
+
 @dataclass(frozen=True, repr=False)
 class ErrorCurve:
     """The metrics of a run in overlapping windows along the stream. All windows have equally many rows, but the last ends with the
@@ -306,6 +312,24 @@ class ErrorCurve:
         """The last window: the number of its rows, and its metrics."""
         return {"rows": int(self.rows[-1]), **{name: float(values[-1]) for name, values in self.values.items()}}
 
+    def later(self) -> Later | None:
+        """The metric that pictures show over the last half of the stream, as nearly as windows allow, without the errors of the
+        beginning; None if there is a single window."""
+        apart = self.separate
+        ends, rows, values = self.ends[apart], self.rows[apart], self.values[self.metric.name][apart]
+        starts, half = ends - rows, ends[-1] / 2.0
+        later = starts >= starts[np.argmin(np.abs(starts - half))]
+        if later.all() or not np.isfinite(values[later]).all():
+            return None
+        of_squares = isinstance(self.metric, RMSE)
+        mean = float(np.average(values[later] ** 2 if of_squares else values[later], weights=rows[later]))
+        return Later(int(rows[later].sum()), math.sqrt(mean) if of_squares else mean)
+
+    @property
+    def separate(self) -> slice:
+        """The windows that do not overlap."""
+        return slice((len(self.ends) - 1) % WINDOW, None, WINDOW)
+
     def shown(self) -> dict[str, Any]:
         """The curves that pictures show, in windows that do not overlap."""
         return self._apart({self.metric.name: self.values[self.metric.name], **self.baselines})
@@ -315,7 +339,7 @@ class ErrorCurve:
         return self._apart(self.cumulative)
 
     def _apart(self, lines: dict[str, Vector]) -> dict[str, Any]:
-        apart = slice((len(self.ends) - 1) % WINDOW, None, WINDOW)
+        apart = self.separate
         return {"rows": self.ends[apart].tolist(), **{name.replace(" ", "_"): line[apart].tolist() for name, line in lines.items()}}
 
 

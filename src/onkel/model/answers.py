@@ -13,6 +13,7 @@ from onkel._types import Matrix, Vector
 from onkel.combine.assembly import scoring
 from onkel.combine.probabilities import probabilities
 from onkel.model import learning
+from onkel.model.late import taking_late
 from onkel.model.learning import Scored, State, joined
 from onkel.model.rows import Opens, is_vector, tables_of
 from onkel.model.target import Mask, met_before
@@ -60,7 +61,9 @@ def scored(
     parts = []
     for table in tables_of(model, state, rows, labelled=False):
         with turn(model, state):
-            X, kept = state.encoder.predict(state.encoded, state.encoder.taking_late(table))
+            table = taking_late(state.encoder, table)
+            X, kept = state.encoder.predict(state.encoded, table)
+            state.encoder.refuse_large(table)
             X, gaps = learning.with_mask(state, X)
             parts.append((shape(score(state.learner, state.inner, X, **gaps), state.labels), kept))
     if not parts:

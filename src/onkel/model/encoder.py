@@ -1,6 +1,6 @@
-"""Turns a table into X: the columns of each encoding (`encodings.py`), then spare columns for keys that appear later.
+"""Turns a table into X: the columns of each encoding (`encodings.py`), then spare columns for keys that appear later (`spare.py`).
 
-A spare column is a gap until a key takes it, and later in rows without this key. A missing value is an error, or its row is
+A missing value is an error, or its row is
 dropped, or it stays a gap (see `Missing`): NaN in the column of a number and in the trend of a date, zeros elsewhere, and 1 in an
 indicator. Gaps are filled later, with the mean of the column so far: by `Scaled` around the learner, or by `Means`. The blocks (X,
 y) of a `Stream` have 0 in the gaps of spare columns.
@@ -11,7 +11,6 @@ row as if it came next. A row is encoded only by what came before it, so it does
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import functools
 from collections.abc import Mapping, Sequence
@@ -22,14 +21,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel._inputs import LARGEST_NUMBER
 from onkel._types import Matrix, Vector
 from onkel._validate import flag, whole
+from onkel.data.columns import leave_out
 from onkel.data.records import Records
 from onkel.data.table import Kind, Table
 from onkel.errors import InputError
 from onkel.model.encodings import LARGEST_ROOM, Column, Date, Hashed, LeftOut, OneHot, State, Text
 from onkel.model.numeric import Cycle, Duration, HourMinute, Number, Numeric, Time, Waves
 from onkel.model.single import UsualRow
+from onkel.model.spare import notes_on_spare, spare_names, write_spare
+from onkel.model.target import too_large
 from onkel.model.target_means import TargetMeans
 
 __all__ = ["Cycle", "Date", "Duration", "Encoder", "Hashed", "HourMinute", "LeftOut", "Number", "OneHot", "Text", "Time"]
@@ -69,7 +72,7 @@ class Encoder:
         flag(self, "grows")
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "missing", policy(self.missing))
-        if not self.columns:
+        if not self.columns and not (self.grows and self.spare):
             raise InputError("there are no feature columns; give at least one")
         object.__setattr__(self, "ignored", tuple(map(str, self.ignored)))
         if wrong := [column for column in self.columns if not isinstance(column, Column)]:
@@ -95,7 +98,7 @@ class Encoder:
     @functools.cached_property
     def late(self) -> frozenset[str]:
         """The columns that first appeared after rows without them."""
-        return frozenset(column.name for column in self.columns if isinstance(column, Number) and column.late)
+        return frozenset(column.name for column in self.columns if column.late)
 
     def write_usual(self, row: Any, state: State, target: str | None, X: Matrix) -> bool | None:
         """Write a single usual row (see `single.py`), a dict or an array of numbers, to X, (1, width). Returns whether numbers are
@@ -142,28 +145,17 @@ class Encoder:
         """A cache of `records`, by target and ignored keys; to make a new one would take longer than to learn a single row."""
         return {}
 
-    def extended(self, names: Sequence[str]) -> Encoder:
-        """This encoder with more columns of numbers. All columns are in the order of their names, so it does not matter which key
-        came first."""
-        columns = (*self.columns, *(Number(name, late=True) for name in names))
-        return dataclasses.replace(self, columns=tuple(sorted(columns, key=lambda column: column.name)))
-
-    def places(self, before: Encoder) -> list[int]:
-        """The columns of X to which the columns of an earlier encoder moved when it was `extended`."""
-        start = dict(zip((column.name for column in self.columns), self.starts, strict=True))
-        found = [start[column.name] + k for column in before.columns for k in range(column.width + column.indicator)]
-        return [*found, *range(self.width - self.spare, self.width)]
-
-    def taking_late(self, table: Table) -> Table:
-        """A table that was read before this encoder was `extended`: its late columns become numbers like the others."""
-        others = [name for name in self.names_of_numbers if name not in table.names]
-        if not others:
-            return table
-        columns = [table.late.get(name, np.full(len(table), np.nan)) for name in others]
-        late = {name: column for name, column in table.late.items() if name not in others}
-        return dataclasses.replace(
-            table, names=(*table.names, *others), numbers=np.column_stack([table.numbers, *columns]), late=late
-        )
+    @functools.cached_property
+    def blank(self) -> Vector:
+        """A row of X in which every value is missing."""
+        row = np.zeros(self.width)
+        for column, start in zip(self.columns, self.starts, strict=True):
+            if isinstance(column, Numeric | Date):
+                row[start] = np.nan
+            if column.indicator:
+                row[start + column.width] = 1.0
+        row[self.width - self.spare :] = np.nan
+        return row
 
     def init(self) -> State:
         one_hot = [column.name for column in self.columns if isinstance(column, OneHot)]
@@ -176,7 +168,7 @@ class Encoder:
             name
             for column in self.columns
             for name in [*column.names(state), *([f"{column.name} is missing"] if column.indicator else [])]
-        ] + [state.late[k] if k < len(state.late) else f"spare#{k}" for k in range(self.spare)]
+        ] + spare_names(state, self.spare)
 
     def learn(self, state: State, table: Table) -> tuple[Matrix, Mask]:
         """X, with NaN in gaps, and the mask of the table's rows that X contains."""
@@ -218,13 +210,21 @@ class Encoder:
         """Refuse a state that `init` and `learn` cannot have made."""
         rooms = {column.name: column.room for column in self.columns if isinstance(column, OneHot)}
         fits = state.values.keys() == rooms.keys() == state.shared.keys()
-        counts = [*state.shared.values(), *state.filled.values(), state.dropped, state.unlabelled, state.crowded]
+        counts = [
+            *state.shared.values(),
+            *state.filled.values(),
+            *state.passed.values(),
+            state.dropped,
+            state.unlabelled,
+            state.crowded,
+        ]
         fits = fits and all(type(count) is int and count >= 0 for count in counts) and state.unlabelled <= state.dropped
         for name, values in state.values.items() if fits else ():
             fits = fits and len(values) <= rooms[name] and all(type(value) is str for value in values)
             fits = fits and len(set(values)) == len(values)
         fits = fits and len(state.late) <= self.spare and all(type(name) is str for name in state.late)
-        fits = fits and len(set(state.late)) == len(state.late)
+        fits = fits and len(state.marked) == len(state.late) and all(type(value) in (str, type(None)) for value in state.marked)
+        fits = fits and len(set(zip(state.late, state.marked, strict=False))) == len(state.late)
         labels = {column.name: column.labels for column, _ in self._with_means}
         fits = fits and state.means.keys() == labels.keys()
         fits = fits and all(means.is_possible(labels[name]) for name, means in state.means.items())
@@ -234,18 +234,17 @@ class Encoder:
     def notes(self, state: State) -> list[str]:
         """What the user should know about the rows so far, one sentence each."""
         late = "came too late for a column of their own and share one; hash them all:"
-        shared = [f"{rows:,} values of {name!r} {late} --hash {quote(name)}" for name, rows in state.shared.items() if rows]
+        shared = [
+            f"{rows:,} values of {name!r} {late} hashed={[name]!r} (--hash {quote(name)})"
+            for name, rows in state.shared.items()
+            if rows
+        ]
         filled = [filled_in(state.filled) + "; missing='refuse' (--missing refuse) stops at the first"] if state.filled else []
         gappy = state.dropped - state.unlabelled
         dropped = [counted(gappy, "row") + " dropped because a value was missing"] if gappy else []
         if state.unlabelled:
             dropped.append(counted(state.unlabelled, "row") + " dropped because the label was missing")
-        took = [f"{name!r} came late and took a spare column" for name in state.late]
-        more = 2 * self.spare or 8
-        keep = f"keep more: spare={more} (--spare {more})"
-        few = f"{counted(state.crowded, 'number')} passed over, for no spare column was left; {keep}"
-        crowded = [few] if state.crowded else []
-        return shared + filled + dropped + took + crowded
+        return shared + filled + dropped + notes_on_spare(state, self.spare)
 
     @functools.cached_property
     def is_plain(self) -> bool:
@@ -269,7 +268,6 @@ class Encoder:
             return numbers, kept
         X = np.zeros((len(kept) if kept.all() else int(np.count_nonzero(kept)), self.width))
         X[:, places] = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
-        X[:, self.width - self.spare :] = np.nan
         for column, start in zip(self.columns, self.starts, strict=True):
             if isinstance(column, Waves):
                 column.write(X[:, start : start + column.width])
@@ -279,27 +277,19 @@ class Encoder:
             if column.indicator and column.name in gaps:
                 X[:, start + column.width] = gaps[column.name]
         if self.spare or table.late:
-            self._write_late(state, {name: column[kept] for name, column in table.late.items()}, X, learning)
+            late = {name: column[kept] for name, column in table.late.items()}
+            write_spare(late, state, X[:, self.width - self.spare :], learning)
         return X, kept
 
-    def _write_late(self, state: State, late: Mapping[str, Vector], X: Matrix, learning: bool) -> None:
-        """New keys take the spare columns in the order of the rows in which they first appear, and by name within a row. So it does
-        not matter how the stream is cut into blocks."""
-        there = {name: ~np.isnan(late[name]) for name in sorted(late)}
-        fresh = [name for name in there if there[name].any() and name not in state.late]
-        if learning:
-            for name in sorted(fresh, key=lambda name: int(np.argmax(there[name]))):
-                if len(state.late) < self.spare:
-                    state.late.append(name)
-                else:
-                    state.crowded += int(np.count_nonzero(there[name]))
-        before = np.full(len(X), len(state.late))  # where the next new column of each row would go
-        for name, rows in there.items():
-            place = np.full(len(X), state.late.index(name)) if name in state.late else before
-            rows = rows & (place < self.spare)
-            X[rows, self.width - self.spare + place[rows]] = late[name][rows]
-            if name not in state.late:
-                before = before + there[name]
+    def refuse_large(self, table: Table) -> None:
+        """Refuse numbers that no learner takes, and say where they are."""
+        numbers = self._numbers_of(table)
+        if np.abs(numbers if isinstance(numbers, np.ndarray) else numbers.data).max(initial=0.0) <= LARGEST_NUMBER:
+            return
+        numbers = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
+        if len(wrong := np.argwhere(np.abs(numbers) > LARGEST_NUMBER)):
+            row, j = wrong[0]
+            raise too_large(table.place(int(row)), self.names_of_numbers[j], numbers[row, j])
 
     def _numbers_of(self, table: Table) -> Any:
         """The numbers of a table in the order of the columns."""
@@ -319,12 +309,13 @@ class Encoder:
         if not np.isfinite(numbers if isinstance(numbers, np.ndarray) else numbers.data).all():
             names = self._numbers[0]
             numbers = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
-            if np.isinf(numbers).any():
-                row, j = np.argwhere(np.isinf(numbers))[0]
-                place = f"{table.place(int(row))}, column {names[j]!r}"
-                raise InputError(f"{place}: {numbers[row, j]} is not finite; correct it or drop the row")
+            if len(wrong := np.argwhere(np.isinf(numbers))):
+                row, j = wrong[0]
+                raise too_large(table.place(int(row)), names[j], numbers[row, j])
             found = {name: np.isnan(numbers[:, j]) for j, name in enumerate(names) if name not in self.late}
         for column in self._others:
+            if column.late:
+                continue
             in_text = column.kind is Kind.TEXT
             found[column.name] = table.strings[column.name].codes < 0 if in_text else np.isnat(table.dates[column.name])
         return {name: mask for name, mask in found.items() if mask.any()}
@@ -332,7 +323,7 @@ class Encoder:
     def _refusal(self, table: Table, gaps: Mapping[str, Mask], learning: bool) -> InputError:
         order = [column.name for column in self.columns if column.name in gaps]
         row, name = min((int(np.flatnonzero(gaps[name])[0]), k) for k, name in enumerate(order))
-        without = f"leave the column out (--without {quote(order[name])}), " if learning else ""
+        without = f"leave the column out ({leave_out(order[name])}), " if learning else ""
         remedy = f"fill it, {without}or say what to do: missing='mean' or 'drop' (--missing mean)"
         return InputError(f"{table.place(row)}, column {order[name]!r}: the value is missing; {remedy}")
 

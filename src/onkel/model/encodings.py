@@ -42,10 +42,13 @@ class State:
     filled: dict[str, int] = field(default_factory=dict)  # missing values, by column
     dropped: int = 0  # rows
     unlabelled: int = 0  # the dropped rows that had no label
-    # the names of columns that came later, in the order of the spare columns that they took
+    # the keys that came later, in the order of the spare columns that they took
     late: list[str] = field(default_factory=list)
-    crowded: int = 0  # the number of late numbers for which no spare column was left
+    crowded: int = 0  # the number of late values for which no spare column was left
     means: dict[str, TargetMeans] = field(default_factory=dict)  # for each Hashed or Text that uses labels
+    # for each spare column that was taken the string whose rows it marks; None if it holds a number
+    marked: list[str | None] = field(default_factory=list)
+    passed: dict[str, int] = field(default_factory=dict)  # how many of the `crowded` values the first keys among them had
 
     @functools.cached_property
     def places(self) -> dict[str, dict[str, int]]:
@@ -57,7 +60,8 @@ class State:
         values = {name: list(seen) for name, seen in self.values.items()}
         shared, filled = dict(self.shared), dict(self.filled)
         means = {name: found.copy() for name, found in self.means.items()}
-        return State(values, shared, filled, self.dropped, self.unlabelled, list(self.late), self.crowded, means)
+        counts = self.dropped, self.unlabelled, list(self.late), self.crowded
+        return State(values, shared, filled, *counts, means, list(self.marked), dict(self.passed))
 
     def to_json(self) -> dict[str, Any]:
         plain = {part.name: getattr(self, part.name) for part in dataclasses.fields(self)}
@@ -65,7 +69,8 @@ class State:
 
     @staticmethod
     def from_json(tree: Mapping[str, Any]) -> State:
-        return State(**{**tree, "means": {name: TargetMeans.from_json(found) for name, found in tree["means"].items()}})
+        means = {name: TargetMeans.from_json(found) for name, found in tree["means"].items()}
+        return State(**{"marked": [None] * len(tree["late"]), **tree, "means": means})
 
 
 @dataclass(frozen=True)
@@ -73,12 +78,13 @@ class OneHot:
     name: str
     room: int = 8  # the number of columns; values that come when all are taken share the last one
     indicator: bool = False
+    late: bool = False  # see `Number`
 
     kind: ClassVar[Kind] = Kind.TEXT
 
     def __post_init__(self) -> None:
         whole(self, "room", least=1, most=LARGEST_ROOM)
-        flag(self, "indicator")
+        flag(self, "indicator", "late")
 
     @property
     def width(self) -> int:
@@ -119,6 +125,7 @@ class Hashed:
     indicator: bool = False
 
     kind: ClassVar[Kind] = Kind.TEXT
+    late: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_hashed(self)
@@ -160,6 +167,7 @@ class Text:
     indicator: bool = False
 
     kind: ClassVar[Kind] = Kind.TEXT
+    late: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_hashed(self)
@@ -199,6 +207,7 @@ class LeftOut:
     name: str
 
     kind: ClassVar[Kind] = Kind.TEXT
+    late: ClassVar[bool] = False
     width: ClassVar[int] = 0
     indicator: ClassVar[bool] = False
 
@@ -206,7 +215,7 @@ class LeftOut:
         return []
 
     def assumed(self, target: str) -> str:
-        return "nearly every row has a different value, so it was left out; --hash uses it nevertheless"
+        return "nearly every row has a different value, so it was left out; hashed=… (--hash) uses it nevertheless"
 
 
 @dataclass(frozen=True)
@@ -217,11 +226,12 @@ class Date:
     week: bool = True
     year: bool = True
     indicator: bool = False
+    late: bool = False  # see `Number`
 
     kind: ClassVar[Kind] = Kind.DATE
 
     def __post_init__(self) -> None:
-        flag(self, "day", "week", "year", "indicator")
+        flag(self, "day", "week", "year", "indicator", "late")
         if not isinstance(self.since, str) or np.isnat(date(self.since)):
             raise InputError(f"Date: since must be a date such as '2026-11-16', got {self.since!r:.60}")
 

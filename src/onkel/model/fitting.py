@@ -24,6 +24,7 @@ from onkel.data.reading import Reading
 from onkel.data.table import Table
 from onkel.errors import InputError
 from onkel.model import stream
+from onkel.model.late import taking_late
 from onkel.model.learning import State, repeated, with_mask
 from onkel.model.stream import Stream
 
@@ -82,7 +83,7 @@ def _learn_again(state: State, table: Table, weight: Vector | None) -> None:
     if weight is not None:
         which, weight = repeated(state, weight)
         table = table.take(which)
-    table = state.encoder.taking_late(table)
+    table = taking_late(state.encoder, table)
     X, codes, kept = stream.encoded(state.encoder, state.encoded.copy(), state.target, list(state.labels), table)
     if len(codes):
         X, more = with_mask(state, X)

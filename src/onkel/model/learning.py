@@ -1,6 +1,6 @@
 """How a model learns a table. Encoder and learner stay together: after an interrupt both have learnt the same first rows.
 
-1. A table is cut before each row that brings a new key. So it does not matter how many rows come in one call.
+1. A table is cut before each row that needs a new column (`late.py`). So it does not matter how many rows come in one call.
 2. Each piece is encoded by a copy of the encoder's state. If it brings a new column or class, the learner's state is copied too.
 3.  The learner learns. If that is interrupted, it has learnt the first k rows; the encoder's state is then made for these rows.
 4.  One assignment puts the copies in place (`onkel.turns`).
@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import field
 from functools import partial
@@ -17,14 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onkel._inputs import LARGEST_NUMBER
 from onkel._types import Counts, Vector
 from onkel.combine.assembly import bare
 from onkel.combine.wrapper import takes_sparse
 from onkel.data.table import Table
-from onkel.model import stream
+from onkel.model import late, stream
 from onkel.model.encoder import Encoder
 from onkel.model.encodings import State as EncoderState
-from onkel.model.target import Label, Mask, Target
+from onkel.model.target import Label, Mask, Target, too_large
 from onkel.one_row import single_row
 from onkel.state import copied, memory
 from onkel.turns import Call
@@ -66,9 +66,17 @@ class Scored(NamedTuple):
 
 def learn(call: Call, state: State, table: Table, weight: Vector | None, lagged: ArrayLike | None) -> Scored:
     """Learn the rows of a table."""
-    if len(cuts := _cuts(state, table)) == 1:
-        return _take(call, state, table, weight, lagged)
-    parts = [_take(call, state, table[rows], None if weight is None else weight[rows], lagged) for rows in cuts]
+    parts: list[Scored] = []
+    start = 0
+    while not parts or start < len(table):
+        rest = table[start:] if start else table
+        encoder, rows = _with_room(state, rest)
+        now = slice(start, start + rows)
+        part = rest[:rows] if rows < len(rest) else rest
+        parts.append(_take(call, state, encoder, part, None if weight is None else weight[now], lagged))
+        start += rows
+    if len(parts) == 1:
+        return parts[0]
     scores, codes, kept = (joined([part[k] for part in parts]) for k in range(3))  # type: ignore[misc]
     return Scored(scores, codes, kept, parts[0].met)
 
@@ -145,10 +153,31 @@ def widened(state: State, inner: Any, classes: int) -> Any:
     return wider
 
 
-def _take(call: Call, state: State, table: Table, weight: Vector | None, lagged: ArrayLike | None) -> Scored:
-    table, encoder, inner = _with_columns(state, table)
+def _with_room(state: State, table: Table) -> tuple[Encoder, int]:
+    """The encoder with room for the first row, and the number of rows for which this encoder is right."""
+    encoder = state.encoder
+    if not (encoder.grows and len(table) and state.learner.keeps_rows(state.inner)):
+        return encoder, len(table)
+    return late.with_room(encoder, state.encoded, table, ~state.target.missing(table))
+
+
+def _rearranged(state: State, encoder: Encoder) -> Any:
+    """The learner's state for this encoder."""
+    if encoder is state.encoder:
+        return state.inner
+    inner = copied(state.inner)
+    state.learner.rearrange(inner, encoder.width, late.places(encoder, state.encoder), encoder.blank)
+    return inner
+
+
+def _take(
+    call: Call, state: State, encoder: Encoder, table: Table, weight: Vector | None, lagged: ArrayLike | None
+) -> Scored:  # fmt: skip
+    table, inner = late.taking_late(encoder, table), _rearranged(state, encoder)
     encoded, labels, met = state.encoded.copy(), list(state.labels), len(state.labels)
+    late.admit(encoder, encoded)
     X, codes, kept = stream.encoded(encoder, encoded, state.target, labels, table)
+    _refuse_large(encoder, state.target, table, codes, kept)
     after = {"encoder": encoder, "encoded": encoded, "labels": labels}
     inner = widened(state, inner, len(labels))
     scores = np.empty((0, inner.outputs) if state.target.one_hot else codes.shape)
@@ -166,6 +195,14 @@ def _take(call: Call, state: State, table: Table, weight: Vector | None, lagged:
         scores = state.learner.learn(inner, X, y, weights, **more)
     vars(state).update(after, inner=inner)  # as one step
     return Scored(scores, codes, kept, met)
+
+
+def _refuse_large(encoder: Encoder, target: Target, table: Table, codes: Vector, kept: Mask) -> None:
+    """Refuse numbers that no learner takes, and say where they are."""
+    encoder.refuse_large(table)
+    if len(wrong := np.argwhere(np.abs(codes) > LARGEST_NUMBER)):
+        row, *column = map(int, wrong[0])
+        raise too_large(table.place(int(np.flatnonzero(kept)[row])), target.name, codes[row, *column])
 
 
 def _known_then(state: State, lagged: ArrayLike, rows: int) -> dict[str, Any]:
@@ -191,34 +228,3 @@ def _follow(state: State, encoded: EncoderState, table: Table | None, before: in
         first = table[: int(np.flatnonzero(kept)[learnt - 1]) + 1]
         stream.encoded(state.encoder, after["encoded"], state.target, after["labels"], first)
     vars(state).update(after)
-
-
-def _with_columns(state: State, table: Table) -> tuple[Table, Encoder, Any]:
-    """The table, the encoder and the learner's state with room for numbers under new names.
-
-    As long as the learner still stores its first rows, a new column begins as if it had been missing in all earlier rows.
-    """
-    found = _new_keys(state, table) if state.encoder.grows and table.late and len(table) else {}
-    new = [name for name, row in found.items() if row == 0]
-    if not new or not state.learner.keeps_rows(state.inner):
-        return state.encoder.taking_late(table), state.encoder, state.inner
-    encoder, inner = state.encoder.extended(new), copied(state.inner)
-    state.learner.rearrange(inner, encoder.width, encoder.places(state.encoder))
-    return encoder.taking_late(table), encoder, inner
-
-
-def _cuts(state: State, table: Table) -> list[slice]:
-    """The indices of rows that bring a new key; the table is cut before each of them."""
-    if not (state.encoder.grows and table.late) or not len(table):
-        return [slice(0, len(table))]
-    cuts = sorted({0, *_new_keys(state, table).values(), len(table)})
-    return [slice(start, stop) for start, stop in itertools.pairwise(cuts)]
-
-
-def _new_keys(state: State, table: Table) -> dict[str, int]:
-    """New keys with numbers, each with the first labelled row that has it."""
-    labelled = ~state.target.missing(table)
-    there = {
-        name: ~np.isnan(column) & labelled for name, column in table.late.items() if name not in state.encoder.names_of_numbers
-    }
-    return {name: int(np.argmax(rows)) for name, rows in there.items() if rows.any()}

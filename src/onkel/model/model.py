@@ -79,7 +79,8 @@ class Model:
     hashed        Columns of strings of which no value gets a column of its own: for values most of which come later. Default: ().
     cycles        Columns of numbers that begin again, and their periods, as in (("hour", 24.0),); None: by name and range.
                   Default: None.
-    spare         The number of columns reserved for keys that first appear after the first rows. Default: 0.
+    spare         The number of columns reserved for keys that first appear after the first rows: one for a number, one for each
+                  value of a string. Default: 0.
     """
 
     target: str | None = None

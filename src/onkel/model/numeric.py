@@ -54,7 +54,7 @@ class Cycle:
         return [self.name, *(f"{self.name}: {wave} of {self.period:g}" for wave in ("sine", "cosine"))]
 
     def assumed(self, target: str) -> str:
-        return "a number, and its place in a cycle of this length; --cycles none makes it a number alone"
+        return "a number, and its place in a cycle of this length; cycles={} (--cycles none) makes it a number alone"
 
     def write(self, X: Matrix) -> None:
         """Add the waves to the numbers in the first column; they are 0 where the number is missing."""
@@ -67,12 +67,13 @@ class Time:
 
     name: str
     indicator: bool = False
+    late: bool = False  # see `Number`
 
     kind: ClassVar[Kind] = Kind.TIME
     width: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
-        flag(self, "indicator")
+        flag(self, "indicator", "late")
 
     def names(self, state: Any) -> list[str]:
         return [f"{self.name}: seconds since midnight", *(f"{self.name}: {wave} of the day" for wave in ("sine", "cosine"))]
@@ -116,12 +117,13 @@ class HourMinute:
 class Duration:
     name: str
     indicator: bool = False
+    late: bool = False  # see `Number`
 
     kind: ClassVar[Kind] = Kind.DURATION
     width: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        flag(self, "indicator")
+        flag(self, "indicator", "late")
 
     def names(self, state: Any) -> list[str]:
         return [f"{self.name}: seconds"]

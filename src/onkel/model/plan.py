@@ -18,13 +18,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from shlex import quote
 from typing import Any
 
 import numpy as np
 
 from onkel._types import Vector
-from onkel.data.columns import listed, sample_rows
+from onkel.data.columns import leave_out, listed, sample_rows
 from onkel.data.table import Dates, Kind, Source, Strings, Table, joined
 from onkel.errors import FileError, InputError
 from onkel.model.encoder import Encoder, Missing
@@ -119,7 +118,7 @@ def _on_rising(columns: Sequence[Column], sample: Table) -> list[str]:
         return []
     they = "rises" if len(rising) == 1 else "rise"
     off = "so predictions for rows earlier than the last ones learnt may be far off"
-    remedy = f"to predict such rows, leave out what rises: --without {quote(','.join(rising))}"
+    remedy = f"to predict such rows, leave out what rises: {leave_out(*rising)}"
     return [f"{listed(rising)} {they} along the rows, {off}; {remedy}"]
 
 
@@ -141,7 +140,7 @@ def _on_row_numbers(name: str, sample: Table) -> str:
     numbers = sample.numbers[:, sample.places[name]]
     if len(numbers) <= MOST_VALUES or not (np.mod(numbers, 1.0) == 0.0).all() or len(np.unique(numbers)) < len(numbers):
         return ""
-    return f"every row has a different number, which was taken as a trend; if it has no meaning: --without {quote(name)}"
+    return f"every row has a different number, which was taken as a trend; if it has no meaning: {leave_out(name)}"
 
 
 def _planned(sample: Table, name: str, kind: Kind, wishes: Wishes, labels: int, indicate: bool) -> Column:
@@ -168,7 +167,7 @@ def _of_strings(name: str, strings: Strings, hashed: bool, labels: int, indicato
     codes = strings.codes[strings.codes >= 0]
     values = [str(strings.values[code]) for code in np.unique(codes)]
     if not hashed and len(values) <= MOST_VALUES:
-        return OneHot(name, _room(values), indicator)
+        return OneHot(name, room_for(values), indicator)
     if not hashed and len(values) >= MOSTLY * len(codes) and np.median([len(words(value)) for value in values]) >= SEVERAL_WORDS:
         return Text(name, labels=labels, indicator=indicator)
     if not hashed and are_lists(values):
@@ -178,7 +177,7 @@ def _of_strings(name: str, strings: Strings, hashed: bool, labels: int, indicato
     return Hashed(name, labels=labels, indicator=indicator)
 
 
-def _room(values: Sequence[str]) -> int:
+def room_for(values: Sequence[str]) -> int:
     """The columns for a string's values: twice as many as there are values so far, and at least one for each month or weekday if
     the values are their names."""
     called = {value[:3].lower() for value in values}

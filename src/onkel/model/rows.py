@@ -35,9 +35,10 @@ def are_dicts(rows: Any) -> bool:
 
 
 def tables_of_dicts(
-    state: State, rows: Sequence[Any], y: Labels | None, labelled: bool, without: Sequence[str]
+    state: State, rows: Sequence[Any], y: Labels | None, labelled: bool, without: Sequence[str], first: int = 0
 ) -> Iterator[Table]:  # fmt: skip
-    """Makes tables of dicts. The columns and their kinds are known; an absent key is a missing value."""
+    """Makes tables of dicts. The columns and their kinds are known; an absent key is a missing value. `first`: the number by which
+    messages call the first row."""
     target, ignored = state.target, tuple(without) if y is not None else (*without, state.target.name)
     if y is None and labelled and target.one_hot and not all(isinstance(label, str) for label in state.labels):
         y = classes_of([row.get(target.name) for row in rows])  # the classes so far are numbers or other objects, not strings
@@ -47,7 +48,7 @@ def tables_of_dicts(
     records = state.encoder.records({target.name: target.kind} if labelled and y is None else {}, ignored)
     step = rows_at_once(state.encoder.width + 1)
     for start in range(0, len(rows), step):
-        for table in records.tables(rows[start : start + step], of_rows_from(start)):
+        for table in records.tables(rows[start : start + step], of_rows_from(first + start)):
             yield table if y is None else dataclasses.replace(table, labels=y[start : start + len(table)])
 
 
@@ -67,7 +68,7 @@ def table_of_vector(state: State, task: str | None, row: Any) -> Table:
     labels = None if y is None else classes_of([y]) if task == "classification" else labels_of([y])
     numbers = np.array(x, dtype=float).reshape(1, -1)
     took = {name: numbers[:, len(names) + k] for k, name in enumerate(late)}
-    return Table(names, numbers[:, : len(names)], {}, {}, (Origin(1, 0, of_rows),), took, labels)
+    return Table(names, numbers[:, : len(names)], {}, {}, (Origin(1, state.rows, of_rows),), took, labels)
 
 
 class Opens(Protocol):
@@ -94,5 +95,6 @@ def tables_of(model: Opens, state: State, rows: Any, labelled: bool = True) -> I
     given, y = separate_labels(model.task, rows) or (rows, None)
     one = isinstance(given, Mapping)
     if one or are_dicts(given):
-        return tables_of_dicts(state, [given] if one else given, y, labelled, model.without)
+        first = state.rows if one else 0  # a single row has the number that it would have in the stream
+        return tables_of_dicts(state, [given] if one else given, y, labelled, model.without, first)
     return model.open_again(state, rows, labelled=labelled).tables()

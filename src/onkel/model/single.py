@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel._inputs import LARGEST_NUMBER
 from onkel._types import Matrix
 from onkel.model.encodings import Column, Date, LeftOut, OneHot, State
 from onkel.model.numeric import Cycle, HourMinute, Number
@@ -33,7 +34,7 @@ class UsualRow:
         placed = list(zip(columns, starts, strict=True))
         self.numbers = [(column, start) for column, start in placed if isinstance(column, Number | Cycle | HourMinute)]
         self.cycles = [(column, start) for column, start in placed if isinstance(column, Cycle | HourMinute)]
-        self.strings = [(column.name, start) for column, start in placed if isinstance(column, OneHot)]
+        self.strings = [(column.name, start, column.late) for column, start in placed if isinstance(column, OneHot)]
         self.dates = [(column, start) for column, start in placed if isinstance(column, Date)]
         self.left_out = [column.name for column in columns if isinstance(column, LeftOut)]
         self.exists = len(columns) == len(self.numbers) + len(self.strings) + len(self.dates) + len(self.left_out)
@@ -59,6 +60,8 @@ class UsualRow:
             if not self.fills or not row.keys() <= self.known | {target}:
                 return None
             cells, total = [_or_gap(row.get(column.name)) for column, _ in self.numbers], math.nan
+        if abs(total) > LARGEST_NUMBER:
+            return None
         has_gaps = not math.isfinite(total)
         try:
             if self.is_plain:
@@ -80,8 +83,9 @@ class UsualRow:
         for column, start in self.numbers if has_gaps else ():
             if column.indicator and np.isnan(X[0, start]):
                 X[0, start + column.width] = 1.0
-        for name, start in self.strings:
-            X[0, start + state.places[name][row[name]]] = 1.0
+        for name, start, late in self.strings:
+            if not late or row.get(name) is not None:
+                X[0, start + state.places[name][row[name]]] = 1.0
         for cycle, start in self.cycles:
             cycle.write(X[:, start : start + cycle.width])
         for name in self.left_out:
@@ -96,7 +100,7 @@ class UsualRow:
 
     def write_numbers(self, row: NDArray[Any], X: Matrix) -> bool | None:
         """`write` for a row that is given as an array. It is usual if its numbers are all of X and none is missing."""
-        if self.is_plain and row.shape == (self.width,) and row.dtype == np.float64 and math.isfinite(sum(row.tolist())):
+        if self.is_plain and row.shape == (self.width,) and row.dtype == np.float64 and abs(sum(row.tolist())) <= LARGEST_NUMBER:
             np.copyto(X[0], row)
             return False
         return None

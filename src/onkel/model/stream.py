@@ -172,8 +172,8 @@ def read(
     hashed   columns of strings of which no value gets a column of its own, however few there are in the first rows; each value
              also gets the mean of y so far
     cycles   columns of numbers that begin again, and their periods: {"hour": 24}; None: those whose names and ranges say so
-    spare    columns of X reserved for keys of dicts and JSON lines that first appear after 1,000 rows; numbers, 0 if absent.
-             Default: 0.
+    spare    columns of X reserved for keys of dicts and JSON lines that first appear after 1,000 rows, 0 if absent: one for a
+             number, one for each value of a string. Default: 0.
     reading  how the rows are read: a `Reading`
     fields   the fields of the reading one by one: `format`, `header`, `columns`, `without`, `text`, `dates`, `numbers`, `follow`,
              `order`
@@ -218,7 +218,13 @@ def opened(
     _check_whole(source, missing)
     sample = sampled(source)
     grows = reading.columns is None and source.grows
-    ignored = sorted({*source.known, *reading.without}.difference(kinds)) if spare or grows else ()
+    undecided = set[str]()  # keys without any value yet: the first value that comes decides their kind
+    if grows and missing is Missing.MEAN:
+        declared = {*reading.kinds(), *(cycles or ())}
+        undecided = {name for name in kinds if name not in declared and sample.is_empty(name)}
+    kinds = {name: kind for name, kind in kinds.items() if name not in undecided}
+    spare = spare or int(not kinds)  # X has at least one column
+    ignored = sorted({*source.known, *reading.without}.difference(kinds, undecided)) if spare or grows else ()
     if source.kinds.get(label) in (Kind.TIME, Kind.DURATION) and not separate:
         raise InputError(
             f"{source.name}: the target {label!r} is {source.kinds[label].value}; to predict it, give it as a number of seconds; "
@@ -273,8 +279,10 @@ def _open_again(path: Any, reading: Reading, label: Any, encoder: Encoder) -> So
     except NoColumn as error:
         if error.column not in encoder.late or reading.columns is None:
             raise
-        columns, numbers = ([name for name in names if name != error.column] for names in (reading.columns, reading.numbers))
-        return _open_again(path, dataclasses.replace(reading, columns=columns, numbers=numbers), label, encoder)
+        without: dict[str, Any] = {
+            field: [name for name in getattr(reading, field) if name != error.column] for field in ("columns", *DECLARED)
+        }
+        return _open_again(path, dataclasses.replace(reading, **without), label, encoder)
 
 
 def _rows_in(block: int | None, encoder: Encoder) -> int:

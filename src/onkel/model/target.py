@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel._inputs import LARGEST_NUMBER
 from onkel._types import Matrix, Vector
 from onkel._validate import whole
 from onkel.combine.assembly import LEAST_CLASSES
@@ -74,6 +75,14 @@ class Target(Protocol):
         """The code of each prediction. `met` says which classes were seen before each row; the code is -1 if there was none."""
 
 
+def too_large(place: str, name: str, value: float) -> InputError:
+    """The error for a number that is infinite or so large that arithmetic would overflow."""
+    if math.isinf(value):
+        return InputError(f"{place}, column {name!r}: {value} is not finite; correct it or drop the row")
+    limit = f"numbers beyond {LARGEST_NUMBER:g} would overflow; correct it, or rescale the column"
+    return InputError(f"{place}, column {name!r}: {value:g} is too large; {limit}")
+
+
 @dataclass(frozen=True)
 class Value:
     name: str
@@ -104,16 +113,14 @@ class Value:
         if y.shape[1:] != self.shape:
             wanted = "one number for each row" if self.columns is None else f"{self.columns} numbers for each row"
             raise InputError(f"y must hold {wanted}, as in the first rows, got shape {y.shape}")
-        if np.isinf(y).any():
-            row, *column = map(int, np.argwhere(np.isinf(y))[0])
-            raise InputError(
-                f"{table.place(row)}, column {self.name!r}: {y[row, *column]} is not finite; correct it or drop the row"
-            )
+        if len(wrong := np.argwhere(np.isinf(y))):
+            row, *column = map(int, wrong[0])
+            raise too_large(table.place(row), self.name, y[row, *column])
         return y
 
     def code(self, label: Any, labels: list[Label]) -> float | None:
         is_number = self.columns is None and isinstance(label, float | int)
-        return float(label) if is_number and math.isfinite(label) else None
+        return float(label) if is_number and abs(label) <= LARGEST_NUMBER else None
 
     def classes(self, labels: Sequence[Label]) -> list[Label]:
         return []

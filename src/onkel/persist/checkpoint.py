@@ -195,7 +195,14 @@ def read(
     kernels: dict[str, Callable[..., Any]] | None = None,
     bases: dict[str, Callable[..., Any]] | None = None,
 ) -> tuple[Any, Any, Extra | None]:
-    """(model, state, extra) or (learner, state, extra): `load`, with the extra that was saved."""
+    """(model, state, extra) or (learner, state, extra): `load`, with the extra that was saved.
+
+    >>> import tempfile, pathlib
+    >>> learner, path = onkel.PKAWV(), pathlib.Path(tempfile.mkdtemp()) / "model.onkel"
+    >>> onkel.save(path, learner, learner.init(dim=3), onkel.persist.Extra({"sensor": "roof"}, {}))
+    >>> onkel.persist.read(path)[2].about
+    {'sensor': 'roof'}
+    """
     with _refusals(f"cannot load {path}"):
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise FileError("it is a folder or a device, not a file")

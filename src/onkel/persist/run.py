@@ -16,6 +16,8 @@ from onkel.model import Model, State, Stream
 from onkel.persist.checkpoint import Extra, is_ours, read, save
 from onkel.persist.fingerprint import Fingerprint
 
+MOST_REMEMBERED = 100  # runs whose rows are recognised if they are appended again
+
 
 @dataclass
 class Run:
@@ -27,6 +29,9 @@ class Run:
     earlier: int = 0  # rows of other files, learnt before these
     learnt: str = ""  # the fingerprint of the rows of these files that were learnt before
     is_hashed: bool = False  # whether it has a fingerprint even if it is not saved
+    # the numbers of rows that earlier runs learnt from the start of other files, and their fingerprints
+    before: Sequence[tuple[int, str]] = ()
+    repeated: int = 0  # rows at the start of these files that an earlier run has learnt
 
     def __post_init__(self) -> None:
         self.rows_to_skip = self.rows  # rows of these files that were learnt before
@@ -47,9 +52,26 @@ class Run:
             raise InputError(f"{self.stream.name} has {seen.rows:,} rows, not the {self.rows_to_skip:,} {self._remedy()}")
 
     def _see(self, seen: Fingerprint, rows: Table) -> None:
-        seen.add(rows)
+        start = seen.rows
+        for end in sorted({count for count, _ in self.before if start < count < start + len(rows)}):
+            seen.add(rows[seen.rows - start : end - start])
+            self._notice(seen)
+        seen.add(rows[seen.rows - start :])
+        self._notice(seen)
         if seen.rows == self.rows_to_skip > 0 and seen.value != self.learnt:
             raise InputError(f"the first {self.rows_to_skip:,} rows of {self.stream.name} are not those {self._remedy()}")
+
+    def _notice(self, seen: Fingerprint) -> None:
+        """Notice if an earlier run has learnt the rows seen so far."""
+        if seen.rows and (seen.rows, seen.value) in self.before:
+            self.repeated = seen.rows
+
+    def notes(self) -> list[str]:
+        """What the user should know about these rows, one sentence each."""
+        if not self.repeated:
+            return []
+        rows = f"the first {self.repeated:,} rows" if self.repeated < self.rows else f"all {self.repeated:,} rows"
+        return [f"{rows} of {self.stream.name} had been learnt before; the model has now learnt them once more"]
 
     def _remedy(self) -> str:
         return (
@@ -63,7 +85,7 @@ class Run:
             return
         learnt = self.seen.value if self.seen.rows >= self.rows_to_skip else self.learnt  # else rows to skip are still unread
         numbers, arrays = saved(self.evaluation.errors)
-        about = {"errors": numbers, "learnt": learnt, "earlier": self.earlier}
+        about = {"errors": numbers, "learnt": learnt, "earlier": self.earlier, "before": [list(one) for one in self.before]}
         save(self.path, self.evaluation.model, self.evaluation.state, Extra({"run": about}, arrays))
 
 
@@ -72,17 +94,24 @@ def continued(model: Model, state: State, about: dict[str, Any], stream: Stream,
     rows of earlier files."""
     if not about and not append:
         raise InputError(f"{path} holds a model but no run to continue; to learn these files on top of it, use --append")
-    errors, earlier, learnt = errors_for(state.target.task), state.rows, ""
+    errors, earlier, learnt, others = errors_for(state.target.task), state.rows, "", list[tuple[int, str]]()
     try:
         if about:
             errors = restored(state.target.task, about["errors"], about["arrays"])
             before, rows = int(about["earlier"]), str(about["learnt"])
+            others = [(int(count), str(value)) for count, value in about.get("before", ())]
             if not 0 <= before <= state.rows:
                 raise ValueError(f"{before} earlier rows")
-            earlier, learnt = (earlier, learnt) if append else (before, rows)
+            if append:
+                others = [*others, (state.rows - before, rows)][-MOST_REMEMBERED:]
+            else:
+                earlier, learnt = before, rows
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"cannot load {path}: {error}; it may be altered, save it again") from None
-    return Run(Evaluation(model, state, errors), stream, path, earlier, learnt)
+    evaluation = Evaluation(model, state, errors)
+    if append and errors.rows:
+        evaluation.mark()
+    return Run(evaluation, stream, path, earlier, learnt, before=others)
 
 
 def loaded(path: Path, files: Sequence[str] = ()) -> tuple[Model, State, dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ LABELS_SHOWN = 6
 SHARES = ("mistakes", "explained", "accuracy", "balanced_accuracy", "mape")  # metrics that are shown in per cent
 AT_MOST_1 = ("r2", "f1", "auc")  # metrics that are shown with four decimals
 LEVEL = "0.9"  # the level of the intervals whose coverage is in the table
+SMALLEST_WRITTEN, LARGEST_WRITTEN = 1e-4, 1e12  # numbers that are written without a power of ten
 CHANGES_SHOWN = 4  # more are only counted
 SHOWN: tuple[Metric, ...] = (
     RMSE(),
@@ -144,7 +146,27 @@ def results(traces: Mapping[str, Trace], references: Mapping[str, Mapping[str, f
 
 
 def number(metric: str, value: float) -> str:
-    return f"{value:.2%}" if metric in SHARES else f"{value:.4f}" if metric in AT_MOST_1 else f"{value:.4g}"
+    """The value of a metric."""
+    return f"{value:.2%}" if metric in SHARES else f"{value:.4f}" if metric in AT_MOST_1 else written(value)
+
+
+def written(value: float, share: bool = False) -> str:
+    """A number for people: 65,718 or 0.25; a share in per cent; powers of ten only for the tiny and the huge, 3.2e-07.
+
+    Below 1,000 it has four digits, from there on no decimals.
+    """
+    if share:
+        return f"{float(f'{100.0 * value:.3g}'):g}%"
+    if value == 0.0:
+        return "0"
+    if SMALLEST_WRITTEN <= abs(value) < LARGEST_WRITTEN:
+        return f"{float(f'{value:.6g}'):,.0f}" if abs(value) >= 999.95 else f"{float(f'{value:.4g}'):g}"
+    return f"{value:.3g}"
+
+
+def without(names: Sequence[str]) -> str:
+    """The option that leaves out these columns."""
+    return f"--without {shlex.quote(','.join(names))}"
 
 
 def memory(nbytes: int) -> str:

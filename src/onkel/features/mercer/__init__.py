@@ -11,6 +11,7 @@ from onkel.features.mercer.polynomial import Legendre
 from onkel.features.mercer.sphere import Sphere
 from onkel.features.mercer.system import System
 from onkel.features.mercer.trigonometric import Cosine, Periodic, Sine
+from onkel.features.mercer.with_polynomials import WithPolynomials
 
 __all__ = [
     "AdditiveSystem",
@@ -27,4 +28,5 @@ __all__ = [
     "Sine",
     "Sphere",
     "System",
+    "WithPolynomials",
 ]

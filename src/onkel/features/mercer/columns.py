@@ -91,6 +91,10 @@ class ProductSystem(Columns):
 
     base  A system for every column, or a tuple with one for each. Default: Hermite().
 
+    With a `rate`, MercerProjection uses N functions of d columns from row c N^((2α + d)/d) on, where α is its `smoothness`. The
+    eigenvalues of a product of kernels fall like those of one column, N^(−2α'), up to logarithms, so α = d α' gives the rate of the
+    theory: smoothness=2.0 for two columns of Cosine, whose α' is 1.
+
     >>> found = onkel.ProductSystem(onkel.Cosine(domain=(0.0, 1.0)))
     >>> found.values(6, dim=2).round(3)  # 1, then one curve in each column, then their first product
     array([1.   , 0.101, 0.101, 0.025, 0.025, 0.011])

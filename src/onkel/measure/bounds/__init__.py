@@ -4,8 +4,10 @@ Each function states its theorem and its conditions, and raises an error if they
 """
 
 from onkel.measure.bounds.calandriello2017 import kons, kons_by_dimension, online_effective_dimension, row_sampling, sketched_kons
+from onkel.measure.bounds.conditions import oversampling
 from onkel.measure.bounds.experts import boa, cutting, exponential_weights, fixed_share, layered, ml_poly, ridge, so_far, stacking
 from onkel.measure.bounds.forks2023 import forks_error, forks_sizes
+from onkel.measure.bounds.grid import grid, mixing
 from onkel.measure.bounds.herbster2001 import constrained_projection, projection
 from onkel.measure.bounds.jezequel2019 import (
     clipped_ridge,
@@ -34,6 +36,7 @@ __all__ = [
     "forks_error",
     "forks_sizes",
     "gaussian_dimension",
+    "grid",
     "growing_span",
     "growing_span_rate",
     "kernel_awv",
@@ -44,9 +47,11 @@ __all__ = [
     "kons_by_dimension",
     "kors",
     "layered",
+    "mixing",
     "ml_poly",
     "nystroem",
     "online_effective_dimension",
+    "oversampling",
     "projection",
     "ridge",
     "row_sampling",

@@ -8,7 +8,7 @@ measured terms, a much tighter bound.
 
 Departs from the paper: the last steps of the paper's proofs need more than its theorems say (a normalised kernel, an α that is not
 small, η₁ ≤ 1), and Theorem 3 is printed without the 1/(1 − ε) of its proof. The functions return the proof's expression before that
-step.
+step. Theorem 2 is printed with a β that its proof does not support (`oversampling`).
 """
 
 from __future__ import annotations
@@ -93,12 +93,11 @@ def sketched_kons(learner: SketchedKONS, X: ArrayLike, y: ArrayLike, squared_nor
 
     d̄_onl (the online effective dimension) and τ_min = min_t τ̄_t (the least leverage score) are those of the kernel rescaled by
     the slopes on the stream; rounds with slope 0 are left out. CLV Theorem 3. Conditions: σ > 0; `curvature` None; unweighted; ε <
-    1; β ≥ 3 ln(T/δ)/ε²; |y| ≤ C if labels are numbers.
+    1; β ≥ 3 ln(4T²/δ)/ε² (printed: 3 ln(T/δ)/ε²); |y| ≤ C if labels are numbers. The draws must not influence the rows.
 
     >>> X, y = onkel.data.rings(200, seed=0)
-    >>> learner = onkel.SketchedKONS(
-    ...     kernel=onkel.Gaussian(width=1.0), loss=onkel.SquaredHinge(), accuracy=0.5, oversampling=12.0 * math.log(200 / 0.1)
-    ... )
+    >>> beta = onkel.measure.bounds.oversampling(200, delta=0.1)
+    >>> learner = onkel.SketchedKONS(kernel=onkel.Gaussian(width=1.0), loss=onkel.SquaredHinge(), oversampling=beta)
     >>> found = onkel.measure.newton_regret(learner, X, y)
     >>> found.regret < sketched_kons(learner, X, y, squared_norm=found.norm / learner.alpha, delta=0.1)
     True
@@ -121,10 +120,10 @@ def row_sampling(kernel: Space, X: ArrayLike, dictionary: Kors, delta: float) ->
 
     CLV Theorem 2 (2), with ρ = (1 + ε)/(1 − ε), and μ = `mu` of the dictionary. d_onl is `onkel.measure.online_dimension`. The
     paper prints the first bound divided by ε², which is not needed, and for the second 6ρ d_eff(μ) ln²(2T/δ)/ε², which does not
-    always follow. Conditions: ε < 1; β ≥ 3 ln(T/δ)/ε²; d_onl(μ) ≥ 1.
+    always follow. Conditions: ε < 1; β ≥ 3 ln(4T²/δ)/ε² (printed: 3 ln(T/δ)/ε²); d_onl(μ) ≥ 1.
 
     >>> X, _ = onkel.data.rings(500, seed=0)
-    >>> dictionary = onkel.Kors(mu=1.0, accuracy=0.5, oversampling=12.0 * math.log(500 / 0.1))
+    >>> dictionary = onkel.Kors(mu=1.0, oversampling=onkel.measure.bounds.oversampling(500, delta=0.1))
     >>> taken = len(dictionary.choose(onkel.Gaussian(width=1.0), X))
     >>> taken < min(row_sampling(onkel.Gaussian(width=1.0), X, dictionary, delta=0.1))
     True

@@ -138,10 +138,10 @@ def kors(kernel: Kernel, X: ArrayLike, dictionary: Kors, delta: float) -> tuple[
 
     μ is `mu` of the dictionary, n the number of rows, ‖(I − P)C^½‖² the `onkel.measure.projection_error` of the span of the points.
 
-    JGR Proposition 5. Conditions: accuracy ½, oversampling ≥ 12 ln(n/δ).
+    JGR Proposition 5. Conditions: accuracy ½, oversampling ≥ 12 ln(4n²/δ).
 
     >>> X, _ = onkel.data.rings(200, seed=0)
-    >>> dictionary = onkel.Kors(mu=1.0, accuracy=0.5, oversampling=12.0 * math.log(200 / 0.1))
+    >>> dictionary = onkel.Kors(mu=1.0, oversampling=onkel.measure.bounds.oversampling(200, delta=0.1))
     >>> mu, points = kors(onkel.Gaussian(width=1.0), X, dictionary, delta=0.1)
     >>> len(dictionary.choose(onkel.Gaussian(width=1.0), X)) < points
     True
@@ -164,10 +164,10 @@ def nystroem(
     """B² d_eff(λ) ln(e + enκ²/λ) + 2B²(m + 1)nμ/λ, for `PKAWVNystroem` whose KORS has taken m points, with probability 1 − δ.
 
     μ is `mu` of the dictionary, n the number of rows, κ² the largest k(x, x). JGR Theorem 6. Conditions: |y| ≤ B; λ ≥ μ; accuracy
-    ½, oversampling ≥ 12 ln(n/δ). It holds for the default learner: AWV, no budget, history kept. `points` is m.
+    ½, oversampling ≥ 12 ln(4n²/δ). It holds for the default learner: AWV, no budget, history kept. `points` is m.
 
     >>> X, y = onkel.data.smooth(200, dim=2, seed=0)
-    >>> dictionary = onkel.Kors(mu=1.0, accuracy=0.5, oversampling=12.0 * math.log(200 / 0.1))
+    >>> dictionary = onkel.Kors(mu=1.0, oversampling=onkel.measure.bounds.oversampling(200, delta=0.1))
     >>> learner = onkel.PKAWVNystroem(kernel=onkel.Gaussian(width=1.0), dictionary=dictionary)
     >>> state = learner.init(dim=2)
     >>> measured = onkel.regret(learner.learn(state, X, y), X, y, learner.kernel, lam=1.0)
@@ -189,10 +189,11 @@ def known_inputs(
 
     n is the number of rows, κ² the largest k(x, x), B is `largest` (None: the largest |y|), μ is `mu` of the dictionary.
     JGR Theorem 3 with Proposition 5, as in the proof of Corollary 8; with probability 1 − δ.
-    Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(n/δ).
+    Conditions: |y| ≤ B; λ ≥ μ; accuracy ½, oversampling ≥ 12 ln(4n²/δ).
 
     >>> X, y = onkel.data.smooth(200, dim=2, seed=0)
-    >>> kernel, dictionary = onkel.Gaussian(width=1.0), onkel.Kors(mu=1.0, accuracy=0.5, oversampling=12.0 * math.log(200 / 0.1))
+    >>> kernel = onkel.Gaussian(width=1.0)
+    >>> dictionary = onkel.Kors(mu=1.0, oversampling=onkel.measure.bounds.oversampling(200, delta=0.1))
     >>> points = dictionary.choose(kernel, X)
     >>> learner = onkel.PKAWV(features=onkel.Nystroem(kernel, points))
     >>> measured = onkel.regret(onkel.prequential(learner, X, y).scores, X, y, kernel, lam=1.0)

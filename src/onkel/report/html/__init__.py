@@ -3,7 +3,7 @@
 Each file but the last few makes one part of the page from plain results, with functions that return markup.
 
 contents    what is shown
-answer      the head; errors, mixture, columns, trust, made: the sections
+answer      the head; errors, mixture, columns (with curves), trust, made: the sections
 chart       a chart: static picture, data for the script, legend, table
 markup      elements whose text is always escaped
 page        all of it, with its styles and scripts from `static`

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from onkel.measure import Result
 from onkel.measure.importance import NotMeasured
-from onkel.measure.metrics import R2, Accuracy, Explained, LogLoss, Metric
+from onkel.measure.metrics import Accuracy, Explained, LogLoss, Metric
+from onkel.report.html.columns import not_measured
 from onkel.report.html.contents import Contents, Section
 from onkel.report.html.markup import Html, element, joined
 from onkel.report.html.ticks import shown
@@ -22,21 +23,29 @@ PHRASES = {
 
 def headline(contents: Contents) -> Html:
     """The answer: what was predicted how well, compared with the better of the two baselines."""
+    return joined(_answer(contents, element))
+
+
+def sentences(contents: Contents) -> list[str]:
+    """The same and the second sentence as plain text."""
+    return ["".join(_answer(contents, lambda tag, said: said)), second_sentence(contents.main)]
+
+
+def _answer(contents: Contents, marked: Callable[[str, str], str]) -> list[str]:
+    """The parts of the answer; `marked` emphasises a part as an element of this name."""
     result, metric = contents.main, contents.metric
-    target = element("code", result.target)
+    target = marked("code", result.target)
     if result.rows == 1:
-        return joined([contents.best, " has met a single row of ", element("code", result.target), ": nothing was known before it"])
+        return [contents.best, " has met a single row of ", target, ": nothing was known before it"]
     error = contents.error_of(contents.best)
-    said = "an rms error of " if metric.name == "rmse" else "mistakes in "
-    figure = element("strong", shown(metric.name, error))
-    rest = "" if metric.name == "rmse" else " of the rows"
+    figure, rows = marked("strong", shown(metric.name, error)), counted(result.rows, "row")
+    said = ["an rms error of ", figure, f" over {rows}"] if metric.name == "rmse" else ["mistakes in ", figure, f" of {rows}"]
+    if (later := contents.later_error(contents.best)) is not None:
+        said.append(f" ({shown(metric.name, later.error)} in the last {later.rows:,})")
     against = [part for part in (_against_others(contents, error), _against_baseline(result, metric, error)) if part]
-    compared = "".join(f", {part}" for part in against)
     several = len(contents.runs) + len(contents.peers)
     first, best = (f"Of {several} learners, {contents.best}", " best,") if several > 1 else (contents.best, "")
-    return joined(
-        [f"{first} predicts ", target, f"{best} with {said}", figure, f"{rest}{compared}, over {counted(result.rows, 'row')}."]
-    )
+    return [f"{first} predicts ", target, f"{best} with ", *said, *(f", {part}" for part in against), "."]
 
 
 def _against_others(contents: Contents, error: float) -> str:
@@ -102,7 +111,7 @@ def head(contents: Contents) -> Html:
 def _figures(contents: Contents) -> list[tuple[str, str, str]]:
     result, first = contents.main, contents.metric
     found = [("rows", f"{result.rows:,}", "")]
-    for metric in (first, R2(), Explained(), Accuracy(), LogLoss()):
+    for metric in (first, Explained(), Accuracy(), LogLoss()):
         value = contents.mean(contents.best, metric.name)
         if result.rows > 1 and math.isfinite(value):
             found.append((metric.title, shown(metric.name, value), ""))
@@ -115,12 +124,13 @@ def _figures(contents: Contents) -> list[tuple[str, str, str]]:
 def know(contents: Contents) -> Section | None:
     """Notes, findings and changes."""
     result = contents.main
-    found = [f"{contents.best}'s mixture: {'; '.join(result.findings)}"] if result.findings and result.rows > 1 else []
+    found = ["; ".join(result.findings)] if result.findings and result.rows > 1 else []
     said = [*(f"the stream {one}" for one in changes(result)), *found, *result.notes]
     if len(contents.runs) > 1:
         said += _notes_of_others(contents)
     if isinstance(contents.importance, NotMeasured):
-        said.append(f"the importance of the columns was not measured: {contents.importance.reason}")
+        said.append(not_measured(contents.importance))
+    said = list(dict.fromkeys(said))
     if not said:
         return None
     names = {result.target, *contents.runs, *(() if result.observed is None else (one.name for one in result.observed.columns))}

@@ -1,7 +1,8 @@
 """Charts: lines, bands and points over a common x.
 
 Each is a static picture (SVG), which is printed and needs no script; the data from which the page's script draws the interactive
-one; a legend of switches; a sentence that says what is in it; and a table of its values.
+one; a legend of switches; a sentence that says what is in it; and a table of its values. The titles of the axes, which may be long,
+are text above and below the picture.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from numpy.typing import NDArray
 from onkel._types import Vector
 from onkel.report.html.colours import DASHES
 from onkel.report.html.markup import Html, details, element, embedded, joined, table
-from onkel.report.html.ticks import ticks, written
+from onkel.report.html.ticks import ticks
+from onkel.report.results import written
 
 WIDTH = 720  # of a picture along the stream
-LEFT, RIGHT, TOP, BOTTOM = 64, 24, 14, 46  # its margins
+RIGHT, TOP, BOTTOM = 24, 14, 28  # its margins
+CHARACTER = 8  # the largest width of one of the numbers on its left
 TABLE_ROWS = 16  # rows of the table of a chart along a stream
 LARGEST = 8.0  # a line may be cut off above this many times the largest value of the learners' lines
 
@@ -88,7 +91,9 @@ def figure(chart: Chart) -> Html:
         "figure",
         element("h3", chart.title, id=title),
         controls,
+        element("p", chart.y_label, cls="axis"),
         element("div", static, cls="plot", data_chart=chart.ident),
+        element("p", chart.x_label, cls="axis across"),
         element("figcaption", chart.said),
         details("The values as a table", values(chart)),
         embedded(f"{chart.ident}-data", data(chart)),
@@ -136,8 +141,6 @@ def data(chart: Chart) -> dict[str, Any]:
             }
             for line in chart.lines
         ],
-        "xLabel": chart.x_label,
-        "yLabel": chart.y_label,
         "xName": chart.x_name,
         "share": chart.share,
         "low": low,
@@ -178,7 +181,8 @@ def picture(chart: Chart, width: int = WIDTH, name: str = "") -> Html:
     first, last = (float(chart.x[0]), float(chart.x[-1])) if len(chart.x) else (0.0, 1.0)
     if last <= first:
         first, last = first - 0.5, last + 0.5
-    box = (LEFT, TOP, width - RIGHT, height - BOTTOM)
+    left = 12 + CHARACTER * max(len(written(value, chart.share)) for value in ticks(low, high, _steps(chart)))
+    box = (left, TOP, width - RIGHT, height - BOTTOM)
 
     def across(x: Any) -> NDArray[np.float64]:
         return np.asarray(box[0] + (np.asarray(x, dtype=float) - first) / (last - first) * (box[2] - box[0]))
@@ -200,19 +204,18 @@ def _grid(
     chart: Chart, box: tuple[int, int, int, int], xs: tuple[float, float], ys: tuple[float, float], across: Any, up: Any
 ) -> list[Html]:  # fmt: skip
     parts = []
-    for value in ticks(*ys, about=max(2, chart.height // 60)):
+    for value in ticks(*ys, _steps(chart)):
         y = f"{float(up(value)):.1f}"
         parts.append(element("line", x1=box[0], x2=box[2], y1=y, y2=y, cls="zero" if value == 0.0 else "grid"))
         parts.append(element("text", written(value, chart.share), x=box[0] - 8, y=y, dy="0.32em", cls="tick end"))
     along = [(value, f"{float(across(value)):.1f}") for value in ticks(*xs, about=6)]
     parts += [element("text", written(value), x=x, y=box[3] + 18, cls="tick middle") for value, x in along]
-    parts.append(element("text", chart.x_label, x=box[2], y=box[3] + 38, cls="label end"))
-    parts.append(
-        element(
-            "text", chart.y_label, x=0, y=0, transform=f"translate(13 {(box[1] + box[3]) / 2:.0f}) rotate(-90)", cls="label middle"
-        )
-    )
     return parts
+
+
+def _steps(chart: Chart) -> int:
+    """About how many numbers stand on its left."""
+    return max(2, chart.height // 60)
 
 
 def _drawn(line: Line, x: NDArray[np.float64], up: Any) -> Html:

@@ -13,7 +13,7 @@ from onkel._types import Vector
 from onkel.measure import Result
 from onkel.measure.effects import Effect
 from onkel.measure.importance import Importance, NotMeasured
-from onkel.measure.metrics import RMSE, Metric
+from onkel.measure.metrics import RMSE, Later, Metric
 from onkel.report.html.colours import role
 from onkel.report.html.markup import Html
 
@@ -66,6 +66,11 @@ class Contents:
             return self.mean(name, self.metric.name)
         mean = float(np.mean(self.peers[name].losses))
         return math.sqrt(mean) if isinstance(self.metric, RMSE) else mean
+
+    def later_error(self, name: str) -> Later | None:
+        """The error of one of our learners over the last rows, the mean over its runs; None if the stream is too short."""
+        found = [later for one in self.runs[name] if (later := one.curve.later()) is not None]
+        return found[0]._replace(error=float(np.mean([one.error for one in found]))) if found else None
 
     @property
     def best(self) -> str:

@@ -9,12 +9,12 @@ import numpy as np
 
 from onkel._types import Vector
 from onkel.measure import Result
-from onkel.measure.metrics import curve_of_losses, metrics_for
+from onkel.measure.metrics import R2, Explained, curve_of_losses, metrics_for
 from onkel.report.html.chart import Chart, Line, figure
 from onkel.report.html.contents import Contents, Section
 from onkel.report.html.markup import Html, element, joined, table, text
-from onkel.report.html.ticks import shown, written
-from onkel.report.results import SHARES, counted, memory, microseconds_per_row
+from onkel.report.html.ticks import shown
+from onkel.report.results import SHARES, counted, memory, microseconds_per_row, written
 
 BASELINES = ("mean", "last")  # the roles of the two baselines
 
@@ -43,8 +43,11 @@ def over_time(contents: Contents) -> Section | None:
     if contents.peers:
         intro += f" {' and '.join(contents.peers)} met the same rows in the same order."
     body = joined(
-        [element("p", intro), figure(first), figure(second), _changes(result), element("h3", "All metrics"), all_metrics(contents)]
-    )
+        [
+            element("p", intro), figure(first), figure(second), _changes(result), element("h3", "All metrics"),
+            all_metrics(contents), *_on_metrics(result),
+        ]
+    )  # fmt: skip
     return Section("error", "Error over time", body)
 
 
@@ -116,6 +119,17 @@ def all_metrics(contents: Contents) -> Html:
     runs = max(map(len, contents.runs.values()))
     caption = "All metrics over all rows" + (f", mean ± standard deviation of {runs} runs" if runs > 1 else "")
     return table(caption, headings, rows, numeric=range(1, len(headings)), shown=runs > 1)
+
+
+def _on_metrics(result: Result) -> list[Html]:
+    """Why two metrics that look alike differ."""
+    if not (_is_known(result, Explained.name) and _is_known(result, R2.name)):
+        return []
+    said = (
+        "Explained and R² both say which share of the square error of a mean is gone: explained of the mean of the labels so far, "
+        "R² of the mean of all labels, which is only known afterwards."
+    )
+    return [element("p", said, cls="small")]
 
 
 def _is_known(result: Result, metric: str) -> bool:

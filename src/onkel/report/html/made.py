@@ -11,8 +11,7 @@ from onkel.measure.column_sums import MOVED, SHIFT, ColumnSummary
 from onkel.report.html.bars import spark
 from onkel.report.html.contents import Contents, Section
 from onkel.report.html.markup import details, element, joined, table
-from onkel.report.html.ticks import written
-from onkel.report.results import counted, short
+from onkel.report.results import counted, short, without, written
 
 SHOWN = 40  # columns; more are in details
 NAMED = 3  # strings
@@ -32,6 +31,9 @@ def rows(contents: Contents) -> Section | None:
         parts.append(f"Drifted between the first and the last quarter of the rows: {', '.join(drifted)}.")
     elif any(one.drift is not None for one in observed.columns):
         parts.append("No column has drifted between the first and the last quarter of the rows.")
+    if counters := [one.name for one in observed.columns if one.counts_rows and one.name != result.target]:
+        rise = "rises by 1 with each row, as row numbers do" if len(counters) == 1 else "rise by 1 with each row, as row numbers do"
+        parts.append(f"{', '.join(counters)} {rise}; to leave {'it' if len(counters) == 1 else 'them'} out: {without(counters)}.")
     if observed.columns_left_out:
         parts.append(f"Not looked at: {counted(observed.columns_left_out, 'further column')}.")
     explained = (
@@ -69,6 +71,7 @@ def _cells(one: ColumnSummary, rows: int, is_target: bool) -> list[str]:
     )
     moved = "" if one.first is None or one.last is None else f"{written(one.first)} → {written(one.last)}"
     flags = [element("span", "target", cls="flag quiet")] if is_target else []
+    flags += [element("span", "row number", cls="flag")] if one.counts_rows else []
     flags += [element("span", "drifted", cls="flag")] if one.drifted else []
     name = joined([one.name, *flags], " ")
     return [name, kind, missing, _values(one), spark(one.means, one.lows, one.highs), moved, drift]
@@ -80,8 +83,13 @@ def _values(one: ColumnSummary) -> str:
         return f"{named}, …" if one.values is None or one.values > NAMED else named
     if one.least is None or one.largest is None:
         return "none"
-    ends = [end if isinstance(end, str) else written(end) for end in (one.least, one.largest)]
+    ends = [_day(end) if isinstance(end, str) else written(end) for end in (one.least, one.largest)]
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def _day(date: str) -> str:
+    """A date without a time that is midnight."""
+    return date.removesuffix("T00:00:00").replace("T", " ")
 
 
 def how(contents: Contents) -> Section:

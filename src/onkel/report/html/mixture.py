@@ -13,8 +13,7 @@ from onkel.report.html.chart import Chart, Line, figure
 from onkel.report.html.colours import role
 from onkel.report.html.contents import Contents, Section
 from onkel.report.html.markup import Html, element, joined, table, text
-from onkel.report.html.ticks import written
-from onkel.report.results import counted
+from onkel.report.results import counted, written
 
 EXPERTS_SHOWN = 8
 
@@ -79,7 +78,7 @@ def _experts(explanation: Explanation) -> Html:
             else f"after about {1.0 / (1.0 - expert.forgetting):,.0f} rows"
         )
         uses = "yes" if expert.lagged else "no"
-        ridge = f"{expert.lam:.3g}" if expert.lam else "–"
+        ridge = written(expert.lam) if expert.lam else "–"
         rows.append(
             [expert.family, ridge, uses, forgets, f"{explanation.weights[k]:+.3f}", "–" if math.isnan(loss) else written(loss)]
         )
@@ -101,8 +100,9 @@ def _regret(explanation: Explanation) -> Html:
     has_bars = any(one.bound > 0.0 and math.isfinite(one.bound) for one in known.values())
     headings = ["compared with", "regret", "at most, proven", "regret (dark) and bound (light)"][: 3 + has_bars]
     intro = (
-        f"Regret is what the mixture has lost in square error, over its last {counted(explanation.since, 'row')}, beyond what "
-        "fixed weights chosen in hindsight would have lost; below 0 it did better than they. The bound holds for any stream."
+        "Regret: how much more the mixture has lost (the sum of its square errors over the last "
+        f"{counted(explanation.since, 'row')}) than the best expert, or the best fixed combination of experts, which can be "
+        "picked only in hindsight. Below 0 the mixture has lost less. The bound is proven for any stream, also for the worst."
     )
     made = table("Regret and its bound", headings, [row[: 3 + has_bars] for row in rows], (1, 2), "regret" if has_bars else "")
     return joined([element("h3", "Regret beside its bound"), element("p", intro), made])

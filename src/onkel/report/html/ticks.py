@@ -1,10 +1,10 @@
-"""How numbers are written for people, and round numbers along an axis."""
+"""Round numbers along an axis, and the values of metrics on a page."""
 
 from __future__ import annotations
 
 import math
 
-from onkel.report.results import AT_MOST_1, SHARES, number
+from onkel.report.results import SHARES, number, written
 
 LARGE_SHARE = 100.0  # above this, shares are written with few digits
 
@@ -21,21 +21,8 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [0.0 if abs(value) < step * 1e-9 else value for value in found if value <= high + step * 1e-9]
 
 
-def written(value: float, share: bool = False) -> str:
-    """A number for people: 12,500, 0.25, 3.2e-07; a share in per cent."""
-    if share:
-        return f"{float(f'{100.0 * value:.3g}'):g}%"
-    if value == 0.0:
-        return "0"
-    if 1e-4 <= abs(value) < 1e9:
-        if abs(value) >= 1000.0:
-            return f"{float(f'{value:.6g}'):,.0f}"
-        return f"{float(f'{value:.4g}'):g}"
-    return f"{value:.3g}"
-
-
 def shown(metric: str, value: float) -> str:
     """The value of a metric."""
     if metric in SHARES and abs(value) > LARGE_SHARE:
         return written(value, share=True)
-    return number(metric, value) if metric in (*SHARES, *AT_MOST_1) else written(value)
+    return number(metric, value)

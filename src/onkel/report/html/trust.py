@@ -11,8 +11,7 @@ from onkel.measure.residuals import ResidualSummary
 from onkel.report.html.chart import Chart, Line, figure
 from onkel.report.html.contents import Contents, Section
 from onkel.report.html.markup import Html, details, element, joined, table
-from onkel.report.html.ticks import written
-from onkel.report.results import LEVEL, counted
+from onkel.report.results import LEVEL, counted, written
 
 SIDE, MARGIN = 340, 58  # of the picture of reliability
 SHADES = 9

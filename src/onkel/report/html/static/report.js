@@ -14,8 +14,8 @@
     if (value === null || value === undefined) return "–";
     if (share) return `${Number((100 * value).toPrecision(3))}%`;
     const size = Math.abs(value);
-    if (size !== 0 && (size < 1e-4 || size >= 1e9)) return value.toPrecision(3);
-    return Number(value.toPrecision(size >= 1000 ? 6 : 4)).toLocaleString("en-US", { maximumFractionDigits: size >= 1000 ? 0 : 8 });
+    if (size !== 0 && (size < 1e-4 || size >= 1e12)) return value.toPrecision(3);
+    return Number(value.toPrecision(size >= 999.95 ? 6 : 4)).toLocaleString("en-US", { maximumFractionDigits: size >= 999.95 ? 0 : 8 });
   }
 
   function build(plot) {
@@ -67,7 +67,7 @@
 
     function options(width) {
       const ink = colour("soft"), rule = colour("rule");
-      const axis = { stroke: ink, font: FONT, labelFont: FONT, grid: { stroke: rule, width: 1 }, ticks: { show: false } };
+      const axis = { stroke: ink, font: FONT, grid: { stroke: rule, width: 1 }, ticks: { show: false } };
       const narrow = width < 480;
       const style = (one) => {
         if (!one.line) return {};
@@ -87,9 +87,9 @@
         series: series.map(style),
         bands: bands.map(([high, low, role]) => ({ series: [high, low], fill: faded(colour(role), 0.16) })),
         axes: [
-          { ...axis, grid: { show: false }, incrs: STEPS, label: spec.xLabel, labelSize: 22, size: 34, space: narrow ? 70 : 90,
+          { ...axis, grid: { show: false }, incrs: STEPS, size: 34, space: narrow ? 70 : 90,
             values: (self, found) => found.map((value) => number(value, false)) },
-          { ...axis, incrs: STEPS, label: spec.yLabel, labelSize: 20, labelGap: 2, space: 42, values: (self, found) => found.map((value) => number(value, spec.share)),
+          { ...axis, incrs: STEPS, space: 42, values: (self, found) => found.map((value) => number(value, spec.share)),
             size: (self, found) => 14 + 7 * Math.max(2, ...(found || []).map((text) => text.length)) },
         ],
         hooks: {
