@@ -32,7 +32,7 @@ LAYERS = [
     {"model"},
     {"measure"},
     {"persist"},
-    {"estimators"},
+    {"estimators", "client"},
     {"_names"},
     {"report"},
     {"serve", "scale"},

@@ -89,7 +89,7 @@ def defined_in(module: str, names: dict[str, Any]) -> dict[str, Any]:
 def sections() -> tuple[Section, ...]:
     """The table of contents: the product first, then the algorithms, then what they are made of."""
     return (
-        Section("The product", (ESTIMATORS, MODEL, FILES, DATA)),
+        Section("The product", (ESTIMATORS, MODEL, FILES, CLIENT, DATA)),
         *_learners(),
         Section("Around learners", (PROTOCOL, WRAPPERS, RULES)),
         Section("What learners are made of", (KERNELS, FEATURES, SYSTEMS, LOSSES, DICTIONARIES)),
@@ -151,6 +151,7 @@ MODEL = Page(
     "A raw row in, an answer out.",
     ("onkel.model.model", "onkel.model.stream", "onkel.model.answers", "onkel.model.learning"),
 )
+CLIENT = Page("client", "Client", "A model that `onkel serve` keeps, from Python.", ("onkel.client",))
 FILES = Page(
     "files",
     "Saving and loading",

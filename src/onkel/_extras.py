@@ -9,7 +9,7 @@ from onkel.errors import MissingPackage
 
 PACKAGES = {
     "arrow": "pyarrow", "download": "pooch", "excel": "python-calamine", "plot": "matplotlib", "river": "river",
-    "sklearn": "scikit-learn",
+    "sklearn": "scikit-learn", "serve": "starlette",
 }  # fmt: skip
 IMPORTED_AS = {"scikit-learn": "sklearn", "python-calamine": "python_calamine"}
 

@@ -6,6 +6,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from onkel import combine, data, learners, measure
+from onkel.client import Client
 from onkel.combine import BOA, Auto, Experts, ExponentialWeights, FixedShare, Layered, MLPoly, Ridge, Stacking
 from onkel.dictionary import Kors, Start, Uniform
 from onkel.errors import FileError, InputError
@@ -76,6 +77,7 @@ __all__ = [
     "Brownian",
     "Chain",
     "Classifier",
+    "Client",
     "Constant",
     "Cosine",
     "CustomKernel",

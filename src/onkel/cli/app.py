@@ -20,6 +20,7 @@ Examples:
     onkel run prices.csv --target price --save model.onkel
     onkel predict model.onkel new.csv
     onkel report prices.csv --target price
+    onkel serve --data models
     onkel run friedman
 
 Exit codes: 0 for success, 1 for an error (reported in one line), 2 for a command that was not understood, 130 after Ctrl-C.
@@ -261,6 +262,49 @@ def predict(
     from onkel.cli.predict import Wanted, predict_file
 
     predict_file(model, Inputs((file, *more), format), missing, Wanted(keep, probabilities, interval), out, json)
+
+
+@command
+def serve(
+    *,
+    data: Path = Path("onkel-models"),
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token_file: Path | None = None,
+    allow_host: str | None = None,
+) -> None:
+    """Serve models over HTTP: they predict and learn at any time, and what was learnt survives a crash.
+
+    Examples:
+
+        onkel serve
+        onkel serve --data models --port 9000
+        ONKEL_TOKEN=... onkel serve --host 0.0.0.0 --allow-host models.example.org
+
+    Then, in another terminal:
+
+        curl -X PUT localhost:8000/models/prices -d '{"target": "price"}'
+        curl localhost:8000/models/prices/learn -d '{"rows": [{"size": 50, "town": "Bonn", "price": 210}]}'
+        curl localhost:8000/models/prices/predict -d '{"rows": [{"size": 60, "town": "Bonn"}]}'
+
+    Parameters
+    ----------
+    data
+        The folder of the models, their logs and snapshots. It is made if it is not there.
+    host
+        The address to listen at. Any but a loopback address needs a token.
+    port
+        The port; 0 takes any free one, and prints it.
+    token_file
+        A file with the token that requests must send; else it is taken from the environment variable ONKEL_TOKEN.
+    allow_host
+        Further names under which the server is reached, separated by commas.
+    """
+    from onkel.serve.server import Place, token_from
+    from onkel.serve.server import serve as serve_folder
+
+    place = Place(host, port, token_from(token_file), split(allow_host))
+    serve_folder(data, place, functools.partial(print, flush=True))
 
 
 @command

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from onkel._jit import clock, compiler_off
 from onkel._types import Vector
@@ -167,6 +168,14 @@ def as_json(found: Any) -> Any:
     return None if isinstance(found, float) and math.isnan(found) else found
 
 
+class Answered(NamedTuple):
+    """The rows of a table, each before it was learnt."""
+
+    answers: Answers
+    losses: Vector  # its square error, or 1 for a mistake
+    intervals: HalfWidths | None
+
+
 @dataclass
 class Evaluation:
     """One model on one stream, from the start or from any later row.
@@ -218,12 +227,17 @@ class Evaluation:
 
     def learn(self, table: Table) -> Vector:
         """Score the rows, then learn them. Returns the loss of each row that was learnt: its square error, or 1 for a mistake."""
-        if not len(table):
-            return np.empty(0)
+        return self.answer(table).losses if len(table) else np.empty(0)
+
+    def answer(self, table: Table, lagged: ArrayLike | None = None) -> Answered:
+        """Score the rows, then learn them.
+
+        `lagged`: for a row whose label comes late, what `Model.remember` returned when it was predicted.
+        """
         self.warm_up(table)
         has_intervals = isinstance(self.state.learner, Intervals)
         bands = copied(self.state.inner.bands) if has_intervals else None
-        answers = self.watch.run(self.model.answer, self.state, table)
+        answers = self.watch.run(self.model.answer, self.state, table, lagged)
         intervals = None if bands is None else _intervals(bands, answers)
         losses = _add(self.errors, answers, intervals)
         if self.recent is not None:
@@ -233,15 +247,21 @@ class Evaluation:
             self.observed.add(table, answers, None if intervals is None else intervals.half)
             if self.observed.hold(table) and self.errors.rows:
                 self.observed.error = next(iter(headline_of(self.errors).values()))
-        return losses
+        return Answered(answers, losses, intervals)
 
     def result(self, stream: Stream, earlier_rows: int = 0) -> Result:
         """What was measured so far."""
         model, state, errors = self.model, self.state, self.errors
+        notes = (*stream.source.notes(), *stream.remarks, *model.notes(state), *advice(model, state, errors, stream))
+        return self.measured(stream.name, len(stream.names), notes, earlier_rows)
+
+    def measured(self, source: str, inputs: int, notes: Sequence[str], earlier_rows: int = 0) -> Result:
+        """What was measured so far on rows from this source, which has so many columns that are inputs."""
+        model, state, errors = self.model, self.state, self.errors
         own = bare(state.learner)
         explanation = explain(state.learner, state.inner) if isinstance(own, Auto) and errors.rows > 1 else None
         return Result(
-            source=stream.name,
+            source=source,
             target=state.target.name,
             task=state.target.task,
             classes=tuple(model.classes(state)),
@@ -251,7 +271,7 @@ class Evaluation:
             standardised=model.standardises(state),
             rows=errors.rows,
             earlier_rows=earlier_rows,
-            inputs=len(stream.names),
+            inputs=inputs,
             columns=state.encoder.width,
             errors=errors.means(),
             baselines=baselines(errors),
@@ -263,7 +283,7 @@ class Evaluation:
             microseconds_per_row=1e6 * self.watch.seconds / self.rows if self.rows else None,
             bytes=nbytes(state),
             findings=() if explanation is None else tuple(explanation.sentences),
-            notes=(*stream.source.notes(), *stream.remarks, *model.notes(state), *advice(model, state, errors, stream)),
+            notes=tuple(notes),
             explanation=explanation,
             observed=None if self.observed is None else self.observed.result(),
         )

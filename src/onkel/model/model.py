@@ -212,9 +212,10 @@ class Model:
         """
         return fitted(self, rows, weight, seed, epochs)
 
-    def answer(self, state: State, table: Table) -> Answers:
-        """Learn the rows of a table. Returns the answer for each row before it was learnt, and its label."""
-        return answers(state, self._learn(state, table))
+    def answer(self, state: State, table: Table, lagged: ArrayLike | None = None) -> Answers:
+        """Learn the rows of a table. Returns the answer for each row before it was learnt, and its label. `lagged`: see
+        `update`."""
+        return answers(state, self._learn(state, table, None, lagged))
 
     def add_classes(self, state: State, labels: Sequence[Any]) -> None:
         """Add classes before their first rows."""

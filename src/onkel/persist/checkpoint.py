@@ -138,10 +138,19 @@ def unpack(
     kernels   Your own kernel functions, by the names that were saved; None if there are none.
     bases     Your own functions of features (`Basis`, `Listed`), by the names that were saved; None if there are none.
     """
+    return unpack_all(data, kernels, bases)[:2]
+
+
+def unpack_all(
+    data: bytes,
+    kernels: dict[str, Callable[..., Any]] | None = None,
+    bases: dict[str, Callable[..., Any]] | None = None,
+) -> tuple[Any, Any, Extra | None]:
+    """(model, state, extra) or (learner, state, extra): `unpack`, with the extra that was packed."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InputError(f"unpack takes the bytes that pack made, got {type(data).__name__}; load reads a file")
     with _refusals("cannot unpack this"):
-        return _read(io.BytesIO(data), len(data), kernels, bases)[:2]
+        return _read(io.BytesIO(data), len(data), kernels, bases)
 
 
 def save(path: str | os.PathLike[str], model: Any, state: Any, extra: Extra | None = None) -> None:
