@@ -172,11 +172,12 @@ def measure(task: Task, seconds: float, progress: Progress) -> Result:
         bar = progress.add_task(f"{task.title}: {contender.name}", total=len(y))
         results[contender.name] = run(task, learner, X, y, seconds, lambda rows, bar=bar: progress.update(bar, completed=rows))  # type: ignore[misc]
         progress.remove_task(bar)
+    common = min(result["rows"] for result in results.values())
     for result in results.values():
-        del result["average"]
+        result["loss_over_common_rows"] = float(result.pop("average")[common - 1])
     return {
-        "rows": len(y), "columns": X.shape[1], "seconds": seconds, **background(task, X, y), "left_out": left_out,
-        "learners": results,
+        "rows": len(y), "columns": X.shape[1], "seconds": seconds, "common_rows": common, **background(task, X, y),
+        "left_out": left_out, "learners": results,
     }  # fmt: skip
 
 
@@ -218,17 +219,17 @@ def table(task: Task, found: Result) -> str:
     heads = f"{several['orders']} orders: the first {FIRST:,} rows | all rows"
     lines = [
         f"| {task.title}: {found['rows']:,} rows, d = {found['columns']} | features or points | rows | {task.loss} "
-        f"| {heads} | seconds | µs a row |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        f"| over the first {found['common_rows']:,} | {heads} | seconds | µs a row |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for name, of in found["learners"].items():
         rows = f"{of['rows']:,}" + ("" if of["finished"] else " (stopped)")
-        cells = [f"{of['size']:,}", rows, f"{of['loss']:{form}}"]
+        cells = [f"{of['size']:,}", rows, f"{of['loss']:{form}}", f"{of['loss_over_common_rows']:{form}}"]
         cells += [losses(several, name, at, form) for at in (FIRST, found["rows"])]
         cells += [f"{of['seconds']:.2f}", f"{of['microseconds_a_row']:,.0f}"]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    lines += [f"| {name} | {count:,} | left out | | | | | |" for name, count in found["left_out"].items()]
-    lines.append(f"| *the best constant in hindsight* | | {found['rows']:,} | {found['best_constant']:{form}} | | | | |")
+    lines += [f"| {name} | {count:,} | left out | | | | | | |" for name, count in found["left_out"].items()]
+    lines.append(f"| *the best constant in hindsight* | | {found['rows']:,} | {found['best_constant']:{form}} | | | | | |")
     return "\n".join(lines) + "\n"
 
 

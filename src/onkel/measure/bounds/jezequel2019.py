@@ -3,7 +3,8 @@
 `largest` is B, a bound on |y|; if it is None, B is the largest |y| of the stream. n is the number of rows, κ² the largest k(x, x).
 
 JGR: Jézéquel, Gaillard & Rudi (2019), Efficient online learning with kernels for adversarial large scale problems, NeurIPS.
-Departs from the paper: Theorem 9 is printed with λ instead of λ², and without λ‖f‖².
+Departs from the paper: Theorem 9 is printed with λ instead of λ², and without λ‖f‖²; Proposition 5 with a smaller β and fewer
+points than its source proves (`oversampling`, `kors`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from onkel.dictionary import Kors
 from onkel.errors import InputError
 from onkel.features import Nystroem, Taylor
 from onkel.kernels import Gaussian, Kernel
+from onkel.measure.bounds.calandriello2017 import row_sampling
 from onkel.measure.bounds.conditions import ROUNDING, check_sampling
 from onkel.measure.regret import Space, effective_dimension, embed, log_det, positive, projection_error, spectrum
 
@@ -134,11 +136,13 @@ def gaussian_dimension(n: int, dim: int, lam: float, radius: float, width: float
 
 
 def kors(kernel: Kernel, X: ArrayLike, dictionary: Kors, delta: float) -> tuple[float, float]:
-    """μ and 9 d_eff(μ) ln²(2n/δ): bounds on ‖(I − P)C^½‖² and on the number of points, in all rounds with probability 1 − δ.
+    """μ and 9β d_onl(μ): bounds on ‖(I − P)C^½‖² and on the number of points, in all rounds with probability 1 − δ.
 
     μ is `mu` of the dictionary, n the number of rows, ‖(I − P)C^½‖² the `onkel.measure.projection_error` of the span of the points.
 
-    JGR Proposition 5. Conditions: accuracy ½, oversampling ≥ 12 ln(4n²/δ).
+    JGR Proposition 5; d_onl is `onkel.measure.online_dimension`. For the number of points the paper prints 9 d_eff(μ) ln²(2n/δ),
+    which does not hold (see papers/jezequel2019); this is Theorem 2 of Calandriello et al. (2017), `row_sampling`, for ε = ½.
+    Conditions: accuracy ½, oversampling β ≥ 12 ln(4n²/δ); d_onl(μ) ≥ 1.
 
     >>> X, _ = onkel.data.rings(200, seed=0)
     >>> dictionary = onkel.Kors(mu=1.0, oversampling=onkel.measure.bounds.oversampling(200, delta=0.1))
@@ -148,7 +152,7 @@ def kors(kernel: Kernel, X: ArrayLike, dictionary: Kors, delta: float) -> tuple[
     """
     rows = check_block("X", X)
     _theory(dictionary, len(rows), delta)
-    return dictionary.mu, 9.0 * effective_dimension(kernel, rows, dictionary.mu) * math.log(2.0 * len(rows) / delta) ** 2
+    return dictionary.mu, row_sampling(kernel, rows, dictionary, delta)[0]
 
 
 def nystroem(
