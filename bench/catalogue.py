@@ -250,7 +250,7 @@ def draw(rows: list[Row]) -> None:
         line = sorted(first, key=lambda row: row.microseconds)
         one.step([row.microseconds for row in line], [row.ratio for row in line], where="post", color=Light.LEARNER, linewidth=1.0)
         for row in rows:
-            style = {"color": Light.LEARNER if row in first else "0.6", "markersize": 6 if row in first else 4}
+            style: dict[str, Any] = {"color": Light.LEARNER if row in first else "0.6", "markersize": 6 if row in first else 4}
             one.plot(row.microseconds, row.ratio, "o", fillstyle="full" if row.sets == first[0].sets else "none", **style)
         one.set(xscale="log", yscale="log", xlabel="µs a row (median over the sets)", ylabel="error, PKAWV() = 1 (geometric mean)")
         one.set_title(
