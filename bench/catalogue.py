@@ -48,6 +48,7 @@ REFERENCE = "PKAWV"
 RECOMMENDED = ("Auto", "PKAWV", "PKAWVNystroem", "NewtonFeatures", "MercerProjection")  # for a stream of which nothing is known
 LEARNERS = ("Auto", *onkel.learners.names)
 REGRET_ROWS = 1_000
+LETTERS_WIDE, LETTERS_HIGH = 100.0, 11.0  # pixels of a name in the picture
 
 
 @dataclass(frozen=True)
@@ -130,8 +131,8 @@ def runs_of(found: dict[str, Any]) -> dict[tuple[str, str, int], dict[str, Any]]
     return {(name, learner, int(seed)): of for (name, learner, seed), of in split.items()}
 
 
-def keep(found: dict[str, Any]) -> None:
-    found["made"] = made()
+def keep(found: dict[str, Any], seconds: float) -> None:
+    found["made"] = {**made(), "seconds": seconds}
     lines = [f"{json.dumps(key)}: {json.dumps(found[key])}" for key in sorted(found)]
     work = FILE.with_suffix(f".{os.getpid()}")
     work.write_text("{\n" + ",\n".join(lines) + "\n}\n")
@@ -146,7 +147,7 @@ def fill(jobs: list[Job], seconds: float, again: bool) -> None:
         if loaded != (job.set, job.seed):
             loaded, rows = (job.set, job.seed), stream(job.set, job.seed)
         found[job.key] = None if rows is None else run(job, *rows, seconds)
-        keep(found)
+        keep(found, seconds)
 
 
 # what is shown
@@ -171,6 +172,7 @@ def table(found: dict[str, Any]) -> list[Row]:
     runs = runs_of(found)
     sets = sorted({name for name, _, _ in runs})
     errors = {name: {one: _over_reference(runs, name, one) for one in LEARNERS} for name in sets}
+    longest = {name: max(of["rows"] for (one, _, _), of in runs.items() if one == name) for name in sets}
     told = []
     for learner in LEARNERS:
         ratios = [ratio for of in errors.values() if (ratio := of[learner]) is not None]
@@ -187,10 +189,7 @@ def table(found: dict[str, Any]) -> list[Row]:
                 best,
                 float(np.median([of["microseconds"] for of in own])),
                 float(np.median([of["bytes"] for of in own])),
-                sum(
-                    of["rows"] < AT[-1] and str(AT[-1]) not in of["errors"] and of["microseconds"] * of["rows"] > 1e6 * SECONDS
-                    for of in own
-                ),
+                sum(of["rows"] < longest[name] for (name, one, _), of in runs.items() if one == learner),
                 float(np.mean(regrets)) if regrets else None,
             )
         )
@@ -217,7 +216,7 @@ def page(rows: list[Row], found: dict[str, Any]) -> Iterator[str]:
     orders = f"{seeds} order{'s' if seeds > 1 else ''}"
     yield f"Written by `ONKEL_DATA=folder python bench/catalogue.py --show` from {sets} sets in {orders}, at most"
     yield f"{AT[-1]:,} rows of each; made on {how['date']} from commit {how['commit']} on {how['machine']} ({with_these})."
-    yield f"A run stops after {SECONDS:g} seconds of processor time."
+    yield f"A run stops after {how['seconds']:g} seconds of processor time."
     yield "Every learner has its default settings. The error is the geometric mean over the sets of the error divided by that of"
     yield "`PKAWV()` on the same rows. µs a row and bytes are medians over the sets; the regret of a row is that of the first 1,000"
     yield "rows against the best function of the learner's own space, target of variance 1."
@@ -234,28 +233,46 @@ def page(rows: list[Row], found: dict[str, Any]) -> Iterator[str]:
             f"| {row.bytes / 1e3:,.0f} | {own} |"
         )
     yield ""
-    front = [row.learner for row in rows if not any(_beats(other, row) for other in rows)]
-    yield f"No learner is both better and faster than any of these: {', '.join(f'`{name}`' for name in front)}."
+    names = ", ".join(f"`{row.learner}`" for row in front(rows))
+    yield f"Of the learners for classes and numbers none is both better and faster than any of these: {names}."
 
 
-def _beats(one: Row, other: Row) -> bool:
-    return one.ratio < other.ratio and one.microseconds < other.microseconds
+def front(rows: list[Row]) -> list[Row]:
+    """The learners on all sets that no other of them beats both in error and in time."""
+    whole = [row for row in rows if row.sets == max(other.sets for other in rows)]
+    return [row for row in whole if not any(one.ratio < row.ratio and one.microseconds < row.microseconds for one in whole)]
 
 
 def draw(rows: list[Row]) -> None:
     with looks():
-        figure = Figure(figsize=(9.6, 6.0))
-        one = figure.subplots()
-        front = [row for row in rows if not any(_beats(other, row) for other in rows)]
-        for row in rows:
-            first = row in front
-            one.plot(row.microseconds, row.ratio, "o", color=Light.LEARNER if first else "0.6", markersize=6 if first else 4)
-            one.annotate(row.learner, (row.microseconds, row.ratio), textcoords="offset points", xytext=(5, 3), fontsize=8,
-                         color="0.1" if first else "0.45")  # fmt: skip
-        line = sorted(front, key=lambda row: row.microseconds)
+        figure = Figure(figsize=(9.6, 6.4))
+        one, first = figure.subplots(), front(rows)
+        line = sorted(first, key=lambda row: row.microseconds)
         one.step([row.microseconds for row in line], [row.ratio for row in line], where="post", color=Light.LEARNER, linewidth=1.0)
+        for row in rows:
+            style: dict[str, Any] = {"color": Light.LEARNER if row in first else "0.6", "markersize": 6 if row in first else 4}
+            one.plot(row.microseconds, row.ratio, "o", fillstyle="full" if row.sets == first[0].sets else "none", **style)
         one.set(xscale="log", yscale="log", xlabel="µs a row (median over the sets)", ylabel="error, PKAWV() = 1 (geometric mean)")
+        one.set_title(
+            "filled: all sets; hollow: only classes, or only numbers; blue: none is better and faster", loc="left", fontsize=10
+        )
+        left, right = one.get_xlim()
+        one.set_xlim(left, 4.0 * right)
+        figure.draw_without_rendering()
+        _name(one, rows, first)
         figure.savefig(PICTURE)
+
+
+def _name(one: Any, rows: list[Row], first: list[Row]) -> None:
+    """Write each name beside its point, as far up as needed not to lie on another."""
+    taken: list[tuple[float, float]] = []
+    for row in sorted(rows, key=lambda row: row.ratio):
+        x, y = one.transData.transform((row.microseconds, row.ratio))
+        while any(abs(x - other) < LETTERS_WIDE and abs(y - height) < LETTERS_HIGH for other, height in taken):
+            y += 1.0
+        taken.append((x, y))
+        place = one.transData.inverted().transform((x + 6.0, y - 3.0))
+        one.text(*place, row.learner, fontsize=8, color="0.1" if row in first else "0.45")
 
 
 def check(rows: list[Row]) -> Verdicts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -82,13 +83,11 @@ class Paper:
 
 
 def lines(paper: Paper, stored: Stored) -> list[Line]:
-    """The lines of a paper, without those of results that are not stored."""
+    """The lines of a paper, without those of results that are not stored, as after a run of a few scripts."""
     found: list[Line] = []
     for part in paper.parts:
-        try:
+        with suppress(FileNotFoundError):
             found += part(stored)
-        except FileNotFoundError as missing:
-            print(f"{missing.filename} is missing: no lines from {part.__module__}.{part.__name__}")
     return found
 
 

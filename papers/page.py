@@ -24,7 +24,8 @@ HEAD = """\
 Written by `python -m papers.page` from the results that the scripts of [papers](papers) store. Do not edit it.
 
 - **ours** is a mean; the range behind it says where a repetition should lie: the smallest and the largest of the runs, three
-  standard errors, or a factor of {times:g} for times. Seeds are fixed: on the same versions all but times come out as shown.
+  standard errors, or a factor of {times:g} for times. Seeds are fixed: with the versions and the processor named at the end all but
+  times come out as shown.
 - **difference** is ours minus the published figure.
 - `make papers` repeats every script at a smaller size in about 15 minutes, and says which figures lie outside their range.
   `make papers FULL=1` repeats everything, in about three hours. Scripts that read real data need `ONKEL_DATA=folder`.

@@ -48,7 +48,7 @@ REQUIRED: dict[str, Any] = {
     "points": ((0.1, 2.0), (1 / 3, -1.0)),
     "stages": (Standardize(), Taylor(1) + Identity()),
 }  # of fields without a default
-SYSTEMS = {"base": (onkel.Cosine(), onkel.Hermite(1 / 3))}
+SYSTEMS = {"base": (onkel.Cosine(), onkel.Hermite(1 / 3)), "system": onkel.Sine((1 / 3, 2.0))}
 
 CLASSES: list[Any] = [
     kind

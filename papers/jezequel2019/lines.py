@@ -136,7 +136,10 @@ def figure3(stored: Stored) -> Iterator[Line]:
 
     def last(name: str) -> Ours:
         values = np.array(chosen[name])[:, -1]
-        return Ours.over(values.tolist(), f"smallest and largest of {len(values)} seeds")
+        told = (
+            f"smallest and largest of {len(values)} seeds, and 5 % to each side: the search follows the last digits of a processor"
+        )
+        return Ours(float(values.mean()), 0.95 * float(values.min()), 1.05 * float(values.max()), told)
 
     best = "We see that Kernel-AWV, which does not use any approximation, leads to the best regret"
     yield Line(
