@@ -3,6 +3,9 @@
 Level N uses only the first functions of the list, but more of them than level N − 1. Either all levels are used at once, or one
 level, which rises with the number of rows.
 
+A sample of the rows is kept. If nothing is forgotten, each row learnt is in it with the same probability (reservoir sampling);
+otherwise it is the last rows.
+
 The matrix has two parts. Its first `taken` columns are the factor R of A = λI + Σ w ψψᵀ, where ψ are the functions of a row. The
 columns after them are not factorised yet. Until `onkel.linalg.factor.factor_column` factorises them, they hold entries of A itself
 (and `coef` holds entries of b), or only the ridge, if the learner keeps these sums elsewhere.
@@ -22,7 +25,9 @@ from onkel.linalg.rank_one import learn_solved, workspace
 from onkel.linalg.rotations import rotate
 from onkel.linalg.triangular import solve_row
 from onkel.mixing import aggregate, cut, reward, temper
+from onkel.random import below
 
+SEED = 0  # of the sample
 SMALLEST_SCALE = 1e-4  # a smaller scale is multiplied into R and c
 
 
@@ -47,6 +52,9 @@ class NestedFit(NamedTuple):
     shares: Matrix
     squares: Matrix
     largest: Vector
+    kept_X: Matrix
+    kept_Y: Matrix
+    kept_weight: Vector
 
 
 def grown(needed: Vector, rows: float) -> int:
@@ -60,6 +68,7 @@ def learn(
     taken: int,
     learnt: Counts,
     level: int,
+    X: Matrix,
     Psi: Matrix,
     Y: Matrix,
     weight: Vector,
@@ -80,6 +89,8 @@ def learn(
             size = _pass_size(learnt[0], level, weight[i:], settings)
             now = slice(i, i + size)
             _pass(fit, taken, level, Psi[now], Y[now], weight[now], settings, scores[now])
+            for k in range(i, i + size):
+                _keep(fit, X[k], Y[k], weight[k], learnt[0] + k - i, settings.forgetting)
             i, learnt[0] = i + size, learnt[0] + size
             if level < levels and settings.needed[level] <= learnt[0]:
                 return i
@@ -113,6 +124,7 @@ def learn(
                 label[o] = root * Y[i, o]
             learn_solved(fit.matrix, fit.coef, z, label, work)
             _add_products(fit, taken, Psi[i], Y[i], weight[i])
+            _keep(fit, X[i], Y[i], weight[i], learnt[0], settings.forgetting)
             learnt[0] += 1
             if not follows and level < levels and settings.needed[level] <= still(learnt[0], settings.forgetting):
                 return i + 1
@@ -187,7 +199,8 @@ def _begin_round(fit: NestedFit, taken: int, rows: int, settings: NestedSettings
 @hot
 def ahead(fit: NestedFit, taken: int, rows: int, settings: NestedSettings) -> tuple[Matrix, Matrix, float]:
     """R, c and the scale with which the next row will be scored."""
-    after = NestedFit(fit.matrix.copy(), fit.coef.copy(), fit.scale.copy(), fit.shares, fit.squares, fit.largest)
+    kept = fit.kept_X, fit.kept_Y, fit.kept_weight
+    after = NestedFit(fit.matrix.copy(), fit.coef.copy(), fit.scale.copy(), fit.shares, fit.squares, fit.largest, *kept)
     _begin_round(after, taken, rows, settings, np.empty(taken), workspace(taken), False)
     return after.matrix, after.coef, after.scale[0]
 
@@ -272,6 +285,24 @@ def _add_products(fit: NestedFit, taken: int, psi: Vector, y: Vector, weight: fl
         times = weight * y[o]
         for j in range(taken, psi.size):
             fit.coef[o, j] += times * psi[j]
+
+
+@hot
+def _keep(fit: NestedFit, x: Vector, y: Vector, weight: float, rows: int, forgetting: float) -> None:
+    """Put a row in the sample, or not. `rows` rows were learnt before it."""
+    size = fit.kept_weight.size
+    if rows < size:
+        place = rows
+    elif forgetting < 1.0:
+        place = rows % size
+    else:
+        place = below(SEED, rows, 0, rows + 1)
+    if place < size:
+        for j in range(x.size):
+            fit.kept_X[place, j] = x[j]
+        for o in range(y.size):
+            fit.kept_Y[place, o] = y[o]
+        fit.kept_weight[place] = weight
 
 
 @hot_inline
