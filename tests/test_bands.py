@@ -146,3 +146,34 @@ def test_quantiles_of_t(freedom: int) -> None:
         z = scipy.stats.norm.ppf(0.5 + 0.5 * share)
         assert quantile(z, freedom) == pytest.approx(scipy.stats.t.ppf(0.5 + 0.5 * share, freedom), rel=1e-8)
         assert quantile(z, freedom + 0.5) <= quantile(z, freedom)
+
+
+@pytest.mark.once
+def test_curves_of_a_sum_and_their_bands() -> None:
+    """60 streams of a sum of two curves: each curve has mean 0 over the rows, and lies in its bands as often as they say."""
+    parts, places, inside, whole = (lambda x: 2.0 * np.sin(4.0 * x), lambda x: 3.0 * x**2), 50, [0.0, 0.0], [0, 0]
+    learner = MercerProjection(AdditiveSystem(Cosine()), 20)
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(size=(500, 2))
+        state = learner.init(2)
+        learner.learn(state, X, 7.0 + parts[0](X[:, 0]) + parts[1](X[:, 1]) + 0.5 * rng.normal(size=500))
+        found = onkel.components(learner, state, points=places)
+        fit = learner.band(state, X)
+        assert found.intercept == pytest.approx(np.mean(fit[0] + fit[1]) / 2.0, abs=1e-9)
+        for c, curve in enumerate(found.curves):
+            truth = parts[c](curve.x) - parts[c](X[:, c]).mean()
+            low, high, lowest, highest = (np.array(end) for end in (curve.low, curve.high, curve.lowest, curve.highest))
+            assert np.all((lowest <= low) & (low <= curve.y) & (curve.y <= high) & (high <= highest))
+            inside[c] += float(np.mean((low <= truth) & (truth <= high))) / 60.0
+            whole[c] += int(np.all((lowest <= truth) & (truth <= highest)))
+    assert 0.92 < min(inside) <= max(inside) < 0.99
+    assert min(whole) >= scipy.stats.binom.ppf(1e-4, 60, 0.95)
+
+
+def test_curves_need_an_additive_system_and_rows() -> None:
+    plain, additive = MercerProjection(), MercerProjection(AdditiveSystem(Cosine(UNIT)))
+    with pytest.raises(onkel.InputError, match="no curve for each input"):
+        onkel.components(plain, plain.init(2))
+    with pytest.raises(onkel.InputError, match="learn more rows"):
+        onkel.components(additive, additive.init(2))

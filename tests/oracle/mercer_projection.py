@@ -226,11 +226,11 @@ def bands(Psi: Array, y: Array, w: Array, lam: float, sizes: list[int], Psi_new:
     losses = w * squared_residuals(Psi, y, w, ridge, top)
 
     def gain(N: int) -> float:
-        """Σ_{j ≤ N} c_j² − 2.5 v_j: what N functions explain (with the ridge), and the variance of the fit in the norm of A."""
+        """Σ_{j ≤ N} c_j² − 2.2 v_j: what N functions explain (with the ridge), and the variance of the fit in the norm of A."""
         theta, inverse = ridged(Psi, y, w, ridge, N)
         P = Psi[:, :N]
         middle = P.T @ (losses[:, None] * P)
-        return float(theta @ (P.T @ (w * y)) - 2.5 * np.trace(inverse @ middle))
+        return float(theta @ (P.T @ (w * y)) - 2.2 * np.trace(inverse @ middle))
 
     best = 1 + int(np.argmax([gain(N) for N in sizes]))
     wanted = int(np.ceil(1.7 * best)) + 1

@@ -36,7 +36,6 @@ import functools
 import math
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -46,7 +45,7 @@ from onkel._inputs import check_inputs, check_labelled
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config, instance, real, whole
 from onkel.errors import InputError
-from onkel.features.mercer import Cosine, ProductSystem, System
+from onkel.features.mercer import AdditiveSystem, Cosine, ProductSystem, System
 from onkel.features.mercer.waves import Waves
 from onkel.groups import Group
 from onkel.linalg.factor import SMALLEST_PIVOT, check_factor, factor_column, fading_notes
@@ -55,11 +54,10 @@ from onkel.turns import Call
 from onkel.updates import first_rows
 from onkel.updates.domains import SpaceLearner
 from onkel.updates.first_rows import FirstRows
-from onkel.updates.nested_bands import Band, bands, least_squares
-from onkel.updates.nested_ridge import SMALLEST_SCALE, NestedFit, NestedSettings, grown, learn, still
+from onkel.updates.nested_bands import Fits, Part, fits
+from onkel.updates.nested_ridge import SMALLEST_SCALE, NestedFit, NestedSettings, grown, learn, needed_rows, still
 
 ROWS_AT_ONCE = 1024  # rows for which functions are computed at a time, so that they need little memory
-ROUNDING = 1e-14  # relative tolerance before c N^p is rounded down: rounding must not turn an exact integer into the one below
 FAR_OUT = 20.0  # standard deviations: a note is given if the largest label is farther from 0
 LARGEST_LOSS = 1e200  # limit for sums in a state; Σ w y² cannot be nearly as large
 
@@ -281,7 +279,7 @@ class MercerProjection(SpaceLearner[State]):
         """The standard error of the curve at each row. It allows for noise that depends on x, and for bias as far as it shows: see
         `onkel.updates.undersmoothed`. Infinite until there are more rows than the first level has functions."""
         learner, own = self._alone(state)
-        return _joined([error for _, error, _ in learner._bands(own, learner._functions_at(own, X))])
+        return learner._fits(own).errors(learner._functions_at(own, X))
 
     def band(self, state: Any, X: ArrayLike, confidence: float = 0.95, everywhere: bool = False) -> tuple[Vector, Vector]:
         """The lower and upper end of a confidence band of the curve at each row: for each place by itself, or, if `everywhere` is
@@ -290,21 +288,27 @@ class MercerProjection(SpaceLearner[State]):
         Its centre is a fit with more functions than the prediction, because a band around the best prediction would miss the curve
         where the functions cannot represent it: see `onkel.updates.undersmoothed`.
         """
-        if not (isinstance(confidence, Real) and 0.0 < confidence < 1.0):
-            raise InputError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
         learner, own = self._alone(state)
-        given = learner._bands(own, learner._functions_at(own, X), confidence, everywhere)
-        ends = [(curve - many * error, curve + many * error) for curve, error, many in given]
-        return _joined([low for low, _ in ends]), _joined([high for _, high in ends])
+        return learner._fits(own).ends(learner._functions_at(own, X), confidence, everywhere)
+
+    def curves(self, state: Any, points: int = 200, confidence: float = 0.95) -> tuple[float, list[Part]]:
+        """For an `AdditiveSystem` and one output: the mean of the fit over all rows, and the curve of each input, with its bands,
+        over the range of the sample's rows. The mean of each curve over all rows is 0. See `onkel.components`."""
+        learner, own = self._alone(state)
+        if not isinstance(learner.system, AdditiveSystem) or own.outputs > 1:
+            raise InputError(
+                f"{self!r:.200} has no curve for each input; take MercerProjection(AdditiveSystem(Cosine())), one output"
+            )
+        given, X = learner._fits(own), own.kept.first(own.rows).X
+        grid = np.linspace(X.min(axis=0), X.max(axis=0), points) if len(X) else X
+        return given.parts(grid, learner._functions_at(own, grid), confidence)
 
     def _functions_at(self, state: State, X: ArrayLike) -> Matrix:
         return self.system.functions(check_inputs(X, state.dim), len(state.matrix))
 
-    def _bands(self, state: State, Psi: Matrix, confidence: float = 0.5, everywhere: bool = False) -> list[Band]:
-        settings, r = _settings(self, state.dim), len(state.matrix)
-        given = least_squares(_fit(state), state.taken, state.rows, _waves(self, state.dim), state.moments, settings)
-        kept = self.system.functions(state.kept.first(state.rows).X, r)
-        return bands(given, kept, Psi, confidence, everywhere)
+    def _fits(self, state: State) -> Fits:
+        sums = _fit(state), state.taken, state.rows, _waves(self, state.dim), state.moments, _settings(self, state.dim)
+        return fits(*sums, self.system.functions(state.kept.first(state.rows).X, len(state.matrix)))
 
     def _widen(self, state: State, outputs: int) -> None:
         more = outputs - state.outputs
@@ -370,13 +374,7 @@ class MercerProjection(SpaceLearner[State]):
 def _settings(learner: MercerProjection, dim: int) -> NestedSettings:
     levels = np.arange(1, learner._levels(dim) + 1)
     widths = np.array([learner.system.size(int(N), dim) for N in levels])
-    needed = np.full(len(levels), np.inf)
-    if learner.rate is not None:
-        d = learner.system.dimension(dim)
-        power = (2.0 * learner.smoothness + d) / d
-        with np.errstate(over="ignore"):  # infinite for levels that no stream reaches
-            needed = np.maximum(np.floor(learner.rate * levels**power * (1.0 + ROUNDING)), widths)
-        needed[0] = 0.0
+    needed = needed_rows(widths, learner.rate, learner.smoothness, learner.system.dimension(dim))
     clip = math.inf if learner.clip is None else learner.clip
     prior = 1.0 / levels
     level_of = np.repeat(levels - 1, np.diff(widths, prepend=0))
@@ -393,8 +391,3 @@ def _waves(learner: MercerProjection, dim: int) -> Waves | None:
 def _fit(state: State) -> NestedFit:
     kept = state.kept.X, state.kept.y, state.kept.weight
     return NestedFit(state.matrix, state.coef, state.scale, state.shares, state.squares, state.largest, *kept)
-
-
-def _joined(outputs: list[Vector]) -> Vector:
-    """One number for each row, or a row of numbers if there are several outputs."""
-    return np.column_stack(outputs) if len(outputs) > 1 else outputs[0]

@@ -28,6 +28,7 @@ from onkel.mixing import aggregate, cut, reward, temper
 from onkel.random import below
 
 SEED = 0  # of the sample
+ROUNDING = 1e-14  # relative tolerance before c N^p is rounded down: rounding must not turn an exact integer into the one below
 SMALLEST_SCALE = 1e-4  # a smaller scale is multiplied into R and c
 
 
@@ -60,6 +61,17 @@ class NestedFit(NamedTuple):
 def grown(needed: Vector, rows: float) -> int:
     """The last level, from 1, that needs at most `rows` rows. `needed` never falls from one level to the next."""
     return max(1, int(np.searchsorted(needed, rows, side="right")))
+
+
+def needed_rows(widths: Counts, rate: float | None, smoothness: float, d: int) -> Vector:
+    """The number of rows from which each level is used: c N^((2α+d)/d), but at least as many as it has functions."""
+    if rate is None:
+        return np.full(len(widths), np.inf)
+    levels, power = np.arange(1, len(widths) + 1), (2.0 * smoothness + d) / d
+    with np.errstate(over="ignore"):  # infinite for levels that no stream reaches
+        needed = np.maximum(np.floor(rate * levels**power * (1.0 + ROUNDING)), widths)
+    needed[0] = 0.0
+    return np.asarray(needed)
 
 
 @hot

@@ -5,8 +5,8 @@ of the noise alone misses the curve. So a band has a fit of its own, by five ste
 so that the curve is z·c, and the first N entries of c and z are the fit with the first N functions alone.
 
 1.  The ridge is multiplied by the noise's share of Σy². Its bias is then small beside the standard error, whatever the units of y.
-2.  The functions that predict best: N₁ = argmin Σ_{j ≤ N} (2.5 v_j − c_j²), with v_j the variance of c_j. (This is Mallows' C_p
-    with 2.5 in the place of 2, so that few rows mislead less often.) The band has 1.7 times as many levels, and one more.
+2.  The functions that predict best: N₁ = argmin Σ_{j ≤ N} (2.2 v_j − c_j²), with v_j the variance of c_j. (This is Mallows' C_p
+    with 2.2 in the place of 2, so that few rows mislead less often.) The band has 1.7 times as many levels, and one more.
 3.  The covariance of c is the sandwich Σ w s² z zᵀ, with the rows' weights w, so the noise may depend on x. s² are squared
     residuals of a sample of m rows, divided by one minus their leverages, and averaged over neighbours: row j counts for row i by
     the square of the reproducing kernel of the first m^(1/3) functions.
@@ -36,7 +36,7 @@ from onkel._types import Counts, Matrix, Vector
 from onkel.linalg.blas import solve_upper_transposed
 from onkel.random import fill_normal
 
-PENALTY = 2.5  # of a function, in variances of its coefficient
+PENALTY = 2.2  # of a function, in variances of its coefficient
 MORE_LEVELS, EXTRA_LEVELS = 1.7, 1
 LEAST_ROWS = 3.0  # rows for each function, at least
 MOST_LEVERAGE = 0.9
@@ -51,10 +51,10 @@ class Problem(NamedTuple):
     A: Matrix  # (r, r)  Σ w ψψᵀ + the ridge
     ridge: Vector  # (r,)
     b: Vector  # (r,)  Σ w y ψ
+    y: Vector  # (m,)  the labels of the sample
     widths: Counts  # (levels,)  number of functions of each level
     rows: float  # the effective number of rows
-    Psi: Matrix  # (m, r)  the functions of the rows in the sample
-    y: Vector  # (m,)
+    Psi: Matrix  # (m, r)  the functions of the sample
     weight: Vector  # (m,)
     fading: Vector  # (m,)  what is left of each row's weight by forgetting; 1 if nothing is forgotten
     counts: Vector  # (m,)  for how many rows, each with its squared fading, a row of the sample stands
