@@ -177,3 +177,43 @@ def test_curves_need_an_additive_system_and_rows() -> None:
         onkel.components(plain, plain.init(2))
     with pytest.raises(onkel.InputError, match="learn more rows"):
         onkel.components(additive, additive.init(2))
+
+
+def test_an_estimator_tells_errors_and_curves_in_the_units_of_the_rows() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(800, 2)) * [1000.0, 1.0]
+    y = 5000.0 + 300.0 * np.sin(X[:, 0] / 200.0) + 100.0 * X[:, 1] + 20.0 * rng.normal(size=800)
+    additive = MercerProjection(AdditiveSystem(Cosine()), 20)
+    estimator = onkel.Regressor(additive).fit(X, y)
+    mean, error = estimator.predict(X, return_std=True)
+    assert np.array_equal(mean, estimator.predict(X))
+    truth = 5000.0 + 300.0 * np.sin(X[:, 0] / 200.0) + 100.0 * X[:, 1]
+    assert 0.9 < np.mean(np.abs(mean - truth) < 1.96 * error) <= 1.0
+    assert np.all(error < 20.0)
+    found = estimator.components()
+    first, second = found.curves
+    assert (first.name, second.name) == ("x0", "x1")
+    assert 980.0 < np.ptp(first.x) <= 1000.0
+    assert np.ptp(second.y) == pytest.approx(100.0, rel=0.3)
+    assert found.intercept == pytest.approx(y.mean(), abs=5.0)
+    assert first.low is not None
+    assert first.high is not None
+    curve = 300.0 * (np.sin(first.x / 200.0) - np.sin(X[:, 0] / 200.0).mean())
+    assert np.mean((first.low <= curve) & (curve <= first.high)) > 0.8
+    bare = onkel.Regressor(additive, standardize=False, scale_target=False).fit(X, y)
+    expected = additive.standard_error(bare.state_.inner.inner.inner, X[:9])
+    assert bare.predict(X[:9], return_std=True)[1] == pytest.approx(expected, rel=1e-12)
+
+
+def test_an_estimator_without_errors_says_so() -> None:
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60.0)
+    with pytest.raises(onkel.InputError, match="no standard errors"):
+        onkel.Regressor(onkel.PKAWV()).fit(X, y).predict(X, return_std=True)
+    with pytest.raises(onkel.InputError, match="no curves"):
+        onkel.Regressor(onkel.PKAWV()).fit(X, y).components()
+    product = onkel.NORMA(onkel.kernels.Additive(onkel.Spline(), ((0, 1),)), loss=onkel.Square())
+    with pytest.raises(onkel.InputError, match="products"):
+        onkel.Regressor(product).fit(np.tile(X, (5, 1)), np.tile(y, 5)).components()
+    both = MercerProjection(AdditiveSystem(Cosine()))
+    two = onkel.Regressor(both).fit(np.tile(X, (5, 1)), np.tile(y, (2, 5)).T)
+    assert two.predict(X, return_std=True)[1].shape == (60, 2)
