@@ -68,6 +68,7 @@ bench: compiled  ## speed and start-up, with the stated ratios checked
 	$(BIN)/python bench/functional_sgd.py --check
 	$(BIN)/python bench/estimators.py --check
 	$(BIN)/python bench/intervals.py --check
+	$(BIN)/python bench/bands.py --check
 	$(BIN)/python bench/reading.py --check
 	$(BIN)/python bench/start_up.py --check
 	$(BIN)/python bench/size.py --check

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.once
 PACKAGE = Path(onkel.__file__).parent
 
 LAYERS = [
-    {"errors", "_types", "groups", "_code_files", "_chi_square", "_numpys_blas"},
+    {"errors", "_types", "groups", "_code_files", "_student", "_numpys_blas"},
     {"_validate", "_jit", "state", "_writing", "_extras"},
     {"_inputs", "_native", "_simd", "turns"},
     {"_sparse", "one_row"},

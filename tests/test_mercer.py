@@ -371,16 +371,6 @@ def test_levels_come_when_the_paper_says() -> None:
     assert grown(_settings(MercerProjection(Cosine((0.0, 1.0)), 200, rate=0.5), 1).needed, 10.0**6) == 125
 
 
-def test_the_error_is_unknown_before_there_are_more_rows_than_functions() -> None:
-    X, _, y = noisy(20)
-    learner = MercerProjection(Cosine((0.0, 1.0)), 10, rate=1e-30)
-    state = learner.init(1)
-    for n, known in ((5, False), (5, False), (1, True)):
-        at = state.rows
-        learner.learn(state, X[at : at + n], y[at : at + n])
-        assert np.isfinite(learner.standard_error(state, X)).all() == known
-
-
 def test_an_output_added_later_is_as_if_its_label_had_been_0() -> None:
     X, _, y = noisy(120)
     for learner in (MercerProjection(Cosine((0.0, 1.0)), 8), MercerProjection(Cosine((0.0, 1.0)), 8, rate=0.5, clip=2.0)):

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -304,87 +303,6 @@ def test_following_within_a_clip() -> None:
         assert np.abs(scores).max() <= 1.0
         for N, theirs in enumerate(losses_of_levels(learner, X, y), start=1):
             assert np.sum((scores - y) ** 2) <= theirs.sum() + bound(y, N, 6) - 2.0
-
-
-# how sure
-
-
-def test_standard_errors_are_the_textbooks() -> None:
-    """σ̂ √(ψᵀA⁻¹ψ) with A = ΨᵀWΨ + λI and σ̂² = (RSS + λ‖θ‖²)/(n − N), for each output."""
-    X, Y, weight = labelled(None, 60, 1)
-    X, Y, weight = X[weight > 0.0], Y[weight > 0.0], weight[weight > 0.0]
-    system, lam = Beam((-1.0, 2.0)), 0.2
-    learner = MercerProjection(system, 5, EVERY, lam=lam)
-    state = learner.init(1, 2)
-    learner.learn(state, X, Y, weight)
-    Psi = system.functions(X, 5)
-    A = Psi.T @ (weight[:, None] * Psi) + lam * np.eye(5)
-    theta = np.linalg.solve(A, Psi.T @ (weight[:, None] * Y))
-    variance = (weight @ (Y - Psi @ theta) ** 2 + lam * np.sum(theta**2, axis=0)) / (len(X) - 5)
-    expected = np.sqrt(np.sum(Psi * np.linalg.solve(A, Psi.T).T, axis=1)[:, None] * variance)
-    assert learner.standard_error(state, X) == pytest.approx(expected, rel=1e-9)
-    low, high = learner.band(state, X, confidence=0.9)
-    z, wide = scipy.stats.norm.ppf(0.95), math.sqrt(scipy.stats.chi2.ppf(0.9, 5))
-    assert (high - low) / 2.0 == pytest.approx(z * expected, rel=1e-9)
-    low, high = learner.band(state, X, confidence=0.9, everywhere=True)
-    assert (high - low) / 2.0 == pytest.approx(wide * expected, rel=1e-9)
-    assert (high + low) / 2.0 == pytest.approx(learner.predict(state, X), abs=1e-9)
-
-
-def test_the_error_of_a_mixture() -> None:
-    """√Σ v (se² + (p − Σ v p)²) over the levels, each with its own fit."""
-    X, Y, _ = labelled(None, 60, 1)
-    y, system = Y[:, 0], Cosine((-1.0, 2.0))
-    learner = MercerProjection(system, 5, lam=0.3)
-    state = learner.init(1)
-    learner.learn(state, X, y)
-    Psi = system.functions(X, 5)
-    se = [mercer_projection.standard_error(Psi[:, :N], y, 0.3, Psi[:, :N]) for N in range(1, 6)]
-    p = [Psi[:, :N] @ np.linalg.solve(Psi[:, :N].T @ Psi[:, :N] + 0.3 * np.eye(N), Psi[:, :N].T @ y) for N in range(1, 6)]
-    expected = mercer_projection.averaged_error(np.array(p), np.array(se), learner.shares(state)[0])
-    assert learner.standard_error(state, X) == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize("rate", [EVERY, None], ids=["growing", "following"])
-def test_an_error_is_unknown_where_all_functions_are_0_too(rate: float | None) -> None:
-    """At 0 every sine is: unknown, as long as σ̂ is, and not 0 · ∞; later 0. Following, the first levels know σ̂ soon."""
-    learner = MercerProjection(Sine(UNIT), 10, rate)
-    state, zero = learner.init(1), np.zeros((1, 1))
-    for n, expected in ((1, math.inf), (5, 0.0 if rate is None else math.inf), (30, 0.0)):
-        learner.learn(state, np.linspace(0.1, 1.0, n)[:, None], np.ones(n))
-        if rate is None or n != 1:
-            assert learner.standard_error(state, zero)[0] == expected
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("system", [Cosine(UNIT), AdditiveSystem(Beam(UNIT))], ids=repr)
-def test_bands_hold_the_curve_as_often_as_they_say(system: Any) -> None:
-    """A curve of the space, 200 streams of noise: at each of seven places the hits are binomial with 95 in 100, and lie within
-    limits that such a count leaves once in 10,000; all places at once are held at least as often."""
-    rng = np.random.default_rng(20210405)
-    dim, least = (2, 2) if isinstance(system, AdditiveSystem) else (1, 4)
-    functions = system.size(least, dim)
-    places, theta = np.linspace(0.03, 0.97, 7)[:, None] * np.ones(dim), rng.normal(size=functions)
-    curve, hits, together = system.functions(places, functions) @ theta, np.zeros(7), 0
-    learner = MercerProjection(system, least, EVERY, lam=1e-6)
-    for _ in range(200):
-        X = rng.beta(1.3, 0.8, (200, dim))
-        state = learner.init(dim)
-        learner.learn(state, X, system.functions(X, functions) @ theta + 0.5 * rng.normal(size=200))
-        low, high = learner.band(state, places)
-        hits += (low <= curve) & (curve <= high)
-        low, high = learner.band(state, places, everywhere=True)
-        together += int(np.all((low <= curve) & (curve <= high)))
-    fewest, most = scipy.stats.binom.interval(0.9999, 200, 0.95)
-    assert fewest <= hits.min() <= hits.max() <= most
-    assert together >= fewest
-
-
-@pytest.mark.parametrize("confidence", [0.0, 1.0, math.nan, "0.9", None])
-def test_a_confidence_that_cannot_be_is_refused(confidence: Any) -> None:
-    learner = MercerProjection(Cosine(UNIT), 3)
-    with pytest.raises(onkel.InputError, match="confidence must lie between 0 and 1"):
-        learner.band(learner.init(1), np.zeros((1, 1)), confidence)
 
 
 # files, blocks

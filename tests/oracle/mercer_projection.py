@@ -32,7 +32,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.stats import chi2, norm
 
 from onkel import AdditiveSystem, Beam, Cosine, Hermite, MercerProjection, ProductSystem, Sine, Sphere
 from tests.oracle import remembered
@@ -196,33 +195,61 @@ def predict(learner: Any, X: Array, y: Array, weight: Array | None, X_new: Array
 # how sure
 
 
-def standard_error(Psi: Array, y: Array, lam: float, Psi_new: Array, robust: bool = False) -> Array:
-    """Of the curve θ·ψ at new rows, one level, without forgetting, for rows of weight 1; A = ΨᵀΨ + λI, N functions.
-
-    plain:    σ̂² = (RSS + λ‖θ‖²)/(n − N),    se² = σ̂² ψᵀA⁻¹ψ
-    robust:   se² = n/(n − N) ψᵀA⁻¹ (Σ e_i² ψ_iψ_iᵀ) A⁻¹ψ, for noise whose size depends on x
-    """
-    n, N = Psi.shape
-    A = Psi.T @ Psi + lam * np.eye(N)
-    theta = np.linalg.solve(A, Psi.T @ y)
-    e, directions = y - Psi @ theta, np.linalg.solve(A, Psi_new.T)
-    if robust:
-        return np.asarray(np.sqrt(n / (n - N) * np.sum(((e[:, None] * Psi) @ directions) ** 2, axis=0)))
-    variance = (e @ e + lam * theta @ theta) / (n - N)
-    return np.asarray(np.sqrt(variance * np.sum(Psi_new.T * directions, axis=0)))
+@dataclass(frozen=True)
+class Bands:
+    curve: Array
+    error: Array
+    error_everywhere: Array
+    freedom: float
 
 
-def band(centre: Array, se: Array, confidence: float, functions_in_all: int | None = None) -> tuple[Array, Array]:
-    """f̂ ∓ z se at every point for itself, or, given N, for all points at once (Scheffé): √χ²_N in the place of z. It covers the
-    projection of f on the N functions; what they cannot represent comes on top."""
-    z = norm.ppf((1 + confidence) / 2) if functions_in_all is None else np.sqrt(chi2.ppf(confidence, functions_in_all))
-    return np.asarray(centre - z * se), np.asarray(centre + z * se)
+def ridged(Psi: Array, y: Array, w: Array, ridge: Array, N: int) -> tuple[Array, Array]:
+    """θ of the first N functions, and the inverse of their matrix."""
+    inverse: Array = np.asarray(np.linalg.inv(Psi[:, :N].T @ (w[:, None] * Psi[:, :N]) + np.diag(ridge[:N])))
+    return inverse @ Psi[:, :N].T @ (w * y), inverse
 
 
-def averaged_error(p: Array, se: Array, v: Array) -> Array:
-    """Of a mixture of levels with shares v, their curves p (levels, rows) and standard errors se: √Σ v (se² + (p − Σ v p)²)."""
-    mean = v @ p
-    return np.asarray(np.sqrt(v @ (se**2 + (p - mean) ** 2)))
+def squared_residuals(Psi: Array, y: Array, w: Array, ridge: Array, N: int) -> Array:
+    """w e²/(1 − leverage), leverages above 0.9 counting as 0.9."""
+    theta, inverse = ridged(Psi, y, w, ridge, N)
+    leverage = w * np.einsum("ij,jk,ik->i", Psi[:, :N], inverse, Psi[:, :N])
+    return np.asarray(w * (y - Psi[:, :N] @ theta) ** 2 / (1 - np.minimum(leverage, 0.9)))
+
+
+def bands(Psi: Array, y: Array, w: Array, lam: float, sizes: list[int], Psi_new: Array) -> Bands:
+    """Undersmoothed least squares with all rows in the sample and nothing forgotten, every fit from scratch."""
+    n = len(y)
+    sizes = [size for size in sizes if size <= max(n / 3, sizes[0])]
+    top, full = sizes[-1], np.full(sizes[-1], lam)
+    share = min(1.0, squared_residuals(Psi, y, w, full, top).sum() / np.sum(w * y**2))
+    ridge = share * full
+    losses = w * squared_residuals(Psi, y, w, ridge, top)
+
+    def gain(N: int) -> float:
+        """Σ_{j ≤ N} c_j² − 2.2 v_j: what N functions explain (with the ridge), and the variance of the fit in the norm of A."""
+        theta, inverse = ridged(Psi, y, w, ridge, N)
+        P = Psi[:, :N]
+        middle = P.T @ (losses[:, None] * P)
+        return float(theta @ (P.T @ (w * y)) - 2.2 * np.trace(inverse @ middle))
+
+    best = 1 + int(np.argmax([gain(N) for N in sizes]))
+    wanted = int(np.ceil(1.7 * best)) + 1
+    level, half = (wanted, wanted // 2) if wanted <= len(sizes) else (len(sizes), max(len(sizes) // 2, best))
+    N, H = sizes[level - 1], sizes[half - 1]
+    _, inverse = ridged(Psi, y, w, ridge, min(max(round(n ** (1 / 3)), sizes[0]), N))
+    k = len(inverse)
+    near = (Psi[:, :k] @ inverse @ Psi[:, :k].T) ** 2
+    noise = near @ squared_residuals(Psi, y, w, ridge, N) / near.sum(axis=1)
+
+    def weights(size: int) -> Array:
+        """The curve at new rows as a linear function of the labels."""
+        _, inverse = ridged(Psi, y, w, ridge, size)
+        return np.asarray(Psi_new[:, :size] @ inverse @ (Psi[:, :size] * w[:, None]).T)
+
+    whole, added = weights(N), weights(N) - weights(H)
+    variance, apart = whole**2 @ (noise / w), added**2 @ (noise / w)
+    errors = [np.sqrt(variance + s * np.maximum((added @ y) ** 2 - v * apart, 0)) for s, v in ((0.5, 2), (1, 1))]
+    return Bands(whole @ y, errors[0], errors[1], max(n - N, 1))
 
 
 # the paper's own recursions, without a ridge
@@ -251,10 +278,10 @@ def algorithm2(Psi: Array, y: Array, add_at: dict[int, int]) -> list[Array]:
 
 # what the laws run
 
-GROWING = MercerProjection(AdditiveSystem(Beam((-3.0, 3.0))), count=7, rate=0.02, smoothness=2.0, lam=1e-3)
+GROWING = MercerProjection(AdditiveSystem(Beam((-3.0, 3.0))), count=7, rate=0.02, smoothness=2.0, lam=1e-3, sample=150)
 PRODUCT = MercerProjection(ProductSystem(Cosine((-2.0, 2.5))), count=15, rate=0.5, smoothness=2.0, lam=0.01, clip=0.8)
 SPHERE = MercerProjection(Sphere(), count=9, rate=1.0, smoothness=1.5, lam=0.1)
-FADING = MercerProjection(AdditiveSystem(Sine((-3.0, 3.0))), count=5, rate=0.3, lam=0.1, forgetting=0.97)
+FADING = MercerProjection(AdditiveSystem(Sine((-3.0, 3.0))), count=5, rate=0.3, lam=0.1, forgetting=0.97, sample=40)
 FOLLOWING = MercerProjection(ProductSystem(Hermite()), count=15, lam=0.5)
 OPEN = MercerProjection(AdditiveSystem(Beam(None)), count=5, lam=0.1, forgetting=0.99, clip=1.5)
 SMALL = (GROWING, PRODUCT, SPHERE, FADING, FOLLOWING, OPEN)
@@ -280,5 +307,13 @@ def reached(config: Any, state: Any) -> bool:
         last = 4 if config == FADING else config.count
         levels = ran.levels[0] == 1 and ran.levels[-1] == last == config.level(state) and set(ran.levels) == set(range(1, last + 1))
     clipped = config != PRODUCT or min(ran.cut) > 0
-    left = name(config.system) != "AdditiveSystem" or ran.outside > 0
-    return bool(state.rows == np.count_nonzero(weight) and levels and clipped and left)
+    left = name(config.system) != "AdditiveSystem" or is_open(config.system) or ran.outside > 0  # an open domain has a margin
+    places = learnt_places(config, state, X, weight)
+    left_out = len(places) == config.sample < len(X[weight > 0]) or config.sample > len(X)
+    return bool(state.rows == np.count_nonzero(weight) and levels and clipped and left and left_out)
+
+
+def learnt_places(config: Any, state: Any, X: Array, weight: Array) -> set[int]:
+    """Which of the rows learnt are in the sample."""
+    learnt, kept = X[weight > 0], getattr(state, "inner", state).kept.X
+    return {int(np.flatnonzero((learnt == row).all(axis=1))[0]) for row in kept[: min(len(learnt), config.sample)]}

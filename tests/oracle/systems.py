@@ -69,13 +69,15 @@ def is_open(system: Any) -> bool:
 
 
 def settled(system: Any, X: Array) -> Any:
-    """The same system, with what was left open: domains from these rows (around a single value one of length 1), widths √dim."""
+    """The same system, with what was left open: domains from these rows and a quarter more to each side (a single value
+    counts as a range of length 1), widths √dim."""
     if hasattr(system, "base"):
         each = zip(bases(system, X.shape[1]), X.T, strict=True)
         return replace(system, base=tuple(settled(with_width(base, X.shape[1]), x[:, None]) for base, x in each))
     if is_open(system):
         low, high = float(X.min()), float(X.max())
-        return replace(system, domain=(low, high) if low < high else (low - 0.5, low + 0.5))
+        low, high = (low, high) if low < high else (low - 0.5, low + 0.5)
+        return replace(system, domain=(low - (high - low) / 4, high + (high - low) / 4))
     return with_width(system, X.shape[1])
 
 

@@ -26,7 +26,9 @@ from onkel._types import Matrix, Vector
 from onkel._validate import spell_checked
 from onkel.data.table import Labels
 from onkel.errors import InputError
+from onkel.estimators.curves import curves
 from onkel.estimators.online import Online, Row
+from onkel.measure import Components
 from onkel.model import waiting as later
 
 
@@ -106,9 +108,23 @@ class Regressor(RegressorMixin, Online):
         """Learn these rows, in order, in addition to all rows before them."""
         return self._learn(X, y, sample_weight)
 
-    def predict(self, X: Any) -> Vector:
-        """The prediction of each row. Rows may come at any time, so a learner with lags does not use the last labels."""
-        return self._scores(X)
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The prediction of each row. Rows may come at any time, so a learner with lags does not use the last labels.
+
+        With `return_std`, also the standard error of the fitted curve at each row, for a learner that has one, such as
+        `MercerProjection`. (It is not the deviation of a new y: see `predict_interval`.)
+        """
+        scores = self._scores(X)
+        return (scores, self.model_.standard_error(self.state_, self._as_rows(self._checked(X)))) if return_std else scores
+
+    def components(self, points: int = 200, confidence: float = 0.95) -> Components:
+        """The curve of each column, for a learner with an additive kernel or system, as `onkel.components` gives them.
+
+        Curves are in the units of the rows, by the scales of the rows so far. A `MercerProjection` also gives bands, of this
+        confidence.
+        """
+        check_is_fitted(self)
+        return curves(self.state_, points, confidence)
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Matrix:
         """Lower and upper end for each row as if it came next (n, 2), or for each of its targets (n, targets, 2).

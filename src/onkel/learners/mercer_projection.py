@@ -10,12 +10,12 @@ piece has its own N. On every sequence of T rows with |y| ≤ Y, the loss is lar
 h = 1 + 1/2 + … + 1/count.
 
 One factor RᵀR = A = λI + Σ ψψᵀ is enough for all N: its leading block is the factor of the first functions alone. With z = R⁻ᵀψ and
-c = R⁻ᵀb, the prediction of N is z_1 c_1 + … + z_N c_N, and its variance σ²(z_1² + … + z_N²). When growing, the error is
-O(n^(−α/(2α+d)) √log n), if f is in the kernel's space and the noise has enough moments.
+c = R⁻ᵀb, the prediction of N is z_1 c_1 + … + z_N c_N. When growing, the error is O(n^(−α/(2α+d)) √log n), if f is in the kernel's
+space and the noise has enough moments. Confidence bands come from the same sums: `onkel.updates.undersmoothed`.
 
-No row is stored. Memory is O(r²), where r is the number of functions of the last level. A row costs O(r²) when following. When
-growing it costs O(N²) for the factor of the functions in use; for the functions not yet in use it costs O(r²) for sums of products,
-or O(r) for moments if they are waves (`Sine`, `Cosine`, `Periodic`).
+Memory is O(r²), where r is the number of functions of the last level, and a sample of the rows, used for bands only. A row costs
+O(r²) when following. When growing it costs O(N²) for the factor of the functions in use; for the functions not yet in use it costs
+O(r²) for sums of products, or O(r) for moments if they are waves (`Sine`, `Cosine`, `Periodic`).
 
 Zhang & Simon (2021), An online projection estimator for nonparametric regression in reproducing kernel Hilbert spaces. Departs from
 the paper: there is a ridge λ; a triangular factor instead of the Sherman-Morrison formula; a level begins when there are at least
@@ -36,31 +36,28 @@ import functools
 import math
 from dataclasses import replace
 from functools import partial
-from numbers import Real
-from statistics import NormalDist
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onkel import _chi_square as chi_square
-from onkel._inputs import check_inputs
+from onkel._inputs import check_inputs, check_labelled
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config, instance, real, whole
 from onkel.errors import InputError
-from onkel.features.mercer import ProductSystem, System
+from onkel.features.mercer import AdditiveSystem, Cosine, ProductSystem, System
 from onkel.features.mercer.waves import Waves
 from onkel.groups import Group
 from onkel.linalg.factor import SMALLEST_PIVOT, check_factor, factor_column, fading_notes
-from onkel.linalg.triangular import solve_row
 from onkel.state import Counted, copied, counter, memory, owned
 from onkel.turns import Call
+from onkel.updates import first_rows
 from onkel.updates.domains import SpaceLearner
-from onkel.updates.nested_ridge import SMALLEST_SCALE, NestedFit, NestedSettings, ahead, grown, learn, still
+from onkel.updates.first_rows import FirstRows
+from onkel.updates.nested_bands import Fits, Part, fits
+from onkel.updates.nested_ridge import SMALLEST_SCALE, NestedFit, NestedSettings, grown, learn, needed_rows, still
 
 ROWS_AT_ONCE = 1024  # rows for which functions are computed at a time, so that they need little memory
-ROUNDING = 1e-14  # relative tolerance before c N^p is rounded down: rounding must not turn an exact integer into the one below
-SMALL_SHARE = 0.01  # levels with a smaller weight are ignored in confidence bands
 FAR_OUT = 20.0  # standard deviations: a note is given if the largest label is farther from 0
 LARGEST_LOSS = 1e200  # limit for sums in a state; Σ w y² cannot be nearly as large
 
@@ -74,6 +71,7 @@ class State(Counted):
     shares: Matrix  # (outputs, levels)  v_N: the weight of each level
     squares: Matrix  # (outputs, levels)  Σ w (y − θ·ψ)² + λ‖θ‖² at each level's best θ
     largest: Vector  # (outputs,)  B: the clip if there is one, otherwise the largest |y| so far
+    kept: FirstRows  # a sample of `sample` rows
     taken: int  # number of functions in R
     learnt: Counts = counter()
     moved: int = 0  # number of rows in the moments
@@ -87,8 +85,8 @@ class State(Counted):
 class MercerProjection(SpaceLearner[State]):
     """The online projection estimator: least squares on the first N functions of a kernel; N grows, or all N are mixed.
 
-    system      The functions ψ_1, ψ_2, … of a kernel, such as Cosine() or AdditiveSystem(Cosine()). X is not scaled here:
-                scale it first. Default: ProductSystem().
+    system      The functions ψ_1, ψ_2, … of a kernel, such as Cosine() or AdditiveSystem(Cosine()). Open domains, as of
+                these two, are set by the first 100 rows, so X may have any units. Default: ProductSystem(Cosine()).
     count       The largest number of levels; each adds one function (in an additive system one for each column). More
                 levels take more time and memory, and fit finer detail. Default: 100.
     rate        c > 0: the N-th function is used from row c N^((2α + d)/d) on, where α is the smoothness and d the dimension
@@ -100,6 +98,8 @@ class MercerProjection(SpaceLearner[State]):
     forgetting  μ in [0.001, 1]: in each round the weight of past rows is multiplied by it. 1 never forgets; try 0.999 for a
                 stream that changes. Default: 1.0.
     clip        Scores are clipped to [−clip, clip]; None: not clipped. Default: None.
+    sample      The number of rows kept, a random sample (with forgetting the last ones), from which standard errors and bands take
+                the size of the noise. Default: 1000.
     """
 
     group: ClassVar[Group] = Group.CURVES
@@ -108,13 +108,14 @@ class MercerProjection(SpaceLearner[State]):
     memory: ClassVar[str] = "O(r²)"
     paper: ClassVar[str] = "Zhang & Simon 2021"
 
-    system: System = ProductSystem()
+    system: System = ProductSystem(Cosine())
     count: int = 100
     rate: float | None = None
     smoothness: float = 1.0
     lam: float = 1.0
     forgetting: float = 1.0
     clip: float | None = None
+    sample: int = 1000
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     multi_output: ClassVar[bool] = True
@@ -129,6 +130,7 @@ class MercerProjection(SpaceLearner[State]):
         real(self, "lam", least=1e-30, most=1e30)
         real(self, "forgetting", least=1e-3, most=1.0)
         real(self, "clip", least=1e-30, most=1e50, optional=True)
+        whole(self, "sample", 1, 10**6)
 
     @property
     def _space(self) -> System:
@@ -147,9 +149,10 @@ class MercerProjection(SpaceLearner[State]):
         r, settings, waves = self._functions(dim), _settings(self, dim), _waves(self, dim)
         taken = r if self.rate is None else int(settings.widths[0])
         matrix, moments = np.diag(np.where(np.arange(r) < taken, math.sqrt(self.lam), self.lam)), waves.moments if waves else 0
+        kept = first_rows.empty(self.sample, dim, outputs)
         return State(
             matrix, np.zeros((outputs, r)), np.ones(1), np.zeros((2, moments)), np.tile(settings.prior, (outputs, 1)),
-            np.zeros((outputs, len(settings.widths))), np.full(outputs, self.clip or 0.0), taken, dim=dim, outputs=outputs,
+            np.zeros((outputs, len(settings.widths))), np.full(outputs, self.clip or 0.0), kept, taken, dim=dim, outputs=outputs,
         )  # fmt: skip
 
     def _take(self, call: Call, state: State, X: Matrix, Y: Matrix, weight: Vector, scores: Matrix) -> None:
@@ -176,7 +179,7 @@ class MercerProjection(SpaceLearner[State]):
         wanted = math.inf if level == len(settings.needed) else settings.needed[level] - still(state.rows, self.forgetting)
         now = slice(0, int(min(ROWS_AT_ONCE, max(1.0, wanted))))
         Psi = self.system.functions(X[now], state.taken if waves else len(state.matrix))
-        return learn(_fit(state), state.taken, state.learnt, level, Psi, Y[now], weight[now], settings, scores[now])
+        return learn(_fit(state), state.taken, state.learnt, level, X[now], Psi, Y[now], weight[now], settings, scores[now])
 
     def _level(self, state: State, settings: NestedSettings) -> int:
         return len(settings.widths) if self.rate is None else grown(settings.needed, still(state.rows, self.forgetting))
@@ -250,7 +253,7 @@ class MercerProjection(SpaceLearner[State]):
             new.shares[:, :levels] = work.shares * np.sum(new.shares[0, :levels])
         new.squares[:, :levels], new.squares[:, levels:] = work.squares, work.squares[:, levels - 1 :]
         counts = {"learnt": work.learnt, "moved": work.moved, "grown": work.grown}
-        new = replace(new, scale=work.scale, largest=work.largest, taken=max(new.taken, r), **counts)
+        new = replace(new, scale=work.scale, largest=work.largest, kept=work.kept, taken=max(new.taken, r), **counts)
         taller._after(new)
         return new
 
@@ -273,57 +276,52 @@ class MercerProjection(SpaceLearner[State]):
         return np.tile(np.arange(1, state.shares.shape[1] + 1) == self._level_of(state), (state.outputs, 1)).astype(float)
 
     def standard_error(self, state: Any, X: ArrayLike) -> Vector:
-        """The standard error of the fitted curve at each row, for noise of constant variance: σ̂ √(ψᵀA⁻¹ψ). With n rows, N functions
-        and the residual sum of squares RSS, σ̂² = (RSS + λ‖θ‖²)/(n − N).
-
-        A level with at least as many functions as rows uses the σ̂ of the last level with fewer; if there is none, the standard
-        error is infinite. The standard error covers the variance of the fit, not its bias.
-        """
+        """The standard error of the curve at each row. It allows for noise that depends on x, and for bias as far as it shows: see
+        `onkel.updates.undersmoothed`. Infinite until there are more rows than the first level has functions."""
         learner, own = self._alone(state)
-        return learner._standard_error(own, check_inputs(X, state.dim))
-
-    def _standard_error(self, state: State, rows: Matrix) -> Vector:
-        settings, share = _settings(self, state.dim), self._shares(state)
-        R, c, scale = ahead(_fit(state), state.taken, state.rows, settings)
-        Z = self.system.functions(rows, state.taken)
-        for z in Z:
-            solve_row(R, z)
-        n, out = still(state.rows, self.forgetting), np.empty((len(rows), state.outputs))
-        leverage, curves = np.cumsum(Z * Z, axis=1) / scale**2, [np.cumsum(Z * c[o, : state.taken], axis=1) for o in range(len(c))]
-        for o in range(state.outputs):
-            used = np.flatnonzero(share[o])
-            last, part = settings.widths[used] - 1, share[o, used]
-            known = used[settings.widths[used] < n]
-            if len(known) == 0:
-                out[:, o] = np.inf
-                continue
-            noise = state.squares[o, known] / (n - settings.widths[known])
-            noise = np.append(noise, np.full(len(used) - len(known), noise[-1]))
-            deviation = curves[o][:, last] - (curves[o][:, last] @ part)[:, None]
-            out[:, o] = np.sqrt((noise * leverage[:, last] + deviation**2) @ part)
-        return out if state.outputs > 1 else out[:, 0]
+        return learner._fits(own).errors(learner._functions_at(own, X))
 
     def band(self, state: Any, X: ArrayLike, confidence: float = 0.95, everywhere: bool = False) -> tuple[Vector, Vector]:
-        """The lower and upper end of a confidence band of the curve: pointwise, or simultaneous (Scheffé) if `everywhere` is
-        true."""
-        if not (isinstance(confidence, Real) and 0.0 < confidence < 1.0):
-            raise InputError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
-        error, curve = self.standard_error(state, X), self.predict(state, X)
-        used = 1 + np.flatnonzero(np.any(self.shares(state) >= SMALL_SHARE, axis=0))
-        functions = self.system.size(int(used[-1]), state.dim)
-        many = math.sqrt(chi_square.quantile(confidence, functions)) if everywhere else NormalDist().inv_cdf(0.5 + confidence / 2.0)
-        return curve - many * error, curve + many * error
+        """The lower and upper end of a confidence band of the curve at each row: for each place by itself, or, if `everywhere` is
+        true, for all places where rows lie at once.
+
+        Its centre is a fit with more functions than the prediction, because a band around the best prediction would miss the curve
+        where the functions cannot represent it: see `onkel.updates.undersmoothed`.
+        """
+        learner, own = self._alone(state)
+        return learner._fits(own).ends(learner._functions_at(own, X), confidence, everywhere)
+
+    def curves(self, state: Any, points: int = 200, confidence: float = 0.95) -> tuple[float, list[Part]]:
+        """For an `AdditiveSystem` and one output: the mean of the fit over all rows, and the curve of each input, with its bands,
+        over the range of the sample's rows. The mean of each curve over all rows is 0. See `onkel.components`."""
+        learner, own = self._alone(state)
+        if not isinstance(learner.system, AdditiveSystem) or own.outputs > 1:
+            raise InputError(
+                f"{self!r:.200} has no curve for each input; take MercerProjection(AdditiveSystem(Cosine())), one output"
+            )
+        given, X = learner._fits(own), own.kept.first(own.rows).X
+        grid = np.linspace(X.min(axis=0), X.max(axis=0), points) if len(X) else X
+        return given.parts(grid, learner._functions_at(own, grid), confidence)
+
+    def _functions_at(self, state: State, X: ArrayLike) -> Matrix:
+        return self.system.functions(check_inputs(X, state.dim), len(state.matrix))
+
+    def _fits(self, state: State) -> Fits:
+        sums = _fit(state), state.taken, state.rows, _waves(self, state.dim), state.moments, _settings(self, state.dim)
+        return fits(*sums, self.system.functions(state.kept.first(state.rows).X, len(state.matrix)))
 
     def _widen(self, state: State, outputs: int) -> None:
         more = outputs - state.outputs
         coef, squares = np.pad(state.coef, ((0, more), (0, 0))), np.pad(state.squares, ((0, more), (0, 0)))
         shares = np.vstack([state.shares, np.tile(_settings(self, state.dim).prior, (more, 1))])
         largest = np.append(state.largest, np.full(more, self.clip or 0.0))
-        vars(state).update(coef=coef, squares=squares, shares=shares, largest=largest, outputs=outputs)
+        kept = state.kept.with_outputs(outputs, 0, 0.0)
+        vars(state).update(coef=coef, squares=squares, shares=shares, largest=largest, kept=kept, outputs=outputs)
 
     def _footprint(self, dim: int, outputs: int) -> int:
         r, waves = self._functions(dim), _waves(self, dim)
-        return 8 * (r * r + outputs * (r + 2 * self._levels(dim) + 1) + 1 + 6 + 2 * (waves.moments if waves else 0))
+        sums = r * r + outputs * (r + 2 * self._levels(dim) + 1) + 2 * (waves.moments if waves else 0)
+        return 8 * (sums + 1 + 6) + first_rows.footprint(self.sample, dim, outputs)
 
     def _check(self, state: State) -> None:
         if state.grown != (1 if self.rate is None else self._level(state, _settings(self, state.dim))):
@@ -348,6 +346,9 @@ class MercerProjection(SpaceLearner[State]):
         sums = (state.matrix, state.coef, state.moments, state.squares, state.largest)
         if not all(np.all(np.abs(part) <= LARGEST_LOSS) for part in sums) or min(state.squares.min(), state.largest.min()) < 0.0:
             raise InputError("its losses are not sums of squares")
+        if not state.kept.holds_exactly(min(state.rows, self.sample)):
+            raise InputError("its sample does not fit its number of rows")
+        check_labelled(state.kept.X, state.kept.y, state.dim, state.outputs)
         if np.any(state.shares < 0.0) or np.any(np.abs(np.sum(state.shares, axis=1) - 1.0) > 1e-9):
             raise InputError("the weights of its levels do not sum to 1")
         if self.clip is not None and np.any(state.largest != self.clip):
@@ -373,13 +374,7 @@ class MercerProjection(SpaceLearner[State]):
 def _settings(learner: MercerProjection, dim: int) -> NestedSettings:
     levels = np.arange(1, learner._levels(dim) + 1)
     widths = np.array([learner.system.size(int(N), dim) for N in levels])
-    needed = np.full(len(levels), np.inf)
-    if learner.rate is not None:
-        d = learner.system.dimension(dim)
-        power = (2.0 * learner.smoothness + d) / d
-        with np.errstate(over="ignore"):  # infinite for levels that no stream reaches
-            needed = np.maximum(np.floor(learner.rate * levels**power * (1.0 + ROUNDING)), widths)
-        needed[0] = 0.0
+    needed = needed_rows(widths, learner.rate, learner.smoothness, learner.system.dimension(dim))
     clip = math.inf if learner.clip is None else learner.clip
     prior = 1.0 / levels
     level_of = np.repeat(levels - 1, np.diff(widths, prepend=0))
@@ -394,4 +389,5 @@ def _waves(learner: MercerProjection, dim: int) -> Waves | None:
 
 
 def _fit(state: State) -> NestedFit:
-    return NestedFit(state.matrix, state.coef, state.scale, state.shares, state.squares, state.largest)
+    kept = state.kept.X, state.kept.y, state.kept.weight
+    return NestedFit(state.matrix, state.coef, state.scale, state.shares, state.squares, state.largest, *kept)

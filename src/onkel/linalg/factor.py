@@ -80,6 +80,17 @@ def fold(R: Matrix, c: Matrix, scale: float, size: int) -> None:
             c[o, i] *= scale
 
 
+def faded_ridge(lam: float, forgetting: float, r: int, rows: int) -> Vector:
+    """The ridge of each feature in A after so many rounds: what is left of λ, and of all that was restored."""
+    if forgetting == 1.0:
+        return np.full(r, lam)
+    j = np.arange(r)
+    times = np.maximum(0, (rows - 1 - j) // r + 1)  # how often it was restored
+    since = rows - 1.0 - (j + (times - 1) * r)  # rounds since the last time
+    restored = np.where(times > 0, forgetting ** np.maximum(since, 0.0) * (1.0 - forgetting ** (r * times.astype(float))), 0.0)
+    return np.asarray(lam * (forgetting ** float(rows) + restored))
+
+
 def fading_notes(lam: float, forgetting: float, r: int, rows: int) -> list[str]:
     """A note if the ridge fades away between two restorations: each round restores it in one of the r coordinates."""
     if lam * forgetting ** min(r, rows) >= SMALLEST_PIVOT**2:

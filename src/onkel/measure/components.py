@@ -15,12 +15,16 @@ from onkel.errors import InputError
 from onkel.functions.learnt import Learnt
 from onkel.kernels import Additive
 from onkel.kernels.space import ANYWHERE
+from onkel.learners import MercerProjection
 from onkel.protocol import is_learner
 
 
 @dataclass(frozen=True, repr=False)
 class Curve:
-    """One input's part of f. Its mean over the points x is 0.
+    """One input's part of f. Its mean over the points x is 0; for a `MercerProjection`, its mean over all rows learnt.
+
+    A `MercerProjection` also gives confidence bands: from `low` to `high` for each x by itself, and from `lowest` to `highest` for
+    the whole curve at once.
 
     >>> onkel.measure.Curve("age", x=np.array([20.0, 40.0, 60.0]), y=np.array([-1.5, 0.5, 1.0]))
     <Curve of age: x from 20 to 60, y from -1.5 to 1>
@@ -29,6 +33,10 @@ class Curve:
     name: str
     x: Vector  # in the input's own units, over the input's domain (or the range of the points kept)
     y: Vector
+    low: Vector | None = None
+    high: Vector | None = None
+    lowest: Vector | None = None
+    highest: Vector | None = None
 
     def __repr__(self) -> str:
         x, y = (f"{values.min():.4g} to {values.max():.4g}" for values in (self.x, self.y))
@@ -55,13 +63,16 @@ class Components:
         return f"<Components: intercept {self.intercept:.4g}, curves of {listed([curve.name for curve in self.curves])}>"
 
 
-def components(learner: Any, state: Any, names: Sequence[str] | None = None, points: int = 200) -> Components:
-    """The current curves of a learner with an additive kernel; `names` are the names of the columns.
+def components(
+    learner: Any, state: Any, names: Sequence[str] | None = None, points: int = 200, confidence: float = 0.95
+) -> Components:  # fmt: skip
+    """The current curves of a learner with an additive kernel or system; `names` are the names of the columns.
 
-    learner   A learner with an additive kernel or system.
-    state     Its state.
-    names     The names of the columns; None: x0, x1, …
-    points    The number of points at which each curve is evaluated. Default: 200.
+    learner     A learner with an additive kernel, or a `MercerProjection` with an `AdditiveSystem`, whose curves have bands.
+    state       Its state.
+    names       The names of the columns; None: x0, x1, …
+    points      The number of points at which each curve is evaluated. Default: 200.
+    confidence  The nominal coverage of bands. Default: 0.95.
 
     >>> X = np.random.default_rng(0).uniform(0.0, 1.0, size=(2000, 2))
     >>> learner = onkel.TubeProjection(onkel.Additive(onkel.Spline(domain=(0.0, 1.0))), epsilon=0.05)
@@ -75,6 +86,10 @@ def components(learner: Any, state: Any, names: Sequence[str] | None = None, poi
     whole(_Points(points), "points", 2)
     if not is_learner(learner):
         raise InputError(f"components takes a learner and its state, in this order, got {type(learner).__name__} first")
+    if isinstance(learner, MercerProjection):
+        intercept, parts = learner.curves(state, points, confidence)
+        labels = _named(state.dim, names)
+        return Components(intercept, tuple(Curve(name, *part) for name, part in zip(labels, parts, strict=True)))
     f = learner.function(state)
     if f is None or f.additive is None:
         raise InputError(f"{learner!r:.200} has no curves; take a learner with an additive kernel, such as Additive(Spline())")
@@ -92,10 +107,15 @@ class _Points:
 
 
 def _labels(kernel: Additive, dim: int, names: Sequence[str] | None) -> list[str]:
+    columns = _named(dim, names)
+    return columns + [f"{columns[i]} × {columns[j]}" for i, j in kernel.products]
+
+
+def _named(dim: int, names: Sequence[str] | None) -> list[str]:
     columns = [f"x{c}" for c in range(dim)] if names is None else list(names)
     if len(columns) != dim:
         raise InputError(f"names must be one for each of the {dim} columns, got {len(columns)}")
-    return columns + [f"{columns[i]} × {columns[j]}" for i, j in kernel.products]
+    return columns
 
 
 def _grid(kernel: Additive, f: Learnt, dim: int, points: int) -> Matrix:

@@ -26,6 +26,7 @@ from onkel._validate import config, flag, whole
 from onkel.combine import Auto, Intervals, Scaled
 from onkel.combine.assembly import assembled, part, scoring
 from onkel.combine.probabilities import are_probabilities
+from onkel.combine.unscaled import standard_error
 from onkel.data.columns import NoColumn, listed
 from onkel.data.reading import AS_DETECTED, Reading
 from onkel.data.table import Kind, Table
@@ -254,6 +255,11 @@ class Model:
         self._check_task(state, "regression")
         ends, kept = scored(self, state, rows, lambda learner, *given, **gaps: learner.predict_interval(*given, level, **gaps))
         return spread(ends.reshape(len(ends), *state.target.shape, 2), kept)  # type: ignore[attr-defined]  # it is a Value
+
+    def standard_error(self, state: State, rows: Any) -> Vector:
+        """The standard error of the curve at each row, if the learner has it, as `MercerProjection` does."""
+        self._check_task(state, "regression")
+        return spread(*scored(self, state, rows, standard_error, state.target.scores))
 
     def interval_around(self, state: State, answers: Vector, level: float = 0.9) -> Matrix:
         """The ends of an interval around each number that `predict_any` has answered, (n, 2).

@@ -3,6 +3,9 @@
 Level N uses only the first functions of the list, but more of them than level N − 1. Either all levels are used at once, and their
 predictions are mixed; or one level is used, which rises with the number of rows.
 
+A sample of the rows is kept. If nothing is forgotten, each row learnt is in it with the same probability (reservoir sampling);
+otherwise it is the last rows.
+
 `NestedFit.matrix` has two parts. Its first `taken` columns are the factor R of A = λI + Σ w ψψᵀ, where w is the weight of a row and
 ψ the values of the functions there. The columns after them are not factorised yet. Until `onkel.linalg.factor.factor_column`
 factorises them, they hold entries of A itself (and `coef` holds entries of b = Σ w y ψ, with the labels y), or only the ridge, if
@@ -23,7 +26,10 @@ from onkel.linalg.rank_one import learn_solved, workspace
 from onkel.linalg.rotations import rotate
 from onkel.linalg.triangular import solve_row
 from onkel.mixing import aggregate, cut, reward, temper
+from onkel.random import below
 
+SEED = 0  # of the sample
+ROUNDING = 1e-14  # relative tolerance before c N^p is rounded down: rounding must not turn an exact integer into the one below
 SMALLEST_SCALE = 1e-4  # a smaller scale is multiplied into R and c
 
 
@@ -48,11 +54,25 @@ class NestedFit(NamedTuple):
     shares: Matrix
     squares: Matrix
     largest: Vector
+    kept_X: Matrix
+    kept_Y: Matrix
+    kept_weight: Vector
 
 
 def grown(needed: Vector, rows: float) -> int:
     """The last level, from 1, that needs at most `rows` rows. `needed` never falls from one level to the next."""
     return max(1, int(np.searchsorted(needed, rows, side="right")))
+
+
+def needed_rows(widths: Counts, rate: float | None, smoothness: float, d: int) -> Vector:
+    """The number of rows from which each level is used: c N^((2α+d)/d), but at least as many as it has functions."""
+    if rate is None:
+        return np.full(len(widths), np.inf)
+    levels, power = np.arange(1, len(widths) + 1), (2.0 * smoothness + d) / d
+    with np.errstate(over="ignore"):  # infinite for levels that no stream reaches
+        needed = np.maximum(np.floor(rate * levels**power * (1.0 + ROUNDING)), widths)
+    needed[0] = 0.0
+    return np.asarray(needed)
 
 
 @hot
@@ -61,6 +81,7 @@ def learn(
     taken: int,
     learnt: Counts,
     level: int,
+    X: Matrix,
     Psi: Matrix,
     Y: Matrix,
     weight: Vector,
@@ -81,6 +102,8 @@ def learn(
             size = _pass_size(learnt[0], level, weight[i:], settings)
             now = slice(i, i + size)
             _pass(fit, taken, level, Psi[now], Y[now], weight[now], settings, scores[now])
+            for k in range(i, i + size):
+                _keep(fit, X[k], Y[k], weight[k], learnt[0] + k - i, settings.forgetting)
             i, learnt[0] = i + size, learnt[0] + size
             if level < levels and settings.needed[level] <= learnt[0]:
                 return i
@@ -114,6 +137,7 @@ def learn(
                 label[o] = root * Y[i, o]
             learn_solved(fit.matrix, fit.coef, z, label, work)
             _add_products(fit, taken, Psi[i], Y[i], weight[i])
+            _keep(fit, X[i], Y[i], weight[i], learnt[0], settings.forgetting)
             learnt[0] += 1
             if not follows and level < levels and settings.needed[level] <= still(learnt[0], settings.forgetting):
                 return i + 1
@@ -188,7 +212,8 @@ def _begin_round(fit: NestedFit, taken: int, rows: int, settings: NestedSettings
 @hot
 def ahead(fit: NestedFit, taken: int, rows: int, settings: NestedSettings) -> tuple[Matrix, Matrix, float]:
     """R, c and the scale with which the next row will be scored."""
-    after = NestedFit(fit.matrix.copy(), fit.coef.copy(), fit.scale.copy(), fit.shares, fit.squares, fit.largest)
+    kept = fit.kept_X, fit.kept_Y, fit.kept_weight
+    after = NestedFit(fit.matrix.copy(), fit.coef.copy(), fit.scale.copy(), fit.shares, fit.squares, fit.largest, *kept)
     _begin_round(after, taken, rows, settings, np.empty(taken), workspace(taken), False)
     return after.matrix, after.coef, after.scale[0]
 
@@ -273,6 +298,24 @@ def _add_products(fit: NestedFit, taken: int, psi: Vector, y: Vector, weight: fl
         times = weight * y[o]
         for j in range(taken, psi.size):
             fit.coef[o, j] += times * psi[j]
+
+
+@hot
+def _keep(fit: NestedFit, x: Vector, y: Vector, weight: float, rows: int, forgetting: float) -> None:
+    """Put a row in the sample, or not. `rows` rows were learnt before it."""
+    size = fit.kept_weight.size
+    if rows < size:
+        place = rows
+    elif forgetting < 1.0:
+        place = rows % size
+    else:
+        place = below(SEED, rows, 0, rows + 1)
+    if place < size:
+        for j in range(x.size):
+            fit.kept_X[place, j] = x[j]
+        for o in range(y.size):
+            fit.kept_Y[place, o] = y[o]
+        fit.kept_weight[place] = weight
 
 
 @hot_inline

@@ -28,8 +28,8 @@ from onkel.kernels.space import Domain, check_domain
 class Beam(Line):
     """The eigenfunctions of the Sobolev space W₂, the space of cubic smoothing splines: 1, x, and vibrations of a free beam.
 
-    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
-            clamped. Default: None.
+    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: that of the first 100 rows, and a
+            quarter of it more to each side. Values outside are clamped. Default: None.
 
     >>> system = onkel.Beam(domain=(0.0, 1.0))
     >>> Z = system.functions(np.linspace(0.0, 1.0, 2001)[:, None], 4)

@@ -27,8 +27,8 @@ class Haar(Line):
     """Haar wavelets: step functions on dyadic intervals of [0, 1], for functions that jump.
 
     order   How fast the eigenvalues fall. A larger order means smoother functions. Default: 1.0.
-    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
-            clamped. Default: None.
+    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: that of the first 100 rows, and a
+            quarter of it more to each side. Values outside are clamped. Default: None.
 
     >>> onkel.Haar(domain=(0.0, 1.0)).functions(np.array([[0.1], [0.4], [0.6], [0.9]]), 3).round(2)
     array([[ 1.  ,  1.  ,  1.41],

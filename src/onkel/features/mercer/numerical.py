@@ -34,8 +34,8 @@ class Numerical(Line):
 
     kernel  A kernel of one input whose eigenfunctions have no known closed form.
     nodes   The number of quadrature nodes. With more, the eigenfunctions are more accurate. Default: 200.
-    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
-            clamped. Default: None.
+    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: that of the first 100 rows, and a
+            quarter of it more to each side. Values outside are clamped. Default: None.
 
     >>> onkel.Numerical(onkel.Brownian(domain=(0.0, 1.0)), domain=(0.0, 1.0)).values(3).round(3)
     array([0.405, 0.045, 0.016])

@@ -24,8 +24,8 @@ class Legendre(Line):
     """Legendre polynomials of rising degree on [0, 1].
 
     order   How fast the eigenvalues fall. A larger order means smoother functions. Default: 2.0.
-    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
-            clamped. Default: None.
+    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: that of the first 100 rows, and a
+            quarter of it more to each side. Values outside are clamped. Default: None.
 
     >>> onkel.Legendre(domain=(-1.0, 1.0)).functions(np.array([[-1.0], [0.0], [1.0]]), 3).round(2)
     array([[ 1.  , -1.73,  2.24],

@@ -15,9 +15,13 @@ import numpy as np
 from onkel._types import Matrix, Vector
 from onkel.errors import InputError
 from onkel.features.mercer.waves import Waves
-from onkel.kernels.space import ANYWHERE, Domain, Space, on_first, ranges
+from onkel.kernels.space import ANYWHERE, LARGEST_INPUT, Domain, Space, on_first, ranges
 
 UNLIMITED = 2**31
+
+# An open domain reaches beyond the first rows by this share of their range, to each side. So few later rows lie outside, and where
+# rows lie, the curve is not bound by what the functions do at the ends of the domain.
+MARGIN = 0.25
 
 
 class System(Space, ABC):
@@ -90,7 +94,8 @@ class Line(System):
         return 1
 
     def domains(self, X: Matrix) -> Matrix:
-        return ranges(X)
+        low, high = ranges(X).T
+        return np.column_stack([low - MARGIN * (high - low), high + MARGIN * (high - low)]).clip(-LARGEST_INPUT, LARGEST_INPUT)
 
     def on(self, dim: int, domains: Matrix) -> tuple[Self, Matrix]:
         return on_first(self, domains)

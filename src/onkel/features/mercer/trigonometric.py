@@ -30,8 +30,8 @@ from onkel.kernels.space import Domain, check_domain
 class Sine(WaveLine):
     """The eigenfunctions √2 sin((2j−1)πx/2) of the kernel `Brownian`, min(s, t): curves with f(0) = 0.
 
-    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
-            clamped. Default: None.
+    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: that of the first 100 rows, and a
+            quarter of it more to each side. Values outside are clamped. Default: None.
     """
 
     domain: Domain | None = None
@@ -51,8 +51,8 @@ class Sine(WaveLine):
 class Cosine(WaveLine):
     """The eigenfunctions 1, √2 cos jπx of the Sobolev space W₁, with ‖f‖² = (∫f)² + ∫f'².
 
-    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: taken from the first 100 rows. Values outside are
-            clamped. Default: None.
+    domain  (low, high), the range of the inputs, mapped to [0, 1]; None: that of the first 100 rows, and a
+            quarter of it more to each side. Values outside are clamped. Default: None.
 
     >>> onkel.Cosine(domain=(0.0, 1.0)).functions(np.array([[0.0], [0.5], [1.0]]), 3).round(2)
     array([[ 1.  ,  1.41,  1.41],
