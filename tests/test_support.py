@@ -51,7 +51,7 @@ PARENTS: list[tuple[Any, Any]] = [
     (onkel.Forgetron(KERNEL, budget=ROWS), PERCEPTRON),
     (onkel.Projectron(KERNEL, budget=ROWS), PERCEPTRON),
     (onkel.BPAS(KERNEL, budget=ROWS, aggressiveness=0.7), onkel.PassiveAggressive(KERNEL, aggressiveness=0.7)),
-    (onkel.BOGD(KERNEL, budget=ROWS, lam=0.02), onkel.NORMA(KERNEL, step=0.2, lam=0.02)),
+    (onkel.BOGD(KERNEL, budget=ROWS, step=0.2, lam=0.02), onkel.NORMA(KERNEL, step=0.2, lam=0.02)),
     (onkel.NORMA(KERNEL, lam=0.02, budget=ROWS), onkel.NORMA(KERNEL, lam=0.02)),
     *[(onkel.NOGD(KERNEL, loss, budget=ROWS), KOGD[loss]) for loss in LOSSES],
     *[(onkel.SkeGD(KERNEL, loss, budget=ROWS), KOGD[loss]) for loss in LOSSES],
@@ -363,9 +363,10 @@ def test_memory_becomes_a_budget() -> None:
         assert onkel.nbytes(make(budget).init(5)) <= 300_000 < onkel.nbytes(make(budget + 1).init(5))
     with pytest.raises(onkel.InputError, match="allow more"):
         onkel.budget_for(lambda b: onkel.RBP(budget=b), nbytes=10, dim=5)
-    blocks = onkel.budget_for(lambda b: onkel.FORKS(budget=b, blocks=4), nbytes=300_000, dim=5)
+    blocks = onkel.budget_for(lambda b: onkel.FORKS(budget=b, sketch=b, blocks=4), nbytes=300_000, dim=5)
     assert blocks % 4 == 0
-    assert onkel.FORKS(budget=blocks, blocks=4).footprint(5) <= 300_000 < onkel.FORKS(budget=blocks + 4, blocks=4).footprint(5)
+    held, more = (onkel.FORKS(budget=b, sketch=b, blocks=4).footprint(5) for b in (blocks, blocks + 4))
+    assert held <= 300_000 < more
     with pytest.raises(onkel.InputError, match="budget must be at least 2"):
         onkel.budget_for(lambda b: onkel.BOGD(budget=b), nbytes=20, dim=5)
     with pytest.raises(onkel.InputError, match="use its argument"):
