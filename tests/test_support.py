@@ -297,6 +297,21 @@ def test_what_is_projected_away_is_orthogonal_to_the_points(kind: Any) -> None:
     learner.check(state)
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("kind", [onkel.Projectron, onkel.ProjectronPP])
+def test_without_a_budget_a_larger_threshold_keeps_fewer_points(kind: Any) -> None:
+    X, y = onkel.data.rings(3000, noise=0.3, seed=0)
+    states = [learnt(kind(KERNEL, budget=None, threshold=threshold), X, y)[0] for threshold in (0.05, 0.2, 0.5)]
+    sizes = [int(state.support.size[0]) for state in states]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) == 3
+    for state, threshold in zip(states, (0.05, 0.2, 0.5), strict=True):
+        points = state.support.known
+        for i in range(1, len(points)):  # each point was farther than η from the span of those before it
+            K, k = KERNEL(points[:i], points[:i]), KERNEL(points[:i], points[i : i + 1])[:, 0]
+            assert 1.0 - k @ np.linalg.lstsq(K, k, rcond=None)[0] > 0.99 * threshold**2
+
+
 def test_nogd_starts_its_second_stage_from_the_function_of_the_first() -> None:
     X, y = stream()
     for rank in (7, 20):
@@ -384,6 +399,7 @@ def test_memory_becomes_a_budget() -> None:
         (lambda: onkel.FORKS(sketch=10, blocks=3), "FORKS: sketch must be a multiple of blocks, 3, got 10"),
         (lambda: onkel.FORKS(buffer=5, landmarks=6), "FORKS: landmarks must be at most buffer, 5, got 6"),
         (lambda: onkel.FORKS(sketch=5, landmarks=2, rank=6), "FORKS: rank must be at most sketch, 5, got 6"),
+        (lambda: onkel.ProjectronPP(budget=None), "without a budget threshold must be positive, got 0; try threshold=0.1"),
         (lambda: onkel.Projectron(threshold=-1.0), "Projectron: threshold must be at least 0"),
     ],
 )
