@@ -91,7 +91,9 @@ papers: setup  ## re-make the papers' tables and figures (three hours; ONKEL_DAT
 	$(BIN)/python -m papers.calandriello2017.bounds
 	$(BIN)/python -m papers.forks.table1
 	$(BIN)/python -m papers.forks.table2
+	$(BIN)/python -m papers.forks.widths
 	$(BIN)/python -m papers.forks.tables34
+	$(BIN)/python -m papers.forks.kuairec_run
 	$(BIN)/python -m papers.forks.figure1
 	$(BIN)/python -m papers.forks.figure2
 	$(BIN)/python -m papers.forks.figure3

@@ -396,6 +396,7 @@ def test_memory_becomes_a_budget() -> None:
         (lambda: onkel.NORMA(step=2.0, lam=0.5), "NORMA: step times lam must be below 1, got 1"),
         (lambda: onkel.SkeGD(step=2.0, lam=0.5), "SkeGD: step times lam must be below 1"),
         (lambda: onkel.NOGD(budget=5, rank=6), "NOGD: rank must be at most budget, 5, got 6"),
+        (lambda: onkel.FORKS(lam=2.0), "FORKS: lam must be at most alpha, 1, unless restart=True; got 2"),
         (lambda: onkel.FORKS(sketch=10, blocks=3), "FORKS: sketch must be a multiple of blocks, 3, got 10"),
         (lambda: onkel.FORKS(buffer=5, landmarks=6), "FORKS: landmarks must be at most buffer, 5, got 6"),
         (lambda: onkel.FORKS(sketch=5, landmarks=2, rank=6), "FORKS: rank must be at most sketch, 5, got 6"),

@@ -39,6 +39,7 @@ import numpy as np
 from onkel._jit import hot, hot_inline
 from onkel._types import Counts, Matrix, Vector
 from onkel._validate import config, flag, real
+from onkel.errors import InputError
 from onkel.features.sketch import Sketch, embed, in_lanes
 from onkel.functions import support
 from onkel.functions.row_block import RowBlock
@@ -121,8 +122,9 @@ class FORKS(SketchedDescent[State]):
     curvature             η > 0, the weight of g gᵀ in the Newton matrix, with g the gradient of a row's loss; None: the
                           curvature of the loss, or, if it has none, √rank/(L · clip · √t) in round t, with L the largest
                           slope of the loss. Default: 0.5.
-    lam                   λ ≥ 0: adds λw to each gradient that is not 0. A row whose loss has no slope, such as one that the hinge
-                          loss finds right by a margin, changes nothing, so f does not fade by itself. Default: 0.0.
+    lam                   λ ≥ 0: adds λw to each gradient that is not 0; at most α unless `restart`. A row whose loss has no slope,
+                          such as one that the hinge loss finds right by a margin, changes nothing, so f does not fade by
+                          itself. Default: 0.0.
     project_on_current    True: w is projected after its step, for the row just learnt; False: before the next score. Default:
                           False.
     step_uses_old_matrix  True: the step is taken before the gradient is added to the Newton matrix; False: after. Default:
@@ -150,6 +152,8 @@ class FORKS(SketchedDescent[State]):
         check_steps(self)
         real(self, "lam", least=0.0, most=1e30)
         flag(self, "project_on_current", "step_uses_old_matrix", "restart")
+        if not self.restart and self.lam > self.alpha:  # A may be αI, so a step along λw would overshoot 0, and w would grow
+            raise InputError(f"FORKS: lam must be at most alpha, {self.alpha:g}, unless restart=True; got {self.lam:g}")
 
     @classmethod
     def as_published(cls, rows: int) -> FORKS:
